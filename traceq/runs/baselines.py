@@ -22,12 +22,15 @@ _DIRECTORY = Path(".traceq") / "baselines"
 
 
 def baseline_directory() -> Path:
-    """Return where baselines lie: TRACEQ_BASELINES, else .traceq/baselines below the current directory."""
+    """Return the folder of baselines: TRACEQ_BASELINES, else .traceq/baselines below the current directory."""
     return Path(os.environ.get("TRACEQ_BASELINES") or _DIRECTORY)
 
 
 def path_of(name: str, where: Path | None = None) -> Path:
-    """Return the file of the baseline `name`. Raises UnusableBaseline when that is not a valid name."""
+    """Return the path of the baseline `name`, whether or not the file exists; `where` is the folder, None for the usual one.
+
+    Raises UnusableBaseline when `name` is not a valid name.
+    """
     if not _NAME.fullmatch(name):
         raise UnusableBaseline(
             f"{name!r}: is not a valid name for a baseline: use at most 128 letters, digits and . _ + -"
@@ -36,7 +39,7 @@ def path_of(name: str, where: Path | None = None) -> Path:
 
 
 def find(name: str, where: Path | None = None) -> StoredBaseline | None:
-    """Return the baseline `name`; None when there is none, or when that cannot be a name."""
+    """Return the baseline `name`; None when no such file exists, or when `name` is not a valid name."""
     if not _NAME.fullmatch(name):
         return None
     path = path_of(name, where)
@@ -44,7 +47,7 @@ def find(name: str, where: Path | None = None) -> StoredBaseline | None:
 
 
 def is_baseline(path: Path) -> bool:
-    """Return whether the file is a baseline, whatever its name and layout, as long as `kind` is its first key."""
+    """Return whether the file begins as a baseline does (`kind` is its first key), whatever its name; False if it is missing."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -52,7 +55,7 @@ def is_baseline(path: Path) -> bool:
 
 
 def read(path: Path) -> StoredBaseline:
-    """Read the baseline in the file. Raises UnusableBaseline when it cannot be read, or holds what no trace can have."""
+    """Read the baseline in the file. Raises UnusableBaseline when the file is unreadable or its numbers are impossible."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -65,7 +68,10 @@ def read(path: Path) -> StoredBaseline:
 
 
 def save(name: str, runs: Sequence[Run], where: Path | None = None, *, force: bool = False) -> Path:
-    """Keep the runs as `name` and return the file. Raises UnusableBaseline when the name is taken, unless `force`."""
+    """Write the runs to the file of the baseline `name` and return its path.
+
+    Raises UnusableBaseline when the name is not valid, or is taken and not `force`.
+    """
     path = path_of(name, where)
     if path.exists() and not force:
         raise UnusableBaseline(f"{name}: is there already, in {path}; --force replaces it")
@@ -84,7 +90,7 @@ def list_names(where: Path | None = None) -> Iterator[str]:
 
 
 def drop(name: str, where: Path | None = None) -> Path:
-    """Delete the baseline and return which file that was. Raises UnusableBaseline when there is none."""
+    """Delete the baseline `name` and return the path of its file. Raises UnusableBaseline when it does not exist."""
     path = path_of(name, where)
     try:
         path.unlink()
@@ -94,7 +100,7 @@ def drop(name: str, where: Path | None = None) -> Path:
 
 
 def explain_missing(name: str, where: Path | None = None) -> str:
-    """Return the message for a baseline that does not exist."""
+    """Return the message for a baseline that does not exist: its name, the folder, and the names that exist."""
     there = ", ".join(list_names(where)) or "none"
     return (
         f"{name}: no such baseline in {where or baseline_directory()} (there: {there}); traceq baseline save makes one"
@@ -123,7 +129,10 @@ class StoredBaseline:
 
 
 def encode_runs(runs: tuple[Run, ...], *, traceq: str, saved: str) -> bytes:
-    """Return the runs as JSON for `decode_runs`; `saved` is the time, `traceq` the version that writes."""
+    """Return a baseline of the runs as JSON, which `decode_runs` reads.
+
+    `traceq` is the version that writes the file, `saved` the time of writing (ISO 8601).
+    """
     return msgspec.json.encode(StoredBaseline("traceq-baseline", _VERSION, traceq, saved, runs)) + b"\n"
 
 
@@ -135,7 +144,7 @@ def is_kept(begin: bytes) -> bool:
 def decode_runs(content: bytes, path: str) -> StoredBaseline:
     """Parse a baseline written by `encode_runs`. Raises UnusableBaseline, naming `path`, for anything else.
 
-    `damage` says whether its numbers can be true.
+    Only the layout is checked; `find_damage` checks the numbers.
     """
     try:
         kept = msgspec.json.decode(content, type=StoredBaseline)
@@ -149,7 +158,7 @@ def decode_runs(content: bytes, path: str) -> StoredBaseline:
 
 
 def find_damage(kept: StoredBaseline) -> str:
-    """Return which value no trace can have, and where; empty if all may be true. Results from it would be wrong."""
+    """Return the first error in a baseline that makes its numbers impossible, with its JSON path; empty when there is none."""
     if not kept.runs:
         return "it holds no run - at `$.runs`"
     if len({(run.sha256, run.rank) for run in kept.runs}) < len(kept.runs):
@@ -163,7 +172,10 @@ def find_damage(kept: StoredBaseline) -> str:
 
 
 def _find_impossible(run: Run) -> Iterator[tuple[str, str]]:
-    """Yield each error and its place, without the values: they may be as long as the file."""
+    """Yield an error message and its JSON path for each impossible number of the run.
+
+    The values are not quoted: they may be as long as the file.
+    """
     for number, step in enumerate(run.steps):
         if not _is_amount(step.dur, *step.ledger.values()):
             yield _NO_AMOUNT, f"steps[{number}]"
@@ -177,7 +189,7 @@ def _find_impossible(run: Run) -> Iterator[tuple[str, str]]:
 
 
 def _check_amounts(run: Run) -> Iterator[tuple[str, bool]]:
-    """Yield the place of each other group of amounts, and whether they can be right."""
+    """Yield, for each group of amounts other than steps and items, its JSON path and whether all of them are possible."""
     yield "shapes", all(_is_amount(*durations.values()) for durations in run.shapes.values())
     if run.job is not None:
         job = run.job

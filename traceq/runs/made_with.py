@@ -26,10 +26,10 @@ _FOLLOWS = {
 
 @dataclass(frozen=True)
 class Difference:
-    """A fact that sides were made with and state differently.
+    """A fact (version, setting, environment variable, ...) that the sides state differently.
 
-    `values` are those of each side, in their order, of several runs of a side all of them; `follows` is the name of what
-    brings it along, None where nothing is known to.
+    `values` holds the distinct values of each side's runs. `follows` names the changed fact that causes this one; None
+    where no cause is known.
     """
 
     name: str
@@ -39,17 +39,17 @@ class Difference:
 
     @property
     def words(self) -> str:
-        """The name of the fact in a sentence."""
+        """The fact's name as it reads in a sentence."""
         return words_of(self.name)
 
     @property
     def unit(self) -> str | None:
-        """The unit of its numbers."""
+        """The unit of the fact's numbers; None without one."""
         return unit_of(self.name)
 
 
 def find_differences(sides: Sequence[Sequence[Run]]) -> tuple[Difference, ...]:
-    """Return what the sides state differently, knobs first; nothing if a side has no snapshot."""
+    """Return the facts that the sides state differently, turned knobs first; empty if a run has no snapshot."""
     if not sides or any(not run.made_with for side in sides for run in side) or not all(sides):
         return ()
     found = {
@@ -62,7 +62,7 @@ def find_differences(sides: Sequence[Sequence[Run]]) -> tuple[Difference, ...]:
 
 
 def is_turned(difference: Difference) -> bool:
-    """Return whether it is a knob of its own, which somebody has turned."""
+    """Return whether the difference is a knob that somebody turned, not a fact or a consequence of another knob."""
     return difference.is_knob and difference.follows is None
 
 
@@ -71,7 +71,10 @@ def _list_names(sides: Sequence[Sequence[Run]]) -> Iterator[str]:
 
 
 def _values_of_sides(sides: Sequence[Sequence[Run]], name: str) -> tuple[tuple[str, ...], ...]:
-    """Return the values of each side; a variable that is absent counts as not set, another fact as unknown."""
+    """Return the distinct values of the fact on each side.
+
+    A missing environment variable counts as UNSET; other missing facts are left out as unknown.
+    """
     missing = UNSET if is_variable(name) else None
     values = ((run.made_with.get(name, missing) for run in side) for side in sides)
     return tuple(tuple(sorted({each for each in of_side if each is not None})) for of_side in values)

@@ -37,8 +37,8 @@ def read_runs(
 ) -> dict[int, Run]:
     """Return the runs of the traces `wanted` (all if None), by trace_id in the order of ingest.
 
-    `source` is what to call the database. Those that are wanted are asked all `rules`, else those asked by default, whatever
-    their job.
+    `source` is the name of the database in reports. `rules` are judged for the wanted traces; None means the default
+    rules.
     """
     traces = {trace["trace_id"]: trace for trace in ask(connection, statement("database/trace.sql"))}
     ranks = tuple(sorted({trace["rank"] for trace in traces.values() if trace["rank"] is not None}))
@@ -110,7 +110,7 @@ def _read_run(
 
 
 def _measure_start_up(subject: Subject, judged: Judged) -> int:
-    """Return the time that only a first step takes, ns, as triage or rules say; 0 where there are several steps."""
+    """Return the time of a single step that only a first step takes (loading and compiling code), ns; 0 with several steps."""
     if subject.steps != 1:
         return 0
     once = 0 if subject.triage is None else subject.triage.once_ns
@@ -130,7 +130,7 @@ def _read_steps(found: list[dict[str, Any]]) -> list[RunStep]:
 
 
 def _read_items(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int | None) -> tuple[Item, ...]:
-    """Return the parts of the ledger of the device; of None those of the training thread."""
+    """Return the items of the device's ledger: time by category, kernel and operator. None means the training thread's ledger."""
     values = {"trace_id": trace_id, "most": _MOST_ITEMS}
     if device is None:
         found = ask(connection, standalone_query(read(statement("runs/sql/host_item.sql"), "host_item"), values))
@@ -155,6 +155,6 @@ def _read_shapes(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[s
 
 
 def _read_settings(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[str, str]:
-    """Return the top-level words and numbers of the source's description."""
+    """Return the profiler's top-level settings from the trace's metadata, as texts by name."""
     rows = ask(connection, statement("runs/sql/args.sql"), trace_id=trace_id)
     return {row["key"]: str(json.loads(row["atom"])) for row in rows}

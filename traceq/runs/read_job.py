@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def read_jobs(connection: duckdb.DuckDBPyConnection, runs: Mapping[int, Run]) -> dict[int, JobOfRun]:
-    """Return the job of every trace that is part of one of several ranks; `runs` are the runs by trace_id."""
+    """Return the job of each trace that is a rank of a multi-rank job, by trace_id; `runs` are the runs by trace_id."""
     found: dict[int, JobOfRun] = {}
     for row in ask(connection, statement("runs/sql/job.sql")):
         trace_ids = row.pop("trace_ids")
@@ -78,7 +78,10 @@ def _read_rank(row: dict[str, Any], told: int) -> RankOfRun:
 
 
 def _mean_ledger(ledgers: list[Mapping[str, int]], dur: int) -> dict[str, int]:
-    """Return the mean of the ranks' ledgers in a step, scaled down to the job's step: steps of ranks overlap."""
+    """Return the mean of the ranks' ledgers in a step, ns by category, scaled to at most the job's step of `dur`.
+
+    Steps of ranks overlap, so that a rank's ledger may hold more.
+    """
     parts: dict[str, int] = {}
     for ledger in ledgers:
         for name, part in ledger.items():

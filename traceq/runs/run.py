@@ -20,10 +20,11 @@ TRIM = 4
 
 @dataclass(frozen=True)
 class RunStep:
-    """A step of the trace; `excluded` says why it does not count. The parts of the ledger add up to `dur`, or are none.
+    """A step of the trace; `excluded` says why it does not count, None if it does.
 
-    Where no GPU works the ledger is that of the training thread, whose categories begin with OF_HOST, and none in baselines of
-    traceq 0.1. `kind` is what a step of a server does (decode of 8 to 15 requests), None of other programs.
+    The categories of `ledger` add up to `dur`, or it is empty. Where no GPU works it is the training thread's ledger,
+    whose categories begin with OF_HOST; baselines of traceq 0.1 have none of these. `kind` is what a server's step does
+    (decode of 8 to 15 requests), None for other programs.
     """
 
     step: int
@@ -35,16 +36,16 @@ class RunStep:
 
     @property
     def gpu_ledger(self) -> Mapping[str, int]:
-        """The ledger where it is that of a GPU, else nothing."""
+        """The step's ledger if it is a GPU's, else empty."""
         return {} if any(name.startswith(OF_HOST) for name in self.ledger) else self.ledger
 
 
 @dataclass(frozen=True)
 class Amount:
-    """The number of events, their time in the ledger (ns) and their bytes, over several steps.
+    """The number of events, their time in the ledger (ns) and their bytes, summed over several steps.
 
-    `deviation` is the standard deviation of its time from step to step, ns; None of a single step, and where it was not measured
-    (baselines of traceq 0.1).
+    `deviation` is the standard deviation of the time from step to step, ns; None for a single step, and in baselines of
+    traceq 0.1.
     """
 
     count: int
@@ -55,12 +56,11 @@ class Amount:
 
 @dataclass(frozen=True)
 class Item:
-    """A part of a category of the ledger: kernels of one name, launch shape, phase and operator, or what an idle GPU waited for.
+    """A part of a ledger category: kernels with one name, launch shape, phase and operator, or a cause of GPU idle time.
 
-    Of the training thread's ledger it is the time in host slices of one name.
-    `name` is as the trace has it, None for what is left of a category when the largest items are listed. `every` is the
-    amount over all counted steps, `typical` over those that make up the typical step. `kind` is that of its steps, as in RunStep:
-    then both are over the steps of that kind.
+    In a ledger of the training thread it is the time in host slices of one name. `name` is as in the trace; None for
+    the rest of a category after its largest items. `every` is the amount over all counted steps, `typical` over those
+    of the typical step; with a `kind` (as in RunStep), over steps of that kind only.
     """
 
     category: str
@@ -76,10 +76,10 @@ class Item:
 
 @dataclass(frozen=True)
 class FindingKept:
-    """The likely saving as in a report, ns per counted step.
+    """A finding of a rule with its likely saving, ns per counted step, as in a report.
 
-    `owned_ns`, `assumed_share`, `only_bounds`, `rule_share` and `is_extra` are those of Finding; None where baselines of traceq
-    0.1 do not have them.
+    `owned_ns`, `assumed_share`, `only_bounds`, `rule_share` and `is_extra` are as in Finding; None or False in
+    baselines of traceq 0.1.
     """
 
     rule: str
@@ -98,7 +98,7 @@ class FindingKept:
 
 @dataclass(frozen=True)
 class PartKept:
-    """A rule's claim on time that another finding, `owner`, has: its saving alone, ns per counted step."""
+    """A finding of a rule on time that already belongs to the finding `owner`: its saving alone, ns per counted step."""
 
     rule: str
     finding_id: str
@@ -109,12 +109,12 @@ class PartKept:
 
 @dataclass(frozen=True)
 class CaptureFacts:
-    """Hold the kind of a capture, and how much of it single events and other steps make, ns.
+    """The kind of a capture, and the time in it that single events and other steps make, ns.
 
-    `vendor` (nvidia, amd, intel) is the maker of the GPUs, None where nothing tells. `kind` is the reason in the table triage
-    (cold, whole_run, marked, ...), `once_ns` how long one-off work takes in the window; 0 where several steps count, None where
-    that is not known. `longest_waits_ns` are the five longest idle gaps of a step together. `foreign_ns` is how long the GPU
-    works in all counted steps on what others launched, `idle_tail_ns` how long it idles in the last step after its mark.
+    `vendor` (nvidia, amd, intel) is the maker of the GPUs, None if not known. `kind` is the reason in the table triage
+    (cold, whole_run, marked, ...). `once_ns` is the time of one-off work in the window; 0 where several steps count,
+    None if not known. `longest_waits_ns` is the sum of a step's five longest idle gaps. `foreign_ns` is the GPU time in
+    counted steps of work that other steps launched, `idle_tail_ns` the idle time in the last step after its mark.
     """
 
     vendor: str | None = None
@@ -127,19 +127,19 @@ class CaptureFacts:
 
 @dataclass(frozen=True)
 class Run:
-    """One rank's trace of a run, on its critical device.
+    """One rank's trace of a run, on its critical device (the one that is busy longest).
 
-    `file` is the name of the trace's file, `source` the database or trace it was read from (of a baseline its name).
-    `device` is None where the trace has no GPU ledger; `devices` counts those in use. `settings` is what the
-    profiler was told and which libraries ran, `payload` the work per counted step by what is counted, `shapes` the
-    GPU time (ns) by operator and the dimensions of its inputs, where they were recorded. `saturated` is what the rule
-    gpu-saturated says, None where it says nothing; `cannot_tell` names rules that could not judge, with the reason.
-    `lost` is what the import notes say is missing, `ranks` are those of the job that the same database holds. `unit` and
-    `unit_name` are level and name of what a step is, as in the table unit, `conditions` are means of clocks, power
-    and temperatures over the counted steps, by series. `made_with` are facts and knobs by their names in the table made_with,
-    none where there was no snapshot. `job` is that of several ranks whose trace this is part of. `overhead_share` and
-    `loader_queue` are as in database/trace.sql. `start_up_ns` is what of a single step or window only happens the first time:
-    creating contexts, loading and compiling code. `capture` knows nothing in baselines of traceq 0.1.
+    `file` is the name of the trace's file, `source` the database, trace or baseline it was read from. `device` is None
+    without a GPU ledger; `devices` is the number of GPUs in use. `settings` are the profiler's options and library
+    versions. `payload` is the work per counted step by key (samples, tokens, ...), `shapes` the GPU time (ns) by
+    operator and input dimensions, where recorded. `saturated` is the remark of the rule gpu-saturated, or None.
+    `cannot_tell` holds the reason for each rule that could not judge, `lost` the notes on what the import lacks.
+    `ranks` are the ranks in the same database. `unit` and `unit_name` are the level and name of a step, as in the table
+    unit. `conditions` are mean clocks, power and temperatures over counted steps, by series. `made_with` are facts and
+    knobs as in the table made_with, empty without a snapshot. `job` is the multi-rank job that this trace is part of,
+    or None. `overhead_share` and `loader_queue` are as in database/trace.sql. `start_up_ns` is the part of a single
+    step or window that only happens the first time (creating contexts, loading and compiling code). `capture` is empty
+    in baselines of traceq 0.1.
     """
 
     source: str
@@ -177,7 +177,7 @@ class Run:
 
     @property
     def counted(self) -> tuple[RunStep, ...]:
-        """The steps that count, in the order of time."""
+        """The steps that are not excluded (as warm-up, incomplete, ...), in the order of time."""
         return tuple(step for step in self.steps if step.excluded is None)
 
     @property
@@ -189,16 +189,16 @@ class Run:
 
     @property
     def found(self) -> tuple[FindingKept | PartKept, ...]:
-        """The findings, and what rules found in time that another finding has."""
+        """All findings, including those on time that belongs to another finding."""
         return (*self.findings, *self.parts)
 
     @property
     def costly_settings(self) -> dict[str, str]:
-        """Per setting that lengthens every call on the host, on or off; nothing if the profiler does not record it."""
+        """The profiler settings that lengthen every host call, each "on" or "off"; empty if the profiler does not record them."""
         names = format_of(self.format).costly_settings if self.producer is not None else ()
         return {name: "off" if self.settings.get(name, "0") in ("0", "False") else "on" for name in names}
 
     @property
     def is_window(self) -> bool:
-        """Whether no steps were found, so that the window is one."""
+        """Whether no steps were found, so that the whole window is the only step."""
         return self.step_source == "window"

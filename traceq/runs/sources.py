@@ -12,7 +12,10 @@ from traceq.runs.run import Run
 
 
 def baseline_runs(source: str | Path) -> list[Run] | None:
-    """Return the runs of a baseline, by its name or file; None when the source is not one. A file of that name comes first."""
+    """Return the runs of the baseline with that name or file; None when `source` is no baseline.
+
+    An existing file or non-empty folder of that name is preferred to a named baseline.
+    """
     path = Path(source)
     is_there = path.is_file() or (path.is_dir() and any(path.iterdir()))
     kept = None if is_there else baselines.find(str(source))
@@ -22,7 +25,7 @@ def baseline_runs(source: str | Path) -> list[Run] | None:
 
 
 def file_of(source: str) -> Path:
-    """Return the file that is read: that of a baseline given by its name, else the source itself."""
+    """Return the path that is read for `source`: the file of the baseline of that name, else `source` itself."""
     path = Path(source)
     if path.exists():
         return path
@@ -34,6 +37,9 @@ def file_of(source: str) -> Path:
 
 
 def runs_of_rank(runs: Sequence[Run], rank: int | None, source: str) -> list[Run]:
-    """Return the runs of one rank: `rank`, else the lowest there is. Raises WrongUse when there is no such rank."""
+    """Return the runs of the given rank, by default of the lowest.
+
+    Raises WrongUse, naming `source`, when that rank is missing.
+    """
     places = select_rank({place: run.rank for place, run in enumerate(runs)}, rank, source)
     return [runs[place] for place in places]

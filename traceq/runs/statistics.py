@@ -38,14 +38,14 @@ _MADS, _MEDIANS = 5.0, 1.1
 
 @dataclass(frozen=True)
 class Spread:
-    """The scatter of a difference when steps and runs are resampled: a row per resample, a column per quantity."""
+    """Resampled deviations of a difference, ns: a row for each resample, a column for each quantity (step, categories)."""
 
     resamples: Floats
 
     def interval(self, column: int, delta: float, level: float) -> tuple[int, int]:
-        """Return the interval of the true difference with confidence 1 - level (resample percentiles around `delta`), ns.
+        """Return the interval of the true difference with confidence 1 - level, ns: percentiles of resamples around `delta`.
 
-        It holds 0 exactly where `p` is above the level.
+        It contains 0 exactly where `p` is above the level.
         """
         ordered = np.sort(self.resamples[:, column])
         left_out = int(level / 2 * (len(ordered) - 1))
@@ -53,15 +53,18 @@ class Spread:
         return (math.ceil(low) if low > 0 else round(low)), (math.floor(high) if high < 0 else round(high))
 
     def p(self, column: int, delta: float) -> float:
-        """Return the lowest level at which the interval around `delta` does not hold 0."""
+        """Return the lowest level at which the interval around `delta` excludes 0 (0..1).
+
+        It is twice the share of resamples with the opposite sign.
+        """
         shifted = self.resamples[:, column] + delta
         beyond = min(np.count_nonzero(shifted <= 0), np.count_nonzero(shifted >= 0))
         return min(1.0, 2 * int(beyond) / (len(shifted) - 1))
 
     def detectable(self, level: float) -> float:
-        """Return the smallest difference of the first column that is found in 9 of 10 comparisons at `level`, ns.
+        """Return the smallest difference of the first column that 9 of 10 comparisons would find at `level`, ns.
 
-        So large that 9 of 10 resamples around it lie beyond what chance does at that level, upwards and downwards.
+        Then 9 of 10 resamples around it lie beyond what chance does at that level, upwards and downwards.
         """
         low, unlucky_low, unlucky_high, high = np.quantile(
             self.resamples[:, 0], (level / 2, 1 - _POWER, _POWER, 1 - level / 2)
@@ -70,7 +73,7 @@ class Spread:
 
 
 class StatedNoise(NamedTuple):
-    """Known differences between runs of either side: standard deviations per column, ns, and degrees of freedom."""
+    """The known noise between runs: each side's standard deviation per column, ns, and its degrees of freedom."""
 
     base: Floats
     new: Floats
@@ -78,7 +81,10 @@ class StatedNoise(NamedTuple):
 
 
 def center_of(steps: Floats, statistic: Statistic) -> Floats:
-    """Return the typical or mean step of rows of (duration, parts...), by duration; over the axis before the last."""
+    """Return the typical or mean step of a matrix whose rows are steps (duration, parts...), as one such row.
+
+    Steps are chosen by duration; the axis before the last is averaged.
+    """
     if statistic == "mean":
         return np.asarray(steps.mean(axis=-2))
     order = np.argsort(steps[..., 0], axis=-1, kind="stable")
@@ -88,17 +94,17 @@ def center_of(steps: Floats, statistic: Statistic) -> Floats:
 
 
 def typical_step(steps: Floats) -> float:
-    """Return the typical one of the durations of a run's counted steps, ns."""
+    """Return the typical step of a run's counted durations, ns: the mean without the shortest and longest quarter."""
     return float(center_of(steps[:, None], "typical")[0])
 
 
 def measure_spread(
     base: Sequence[Floats], new: Sequence[Floats], statistic: Statistic, known: StatedNoise | None = None
 ) -> Spread | None:
-    """Resample both sides and return how their difference scatters; None when a run has a single step.
+    """Resample the steps of both sides and return the spread of their difference; None when a run has a single step.
 
-    Each run is an array (steps, 1 + parts). Draws are widened by what small samples miss of their own scatter, by how much
-    steps depend on one another, and where a side has several runs, by how much runs differ beyond their steps (Student's t).
+    Each run is an array (steps, 1 + parts). Draws are widened for small samples, for steps that depend on one another,
+    and for differences between runs beyond those of their steps: measured from several runs, or `known` (Student's t).
     """
     if any(len(run) < 2 for run in (*base, *new)):  # noqa: PLR2004 - a single step has no scatter
         return None
@@ -112,7 +118,7 @@ def measure_spread(
 def _resample_side(
     runs: Sequence[Floats], statistic: Statistic, resamples: int, generators: Mapping[int, np.random.Generator]
 ) -> list[Floats]:
-    """Return resampled deviations of each run of a side from its step; a step never gets shorter than 0 ns."""
+    """Return, for each run of a side, resampled deviations from its step; no resampled time is below 0 ns."""
     wider = dependence_factor([run[:, 0] for run in runs])
     return [
         np.maximum(wider * resample(run, statistic, resamples, generators[id(run)]), -center_of(run, statistic))
@@ -121,7 +127,10 @@ def _resample_side(
 
 
 def _make_generators(runs: Sequence[Floats]) -> dict[int, np.random.Generator]:
-    """Return a generator for each run, by the identity of its array: swapped sides then differ by the opposite."""
+    """Return a random generator for each run, by the identity of its array, seeded by the run's content.
+
+    So swapping the sides only changes the sign of the difference.
+    """
     taken: Counter[int] = Counter()
     found = {}
     for run in runs:
@@ -132,12 +141,15 @@ def _make_generators(runs: Sequence[Floats]) -> dict[int, np.random.Generator]:
 
 
 def resamples_for(cells: int) -> int:
-    """Return the number of resamples for runs of `cells` numbers together."""
+    """Return how often to resample runs that have `cells` numbers in all: fewer times for larger ones."""
     return int(np.clip(_CELLS // cells, _LEAST_RESAMPLES, _MOST_RESAMPLES))
 
 
 def resample(run: Floats, statistic: Statistic, resamples: int, random: np.random.Generator) -> Floats:
-    """Resample the steps of a run (steps, quantities) and return deviations from its step: (resamples, quantities)."""
+    """Resample the steps of a run (steps, quantities) and return deviations of its center from the measured one.
+
+    The result has a row for each resample and a column for each quantity.
+    """
     count = len(run)
     ordered = run[np.argsort(run[:, 0], kind="stable")]
     left_out = count // TRIM if statistic == "typical" else 0
@@ -159,9 +171,9 @@ def _draw_between(
     statistic: Statistic,
     known: StatedNoise | None,
 ) -> Floats | float:
-    """Draw how runs differ beyond their steps, per resample: Student's t of the variance of runs and known noise.
+    """Draw the part of the difference that noise between runs makes, for each resample; 0 where it is neither known nor measured.
 
-    A variance that is known beside what is measured counts with degrees of freedom of its own (Smyth, 2004).
+    It follows Student's t. A known variance adds its degrees of freedom to those of the measured one (Smyth, 2004).
     """
     freedom = len(base) + len(new) - 2
     more = 0 if known is None else known.freedom
@@ -179,10 +191,9 @@ def _draw_between(
 
 
 def dependence_factor(runs: Sequence[Floats]) -> float:
-    """Return how much more a mean scatters because steps resemble their predecessors: sqrt((1 + r) / (1 - r)), at least 1.
+    """Return the factor by which a mean scatters more because steps resemble their predecessors: sqrt((1 + r) / (1 - r)), >= 1.
 
-    r is the autocorrelation of ranks, of all runs together; that of few steps comes out too low, by (1 + 3r) / n
-    (Marriott and Pope, 1954).
+    r is the autocorrelation of ranks over all runs, corrected for few steps by (1 + 3r) / n (Marriott and Pope, 1954).
     """
     ranked = [_center_ranks(run) for run in runs]
     whole = sum(float((ranks**2).sum()) for ranks in ranked)
@@ -195,7 +206,7 @@ def dependence_factor(runs: Sequence[Floats]) -> float:
 
 
 def rank_correlation(first: Floats, second: Floats) -> float:
-    """Return how much two series of the same length go up and down together (Spearman); 0 where one stays the same."""
+    """Return the rank correlation of two series of the same length (Spearman, -1..1); 0 if one is constant."""
     ranks = [_center_ranks(each) for each in (first, second)]
     scatter = math.sqrt(float((ranks[0] ** 2).sum()) * float((ranks[1] ** 2).sum()))
     return float((ranks[0] * ranks[1]).sum()) / scatter if scatter else 0.0
@@ -207,16 +218,17 @@ def _center_ranks(values: Floats) -> Floats:
 
 
 def _rank_values(values: Floats) -> Floats:
-    """Return places in the order of size, from 1; equal values share the mean of theirs."""
+    """Return the rank of each value in the order of size, from 1; equal values share their mean rank."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return np.asarray((last - (counts - 1) / 2)[inverse], dtype=np.float64)
 
 
 def permutation_p(base: Sequence[Floats], new: Sequence[Floats], statistic: Statistic) -> float:
-    """Return how often steps dealt to the sides at random differ as much: by ranks for the typical step, else by means.
+    """Return the share of random assignments of steps to the sides that differ at least as much as the real one (0..1).
 
-    All deals when there are few, else 9,999 of them.
+    The typical step is tested by ranks, the mean by durations. All assignments are tried if there are few, else 9,999
+    random ones.
     """
     values = np.concatenate([*base, *new])
     weights = _rank_values(values) if statistic == "typical" else values
@@ -236,12 +248,12 @@ def permutation_p(base: Sequence[Floats], new: Sequence[Floats], statistic: Stat
 
 
 def least_p(base: int, new: int) -> float:
-    """Return the smallest possible `permutation_p` for this number of steps a side: few steps cannot show a difference."""
+    """Return the smallest value that `permutation_p` can have for these numbers of steps on both sides."""
     return min(1.0, 2 / math.comb(base + new, base)) if base and new else 1.0
 
 
 def find_drift(durations: Floats) -> tuple[float, float] | None:
-    """Return the drift from the first to the last step (Theil and Sen), ns, and p of Mann and Kendall's test.
+    """Return the drift from the first to the last step (Theil and Sen), ns, and p of the Mann-Kendall test.
 
     None when p is 0.001 or more, or steps are too few to see a trend.
     """
@@ -266,7 +278,7 @@ def find_drift(durations: Floats) -> tuple[float, float] | None:
 
 
 def find_outliers(durations: Floats) -> list[int]:
-    """Return the places of steps longer than median + 5 MAD and than 1.1 medians, as in the view outlier_step."""
+    """Return the indices of steps longer than median + 5 MAD and than 1.1 medians, as in the view outlier_step."""
     if len(durations) < _LEAST_OUTLIER:
         return []
     median = float(np.median(durations))

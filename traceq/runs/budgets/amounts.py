@@ -83,7 +83,10 @@ def parse_in_unit(value: object, unit: str) -> Fraction:
 
 
 def exact_number(value: object) -> Fraction | None:
-    """Return a TOML number exactly; None if `value` is not a number. Raises ValueError for inf, nan and the like."""
+    """Return a TOML number as an exact fraction; None if `value` is not a number.
+
+    Raises ValueError for inf, nan and huge ones.
+    """
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         return None
     # written as 1e999999999 it would take as many digits to work with
@@ -98,7 +101,7 @@ def exact_number(value: object) -> Fraction | None:
 
 
 def quote_value(value: object) -> str:
-    """Return a TOML value about as it stands in the file."""
+    """Return a TOML value for a message, about as it is written in the file, shortened if it is long."""
     try:
         return shortened(str(value) if isinstance(value, Decimal) else repr(value), _WIDEST)
     except ValueError:  # of Python, for whole numbers

@@ -28,23 +28,23 @@ NANOSECONDS, SHARE, PER_SECOND, BYTES, TIMES = "ns", "share", "/s", "bytes", "x"
 
 @dataclass(frozen=True)
 class Limit:
-    """The most, or the least, that something may be."""
+    """An upper (`at most`) or lower (`at least`) limit for a measured amount, in `unit`."""
 
     bound: Bound
     amount: Fraction
     unit: str
 
     def holds(self, measured: Fraction) -> bool:
-        """Return whether `measured`, of the same unit, keeps the limit."""
+        """Return whether `measured`, in the limit's unit, is within the limit."""
         return measured <= self.amount if self.bound == "at most" else measured >= self.amount
 
 
 @dataclass(frozen=True)
 class Budget:
-    """One thing to judge. Without limits it must not be there: a finding, a straggler, or a regression.
+    """One thing to judge. Without limits, any finding, straggler or regression of that name fails the budget.
 
-    `name` is the key in its table, of the user's SQL its name. `line` is where the budget file says it, from 1, None for
-    what the command line says. `query` is the user's SQL.
+    `name` is the key in its table, or the name that the user gave to an SQL budget. `line` is its line in the budget
+    file, from 1; None for a budget of the command line. `query` is the user's SQL.
     """
 
     table: Table
@@ -55,16 +55,16 @@ class Budget:
 
     @property
     def unit(self) -> str:
-        """The unit of its limits; without limits that of a finding's saving."""
+        """The unit of the limits; `share` (of the step) without limits."""
         return self.limits[0].unit if self.limits else SHARE
 
 
 @dataclass(frozen=True)
 class Compare:
-    """The table [compare]: the baseline to compare with, and how.
+    """The table [compare] of a budget file: the baseline to compare with, and the criteria of the comparison.
 
-    `noise` is a share of the step or the name of a baseline, as said to `traceq compare --noise`. `fail_on_likely`: a regression
-    fails also where it is only likely.
+    `max_regression` is a share of the step (0..1). `noise` is a share of the step or the name of a baseline, as in
+    `traceq compare --noise`. With `fail_on_likely`, likely regressions fail, too.
     """
 
     baseline: str | None = None
@@ -76,15 +76,16 @@ class Compare:
 
     @property
     def is_asked(self) -> bool:
-        """Whether there is to be a comparison, even if no baseline is named."""
+        """Whether the table asks for a comparison, even if it names no baseline."""
         return self.baseline is not None or self.max_regression is not None
 
 
 @dataclass(frozen=True)
 class MeasuredBudget:
-    """A run that is checked, with its trace's number in its database and the numbers that the user's SQL gave there.
+    """A run to be checked, its trace's number in its database, and the results of the user's SQL budgets by name.
 
-    An answer is a number, or a text that says why there is none. A baseline has no database: no number, no answers.
+    An answer is a number, or a text that says why the query gave none. A baseline has no database: neither number nor
+    answers.
     """
 
     run: Run
@@ -94,7 +95,7 @@ class MeasuredBudget:
 
 @dataclass(frozen=True)
 class JudgedBudget:
-    """The result of a budget: `measured` in the unit of its limits, the reason, and the SQL that gives the number again."""
+    """The result of a budget: its state, the reason, the measured amount in the budget's unit, and SQL that reproduces it."""
 
     budget: Budget
     state: State
@@ -105,9 +106,10 @@ class JudgedBudget:
 
 @dataclass(frozen=True)
 class Check:
-    """All budgets, in the order of the file, and the comparison with the baseline, if there is one.
+    """The results of all budgets, in the order of the file, and the comparison with the baseline, if there is one.
 
-    `path` is the budget file, as it was named, `baseline` the name or file of the baseline and `baseline_path` where it lies.
+    `path` is the budget file as the user named it, `baseline` the name or file of the baseline, `baseline_path` its
+    path.
     """
 
     path: str | None
@@ -119,7 +121,7 @@ class Check:
 
     @property
     def state(self) -> State:
-        """`fail` when any budget fails, `pass` when all do."""
+        """The state of the whole check: `fail` if any budget fails, else `cannot judge` if any cannot be judged, else `pass`."""
         states = {budget.state for budget in self.judged}
         return "fail" if "fail" in states else "cannot judge" if "cannot judge" in states else "pass"
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def judge_by_limits(budget: Budget, measured: Fraction, *, reason: str = "", query: str | None = None) -> JudgedBudget:
-    """Return a pass or a fail, by the limits."""
+    """Return a pass if `measured` is within all limits of the budget, else a fail."""
     state: State = "pass" if all(limit.holds(measured) for limit in budget.limits) else "fail"
     return JudgedBudget(budget, state, measured, reason, query)
 
@@ -33,12 +33,15 @@ def judge_by_limits(budget: Budget, measured: Fraction, *, reason: str = "", que
 def cannot_judge(
     budget: Budget, reason: str, *, measured: Fraction | None = None, query: str | None = None
 ) -> JudgedBudget:
-    """Return that the budget can be neither passed nor failed."""
+    """Return the result `cannot judge`, with the reason and what was measured."""
     return JudgedBudget(budget, "cannot judge", measured, reason, query)
 
 
 def reproducing_query(measured: Sequence[MeasuredBudget], name: str, **values: Setting) -> str | None:
-    """Return the query traceq/`name` for the one run; None for pooled runs, or a run without a database."""
+    """Return the SQL text of the package's file `name`, with its parameters filled in, so that a user can run it.
+
+    None for several runs, and for a run without a database.
+    """
     if len(measured) != 1 or measured[0].trace_id is None:
         return None
     return literal(statement(name), trace_id=measured[0].trace_id, **values)
@@ -52,7 +55,7 @@ NO_STEPS = "no steps were found; mark them, or ingest with --step-range"
 
 
 def judge_step(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBudget:
-    """Judge a step duration; typical and mean step weigh runs alike, the others weigh steps alike."""
+    """Judge a statistic of the step's duration; for `typical` and `mean` all runs weigh the same, for others all steps."""
     durations = sorted(step.dur for one in measured for step in one.run.counted)
     reason = explain_no_steps(measured)
     least = LEAST_STEPS.get(budget.name, 1)
@@ -66,7 +69,7 @@ def judge_step(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBudg
 
 
 def judge_throughput(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBudget:
-    """Judge the work of the payload marks per second; every run counts the same."""
+    """Judge the work per second (samples, tokens, ...) that payload marks count; all runs weigh the same."""
     reason = explain_no_steps(measured)
     lacking = next((one.run for one in measured if budget.name not in one.run.payload), None)
     if lacking is not None and not reason:
@@ -84,7 +87,7 @@ def judge_throughput(budget: Budget, measured: Sequence[MeasuredBudget]) -> Judg
 
 
 def judge_ledger(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBudget:
-    """Judge the time of one or several categories in the mean step; every run counts the same."""
+    """Judge the time (or share) of one or several ledger categories in the mean step; all runs weigh the same."""
     runs = [one.run for one in measured]
     reason = explain_no_steps(measured)
     if budget.unit == SHARE and all(run.is_window for run in runs):
@@ -110,7 +113,10 @@ def _per_step(run: Run, categories: Sequence[str]) -> Fraction:
 
 
 def explain_no_steps(measured: Sequence[MeasuredBudget]) -> str:
-    """Return why nothing is known per step; empty where steps are known."""
+    """Return why there are no durations of steps to judge: a run has no steps, or none that counts.
+
+    Empty if all runs have them.
+    """
     if any(one.run.is_window for one in measured):
         return NO_STEPS
     without = next((one.run for one in measured if not one.run.counted), None)
@@ -127,7 +133,7 @@ def _step_duration(name: str, durations: Sequence[int], measured: Sequence[Measu
 
 
 def interpolate_quantile(ordered: Sequence[int], share: Fraction) -> Fraction:
-    """Interpolate between neighbours in proportion, as DuckDB's quantile_cont does."""
+    """Return the quantile `share` (0..1) of sorted numbers, interpolated linearly, as DuckDB's quantile_cont does."""
     place = share * (len(ordered) - 1)
     below = int(place)
     above = min(below + 1, len(ordered) - 1)
@@ -135,7 +141,7 @@ def interpolate_quantile(ordered: Sequence[int], share: Fraction) -> Fraction:
 
 
 def judge_findings(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBudget:
-    """Judge the likely saving per counted step of a rule's findings, for ANY of the largest finding."""
+    """Judge the likely saving per step of a rule's findings, in the run where it is largest; for ANY of the largest finding."""
     runs = [one.run for one in measured]
     reason = _explain_unfit(budget, runs)
     if reason:
@@ -154,7 +160,7 @@ def judge_findings(budget: Budget, measured: Sequence[MeasuredBudget]) -> Judged
 
 
 def _pass_if_visible(budget: Budget, runs: Sequence[Run], worst: Fraction, said: str = "") -> JudgedBudget:
-    """Pass, if the rule would have seen more than the limit."""
+    """Return a pass, or `cannot judge` when the rule could not judge a run or reports no savings as small as the limit."""
     for run in runs:
         if budget.name in run.cannot_tell:
             return cannot_judge(budget, f"the rule cannot judge {run.file}: {run.cannot_tell[budget.name]}")
@@ -180,7 +186,11 @@ def _explain_unfit(budget: Budget, runs: Sequence[Run]) -> str:
 
 
 def _findings_of(budget: Budget, run: Run) -> Iterator[FindingKept | PartKept]:
-    """Return the findings of the rule, and for a rule also the parts that another finding owns."""
+    """Return the findings that the budget judges, largest saving first.
+
+    For a rule these include findings that are listed as part of another one; for ANY without limits all, else the
+    largest.
+    """
     found = run.findings if budget.name == ANY else run.found
     largest = sorted(found, key=lambda each: (-each.saving_ns, each.finding_id))
     if budget.name == ANY:
@@ -195,7 +205,10 @@ def _sum_savings(budget: Budget, run: Run) -> Fraction:
 
 
 def judge_job(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBudget:
-    """Judge the job's typical step, its slowdown by late ranks, or the cost of its worst straggler."""
+    """Judge the job's typical step, its slowdown by late ranks, or the cost of its worst straggler.
+
+    Cannot judge unless every run is a rank of a job.
+    """
     jobs = {event.run.job.sha256: event.run.job for event in measured if event.run.job is not None}
     if any(event.run.job is None for event in measured):
         return cannot_judge(budget, "there are not several ranks of one job: ingest the traces of all ranks together")
@@ -229,7 +242,7 @@ def _judge_job_step(budget: Budget, jobs: Sequence[tuple[bool, JobOfRun]]) -> Ju
 
 
 def _judge_straggler(budget: Budget, jobs: Sequence[JobOfRun]) -> JudgedBudget:
-    """Judge what the worst rank, host or stage costs a step, alone or when those before it are fixed."""
+    """Judge the time per step that the job's worst straggler (rank, host or stage) costs."""
     worst = max(jobs, key=_worst_cost)
     cost = Fraction(_worst_cost(worst))
     if budget.unit != NANOSECONDS:
@@ -240,13 +253,13 @@ def _judge_straggler(budget: Budget, jobs: Sequence[JobOfRun]) -> JudgedBudget:
 
 
 def _worst_cost(job: JobOfRun) -> int:
-    """Return the largest cost of a named straggler or of any rank, ns per step."""
+    """Return the largest cost of any straggler or rank, ns per step; 0 without one."""
     named = [cost for straggler in job.stragglers for cost in (straggler.adds_ns, straggler.win_ns)]
     return max((*named, *(rank.win_ns or 0 for rank in job.ranks)), default=0)
 
 
 def _name_stragglers(job: JobOfRun) -> str:
-    """Return the stragglers in words, for the reason of a budget."""
+    """Return the names and costs of the first few stragglers, as text for a budget's reason."""
     listed = 3
     told = [f"{straggler.name} ({duration(straggler.adds_ns)} a step)" for straggler in job.stragglers[:listed]]
     more = len(job.stragglers) - listed
@@ -258,9 +271,9 @@ _LONGEST = 200
 
 
 def ask_number(connection: duckdb.DuckDBPyConnection, query: str, run: Run, trace_id: int) -> Fraction | str:
-    """Return the number that `query` returns, or why it returns none.
+    """Run the user's `query` on the run's database and return the number that it gives, or a text that says why it gives none.
 
-    It may name $trace_id and $device, and get those of the run. The connection must be read-only and locked.
+    The query may use $trace_id and $device, which are filled in. The connection must be read-only and locked.
     """
     try:
         with one_line_errors(query):
@@ -308,7 +321,10 @@ def _read_number(value: object) -> Fraction | str:
 
 
 def judge_sql(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBudget:
-    """Judge the number; of several runs the one furthest beyond its limits, and every run must have one."""
+    """Judge the number that the user's SQL gave: that of the run furthest beyond the limits.
+
+    Cannot judge if the query gave no number for one of the runs.
+    """
     query = _fill_in_query(budget, measured)
     answers: list[Fraction] = []
     for one in measured:
@@ -320,12 +336,12 @@ def judge_sql(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBudge
 
 
 def _excess_over_limits(budget: Budget, answer: Fraction) -> Fraction:
-    """Return by how much the number misses the limit that it misses most; below 0 if it keeps all."""
+    """Return by how much the number exceeds the limit that it breaks most; below 0 if it keeps all limits."""
     return max(answer - limit.amount if limit.bound == "at most" else limit.amount - answer for limit in budget.limits)
 
 
 def _fill_in_query(budget: Budget, measured: Sequence[MeasuredBudget]) -> str | None:
-    """Return the query for one run with its parameters filled in, so that it can be run again."""
+    """Return the budget's SQL with the run's parameters filled in, so that a user can run it; as written for several runs."""
     if budget.query is None or len(measured) != 1 or measured[0].trace_id is None:
         return budget.query
     try:
@@ -345,5 +361,5 @@ _JUDGES: Mapping[str, Callable[[Budget, Sequence[MeasuredBudget]], JudgedBudget]
 
 
 def evaluate(budgets: Sequence[Budget], measured: Sequence[MeasuredBudget]) -> tuple[JudgedBudget, ...]:
-    """Judge every budget but that of a comparison, in order; there is at least one run."""
+    """Judge all budgets, in order; they must not contain that of a comparison, and there must be at least one run."""
     return tuple(_JUDGES[budget.table](budget, measured) for budget in budgets)

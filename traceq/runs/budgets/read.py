@@ -34,7 +34,7 @@ _MOST_DOTS = 1000
 
 @dataclass(frozen=True)
 class BudgetFile:
-    """The budgets of a file, in the order of the tables, and what it says of comparing."""
+    """The budgets of a file, in the order of the tables, and its table [compare]."""
 
     path: str
     budgets: tuple[Budget, ...]
@@ -43,7 +43,7 @@ class BudgetFile:
 
 @dataclass(frozen=True)
 class _TomlPlace:
-    """A table of the file, by its path, to say where what is wrong stands."""
+    """A table of the budget file, by its path of keys `at`, to name file and line in errors."""
 
     file: str
     lines: Mapping[tuple[str | int, ...], int]
@@ -62,7 +62,7 @@ class _TomlPlace:
 
 
 def read(path: Path) -> BudgetFile:
-    """Read the budgets in the TOML file `path`. Raises UnusableBudget, which says file, line and key."""
+    """Read the budgets in the TOML file `path`. Raises UnusableBudget, with the file, line and key that are wrong."""
     text = _read_text(path)
     try:
         content = tomllib.loads(text, parse_float=Decimal)
@@ -87,7 +87,7 @@ def read(path: Path) -> BudgetFile:
 
 @cache
 def rule_names() -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """Return the names of rules with savings, of rules that only remark, and of rules of the extra pack."""
+    """Return three sets of names: rules that estimate savings, rules that only remark, and rules of the extra pack."""
     from traceq.diagnosis.rules.registry import all_rules
 
     remarking = frozenset(rule.name for rule in all_rules() if rule.remarks)
@@ -294,8 +294,9 @@ _MOST_READ = 1 << 20
 def find_toml_lines(text: str) -> dict[tuple[str | int, ...], int]:
     """Return the line, from 1, on which each table and key of the valid TOML `text` begins.
 
-    Keys are paths; an element of an array of tables is its number: ("sql", 0, "query"). Statements end where a line does,
-    and each is valid TOML by itself: that is how they are found. Those behind statements of thousands of lines are left out.
+    Keys are paths, in which an element of an array of tables is its number: ("sql", 0, "query"). The text is split into
+    statements at ends of lines where what was read is valid TOML. After statements of thousands of lines the rest is
+    left out.
     """
     found: dict[tuple[str | int, ...], int] = {}
     arrays: dict[str, int] = {}
@@ -311,7 +312,7 @@ def find_toml_lines(text: str) -> dict[tuple[str | int, ...], int]:
 
 
 def _split_statements(text: str) -> Iterator[tuple[int, str]]:
-    """Yield every statement but comments, with the line it begins on."""
+    """Yield every statement of the TOML text (comments left out) with the number of its first line."""
     begun: list[str] = []
     start = 1
     read = 0
@@ -334,7 +335,7 @@ def _split_statements(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _key_paths(content: Mapping[str, Any], *, is_header: bool) -> Iterator[tuple[str | int, ...]]:
-    """Yield the keys of a statement, from the outside inwards; those of an array of tables end in -1."""
+    """Yield the path of each key in a statement, outermost key first; the path of an array of tables ends in -1."""
     for key, value in content.items():
         yield (key,)
         if isinstance(value, dict):
@@ -344,7 +345,7 @@ def _key_paths(content: Mapping[str, Any], *, is_header: bool) -> Iterator[tuple
 
 
 def _number_tables(path: tuple[str | int, ...], arrays: dict[str, int]) -> tuple[str | int, ...]:
-    """Return the path with its last -1 replaced by the number of such tables before it."""
+    """Return the path with a final -1 replaced by the table's number in its array; `arrays` holds the numbers given so far."""
     if path[-1] != -1:
         return path
     name = "\0".join(map(str, path[:-1]))

@@ -11,9 +11,10 @@ from traceq.runs.compare.comparison import Change, Comparison
 
 
 def judge_regression(budget: Budget, comparison: Comparison | None, *, fail_on_likely: bool = False) -> JudgedBudget:
-    """Judge a comparison: without a limit every regression fails; with one, those measured above it.
+    """Judge a comparison: without a limit every regression fails; with one, a regression fails if it is above the limit.
 
-    A likely regression fails with `fail_on_likely`, else it cannot be judged; nor can what the comparison cannot tell.
+    A likely regression fails with `fail_on_likely`, otherwise the result is `cannot judge`, as for a verdict `cannot
+    tell`.
     """
     if comparison is None:
         return cannot_judge(budget, "no baseline is named: say --baseline NAME, or baseline in the table [compare]")
@@ -34,7 +35,7 @@ def judge_regression(budget: Budget, comparison: Comparison | None, *, fail_on_l
 
 
 def _judge_within(budget: Budget, comparison: Comparison, change: Change, reason: str) -> JudgedBudget:
-    """Pass only if the interval ends at or below the limit; cannot judge if it reaches above."""
+    """Return a pass if the whole confidence interval of the change is within the limit, else `cannot judge`."""
     measured = Fraction(change.delta_ns, change.base_ns)
     if change.interval_ns is None:
         return cannot_judge(budget, reason, measured=measured)

@@ -30,12 +30,12 @@ Intervals = Mapping[str, tuple[int, int]]
 
 
 def list_categories(runs: Sequence[Run]) -> list[str]:
-    """Return all categories of the ledgers, in alphabetical order."""
+    """Return the names of all ledger categories in the runs' steps, in alphabetical order."""
     return sorted({category for run in runs for step in run.steps for category in step.ledger})
 
 
 def sum_ledger(runs: Sequence[Run], statistic: Statistic) -> dict[str, Fraction]:
-    """Return the ledger of the side's step, ns, exactly. Time that no ledger holds is UNTOLD."""
+    """Return the ledger of the step averaged over the runs: ns by category, exactly. Time without a category is UNTOLD."""
     parts: dict[str, Fraction] = {}
     for run in runs:
         share = step_weight(run, runs, statistic)
@@ -46,7 +46,7 @@ def sum_ledger(runs: Sequence[Run], statistic: Statistic) -> dict[str, Fraction]
 
 
 def add_untold(step: RunStep) -> dict[str, int]:
-    """Return the ledger of the step, ns, with the time that it does not hold as UNTOLD."""
+    """Return the step's ledger, ns by category, with the rest of its duration added as UNTOLD."""
     untold = step.dur - sum(step.ledger.values())
     return {**step.ledger, UNTOLD: step.ledger.get(UNTOLD, 0) + untold} if untold else dict(step.ledger)
 
@@ -59,9 +59,10 @@ def find_causes(
     noise: KnownNoise | None,
     level: float,
 ) -> tuple[Cause, ...]:
-    """Return the categories by how much they changed; their deltas add up to that of the change.
+    """Return the ledger categories, largest change first, each with its parts; their deltas add up to `change.delta_ns`.
 
-    `intervals` are those of the categories; those of the parts are made here, at `level`, with `noise` of runs.
+    `intervals` are the confidence intervals of the categories. Intervals of the parts are computed here, with
+    confidence 1 - `level` and the known `noise` between runs.
     """
     certain = partial(part_interval, runs=(len(base), len(new)), noise=noise, level=level)
     held = [sum_ledger(runs, change.statistic) for runs in (base, new)]
@@ -117,16 +118,20 @@ def _collect_pieces(runs: Sequence[Run], statistic: Statistic, *, is_other_gpu: 
 
 
 def _kernel_role(item: Item, *, is_other_gpu: bool) -> str | None:
-    """Return the kernel's role; on one GPU only for libraries: what adds is not what multiplies."""
+    """Return the role of the item's kernel (attention, norms, ...) by which different kernels are matched, or None.
+
+    If both sides ran on the same GPU, only kernels of libraries (matrix products, attention, ...) have one.
+    """
     found = find_role(item.name, item.family) if item.name and item.category == "compute" else None
     return found if is_other_gpu or found in OF_LIBRARIES else None
 
 
 def _standard_error(item: Item, run: Run, statistic: Statistic) -> float | None:
-    """Return the standard error of the item's time in the run's step, ns; None if the run does not show it.
+    """Return the standard error of the item's time per step in the run, ns; None if its deviation is not known.
 
-    Of steps that lie in the middle half because of this item the deviation is 0.38 of that of all, of others the same: the
-    first of both below holds for the former, the second for the latter.
+    For the typical step (mean of the middle half) it is the smaller of two bounds. The first holds if the steps are in
+    the middle half because of this item: the deviation there is 0.38 of the one over all steps. The second holds
+    otherwise.
     """
     every, typical = item.every.deviation, item.typical.deviation
     if every is None:
@@ -144,7 +149,11 @@ def _match_parts(
     rounded: tuple[int, int],
     certain: Callable[[tuple[Sequence[MatchPiece], Sequence[MatchPiece]]], tuple[int, int] | None],
 ) -> tuple[ChangePart, ...]:
-    """Return the matched pieces, and the time that no piece stands for; `certain` makes intervals."""
+    """Return the category's matched parts, largest change first, and one nameless part for time that no piece holds.
+
+    `exact` and `rounded` are the category's time on both sides, ns; `certain` computes a confidence interval from
+    pieces.
+    """
     pairs = match_pieces(pieces[0], pieces[1])
     rest = [total - sum((pair.dur[side] for pair in pairs), Fraction(0)) for side, total in enumerate(exact)]
     if any(rest):
@@ -187,9 +196,9 @@ def part_interval(
     noise: KnownNoise | None,
     level: float,
 ) -> tuple[int, int] | None:
-    """Return the interval of the true change with confidence 1 - level, ns; None if a piece has no error.
+    """Return the interval of the true change with confidence 1 - level, ns; None if a piece has no standard error.
 
-    `sides` are the pieces of the part, all of one category, each of one of `runs` runs; `noise` is what is assumed of runs.
+    `sides` are the pieces of the part on both sides, `runs` the numbers of runs, `noise` the known noise between runs.
     """
     pieces = [piece for side in sides for piece in side]
     if not pieces or any(piece.error is None for piece in pieces):
@@ -207,7 +216,7 @@ def part_interval(
 
 
 def _variance_between(sides: tuple[Sequence[MatchPiece], Sequence[MatchPiece]], runs: tuple[int, int]) -> float:
-    """Return the variance of the part's time from run to run, both sides together, ns squared; 0 for single runs."""
+    """Return the variance of the part's time from run to run, pooled over both sides, ns squared; 0 for single runs."""
     squares = 0.0
     for side, number in zip(sides, runs, strict=True):
         times = np.zeros(number)
@@ -218,7 +227,10 @@ def _variance_between(sides: tuple[Sequence[MatchPiece], Sequence[MatchPiece]], 
 
 
 def _variance_within(pieces: Sequence[MatchPiece]) -> float:
-    """Return the variance of a side's time by its steps, ns squared; pieces of one run are taken to err together."""
+    """Return the variance of a side's time that the scatter of its steps makes, ns squared.
+
+    Errors of pieces of one run are added, as if they varied together.
+    """
     errors: dict[int, float] = {}
     for piece in pieces:
         errors[piece.run] = errors.get(piece.run, 0.0) + (piece.error or 0.0)
@@ -226,7 +238,7 @@ def _variance_within(pieces: Sequence[MatchPiece]) -> float:
 
 
 def _deviation_by_noise(pieces: Sequence[MatchPiece], noise: KnownNoise | None) -> float:
-    """Return the standard deviation that a run of the side is assumed to have, ns."""
+    """Return the standard deviation between runs that is assumed for the time of these pieces, ns; 0 without noise."""
     if noise is None or not pieces:
         return 0.0
     time = float(sum(piece.dur for piece in pieces))

@@ -39,7 +39,7 @@ _LISTED = 3
 
 
 def find_obstacles(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Yield why the sides cannot be compared; nothing when they can."""
+    """Yield a sentence for each reason why the sides cannot be compared; none when they can be."""
     for name, runs in (("base", base), ("new", new)):
         if not any(run.counted for run in runs):
             yield f"the {name} has no steps that count" if runs else f"the {name} is empty"
@@ -51,7 +51,7 @@ def find_obstacles(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
 
 
 def _compare_machines(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Yield the differences of the machines."""
+    """Yield a sentence for each difference in GPUs, their number, and the world size."""
     ledgers = [any(step.gpu_ledger for run in runs for step in run.counted) for runs in (base, new)]
     if ledgers[0] != ledgers[1]:
         yield f"only the {'base' if ledgers[0] else 'new'} has work on a GPU"
@@ -67,7 +67,7 @@ def _compare_machines(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
 
 
 def _compare_work(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Yield the differences of the work; kernels of different GPUs are not compared."""
+    """Yield a sentence for each difference in work: marks, batches, shapes; kernels only if both sides ran on one kind of GPU."""
     first, second = kinds_of(base), kinds_of(new)
     if first and second and not first.keys() & second.keys():
         yield f"the server did other steps: {', '.join(sorted(first))} against {', '.join(sorted(second))}"
@@ -80,7 +80,7 @@ def _compare_work(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
 
 
 def _compare_settings(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Yield the differences of profiling."""
+    """Yield a sentence for each profiler setting that is costly and differs, and for a different profiling overhead."""
     # What these add to every call is more than most changes.
     for setting in dict.fromkeys(name for run in (*base, *new) for name in run.costly_settings):
         cost = f"profiler setting {setting}"
@@ -95,7 +95,7 @@ def _distinct_values(runs: Iterable[Run], of: Callable[[Run], str | int | None])
 def _compare_values(
     what: str, base: Sequence[Run], new: Sequence[Run], of: Callable[[Run], str | int | None]
 ) -> Iterator[str]:
-    """Yield what both sides say and say differently."""
+    """Yield a sentence if a property of runs, which `of` returns and `what` names, is known on both sides and differs."""
     first, second = _distinct_values(base, of), _distinct_values(new, of)
     if first and second and first != second:
         yield f"{what}: {', '.join(first)} against {', '.join(second)}"
@@ -110,20 +110,20 @@ def _compare_payload(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
 
 
 def _compare_batches(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Yield different batch sizes of loaders, if marks do not say what work a step does."""
+    """Yield a sentence if the data loaders' batch sizes differ; nothing where payload marks say how much work a step does."""
     if not any(run.payload for run in (*base, *new)):
         for difference in _compare_values("batch_size", base, new, lambda run: run.made_with.get("batch_size")):
             yield f"{difference}; traceq tradeoff compares runs that do different work"
 
 
 def _mean_payload(runs: Sequence[Run]) -> dict[str, float]:
-    """Per key the mean of the runs that all have it."""
+    """Return the mean work per step over the runs, by payload key; only keys that every run has."""
     keys = set.intersection(*(set(run.payload) for run in runs)) if runs else set()
     return {key: sum(run.payload[key] for run in runs) / len(runs) for key in keys}
 
 
 def _compare_shapes(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Yield different inputs of the operators that both sides have, by GPU time."""
+    """Yield a sentence if operators of both sides mostly got other input shapes (by GPU time)."""
     first, second = _all_shapes(base), _all_shapes(new)
     common = sorted(first.keys() & second.keys())
     if min((_share_alike(first, second, common), _share_alike(second, first, common))) < _SAME_SHAPES:
@@ -133,7 +133,7 @@ def _compare_shapes(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
 
 
 def _share_alike(shapes: Shapes, others: Shapes, names: Sequence[str]) -> float:
-    """Return how much of these operators, by GPU time, got inputs that the others got too."""
+    """Return the share (0..1) of the named operators' GPU time that is in input shapes which `others` contains, too."""
     total = sum(sum(shapes[name].values()) for name in names)
     alike = sum(dur for name in names for dims, dur in shapes[name].items() if dims in others[name])
     return alike / total if total else 1.0
@@ -148,9 +148,9 @@ def _all_shapes(runs: Iterable[Run]) -> dict[str, Counter[str]]:
 
 
 def _compare_programs(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Yield that little of the GPU's work is known to both sides, by kernel or by operator.
+    """Yield a sentence if little of the GPU time of one side is in kernels, operators or roles that the other side has.
 
-    Nothing where CUDA graphs hide most of a side's kernels: what they run is not known.
+    Nothing where most of a side's kernels are hidden in CUDA graphs that were traced as a whole.
     """
     if any(hides_kernels(runs) for runs in (base, new)):
         return
@@ -174,13 +174,13 @@ def _compare_programs(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
 
 
 def _list_kernels(runs: Iterable[Run]) -> list[tuple[Item, str]]:
-    """Return kernels with their names."""
+    """Return all kernels of the runs that have a name, with their names."""
     items = (item for run in runs for item in run.items if item.category == "compute")
     return [(item, item.name) for item in items if item.name is not None]
 
 
 def _alike_roles(base: Sequence[Run], new: Sequence[Run]) -> set[str | None]:
-    """Return the roles of library kernels that both sides launch about as often in a step, whichever kernels those are."""
+    """Return the roles of library kernels (matrix products, ...) that both sides launch about as often per step."""
     counts = []
     for runs in (base, new):
         called: Counter[str | None] = Counter()
@@ -212,7 +212,7 @@ def _compare_overhead(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
 
 
 def find_remarks(base: Side, new: Side) -> Iterator[str]:
-    """Yield what has to be known before a difference is believed."""
+    """Yield a sentence for each thing to know before a difference is believed: steps left out, other profiler, clocks, ..."""
     for name, side in (("base", base), ("new", new)):
         yield from _remark_side(name, side)
     if base.counted and new.counted and base.counted != new.counted:
@@ -242,7 +242,7 @@ def find_remarks(base: Side, new: Side) -> Iterator[str]:
 
 
 def _compare_conditions(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Yield clocks, power and temperatures that differ, if both sides sampled them."""
+    """Yield a sentence for each clock, power or temperature whose mean differs, if both sides sampled it."""
     for series in sorted({name for run in (*base, *new) for name in run.conditions}):
         sides = [[run.conditions[series] for run in runs if series in run.conditions] for runs in (base, new)]
         if all(sides):
@@ -253,7 +253,7 @@ def _compare_conditions(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str
 
 
 def compare_mix(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Yield that servers did another mix of prompts and next tokens."""
+    """Yield a sentence if the servers of both sides ran other shares of step kinds (prompts, next tokens)."""
     first, second = kinds_of(base), kinds_of(new)
     shares = [{kind: steps / sum(each.values()) for kind, steps in each.items()} for each in (first, second)]
     kinds = sorted(first.keys() | second.keys())
@@ -291,9 +291,9 @@ def _remark_side(name: str, side: Side) -> Iterator[str]:
 
 
 def drop_host_ledgers(base: Sequence[Run], new: Sequence[Run]) -> tuple[list[Run], list[Run]]:
-    """Return the runs of both sides, without training-thread ledgers unless every run has one.
+    """Return the runs of both sides, without ledgers of the training thread unless every run has one.
 
-    Beside the ledger of a GPU, or none, its categories would all be new or gone.
+    Compared with a ledger of the GPU, or with none, all categories of the host would be new or gone.
     """
     if all(_is_of_host(run) for run in (*base, *new)):
         return list(base), list(new)
@@ -301,7 +301,7 @@ def drop_host_ledgers(base: Sequence[Run], new: Sequence[Run]) -> tuple[list[Run
 
 
 def side_without_ledger(base: Sequence[Run], new: Sequence[Run]) -> Literal["base", "new"] | None:
-    """Return the side without a ledger if the other has one of the training thread, else None."""
+    """Return the side that has runs without any ledger while the other has ledgers of the training thread; None otherwise."""
     has_host = [any(_is_of_host(run) for run in runs) for runs in (base, new)]
     has_none = [any(run.counted and not _has_ledger(run) for run in runs) for runs in (base, new)]
     if has_host[1] and has_none[0]:

@@ -45,7 +45,7 @@ _STATISTICS: tuple[Statistic, ...] = ("typical", "mean")
 
 
 class Criteria(TypedDict, total=False):
-    """Criteria of a change, described in `compare`; those left out are as usual."""
+    """Optional criteria by which `compare` judges a change; `compare` explains them."""
 
     level: float
     floor_share: float
@@ -68,15 +68,14 @@ _USUAL: Criteria = {
 
 
 def compare(base: Sequence[Run], new: Sequence[Run], **criteria: Unpack[Criteria]) -> Comparison:
-    """Compare `new` with `base`; the runs of a side are pooled, every run counting the same.
+    """Compare `new` with `base` and return the change and its verdict; the runs of a side are pooled, all with the same weight.
 
-    A change is called one when p is `level` at most, so that its interval (confidence 1 - level) does not hold 0, and when it is
-    at least `floor_share` of the base: single runs of one program are taken to differ by less than that without a cause. "No
-    change" is said when one of `sensitivity_share` would have been found. The verdict is on the step by `judge_by`, which is
-    `statistic` where it is not given.
-    `noise` is what runs of one program are known to differ by; where it is None and runs are too few to show it, it is assumed.
-    Steps of a server are compared kind by kind.
-    `anyway`: a verdict is given although the sides cannot be compared.
+    A change is significant when p is at most `level`; then its interval (confidence 1 - level) does not contain 0. It
+    must also be at least `floor_share` of the base, because single runs of one program may differ by less without a
+    cause. "No change" means that a change of `sensitivity_share` would have been found. The verdict is on the step by
+    `judge_by`, by default by `statistic`. `noise` is the known noise between runs of one program; None means that it is
+    assumed where runs are too few to show it. Steps of a server are compared kind by kind. With `anyway`, sides that
+    cannot be compared get a verdict, too.
     """
     by: Criteria = {**_USUAL, **criteria}
     kinds = common_kinds(runs_with_steps(base), runs_with_steps(new))
@@ -100,7 +99,7 @@ def compare(base: Sequence[Run], new: Sequence[Run], **criteria: Unpack[Criteria
 
 
 def _rank_kind(of_kind: Comparison) -> tuple[int, float]:
-    """Return the sort key of the kind to show: sure changes, then likely ones, by total time."""
+    """Return a sort key for choosing the kind of steps to show: sure changes rank highest, then likely ones, then total time."""
     if of_kind.change is None:
         return 0, 0.0
     is_changed = of_kind.verdict in CHANGED
@@ -142,7 +141,10 @@ def _compare_kind(base: Sequence[Run], new: Sequence[Run], by: Criteria) -> Comp
 def _judge_sides(
     empty: Comparison, runs: tuple[list[Run], list[Run]], by: Criteria, *, is_hindered: bool
 ) -> Comparison:
-    """Measure the change of sides with steps, judge it and name its causes; `is_hindered`: without a verdict."""
+    """Return `empty` completed: the measured change of sides with steps, its verdict and its causes.
+
+    With `is_hindered` the sides cannot be compared, and the verdict is "cannot tell".
+    """
     level, statistic, judge_by, found = by["level"], by["statistic"], by["judge_by"], empty.obstacles
     noise = by["noise"] or assume_noise(*map(len, runs))
     measured = {each: _measure_change(*runs, each, level, noise) for each in _STATISTICS}
@@ -190,9 +192,9 @@ def _judge_sides(
 
 
 class _MeasuredChange(NamedTuple):
-    """The change and the intervals of the categories of the ledger, none where steps are too few.
+    """A change of the step, and confidence intervals of its ledger categories, ns; no intervals where steps are too few.
 
-    `strict` are intervals that hold all true changes at once with that confidence (Bonferroni).
+    `strict` are wider intervals, which contain all true changes at once with that confidence (Bonferroni).
     """
 
     change: Change
@@ -241,7 +243,10 @@ def _measure_change(
 
 
 def _usual_deviations(noise: KnownNoise, center: statistics.Floats, names: Sequence[str]) -> statistics.Floats:
-    """Return by how much runs differ, ns: of the step and of each category."""
+    """Return the standard deviation between runs, ns: first of the step, then of each ledger category in `names`.
+
+    `center` holds the time of the step and of the categories in the same order.
+    """
     parts = dict(zip(names, center[1:].tolist(), strict=True))
     return np.array(
         [
@@ -252,7 +257,7 @@ def _usual_deviations(noise: KnownNoise, center: statistics.Floats, names: Seque
 
 
 def _widen_by_profiling(change: Change, profiling: Profiling) -> Change:
-    """Return the change with an interval that also holds the change of steps without a profiler."""
+    """Return the change with its interval widened, so that it also contains the change without the profiler's cost."""
     if change.interval_ns is None:
         return change
     low, high = change.interval_ns
@@ -269,7 +274,7 @@ def _list_assumptions(
 
 
 def _sample(run: Run, names: Sequence[str]) -> statistics.Floats:
-    """Return the counted steps as rows of duration and parts, ns."""
+    """Return a matrix, ns: a row for each counted step, with its duration and its time in each category of `names`."""
     found = []
     for step in run.counted:
         parts = add_untold(step)
@@ -278,7 +283,7 @@ def _sample(run: Run, names: Sequence[str]) -> statistics.Floats:
 
 
 def _findings_missing_in(runs: Sequence[Run], others: Sequence[Run]) -> tuple[FindingKept, ...]:
-    """Return the largest finding of each rule that looked at every run of the other side and found nothing."""
+    """Return the runs' largest finding of each rule that judged all `others` and found nothing there."""
     there = {each.rule for run in others for each in run.found}
     there |= {rule for run in others for rule in run.cannot_tell}
     found: dict[str, FindingKept] = {}

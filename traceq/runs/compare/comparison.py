@@ -24,11 +24,12 @@ CHANGED = (*SURE, *LIKELY)
 class Change:
     """The step of both sides by one statistic, and how sure their difference is.
 
-    `interval_ns` holds the true difference with the chosen confidence, None where it cannot be known. `p` is the larger of how
-    often steps shuffled to the sides at random differ as much, and how often resampled steps have the opposite sign, twice; the
-    interval does not hold 0 where it is at most the level. `detectable_ns` is the smallest change that would have been
-    found in 9 of 10 such comparisons; None where it would have to be longer than the step. `noise_ns` is the standard
-    deviation by which single runs of the base are known or assumed to differ, None where the runs at hand alone say it.
+    `interval_ns` contains the true difference with the chosen confidence; None where it cannot be computed. `p` is the
+    larger of two shares: of random shuffles of steps between sides that differ as much, and twice that of resamples
+    with the opposite sign. The interval excludes 0 if `p` is at most the level. `detectable_ns` is the smallest change
+    that 9 of 10 such comparisons would have found; None where that is longer than the step. `noise_ns` is the standard
+    deviation between single runs of the base that is known or assumed; None where it was measured from these runs
+    alone.
     """
 
     statistic: Statistic
@@ -42,13 +43,13 @@ class Change:
 
     @property
     def share(self) -> float | None:
-        """The difference as a share of the base; None where that is 0."""
+        """The difference as a share of the base; None if the base is 0."""
         return self.delta_ns / self.base_ns if self.base_ns else None
 
 
 @dataclass(frozen=True)
 class Drift:
-    """Steps of a run that get longer or shorter while it lasts: by how much from its first to its last, ns."""
+    """A run whose steps get longer or shorter over its course: by `change_ns` from first to last, with significance `p`."""
 
     file: str
     change_ns: int
@@ -70,7 +71,7 @@ class OutlierStep:
 class Side:
     """One side of a comparison: its runs, and what was noticed about their steps.
 
-    `counted` and `excluded` are numbers of steps, `windows` one of runs without any.
+    `counted` and `excluded` are numbers of steps, `windows` is the number of runs without steps.
     """
 
     runs: tuple[Run, ...]
@@ -83,14 +84,14 @@ class Side:
 
 @dataclass(frozen=True)
 class ChangePart:
-    """A part of a category that both sides, or one, have: matched by name, shape, or the operator it belongs to.
+    """A part of a category, matched between both sides by name, shape or operator, or present on one side only.
 
-    `kind` says how it was matched: same (name and shape), resized (another launch shape or size), other memory (the same copy,
-    from pinned instead of pageable memory or the other way round), renamed (other template arguments, lines or a generated name),
-    re-tuned (another kernel for the same operator), same role (another kernel with the same `role` in the program: matrix
-    products, attention, ...), graphed (kernels against CUDA graphs that were traced as a whole), new, vanished. The names of a
-    side are all that belong to it, the one with most time first; none stand for what is too small to be listed, or not told
-    apart. Counts are per step; `interval_ns` as in Change.
+    `kind` says how it was matched: same (name and shape), resized (another launch shape or size), other memory (the
+    same copy, from pinned instead of pageable memory or the other way round), renamed (other template arguments, lines
+    or a generated name), re-tuned (another kernel for the same operator), same role (another kernel with the same
+    `role` in the program: matrix products, attention, ...), graphed (kernels against CUDA graphs that were traced as a
+    whole), new, vanished. `base_names` and `new_names` are all names on a side, the one with most time first; empty for
+    the rest, which is too small to be listed by name. Counts are per step; `interval_ns` as in Change.
     """
 
     category: str
@@ -110,15 +111,15 @@ class ChangePart:
 
     @property
     def name(self) -> str | None:
-        """The main name on the new side, else on the base's."""
+        """The name with most time on the new side, else on the base; None for a nameless rest."""
         return next(iter((*self.new_names, *self.base_names)), None)
 
 
 @dataclass(frozen=True)
 class Cause:
-    """A category of the ledger; the `delta_ns` of all add up to that of the change, and those of its parts to its own.
+    """The change of one ledger category. The deltas of all causes add up to the step's; those of the parts to the cause's.
 
-    `interval_ns` as in Change, None where it cannot be known.
+    `interval_ns` as in Change, None where it cannot be computed.
     """
 
     category: str
@@ -131,12 +132,11 @@ class Cause:
 
 @dataclass(frozen=True)
 class NamedCause:
-    """A cause that is named: a category of the ledger, or a part of it that explains most of the category's change.
+    """A cause to be named: a ledger category, or a part that explains most of the category's change.
 
-    Its own change goes the way of the step's, and is beyond noise; of a likely change, whose noise is not known, `interval_ns` is
-    None. `how` says what the part did: slower or faster (another time
-    a call), more or fewer (another number of calls), both of these, or as in Part.kind where it is not the same. `per_call` and
-    `calls` are ratios, new over base; None where there is no such number.
+    Its change has the sign of the step's and is beyond noise; for a likely change `interval_ns` may be None. `how` says
+    what the part did: slower or faster (other time per call), more or fewer (other number of calls), both, or as
+    ChangePart.kind where that is not `same`. `per_call` and `calls` are ratios, new over base; None where not known.
     """
 
     category: str
@@ -150,9 +150,10 @@ class NamedCause:
 
 @dataclass(frozen=True)
 class AcrossTheBoard:
-    """Kernels that got slower or faster by about the same `factor`, as with other clocks.
+    """Kernels that all got slower or faster by about the same `factor`, as with other clocks.
 
-    They are `kernels` of all `of` that both sides call alike, and have `share` of their time.
+    They are `kernels` of the `of` kernels with the same name and calls on both sides, and have `share` of those
+    kernels' time.
     """
 
     factor: float
@@ -163,7 +164,7 @@ class AcrossTheBoard:
 
 @dataclass(frozen=True)
 class Row:
-    """GPU time by operator or phase: another cut through what the causes hold. Counts and times per step."""
+    """The GPU time of one operator or phase on both sides. Counts and times are per step."""
 
     name: str | None
     base_count: float
@@ -175,7 +176,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Count:
-    """A number per step, or a number of bytes: launches, copies, collectives."""
+    """A number of launches, copies or collectives, or of bytes, per step on both sides."""
 
     what: str
     unit: Literal["", "bytes"]
@@ -185,7 +186,7 @@ class Count:
 
 @dataclass(frozen=True)
 class KindChange:
-    """The change in one kind of a server's steps: the steps of each side, and their own verdict; `change` as in Comparison."""
+    """The change in one kind of a server's steps: numbers of steps, the kind's own verdict, and `change` as in Comparison."""
 
     kind: str
     base_steps: int
@@ -196,23 +197,22 @@ class KindChange:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The change from `base` to `new`.
+    """The change from `base` to `new`, its verdict and its causes.
 
-    `reasons` say why the verdict is what it is. `obstacles` say why the sides cannot be compared; when there are none, or
-    they were overruled, `verdict` rests on `change` and on the `assumptions`; where a step is not the same on both sides there
-    is no `change`. A *likely* verdict is of sides whose steps prove nothing, and that differ by many times what two runs do.
-    `remarks` are to be known before it is believed.
-    `other` is the change by the other statistic. The deltas of `causes` add up to `change.delta_ns` exactly. `named`
-    are those that are sure, the largest first: of a regression or an improvement those that went its way, else all that changed
-    although the step did not for sure. `across` says that kernels changed alike.
+    `reasons` explain the verdict. `obstacles` say why the sides cannot be compared; without them, or if they were
+    overruled, `verdict` rests on `change` and on the `assumptions`. Where a step is not the same thing on both sides,
+    `change` is None. A *likely* verdict means that steps prove nothing, but that the sides differ by many times what
+    two runs usually do. `remarks` are to be known before the verdict is believed. `other` is the change by the other
+    statistic.
 
-    Of servers it is about steps of one `kind`: that of the largest change that is sure, else that of most time. `kinds` has all
-    that both sides have; each is judged at its part of `level`.
+    The deltas of `causes` add up to `change.delta_ns` exactly. `named` are the sure causes, largest first: of a
+    regression or improvement those in its direction, else all that changed although the step did not for sure. `across`
+    says that kernels changed alike. `made_with` are differences in settings and versions, turned knobs first.
 
-    Of jobs it is about the step over all ranks, and `job` says who changed; the causes are those of the mean rank, none is named.
-    `of_rank` is the comparison of one rank, `job.shown`.
-
-    `made_with` is what the sides were made with and say differently, turned knobs first.
+    For servers all this is about steps of one `kind`: the one with the largest sure change, else with most time.
+    `kinds` holds all common kinds, each judged at its part of `level`. For jobs it is about the step over all ranks,
+    `job` says which ranks changed, `causes` are those of the mean rank, and none is named. `of_rank` is the comparison
+    of the rank `job.shown`.
     """
 
     verdict: Verdict

@@ -18,15 +18,16 @@ from traceq.runs.sources import runs_of_rank
 
 
 def jobs_of(runs: Sequence[Run]) -> dict[str, JobOfRun]:
-    """Return the jobs of several ranks that the runs belong to, by digest; nothing if a run belongs to none."""
+    """Return the multi-rank jobs that the runs belong to, by digest; empty if a run belongs to no job."""
     found = {run.job.sha256: run.job for run in runs if run.job is not None}
     return found if all(run.job is not None for run in runs) else {}
 
 
 def compare_jobs(base: Sequence[Run], new: Sequence[Run], **criteria: Unpack[Criteria]) -> Comparison:
-    """Compare the jobs of `new` with those of `base`; the runs are all ranks at hand, the rest is as in `compare`.
+    """Compare the jobs of `new` with those of `base`; pass the runs of all ranks, and criteria as for `compare`.
 
-    The step is that of the job. What changed in one rank is compared beside it: in that which moved the step, if there is one.
+    The verdict is on the step over all ranks. One rank is compared in full beside it: one that moved the step, if any
+    did.
     """
     sides = jobs_of(base), jobs_of(new)
     lowest = runs_of_rank(base, None, ""), runs_of_rank(new, None, "")
@@ -55,7 +56,7 @@ def compare_jobs(base: Sequence[Run], new: Sequence[Run], **criteria: Unpack[Cri
 
 
 def _as_runs(runs: Sequence[Run]) -> list[Run]:
-    """Return each job as one run, with the facts of its lowest rank."""
+    """Return each job as one run with the job's steps; other properties are those of its lowest rank."""
     found: dict[str, Run] = {}
     for run in runs:
         if run.job is not None:
@@ -82,7 +83,7 @@ def _as_run(run: Run, job: JobOfRun) -> Run:
 
 
 def _add_obstacles(found: Comparison, lowest: tuple[list[Run], list[Run]], *, anyway: bool) -> Comparison:
-    """Return the comparison with the obstacles of its ranks: they are obstacles of the jobs, too."""
+    """Return the comparison with the obstacles between the jobs' lowest ranks added; "cannot tell" then, unless `anyway`."""
     against = tuple(dict.fromkeys((*found.obstacles, *find_obstacles(*lowest))))
     if against == found.obstacles:
         return found
@@ -91,7 +92,7 @@ def _add_obstacles(found: Comparison, lowest: tuple[list[Run], list[Run]], *, an
 
 
 def _choose_rank(job: JobChange, base: Sequence[Run], new: Sequence[Run]) -> int | None:
-    """Return the rank to compare in full, of those that both sides have: one that moved the step, else the lowest."""
+    """Return the rank to compare in full: one on both sides that moved the step, else the lowest common one, else None."""
     there = {run.rank for run in base} & {run.rank for run in new}
     moved = [rank for unit in job.moved for rank in unit.ranks]
     ranks = sorted(each for each in there if each is not None)

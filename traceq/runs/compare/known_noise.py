@@ -40,9 +40,10 @@ _OUTSIDE = ("communication", "unattributed", *(f"{kind}_{cause}" for kind in ("i
 
 @dataclass(frozen=True)
 class KnownNoise:
-    """The standard deviation of the steps of runs of one program, as a share of the step, and where that is from.
+    """The standard deviation of the step between runs of one program, as a share of the step, and its source.
 
-    It is as sure as a variance of `freedom` runs and one more. A `share` of None: it is assumed, by what the step is made of.
+    It is as certain as a variance with `freedom` degrees of freedom. A `share` of None means that the deviation is
+    assumed from the step's ledger categories.
     """
 
     share: float | None
@@ -51,7 +52,7 @@ class KnownNoise:
 
 
 def assume_noise(base_runs: int, new_runs: int) -> KnownNoise | None:
-    """Return the noise to assume for this number of runs a side; None if they show it themselves."""
+    """Return the noise to assume for these numbers of runs; None if they are enough to measure it."""
     freedom = base_runs + new_runs - 2
     if freedom >= _ENOUGH_FREEDOM:
         return None
@@ -59,9 +60,9 @@ def assume_noise(base_runs: int, new_runs: int) -> KnownNoise | None:
 
 
 def usual_deviation(noise: KnownNoise, step_ns: float, parts: Mapping[str, float]) -> float:
-    """Return the standard deviation, ns, of a run whose step takes `step_ns`, `parts` of it by category.
+    """Return the standard deviation between runs, ns, of a step of `step_ns`, whose time by category is `parts`.
 
-    Of what is assumed, parts of one kind vary together, those of different kinds on their own.
+    If the noise is assumed, parts with the same assumed share vary together, others independently.
     """
     if noise.share is not None:
         return noise.share * step_ns
@@ -69,12 +70,15 @@ def usual_deviation(noise: KnownNoise, step_ns: float, parts: Mapping[str, float
 
 
 def window_deviation(parts: Mapping[str, float], once_ns: float) -> float:
-    """Return the standard deviation, ns, of a window or step of `parts` by category, and of `once_ns` of one-off work."""
+    """Return the assumed standard deviation, ns, of a single window or step: `parts` is its time by category, ns.
+
+    `once_ns` is its time in one-off work (loading and compiling code, first calls).
+    """
     return math.hypot(OF_OUTSIDE_ONCE * once_ns, *_deviate(parts, _share_of_window))
 
 
 def describe_noise(noise: KnownNoise, share: float, runs: tuple[int, int]) -> str:
-    """Return the assumption in words: `share` of the step is what a run differs by, `runs` are those of each side."""
+    """Return a sentence on the noise: runs are taken to differ by `share` of the step; `runs` is the number on each side."""
     if noise.share is not None:
         return f"runs of one program are taken to differ by {per_cent(share)} of the step (standard deviation, {noise.source})"
     given = "one run a side" if runs == (1, 1) else f"{runs[0]} against {some(runs[1], 'run')}"
@@ -87,7 +91,7 @@ def describe_noise(noise: KnownNoise, share: float, runs: tuple[int, int]) -> st
 
 
 def _deviate(parts: Mapping[str, float], share_of: Callable[[str], float]) -> Iterator[float]:
-    """Yield the standard deviation, ns, of each kind of parts: those with the same share vary alike."""
+    """Yield a standard deviation, ns, for each group of categories to which `share_of` gives the same share."""
     kinds: dict[float, float] = {}
     for name, ns in parts.items():
         kinds[share_of(name)] = kinds.get(share_of(name), 0.0) + ns

@@ -47,7 +47,7 @@ _FRAGMENTS = ("graph_capture", "devices_missing", "cut", "sampled", "lost", "no_
 
 
 class Likely(NamedTuple):
-    """A verdict, its reason, and the statistic by which the step was judged."""
+    """A likely verdict, its reason, and the statistic by which the step was judged."""
 
     verdict: Verdict
     reason: str
@@ -55,7 +55,10 @@ class Likely(NamedTuple):
 
 
 class _OneOff(NamedTuple):
-    """One-off work of a window on both sides, ns; `is_over` where one side has next to none: then it is no chance."""
+    """One-off work (loading and compiling code, first calls) of a window on both sides, ns.
+
+    `is_over`: one side has next to none, as after a warm-up; that is no chance.
+    """
 
     base: float
     new: float
@@ -78,9 +81,10 @@ def judge_likely(
     noise: KnownNoise | None,
     level: float,
 ) -> Likely | None:
-    """Return the likely change of comparable sides whose steps prove none; None if no change is likely.
+    """Return a likely verdict on comparable sides whose steps prove no change; None if no change is likely.
 
-    `changes` are those of the step by each statistic, of which `statistic` is judged; `intervals` are those of the categories.
+    `changes` are those of the step by each statistic; `statistic` says which is judged. `intervals` are those of the
+    ledger categories, ns.
     """
     change = changes[statistic]
     if change.p is None or statistics.least_p(_count_steps(base), _count_steps(new)) > level:
@@ -91,7 +95,7 @@ def judge_likely(
 
 
 def explain_one_off(base: Sequence[Run], new: Sequence[Run], change: Change) -> str | None:
-    """Return what to say where most of the difference of single windows is one-off work, which both have; else None."""
+    """Return a sentence where most of the difference of single windows is one-off work that both have; None otherwise."""
     once = _measure_one_off(base, new)
     if once is None or not min(once) or once.delta * change.delta_ns <= 0:
         return None
@@ -106,7 +110,7 @@ def explain_one_off(base: Sequence[Run], new: Sequence[Run], change: Change) -> 
 
 
 def _judge_windows(base: Sequence[Run], new: Sequence[Run], change: Change, noise: KnownNoise | None) -> Likely | None:
-    """Judge sides of too few steps for a test, by what single windows of the same work differ by."""
+    """Judge sides with too few steps for a test, by the assumed noise of single windows of the same work; None if not likely."""
     once = _measure_one_off(base, new)
     if once is None or not _is_same_work(base, new) or not _is_apart(base, new):
         return None
@@ -135,7 +139,7 @@ def _judge_windows(base: Sequence[Run], new: Sequence[Run], change: Change, nois
 
 
 def _subtract_one_off(parts: Mapping[str, float], once_ns: float) -> dict[str, float]:
-    """Return the parts of a step without one-off work, in which the GPU idles: less of each idle category by the same share."""
+    """Return the parts of a step without one-off work: each idle category, in which it is spent, shrinks by the same share."""
     idle = sum(dur for name, dur in parts.items() if name.startswith("idle_"))
     rest = max(1 - once_ns / idle, 0.0) if idle else 1.0
     return {name: dur * rest if name.startswith("idle_") else dur for name, dur in parts.items()}
@@ -147,7 +151,10 @@ def _average_parts(base: Mapping[str, float], new: Mapping[str, float]) -> dict[
 
 
 def _subtract_stalls(base: Sequence[Run], new: Sequence[Run], change: Change, once: _OneOff) -> float:
-    """Return how much of the change a few stalls do not make, of which a single window has some or none; ns."""
+    """Return the size of the change, ns, without what a few long stalls make, which a single window has by chance.
+
+    It is negative where the stalls and the one-off work make more than the change.
+    """
     sign = 1 if change.delta_ns > 0 else -1
     waits = [sum(run.capture.longest_waits_ns for run in runs) / len(runs) for runs in (base, new)]
     stalls = max(0.0, sign * (waits[1] - waits[0]))
@@ -158,7 +165,7 @@ def _subtract_stalls(base: Sequence[Run], new: Sequence[Run], change: Change, on
 
 
 def _measure_one_off(base: Sequence[Run], new: Sequence[Run]) -> _OneOff | None:
-    """Return the one-off work of both sides; None where a run does not say how much it is, or is a fragment."""
+    """Return the one-off work of both sides; None where a run does not say how much it is, or is only part of a run."""
     sides = []
     for runs in (base, new):
         times = [run.capture.once_ns for run in runs if run.capture.kind not in _FRAGMENTS]
@@ -170,7 +177,7 @@ def _measure_one_off(base: Sequence[Run], new: Sequence[Run]) -> _OneOff | None:
 
 
 def _is_same_work(base: Sequence[Run], new: Sequence[Run]) -> bool:
-    """Return whether the same marks hold the same launches on both sides, and other steps launched little."""
+    """Return whether steps have the same marks and mostly the same launches on both sides, and other steps launched little."""
     if any(run.capture.foreign_ns > _FOREIGN * _sum_busy(run) for run in (*base, *new)):
         return False
     # Other shapes are other sizes.
@@ -183,13 +190,13 @@ def _sum_busy(run: Run) -> int:
 
 
 def _is_apart(base: Sequence[Run], new: Sequence[Run]) -> bool:
-    """Return whether every step of one side is longer than all of the other."""
+    """Return whether all steps of one side are longer than all of the other."""
     first, second = (np.concatenate([step_durations(run) for run in runs]) for runs in (base, new))
     return bool(first.max() < second.min() or second.max() < first.min())
 
 
 def _judge_courses(base: Sequence[Run], new: Sequence[Run], change: Change, noise: KnownNoise | None) -> Likely | None:
-    """Judge whole loops of as many steps, which change alike from the first to the last: what is left is between the loops."""
+    """Judge two single runs of equally many steps whose durations follow the same course; None if no change is likely."""
     if len(base) > 1 or len(new) > 1 or _count_steps(base) != _count_steps(new) or _count_steps(base) < _LEAST_COURSE:
         return None
     first, second = step_durations(base[0]), step_durations(new[0])
@@ -218,7 +225,10 @@ def _judge_by_part(
     noise: KnownNoise | None,
     level: float,
 ) -> Likely | None:
-    """Judge a change that scattering steps leave open by a little, and that is mostly of a category that surely changed."""
+    """Judge a change that scattering steps narrowly fail to prove, if one category surely changed and makes most of it.
+
+    None if no change is likely.
+    """
     is_open = change.p is not None and level < change.p <= _CHANCE * level
     if not is_open or any(statistics.find_drift(step_durations(run)) for run in (*base, *new)):
         return None
@@ -245,7 +255,7 @@ def _count_deviations(change: Change, deviation: float) -> str:
 
 
 def _deviate_by_runs(base: Sequence[Run], new: Sequence[Run], change: Change, noise: KnownNoise | None) -> float:
-    """Return the standard deviation of the difference of two sides of one program, ns."""
+    """Return the standard deviation of the difference between two sides that run the same program, ns."""
     parts = _average_parts(*(_read_ledger(runs, change.statistic) for runs in (base, new)))
     return usual_deviation(noise or KnownNoise(None), (change.base_ns + change.new_ns) / 2, parts) * _widening_factor(
         base, new
@@ -253,7 +263,7 @@ def _deviate_by_runs(base: Sequence[Run], new: Sequence[Run], change: Change, no
 
 
 def _widening_factor(base: Sequence[Run], new: Sequence[Run]) -> float:
-    """Return the factor by which the difference of both sides varies more than one run does."""
+    """Return the ratio of the standard deviation of the sides' difference to the one of a single run."""
     return math.sqrt(1 / len(base) + 1 / len(new))
 
 

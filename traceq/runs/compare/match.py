@@ -22,10 +22,11 @@ _CALL = re.compile(r"^(?:cuda|hip)(?=[A-Z])")
 
 @dataclass(frozen=True)
 class MatchPiece:
-    """Part of a category of the ledger on one side: count and time (ns) per step, exactly.
+    """A kernel, copy, collective or wait within a ledger category on one side; `count` and `dur` (ns) per step, exactly.
 
-    It is of the run with the number `run` of its side. `error` is the standard error of `dur`, ns, with `freedom` degrees of
-    freedom; None where it is not known. `role` is what it does for the program, whoever made it.
+    `run` is the number of its run on its side. `error` is the standard error of `dur`, ns, with `freedom` degrees of
+    freedom; None where it is not known. `role` is the kernel's purpose in the program (attention, norms, ...), from any
+    library.
     """
 
     category: str
@@ -42,9 +43,9 @@ class MatchPiece:
 
 @dataclass(frozen=True)
 class Matched:
-    """Pieces that belong together, base first; names by time, the longest first, none on the side that lacks it.
+    """Pieces of both sides that belong together; each pair holds the base's value first, then the new one's.
 
-    `pieces` are what it is made of.
+    Names are sorted by time, longest first; empty on a side that lacks the part. `pieces` are the matched pieces.
     """
 
     kind: Kind
@@ -62,12 +63,13 @@ Key = Callable[[str, MatchPiece], Hashable | None]
 
 
 def match_pieces(base: Sequence[MatchPiece], new: Sequence[MatchPiece]) -> list[Matched]:
-    """Return every piece of both sides in exactly one match.
+    """Match the pieces of both sides; every piece is in exactly one match.
 
-    In this order: an offloaded region whose line moved; the same name and launch shape; the same copy of other memory; the
-    same name; the same name but for numbers that compilers make up; the same call of another maker's runtime; another kernel for
-    the same operator; the same function with other types; another kernel of the same role. What is left is new or has vanished,
-    unless it is so small that the other side may hold it among what is too small to be listed (pieces without a name).
+    They are matched in this order: an offloaded region whose line moved; the same name and launch shape; the same copy
+    of other memory; the same name; the same name but for numbers that compilers make up; the same call of another
+    maker's runtime; another kernel for the same operator; the same function with other types; another kernel of the
+    same role. The rest is new or has vanished, unless it is so small that the other side may hold it in its pieces
+    without a name.
     """
     left: list[list[MatchPiece]] = [list(base), list(new)]
     known = [{_canonical_name_of(piece) for piece in side} for side in left]
@@ -87,7 +89,7 @@ def match_pieces(base: Sequence[MatchPiece], new: Sequence[MatchPiece]) -> list[
 
 
 def _is_mostly_graphs(pieces: Sequence[MatchPiece]) -> bool:
-    """Return whether most of the time is in CUDA graphs traced as a whole, not in calls that launch graphs."""
+    """Return whether most of the time is in CUDA graphs that were traced as a whole."""
     graphs = sum(
         (piece.dur for piece in pieces if piece.category == "compute" and _GRAPH.match(piece.name or "")), Fraction(0)
     )
@@ -97,7 +99,11 @@ def _is_mostly_graphs(pieces: Sequence[MatchPiece]) -> bool:
 def _match_rest(
     left: Sequence[Sequence[MatchPiece]], known: Sequence[set[str | None]], listed: Sequence[Fraction | None]
 ) -> list[Matched]:
-    """Match the pieces that are left; `known` are the names of each side, `listed` the times of its smallest named pieces."""
+    """Match the pieces that no key matched: small ones as one nameless match, others as resized, new or vanished.
+
+    `known` are the names on each side, `listed` the time of each side's smallest named piece (None: all pieces are
+    named).
+    """
     rest = [[piece for piece in left[side] if _may_be_unlisted(piece, listed[1 - side])] for side in (0, 1)]
     found = [replace(_match("same", *rest), names=((), ()))] if rest[0] or rest[1] else []
     alone: tuple[Kind, Kind] = ("vanished", "new")
@@ -111,7 +117,7 @@ def _match_rest(
 
 
 def _least_listed(pieces: Sequence[MatchPiece]) -> Fraction | None:
-    """Return the time of the smallest piece with a name, if there are pieces without one."""
+    """Return the time of the smallest named piece, ns; None if all pieces have a name."""
     if all(piece.name is not None for piece in pieces):
         return None
     return min((piece.dur for piece in pieces if piece.name is not None), default=Fraction(0))
@@ -130,13 +136,13 @@ def _name_and_shape(name: str, piece: MatchPiece) -> tuple[str, str | None]:
 
 
 def _by_copy(name: str, piece: MatchPiece) -> Hashable | None:
-    """Return direction and size of a copy, whatever memory of the host it uses."""
+    """Return the direction and size of a copy as a key, for any host memory; None for other pieces."""
     is_copy = piece.category.startswith("copy_") and piece.shape is not None
     return (name, (piece.shape or "").removesuffix(PAGEABLE)) if is_copy else None
 
 
 def _by_call(name: str, piece: MatchPiece) -> str | None:
-    """Return the call of the runtime without its maker: hipLaunchKernel is what cudaLaunchKernel is."""
+    """Return the runtime call without its maker's prefix (LaunchKernel for cudaLaunchKernel and hipLaunchKernel), or None."""
     return _CALL.sub("", name) if piece.category.startswith("idle_") and _CALL.match(name) else None
 
 
@@ -156,7 +162,7 @@ _Places = Mapping[str, Sequence[tuple[int, ...]]]
 
 
 def _places_of_regions(pieces: Sequence[MatchPiece]) -> _Places:
-    """Return where offloaded regions stand, in order, by their functions."""
+    """Return the places (line numbers) of offloaded regions by function, sorted."""
     found: dict[str, set[tuple[int, ...]]] = {}
     for piece in pieces:
         region = region_of(piece.name) if piece.name else None
@@ -166,7 +172,10 @@ def _places_of_regions(pieces: Sequence[MatchPiece]) -> _Places:
 
 
 def _by_moved_place(mine: _Places, others: _Places) -> Key:
-    """Return a key of function and place for regions that moved but are as many on the other side."""
+    """Return a key function that matches offloaded regions by function and order.
+
+    It gives None unless both sides have as many regions in the function, at other places.
+    """
 
     def key(name: str, _: MatchPiece) -> Hashable | None:
         region = region_of(name)
@@ -213,6 +222,6 @@ def _names_by_time(pieces: Sequence[MatchPiece]) -> tuple[str, ...]:
 
 
 def _only_value(values: Iterable[str | None]) -> str | None:
-    """Return the value if it is the same everywhere, else None."""
+    """Return the value that all have in common, else None."""
     different = set(values)
     return different.pop() if len(different) == 1 else None

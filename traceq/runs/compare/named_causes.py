@@ -21,7 +21,7 @@ _SAME_CALLS = 0.01
 
 
 def choose_sure_causes(causes: Sequence[Cause], delta_ns: int) -> tuple[NamedCause, ...]:
-    """Return the causes of a change of `delta_ns` that are sure, the largest first."""
+    """Return at most MOST_NAMED causes that surely changed in the direction of `delta_ns`, the step's change; largest first."""
     found = [
         cause
         for cause in causes
@@ -31,7 +31,7 @@ def choose_sure_causes(causes: Sequence[Cause], delta_ns: int) -> tuple[NamedCau
 
 
 def choose_likely_causes(causes: Sequence[Cause], delta_ns: int) -> tuple[NamedCause, ...]:
-    """Return the causes of a likely change of `delta_ns`: what went its way, sure by itself or not, the largest first."""
+    """Return the largest causes that went the way of `delta_ns`, the step's likely change, whether sure or not; largest first."""
     found = [
         cause if _is_sure(cause.interval_ns, delta_ns) else replace(cause, interval_ns=None)
         for cause in causes
@@ -44,7 +44,10 @@ def choose_likely_causes(causes: Sequence[Cause], delta_ns: int) -> tuple[NamedC
 def significant_without_verdict(
     causes: Sequence[Cause], strict: Mapping[str, tuple[int, int]], least_ns: float
 ) -> tuple[NamedCause, ...]:
-    """Return causes that surely changed by `least_ns` though the step did not; `strict` intervals hold all at once."""
+    """Return causes that surely changed by at least `least_ns`, though the step did not surely change; at most MOST_NAMED.
+
+    `strict` are intervals by category that contain all true changes at once.
+    """
     found = [
         cause
         for cause in causes
@@ -54,12 +57,12 @@ def significant_without_verdict(
 
 
 def _is_sure(interval: tuple[int, int] | None, delta_ns: int) -> bool:
-    """Return whether the interval lies on the side of the change."""
+    """Return whether the interval excludes 0 on the side of the change's sign; False without an interval."""
     return interval is not None and (interval[0] > 0 if delta_ns > 0 else interval[1] < 0)
 
 
 def _name_sure_part(cause: Cause) -> NamedCause:
-    """Return the cause with the largest of its parts whose own change is beyond noise."""
+    """Return the cause, put down to its largest part whose own change is beyond noise, if that explains most of it."""
     return _name_cause(
         cause,
         _largest_part([part for part in cause.parts if _is_sure(part.interval_ns, cause.delta_ns)], cause.delta_ns),
@@ -67,13 +70,13 @@ def _name_sure_part(cause: Cause) -> NamedCause:
 
 
 def _largest_part(parts: Sequence[ChangePart], delta_ns: int) -> ChangePart | None:
-    """Return the part with a name that changed most the way of `delta_ns`."""
+    """Return the named part that changed most in the direction of `delta_ns`; None if none did."""
     found = [part for part in parts if part.name is not None and part.delta_ns * delta_ns > 0]
     return max(found, key=lambda part: abs(part.delta_ns), default=None)
 
 
 def _name_cause(cause: Cause, first: ChangePart | None) -> NamedCause:
-    """Return the cause, put down to its part `first` if that makes most of it."""
+    """Return the cause, put down to its part `first` if that explains most of the change."""
     if first is None or abs(first.delta_ns) < _MOSTLY * abs(cause.delta_ns):
         return NamedCause(cause.category, cause.delta_ns, cause.interval_ns)
     calls = per_call = None
@@ -99,7 +102,7 @@ def _describe_how(part: ChangePart, calls: float | None, per_call: float | None)
 
 
 def find_common_factor(causes: Sequence[Cause]) -> AcrossTheBoard | None:
-    """Return the factor by which same-shaped kernels, called as often, all changed; None if they did not."""
+    """Return the factor by which kernels with the same name, shape and calls all changed; None if there is no common one."""
     parts = list(_same_kernels(causes))
     total = sum(part.base_ns for part in parts)
     if len(parts) < _LEAST_KERNELS or not total:
@@ -124,7 +127,7 @@ def _same_kernels(causes: Sequence[Cause]) -> Iterator[ChangePart]:
 
 
 def _usual_factor(parts: Sequence[ChangePart], total: int) -> float:
-    """Return the median of new over base, by the time on the base."""
+    """Return the median of the parts' ratios new over base, weighted by time on the base; `total` is the sum of that time, ns."""
     seen = 0
     for factor, weight in sorted((part.new_ns / part.base_ns, part.base_ns) for part in parts):
         seen += weight

@@ -38,7 +38,7 @@ _GENERIC = re.compile(r"elementwise|reduce_kernel|multi_tensor_apply|^at::native
 
 @lru_cache(maxsize=8192)
 def canonical_name(name: str) -> str:
-    """Return the name without what nsys and PyTorch write differently: return type, parameters, casts, number suffixes."""
+    """Return the kernel's name as nsys and PyTorch would both write it: without return type, parameters, casts and suffixes."""
     bare = _RETURNS.sub("", name.strip())
     bare = _WORD.sub(lambda match: _BOOL[match[0]], bare)
     bare = _SPACE.sub("", _SUFFIX.sub("", _CAST.sub("", bare)))
@@ -47,10 +47,10 @@ def canonical_name(name: str) -> str:
 
 @lru_cache(maxsize=8192)
 def family_name(name: str) -> str:
-    """Return the canonical name without literals among its template arguments, hashes, tile sizes and generated numbers.
+    """Return the canonical name without template literals, hashes, tile sizes and generated numbers.
 
-    Types and functors stay: what adds is not what multiplies, and half precision is no rename. Of an offloaded region it is the
-    function that it stands in.
+    Types and functors stay, because they say what a kernel computes. For an offloaded region it is the enclosing
+    function.
     """
     region = region_of(name)
     if region is not None:
@@ -63,9 +63,9 @@ def family_name(name: str) -> str:
 
 @lru_cache(maxsize=8192)
 def region_of(name: str) -> tuple[str, tuple[int, ...]] | None:
-    """Return the function in which an offloaded region stands, and where in it; None of other kernels.
+    """Return the function that an offloaded region is in, and its place there (line or number); None for other kernels.
 
-    A reduction stands where the region does that it belongs to.
+    A reduction kernel has the place of its region, and a function of its own.
     """
     bare = canonical_name(name)[:_LONGEST]
     for pattern in _OFFLOADED:
@@ -77,13 +77,13 @@ def region_of(name: str) -> tuple[str, tuple[int, ...]] | None:
 
 
 def function_name(name: str) -> str | None:
-    """Return the name of the function without template arguments; None if they say what it does."""
+    """Return the kernel's function without template arguments; None for generic templates, whose arguments say what they do."""
     family = family_name(name)
     return None if _GENERIC.search(family) else family.partition("<")[0] or None
 
 
 def _drop_parameters(text: str) -> str:
-    """Return the text without the brackets it ends with; all of it when they do not match."""
+    """Return the text without the parenthesized parameters at its end; unchanged when parentheses do not match."""
     if not text.endswith(")"):
         return text
     depth = 0
@@ -104,7 +104,7 @@ _LONE_HASH = re.compile(r"\b(?=[a-f]*+\d)(?=\d*+[a-f])[0-9a-f]{8,}+\b")
 
 @lru_cache(maxsize=8192)
 def stable_name(name: str) -> str:
-    """Return the name without numbers of steps, addresses and hashes: ProfilerStep# for ProfilerStep#7."""
+    """Return the name without step numbers, addresses and hashes, which change between runs: ProfilerStep# for ProfilerStep#7."""
     bare = _ADDRESS.sub("0x", _GRAPH.sub("", _CALL.sub("", name)))
     return _LONE_HASH.sub("", _STEP.sub(r"\1", bare)) or name
 
@@ -143,7 +143,7 @@ _OF_ROTARY = re.compile(r"rotary|rope", re.IGNORECASE)
 
 
 def find_role(name: str, family: str | None) -> str | None:
-    """Return the role of the kernel of this name and family (kernel_occupancy.family); None where they do not tell."""
+    """Return the kernel's role (matrix products, attention, ...) from its name and family (kernel_occupancy.family), or None."""
     found = _ROLES.get(family or "")
     if found == _PRODUCTS and _OF_EXPERTS.search(name):
         return _EXPERTS

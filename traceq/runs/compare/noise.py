@@ -22,11 +22,11 @@ _BOUNDS = (1 - LEVEL / 2, LEVEL / 2)
 
 @dataclass(frozen=True)
 class Noise:
-    """The scatter of the steps of `runs` from run to run; standard deviations as shares of the mean of their steps.
+    """The noise between `runs` of one program: standard deviations of the step as shares of its mean.
 
-    `steps_ns` is the step of each run, `within` what it scatters by because it is made of so many steps, `between` what the
-    runs differ by beyond that, 0 where they do not. `low` and `high` hold the true `between` with 95 %. `remarks` say what
-    else the runs differ in.
+    `steps_ns` is the step of each run. `within` is the scatter that comes from the runs' finite number of steps,
+    `between` what runs differ by beyond that, 0 if nothing. `low` and `high` enclose the true `between` with 95 %
+    confidence. `remarks` name other differences between the runs.
     """
 
     runs: tuple[Run, ...]
@@ -75,14 +75,14 @@ def measure_noise(given: Sequence[Run], statistic: Statistic = "typical") -> Noi
 
 
 def _describe_knobs(first: Run, run: Run) -> Iterator[str]:
-    """Yield knobs that the runs differ in: what they do to a step is not noise."""
+    """Yield a sentence for each knob that is set differently in `run` than in `first`: its effect is not noise."""
     for each in filter(is_turned, find_differences(([first], [run]))):
         before, after = (" or ".join(values) for values in each.values)
         yield f"{run.file} is of another setting than {first.file}: {each.words} {after}, not {before}"
 
 
 def _step_variance(steps: statistics.Floats, statistic: Statistic) -> float:
-    """Return the variance of a run's step by resampling its steps, ns squared."""
+    """Return the variance of a run's mean or typical step, estimated by resampling its steps, ns squared."""
     resamples = statistics.resamples_for(steps.size)
     drawn = statistics.resample(steps, statistic, resamples, np.random.default_rng(len(steps)))
     return float((statistics.dependence_factor([steps[:, 0]]) * drawn[:, 0]).var())

@@ -14,14 +14,14 @@ _OF_CHANGE = 0.25  # a change at least four times as large is one without the pr
 
 
 class Profiling(NamedTuple):
-    """The additional cost of profiling a step of the new side, ns, and that in words."""
+    """The profiler's extra cost per step on the new side, ns (negative: less than on the base), and a sentence on it."""
 
     more_ns: int
     told: str
 
 
 def compare_profiling(base: Sequence[Run], new: Sequence[Run]) -> Profiling | None:
-    """Return how the cost of profiling differs; None if it hardly does or one side did not measure it."""
+    """Return the difference in the profiler's cost; None if it is small or was not measured on both sides."""
     # A profiler makes no step shorter: where it seems so the steps of the run differed for other reasons.
     sides = [[max(run.overhead_share, 0) for run in runs if run.overhead_share is not None] for runs in (base, new)]
     if not all(sides):
@@ -39,7 +39,7 @@ def compare_profiling(base: Sequence[Run], new: Sequence[Run]) -> Profiling | No
 
 
 def explain_unmeasured(loader_queue: int) -> str:
-    """Return why the profiler's cost is unknown, and how to record to learn it; `loader_queue` is that of Run."""
+    """Return a sentence on why the profiler's cost is unknown and how to record to measure it; `loader_queue` is in batches."""
     # As trace.sql asks for; the first steps are not measured.
     skip = 4 * loader_queue + 2
     return (
@@ -49,5 +49,5 @@ def explain_unmeasured(loader_queue: int) -> str:
 
 
 def may_explain(profiling: Profiling, base: Sequence[Run], new: Sequence[Run]) -> bool:
-    """Return whether a good part of the change may be the profiler's."""
+    """Return whether the difference in the profiler's cost may make a quarter or more of the step's change."""
     return abs(profiling.more_ns) > _OF_CHANGE * abs(step_ns(new, "mean") - step_ns(base, "mean"))

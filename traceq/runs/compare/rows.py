@@ -24,7 +24,10 @@ _WITH_BYTES = ("copy_h2d", "copy_d2h", "copy_other")
 
 
 def compare_rows(base: Sequence[Run], new: Sequence[Run], statistic: Statistic, by: str) -> tuple[Row, ...]:
-    """Return the GPU time by the innermost `operator` or the training `phase` that launched it; its name may be None."""
+    """Return the GPU time by innermost operator or by training phase, largest change first; `by` is `operator` or `phase`.
+
+    Work without a name is a row of None; the result is empty if no work has a name.
+    """
     sides = [_sum_items(runs, statistic, by) for runs in (base, new)]
     names = sorted({*sides[0], *sides[1]}, key=lambda name: (name is None, name or ""))
     if all(name is None for name in names):
@@ -47,7 +50,7 @@ def compare_rows(base: Sequence[Run], new: Sequence[Run], statistic: Statistic, 
 
 
 def _sum_items(runs: Sequence[Run], statistic: Statistic, by: str) -> dict[str | None, tuple[Fraction, Fraction]]:
-    """Return by name how often and how long, per step."""
+    """Return the count and the GPU time (ns) per step, by the attribute `by` of items (operator or phase)."""
     sums: dict[str | None, tuple[Fraction, Fraction]] = {}
     for run in runs:
         share = step_weight(run, runs, statistic)
@@ -62,7 +65,7 @@ def _sum_items(runs: Sequence[Run], statistic: Statistic, by: str) -> dict[str |
 
 
 def compare_counts(base: Sequence[Run], new: Sequence[Run], statistic: Statistic) -> Iterator[Count]:
-    """Yield how many kernels, copies and collectives begin in a step, and how many bytes are copied."""
+    """Yield the numbers of kernels, copies, collectives and copied bytes per step on both sides."""
     for category, what in _COUNTED.items():
         numbers = [_per_step(runs, statistic, category, "count") for runs in (base, new)]
         if any(numbers):

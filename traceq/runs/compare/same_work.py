@@ -14,9 +14,9 @@ _LEAST_CALLS = 10  # of fewer kernels and copies nothing tells whose they are
 
 
 def measure_alike_share(base: Sequence[Run], new: Sequence[Run], *, by_shape: bool = False) -> float | None:
-    """Return the share of GPU time in what the other side does as often, where it is less; None where a side does too little.
+    """Return the share of GPU time in work that the other side does as often, on the side where it is less.
 
-    With `by_shape` kernels are only alike where they are launched with the same shape.
+    None where a side has too few calls to tell. With `by_shape` kernels must have the same launch shape to be alike.
     """
     sides = [_sum_work(runs, by_shape=by_shape) for runs in (base, new)]
     totals = [sum(dur for _, dur in side.values()) for side in sides]
@@ -37,7 +37,7 @@ def _is_as_often(count: float, other: tuple[float, int] | None) -> bool:
 
 
 def _sum_work(runs: Sequence[Run], *, by_shape: bool) -> Mapping[Hashable, tuple[float, int]]:
-    """Return the count in a step and the time, ns, of each kernel, collective and size of copy."""
+    """Return the count per step and the total time, ns, of each kernel, collective and size of copy."""
     found: dict[Hashable, tuple[float, int]] = {}
     for run in runs:
         for item in run.items:
@@ -55,7 +55,7 @@ def _item_key(item: Item, *, by_shape: bool) -> Hashable:
 
 
 def hides_kernels(runs: Iterable[Run]) -> bool:
-    """Return whether most of the computing time is in CUDA graphs that were traced as a whole."""
+    """Return whether most of the kernel time is in CUDA graphs that were traced as a whole."""
     items = [item for run in runs for item in run.items if item.category == "compute"]
     total = sum(item.every.dur for item in items)
     graphs = sum(item.every.dur for item in items if (item.name or "").replace(" ", "").startswith("CUDAgraph"))

@@ -18,7 +18,7 @@ from traceq.runs.statistics import Statistic
 
 
 def describe_side(runs: Sequence[Run]) -> Side:
-    """Return the runs with what was noticed about their steps."""
+    """Return a side of a comparison: the runs, their numbers of steps, and drifts and outliers of these."""
     return Side(
         runs=tuple(runs),
         counted=sum(len(run.counted) for run in runs),
@@ -36,7 +36,7 @@ def are_same_files(base: Sequence[Run], new: Sequence[Run]) -> bool:
 
 
 def drop_duplicates(runs: Sequence[Run]) -> list[Run]:
-    """Return every trace once: given several times it would pass for several runs."""
+    """Return the runs with every trace (and rank) only once, so that a repeated one does not pass for several runs."""
     return list({(run.sha256, run.rank): run for run in reversed(runs)}.values())[::-1]
 
 
@@ -49,7 +49,7 @@ def describe_duplicates(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def explain_left_out(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield for each reason how many steps do not count."""
+    """Yield a sentence for each reason why steps are excluded, with the number of steps."""
     reasons = Counter(step.excluded for run in runs for step in run.steps if step.excluded is not None)
     for reason, steps in reasons.items():
         yield f"{some(steps, 'step')} left out ({reason})"
@@ -61,22 +61,22 @@ def runs_with_steps(runs: Sequence[Run]) -> list[Run]:
 
 
 def steps_of(run: Run, statistic: Statistic) -> tuple[RunStep, ...]:
-    """Return the steps that the statistic averages."""
+    """Return the steps over which the statistic averages: the middle half of counted steps for `typical`, else all counted."""
     return run.typical if statistic == "typical" else run.counted
 
 
 def amount_of(item: Item, statistic: Statistic) -> Amount:
-    """Return the amount of the item in these steps."""
+    """Return the item's amount in the steps over which the statistic averages."""
     return item.typical if statistic == "typical" else item.every
 
 
 def step_weight(run: Run, runs: Sequence[Run], statistic: Statistic) -> Fraction:
-    """Return the weight of 1 ns of a run's step in the step of the side; every run counts the same."""
+    """Return the weight of one step of `run` in the step averaged over `runs`; all runs weigh the same."""
     return Fraction(1, len(runs) * len(steps_of(run, statistic)))
 
 
 def step_ns(runs: Sequence[Run], statistic: Statistic) -> Fraction:
-    """Return the step of the side, ns, exactly."""
+    """Return the step averaged over the runs by the statistic, ns, exactly."""
     return sum(
         (step_weight(run, runs, statistic) * sum(step.dur for step in steps_of(run, statistic)) for run in runs),
         Fraction(0),
@@ -84,7 +84,7 @@ def step_ns(runs: Sequence[Run], statistic: Statistic) -> Fraction:
 
 
 def step_durations(run: Run) -> statistics.Floats:
-    """Return the counted steps in the order of time, ns."""
+    """Return the durations of counted steps in the order of time, ns."""
     return np.array([step.dur for step in run.counted], dtype=np.float64)
 
 
@@ -104,9 +104,9 @@ def _find_outliers(runs: Sequence[Run]) -> Iterator[OutlierStep]:
 
 
 def round_parts(parts: Sequence[Fraction], total: int) -> list[int]:
-    """Return the parts as integers that add up to `total`, their rounded sum: the largest remainders are rounded up.
+    """Return the parts rounded to integers that add up to `total`, the rounded sum; largest remainders are rounded up.
 
-    Raises ValueError when `total` is not within one of the sum.
+    Raises ValueError when `total` differs from the sum by more than 1.
     """
     if abs(sum(parts, Fraction(0)) - total) > 1:
         raise ValueError(f"parts that add up to {float(sum(parts))} cannot be rounded to {total}")
@@ -122,7 +122,7 @@ def round_parts(parts: Sequence[Fraction], total: int) -> list[int]:
 
 
 def kinds_of(runs: Sequence[Run]) -> dict[str, int]:
-    """Return the number of counted steps of each kind; nothing if a step has no kind, as in programs that are not servers."""
+    """Return the number of counted steps by kind; empty unless every step has a kind, as only those of servers do."""
     steps = [step for run in runs for step in run.counted]
     counted = Counter(step.kind for step in steps if step.kind is not None)
     return dict(counted) if counted.total() == len(steps) else {}
@@ -135,9 +135,9 @@ def common_kinds(base: Sequence[Run], new: Sequence[Run]) -> list[str]:
 
 
 def keep_kind(run: Run, kind: str) -> Run:
-    """Return the run with steps of that kind only.
+    """Return the run with only the steps and items of that kind.
 
-    Shapes go: in a bucket of requests they differ from step to step, and the bucket says what work it is.
+    Input shapes are dropped: they differ from step to step, and the kind already says which work it is.
     """
     return replace(
         run,
@@ -151,7 +151,7 @@ _MAKERS = {"nvidia": "NVIDIA", "amd": "AMD", "intel": "Intel"}
 
 
 def describe_other_gpu(base: Sequence[Run], new: Sequence[Run]) -> str | None:
-    """Return the GPUs of both sides where they are not the same; None where they are, or nothing tells."""
+    """Return the GPUs of both sides as text ("A against B") if they differ; None if they are the same or not known."""
     names = [_sort_distinct(run.device_name for run in runs) for runs in (base, new)]
     makers = [_sort_distinct(_MAKERS.get(run.capture.vendor or "") for run in runs) for runs in (base, new)]
     if all(names) and names[0] != names[1]:

@@ -19,7 +19,7 @@ _SAID = ("step_range", "mark", "profiler_step", "serving")  # sources of steps t
 
 
 def find_unlike_units(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Yield why a step is not the same on the sides, which both have some that count; nothing where it is."""
+    """Yield a sentence for each reason why steps of both sides are different units of work; both must have counted steps."""
     base, new = runs_with_steps(base), runs_with_steps(new)
     whole = [all(run.is_window for run in runs) for runs in (base, new)]
     if whole[0] != whole[1]:
@@ -37,7 +37,7 @@ def find_unlike_units(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
 
 
 def share_marks(base: Sequence[Run], new: Sequence[Run]) -> bool:
-    """Return whether steps were found by the same marks, or by what recurs, or there are only windows."""
+    """Return whether both sides found their steps by the same marks, or both by recurrence, or both have only windows."""
     names, sources = (
         [{getattr(run, name) for run in runs} for runs in (base, new)] for name in ("unit_name", "step_source")
     )
@@ -45,7 +45,7 @@ def share_marks(base: Sequence[Run], new: Sequence[Run]) -> bool:
 
 
 def _describe_steps(base: Sequence[Run], new: Sequence[Run]) -> str:
-    """Return how long a step lasts on either side, and what it is."""
+    """Return the duration and the mark of a step on each side, as text."""
     return " against ".join(
         f"{duration(round(step_ns(runs, 'typical')))} for {_name_unit(runs)}" for runs in (base, new)
     )
@@ -58,7 +58,7 @@ def _name_unit(runs: Sequence[Run]) -> str:
 
 
 def _compare_marks(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Yield that steps are found by other marks, and are several times as large or do other work."""
+    """Yield a sentence if the sides found steps by different marks and a step is much larger on one or does other work."""
     if share_marks(base, new) or {run.unit_name for run in base} & {run.unit_name for run in new} - {None}:
         return
     way_out = "ingest with --step-range or --steps-per so that a step is the same on both sides"
@@ -81,14 +81,14 @@ def _compare_marks(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
 
 
 def _count_launches(runs: Sequence[Run]) -> float:
-    """Return how many kernels, copies and collectives begin in a step."""
+    """Return the number of kernels, copies and collectives per step."""
     steps = sum(len(run.counted) for run in runs)
     items = (item for run in runs for item in run.items if not item.category.startswith(("idle", OF_HOST)))
     return sum(item.every.count for item in items) / steps
 
 
 def _sum_busy(runs: Sequence[Run]) -> float:
-    """Return how long the GPU works in a step, ns."""
+    """Return the GPU's busy time per step, ns, averaged over the runs."""
     steps = sum(len(run.counted) for run in runs)
     return sum(_sum_work(run) for run in runs) / steps
 
@@ -98,7 +98,7 @@ def _sum_work(run: Run) -> int:
 
 
 def _measure_alike(base: Sequence[Run], new: Sequence[Run]) -> float | None:
-    """Return measure_alike_share; None also of another GPU, and of graphs that hide kernels."""
+    """Return the share of GPU time in the same work (measure_alike_share); None where GPUs differ or graphs hide kernels."""
     return (
         None
         if describe_other_gpu(base, new) or any(map(hides_kernels, (base, new)))
@@ -107,9 +107,9 @@ def _measure_alike(base: Sequence[Run], new: Sequence[Run]) -> float | None:
 
 
 def find_unlike_windows(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Yield that windows without steps hold other amounts of work: how long they are says when was captured.
+    """Yield a sentence if windows without steps hold different work, so that their durations say nothing.
 
-    A whole run of a program is a unit, whatever it launches.
+    Windows that are whole runs of a program are always comparable.
     """
     base, new = runs_with_steps(base), runs_with_steps(new)
     both = (*base, *new)
@@ -125,7 +125,7 @@ def find_unlike_windows(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str
 
 
 def _compare_ends(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Yield that the last of several steps waits for a late kernel on one side, where that makes the difference."""
+    """Yield a sentence if one side's last step waits much longer for a late kernel, and that may make the difference."""
     if all(len(run.counted) == 1 for run in (*base, *new)):
         return
     tails = [sum(run.capture.idle_tail_ns / len(run.counted) for run in runs) / len(runs) for runs in (base, new)]

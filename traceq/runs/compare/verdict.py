@@ -18,7 +18,7 @@ Judgement = tuple["Verdict", str]
 def judge_change(
     sides: tuple[Side, Side], change: Change, level: float, floor_share: float, sensitivity_share: float
 ) -> Judgement:
-    """Return the verdict on comparable sides, and its reason; the parameters are those of `compare`."""
+    """Return the verdict on comparable sides, and its reason; the other parameters are explained in `compare`."""
     if are_same_files(sides[0].runs, sides[1].runs):
         return "no change", "both sides are the same files, byte for byte"
     least = statistics.least_p(sides[0].counted, sides[1].counted)
@@ -40,7 +40,7 @@ def judge_change(
 
 
 def _judge_unsure(sides: tuple[Side, Side], change: Change, p: float, sensitivity_share: float) -> Judgement:
-    """Judge "no change" only if a change would have been seen and nothing speaks for one."""
+    """Return "no change" if a change of `sensitivity_share` would have been found, else "cannot tell"; with the reason."""
     detectable = change.detectable_ns
     if detectable is None:
         return "cannot tell", f"even a step twice as long would not have been seen: {_too_different(sides, change)}"

@@ -16,12 +16,12 @@ UnitKind = Literal["rank", "host", "stage"]
 
 @dataclass(frozen=True)
 class UnitChange:
-    """The share of a rank, or the mean rank of a host or stage, in a step on both sides: its own time, and waiting for others.
+    """The change of a rank, or of the mean rank of a host or stage: its own time and its waiting for others, per step.
 
-    `interval_ns` holds the true change of its own time, None where steps are too few to tell. The costs are what the job would
-    save if this one were as usual (of ranks that hide each other what it adds when those before it are fixed), None where a side
-    was not judged. `moved` says that what it costs changed the way the step did, and its own time more than that of the others
-    (`beyond_ns`, with the same interval moved by that of the usual rank).
+    `interval_ns` contains the true change of own time; None where steps are too few. Costs are what the job would save
+    if this unit were as usual (for ranks that hide each other, what it adds once those before it are fixed); None where
+    a side was not judged. `beyond_ns` is the change of own time less the usual rank's. `moved`: its cost changed in the
+    direction of the step, and its own time surely more than the usual rank's.
     """
 
     kind: UnitKind
@@ -40,12 +40,12 @@ class UnitChange:
 
     @property
     def is_sure(self) -> bool:
-        """Whether its own time surely changed."""
+        """Whether the unit's own time surely changed: its interval does not contain 0."""
         return self.interval_ns is not None and not self.interval_ns[0] <= 0 <= self.interval_ns[1]
 
     @property
     def cost_delta_ns(self) -> int | None:
-        """The change of its cost to the job; None if a side was not judged."""
+        """The change of the unit's cost to the job, ns per step; None if a side was not judged."""
         if self.base_cost_ns is None or self.new_cost_ns is None:
             return None
         return self.new_cost_ns - self.base_cost_ns
@@ -53,9 +53,10 @@ class UnitChange:
 
 @dataclass(frozen=True)
 class JobSide:
-    """A side: how many jobs, which ranks, and what they would take with usual ranks; None, with the reason, if not judged.
+    """One side: its jobs and their ranks, the step and what it would take with usual ranks (`ideal_ns`), ns.
 
-    Of several jobs numbers are means over them; `ranks` are in all of them. `dur_ns` and `ideal_ns` are per step.
+    Numbers are means over several jobs; `ranks` are those that all jobs have. Values are None where jobs were not
+    judged; `cannot_tell` says why.
     """
 
     jobs: int
@@ -72,10 +73,10 @@ class JobSide:
 
 @dataclass(frozen=True)
 class JobChange:
-    """The changes in a job: `units` are ranks, hosts and stages on both sides, those that moved the step first.
+    """The changes in a job: `units` are the ranks, hosts and stages of both sides, those that moved the step first.
 
-    `usual_delta_ns` is by how much the own time of the median rank changed. Ranks that only one side has are no changes. `shown`
-    is the rank whose trace is compared in full.
+    `usual_delta_ns` is the median change of ranks' own time. `only_base` and `only_new` are ranks of one side, which
+    are not compared. `shown` is the rank whose trace is compared in full.
     """
 
     base: JobSide
@@ -90,7 +91,7 @@ class JobChange:
 
     @property
     def moved(self) -> tuple[UnitChange, ...]:
-        """The units whose change moved the step."""
+        """The units (ranks, hosts, stages) that moved the step."""
         return tuple(unit for unit in self.units if unit.moved)
 
 
@@ -100,10 +101,10 @@ _LEAST_FREEDOM = 4
 
 @dataclass(frozen=True)
 class Judging:
-    """The criteria for a change to count.
+    """The criteria by which a unit's change counts.
 
-    `delta_ns` is that of the job's step, `least_ns` the smallest change to call one, `noise_share` the standard deviation between
-    single runs of a program, a share of own time, and `level` how often chance may pass for a change.
+    `delta_ns` is the change of the job's step, `least_ns` the smallest change that counts, `noise_share` the standard
+    deviation between single runs as a share of own time, and `level` the probability of taking chance for a change.
     """
 
     delta_ns: int
@@ -113,7 +114,7 @@ class Judging:
 
 
 def find_job_change(base: Sequence[JobOfRun], new: Sequence[JobOfRun], judging: Judging) -> JobChange:
-    """Return the change from the jobs `base` to `new`, which are pooled, every job counting the same."""
+    """Return the change from the jobs of `base` to those of `new`; the jobs of a side are pooled with the same weight."""
     sides = _describe_side(base), _describe_side(new)
     common = sorted(set(sides[0].ranks) & set(sides[1].ranks))
     ranks = {rank: (_of_rank(base, rank), _of_rank(new, rank)) for rank in common}
@@ -169,7 +170,10 @@ def _mean_of(rows: Rows, name: str) -> float:
 
 
 def _group_ranks(ranks: dict[int, tuple[Rows, Rows]]) -> Iterator[tuple[UnitKind, str, list[int]]]:
-    """Yield ranks, and hosts and stages of several that hold the same ranks on both sides, unless one holds all."""
+    """Yield the kind, name and ranks of each unit to compare: every rank, and hosts and stages of several ranks.
+
+    A host or stage must hold the same ranks on both sides, and not all of them.
+    """
     for rank in ranks:
         yield "rank", f"rank {rank}", [rank]
     naming: tuple[tuple[UnitKind, Callable[[RankOfRun], str | int | None]], ...] = (
@@ -188,7 +192,7 @@ def _group_ranks(ranks: dict[int, tuple[Rows, Rows]]) -> Iterator[tuple[UnitKind
 
 @dataclass(frozen=True)
 class _UnitJudge:
-    """Makes changes of units, `tests` of which are judged at once."""
+    """Computes and judges the changes of units; `tests` is their number, among which the level is divided."""
 
     judging: Judging
     usual: float
@@ -219,7 +223,10 @@ class _UnitJudge:
         return UnitChange(**{**found.__dict__, "moved": self._has_moved(found)})
 
     def _find_interval(self, delta: float, own: list[float], rows: list[tuple[Rows, Rows]]) -> tuple[int, int] | None:
-        """Return Student's interval at the level divided among all units; None if steps are too few."""
+        """Return the Student interval of the change, ns; None if steps are too few.
+
+        The level is divided by the number of units that are judged at once.
+        """
         variance, freedom = 0.0, math.inf
         for side, jobs in enumerate(self.jobs):
             errors = [each.error_ns for pair in rows for each in pair[side]]
@@ -234,7 +241,10 @@ class _UnitJudge:
         return round(delta - half), round(delta + half)
 
     def _has_moved(self, unit: UnitChange) -> bool:
-        """Return whether its cost changed enough the way the step did, and its own time more than the usual rank's."""
+        """Return whether the unit's cost changed enough in the step's direction.
+
+        Its own time must surely have changed more than the usual rank's, too.
+        """
         cost = unit.cost_delta_ns
         way = 1 if self.judging.delta_ns > 0 else -1
         if not self.judging.delta_ns or cost is None or cost * way < self.judging.least_ns or unit.beyond_ns * way <= 0:
@@ -246,7 +256,7 @@ class _UnitJudge:
 
 
 def _job_cost(jobs: Sequence[JobOfRun], kind: UnitKind, ranks: list[int]) -> int | None:
-    """Return the saving of the step if these were as usual, the mean of all jobs."""
+    """Return what the step would save if these ranks were as usual, ns, as mean over the jobs; None if a job was not judged."""
     if any(job.slowdown is None for job in jobs):
         return None
     return round(fmean(_cost_in(job, kind, ranks) for job in jobs))
@@ -263,7 +273,7 @@ def _cost_in(job: JobOfRun, kind: UnitKind, ranks: list[int]) -> int:
 
 
 def _largest_only(units: list[UnitChange]) -> Iterator[UnitChange]:
-    """Yield the units; ranks of a host or stage that moved the step did not move it on their own."""
+    """Yield all units, with `moved` cleared for ranks whose whole host or stage moved the step."""
     told = {rank for unit in units if unit.moved and unit.kind != "rank" for rank in unit.ranks}
     for unit in units:
         if unit.kind == "rank" and unit.moved and unit.ranks[0] in told:
@@ -279,7 +289,7 @@ def _order(unit: UnitChange) -> tuple[bool, int, int, tuple[int, ...]]:
 def _stragglers_missing_in(
     jobs: Sequence[JobOfRun], others: Sequence[JobOfRun], common: list[int]
 ) -> Iterator[JobStraggler]:
-    """Yield stragglers of one side, each once, that the other does not name although it has their ranks."""
+    """Yield each straggler of `jobs` that `others` do not name, if all its ranks are on both sides (`common`)."""
     seen = {(straggler.kind, straggler.ranks) for job in others for straggler in job.stragglers}
     for job in jobs:
         for straggler in job.stragglers:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class JobStep:
-    """A step over all ranks, ns on their common clock; `excluded` says why it does not count.
+    """A step of all ranks together, ns on their common clock; `excluded` says why it does not count, None if it does.
 
-    `dur` is from when the first rank begins it, or the last one has ended the step before, to when the last one ends it. `ledger`
-    is what a step of the ranks holds in the mean; the rest of `dur` is told by none.
+    `dur` begins when the first rank begins the step, or when the last one ended the step before, and ends when the last
+    rank ends it. `ledger` is the mean of the ranks' ledgers; it may add up to less than `dur`.
     """
 
     step: int
@@ -26,10 +26,10 @@ class JobStep:
 
 @dataclass(frozen=True)
 class RankOfRun:
-    """The mean time of a rank in a step, ns: its own time, transfer and waiting, as in the table job_rank.
+    """A rank's mean time per step, ns: its own work, transfers, and waiting, as in the table job_rank.
 
-    `error_ns` is the standard error of `own_ns` by its steps, None of fewer than two. `win_ns` is what the step would save if
-    this rank were as usual, None where the job could not be judged.
+    `error_ns` is the standard error of `own_ns`; None with fewer than two steps. `win_ns` is what the step would save
+    if this rank were as usual; None where the job could not be judged.
     """
 
     rank: int
@@ -44,7 +44,7 @@ class RankOfRun:
 
 @dataclass(frozen=True)
 class JobStraggler:
-    """Who holds the job up, as in the table straggler; times are ns per step."""
+    """A rank, host or stage that holds the job up, as in the table straggler; times are ns per step."""
 
     kind: str
     name: str
@@ -56,11 +56,11 @@ class JobStraggler:
 
 @dataclass(frozen=True)
 class JobOfRun:
-    """One time window of a job.
+    """One time window of a job of several ranks.
 
-    `steps_told` is how many steps `dur` and `ideal`, ns, are about. `slowdown` is None, and `cannot_tell` says why, where it
-    could not be judged who is late. `is_aligned` says whether the clocks of all ranks could be brought together: steps are the
-    longest of any rank else. `sha256` is of those of all its traces.
+    `steps_told` is the number of steps that `dur` and `ideal` (ns) cover. `slowdown` is None where late ranks could not
+    be judged; `cannot_tell` says why. `is_aligned`: the clocks of all ranks could be aligned; otherwise a step is the
+    longest of any rank. `sha256` is a digest over those of all its traces.
     """
 
     name: str | None

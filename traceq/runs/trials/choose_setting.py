@@ -34,18 +34,18 @@ _WEIGHED: tuple[Quantity, ...] = ("step", "throughput", "gpu_memory", "host_memo
 
 @dataclass(frozen=True)
 class Field:
-    """The settings that may be chosen, by name, with what is weighed: of each what is better when it is more."""
+    """The settings that may be chosen, with their results, and the quantities by which they are compared."""
 
     table: ResultTable
     results: Mapping[str, SettingResult]
     weighed: tuple[Quantity, ...]
 
     def points(self, names: Iterable[str]) -> dict[str, tuple[float, ...]]:
-        """Return a row of merits for each setting."""
+        """Return for each setting a row with its merit in every weighed quantity; more is better."""
         return {name: tuple(self.merit(name, quantity) for quantity in self.weighed) for name in names}
 
     def merit(self, name: str, quantity: Quantity) -> float:
-        """Return how good a setting is in a quantity: relative to the baseline in the same rounds, if that ran."""
+        """Return the setting's merit in a quantity (more is better), relative to the baseline in the same rounds if that ran."""
         value = self.results[name].measures[quantity].value
         if BASELINE in self.results:
             found = self.results[name].differences.get(quantity)
@@ -53,13 +53,16 @@ class Field:
         return value if quantity in MORE_IS_BETTER else 1 / value if value > 0 else float("inf")
 
     def is_better(self, name: str, quantity: Quantity) -> bool:
-        """Return whether a setting is surely better than the baseline."""
+        """Return whether the setting is surely better than the baseline in the quantity."""
         found = self.results[name].differences.get(quantity)
         return found is not None and found.verdict == "better"
 
 
 def weigh_settings(table: ResultTable, results: Sequence[SettingResult]) -> Field:
-    """Return the settings that ran, with the quantities that were measured at each of them."""
+    """Return the settings that can be chosen, and the quantities that all of them measured.
+
+    Settings that failed or leave a part of the program out are dropped; so is throughput where the work is not known.
+    """
     able = {
         result.setting.name: result
         for result in results
@@ -74,7 +77,7 @@ def weigh_settings(table: ResultTable, results: Sequence[SettingResult]) -> Fiel
 
 
 def split_front(field: Field) -> tuple[tuple[str, ...], tuple[Dominated, ...]]:
-    """Return the settings that no other one beats, and those that one does."""
+    """Return the settings that no other one dominates, and the dominated ones."""
     points = field.points(field.results)
     beaten = find_dominated(points)
     return tuple(name for name in points if name not in beaten), tuple(
@@ -83,7 +86,10 @@ def split_front(field: Field) -> tuple[tuple[str, ...], tuple[Dominated, ...]]:
 
 
 def _surely_beats(field: Field, by: str, name: str) -> bool:
-    """Return whether `by` beats a setting in a quantity beyond chance, and surely loses less than 1 % in all others."""
+    """Return whether the setting `by` surely dominates the setting `name`.
+
+    It must be better in one quantity beyond chance, and surely less than 1 % worse in all others.
+    """
     wins = any(
         field.merit(by, quantity) > field.merit(name, quantity) and not _may_be_alike(field.table, quantity, by, name)
         for quantity in field.weighed
@@ -105,7 +111,7 @@ def _may_be_alike(table: ResultTable, quantity: Quantity, one: str, other: str) 
 
 
 def choose_setting(field: Field, goal: Goal, limits: TrialLimits) -> SettingChoice | None:
-    """Choose what to set; None if the goal's quantity was not measured."""
+    """Return the best setting for the goal within the limits, with alternatives; None if the goal's quantity was not measured."""
     quantity = goal_quantity(field, goal)
     if quantity is None:
         return None
@@ -126,15 +132,16 @@ def choose_setting(field: Field, goal: Goal, limits: TrialLimits) -> SettingChoi
 
 
 def _list_alike(field: Field, quantity: Quantity, names: Sequence[str]) -> list[str]:
-    """Return the settings that may be as good as the best."""
+    """Return the settings of `names` that are the best in the quantity, or may be as good."""
     values = {name: field.merit(name, quantity) for name in names}
     return find_alike(values, lambda name, best: _is_open(field, quantity, name, best))
 
 
 def _drop_dominated(field: Field, kept: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return those of `names` that no other one dominates; if all are dominated, those that may be by chance.
+    """Return those of `names` that no setting of `kept` dominates; if all are dominated, those dominated perhaps by chance.
 
-    The baseline stays where it may be by chance. Where all are surely dominated it is what dominates the first.
+    The baseline stays if it is dominated perhaps by chance. If all are surely dominated, it is the one that dominates
+    the first.
     """
     beaten = find_dominated(field.points(kept))
     surely = {name for name, by in beaten.items() if _surely_beats(field, by, name)}
@@ -143,7 +150,7 @@ def _drop_dominated(field: Field, kept: Sequence[str], names: Sequence[str]) -> 
 
 
 def _find_combination(field: Field, kept: Sequence[str], wins: Sequence[Win]) -> str | None:
-    """Return a setting that has a value of each win, or one that cannot be told from it."""
+    """Return the name of a setting that combines all wins, each by its own values or those of an equal setting; None without."""
     for name in kept:
         if all(any(_has_values_of(field, name, each) for each in (win.setting, *win.alike)) for win in wins):
             return name
@@ -151,7 +158,7 @@ def _find_combination(field: Field, kept: Sequence[str], wins: Sequence[Win]) ->
 
 
 def goal_quantity(field: Field, goal: Goal) -> Quantity | None:
-    """Return the quantity of the goal, GPU memory before that of the host; None if not known of all settings."""
+    """Return the quantity by which the goal is judged (for memory: of the GPU, else of the host); None if not measured."""
     wanted: dict[Goal, tuple[Quantity, ...]] = {
         "latency": ("step",),
         "throughput": ("throughput",),
@@ -178,7 +185,7 @@ def _find_excess(result: SettingResult, limits: TrialLimits) -> tuple[Quantity, 
 
 
 def _may_exceed(result: SettingResult, limits: TrialLimits) -> bool:
-    """Return whether a limit lies within an interval, or its quantity was not measured."""
+    """Return whether the setting may break a limit: its interval reaches above, or the quantity was not measured."""
     for name, limit in _limits_by_quantity(limits).items():
         found = result.measures.get(name)
         if found is None or found.interval is None or found.interval[1] > limit:
@@ -187,16 +194,19 @@ def _may_exceed(result: SettingResult, limits: TrialLimits) -> bool:
 
 
 def _is_open(field: Field, quantity: Quantity, name: str, best: str) -> bool:
-    """Return whether a setting may be as good as the best; the baseline may until any setting surely differs."""
+    """Return whether a setting may be as good as the best one in the quantity.
+
+    The baseline may be, unless the best is surely better than it.
+    """
     if name == BASELINE:
         return not field.is_better(best, quantity)
     return _may_be_alike(field.table, quantity, name, best)
 
 
 def _choose_simplest(field: Field, goal: Goal, names: Sequence[str]) -> str:
-    """Choose among alike settings: the baseline, those with the fewest changes, the smallest number of one knob.
+    """Choose among equally good settings: the baseline, else the fewest changed knobs, else the smallest number of the one knob.
 
-    Where these are several, the one that is best in what is not the goal.
+    If that leaves several, choose the best in a second quantity (step or throughput).
     """
     if BASELINE in names:
         return BASELINE
@@ -210,13 +220,13 @@ def _choose_simplest(field: Field, goal: Goal, names: Sequence[str]) -> str:
 
 
 def _single_knob(field: Field, name: str) -> tuple[str, float | None]:
-    """Return the knob of a setting that has one, and its value if that is a number."""
+    """Return the knob of a setting that changes only one, and its value if that is a number; ("", None) otherwise."""
     values = list(field.results[name].setting.values.items())
     return (values[0][0], number_in(values[0][1])) if len(values) == 1 else ("", None)
 
 
 def _find_wins(field: Field, goal: Goal, quantity: Quantity, kept: Sequence[str]) -> Iterable[Win]:
-    """Return the best setting of each change that is surely better than the baseline, the largest gain first."""
+    """Return, for each group of knobs, the setting that is surely better than the baseline and best; largest gain first."""
     groups: dict[frozenset[str], list[str]] = {}
     for name in kept:
         values = field.results[name].setting.values
@@ -227,7 +237,7 @@ def _find_wins(field: Field, goal: Goal, quantity: Quantity, kept: Sequence[str]
 
 
 def _best_win(field: Field, goal: Goal, quantity: Quantity, names: Sequence[str]) -> Win | None:
-    """Return the best of settings of the same knobs; None if none is surely better than the baseline, or dominates it."""
+    """Return the best of several settings of the same knobs; None if none is surely better than the baseline and undominated."""
     base = [BASELINE] if BASELINE in field.results else []
     beaten = find_dominated(field.points([*base, *names]))
     values = {
@@ -244,7 +254,7 @@ def _best_win(field: Field, goal: Goal, quantity: Quantity, names: Sequence[str]
 
 
 def _is_combination(field: Field, name: str) -> bool:
-    """Return whether a setting is made of the values of several others."""
+    """Return whether the setting's values are exactly those of several other settings together."""
     mine = field.results[name].setting.values.items()
     parts = [
         other.setting.values.items()
@@ -255,5 +265,5 @@ def _is_combination(field: Field, name: str) -> bool:
 
 
 def _has_values_of(field: Field, name: str, part: str) -> bool:
-    """Return whether a setting has all the values of another."""
+    """Return whether the setting `name` has all values of the setting `part`."""
     return field.results[part].setting.values.items() <= field.results[name].setting.values.items()

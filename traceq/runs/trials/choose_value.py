@@ -16,7 +16,7 @@ from traceq.runs.trials.tradeoff import BestValues, Percentile, Point, StepCurve
 
 
 def choose_values(points: Sequence[Point], resamples: Sequence[Floats | None]) -> BestValues | None:
-    """Return the best values for latency and for throughput; None with fewer than two."""
+    """Return the best tried values for latency and for throughput; None with fewer than two points."""
     if len(points) < 2:  # noqa: PLR2004 - to choose from
         return None
     beaten = _find_dominated(points)
@@ -38,24 +38,30 @@ def choose_values(points: Sequence[Point], resamples: Sequence[Floats | None]) -
 
 
 def pair_dominated(points: Sequence[Point]) -> tuple[tuple[Point, Point], ...]:
-    """Return the points that another one dominates, each with that point."""
+    """Return pairs of a dominated point and a point that dominates it, by latency and throughput."""
     return tuple((points[place], points[by]) for place, by in _find_dominated(points).items())
 
 
 def _find_dominated(points: Sequence[Point]) -> dict[int, int]:
-    """Return the places of points that another one dominates, each with the place of that."""
+    """Return the index of each dominated point with the index of a point that dominates it."""
     return find_dominated({place: (1 / point.typical_ns, point.throughput) for place, point in enumerate(points)})
 
 
 def _list_alike(rates: Mapping[int, float], resamples: Sequence[Floats | None], work: Sequence[float]) -> list[int]:
-    """Return the places of points whose rate is not significantly, or less than 1 %, below the highest."""
+    """Return the indices of points whose rate is the highest, or below it by less than 1 % or not significantly.
+
+    `work` is the work per step of each point.
+    """
     return find_alike(
         rates, lambda place, best: _may_be_as_good(resamples[place], resamples[best], work[place] / work[best])
     )
 
 
 def _may_be_as_good(mine: Floats | None, best: Floats | None, work: float) -> bool:
-    """Return whether resamples of typical steps leave it open; `work` per step is relative to that of the best."""
+    """Return whether resampled typical steps leave it open that a point is as good as the best one.
+
+    `work` is the point's work per step relative to the best one's. False without resamples.
+    """
     if mine is None or best is None:
         return False
     return float(np.quantile(work * best / mine, 1 - LEVEL / 2)) >= 1
@@ -64,7 +70,10 @@ def _may_be_as_good(mine: Floats | None, best: Floats | None, work: float) -> bo
 def fit_budget(
     points: Sequence[Point], curve: StepCurve | None, choice: BestValues | None, setting: TradeoffTerms
 ) -> Within | None:
-    """Return the values that fit the budget of `setting`; None without one. `choice` is that without a budget."""
+    """Return the best value within the latency budget, and the next larger one tried; None without a budget.
+
+    `setting` holds the budget and its percentile; `choice` is what is best without a budget.
+    """
     if setting.budget_ns is None:
         return None
     fitting = [point for point in points if point.latency(setting.percentile) <= setting.budget_ns]
@@ -89,10 +98,9 @@ def fit_budget(
 def _estimate_between(
     largest: Point, following: Point, curve: StepCurve, percentile: Percentile, budget: int
 ) -> float | None:
-    """Return the largest value between two tried ones at which the curve keeps the budget.
+    """Return the largest value between two tried ones that keeps the budget by the fitted curve; None if it gives none.
 
-    The percentile is taken to be as far above the curve as at the worse of the two. None where that adds nothing, or
-    would fit the value that was tried and does not.
+    The percentile is taken to be above the curve by the same factor as at the worse of the two tried values.
     """
     above = max(point.latency(percentile) / curve.at(point.value or 0.0) for point in (largest, following))
     allowed = budget / above

@@ -24,9 +24,9 @@ Points = Sequence[tuple[float, float]]
 
 
 def fit(points: Points) -> CurveFit | None:
-    """Fit the shape with the smallest error at values left out to (value, ns), ordered by value, all above 0.
+    """Fit a curve to points (value, ns), sorted by value, all above 0; None with fewer than three.
 
-    None with fewer than three values: through two there is always a line.
+    Of affine and hinge, the shape is chosen that predicts values best that were left out of the fit.
     """
     if len(points) < FEWEST:
         return None
@@ -43,7 +43,7 @@ def fit(points: Points) -> CurveFit | None:
 
 
 def _validation_error(points: Points, fitted: Callable[[Points], StepCurve]) -> float:
-    """Return the root mean square of relative errors at each value, by the curve through the others."""
+    """Return the root mean square of the relative errors at each value, predicted by the curve through all others."""
     errors = [
         _relative_error(fitted([*points[:place], *points[place + 1 :]]), *point) for place, point in enumerate(points)
     ]
@@ -55,7 +55,7 @@ def _relative_error(curve: StepCurve, value: float, ns: float) -> float:
 
 
 def fit_affine(points: Points) -> StepCurve:
-    """Fit the line a + b B, a and b >= 0, with the least squares of relative errors."""
+    """Return the line a + b * value, a and b >= 0, with the least squares of relative errors."""
     weights = [1 / ns**2 for _, ns in points]
     whole = sum(weights)
     value = sum(w * b for w, (b, _) in zip(weights, points, strict=True)) / whole
@@ -78,7 +78,10 @@ def fit_affine(points: Points) -> StepCurve:
 
 
 def fit_hinge(points: Points) -> StepCurve:
-    """Fit max(c, a + b B) over all ways to split the values into flat and linear ones; affine when none is flat."""
+    """Return the curve max(c, a + b * value) with the least squares over all splits into a flat and a linear part.
+
+    Affine if no flat part fits better.
+    """
     best = fit_affine(points)
     least = _sum_squares(best, points)
     for split in range(1, len(points)):
@@ -110,7 +113,7 @@ _AT_END = 1e-9
 
 
 def find_knee(curve: StepCurve, points: Sequence[tuple[float, Point]], resamples: Sequence[Floats | None]) -> Knee:
-    """Return the knee of `curve`, how it scatters with the steps, and the best value tried; points as (value, point)."""
+    """Return the knee of the curve with its interval, and the best value tried; `points` are pairs of value and point."""
     low, high = points[0][0], points[-1][0]
     top = find_optimum(curve)
     place = _place_knee(top, low, high)
@@ -120,7 +123,7 @@ def find_knee(curve: StepCurve, points: Sequence[tuple[float, Point]], resamples
 
 
 def find_optimum(curve: StepCurve) -> float:
-    """Return the value with the largest B / f(B)^2: 0 if a step costs only its work, infinite if work is free."""
+    """Return the value B with the largest B / f(B)^2 for the curve f: 0 without a fixed cost, infinite if more work is free."""
     if not curve.per_unit_ns:
         return inf
     linear = curve.fixed_ns / curve.per_unit_ns
@@ -136,7 +139,10 @@ def _place_knee(top: float, low: float, high: float) -> Place:
 def _knee_interval(
     curve: StepCurve, values: Sequence[float], resamples: Sequence[Floats | None]
 ) -> tuple[float | None, float | None] | None:
-    """Return the 95 % interval of the knee of the same shape, by fits to resampled steps."""
+    """Return the 95 % interval of the knee, from fits of the same shape to resampled steps; None if resamples are missing.
+
+    An end beyond the tried values is None.
+    """
     known = [resampled for resampled in resamples if resampled is not None]
     if len(known) < len(resamples):
         return None

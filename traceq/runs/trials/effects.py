@@ -20,24 +20,24 @@ Levels = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Grid:
-    """The settings of a factorial by their values; `levels` are those of each knob, the baseline's first."""
+    """A full factorial: `levels` are the values of each knob, the baseline's first; `names` the settings by all their values."""
 
     levels: Mapping[str, tuple[str, ...]]
     names: Mapping[frozenset[tuple[str, str]], str]
 
     def name(self, values: Levels) -> str:
-        """Return the setting with these values."""
+        """Return the name of the setting with these values."""
         return self.names[frozenset(values.items())]
 
     def others(self, *knobs: str) -> Iterator[Levels]:
-        """Yield every combination of the values of all other knobs."""
+        """Yield every combination of values of the knobs that are not in `knobs`."""
         rest = {knob: levels for knob, levels in self.levels.items() if knob not in knobs}
         for values in product(*rest.values()):
             yield dict(zip(rest, values, strict=True))
 
 
 def grid_of(settings: Sequence[Setting]) -> Grid | None:
-    """Return the factorial of the settings; None with fewer than two knobs, or if combinations are missing."""
+    """Return the settings as a full factorial; None with fewer than two knobs, or if combinations are missing."""
     tried = [setting for setting in settings if setting.kind in ("baseline", "vary")]
     base = next((setting for setting in tried if setting.name == BASELINE), None)
     knobs = list(dict.fromkeys(knob for setting in tried for knob in setting.values if setting.name != BASELINE))
@@ -52,7 +52,7 @@ def grid_of(settings: Sequence[Setting]) -> Grid | None:
 
 
 def effects_of(table: ResultTable, grid: Grid, quantity: Quantity) -> tuple[Effect, ...]:
-    """Return an effect for each value but the baseline's, judged as one family."""
+    """Return the main effect on the quantity of each knob's values other than the baseline's, tested as one family."""
     means: dict[tuple[str, str], tuple[Mean, int, int]] = {}
     for knob, levels in grid.levels.items():
         for value in levels[1:]:
@@ -75,7 +75,7 @@ def effects_of(table: ResultTable, grid: Grid, quantity: Quantity) -> tuple[Effe
 
 
 def interactions_of(table: ResultTable, grid: Grid, quantity: Quantity) -> tuple[Interaction, ...]:
-    """Return pairs of values that surely do more, or less, together than each alone would."""
+    """Return the pairs of knob values that together surely do more, or less, than both effects combined."""
     means: dict[tuple[tuple[str, str], tuple[str, str]], Mean] = {}
     for (one, first), (other, second) in combinations(grid.levels.items(), 2):
         for values in product(first[1:], second[1:]):
@@ -110,9 +110,9 @@ Contrast = Sequence[tuple[str, int]]
 
 
 def _mean_contrast(table: ResultTable, quantity: Quantity, contrasts: Sequence[Contrast]) -> tuple[Mean | None, int]:
-    """Return the mean over rounds of sums of signed logs, averaged over contrasts; and the number of contrasts.
+    """Return the mean over rounds of contrasts (signed sums of log values), averaged over contrasts, and how many were used.
 
-    A contrast with a setting that failed, or of which an amount has no logarithm, is left out, not the rounds of all others.
+    Contrasts with a setting that failed or has a value of 0 are left out.
     """
     rounds = table.values.get(quantity, {})
     failed = {trial.setting for trial in table.trials if trial.outcome != "ok"} - {BASELINE}

@@ -24,7 +24,7 @@ MORE_IS_BETTER: tuple[Quantity, ...] = ("throughput", "gpu_share")
 
 @dataclass(frozen=True)
 class TrialLimits:
-    """Limits of a setting: the percentile of its steps (ns), and peaks of memory (bytes); None without a limit."""
+    """Limits on a setting: latency (ns) at a percentile of its steps, and peaks of memory (bytes); None without a limit."""
 
     latency_ns: float | None = None
     percentile: Percentile = "p95"
@@ -46,7 +46,7 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Measure:
-    """A quantity over the trials of a setting; the interval is None where one trial says nothing of how they differ."""
+    """A quantity averaged over a setting's trials; the interval (95 %) is None with a single trial."""
 
     value: float
     interval: tuple[float, float] | None
@@ -55,10 +55,10 @@ class Measure:
 
 @dataclass(frozen=True)
 class SettingDifference:
-    """A quantity of a setting as a multiple of the baseline's, from rounds in which both ran.
+    """A setting's quantity as a ratio to the baseline's, over rounds in which both ran.
 
-    `p` is that of no difference at all, and `adjusted` the same for as many settings as were tried (Holm), by which the verdict
-    is. `interval` and `p` are None with a single round.
+    `p` is the probability of this ratio by chance, `adjusted` the same corrected for the number of settings (Holm),
+    which the verdict uses. `interval` and `p` are None with a single round.
     """
 
     ratio: float
@@ -71,12 +71,11 @@ class SettingDifference:
 
 @dataclass(frozen=True)
 class SettingResult:
-    """Measurements at a setting, and their differences from the baseline.
+    """The measurements at a setting, and their differences from the baseline.
 
-    `outcome` is the first that was not ok of its trials, `not run` without any, `reason` what it said; `failed` counts those.
-    What is not known is not in `measures`. `differences` are those of the step, of throughput, of memory and of energy; none
-    for the baseline.
-    `work` is what a step does, of what throughput counts.
+    `outcome` is that of the first trial that was not ok, else `ok`; `not run` without trials. `reason` is its error,
+    `failed` the number of such trials. Unknown quantities are not in `measures`. `differences` cover the step,
+    throughput, memory and energy; empty for the baseline. `work` is the amount per step that throughput counts.
     """
 
     setting: Setting
@@ -92,15 +91,15 @@ class SettingResult:
 
     @property
     def is_judged(self) -> bool:
-        """Whether it never failed; of the baseline, whether it ran at all: the rounds in which it did are judged."""
+        """Whether the setting never failed; for the baseline, whether it ran at all, as failed rounds are left out."""
         return self.outcome == "ok" or (self.setting.name == BASELINE and self.failed < self.trials)
 
 
 @dataclass(frozen=True)
 class Dominated:
-    """A setting that another one beats in one way and equals in all others, by what was measured.
+    """A setting that the setting `by` dominates: better in a measured quantity, and about as good in all others.
 
-    `is_sure`: what it beats it in is beyond what trials differ by.
+    `is_sure`: it is better beyond chance.
     """
 
     setting: str
@@ -110,10 +109,10 @@ class Dominated:
 
 @dataclass(frozen=True)
 class Win:
-    """A change that is surely better than the baseline for the goal, as a setting that was run.
+    """A setting that is surely better than the baseline for the goal.
 
-    `ratio` and `interval` are those of the goal's quantity. `alike` are other settings of the same knobs that cannot be told
-    from it. `costs` are quantities that are surely worse.
+    `ratio` and `interval` are of the goal's quantity, relative to the baseline. `alike` are other settings of the same
+    knobs that cannot be told from it. `costs` are quantities that are surely worse.
     """
 
     setting: str
@@ -128,10 +127,10 @@ class Win:
 class SettingChoice:
     """The setting to choose for the goal.
 
-    `setting` is the one of those tried that serves it best within the limits: neither failed nor dominated, the baseline where
-    none is surely better; None where none keeps the limits. `alike` are those that cannot be told from it. `wins` are changes
-    that are worth making, the largest first; `together` says whether they were run together in `setting`. `over` are settings
-    that break a limit, with the quantity that does; `unsure` those whose interval holds the limit.
+    `setting` is the best within the limits that neither failed nor is dominated; the baseline where none is surely
+    better; None where none keeps the limits. `alike` are those that cannot be told from it. `wins` are changes worth
+    making, largest first; `combined` is a setting that has all of them, or None. `over` are settings that break a
+    limit, with the quantities; `unsure` are settings whose interval contains the limit.
     """
 
     goal: Goal
@@ -144,7 +143,7 @@ class SettingChoice:
 
     @property
     def together(self) -> bool:
-        """Whether all changes that are worth making are set at once."""
+        """Whether the chosen setting makes all changes that are worth making."""
         return self.combined is not None and self.combined == self.setting
 
 
@@ -152,7 +151,7 @@ class SettingChoice:
 class Effect:
     """The main effect of a knob's value on the goal's quantity: its mean over the values of all other knobs.
 
-    `pairs` are the combinations of the others at which both values were measured, `of` those that there are.
+    `pairs` is the number of combinations of other knobs at which it was measured, `of` the number of all combinations.
     """
 
     knob: str
@@ -164,7 +163,10 @@ class Effect:
 
 @dataclass(frozen=True)
 class Interaction:
-    """Two values that together do surely more or less than each alone: the ratio of both to the product of the two."""
+    """Two knob values whose joint effect surely differs from the product of their single effects.
+
+    `difference` holds the ratio of the joint effect to that product.
+    """
 
     knobs: tuple[str, str]
     values: tuple[str, str]
@@ -173,10 +175,10 @@ class Interaction:
 
 @dataclass(frozen=True)
 class CheckedPrediction:
-    """A prediction beside the gain, both as shares of the baseline's time for the same work.
+    """A predicted saving beside the measured gain, both as shares of the baseline's time for the same work.
 
-    `state` is what the setting's recording says of the finding. `error` is what the likely share is off, as a share of what was
-    won; None where nothing was surely won.
+    `state` says whether the finding is gone from the setting's recording. `error` is the error of the likely share
+    relative to the gain; None where nothing was surely won.
     """
 
     setting: str
@@ -190,7 +192,7 @@ class CheckedPrediction:
 
 @dataclass(frozen=True)
 class Removed:
-    """Findings of the baseline's recording that a setting's has no more, those it has left in part, and new ones."""
+    """The baseline's findings that are gone or smaller in a setting's recording, and findings that are new in it."""
 
     setting: str
     gone: tuple[FindingKept, ...]
@@ -201,9 +203,9 @@ class Removed:
 
 @dataclass(frozen=True)
 class Ablation:
-    """The most that a part of the program costs: what is saved, as a share of the time for the same work, without it.
+    """The most that a part of the program costs: the time saved without it, as a share of the time for the same work.
 
-    `predicted` is what the replay of the baseline's recording says of the same.
+    `predicted` is what the replay of the baseline's recording predicts.
     """
 
     setting: str
@@ -218,11 +220,11 @@ class Ablation:
 class Scaling:
     """Amdahl's law of a knob that counts workers, devices or threads: step = t * (s + (1 - s) / min(n, p)).
 
-    `counts` are those fitted. `serial` is s, `effective` p, None where more still helped at the largest count. Their intervals
-    are of rounds drawn again, None with one round; that of p ends in None where it may have no end. `error` is the largest
-    relative error at what was measured, and `left_out_error` that at counts left out (root mean square). Where the curve misses
-    by more than is allowed, or no count surely differs from another, `serial` and `effective` are None. `one_ns` is t;
-    `has_one`: a count of 1 was run, else the curve was carried on to it.
+    `counts` are those fitted. `serial` is s; `effective` is p, None where more still helped at the largest count. Their
+    intervals come from resampled rounds, None with one round; an upper end of p that may not exist is None. `error` is
+    the largest relative error at measured counts, `left_out_error` the root mean square at counts left out of the fit.
+    `serial` and `effective` are None where the curve misses by too much or no count surely differs from another.
+    `one_ns` is t; `has_one`: the count 1 was run, else t is extrapolated.
     """
 
     knob: str
@@ -241,11 +243,11 @@ class Scaling:
 class Experiment:
     """The result of an experiment.
 
-    `results` are in the order of the settings, the baseline first. `work` is what throughput counts, `quantity` what the goal
-    is measured by, None where no setting knows it. `noise` is what two trials of a setting differ by in that, beyond what is
-    common to a round (standard deviation, as a share), `needed` how many rounds show a difference of 5 % at what the settings
-    differ by that cannot be told, all settings where there is none. `untried` are findings of the baseline that no setting is
-    for, `unsure` changes of which more rounds would tell what they do for the goal.
+    `results` are in the order of the settings, the baseline first. `work` is what throughput counts; `quantity`
+    measures the goal, None where it is not known. `noise` is the standard deviation between trials of a setting in that
+    quantity, beyond what a round has in common, as a share. `needed` is the number of rounds that would show a
+    difference of 5 % between settings that cannot be told apart (if there are none, between any). `untried` are
+    findings of the baseline without a setting, `unsure` are changes whose effect on the goal more rounds would show.
     """
 
     goal: Goal
@@ -271,5 +273,5 @@ class Experiment:
     needed: int | None
 
     def result(self, name: str) -> SettingResult:
-        """Return the result of a setting, by its name."""
+        """Return the result of the setting `name`; it must exist."""
         return next(result for result in self.results if result.setting.name == name)

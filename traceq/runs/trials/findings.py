@@ -17,7 +17,7 @@ Interval = tuple[float, float]
 
 
 def promise_of(finding: FindingKept, run: Run) -> Predicted:
-    """Return the saving that the finding predicts, as shares of the mean counted step of its run."""
+    """Return the finding's predicted saving, as shares of its run's mean counted step."""
     step = mean_step_of(run)
     return Predicted(
         finding.rule,
@@ -30,12 +30,15 @@ def promise_of(finding: FindingKept, run: Run) -> Predicted:
 
 
 def mean_step_of(run: Run) -> float:
-    """Return the mean counted step, ns: savings are shares of it."""
+    """Return the mean counted step of the run, ns; 1 if it is 0 or there is none, so that it can divide."""
     return sum(step.dur for step in run.counted) / max(len(run.counted), 1) or 1.0
 
 
 def find_removed(profiles: Mapping[str, Run]) -> Iterator[Removed]:
-    """Yield a row for each setting whose recording is there, beside the baseline's."""
+    """Yield, for each setting with a recording, which findings of the baseline are gone, smaller or new in it.
+
+    `profiles` are the recorded runs by setting; nothing if the baseline's is missing.
+    """
     base = profiles.get(BASELINE)
     if base is None:
         return
@@ -54,7 +57,10 @@ def find_removed(profiles: Mapping[str, Run]) -> Iterator[Removed]:
 
 
 def _compare_state(finding: FindingKept, base: Run, run: Run) -> State:
-    """Return the state as `traceq verify` does, but "smaller" only if the bounds are apart: each is one recording."""
+    """Return whether the finding is gone, smaller, ... in `run`, as `traceq verify` does.
+
+    It is "smaller" only if the bounds of both savings do not overlap, because each side is a single recording.
+    """
     now = find_again(finding, [base], [run])
     state = state_of(finding, now, is_silent=finding.rule in run.cannot_tell)
     may_be_as_large = isinstance(now, FindingKept) and now.saving_high_ns >= finding.saving_low_ns
@@ -66,7 +72,7 @@ def _in_state(base: Run, states: Mapping[str, State], state: State) -> tuple[Fin
 
 
 def find_untried(settings: Sequence[Setting], profiles: Mapping[str, Run]) -> Iterator[FindingKept]:
-    """Yield the baseline's findings that no setting is for and no change has removed, the largest first."""
+    """Yield the baseline's findings, largest saving first, that no setting tries and that no setting's recording removed."""
     base = profiles.get(BASELINE)
     if base is None:
         return
@@ -87,7 +93,10 @@ def check_predictions(
     predictions: Mapping[str, Predicted],
     profiles: Mapping[str, Run],
 ) -> Iterator[CheckedPrediction]:
-    """Yield a row for each setting that tries a finding and ran."""
+    """Yield the predicted and the measured saving of each setting that tries a finding and ran.
+
+    `predictions` and the recorded runs, `profiles`, are by name of setting.
+    """
     for result in results:
         name = result.setting.name
         if name not in predictions or result.setting.kind not in ("vary", "try") or result.outcome != "ok":
@@ -102,9 +111,9 @@ def check_predictions(
 
 
 def measure_gain(table: ResultTable, result: SettingResult) -> tuple[float | None, Interval | None]:
-    """Return the share of the baseline's time for the same work that a setting saves, rare long steps counted in.
+    """Return the saving of a setting as a share of the baseline's time for the same work, and its interval.
 
-    None where nothing says how much work a step does, and the setting may change that.
+    All steps count, rare long ones, too. None where a step's work is not known and the setting may change it.
     """
     trials = [trial for trial in table.trials if trial.setting in (BASELINE, result.setting.name)]
     found = result.differences.get("throughput")
@@ -129,7 +138,7 @@ def _judge_prediction(prediction: Predicted, interval: Interval | None) -> Predi
 def find_ablations(
     table: ResultTable, results: Sequence[SettingResult], predictions: Mapping[str, Predicted]
 ) -> Iterator[Ablation]:
-    """Yield a row for each ablation that ran."""
+    """Yield the saving without a part of the program (data, communication, logging), for each ablation that ran."""
     for result in results:
         if result.setting.kind == "ablate" and result.outcome == "ok":
             share, interval = measure_gain(table, result)
@@ -151,12 +160,11 @@ def list_lines(
     cores: int | None = None,
     is_public: bool = False,
 ) -> Iterator[Calibrated]:
-    """Yield a line for each finding that is gone from a recording: by the first setting of the plan that removes it.
+    """Yield a calibration line for each finding that a setting removed: its predicted saving and the gain that was measured.
 
-    The one that wins most would win more by chance, too.
-
-    `program` is any name of it, of which a hash is kept; `is_public` keeps the name. Where the finding is still there, it was
-    not fixed, and what was won says nothing of the prediction.
+    If several settings remove it, the first in the plan counts: the one with the largest gain would be biased by
+    chance. A finding that is still there was not fixed, so that its gain says nothing. `program` is any name of the
+    program, of which a hash is kept; `is_public` keeps the name itself.
     """
     first: dict[str, CheckedPrediction] = {}
     for check in found.checked:
@@ -199,7 +207,7 @@ def _make_line(
 
 
 def _only_knob(found: Experiment, each: CheckedPrediction) -> KnobChange | None:
-    """Return the knob that the setting turns; None if it turns several."""
+    """Return the knob that the setting turns, with both values; None if it turns several."""
     values = list(found.result(each.setting).setting.values.items())
     if len(values) != 1:
         return None

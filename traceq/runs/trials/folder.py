@@ -46,7 +46,10 @@ class Folder:
         self.traces = self.path / "traces"
 
     def begin(self, plan: TrialPlan) -> None:
-        """Create the folder, or check that it is of this experiment. Raises WrongUse for another's, StoreError if unwritable."""
+        """Create the folder, or check that it belongs to the experiment `plan`, so that this can be resumed.
+
+        Raises WrongUse for a folder of something else, StoreError if it cannot be written.
+        """
         if self._asked.exists():
             self._check(plan)
             self._check_program(plan)
@@ -76,7 +79,7 @@ class Folder:
             )
 
     def _check_program(self, plan: TrialPlan) -> None:
-        """Raise WrongUse if the program is not the one that the runs there are of."""
+        """Raise WrongUse if the program's files or traceq's version changed since the earlier runs in the folder."""
         if not self._program.exists():
             return
         there, now = _read_json(self._program, dict[str, str]), _hash_program(plan)
@@ -89,37 +92,37 @@ class Folder:
             )
 
     def start_time(self) -> str:
-        """Return when the first run was asked for, by the clock of the machine."""
+        """Return the local time at which the experiment was begun, as YYYY-MM-DD HH:MM."""
         return datetime.fromtimestamp(self._asked.stat().st_mtime, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
 
     def settings(self) -> list[Setting]:
-        """Return the settings that were decided on; an empty list before that."""
+        """Return the settings stored in the folder; empty before they were decided."""
         return _read_json(self._settings, list[Setting]) if self._settings.exists() else []
 
     def keep_settings(self, settings: Sequence[Setting]) -> None:
-        """Write them, so that the same are run when it goes on."""
+        """Store the settings, so that a resumed experiment runs the same ones."""
         with atomic_write(self._settings) as file:
             file.write(json.dumps([asdict(setting) for setting in settings], indent=1).encode())
 
     def trials(self) -> list[Trial]:
-        """Return all trials; a line that was cut short is skipped."""
+        """Return all trials stored in the folder; unreadable lines (cut short) are skipped."""
         if not self._trials.exists():
             return []
         return [trial for line in self._trials.read_bytes().splitlines() if (trial := _parse_trial(line)) is not None]
 
     def keep_trial(self, trial: Trial) -> None:
-        """Add it."""
+        """Append the trial to the folder's file of trials."""
         with self._trials.open("a", encoding="utf-8") as file:
             # A line that was cut short must not take this one with it.
             file.write("\n" + json.dumps(asdict(trial), separators=(",", ":")) + "\n")
 
     def log_of(self, setting: Setting, round_: int) -> Path:
-        """Return the file for the program's output."""
+        """Return the path of the log with the program's output at this setting and round."""
         return self.path / "logs" / f"{file_name(setting)}-round{round_ + 1}.log"
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Keep a second traceq from running the same experiment at the same time."""
+        """Lock the experiment while the context is open. Raises StoreError if another traceq is running it."""
         import fcntl
 
         with (self.path / ".lock").open("w") as file:
@@ -133,7 +136,10 @@ class Folder:
 
 
 def _hash_program(plan: TrialPlan) -> dict[str, str]:
-    """Return the SHA-256 of files named in the command and Python files beside its scripts, and traceq's version."""
+    """Return the SHA-256 of the program's files by path, and traceq's version as `traceq`.
+
+    The files are the sources that the command names, and Python files beside its Python scripts.
+    """
     named = [path for word in plan.command if (path := Path(word)).suffix in _SOURCES and path.is_file()]
     beside = [other for path in named if path.suffix == ".py" for other in path.parent.glob("*.py") if other.is_file()]
     files = {str(path): sha256(path.read_bytes()).hexdigest() for path in (*named, *beside)}
@@ -141,7 +147,7 @@ def _hash_program(plan: TrialPlan) -> dict[str, str]:
 
 
 def file_name(setting: Setting) -> str:
-    """Return the name of the setting's files: different for each setting, and short enough for a file system."""
+    """Return a base name for the setting's files, unique per setting and short enough for a file system."""
     if len(setting.name) <= _LONGEST and _PLAIN.fullmatch(setting.name):
         return setting.name.replace(" ", "-")
     name = _NOT_IN_NAMES.sub("-", setting.name).strip("-")[:_LONGEST]
@@ -149,7 +155,7 @@ def file_name(setting: Setting) -> str:
 
 
 def _read_json(path: Path, of: type[T]) -> T:
-    """Return the content of the file. Raises StoreError if that is something else."""
+    """Return the JSON content of the file as type `of`. Raises StoreError if it is something else."""
     try:
         return msgspec.convert(json.loads(path.read_text("utf-8")), of)
     except (ValueError, RecursionError) as error:

@@ -33,7 +33,10 @@ _LONGEST = 200
 
 
 def trial_of(ran: TrialResult, setting: str, round_: int, seed: int, asked: int) -> Trial:
-    """Return the trial of this run; `asked` is how many steps should have been made."""
+    """Return the trial of a program's run: measurements if it went well, else its outcome and reason.
+
+    `asked` is the number of steps that were to be measured.
+    """
     measured = _list_measurements(ran.events)
     outcome, reason = _find_outcome(ran, measured, asked)
     if not measured or outcome != "ok":
@@ -54,7 +57,7 @@ def trial_of(ran: TrialResult, setting: str, round_: int, seed: int, asked: int)
 
 
 def _list_measurements(events: Sequence[status.Event]) -> list[status.Event]:
-    """Return the measurements of the processes, the lowest rank's first; of several programs of a rank the first."""
+    """Return the "measured" events, one for each rank (its first), the lowest rank first."""
     found: dict[int, status.Event] = {}
     for event in events:
         if event.kind == "measured":
@@ -109,7 +112,7 @@ def _explain_few_steps(ran: TrialResult, asked: int) -> str:
 
 
 def read_tail(log: Path, lines: int = 20) -> list[str]:
-    """Return the last lines of a log that are not blank."""
+    """Return the last lines of a log that are not blank, at most `lines`; empty if it cannot be read."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - _TAIL))
@@ -120,7 +123,7 @@ def read_tail(log: Path, lines: int = 20) -> list[str]:
 
 
 def _add_works(works: Sequence[dict[str, float]]) -> dict[str, float]:
-    """Return the work of all ranks together, by the kinds of work that each of them knows."""
+    """Return the sum over ranks of each kind of work (samples, tokens, ...) that all of them count."""
     return {name: sum(work[name] for work in works) for name in works[0] if all(name in work for work in works)}
 
 

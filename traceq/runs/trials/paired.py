@@ -25,7 +25,7 @@ Rounds = Mapping[int, float]
 
 @dataclass(frozen=True)
 class Mean:
-    """The mean of log ratios with its standard error; `freedom` is 0 where nothing says how they scatter."""
+    """A mean of log ratios with its standard error; `freedom` (degrees of freedom) is 0 where the scatter is not known."""
 
     value: float
     error: float
@@ -34,7 +34,7 @@ class Mean:
 
     @property
     def p(self) -> float | None:
-        """The p of no difference; None if nothing says how rounds differ."""
+        """The probability of such a mean if there is no difference (0..1); None if the scatter is not known."""
         if not self.freedom:
             return None
         if not self.error:
@@ -42,7 +42,7 @@ class Mean:
         return student_p(self.value / self.error, self.freedom)
 
     def interval(self, level: float = LEVEL) -> tuple[float, float] | None:
-        """Return ratios that hold the true one with 1 - level."""
+        """Return the interval of the true ratio (not its log) with confidence 1 - level; None if the scatter is not known."""
         if not self.freedom:
             return None
         reach = self.error * student_quantile(level, self.freedom)
@@ -50,13 +50,16 @@ class Mean:
 
 
 def log_ratios(mine: Rounds, base: Rounds) -> list[float]:
-    """Return the log ratios of the rounds that both have, of values above 0 in both."""
+    """Return the log ratio `mine` / `base` of each round that both have with values above 0."""
     both = [(mine[each], base[each]) for each in sorted(mine.keys() & base.keys())]
     return [log(one / other) for one, other in both if one > 0 and other > 0]
 
 
 def mean_of(ratios: Sequence[float], others: Sequence[Sequence[float]] = ()) -> Mean | None:
-    """Return the mean of log ratios, a round each; `others` are those of other settings. None without any."""
+    """Return the mean of log ratios, one per round; None for an empty list.
+
+    `others` are the ratios of other settings, whose scatter helps to estimate the variance where rounds are few.
+    """
     if not ratios:
         return None
     count = len(ratios)
@@ -71,7 +74,7 @@ def mean_of(ratios: Sequence[float], others: Sequence[Sequence[float]] = ()) -> 
 
 
 def subtract_means(one: Mean | None, other: Mean | None) -> Mean | None:
-    """Return the difference of two means from rounds of their own; None if one is not known."""
+    """Return the difference of two independent means; None if one is None."""
     if one is None or other is None:
         return None
     error = sqrt(one.error**2 + other.error**2)
@@ -88,7 +91,7 @@ def _sum_squares(values: Sequence[float]) -> float:
 
 
 def adjust_holm(ps: Sequence[float]) -> list[float]:
-    """Return the p of each, adjusted for their number, in the order given."""
+    """Return the p values adjusted for their number by Holm's procedure, in the order given."""
     adjusted = [1.0] * len(ps)
     highest = 0.0
     for place, number in enumerate(sorted(range(len(ps)), key=lambda number: ps[number])):
@@ -100,7 +103,10 @@ def adjust_holm(ps: Sequence[float]) -> list[float]:
 def judge_differences(
     means: Mapping[str, Mean], least: float, *, more_is_better: bool, level: float = LEVEL
 ) -> dict[str, SettingDifference]:
-    """Return the differences of settings, by name, as one family of tests."""
+    """Return the difference from the baseline and its verdict by setting, all tested as one family (Holm).
+
+    `means` are mean log ratios by setting; `least` is the least effect that matters, as a share.
+    """
     known = {name: mean.p for name, mean in means.items() if mean.p is not None}
     adjusted = dict(zip(known, adjust_holm([p for p in known.values() if p is not None]), strict=True))
     return {
@@ -117,7 +123,7 @@ def judge_differences(
 
 
 def _judge_mean(mean: Mean, adjusted: float | None, least: float, level: float, *, more_is_better: bool) -> Verdict:
-    """Judge "no difference" if the whole interval is below the least effect, a change if it is sure and not below it."""
+    """Return "no difference" if the whole interval is within the least effect, else a sure change, else "cannot tell"."""
     interval = mean.interval(level)
     if interval is None or adjusted is None:
         return "cannot tell"

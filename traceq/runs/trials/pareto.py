@@ -18,7 +18,10 @@ Points = Mapping[T, Sequence[float]]
 
 
 def dominates(one: Sequence[float], other: Sequence[float]) -> bool:
-    """Return whether `one` beats `other`. The higher product keeps points from beating each other in a circle."""
+    """Return whether `one` beats `other` by 1 % or more in some number and loses less than that in all others.
+
+    Only the point with the higher product can dominate, so that points cannot dominate each other in a circle.
+    """
     pairs = list(zip(one, other, strict=True))
     return (
         all(mine >= its * (1 - ALIKE) for mine, its in pairs)
@@ -28,7 +31,7 @@ def dominates(one: Sequence[float], other: Sequence[float]) -> bool:
 
 
 def find_dominated(points: Points[T]) -> dict[T, T]:
-    """Return the points that another one beats, each with the best that does, preferably one that is not beaten."""
+    """Return each dominated point with the best point that dominates it, preferably one that is not dominated itself."""
     beaten_by = {
         name: [each for each, other in points.items() if dominates(other, point)] for name, point in points.items()
     }
@@ -40,12 +43,12 @@ def find_dominated(points: Points[T]) -> dict[T, T]:
 
 
 def find_alike(values: Mapping[T, float], may_be_as_good: Callable[[T, T], bool]) -> list[T]:
-    """Return those less than 1 % below the highest value, or whose difference to the best may be chance."""
+    """Return the names whose value is the highest or less than 1 % below it, or may be as good as the best by chance."""
     best = max(values, key=lambda each: values[each])
     return [each for each, value in values.items() if value >= values[best] * (1 - ALIKE) or may_be_as_good(each, best)]
 
 
 def drop_dominated(candidates: Sequence[T], values: Mapping[T, float], beaten: Mapping[T, T]) -> list[T]:
-    """Return the candidates that are not beaten; if all are, the best that is not."""
+    """Return the candidates that are not in `beaten`; if all are, the one undominated name with the highest value."""
     kept = [candidate for candidate in candidates if candidate not in beaten]
     return kept or [max((value for value in values if value not in beaten), key=lambda each: values[each])]

@@ -23,9 +23,10 @@ _TOGETHER = 1000
 
 @dataclass(frozen=True)
 class TrialPlan:
-    """The request of the user. `vary` and `env` are values by name; `tries` are findings, or `all`.
+    """The user's request: `vary` and `env` are values by name, `tries` are findings to try, or `all`.
 
-    What `vary` names is put into the command where {name} stands in it, else it is a knob that is turned inside the program.
+    A name in `vary` replaces {name} where that is in the command; otherwise it is a knob that is turned inside the
+    program.
     """
 
     command: tuple[str, ...]
@@ -39,12 +40,12 @@ class TrialPlan:
 
     @property
     def in_command(self) -> tuple[str, ...]:
-        """The names that the command has a place for."""
+        """The names of `vary` that stand as {name} in the command."""
         return tuple(name for name in self.vary if any(_place_of(name) in word for word in self.command))
 
 
 def check(plan: TrialPlan) -> None:
-    """Raise WrongUse if something asked for is impossible, with the way out."""
+    """Raise WrongUse, with the way out, if the plan is impossible: no command, nothing to try, or wrong names or values."""
     if not plan.command:
         raise WrongUse("No command to run: traceq experiment [OPTIONS] -- python train.py")
     if not (plan.vary or plan.env or plan.tries or plan.ablate):
@@ -74,14 +75,17 @@ def _check_names(plan: TrialPlan) -> None:
 
 
 def baseline_setting(plan: TrialPlan) -> Setting:
-    """Return the program as it is: the first value of each name in the command, the shell's own of --env names."""
+    """Return the baseline: the first value of each name in the command, and the environment's values of --env names."""
     values = {name: plan.vary[name][0] for name in plan.in_command}
     values |= {name: os.environ[name] for name in plan.env if name in os.environ}
     return Setting(BASELINE, "baseline", values)
 
 
 def list_settings(plan: TrialPlan) -> list[Setting]:
-    """Return the settings of --vary, --env and --ablate: one knob at a time, or all combinations."""
+    """Return the settings of --vary, --env and --ablate besides the baseline.
+
+    They change one knob each, or with `factorial` all combinations.
+    """
     own = baseline_setting(plan).values
     offered = {name: [v for v in values if own.get(name) != v] for name, values in {**plan.vary, **plan.env}.items()}
     if plan.factorial:
@@ -95,12 +99,12 @@ def list_settings(plan: TrialPlan) -> list[Setting]:
 
 
 def name_of(values: Mapping[str, str]) -> str:
-    """Return the name of a setting with these values."""
+    """Return a name for the setting with these values: "num_workers=2 amp=bf16"."""
     return " ".join(f"{name}={value}" for name, value in values.items())
 
 
 def command_at(plan: TrialPlan, setting: Setting) -> tuple[str, ...]:
-    """Return the command at the setting."""
+    """Return the command with the setting's values in the places of {name}."""
     words = list(plan.command)
     for name in plan.in_command:
         value = setting.values.get(name, plan.vary[name][0])
@@ -109,25 +113,25 @@ def command_at(plan: TrialPlan, setting: Setting) -> tuple[str, ...]:
 
 
 def knobs_at(plan: TrialPlan, setting: Setting) -> dict[str, str]:
-    """Return the knobs (and what is ablated) that are turned inside the program at the setting."""
+    """Return the knobs, and the ablation, that are turned inside the program at the setting, by name."""
     known = (*registry.KNOBS, registry.ABLATE)
     return {n: v for n, v in setting.values.items() if n in known and n not in plan.in_command and n not in plan.env}
 
 
 def variables_at(plan: TrialPlan, setting: Setting) -> dict[str, str]:
-    """Return the variables that --env adds at the setting."""
+    """Return the environment variables (--env) of the setting, by name."""
     return {name: value for name, value in setting.values.items() if name in plan.env}
 
 
 def seed_of(round_: int) -> int:
-    """Return the seed of a round; all settings of the round share it."""
+    """Return the random seed of a round, which all its settings share."""
     return _FIRST_SEED + round_
 
 
 def order(settings: Sequence[Setting], rounds: range) -> Iterator[tuple[int, Setting]]:
-    """Yield round and setting, in the order to run: all settings once a round, shuffled by the round's number.
+    """Yield round and setting in the order to run: all settings once per round, shuffled with the round's seed.
 
-    The first round begins with the baseline: where that fails there is nothing to compare.
+    The first round begins with the baseline, without which there is nothing to compare.
     """
     for round_ in rounds:
         shuffled = sorted(settings, key=lambda each: each.name)
@@ -138,17 +142,17 @@ def order(settings: Sequence[Setting], rounds: range) -> Iterator[tuple[int, Set
 
 
 def is_together(setting: Setting) -> bool:
-    """Return whether the setting is several changes that won alone."""
+    """Return whether the setting combines several changes that each won alone."""
     return setting.kind == "try" and len(setting.values) > 1
 
 
 def rounds_together(repeats: int) -> range:
-    """Return the rounds of the changes that won, set together."""
+    """Return the numbers of `repeats` rounds in which the winning changes are run together."""
     return range(_TOGETHER, _TOGETHER + repeats)
 
 
 def round_name(round_: int) -> str:
-    """Return the name of a round."""
+    """Return the round's name for messages: "round 1", or "all together, round 1"."""
     return f"round {round_ + 1}" if round_ < _TOGETHER else f"all together, round {round_ - _TOGETHER + 1}"
 
 
@@ -165,7 +169,7 @@ _MOST = 100
 
 
 def read_vary(text: str) -> tuple[str, tuple[str, ...]]:
-    """Parse a name and its values as text. ValueError says what is accepted."""
+    """Parse NAME=VALUES into the name and its values, with ranges expanded. Raises ValueError, which says what is accepted."""
     name, equals, values = text.partition("=")
     if not equals or not _NAME.fullmatch(name) or not values:
         raise ValueError(

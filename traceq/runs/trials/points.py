@@ -68,7 +68,7 @@ def _work_per_second(work: float, nanoseconds: float) -> float:
 
 
 def _mean_ledger(runs: Sequence[Run]) -> dict[str, float]:
-    """Return the mean ledger of the runs' typical steps; nothing when a step has no ledger."""
+    """Return the mean ledger of the runs' typical steps, ns by category; empty when a step has no ledger."""
     if any(not step.ledger for run in runs for step in run.typical):
         return {}
     total: dict[str, float] = {}
@@ -108,7 +108,7 @@ def resamples_of(groups: Sequence[Sequence[Floats]]) -> tuple[list[Floats | None
 
 
 def _resample_runs(group: Sequence[Floats], count: int, random: np.random.Generator) -> Floats | None:
-    """Return a row of resamples for each run."""
+    """Return resampled typical steps, ns, a row for each run; None if a run has a single step."""
     if any(len(run) < 2 for run in group):  # noqa: PLR2004 - a single step has no scatter
         return None
     wider = dependence_factor(group)
@@ -117,7 +117,10 @@ def _resample_runs(group: Sequence[Floats], count: int, random: np.random.Genera
 
 
 def _deviation_between(groups: Sequence[Sequence[Floats]], resampled: Sequence[Floats | None], freedom: int) -> float:
-    """Return the standard deviation of runs of one value as a share of their mean, less what their steps explain."""
+    """Return the standard deviation between runs of one value as a share of their mean, less what their steps explain.
+
+    `freedom` is the number of runs less the number of values.
+    """
     among = within = 0.0
     for group, runs in zip(groups, resampled, strict=True):
         centers = np.array([typical_step(run) for run in group])

@@ -78,7 +78,10 @@ ALL = "all"
 
 
 def list_ways(rule: str, cores: int) -> list[dict[str, str]]:
-    """Return the values of knobs to try for a finding of the rule, each a setting; empty if it is changed by hand only."""
+    """Return the knob settings to try for a finding of the rule; empty if it can only be fixed by hand.
+
+    `cores` is the number of CPU cores, from which numbers of workers and threads follow.
+    """
     found: list[dict[str, str]] = []
     for way in _WAYS.get(rule, ()):
         for name, value in way.items():
@@ -87,7 +90,7 @@ def list_ways(rule: str, cores: int) -> list[dict[str, str]]:
 
 
 def is_tried(rule: str, settings: Sequence[Setting]) -> bool:
-    """Return whether a setting turns a knob that a finding of the rule asks for."""
+    """Return whether any setting turns a knob that is a remedy for findings of the rule."""
     asked = {(name, value if name == ABLATE else None) for way in _WAYS.get(rule, ()) for name, value in way.items()}
     turned = {
         (name, value if name == ABLATE else None) for setting in settings for name, value in setting.values.items()
@@ -104,9 +107,9 @@ def _fill_in_cores(value: str, cores: int) -> list[str]:
 
 
 def settings_for(findings: Sequence[FindingKept], asked: Sequence[str], cores: int) -> list[Setting]:
-    """Return the settings for the findings asked for (F1, a rule, an id, or all), in the order of the findings.
+    """Return the settings that try the findings asked for (F1, a rule, an id, or `all`), in the order of the findings.
 
-    Where two findings lead to the same setting the first has it. Raises NoSuchFinding.
+    A setting that several findings lead to belongs to the first. Raises NoSuchFinding.
     """
     found: dict[str, Setting] = {}
     for finding in _choose_findings(findings, asked):
@@ -129,9 +132,10 @@ _PARTS: Mapping[str, frozenset[str]] = {
 
 
 def cost_of(part: str, findings: Sequence[FindingKept]) -> FindingKept | None:
-    """Return the cost of a part of the program by its findings, as one: they may claim the same time, so none is added.
+    """Return the cost of a part of the program (data, communication, logging) as one finding; None if no finding is about it.
 
-    Bounds and likely value are each the largest that a finding has: at least so much the part costs by the findings.
+    Savings are not added, because findings may claim the same time: bounds and likely value are the largest of any
+    finding.
     """
     of_part = [finding for finding in findings if finding.rule in _PARTS.get(part, ())]
     if not of_part:
@@ -145,7 +149,7 @@ def cost_of(part: str, findings: Sequence[FindingKept]) -> FindingKept | None:
 
 
 def list_by_hand(findings: Sequence[FindingKept], asked: Sequence[str], cores: int) -> list[FindingKept]:
-    """Return those of the findings asked for that no knob is known for."""
+    """Return the findings asked for that no knob can fix."""
     return [each for each in _choose_findings(findings, asked) if not list_ways(each.rule, cores)]
 
 

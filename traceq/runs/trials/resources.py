@@ -32,7 +32,10 @@ _CLASSES: tuple[tuple[float, Growth], ...] = (
 
 
 def parts_of(points: Sequence[Point], *, is_amount: bool) -> tuple[StepPart, ...]:
-    """Return the categories of at least 1 % of a step at some value, the largest at the last value first."""
+    """Return the ledger categories with at least 1 % of a step at some value, and their growth; largest at the last value first.
+
+    `is_amount`: the values are amounts of work; only then is growth computed. Empty if a point has no ledger.
+    """
     if not points or any(not point.ledger for point in points):
         return ()
     categories = {
@@ -57,7 +60,7 @@ def _make_part(category: str, points: Sequence[Point], *, is_amount: bool) -> St
 
 
 def _fit_exponent(points: Sequence[tuple[float, float]]) -> float | None:
-    """Return the slope of log ns over log value; None if the part is missing at a value, or there is one value only."""
+    """Return the slope of log ns over log value; None with a single point or with a value or time that is not above 0."""
     if len(points) < 2 or any(value <= 0 or ns <= 0 for value, ns in points):  # noqa: PLR2004 - for a slope
         return None
     xs, ys = [log(value) for value, _ in points], [log(ns) for _, ns in points]
@@ -67,9 +70,10 @@ def _fit_exponent(points: Sequence[tuple[float, float]]) -> float | None:
 
 
 def compute_growth(points: Sequence[Point]) -> float | None:
-    """Return the exponent of compute against the value: the lesser of that over all values and over the last two.
+    """Return the exponent with which the GPU's compute time grows with the value; None where it is not known.
 
-    The last two count by themselves: compute may stop growing within the values. None where it is not known.
+    It is the lesser of the exponent over all values and the one over the last two, because compute may stop growing in
+    between.
     """
     measured = [(point.value or 0.0, _compute(point.ledger)) for point in points]
     overall, last = _fit_exponent(measured), _fit_exponent(measured[-2:])
@@ -77,9 +81,9 @@ def compute_growth(points: Sequence[Point]) -> float | None:
 
 
 def limit_of(points: Sequence[Point], growth: float | None) -> StepLimit | None:
-    """Return the composition of the step at the largest value; None without a ledger. `growth` is compute_growth.
+    """Return what limits the step at the largest value; None without a ledger. `growth` is the result of compute_growth.
 
-    Compute that is not seen to grow with the work is not called a limit to it.
+    Compute that does not grow with the work is not called the limit.
     """
     if not points or not sum(points[-1].ledger.values()):
         return None
@@ -103,9 +107,9 @@ def _compute(ledger: Mapping[str, float]) -> float:
 
 
 def headroom_of(taken: Taken, growth: float | None, *, is_alone: bool) -> Headroom:
-    """Return the most that a batch larger than the run's could gain.
+    """Return the most that a batch larger than the run's could gain in throughput.
 
-    `is_alone`: there is no other value, so that the growth of compute is unknown. Else `growth` is compute_growth.
+    `growth` is the result of compute_growth. `is_alone`: there is no other value, so that the growth is unknown.
     """
     run = taken.run
     ledgers = [step.ledger for step in run.typical]

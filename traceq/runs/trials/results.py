@@ -24,7 +24,7 @@ _WORKS = ("samples", "tokens", "sequences", "batch_size")
 
 
 def choose_work(trials: Iterable[Trial]) -> str:
-    """Return what all trials that ran count, the usual names first; steps if they have nothing in common."""
+    """Return the unit of work that all trials count (samples, tokens, ...; the usual names first); steps without a common one."""
     counted = [{name for name, amount in trial.work.items() if amount > 0} for trial in trials if trial.outcome == "ok"]
     common = set.intersection(*counted) if counted else set()
     return next(
@@ -33,7 +33,7 @@ def choose_work(trials: Iterable[Trial]) -> str:
 
 
 def work_of_trial(trial: Trial, work: str) -> float:
-    """Return the work of a step of the trial."""
+    """Return the trial's amount of work per step in the unit `work`; 1 if the unit is steps."""
     return trial.work.get(work, 0.0) if work != STEPS else 1.0
 
 
@@ -53,7 +53,7 @@ QUANTITIES = tuple(_VALUES)
 
 
 def group_by_round(trials: Iterable[Trial], quantity: Quantity, work: str) -> dict[str, dict[int, float]]:
-    """Return the quantity by setting and round, of trials that ran and know it; the last trial of a round counts."""
+    """Return the quantity by setting and round, for trials that ran and measured it; a round's last trial counts."""
     found: dict[str, dict[int, float]] = {}
     for trial in trials:
         value = _VALUES[quantity](trial, work) if trial.outcome == "ok" and trial.steps_ns else None
@@ -63,7 +63,10 @@ def group_by_round(trials: Iterable[Trial], quantity: Quantity, work: str) -> di
 
 
 def measure(rounds: Rounds, others: Sequence[Rounds]) -> Measure | None:
-    """Return the mean over the trials of a setting, geometric if all are above 0; `others` are other settings' trials."""
+    """Return the mean over a setting's rounds (geometric if all values are above 0) with its interval; None without rounds.
+
+    `others` are the rounds of other settings, whose scatter helps to estimate the interval.
+    """
     values = list(rounds.values())
     if not values:
         return None
@@ -85,9 +88,9 @@ def _measure_arithmetic(values: Sequence[float]) -> Measure:
 
 
 def measure_percentiles(trials: Sequence[Trial]) -> dict[Quantity, Measure]:
-    """Return percentiles of all steps of a setting's trials; intervals by resampling trials and their steps.
+    """Return percentiles of all steps of a setting's trials, with intervals from resampled trials and steps.
 
-    There is none where all steps may well be shorter than the percentile: what is longer than the longest cannot be drawn.
+    The interval is None where steps are so few that all may well be shorter than the percentile.
     """
     steps = [_steps_of(trial) for trial in trials if trial.outcome == "ok" and trial.steps_ns]
     if not steps:
@@ -111,7 +114,10 @@ def measure_percentiles(trials: Sequence[Trial]) -> dict[Quantity, Measure]:
 
 
 def _draw_percentiles(steps: Sequence[Floats], shares: Sequence[float]) -> Floats:
-    """Return percentiles of resampled trials, with as many steps of each as it has, at most a few hundred."""
+    """Return percentiles of resampled trials and steps, ns: a row for each resample, a column for each of `shares`.
+
+    At most a few hundred steps are drawn from a trial.
+    """
     random = np.random.default_rng(_SEED)
     lengths = np.array([len(step) for step in steps])
     padded = np.array([np.resize(step, lengths.max()) for step in steps])
@@ -131,7 +137,10 @@ COMPARED: tuple[Quantity, ...] = ("step", "throughput", "gpu_memory", "host_memo
 
 @dataclass(frozen=True)
 class ResultTable:
-    """The trials by quantity, setting and round. `work` is what throughput counts, `least` the least effect, a share."""
+    """The trials of an experiment by quantity, setting and round.
+
+    `work` is what throughput counts, `least` the least effect (share).
+    """
 
     settings: tuple[Setting, ...]
     trials: tuple[Trial, ...]
@@ -140,19 +149,20 @@ class ResultTable:
 
     @cached_property
     def values(self) -> Mapping[Quantity, Mapping[str, Rounds]]:
-        """The rounds by setting, of each quantity that any trial knows."""
+        """The measured value by quantity, setting and round; only quantities that some trial measured."""
         found = {quantity: group_by_round(self.trials, quantity, self.work) for quantity in QUANTITIES}
         return {quantity: each for quantity, each in found.items() if each}
 
     def ratios(self, quantity: Quantity, name: str, base: str = BASELINE) -> list[float]:
-        """Return log ratios of a setting to another one, a round each."""
+        """Return the log ratios of the setting `name` to the setting `base`, one per round."""
         rounds = self.values.get(quantity, {})
         return log_ratios(rounds.get(name, {}), rounds.get(base, {}))
 
     def mean(self, quantity: Quantity, name: str, base: str = BASELINE) -> Mean | None:
-        """Return the mean of the ratios; their scatter at other settings counts as well.
+        """Return the mean log ratio of the setting `name` to `base`; None without common rounds.
 
-        What never ran in the same rounds is held against each other by the baseline, which runs in all of them.
+        The scatter at other settings helps to estimate its error. Settings without common rounds are compared through
+        the baseline.
         """
         ratios = self.ratios(quantity, name, base)
         if len(ratios) < 2 and base != BASELINE:  # noqa: PLR2004 - to scatter
@@ -162,7 +172,7 @@ class ResultTable:
 
 
 def results_of(table: ResultTable) -> tuple[SettingResult, ...]:
-    """Return a result for each setting, the baseline first. Ablations are a family of tests of their own."""
+    """Return a result for each setting, the baseline first. Ablations are tested as a family of their own."""
     changes = [setting.name for setting in table.settings if setting.kind != "ablate"]
     ablations = [setting.name for setting in table.settings if setting.kind == "ablate"]
     differences = {

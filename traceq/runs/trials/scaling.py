@@ -28,7 +28,10 @@ Times = Mapping[int, Sequence[float]]
 
 
 def scaling_of(table: ResultTable, results: Sequence[SettingResult]) -> Iterator[Scaling]:
-    """Yield a row for each knob that counts and was run alone at three counts or more; none if work is unknown."""
+    """Yield Amdahl's law for each knob that counts (workers, threads, ...) and was varied alone at three counts or more.
+
+    Nothing for a knob that may change a step's work where that is not known.
+    """
     knobs = dict.fromkeys(name for result in results for name in result.setting.values if is_count(name))
     for knob in knobs:
         names = _settings_alone(knob, results)
@@ -40,7 +43,7 @@ def scaling_of(table: ResultTable, results: Sequence[SettingResult]) -> Iterator
 
 
 def _settings_alone(knob: str, results: Sequence[SettingResult]) -> dict[int, str]:
-    """Return the settings that differ only in this knob, by count; 0 is left out: the caller does the work then."""
+    """Return by count the names of settings that differ from the baseline in this knob only, without the count 0."""
     usual = next((result.setting.values for result in results if result.setting.name == BASELINE), {})
     found: dict[int, str] = {}
     for result in results:
@@ -60,12 +63,12 @@ def _times_by_count(table: ResultTable, names: Mapping[int, str]) -> Times:
 
 
 def _make_points(times: Times) -> Points:
-    """Return by the inverse of the count the geometric mean, in the order of the inverse."""
+    """Return pairs of 1 / count and geometric mean time, ns, sorted."""
     return sorted((1 / count, exp(sum(map(log, each)) / len(each))) for count, each in times.items())
 
 
 def _do_counts_differ(table: ResultTable, names: Mapping[int, str]) -> bool | None:
-    """Return whether a count surely differs from the smallest; None if that cannot be told."""
+    """Return whether any count surely differs from the smallest; None if that is not certain either way."""
     first, *others = names.values()
     means = {name: table.mean("throughput", name, first) for name in others}
     found = judge_differences({name: each for name, each in means.items() if each}, table.least, more_is_better=True)
@@ -99,14 +102,14 @@ def _fit_law(knob: str, times: Times, found: CurveFit, differ: bool | None) -> S
 
 
 def _read_law(curve: StepCurve) -> tuple[float, float]:
-    """Return the serial share, and the count above which nothing is won, infinite if more always win."""
+    """Return the serial share (0..1), and the count above which nothing is gained (infinite if more always helps)."""
     flat = curve.flat_ns - curve.fixed_ns
     effective = curve.per_unit_ns / flat if curve.flat_ns and flat > 0 else inf
     return curve.fixed_ns / (curve.fixed_ns + curve.per_unit_ns), effective
 
 
 def _refit_curves(times: Times, shape: Shape) -> Iterator[StepCurve]:
-    """Yield curves of resampled rounds; none with one round, which does not say how rounds differ."""
+    """Yield curves fitted to resampled rounds; none with a single round, which does not show the scatter."""
     rounds = len(next(iter(times.values())))
     fitted, random = fit_hinge if shape == "hinge" else fit_affine, np.random.default_rng(_SEED)
     for _ in range(_RESAMPLES if rounds > 1 else 0):
@@ -115,7 +118,7 @@ def _refit_curves(times: Times, shape: Shape) -> Iterator[StepCurve]:
 
 
 def _interval_of(value: float, drawn: Sequence[float], rounds: int) -> tuple[float, float] | None:
-    """Return 95 % of the draws, wider for few rounds, as intervals of percentiles are."""
+    """Return the 95 % interval from draws around `value`, widened for few rounds; None without draws."""
     if not drawn:
         return None
     wider = sorted(value + (draw - value) * widening(rounds) for draw in drawn)

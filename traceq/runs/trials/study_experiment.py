@@ -24,9 +24,9 @@ _MOST = 1_000
 def rounds_needed(
     table: ResultTable, quantity: Quantity, unsure: Sequence[str] = (), effect: float = EFFECT
 ) -> int | None:
-    """Return the rounds that show a true `effect` (a share) in 8 of 10 experiments at each of the `unsure` settings.
+    """Return the number of rounds that show a true `effect` (a share) in 8 of 10 experiments at each of the `unsure` settings.
 
-    Without any it is at what all settings scatter by. None before there are two rounds; 1,000 at most.
+    Without `unsure` settings the scatter of all settings is taken. None before there are two rounds; 1,000 at most.
     """
     own = [each for name in unsure if (each := spread_of([table.ratios(quantity, name)])) is not None]
     spread = max(own, default=spread_of(ratios_of(table, quantity)))
@@ -37,12 +37,12 @@ def rounds_needed(
 
 
 def ratios_of(table: ResultTable, quantity: Quantity) -> list[list[float]]:
-    """Return the log ratios of each setting to the baseline, a round each."""
+    """Return, for each setting but the baseline, its log ratios to the baseline, one per round."""
     return [table.ratios(quantity, setting.name) for setting in table.settings if setting.name != BASELINE]
 
 
 def spread_of(ratios: Sequence[Sequence[float]]) -> float | None:
-    """Return the standard deviation of log ratios from round to round, of all settings; None before two rounds."""
+    """Return the standard deviation of log ratios from round to round, pooled over settings; None with fewer than two rounds."""
     freedom = sum(len(each) - 1 for each in ratios if each)
     if not freedom:
         return None
@@ -51,7 +51,10 @@ def spread_of(ratios: Sequence[Sequence[float]]) -> float | None:
 
 
 def _is_enough(rounds: int, spread: float, tried: int, effect: float) -> bool:
-    """Return whether the rounds suffice, by the first step of Holm's procedure and Student's t at the power wanted."""
+    """Return whether the rounds show the effect with the wanted power (Student's t, first step of Holm's procedure).
+
+    `spread` is the standard deviation of log ratios, `tried` the number of settings.
+    """
     reach = student_quantile(LEVEL / tried, rounds - 1) + student_quantile(2 * (1 - _POWER), rounds - 1)
     return reach * spread / sqrt(rounds) <= -log(1 - effect)
 
@@ -71,10 +74,11 @@ def study_experiment(
     predictions: Mapping[str, Predicted] | None = None,
     profiles: Mapping[str, Run] | None = None,
 ) -> Experiment:
-    """Judge the trials. `settings` includes the baseline, named BASELINE.
+    """Judge the trials of an experiment and return its result. `settings` includes the baseline, named BASELINE.
 
-    `predictions` are by the name of the setting that tries the finding, and of an ablation; `profiles` are the recordings of
-    settings, the baseline's among them. `work` is what throughput counts, None for what all trials have.
+    `predictions` are by name of the setting that tries the finding, or of an ablation; `profiles` are the recorded runs
+    by setting. `work` is what throughput counts; None for what all trials count. `least` is the least effect that
+    matters (share).
     """
     given, known = limits or TrialLimits(), profiles or {}
     table = ResultTable(tuple(settings), tuple(trials), work or choose_work(trials), least)

@@ -19,10 +19,11 @@ _SAME_WINDOW = 1.25
 
 
 def study_tradeoff(taken: Sequence[Taken], setting: TradeoffTerms) -> Tradeoff:
-    """Judge the runs. Values are at least 0, amounts of work above 0; only a single one may be None.
+    """Judge the trade-off of runs at several values of a knob. Amounts of work must be above 0, other values at least 0.
 
-    Runs that say nothing of the length of a step are left out, and those whose only step is cold. On different GPUs no curve is
-    fitted and nothing is chosen: what differs may be the GPU. A curve that misses what was measured is not used for anything.
+    The value may be None only if there is no other. Runs whose step duration is meaningless (no steps, a cold start)
+    are left out. On different GPUs no curve is fitted and nothing is chosen. A curve that misses measured steps is not
+    used.
     """
     left_out = _find_left_out(taken)
     gone = {id(excluded.taken) for excluded in left_out}
@@ -58,7 +59,7 @@ def study_tradeoff(taken: Sequence[Taken], setting: TradeoffTerms) -> Tradeoff:
 
 
 def _find_left_out(taken: Sequence[Taken]) -> list[LeftOut]:
-    """Return runs that say nothing of a step's length. Windows stand for steps if no run has any and all hold as much."""
+    """Return the runs to leave out, with reasons. Windows stand for steps if no run has any and all launch about as much."""
     found = [
         LeftOut(taken_run, "no counted steps")
         for taken_run in taken
@@ -75,18 +76,18 @@ def _find_left_out(taken: Sequence[Taken]) -> list[LeftOut]:
 
 
 def _is_cold(run: Run) -> bool:
-    """Return whether what happens the first time only makes a single step longer by more than a curve may miss it by."""
+    """Return whether the run is a single step of which start-up makes more than the error that a curve may have."""
     return len(run.counted) == 1 and run.start_up_ns > MOST_ERROR * run.counted[0].dur
 
 
 def _find_extent(taken: Sequence[Taken]) -> tuple[int, int] | None:
-    """Return the least and the most that a window launches; on the host, how many operators it has."""
+    """Return the least and the most launches of any run's window (operators without a GPU); None without runs."""
     launched = [_count_launches(taken_run.run) for taken_run in taken]
     return (min(launched), max(launched)) if launched else None
 
 
 def _count_launches(run: Run) -> int:
-    """Return the number of launches on the GPU; without a GPU the number of operators."""
+    """Return the number of GPU launches in the run; without a GPU the number of operators."""
     of_host = f"{OF_HOST}operator"
     has_gpu = run.device is not None
     return sum(
@@ -97,12 +98,12 @@ def _count_launches(run: Run) -> int:
 
 
 def _list_largest(taken: Sequence[Taken], points: Sequence[Point]) -> list[Taken]:
-    """Return the runs at the largest value; all of them if no run has steps."""
+    """Return the runs at the largest value; all of them if there are no points."""
     return [taken_run for taken_run in taken if taken_run.value == points[-1].value] if points else list(taken)
 
 
 def find_differing(runs: Sequence[Run], knob: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield what the runs state differently besides the knob, with all their values; GPUs are judged elsewhere."""
+    """Yield what the runs state differently besides the knob (name and values); GPUs are judged elsewhere."""
     facts: dict[str, Sequence[object]] = {
         "world size": [run.world_size for run in runs],
         "GPUs in use": [run.devices or None for run in runs],
@@ -122,5 +123,5 @@ def find_differing(runs: Sequence[Run], knob: str) -> Iterator[tuple[str, tuple[
 
 
 def _names_with_knob(knob: str) -> frozenset[str]:
-    """Return names that change with the knob: the batch sets an amount of work, the command line both."""
+    """Return names of facts that change along with the knob: the command line, and batch_size for amounts of work."""
     return frozenset((knob, "command_line", *(("batch_size",) if knob in AMOUNTS else ())))

@@ -21,9 +21,9 @@ Source = Literal["given", "marks", "snapshots", "names"]
 class TradeoffTerms:
     """The knob that was varied and the work that is counted.
 
-    `is_amount`: the knob is an amount of work per step (samples, tokens), so that a step can be held against it. `work` is
-    what throughput counts, "steps" where nothing else is known. `percentile` is the latency that a budget is about.
-    `values_from`: whoever gave them, marks of the program, what runs were made with, or the names of their files.
+    `is_amount`: the knob is an amount of work per step (samples, tokens), so that a step can be related to it. `work`
+    is what throughput counts, "steps" where nothing else is known. `percentile` is the latency that a budget limits.
+    `values_from` says where the values are from: the user, marks of the program, recorded settings, or file names.
     """
 
     knob: str
@@ -36,7 +36,7 @@ class TradeoffTerms:
 
 @dataclass(frozen=True)
 class Taken:
-    """A run and its value of the knob; None where nothing says it, which only a single value may be."""
+    """A run and its value of the knob; None where it is not known, which is only allowed for all runs together."""
 
     value: float | None
     run: Run
@@ -44,10 +44,10 @@ class Taken:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """A run that says nothing of the length of a step, and why.
+    """A run that is left out because its step duration is meaningless, with the reason `why`.
 
-    cold: its only step or window is long for what happens the first time only; `other windows`: the windows of the runs hold
-    different amounts of work, each perhaps another number of passes.
+    `cold`: start-up makes its only step or window long. `other windows`: the windows of the runs hold different amounts
+    of work.
     """
 
     taken: Taken
@@ -55,7 +55,7 @@ class LeftOut:
 
     @property
     def warm_ns(self) -> int | None:
-        """The step of a cold run without its start-up, ns; None of other runs."""
+        """The duration of a cold run's step without its start-up, ns; None for other runs."""
         if self.why != "cold":
             return None
         return sum(step.dur for step in self.taken.run.counted) - self.taken.run.start_up_ns
@@ -63,10 +63,10 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Point:
-    """Measurements at one value. Of several runs the typical step is the mean of theirs; percentiles are of all steps.
+    """The measurements at one value. Over several runs the typical step is their mean; percentiles are over all steps.
 
-    `work` is per step, `throughput` that per second in typical steps. `ledger` holds mean ns of the typical steps by
-    category, nothing where a run has no GPU ledger. Intervals are None where there are too few steps.
+    `work` is per step, `throughput` is work per second in typical steps. `ledger` holds mean ns of the typical steps by
+    category; empty where a run has no ledger. Intervals are None where steps are too few.
     """
 
     value: float | None
@@ -84,13 +84,13 @@ class Point:
     ledger: Mapping[str, float]
 
     def latency(self, percentile: Percentile) -> float:
-        """Return the percentile of the steps, ns."""
+        """Return the percentile of step durations, ns."""
         return {"p50": self.p50_ns, "p95": self.p95_ns, "p99": self.p99_ns}[percentile]
 
 
 @dataclass(frozen=True)
 class StepCurve:
-    """f(B) = max(flat_ns, fixed_ns + per_unit_ns * B), the cost of the typical step; flat_ns is 0 for the shape "affine"."""
+    """The cost of the typical step: f(B) = max(flat_ns, fixed_ns + per_unit_ns * B); flat_ns is 0 for the shape "affine"."""
 
     shape: Shape
     flat_ns: float
@@ -98,16 +98,16 @@ class StepCurve:
     per_unit_ns: float
 
     def at(self, value: float) -> float:
-        """Return the typical step at `value`, ns."""
+        """Return the typical step at `value` by the curve, ns."""
         return max(self.flat_ns, self.fixed_ns + self.per_unit_ns * value)
 
 
 @dataclass(frozen=True)
 class CurveFit:
-    """The chosen curve with its errors, as shares of the step.
+    """The chosen curve with its relative errors.
 
-    `left_out_error` is the root mean square error at values that the curve was not fitted to, `largest_error` the
-    largest at those it was. `others` holds left_out_error of the shapes that were not chosen.
+    `left_out_error` is the root mean square error at values that were left out of the fit, `largest_error` the largest
+    error at fitted values. `others` holds the left_out_error of the shapes that were not chosen.
     """
 
     curve: StepCurve
@@ -120,8 +120,8 @@ class CurveFit:
 class Knee:
     """The value at which value / f(value)^2 is largest.
 
-    `value` is None outside the range that was tried; `interval` covers the scatter of the steps, its ends None where
-    they lie outside. `best_tried` is the measured value with the largest quotient.
+    `value` is None outside the tried range. `interval` covers the scatter of the steps; its ends are None outside the
+    range. `best_tried` is the tried value with the largest quotient.
     """
 
     place: Place
@@ -132,10 +132,11 @@ class Knee:
 
 @dataclass(frozen=True)
 class BestValues:
-    """The values that serve a goal best. `latency_alike` and `throughput_alike` are as good within the noise.
+    """The best tried values for latency and for throughput.
 
-    Of values with the least latency `latency` is the one with the most throughput (of several with the most the least), of
-    those with the most throughput `throughput` is the least. `*_top` are those with the best numbers.
+    `latency_alike` and `throughput_alike` are values as good as the best within noise. Among these, `latency` is the
+    point with the most throughput (the smallest of several), `throughput` the smallest undominated one. `*_top` are the
+    points with the best measured numbers.
     """
 
     latency: Point
@@ -150,9 +151,9 @@ class BestValues:
 class Within:
     """The values that keep a latency budget.
 
-    `largest` is the largest value that was tried and fits, but for those that a smaller one dominates (of a knob that is no
-    amount of work the one with the most throughput), `next` the value after it, or the first where none fits. `estimate` is
-    what the curve adds before `next`.
+    `largest` is the largest tried value that fits and is not dominated (for a knob that is no amount of work, the one
+    with the most throughput); None if none fits. `next` is the value after it, or the first one. `estimate` is the
+    largest value below `next` that fits by the curve, or None.
     """
 
     largest: Point | None
@@ -162,7 +163,7 @@ class Within:
 
 @dataclass(frozen=True)
 class StepPart:
-    """A category of the ledger at every value, ns per step, and how it grows with the value: value^exponent."""
+    """A ledger category at every value, ns per step, and its growth with the value: value^exponent."""
 
     category: str
     ns: tuple[float, ...]
@@ -172,10 +173,10 @@ class StepPart:
 
 @dataclass(frozen=True)
 class StepLimit:
-    """The composition of the step at the largest value; shares are of the step.
+    """What limits the step at the largest value; shares are of the step.
 
-    `is_compute`: the GPU computes nearly all the time, and longer the more work there is. `compute_share` is None where no GPU
-    works. `category` is the largest that is no compute, None where there is none.
+    `is_compute`: the GPU computes nearly all the time, and more with more work. `compute_share` is None where no GPU
+    works. `category` is the largest other category, with its `share`; None without one.
     """
 
     point: Point
@@ -187,12 +188,12 @@ class StepLimit:
 
 @dataclass(frozen=True)
 class Headroom:
-    """Whether a larger batch could help.
+    """Whether a batch larger than the run's could help.
 
-    `saturated` is what the rule gpu-saturated says unless measured growth refutes it, `reason` why it cannot tell.
-    `exponent` is the least with which compute was measured to grow against the value, None where that is not known.
-    `bound` is the factor by which throughput could grow at most if compute grew in proportion to the batch and nothing
-    else grew. It is None where no GPU was seen, and with several values unless compute was measured to grow so.
+    `saturated` is the remark of the rule gpu-saturated, None if measured growth refutes it; `reason` says why the rule
+    cannot judge. `exponent` is the growth of compute with the value, None if not known. `bound` is the largest possible
+    factor of throughput, reached if compute grew in proportion to the batch and nothing else grew; None without a GPU,
+    or if compute was measured to grow less.
     """
 
     run: Run
@@ -207,11 +208,11 @@ class Headroom:
 class Tradeoff:
     """The result of a trade-off over runs at several values; what could not be computed is None.
 
-    `points` are in the order of their values. `differs` holds what else differs between the runs, with what it is in them.
-    `between_runs`: intervals hold what runs of one value differ by, and not only their steps. `missed` is the largest
-    error of a curve that was not kept because of it, as a share of the step; `fit` and `knee` are None then. `dominated` are the
-    points that another one beats (pareto.py), each with that. `launches` are the least and the most of a run where
-    the window of each stands for a step, None where steps were found.
+    `points` are in the order of their values. `differs` are other differences between the runs, with their values.
+    `between_runs`: intervals include the noise between runs, not only between steps. `missed` is the largest error, as
+    a share of the step, of a curve that was dropped for it; `fit` and `knee` are None then. `dominated` are pairs of a
+    dominated point and one that dominates it (pareto.py). `launches` are the least and the most launches of a window,
+    where windows stand for steps.
     """
 
     setting: TradeoffTerms

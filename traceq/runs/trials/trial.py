@@ -20,11 +20,11 @@ LEAST_SECONDS = 1.0
 
 @dataclass(frozen=True)
 class Setting:
-    """Values of knobs at which the program is run.
+    """The values of knobs at which the program is run.
 
-    `values` are those that differ from the baseline, as text (`num_workers` -> `2`); of an ablation it is what is left out
-    (`ablate` -> `data`); of the baseline those that its command and environment have of what is varied. `finding` is the id of
-    the finding that asked for it, None where the user did.
+    `values` are those that differ from the baseline, as text (`num_workers` -> `2`); for an ablation the part that is
+    left out (`ablate` -> `data`); for the baseline its own values of what is varied. `finding` is the id of the finding
+    that asked for it; None if the user did.
     """
 
     name: str
@@ -37,13 +37,13 @@ class Setting:
 class Trial:
     """One run of the program at one setting.
 
-    `round` counts the turns in which all settings run once. `steps_ns` are the steps that count, without a profiler and after
-    the warm-up, in the order of time; of several ranks those of the lowest. `work` is samples (or tokens, sequences) a step of
-    all ranks, by name, as the program marks it or its batch shows. Peaks are bytes, energy is joules a step over all devices,
-    `gpu_share` the share of the steps that the GPU is busy; None where not known. `reason` says in a line why the outcome is
-    not ok; `nothing to act on`: the program has not what the knob changes. `threads` are those that an operator may use on the
-    CPU. `trace` is the recording of some steps after those that count, relative to the folder of the experiment.
-    `time_limit` is the one, in seconds, that it was run with.
+    `round` numbers the turns in which all settings run once. `steps_ns` are the counted steps, without a profiler and
+    after the warm-up, in the order of time; of several ranks those of the lowest. `work` is the work per step of all
+    ranks, by unit (samples, tokens, sequences), as the program marks it or its batch shows. Peaks are bytes, energy is
+    joules per step over all devices, `gpu_share` the share of time in which the GPU is busy; None where not known.
+    `reason` explains an outcome that is not ok; `nothing to act on`: the program lacks what the knob changes. `threads`
+    is the number of CPU threads of an operator. `trace` is the recording of some later steps, relative to the
+    experiment's folder. `time_limit` is in seconds.
     """
 
     setting: str
