@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 
 class Category(NamedTuple):
-    """`label` stands beside a bar, `words` in sentences.
+    """A category of the time ledger: its name, its `label` beside a bar, and its `words` inside a sentence.
 
-    `colours` are those on a light and on a dark page (see reports/charts/palette.py). Where the GPU works, a bar of characters
-    shows it by `symbol`, and a terminal in one of its 256 colours.
+    `colours` are the colour on a light page and on a dark page (see reports/charts/palette.py). For categories in which
+    the GPU works, `symbol` draws them in a bar of characters, and `terminal` is their colour among a terminal's 256.
     """
 
     name: str

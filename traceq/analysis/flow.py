@@ -11,14 +11,14 @@ Item = TypeVar("Item")
 
 
 class Flow(NamedTuple):
-    """The tables that an analysis reads and makes: those of analyses and temporary ones."""
+    """The tables that an analysis reads, and those that it makes; temporary tables count."""
 
     reads: frozenset[str]
     makes: frozenset[str]
 
 
 def flow_of_text(text: str) -> Flow:
-    """Return what the head of the text of an SQL file says that it reads and makes."""
+    """Return the tables named by the lines `-- reads: ...` and `-- makes: ...` at the top of an SQL file's text."""
     said: dict[str, set[str]] = {"reads": set(), "makes": set()}
     for line in text.splitlines():
         word, colon, names = line.removeprefix("-- ").partition(": ")
@@ -30,9 +30,10 @@ def flow_of_text(text: str) -> Flow:
 
 
 def in_order(items: Sequence[Item], flows: Mapping[Item, Flow]) -> Iterator[Item]:
-    """Yield each item after those that make a table which it reads; otherwise as they are listed.
+    """Yield the items so that each comes after those that make the tables it reads; ties keep the order given.
 
-    Those that both read and make a table, as they fill in what others left out, keep their order.
+    Items that both read and make a table only fill it in further: they keep their order, too. Raises ValueError for a
+    cycle.
     """
     left = list(items)
     while left:

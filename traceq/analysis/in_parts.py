@@ -13,12 +13,12 @@ _ROWS = 50_000
 
 
 def stream_rows(relation: duckdb.DuckDBPyRelation) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of the relation as they are asked for: until the last one the connection must do nothing else."""
+    """Yield the rows of the relation part by part; until the last row the connection must run no other query."""
     for part in relation.to_arrow_reader(_ROWS):
         yield from zip(*(column.to_pylist() for column in part.columns), strict=True)
 
 
 def read_rows(relation: duckdb.DuckDBPyRelation) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of the relation, which is read at once, so that the connection can do something else meanwhile."""
+    """Yield the rows of the relation, after all were read into Arrow memory: the connection may run other queries meanwhile."""
     for part in relation.to_arrow_table().to_batches(_ROWS):
         yield from zip(*(column.to_pylist() for column in part.columns), strict=True)

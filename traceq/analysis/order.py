@@ -38,10 +38,11 @@ Connection = duckdb.DuckDBPyConnection
 
 
 class Topic(NamedTuple):
-    """Analyses that run in one go.
+    """Analyses that run together.
 
-    `needs` is a column of present.sql, None where there is always something to say. For progress bars: `words` say what they are
-    about, `weight` is about which percentage of the time of all they took on two large traces.
+    `needs` is the column of present.sql that tells whether the trace has their input; None where they always run. For
+    progress bars, `words` name their subject, and `weight` is about the percentage of all time that they took on two
+    large traces.
     """
 
     needs: str | None
@@ -51,7 +52,7 @@ class Topic(NamedTuple):
 
     @property
     def analyses(self) -> tuple[str, ...]:
-        """The members in an order in which each finds the tables that it reads; otherwise as they are listed."""
+        """The members, each after those that make the tables that it reads; otherwise in the order listed."""
         return _sorted_members(self.members)
 
 
@@ -166,7 +167,7 @@ where trace_id = $1
 
 
 def _fill_way(connection: Connection, state: AnalysisState) -> None:
-    """Make the temporary table _way: what records an input, by its name in Format.ways."""
+    """Make the temporary table _way: for each kind of input, words for how the user gets it recorded (see Format.ways)."""
     (name,) = connection.execute("select format from trace where trace_id = $1", [state.trace_id]).fetchone() or ("",)
     form = format_of(name)
     of_pytorch, of_amd = connection.execute(_FRAMEWORK, [state.trace_id]).fetchone() or (True, False)
@@ -183,7 +184,7 @@ _OF_CAPTURES = ("host_name", "nesting", "communication", "launch", "gpu_slice", 
 
 
 class AnalysisStep(NamedTuple):
-    """An analysis in Python, with the tables that it reads and makes."""
+    """An analysis in Python: its function, and the tables that it reads and makes, separated by blanks."""
 
     run: Callable[[Connection, AnalysisState], None]
     reads: str
@@ -260,7 +261,7 @@ _RUN_IF_ANY = {
 
 @cache
 def flow_of(name: str) -> Flow:
-    """Return what the analysis reads and makes: of SQL as the head of its file says, `-- reads: ...` and `-- makes: ...`."""
+    """Return the tables that the analysis reads and makes; for SQL they come from the head of its file."""
     if name in _IN_PYTHON:
         step = _IN_PYTHON[name]
         return Flow(frozenset(step.reads.split()), frozenset(step.makes.split()))
@@ -274,7 +275,7 @@ def _sorted_members(names: tuple[str, ...]) -> tuple[str, ...]:
 
 @cache
 def sort_topics(topics: tuple[Topic, ...]) -> tuple[Topic, ...]:
-    """Return the topics in an order in which each finds the tables that it reads; otherwise as they are listed."""
+    """Return the topics, each after those that make the tables that it reads; otherwise in the order listed."""
     flows = {}
     for topic in topics:
         members = [flow_of(name) for name in topic.members]
@@ -293,13 +294,12 @@ def fill(
     captures: Sequence[Captured] = (),
     compiled: Sequence[Compiled] = (),
 ) -> None:
-    """Fill every table of a trace whose rows are staged; `choice` is what the user says of its steps.
+    """Run all analyses of a trace whose rows are staged; `choice` is what the user says about its steps.
 
-    `captures` tell of its graphs, `compiled` of kernels of torch.compile.
-
-    `progress` gets what is analysed next, and the share of the analyses that is done. `memory` is given for a large trace: the
-    bytes that this process may hold. Then each analysis is committed: what is not committed stays in memory. Of a small trace
-    each topic: every commit waits for the disk.
+    `captures` tell of its CUDA graphs, `compiled` of kernels of torch.compile. `progress` gets the words for the next
+    topic, and the share of the analyses that is done (0 to 1). `memory` is given for a large trace: the bytes that this
+    process may hold. Then each analysis is committed, since uncommitted rows stay in memory. For a small trace only
+    each topic is, since every commit waits for the disk.
     """
     state = AnalysisState(trace_id, choice, captures, compiled)
     topics = (*sort_topics(JOINED), *sort_topics(TOPICS), *NOTES)
@@ -309,7 +309,7 @@ def fill(
 
 
 def read_capture(connection: Connection, trace_id: int) -> Captured:
-    """Return what the trace, whose rows are staged, tells of the kernels of graphs."""
+    """Return the CUDA-graph capture in a trace whose rows are staged; its tables are rolled back."""
     connection.begin()
     connection.execute("create temp table _gpu_step (slice_id bigint, step integer)")
     run(connection, _OF_CAPTURES, AnalysisState(trace_id))
@@ -354,7 +354,7 @@ def _run_topics(
 def _run_at_once(
     connection: Connection, analyses: tuple[str, ...], state: AnalysisState, memory: int | None = None
 ) -> None:
-    """Run the analyses in one transaction; where DuckDB's memory does not suffice again, by one thread, with all of `memory`."""
+    """Run the analyses in one transaction; if DuckDB runs out of memory, again with one thread and all of `memory` (bytes)."""
     try:
         _run_and_commit(connection, analyses, state)
     except duckdb.OutOfMemoryException:
@@ -377,7 +377,7 @@ def _try_again(connection: Connection, analyses: tuple[str, ...], state: Analysi
 
 
 def _present(connection: Connection) -> dict[str, bool]:
-    """Return for each need of a topic whether the trace has it."""
+    """Return for each kind of input that a topic needs whether the trace has it."""
     found = sql.run(connection, "analysis/present.sql")
     names = [column[0] for column in found.description]
     return dict(zip(names, found.fetchone() or (), strict=True))
@@ -390,7 +390,7 @@ def _run_and_commit(connection: Connection, analyses: tuple[str, ...], state: An
 
 
 def run(connection: Connection, analyses: Sequence[str], state: AnalysisState) -> None:
-    """Run `analyses` in the order given; what one finds for later ones is put into `state`."""
+    """Run `analyses` in the order given, without those whose input tables are empty; what later ones need goes into `state`."""
     for name in analyses:
         if name in _RUN_IF_ANY and not connection.execute(f"from {_RUN_IF_ANY[name]} limit 1").fetchall():
             continue

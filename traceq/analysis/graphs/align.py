@@ -48,9 +48,9 @@ class Places(NamedTuple):
 
 
 def align_by_order(replayed: Integers, captured: Integers) -> Places | None:
-    """Align by the longest common sequence of names (codes; -1 is unknown), then by names that only order tells apart.
+    """Align two sequences of kernel names by their longest common subsequence, then pair the rest by name.
 
-    None where both are too long and too different for that.
+    Names are codes, -1 where unknown. Return None where the parts that differ are too long to be aligned.
     """
     place = np.full(len(replayed), -1)
     same = _common_length(replayed, captured)
@@ -68,12 +68,15 @@ def align_by_order(replayed: Integers, captured: Integers) -> Places | None:
 
 
 def place_in_turn(kernels: int) -> Places:
-    """Place kernels one after the other, where only their number is known."""
+    """Return places that pair the n-th replayed kernel with the n-th captured one.
+
+    This is for captures that tell only the number of their kernels.
+    """
     return Places(np.arange(kernels), np.full(kernels, COUNT))
 
 
 def most_in_common(replayed: Integers, captured: Integers) -> int:
-    """Return how many kernels could agree at most."""
+    """Return how many kernel names the sequences share, whatever their order: the most that an alignment can pair."""
     mine, its = Counter(replayed.tolist()), Counter(captured.tolist())
     return sum(min(count, its[name]) for name, count in mine.items() if name >= 0)
 
@@ -86,7 +89,7 @@ class Rows:
         self._places: dict[int, dict[tuple[int, ...], list[int]]] = {}
 
     def of(self, row: int) -> dict[tuple[int, ...], list[int]]:
-        """Return the places of each sequence of `row` kernels."""
+        """Return the positions at which each sequence of `row` consecutive kernel names begins."""
         if row not in self._places:
             places = self._places[row] = defaultdict(list)
             for at, key in enumerate(_kernels_in_row(self._names, row)):
@@ -95,7 +98,10 @@ class Rows:
 
 
 def find_stretches(replayed: Integers, eager: Rows) -> list[int]:
-    """Return where in a long sequence the kernels of the replayed graph may begin, by kernels in a row that both have."""
+    """Return the positions in the `eager` sequence where the replayed graph's kernels may begin, the likeliest first.
+
+    They are those where most short runs of consecutive kernels agree.
+    """
     row = min(_IN_A_ROW, len(replayed))
     places = eager.of(row)
     votes: Counter[int] = Counter()
@@ -111,14 +117,14 @@ def _kernels_in_row(codes: Integers, row: int) -> Iterator[tuple[int, ...]]:
 
 
 def _common_length(ours: Integers, theirs: Integers) -> int:
-    """Count the names that agree from the start."""
+    """Return how many known names agree from the start of both sequences on."""
     length = min(len(ours), len(theirs))
     differ = np.flatnonzero((ours[:length] != theirs[:length]) | (ours[:length] < 0))
     return int(differ[0]) if len(differ) else length
 
 
 def _longest_common(ours: Integers, theirs: Integers) -> Iterator[tuple[int, int]]:
-    """Yield pairs of positions of a longest common sequence, the last one first."""
+    """Yield pairs of positions (in `ours`, in `theirs`) of a longest common subsequence, the last pair first."""
     lengths = np.zeros((len(ours) + 1, len(theirs) + 1), np.uint16)
     for row, name in enumerate(ours, start=1):
         above = lengths[row - 1]
@@ -136,7 +142,10 @@ def _longest_common(ours: Integers, theirs: Integers) -> Iterator[tuple[int, int
 
 
 def _pair_by_name(replayed: Integers, captured: Integers, place: Integers, how: Integers) -> None:
-    """Pair the kernels that are left, where both sides have equally many of a name."""
+    """Pair the kernels without a place by name, in their order, where both sides have equally many of that name.
+
+    Writes the pairs into `place` and `how`.
+    """
     left = np.flatnonzero(place < 0)
     free = np.setdiff1d(np.arange(len(captured)), place)
     for name in np.unique(replayed[left]):

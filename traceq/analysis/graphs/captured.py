@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Captured(NamedTuple):
-    """The calls of a trace that launch kernels of graphs, and the operators around them.
+    """The calls that launch kernels while a CUDA graph is captured, and the operators around these calls.
 
-    `kernels`: a row for each call that launches one, numbered in their order; `operators` around them, by id; `nodes`: the number
-    of the call that made a node of a graph.
+    `kernels` has a row for each such call, numbered in their order; `operators` has the operators by id; `nodes` maps
+    ids of graph nodes to the number of the call that made them.
     """
 
     kernels: pa.Table
@@ -28,7 +28,7 @@ class Captured(NamedTuple):
 
 
 def read_captured(connection: duckdb.DuckDBPyConnection, *, with_eager: bool) -> Captured:
-    """Read the captured calls of a trace whose modules are known; `with_eager` adds kernels that ran without graphs."""
+    """Read the captured calls of a trace after its modules are found; `with_eager` adds kernels without a CUDA graph."""
     run(connection, "analysis/graphs/captured.sql", with_eager=with_eager)
     return Captured(
         relation(connection, statement("analysis/graphs/captured_kernel.sql")).to_arrow_table(),
@@ -38,7 +38,7 @@ def read_captured(connection: duckdb.DuckDBPyConnection, *, with_eager: bool) ->
 
 
 def join_captures(captures: Sequence[Captured]) -> Captured:
-    """Join several captures into one: graphs, calls and operators are numbered on."""
+    """Join the CUDA-graph captures of several traces; graphs, calls and operators get new, distinct numbers."""
     parts, graphs, calls, operators = [], 0, 0, 0
     for capture in captures:
         kernels = _shift_numbers(capture.kernels, graph=graphs, number=calls, operator_id=operators)

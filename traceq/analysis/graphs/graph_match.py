@@ -29,9 +29,10 @@ _SIZE = re.compile(r"^capture_(\d+)(_|$)")
 
 
 def fill_matches(connection: duckdb.DuckDBPyConnection, captures: Sequence[Captured]) -> None:
-    """Fill _graph_match, _graph_launch, _capture_kernel and _capture_operator from `captures` and from what the trace captures.
+    """Make the temporary tables _graph_match, _graph_launch, _capture_kernel and _capture_operator.
 
-    Without anything captured there is only _graph_launch, without rows.
+    They come from `captures` and from what the trace itself captures. Without any capture only _graph_launch is made,
+    without rows.
     """
     # Planning what reads them takes as long as many an analysis.
     if connection.execute(
@@ -50,7 +51,7 @@ def fill_matches(connection: duckdb.DuckDBPyConnection, captures: Sequence[Captu
 
 
 def add_known_nodes(connection: duckdb.DuckDBPyConnection, captured: Captured) -> Captured:
-    """Add the nodes of the graphs that the capture replays itself: the first kernel of each node tells the call that made it."""
+    """Return the capture with more graph nodes: those whose call is known as the capture's own trace replays the graph."""
     replayed = _read_replayed(connection)
     nodes: dict[int, int] = {}
     for (first, last), match in _match_launches(captured, replayed, lambda _ts: None):
@@ -132,7 +133,7 @@ def _match_launches(
 
 
 def _captured_graphs(captured: Captured, names: Integers, grids: Integers) -> Iterator[Template]:
-    """Yield the captured graphs, and the kernels that ran without one, in the order of their calls."""
+    """Yield the captured graphs and the stretches of kernels that ran without a graph, in the order of their calls."""
     graphs = _to_numbers(captured.kernels["graph"])
     firsts = np.flatnonzero(np.diff(graphs, prepend=-2)).tolist()
     for first, last in pairwise([*firsts, len(graphs)]):
@@ -146,7 +147,10 @@ def _longest_eager(graphs: Sequence[Template]) -> Template | None:
 
 
 def _of_size(match: Match, annotations: Sequence[str | None], tokens: int | None) -> Match:
-    """Keep the smallest graphs that hold the tokens of the step, among those that agree equally."""
+    """Keep, of the graphs that agree equally, those captured for the smallest size that holds the step's tokens.
+
+    The match is returned as it is where the tokens or the size of a graph are unknown.
+    """
     if tokens is None or len(match.candidates) <= 1:
         return match
     told = [_SIZE.match(annotations[template.first] or "") for template, _ in match.candidates]
@@ -159,14 +163,14 @@ def _of_size(match: Match, annotations: Sequence[str | None], tokens: int | None
 
 
 class _Agreement:
-    """Tells which facts all candidate calls of a kernel agree on."""
+    """Finds on which facts (operator, module, line) all candidate calls of a kernel agree."""
 
     def __init__(self, captured: Captured) -> None:
         self._module, self._line = _name_codes(captured.kernels["module"]), _name_codes(captured.kernels["line"])
         self._operator = _operator_codes(captured)
 
     def rows(self, match: Match, slices: Sequence[int]) -> pa.Table:
-        """Return rows of _graph_match: each kernel with its call, and the facts on which the candidates agree."""
+        """Return rows of _graph_match: each kernel of a launch with its call, and whether the candidates agree on each fact."""
         numbers = np.stack(
             [np.where(places.place >= 0, places.place + template.first, -1) for template, places in match.candidates]
         )
@@ -214,7 +218,7 @@ def _operator_codes(captured: Captured) -> Integers:
 
 
 def _name_codes(column: pa.ChunkedArray) -> Integers:
-    """Numbers for the texts of the column, equal for equal ones; -1 for NULL."""
+    """Return a number for each text of the column, equal for equal texts; -1 for NULL."""
     return _to_numbers(column.cast(pa.string()).combine_chunks().dictionary_encode().indices)
 
 
@@ -225,7 +229,7 @@ def _to_numbers(column: pa.ChunkedArray | pa.Array) -> Integers:
 
 
 def _tokens_at(connection: duckdb.DuckDBPyConnection) -> Callable[[int], int | None]:
-    """Return a function: time in ns to the tokens that the server computes in the step then, None where unknown."""
+    """Return a function from a time in ns to the tokens computed in the server's step at that time, or None if unknown."""
     marks = connection.execute(
         "select ts, ts + dur, new_tokens from serving_mark where thread_id is not null and new_tokens is not null order by ts"
     ).fetchall()

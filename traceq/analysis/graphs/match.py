@@ -31,7 +31,7 @@ _MOST_CANDIDATES = 4096
 
 
 class GraphLaunch(NamedTuple):
-    """A launch of a graph: of each kernel the code of its name, of its grid (-1: not told), of its stream, and its node (-1)."""
+    """A launch of a CUDA graph; an array element per kernel: codes of name, grid (-1: unknown) and stream, and node id or -1."""
 
     names: Integers
     grids: Integers
@@ -40,7 +40,10 @@ class GraphLaunch(NamedTuple):
 
 
 class Template(NamedTuple):
-    """A captured graph, or a stretch of kernels without one: `first` is the number of its first call."""
+    """A captured graph, or a stretch of kernels that ran without a graph (`graph` is None).
+
+    `first` is the number of its first call.
+    """
 
     graph: int | None
     first: int
@@ -50,9 +53,11 @@ class Template(NamedTuple):
 
 @dataclass(frozen=True)
 class Match:
-    """The captured graphs that a launch may replay: `candidates` agree equally, those of `chosen` fit the launches around, too.
+    """The captured graphs that a launch may replay.
 
-    `share`: that of the kernels that agree with what is nearest. Without candidates `reason` says why.
+    All `candidates` agree equally well with it; `chosen` are the positions of those that also fit the launches before
+    and after. `share` (0 to 1) is how many of the kernels agree with the best graph. Without candidates, `reason` says
+    why.
     """
 
     share: float
@@ -62,7 +67,7 @@ class Match:
 
 
 class Templates:
-    """The captured graphs that launches are compared with; each sequence of kernels is compared once."""
+    """The captured graphs that launches are compared with; the result for each sequence of kernels is remembered."""
 
     def __init__(self, graphs: Sequence[Template], eager: Template | None, nodes: Mapping[int, int]) -> None:
         self._graphs = graphs
@@ -82,7 +87,7 @@ class Templates:
         return self._known[key]
 
     def _by_nodes(self, launch: GraphLaunch) -> Match | None:
-        """Match by the ids of nodes, which tell their calls; None where too few are known, or kernels have other names."""
+        """Match by node ids whose calls are known; None if too few kernels have such an id, or their names differ."""
         calls = np.array([self._nodes.get(node, -1) for node in launch.nodes.tolist()])
         for graph in self._graphs:
             inside = (calls >= graph.first) & (calls < graph.first + len(graph.names))
@@ -107,7 +112,10 @@ class Templates:
         return _of_same_size(launch, Match(best, tuple(candidates[:_MOST_CANDIDATES])))
 
     def _found(self, launch: GraphLaunch) -> Iterator[tuple[float, Template, Places]]:
-        """Yield graphs that agree well; where none agrees well enough, stretches without a graph, too."""
+        """Yield (share that agrees, graph, places) for graphs that agree well.
+
+        Where no graph agrees well enough, stretches of kernels that ran without a graph follow.
+        """
         if same := self._alike.get(launch.names.tobytes()):
             places = align_by_order(launch.names, launch.names)
             yield from ((1.0, template, places) for template in same if places is not None)
@@ -126,7 +134,7 @@ class Templates:
             yield from self._without_graph(launch)
 
     def _without_names(self, launch: GraphLaunch) -> Iterator[tuple[float, Template, Places]]:
-        """Yield captures that do not name kernels, with as many calls as the launch has kernels, if these run in turn."""
+        """Yield graphs captured without kernel names that have as many calls as a launch on a single stream has kernels."""
         if len(np.unique(launch.streams)) == 1:
             for graph in self._graphs:
                 if len(graph.names) == len(launch.names) and (graph.names < 0).all():
@@ -152,7 +160,10 @@ def replace_range(template: Template, first: int, last: int) -> Template:
 
 
 def _of_same_size(launch: GraphLaunch, match: Match) -> Match:
-    """Keep candidates whose grids agree most often; none where that is too seldom: they are of another batch size."""
+    """Keep the candidates whose grids agree most often; no candidates are left where even those agree too seldom.
+
+    Other grids mean another batch size.
+    """
     equal, told = [], []
     for template, places in match.candidates:
         has = places.place >= 0
@@ -169,9 +180,9 @@ def _of_same_size(launch: GraphLaunch, match: Match) -> Match:
 
 
 def in_order(matches: list[Match]) -> list[Match]:
-    """Choose graphs that follow one another in the capture as their launches do, as layers with equal kernels.
+    """Choose among equal candidates the graphs that follow one another in the capture as the launches do, as for equal layers.
 
-    Each run of launches takes the longest runs of captured graphs that agree with it.
+    Each run of launches gets the captured graphs that agree with it longest.
     """
     graphs = [{candidate[0].graph: number for number, candidate in enumerate(match.candidates)} for match in matches]
     done = list(matches)
@@ -189,7 +200,7 @@ def in_order(matches: list[Match]) -> list[Match]:
 
 
 def _run(graphs: Sequence[Mapping[int | None, int]], at: int, first: int) -> int:
-    """Count the launches from `at` on with which the captured graphs from `first` on agree."""
+    """Return how many launches from `at` on agree with the captured graphs numbered from `first` on."""
     length = 0
     while at + length < len(graphs) and first + length in graphs[at + length]:
         length += 1

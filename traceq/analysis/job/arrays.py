@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def stable_order(keys: Integers) -> Integers:
-    """Return the order that sorts these keys (0 or more), equal ones in their order."""
+    """Return the indices that sort `keys` (0 or more); equal keys keep their order."""
     bits = max(len(keys) - 1, 0).bit_length()
     packed = (keys.astype(np.int64) << bits) | np.arange(len(keys))
     packed.sort()
@@ -24,7 +24,7 @@ def stable_order(keys: Integers) -> Integers:
 
 
 def find_distinct(values: Integers) -> Integers:
-    """Return the different values in their order."""
+    """Return the distinct values, sorted."""
     ordered = np.sort(values)
     is_new = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
     found: Integers = ordered[is_new]
@@ -51,7 +51,10 @@ def number_combinations(*keys: Integers) -> Integers:
 
 
 def groups_by_size(group: Integers) -> Iterator[tuple[Integers, Integers]]:
-    """Yield the groups 0..n-1 of each size, and their elements in their order: groups x size."""
+    """Yield, for each size of groups, the groups' numbers and the indices of their elements (array: groups x size).
+
+    `group` gives each element's group, 0 to n-1.
+    """
     order, count = stable_order(group), np.bincount(group)
     first = np.cumsum(count) - count
     for size in np.flatnonzero(np.bincount(count)).tolist():
@@ -61,7 +64,7 @@ def groups_by_size(group: Integers) -> Iterator[tuple[Integers, Integers]]:
 
 
 def group_medians(group: Integers, values: Floats) -> Floats:
-    """Return the median of the values of each group 0..n-1; every group has some."""
+    """Return the median of each group 0 to n-1; no group is empty."""
     middle = np.empty(int(group.max(initial=-1)) + 1)
     for which, elements in groups_by_size(group):
         ordered = np.sort(values[elements], axis=1)

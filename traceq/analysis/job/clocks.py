@@ -29,11 +29,11 @@ _CLOSE_ENOUGH = 1e-12
 
 @dataclass(frozen=True)
 class Clocks:
-    """Offset (ns), drift and number of collectives of each rank: against the median of the ranks that groups join it to.
+    """Offset (ns), drift and number of collectives of each rank's clock.
 
-    `joined` are the ranks of the largest such set: between sets nothing tells how clocks differ.
-    `residual` is the 95th percentile of how far the ends of a collective are from their median, `usual_residual` the
-    median of that; ns.
+    The reference is the median of the ranks that process groups join to the rank. `joined` marks the ranks of the
+    largest such set; between sets nothing tells how clocks differ. `residual` is the 95th percentile of the distance of
+    a collective's ends from their median, `usual_residual` the median of this distance; ns.
     """
 
     offset: Floats
@@ -45,12 +45,15 @@ class Clocks:
     usual_residual: float
 
     def to_common(self, unit: Integers, time: Floats) -> Floats:
-        """Return times of ranks on the common clock; ranks that are not joined keep their own clocks."""
+        """Convert times (ns) of the ranks `unit` to the common clock; ranks that are not joined keep their own clock."""
         return time - self.offset[unit] - self.drift[unit] * (time - self.middle)
 
 
 def align(units: int, unit: Integers, group: Integers, match: Integers, end: Floats) -> Clocks:
-    """Fit the clocks of ranks 0..units-1 to collectives that end at once: rank, group, collective, end (ns) of each slice."""
+    """Fit the clocks of ranks 0 to units-1 to collectives that end on all their ranks at the same time.
+
+    The arrays have an element per slice: its rank, its process group, its collective, and its end in ns.
+    """
     if not len(unit):
         nothing = np.zeros(units)
         return Clocks(nothing, nothing, nothing.astype(bool), nothing.astype(np.int64), 0.0, np.nan, np.nan)
@@ -78,7 +81,7 @@ def align(units: int, unit: Integers, group: Integers, match: Integers, end: Flo
 
 
 def _fit_lines(of_pair: Integers, count: Integers, time: Floats, apart: Floats) -> tuple[Floats, Floats, Floats]:
-    """Fit a line through `apart` for each pair of group and rank: its level in the middle, its slope, and the time it spans."""
+    """Fit a line through `apart` over time for each pair of group and rank; return levels, slopes and spans (ns)."""
     level, slope, span = (np.zeros(len(count)) for _ in range(3))
     for pair, mixed in enumerate(np.split(stable_order(of_pair), np.cumsum(count)[:-1])):
         rows = mixed[np.argsort(time[mixed], kind="stable")]
@@ -93,7 +96,7 @@ def _fit_lines(of_pair: Integers, count: Integers, time: Floats, apart: Floats) 
 
 
 def _solve_differences(units: int, ranks: Integers, groups: Integers, seen: Floats, weight: Floats) -> Floats:
-    """Fit values per rank so that differences within groups come close to the given ones; conjugate gradients."""
+    """Return a value for each rank so that differences within each group come closest to `seen`, weighted (least squares)."""
     size = units + int(groups.max()) + 1
 
     def apply(numbers: Floats) -> Floats:
@@ -120,7 +123,7 @@ def _solve_differences(units: int, ranks: Integers, groups: Integers, seen: Floa
 
 
 def find_components(units: int, ranks: Integers, groups: Integers) -> Integers:
-    """Assign each rank the number of the set that groups join it to, the largest set first; -1 for ranks without a group."""
+    """Return for each rank the number of the set that process groups join it to: 0 for the largest, -1 without a group."""
     label = np.arange(units + int(groups.max()) + 1)
     while True:
         least = label.copy()

@@ -52,13 +52,13 @@ class Members:
 
 @dataclass(frozen=True)
 class JobGraph:
-    """Members in an order in which they can be replayed: level by level, the members of a collective side by side.
+    """Collectives' members in the order of a replay: level by level, the members of a collective side by side.
 
-    `order` has the place of each in Members. Collectives are numbered in this order: `heads` are the first row of each,
-    `collectives` which of Members they are, and `follows` (several for each row) the numbers of those that a row follows, as
-    many as there are collectives for none. Level `i` is the collectives `bounds[i]` to `bounds[i + 1]`. `own` is the rank's time
-    from the end of what it follows to its start, ns; where it follows nothing (`is_first`) 0. `latest` is the member that ended
-    last of those it follows.
+    `order` is each row's position in Members. Collectives are renumbered in this order: `heads` is the first row of
+    each, `collectives` its number in Members. `follows` has several arrays: the collectives that each row follows,
+    where the number of collectives stands for none. Level `i` is the collectives `bounds[i]` to `bounds[i + 1]`. `own`
+    is the rank's time from the end of the last collective that the member follows to the member's start, ns; 0 where it
+    follows none (`is_first`). `latest` is the member that ended last among those that it follows.
     """
 
     members: Members
@@ -73,7 +73,10 @@ class JobGraph:
 
 
 def build_graph(members: Members) -> tuple[JobGraph, Integers]:
-    """Build the graph, and find collectives that follow themselves (wrong matches): none, or the graph is unusable."""
+    """Build the graph, and return with it the collectives that precede themselves; with any of these the graph is unusable.
+
+    Such a cycle comes from collectives that were matched wrongly.
+    """
     before = _find_predecessors(members)
     level = _find_levels(members, before)
     count = members.collectives
@@ -96,9 +99,9 @@ def build_graph(members: Members) -> tuple[JobGraph, Integers]:
 
 
 def _find_predecessors(members: Members) -> list[Integers]:
-    """Return the predecessors of each member as arrays, NONE where it has fewer.
+    """Return the predecessors of each member as several arrays, NONE where a member has fewer.
 
-    They are the one before it on its stream, and of each other stream the last one that the rank waited for.
+    They are the member before it on its stream, and on each other stream the last member that the rank waited for.
     """
     least = int(members.start.min(initial=0))
     span = int(members.end.max(initial=0)) - least + _SLACK_NS + 1
@@ -130,7 +133,7 @@ def _predecessor_on_stream(members: Members) -> Integers:
 
 
 def _find_levels(members: Members, before: Sequence[Integers]) -> Integers:
-    """Return the level of each collective: one more than the highest it follows. NONE for those that follow themselves."""
+    """Return each collective's level, which is one above those of all it follows; NONE for collectives in a cycle."""
     count = members.collectives
     # many members of a collective follow the same one
     pairs = find_distinct(np.concatenate([_follow_pairs(members.match, column, count) for column in before]))
@@ -159,16 +162,16 @@ def _follow_pairs(match: Integers, before: Integers, count: int) -> Integers:
 
 
 def replay(graph: JobGraph, own: Floats, usual: Floats, first: Floats, transfer: Floats, cut: Flags) -> Floats:
-    """Return when each collective ends in each scenario, ns. Shape: collectives x scenarios.
+    """Return the end of each collective in each scenario, ns (array: collectives x scenarios).
 
-    A scenario is a column of `cut`: ranks (rows) whose time before collectives is `usual` instead of `own`. `first` is when
-    members that follow nothing arrive; `transfer` is by collective.
+    A scenario is a column of `cut` (ranks x scenarios): its ranks take `usual` instead of `own` before collectives.
+    `first` is the arrival of members that follow nothing; `transfer` is by collective. All are in ns.
     """
     return lay_out_rows(graph, own, usual, first, transfer).ends(cut)
 
 
 def lay_out_rows(graph: JobGraph, own: Floats, usual: Floats, first: Floats, transfer: Floats) -> ReplayRows:
-    """Return what a replay needs, in its order: for several replays of the same times."""
+    """Arrange the times of a graph in the order of a replay, for several replays of the same times; parameters as of replay()."""
     count = len(graph.collectives)
     is_first = graph.is_first[graph.order]
     slow = np.where(is_first, first[graph.order], own[graph.order])
@@ -193,10 +196,10 @@ def lay_out_rows(graph: JobGraph, own: Floats, usual: Floats, first: Floats, tra
 
 @dataclass(frozen=True)
 class ReplayRows:
-    """Times in the order of a replay: `slow` by row; `quick` and `unit` of the rows (`differs`) where ranks may be quicker.
+    """Times in the order of a replay, ns: `slow` by row; `quick` and `unit` for the rows that may be quicker (`differs`).
 
-    `bounds` are those of levels in `differs`; `used` tells of which levels the second and further of `follows` matter.
-    `transfer` is by collective as the graph numbers them.
+    `bounds` are where each level begins in `differs`; `used` tells for which levels the second and further arrays of
+    `follows` matter. `transfer` is by collective, as the graph numbers them.
     """
 
     graph: JobGraph
@@ -210,7 +213,7 @@ class ReplayRows:
     transfer: Floats
 
     def ends(self, cut: Flags) -> Floats:
-        """Return when each collective ends in each scenario of `cut`, ns."""
+        """Return the end of each collective in each scenario of `cut` (ranks x scenarios), ns."""
         graph, count = self.graph, len(self.graph.collectives)
         ends = np.full((count + 2, cut.shape[1]), -np.inf)
         ends[count + 1] = 0.0
@@ -236,9 +239,10 @@ class ReplayRows:
 
 @dataclass(frozen=True)
 class JobPath:
-    """`members` are those that came last at the collectives on the path, in the order of time; what it is made of in ns.
+    """The critical path of a job: `members` are those that arrived last at each of its collectives, in the order of time.
 
-    `late_start` is when the first of them arrived; own times (of all but the first) and transfers add up to the rest.
+    Its length in ns is `late_start`, when the first of them arrived, plus own times (of all but the first) plus
+    transfers.
     """
 
     members: Integers
@@ -248,7 +252,7 @@ class JobPath:
 
 
 def critical_path(graph: JobGraph, own: Floats, first: Floats, transfer: Floats, ends: Floats) -> JobPath:
-    """Return the path of a replay: `own`, `first` and `transfer` are what it ran with, `ends` is when collectives ended in it."""
+    """Return the critical path of a replay with `own`, `first` and `transfer` in which collectives ended at `ends`; ns."""
     match = graph.members.match
     number = np.empty_like(graph.collectives)
     number[graph.collectives] = np.arange(len(number))

@@ -50,9 +50,10 @@ order by all
 
 @dataclass(frozen=True)
 class LocalGroup:
-    """A process group as one rank names it: when its collectives ended there, by their place in the group's list.
+    """A process group as a single rank names it.
 
-    `world` is how many ranks the program has; None when unknown.
+    `ends` are the ends (ns) of its collectives on that rank, by place in the group's list. `world` is the number of
+    ranks of the program; None if unknown.
     """
 
     job: int
@@ -86,7 +87,10 @@ def infer_groups(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def match_groups(groups: list[LocalGroup]) -> list[list[LocalGroup]]:
-    """Match groups of one size that are the same, each with at least two ranks; groups that fit nowhere are left out."""
+    """Return sets of local groups of the same size that are the same process group, on two ranks or more each.
+
+    Local groups that match nothing are left out.
+    """
     if _are_of_all(groups):
         return [groups]
     ends = _ends_by_place(groups)
@@ -97,13 +101,13 @@ def match_groups(groups: list[LocalGroup]) -> list[list[LocalGroup]]:
 
 
 def _are_of_all(groups: list[LocalGroup]) -> bool:
-    """Return whether each is the one group of its rank that all ranks of the program are in."""
+    """Return whether each is its rank's only group and holds all ranks of the program."""
     units = {group.unit for group in groups}
     return 1 < len(units) == len(groups) and all(group.size == group.world for group in groups)
 
 
 def _find_nearest(index: int, groups: list[LocalGroup], ends: Floats) -> frozenset[int]:
-    """Return the group `index` with those that are the same; nothing where that cannot be told from others."""
+    """Return `index` and the indices of the local groups that are the same process group; empty where they are not distinct."""
     mine = groups[index]
     distance, by_chance = _measure_distances(ends, ends[index])
     order = [int(other) for other in np.argsort(distance, kind="stable") if not np.isnan(distance[other])]
@@ -120,7 +124,7 @@ def _find_nearest(index: int, groups: list[LocalGroup], ends: Floats) -> frozens
 
 
 def _are_apart(distance: Floats, by_chance: Floats, inside: list[int], outside: list[int], *, is_whole: bool) -> bool:
-    """Return whether those inside, the whole group or some of it, are clearly nearer than those outside."""
+    """Return whether the groups `inside` are clearly nearer than those `outside`; `is_whole`: `inside` is the whole group."""
     if not outside:
         return False
     far = distance[outside[0]] / distance[inside[-1]]
@@ -135,16 +139,17 @@ def _are_apart(distance: Floats, by_chance: Floats, inside: list[int], outside: 
 
 
 def _ends_by_place(groups: list[LocalGroup]) -> Floats:
-    """Return when the collectives of each group ended, ns, NaN for places it lacks; groups x places."""
+    """Return the ends of each group's collectives, ns (groups x places); NaN for places that a group lacks."""
     places = list(dict.fromkeys(place for group in groups for place in group.ends))
     some = np.unique(np.linspace(0, len(places) - 1, min(len(places), _MOST_PLACES)).astype(int))
     return np.array([[group.ends.get(places[place], np.nan) for place in some] for group in groups])
 
 
 def _measure_distances(ends: Floats, own: Floats) -> tuple[Floats, Floats]:
-    """Measure how far ends of each group are from `own` less a line, averaged over stretches, and how far by chance.
+    """Return how far each group's ends are from the ends `own`, and how far by chance alone; both in ns.
 
-    The line is no steeper than clocks drift. NaN for too few in common.
+    A line no steeper than clocks drift is taken off, and the rest averaged over stretches. NaN for too few collectives
+    in common.
     """
     common = np.isfinite(ends) & np.isfinite(own)
     count = np.maximum(common.sum(axis=1, keepdims=True), 1)

@@ -74,9 +74,10 @@ def _fill_window(connection: duckdb.DuckDBPyConnection, job: int, window: int) -
 
 
 def _judge_window(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> dict[str, Any] | None:
-    """Judge a window as a whole, None where that is impossible; its slices, collectives and ranks are written.
+    """Judge a window and return its findings as parameters for SQL; None where that is impossible.
 
-    The arrays of a large job take as much memory as its tables: they are gone when this returns.
+    Its slices, collectives and ranks are written. The arrays of a large job take as much memory as its tables: they are
+    gone when this returns.
     """
     slices, slice_ids = _read_slices(connection, place)
     collectives = slices.members.collectives
@@ -166,7 +167,7 @@ def _write_members(
     found: JudgedWindow | None,
     slice_ids: dict[str, Integers],
 ) -> None:
-    """Write a window's slices of communication, once: what was found of them, or only where they belong."""
+    """Write the communication slices of a window: with the findings on them, or only with their places if `found` is None."""
     if found is not None:
         # of a large job too much to be copied once more
         connection.register("_job_own", _own_times(found, slice_ids))
@@ -199,7 +200,7 @@ def _own_times(found: JudgedWindow, slice_ids: dict[str, Integers]) -> pa.Table:
 
 
 def _write(connection: duckdb.DuckDBPyConnection, found: JudgedWindow) -> None:
-    """Write what was found of collectives, ranks and stragglers into temporary tables."""
+    """Write the findings on collectives, ranks and stragglers into temporary tables."""
     _insert(
         connection,
         "_job_collective",

@@ -18,9 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StageImbalance:
-    """Saving if all stages had as much own time (ns), and the stage that holds up the others, if any.
+    """The saving in ns if all pipeline stages had equal own time, and the slow stage that holds up the others, if any.
 
-    `stage_share` is what that one would save of all that could be saved, if its ranks were usual; NaN unless operations tell.
+    `stage_share` is the part of all possible saving that usual ranks in the slow stage would save (0 to 1); NaN without
+    tables of operations.
     """
 
     stages: Mapping[str, tuple[int, ...]]
@@ -29,14 +30,17 @@ class StageImbalance:
     stage_share: float = np.nan
 
     def as_straggler(self, lasts: float) -> list[FoundStraggler]:
-        """Return the stage as the one who is late, where that costs enough of the job's `lasts` ns."""
+        """Return the slow stage as a list of one straggler; empty where it costs too little of the job's `lasts` ns."""
         if self.slow_stage is None or self.stage_win < WORTH_NAMING * lasts:
             return []
         label = str(self.slow_stage)
         return [FoundStraggler("stage", label, self.stages[label], self.stage_win, self.stage_win)]
 
     def by_operation(self, times: JobTimes, lasts: float, ideal: float) -> StageImbalance:
-        """Return the balance with the stage that saves most if its ranks are usual, and its share of the possible saving."""
+        """Return the imbalance with the stage that saves most if its ranks are usual.
+
+        Its share is of the possible saving, `lasts` - `ideal` ns. No stage is named where that is too little.
+        """
         if lasts - ideal < WORTH_NAMING * lasts:
             return replace(self, slow_stage=None)
         cut = np.zeros((times.units, len(self.stages)), bool)
@@ -48,7 +52,7 @@ class StageImbalance:
 
 
 def saving_if_balanced(times: JobTimes, is_send: Flags, stage: Integers, lasts: float) -> StageImbalance:
-    """Return how much shorter the job of `lasts` ns would be with equal stages."""
+    """Return the imbalance of the stages of a job of `lasts` ns; `stage` is by rank, `is_send` by member."""
     members = times.graph.members
     # what is done before a send is part of the time before the next collective as well
     of_rank = np.bincount(members.unit, np.where(is_send, 0.0, times.own), times.units)
@@ -60,14 +64,14 @@ def saving_if_balanced(times: JobTimes, is_send: Flags, stage: Integers, lasts: 
 
 
 def ranks_by_stage(stage: Integers) -> dict[str, tuple[int, ...]]:
-    """Return the ranks of each stage."""
+    """Return the ranks of each stage, by the stage's number as text."""
     return {str(number): tuple(np.flatnonzero(stage == number).tolist()) for number in np.unique(stage).tolist()}
 
 
 def find_depths(units: int, members: Members, is_send: Flags, is_between: Flags) -> Integers:
-    """Return each rank's place in a pipeline, by who sends to whom first: 0 for the first senders; -1 for unknown places.
+    """Return each rank's place in its pipeline, 0 for the ranks that send first; -1 where the place is unknown.
 
-    `is_between` are the members that send or receive.
+    The order follows from whom each rank gets its first message. `is_between` marks the members that send or receive.
     """
     rows = np.flatnonzero(is_between)
     rows = rows[np.lexsort((members.start[rows], members.unit[rows]))]

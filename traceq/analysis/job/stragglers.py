@@ -34,7 +34,10 @@ _EXPLAINED = 0.8
 
 @dataclass(frozen=True)
 class JobTimes:
-    """A job as it was: ranks, own time of each member, what it would be on the usual rank, first arrivals, transfers; all ns."""
+    """A job's times, ns: own time of each member, its own time on the usual rank, first arrivals, and transfers by collective.
+
+    `units` is the number of ranks.
+    """
 
     units: int
     graph: JobGraph
@@ -44,7 +47,7 @@ class JobTimes:
     transfer: Floats
 
     def ends(self, cut: Flags) -> Floats:
-        """Return when collectives end in the scenarios of `cut` (ranks x scenarios); collectives x scenarios."""
+        """Return the end of each collective, ns, in each scenario (column) of `cut`, which marks the ranks that are usual."""
         return self._rows.ends(cut)
 
     @cached_property
@@ -52,14 +55,14 @@ class JobTimes:
         return lay_out_rows(self.graph, self.own, self.usual, self.first, self.transfer)
 
     def lasts(self, cut: Flags) -> Floats:
-        """Return how long the job lasts in each scenario, ns."""
+        """Return how long the job lasts in each scenario of `cut`, ns."""
         lasts: Floats = self.ends(cut).max(axis=0)
         return lasts
 
 
 @dataclass(frozen=True)
 class FoundStraggler:
-    """Ranks that belong together, by the name of their kind; what they save once those before are fixed, and alone, ns."""
+    """A late rank, host or stage with its ranks; `win` is what it saves alone, `adds` beside the stragglers before it, ns."""
 
     kind: str
     label: str
@@ -71,9 +74,10 @@ class FoundStraggler:
 def find_stragglers(
     times: JobTimes, kinds: Mapping[str, Mapping[str, Sequence[int]]], dur: float
 ) -> list[FoundStraggler]:
-    """Return the stragglers of the kind that explains as much as any with the fewest names; ties: the first of `kinds`.
+    """Return the stragglers of the kind (rank, host, stage) that explains the lost time with the fewest names.
 
-    `kinds` has the ranks of each unit by its label; `dur` is what the job lasts, ns.
+    `kinds` holds for each kind its candidates: label to ranks. With equally many names the first kind counts. `dur` is
+    how long the job lasts, ns.
     """
     found = {kind: _name_units(times, kind, units, dur) for kind, units in kinds.items()}
     if "host" in found:
@@ -87,7 +91,7 @@ def find_stragglers(
 
 
 def _find_late_hosts(times: JobTimes, hosts: Sequence[FoundStraggler], dur: float) -> list[FoundStraggler]:
-    """Find hosts most of whose ranks are late, where no single rank explains the host's saving with other hosts fixed."""
+    """Return hosts most of whose ranks are late, if no single rank explains the host's saving while other hosts are usual."""
     beyond = np.bincount(times.graph.members.unit, times.own - times.usual, times.units)
     every = [_mask_units(times, host.units) for host in hosts]
     kept = {}
@@ -105,7 +109,7 @@ def _find_late_hosts(times: JobTimes, hosts: Sequence[FoundStraggler], dur: floa
 
 
 def _name_units(times: JobTimes, kind: str, units: Mapping[str, Sequence[int]], dur: float) -> list[FoundStraggler]:
-    """Return the units of a kind without whose fix at least 1 % more would be lost, in the order in which they save most."""
+    """Return the candidates of a kind that each save enough of `dur` beside the others, in the order in which they save most."""
     labels = _drop_useless(times, _pick_greedily(times, units, dur), units, dur)
     named: list[FoundStraggler] = []
     cut, now = np.zeros(times.units, bool), dur
@@ -118,9 +122,9 @@ def _name_units(times: JobTimes, kind: str, units: Mapping[str, Sequence[int]], 
 
 
 def _pick_greedily(times: JobTimes, units: Mapping[str, Sequence[int]], dur: float) -> list[str]:
-    """Return units one after the other, each the one that saves most beside those before it.
+    """Return labels in the order in which each saves most beside those before it.
 
-    That may be nothing for the first: of two ranks that are late together, one hides the other.
+    The first may save nothing: of two ranks that are late together, each hides the other.
     """
     cut = np.zeros(times.units, bool)
     found: list[str] = []
@@ -139,7 +143,10 @@ def _pick_greedily(times: JobTimes, units: Mapping[str, Sequence[int]], dur: flo
 def _pick_best(
     times: JobTimes, cut: Flags, blame: Mapping[str, float], units: Mapping[str, Sequence[int]], last: float
 ) -> tuple[str, float]:
-    """Return the unit that saves most beside those in `cut`, when the job lasts `last` ns, and how long it lasts then, ns."""
+    """Return the candidate that saves most beside the ranks in `cut`, and how long the job lasts then, ns.
+
+    `blame` holds the candidates, the worst first; `last` is how long the job lasts without any of them, ns.
+    """
     worst, *others = blame
     lasts = {worst: float(times.lasts((cut | _mask_units(times, units[worst]))[:, None])[0])}
     # the critical path is left, less what a unit is blamed for: more it cannot save
@@ -152,7 +159,7 @@ def _pick_best(
 
 
 def _drop_useless(times: JobTimes, found: list[str], units: Mapping[str, Sequence[int]], dur: float) -> list[str]:
-    """`found` without those whose fix adds less than what is worth naming, taken out one at a time, the least first."""
+    """Return the labels in `found` without those that add too little to be named; the least useful is dropped first."""
     kept = list(found)
     while kept:
         every = [_mask_units(times, units[label]) for label in kept]
@@ -175,9 +182,9 @@ def _mask_units(times: JobTimes, units: Sequence[int]) -> Flags:
 
 
 def _rank_by_blame(times: JobTimes, cut: Flags, units: Mapping[str, Sequence[int]]) -> dict[str, float]:
-    """Rank the units that hold up the critical path beyond the usual when those in `cut` are usual, with the time, ns.
+    """Return candidates by how long (ns) they hold up the critical path beyond the usual, the worst first.
 
-    The worst first.
+    The ranks in `cut` are taken as usual.
     """
     blame = blame_of_ranks(times, cut)
     by_label = {label: float(blame[list(members)].sum()) for label, members in units.items()}
@@ -186,7 +193,7 @@ def _rank_by_blame(times: JobTimes, cut: Flags, units: Mapping[str, Sequence[int
 
 
 def blame_of_ranks(times: JobTimes, cut: Flags) -> Floats:
-    """Return by how much each rank's own times on the critical path exceed the usual, ns, when ranks in `cut` are usual."""
+    """Return for each rank by how much its own time on the critical path exceeds the usual, ns; the ranks in `cut` are usual."""
     own = np.where(cut[times.graph.members.unit], times.usual, times.own)
     path = critical_path(times.graph, own, times.first, times.transfer, times.ends(cut[:, None])[:, 0])
     late: Integers = path.members[1:]

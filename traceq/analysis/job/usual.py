@@ -22,9 +22,9 @@ _ENOUGH_COPIES = 3
 
 
 def find_stages(units: int, members: Members, signature: Integers, pipeline: Integers) -> Integers:
-    """Assign each rank the number of its stage: ranks whose streams hold the same `signature`s (of members) in the same order.
+    """Return each rank's stage number: ranks of a stage run the same `signature`s (by member) in the same order.
 
-    And whose place in the `pipeline` is the same, where that is known.
+    Where the place in the `pipeline` is known, it is the same for all ranks of a stage, too.
     """
     lists: dict[tuple[object, ...], int] = {}
     order = np.lexsort((members.start, members.stream, members.unit))
@@ -38,7 +38,7 @@ def find_stages(units: int, members: Members, signature: Integers, pipeline: Int
 
 
 def number_members(members: Members, *keys: Integers) -> Integers:
-    """Return the number of each member among those of its rank with the same keys, in the order of time, from 0."""
+    """Return the number of each member among its rank's members with equal `keys`, in the order of time, from 0."""
     order = np.lexsort((members.start, *keys, members.unit))
     same = np.ones(len(order) - 1, bool)
     for key in (members.unit, *keys):
@@ -50,9 +50,10 @@ def number_members(members: Members, *keys: Integers) -> Integers:
 
 
 def usual_own(members: Members, own: Floats, stage: Integers, step: Integers) -> tuple[Floats, Integers]:
-    """Return for each member the median of `own` at its place (NaN if alone there), and the member that has it.
+    """Return for each member the median of `own` at its place (NaN if alone there), and the member that has the median.
 
-    The place is (stage, stream, ordinal); where fewer than three ranks share it, the ordinal within the step in any step.
+    A place is (stage, stream, ordinal). Where fewer than three ranks share it, members with the same ordinal in other
+    steps count, too.
     """
     of_stage = stage[members.unit]
     places = number_combinations(of_stage, members.stream, number_members(members, members.stream))
@@ -91,17 +92,17 @@ class RankOperations:
 
 @dataclass(frozen=True)
 class UsualTimes:
-    """Own time of each member (ns) if all operations of a type took as long: over all ranks, or over those of its stage only."""
+    """Own time of each member (ns) if every operation took the mean of its type over all ranks, or over its stage's ranks."""
 
     of_all: Floats
     of_stage: Floats
 
 
 def usual_of_operations(graph: JobGraph, stage: Integers, step: Integers, operations: RankOperations) -> UsualTimes:
-    """Return the usual time of the members of `graph` by their operations; time between these takes the mean of its place.
+    """Return the usual own time of each member by its operations; time between operations takes the mean of its place.
 
-    This is the what-if of studies of large jobs: it sees stages that have more to do than others, which medians over the copies
-    of a stage cannot.
+    This is the what-if of studies of large jobs: unlike medians over a stage's copies it sees stages that have more to
+    do than others.
     """
     members = graph.members
     spent = (operations.end - operations.start).astype(float)
@@ -115,7 +116,7 @@ def usual_of_operations(graph: JobGraph, stage: Integers, step: Integers, operat
 
 
 def _operations_of(graph: JobGraph, operations: RankOperations) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return for each member the range of operations before it whose middle is in its own time."""
+    """Return for each member the first and the last (exclusive) index of the operations within its own time."""
     members = graph.members
     middle = (operations.start + operations.end) // 2
     least = int(min(members.start.min(), middle.min(initial=members.start.min())))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RankTime:
-    """Time of each rank, ns: own work before collectives (`late`: of that beyond the usual), transfer, waiting for others."""
+    """Time of each rank, ns: own work before collectives (`late`: its part beyond the usual), transfers, waiting for others."""
 
     own: Floats
     late: Floats
@@ -32,9 +32,10 @@ class RankTime:
 
 
 def divide_rank_time(units: int, graph: JobGraph, typical: Floats, transfer: Floats) -> RankTime:
-    """Divide the time of each rank from its first collective on; `typical` is by member (NaN: unknown), `transfer` by collective.
+    """Divide each rank's time from its first collective on into own work, transfer and waiting.
 
-    A rank that works while one of its collectives is under way does not wait: own time counts first, then transfer.
+    `typical` is the usual own time by member (NaN: unknown), `transfer` is by collective; ns. A rank that works while a
+    collective is under way does not wait: own work counts first, then transfer.
     """
     members = graph.members
     order = stable_order(members.unit)
@@ -54,7 +55,7 @@ def divide_rank_time(units: int, graph: JobGraph, typical: Floats, transfer: Flo
 
 
 def _measure_coverage(*spans: tuple[Floats | Integers, Floats | Integers]) -> float:
-    """Return how much time the spans (begins and ends, ns) cover together, each moment once."""
+    """Return how much time (ns) the union of the spans covers; each span is an array of begins and one of ends."""
     begin, end = (np.concatenate([span[side] for span in spans]) for side in (0, 1))
     order = np.argsort(begin, kind="stable")
     begin, end = begin[order], end[order]
@@ -84,10 +85,10 @@ _SLOWEST = 0.03
 
 @dataclass(frozen=True)
 class JobSlices:
-    """Slices of collectives that were found on several ranks, one element each. Times in ns, `origin` is added for UTC.
+    """Slices of collectives that were matched across ranks, one array element each; times in ns, plus `origin` for UTC.
 
-    `signature` is equal for collectives of one kind (operation, bytes, size of the group), `group` for those of one group;
-    `step` is -1 outside steps.
+    `signature` is equal for collectives of the same kind (operation, bytes, group size), `group` for collectives of the
+    same group; `step` is -1 outside steps.
     """
 
     members: Members
@@ -103,10 +104,10 @@ class JobSlices:
 
 @dataclass(frozen=True)
 class Ranks:
-    """Facts on the ranks 0..count-1 beside their collectives.
+    """Facts on the ranks 0 to count-1 apart from collectives.
 
-    `pipeline` is the stage of each as the source says, -1 where it does not; `hosts` are the ranks of each host; `operations`
-    what they do between collectives, None where the source is no table of operations.
+    `pipeline` is each rank's stage as the trace tells it, -1 if it does not; `hosts` maps hosts to their ranks;
+    `operations` are the ranks' operations between collectives, None unless the source is a table of operations.
     """
 
     count: int
@@ -117,9 +118,10 @@ class Ranks:
 
 @dataclass(frozen=True)
 class _ComparedRanks:
-    """A job's times, and what is usual: by member (`typical`, and the member that has it), rank (`stage`), collective (transfer).
+    """A job's times compared with the usual: `typical` own time by member (and the member that has it), and usual transfers.
 
-    `by_operation` is what tables of operations tell. `has_order` is whether the stages are those of a pipeline.
+    `stage` is by rank. `by_operation` are usual times from tables of operations, if there are any. `has_order` tells
+    whether the stages are a pipeline's, in order.
     """
 
     times: JobTimes
@@ -132,16 +134,16 @@ class _ComparedRanks:
 
     @property
     def tells_stages(self) -> bool:
-        """Whether there are several stages, and one of several ranks."""
+        """Whether there are several stages, and fewer stages than ranks."""
         return 1 < len(np.unique(self.stage)) < self.times.units
 
 
 @dataclass(frozen=True)
 class JudgedWindow:
-    """Findings on one window of a job; arrays are by member, by collective (`transfer`, `common_end`) or by rank.
+    """Findings on one window of a job; arrays are by member, by collective (`transfer`, `common_end`) or by rank; times in ns.
 
-    `worker_share` is what the slowest 3 % of the ranks cost of all that could be saved; NaN where that is next to nothing, or
-    ranks are too many to try each.
+    `worker_share` is the part of the possible saving that the slowest 3 % of the ranks would save; NaN where next to
+    nothing can be saved, or the ranks are too many to try each.
     """
 
     claim_limit: float
@@ -167,12 +169,12 @@ class JudgedWindow:
 
 
 def claim_limit(clocks: Clocks) -> float:
-    """Return the time below which nothing is called late, ns."""
+    """Return the shortest delay in ns that may be called late, given how well the clocks agree."""
     return max(_LEAST_CLAIM_NS, _TIMES_RESIDUAL * float(np.nan_to_num(clocks.residual)))
 
 
 def clocks_of(units: int, slices: JobSlices) -> Clocks:
-    """Return the clocks of the ranks, by the collectives that end everywhere at once."""
+    """Fit the clocks of `units` ranks to those collectives that end on all ranks at once."""
     told = slices.tells_clock
     members = slices.members
     return align(
@@ -185,9 +187,9 @@ def clocks_of(units: int, slices: JobSlices) -> Clocks:
 
 
 def find_violations(slices: JobSlices, clocks: Clocks) -> Integers:
-    """Find collectives that end on one rank before they begin on another, by more than the clocks differ.
+    """Return collectives that end on one rank before they begin on another, by more than the clocks are off.
 
-    Collectives that end everywhere at once never do.
+    Only collectives that end on all ranks at once are checked, since with these it shows a wrong match.
     """
     limit = max(_LEAST_CLAIM_NS, _TIMES_RESIDUAL * float(np.nan_to_num(clocks.usual_residual)))
     members = slices.members
@@ -209,7 +211,7 @@ def _common_times(slices: JobSlices, clocks: Clocks) -> tuple[Floats, Floats]:
 
 
 def judge_window(ranks: Ranks, slices: JobSlices, clocks: Clocks) -> JudgedWindow | None:
-    """Judge the window; None where the collectives contradict each other."""
+    """Judge the window by a replay: its stragglers and savings; None where the order of its collectives contradicts itself."""
     members, units = slices.members, ranks.count
     graph, circular = build_graph(members)
     if len(circular):
@@ -264,10 +266,10 @@ def judge_window(ranks: Ranks, slices: JobSlices, clocks: Clocks) -> JudgedWindo
 
 
 def _worker_share(times: JobTimes, lasts: float, ideal: float) -> float:
-    """M_W of "Understanding Stragglers in Large Model Training Using What-if Analysis" (OSDI 2025).
+    """Return the share (0 to 1) of the saving `lasts` - `ideal` that the slowest 3 % of the ranks would bring, if usual.
 
-    The slowest ranks are those that would make the job longest if all others were usual; the share is what the job saves if they
-    alone are, of `lasts` - `ideal`.
+    This is M_W of "Understanding Stragglers in Large Model Training Using What-if Analysis" (OSDI 2025). The slowest
+    ranks are those that make the job longest while all others are usual. NaN where next to nothing can be saved.
     """
     if lasts - ideal < WORTH_NAMING * lasts:
         return np.nan
@@ -279,9 +281,10 @@ def _worker_share(times: JobTimes, lasts: float, ideal: float) -> float:
 
 
 def _group_wins(slices: JobSlices, recorded: Floats, alone: Floats) -> Floats:
-    """Return what the ranks that groups join to each rank would save by it alone, ns; NaN without collectives.
+    """Return for each rank how much time its set of ranks (joined by groups) would save if this rank alone were usual, ns.
 
-    `recorded` is when collectives ended, `alone` when they would if one rank (column) were usual.
+    `recorded` is each collective's end as recorded, `alone` its end if one rank (column) were usual. NaN for ranks
+    without collectives.
     """
     members, units = slices.members, alone.shape[1]
     component = find_components(units, members.unit, close_gaps(slices.group))
@@ -295,7 +298,10 @@ def _group_wins(slices: JobSlices, recorded: Floats, alone: Floats) -> Floats:
 
 
 def _compare_ranks(ranks: Ranks, slices: JobSlices, graph: JobGraph, first: Floats, limit: float) -> _ComparedRanks:
-    """Compare each rank with what is usual at its place; `first` is when members without predecessor arrive, ns."""
+    """Compare each rank with the usual at its place; `first` is the arrival of members that follow nothing, ns.
+
+    `limit` (ns) is the least excess that counts as late.
+    """
     members, units = slices.members, ranks.count
     transfer = np.full(members.collectives, np.inf)
     np.minimum.at(transfer, members.match, (members.end - members.start).astype(float))
@@ -318,7 +324,7 @@ def _compare_ranks(ranks: Ranks, slices: JobSlices, graph: JobGraph, first: Floa
 
 
 def _candidate_kinds(ranks: Ranks, compared: _ComparedRanks, lasts: float) -> dict[str, Mapping[str, Sequence[int]]]:
-    """Return all candidates for blame: ranks, hosts with several ranks, and stages that are late as a whole."""
+    """Return the candidates for stragglers by kind: all ranks, hosts of several ranks, and stages (label to ranks)."""
     kinds: dict[str, Mapping[str, Sequence[int]]] = {"rank": {str(unit): (unit,) for unit in range(ranks.count)}}
     if 1 < len(ranks.hosts) < ranks.count:
         kinds["host"] = ranks.hosts
@@ -329,7 +335,7 @@ def _candidate_kinds(ranks: Ranks, compared: _ComparedRanks, lasts: float) -> di
 
 
 def _find_imbalance(compared: _ComparedRanks, slices: JobSlices, lasts: float, ideal: float) -> StageImbalance | None:
-    """Return the pipeline stage that holds up the others; None without an order of stages."""
+    """Return the imbalance of the pipeline's stages; None where the stages or their order are unknown."""
     if not (compared.tells_stages and compared.has_order):
         return None
     uneven = saving_if_balanced(compared.times, slices.is_send, compared.stage, lasts)
@@ -337,10 +343,7 @@ def _find_imbalance(compared: _ComparedRanks, slices: JobSlices, lasts: float, i
 
 
 def _usual_transfer(slices: JobSlices, transfer: Floats) -> Floats:
-    """Return for each collective the median transfer of its kind.
-
-    Barriers move nothing: what even their last rank waits for is none of these ranks.
-    """
+    """Return for each collective the median transfer of its kind, ns; 0 for barriers, which move no data."""
     kind, is_barrier = np.full(len(transfer), np.iinfo(np.int64).max), np.zeros(len(transfer), bool)
     # a send and its receive differ
     np.minimum.at(kind, slices.members.match, slices.signature)
@@ -350,14 +353,14 @@ def _usual_transfer(slices: JobSlices, transfer: Floats) -> Floats:
 
 
 def _is_imbalance(times: JobTimes, usual: UsualTimes, lasts: float) -> bool:
-    """Return whether more is lost to stages that always have more to do than to operations that vary within stages."""
+    """Return whether stages with more to do cost more time than operations that vary within stages."""
     everybody = np.ones((times.units, 1), bool)
     steady = float(replace(times, usual=usual.of_stage).lasts(everybody)[0])
     return steady - float(times.lasts(everybody)[0]) > lasts - steady
 
 
 def _is_random(times: JobTimes, units: Mapping[str, Sequence[int]], steps: int) -> bool:
-    """Return whether the excess on the critical path is spread over units as chance would spread it."""
+    """Return whether the excess on the critical path is spread over the candidates as evenly as chance would spread it."""
     if steps < _LEAST_STEPS:
         return False
     blame = blame_of_ranks(times, np.zeros(times.units, bool))

@@ -49,7 +49,7 @@ _ATEN = (
 
 
 class Origin(NamedTuple):
-    """Origin of a part of a kernel: an operator, the line of the program as FILE(LINE): FUNCTION, its code."""
+    """The origin of a part of a compiled kernel: an operator, the program's line as FILE(LINE): FUNCTION, and the line's code."""
 
     operator: str | None
     line: str | None
@@ -57,9 +57,9 @@ class Origin(NamedTuple):
 
 
 class Compiled(NamedTuple):
-    """A kernel as the compiler describes it; `hash` is the name of the file that holds it, None where not told.
+    """A kernel as torch.compile describes it; `hash` is the name of the generated file that holds it, None if unknown.
 
-    `told_by`: provenance (of Inductor), or code (comments in what it generated).
+    `told_by` is "provenance" (Inductor's own record) or "code" (comments in the generated code).
     """
 
     name: str
@@ -69,14 +69,14 @@ class Compiled(NamedTuple):
 
 
 class _Kernel(NamedTuple):
-    """A kernel of the trace, by name and by the file that holds it."""
+    """A kernel of the trace: its name, and the name of the generated file that holds it (None if unknown)."""
 
     name: str
     hash: str | None
 
 
 def fill_compiled(connection: duckdb.DuckDBPyConnection, trace_id: int, compiled: Sequence[Compiled]) -> None:
-    """Fill compiled_kernel: a row for each compiled kernel that ran, by its name and by what `compiled` tells of it."""
+    """Fill compiled_kernel: a row for each compiled kernel that ran, with what its name and `compiled` tell of it."""
     found = run(connection, "analysis/kernels/compiled_used.sql").fetchall()
     if not found:
         return
@@ -123,7 +123,10 @@ def _row_of(kernel: _Kernel, told: Sequence[Compiled], words: Collection[str]) -
 
 
 def _find_origins(kernel: _Kernel, told: Sequence[Compiled]) -> tuple[tuple[Origin, ...], str] | None:
-    """Return the origins of the kernel and who tells them: by its file, else by its name where all of that name are alike."""
+    """Return the origins of the kernel and their source; None without any, or where equal names have different origins.
+
+    Descriptions of its own file count first, else those of its name.
+    """
     same = [kernel_told for kernel_told in told if kernel_told.hash == kernel.hash is not None]
     same = same or [kernel_told for kernel_told in told if kernel.hash is None or kernel_told.hash is None]
     different = {kernel_told.origins for kernel_told in same}
@@ -131,9 +134,10 @@ def _find_origins(kernel: _Kernel, told: Sequence[Compiled]) -> tuple[tuple[Orig
 
 
 def parts_of(name: str, words: Collection[str]) -> tuple[str | None, list[str]]:
-    """Return the kind of a kernel and the operators in its name: triton_poi_fused_add_relu_3 is pointwise, of add and relu.
+    """Return the kind of a compiled kernel and the operators in its name; (None, []) for other names.
 
-    Names join operators by the sign that is in names of operators, too: the longest of `words` counts.
+    An example: triton_poi_fused_add_relu_3 is pointwise, of add and relu. Names join operators by "_", which names of
+    operators contain, too: the longest operator in `words` counts.
     """
     found = _NAME.match(name)
     if found is None:

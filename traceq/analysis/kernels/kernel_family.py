@@ -26,7 +26,7 @@ _known: dict[str, Class] = {}
 
 
 def fill_classes(connection: duckdb.DuckDBPyConnection) -> None:
-    """Fill the temporary table _kernel_class: a row for each name of a kernel."""
+    """Make the temporary table _kernel_class: the family of each kernel name, and whether it runs on tensor cores."""
     found = connection.execute("select distinct name from gpu_slice where kind = 'kernel'").fetchall()
     names = [name for (name,) in found]
     known = _known

@@ -34,7 +34,7 @@ class Call(NamedTuple):
 
 
 class Boundary(NamedTuple):
-    """From `ts` on the thread is in the module at `path`, empty outside of all; `number` is the innermost call."""
+    """A moment from which a thread is in the module at `path` (empty outside of all modules); `number` is the innermost call."""
 
     thread_id: int
     ts: int
@@ -43,9 +43,9 @@ class Boundary(NamedTuple):
 
 
 def nest_calls(calls: Iterable[Call]) -> Iterator[Boundary]:
-    """Yield the boundaries of all threads, in their order; `calls` are ordered by thread and start, longest first.
+    """Yield a boundary wherever a thread enters or leaves a module; `calls` are ordered by thread and start, longest first.
 
-    A call that outlasts the one around it ends with it.
+    A call that outlasts the call around it is cut at that one's end.
     """
     stack: list[tuple[int, str, int]] = []
     thread = None

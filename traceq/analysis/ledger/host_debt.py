@@ -59,10 +59,10 @@ _LONGEST = 100_000
 
 
 class DebtEvent(NamedTuple):
-    """A call that held the host for `dur` ns until the device ran dry (place 0), or a gap of `dur` ns (place 1).
+    """A call that held the host for `dur` ns until the device ran dry (place 0), or an idle gap of `dur` ns (place 1).
 
-    `ahead`: how far ahead of the device the host can be when the gap begins, ns; None for no limit. `waits_for_device`: whether
-    the call waits for all work of the device, which is for no value in particular.
+    `ahead` is how far (ns) the host can be ahead of the device when the gap begins; None for no limit.
+    `waits_for_device` tells whether the call waits for all work of the device, and so for no value in particular.
     """
 
     device: int
@@ -76,7 +76,7 @@ class DebtEvent(NamedTuple):
 
 
 def fill_debt(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the temporary table _owed (gap_id, slice_id, dur): how many ns of each gap each call owes."""
+    """Make the temporary table _owed (gap_id, slice_id, dur): how many ns of each idle gap are due to each waiting call."""
     found_debt = find_debts(connection, _EVENTS, "slice_id")
     connection.register("found_debt", found_debt)
     connection.execute("create or replace temp table _owed as from found_debt")
@@ -84,18 +84,22 @@ def fill_debt(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def find_debts(connection: duckdb.DuckDBPyConnection, events: str, name: str) -> pa.Table:
-    """Return what calls owe, by the rows of the query `events`: gap_id, `name` (the calls), dur in ns."""
+    """Return a table (gap_id, `name`, dur): how many ns of each idle gap are due to each call.
+
+    `events` is a query whose rows have the fields of DebtEvent, in the order of device, process and time; `name` is the
+    column for the calls' ids.
+    """
     found = charge_gaps(map(DebtEvent._make, stream_rows(relation(connection, events))))
     numbers = np.fromiter(chain.from_iterable(found), np.int64).reshape(-1, 3)
     return pa.table({column: numbers[:, place] for place, column in enumerate(("gap_id", name, "dur"))})
 
 
 def charge_gaps(events: Iterable[DebtEvent]) -> Iterator[tuple[int, int, int]]:
-    """Charge each gap to the last calls that held the host; yield gap, call and ns.
+    """Charge each idle gap to the last calls that held the host; yield (gap id, call id, ns).
 
-    Had no call held the host, it would launch everything earlier by as long as they held it. A gap to which it comes late would
-    be shorter by that, less what gaps before it were shorter by, as the device would have come to it earlier, too. A long gap is
-    owed to the call that is still waiting when it begins, and before it only to calls that wait for the device as such.
+    Without these calls the host would launch earlier by as long as they held it, and gaps to which it comes late would
+    be shorter, less what earlier gaps are shorter by already. A gap of more than 100 us is charged to the call that
+    still waits when it begins, and to earlier calls only if they wait for the device as such.
     """
     lane: tuple[int, int | None] | None = None
     held: deque[DebtEvent] = (
@@ -127,7 +131,7 @@ def charge_gaps(events: Iterable[DebtEvent]) -> Iterator[tuple[int, int, int]]:
 
 
 def _drop_earliest(held: deque[DebtEvent], too_much: int) -> None:
-    """Remove `too_much` ns from the front."""
+    """Take `too_much` ns off the earliest calls in `held`."""
     while too_much > 0:
         earliest = held.popleft()
         if earliest.dur > too_much:

@@ -70,7 +70,7 @@ create or replace temp table {pieces}
 
 
 class Pieces(NamedTuple):
-    """Parts of intervals, one entry a part: positions of its interval and of its segment, its start and end in ns."""
+    """Parts of intervals, one array element a part: index of its interval and of its timeline segment, start and end in ns."""
 
     interval: Integers
     segment: Integers
@@ -79,7 +79,7 @@ class Pieces(NamedTuple):
 
 
 class _Thread(NamedTuple):
-    """The rows of a thread's timeline, from `first` to `last`, and how many intervals it has."""
+    """The rows `first` to `last` of a thread's timeline, and how many intervals the thread has."""
 
     thread_id: int
     first: int
@@ -88,11 +88,11 @@ class _Thread(NamedTuple):
 
 
 def cut_intervals(connection: duckdb.DuckDBPyConnection, intervals: str, pieces: str, owner: str = "host") -> None:
-    """Make the temporary table `pieces`: the table `intervals` cut at the boundaries of the timeline of `owner`.
+    """Make the temporary table `pieces`: the intervals of table `intervals`, cut at the boundaries of a host timeline.
 
-    `intervals` has interval_id, lane, thread_id, ts and ts_end in ns; those of one lane and thread do not overlap. The pieces
-    of an interval add up to it. The timeline is _OWNER_timeline, with _OWNER_extent: which of its rows, from 0, are of which
-    thread.
+    `intervals` has interval_id, lane, thread_id, ts and ts_end in ns; those of one lane and thread do not overlap. The
+    pieces of an interval add up to it. The timeline is the table _OWNER_timeline; _OWNER_extent has the rows of each
+    thread in it, from 0.
     """
     connection.execute(_TABLE.format(pieces=pieces))
     cutter = _Cutter(connection, intervals, pieces, owner)
@@ -104,7 +104,7 @@ def cut_intervals(connection: duckdb.DuckDBPyConnection, intervals: str, pieces:
 
 
 def _group_threads(threads: list[tuple[int, int, int, int]]) -> Iterator[list[_Thread]]:
-    """Yield neighbouring threads that fit into one block, or one that may not.
+    """Yield groups of neighbouring threads whose rows fit into one block; a thread that is too large is a group of its own.
 
     A trace can have 100,000 threads, and each query has its cost.
     """
@@ -131,7 +131,7 @@ class _Cutter:
         )
 
     def threads(self) -> list[tuple[int, int, int, int]]:
-        """Return the fields of _Thread for each thread that has intervals, in the order of the timeline."""
+        """Return the rows (fields of _Thread) of all threads that have intervals, in the order of the timeline."""
         return self._connection.execute(self._threads).fetchall()
 
     def cut_thread(self, thread: _Thread) -> None:
@@ -150,7 +150,7 @@ class _Cutter:
                     self._insert(np.full(len(pieces.interval), thread_id, np.int32), pieces, segments)
 
     def cut_threads(self, threads: Sequence[_Thread]) -> None:
-        """Cut the intervals of several threads, whose timelines are one block."""
+        """Cut the intervals of several threads whose timelines fit into one block together."""
         row = threads[0].first
         ((bounds, segments),) = self._blocks(row, threads[-1].last)
         ids, owner, lanes, ts, ts_end = self._read_intervals(threads[0].thread_id, threads[-1].thread_id, _ALWAYS)
@@ -175,15 +175,15 @@ class _Cutter:
             self._insert_all(owners, found, segments)
 
     def _read_intervals(self, first_thread: int, last_thread: int, window: dict[str, int]) -> list[Integers]:
-        """Return the columns of _INTERVALS."""
+        """Return columns of the threads' intervals in the window: interval_id, thread_id, lane, ts, ts_end."""
         bounds = {"first_thread": first_thread, "last_thread": last_thread, **window}
         found = relation(self._connection, self._intervals, **bounds).to_arrow_table()
         return [column.to_numpy() for column in found.columns]
 
     def _blocks(self, first: int, last: int) -> Iterator[tuple[Integers, pa.Table]]:
-        """Yield segments of a timeline, rows `first` to `last`, block by block: their bounds in ns, and what they are.
+        """Yield rows `first` to `last` of a timeline, block by block: bounds of the segments in ns, and their other columns.
 
-        The last of the bounds is the end of the last segment.
+        There is one bound more than segments: the end of the last.
         """
         for row in range(first, max(last, first + 1), _ROWS_PER_BLOCK):
             # One row more says where the block's last segment ends.
@@ -198,7 +198,7 @@ class _Cutter:
         self._insert(np.concatenate(threads), Pieces(*map(np.concatenate, zip(*pieces, strict=True))), segments)
 
     def _insert(self, threads: npt.NDArray[np.int32], pieces: Pieces, segments: pa.Table) -> None:
-        """Add pieces, whose intervals are ids here, to their table."""
+        """Insert pieces into their table; their `interval` holds interval ids here instead of indices."""
         if not len(threads):
             return
         # DuckDB finds the variable by its name. A registered table would be kept until the transaction ends, every block of it.
@@ -210,14 +210,14 @@ class _Cutter:
 
 
 def _split_lanes(lanes: Integers) -> Iterator[slice]:
-    """Yield where the intervals of each lane are, when sorted by lane."""
+    """Yield the slice of positions of each lane in the sorted `lanes`."""
     changes = np.flatnonzero(np.diff(lanes)) + 1
     for begin, end in pairwise([0, *changes.tolist(), len(lanes)]) if len(lanes) else ():
         yield slice(begin, end)
 
 
 def cut_at_bounds(ts: Integers, ts_end: Integers, bounds: Integers) -> Pieces:
-    """Return the parts of intervals, in order and apart, that lie in the segments between neighbouring `bounds`."""
+    """Cut sorted intervals that do not overlap at `bounds`; segment `i` lies between `bounds[i]` and `bounds[i + 1]`."""
     first = int(np.searchsorted(ts_end, bounds[0], side="right"))
     last = int(np.searchsorted(ts, bounds[-1], side="left"))
     ts, ts_end = ts[first:last], ts_end[first:last]

@@ -24,7 +24,7 @@ _MOST_IDS = 100_000_000
 
 
 class Doing(NamedTuple):
-    """Activities of the host in slices, as numbers of host_activity and host_phase, and slices in which it waits for a device."""
+    """The host's activity in slices: numbers of host_activity and host_phase, and the id of the slice that waits for a device."""
 
     activity: Numbers
     phase: Numbers
@@ -35,7 +35,7 @@ class HostSlices:
     """The table _host_slice, in about a byte a slice."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, most_ids: int = _MOST_IDS) -> None:
-        """Read the table; ids beyond 8 times the number of slices and `most_ids` are looked up."""
+        """Read the table; ids are kept and looked up only if the largest exceeds `most_ids` and 8 times the number of slices."""
         ((count, last),) = connection.execute("select count(*), max(slice_id) from _host_slice").fetchall()
         self._ids: Numbers | None = None
         size = (last or 0) + 1
@@ -57,7 +57,7 @@ class HostSlices:
         self._waits_in = np.append(waiting["synchronizing_id"].to_numpy(), NOTHING)
 
     def doing(self, ids: Numbers) -> Doing:
-        """Return what the host does in these slices, which may be NOTHING."""
+        """Return what the host does in the slices `ids`; NOTHING as an id stands for no slice."""
         codes = self._codes[self._places(ids)]
         place = np.searchsorted(self._waiting, ids)
         waits_in = np.where(self._waiting[place] == ids, self._waits_in[place], NOTHING)

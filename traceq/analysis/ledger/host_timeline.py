@@ -30,7 +30,7 @@ _LAST_THREAD = np.iinfo(np.int32).max
 
 
 class _Block(NamedTuple):
-    """From `ts` of `thread` to `ts_end` of `last_thread`, in the order of thread and time, without its end."""
+    """A part of all host slices by thread and time: from `ts` on `thread` to before `ts_end` on `last_thread`; ns."""
 
     thread: int
     ts: int
@@ -39,7 +39,7 @@ class _Block(NamedTuple):
 
 
 def fill_host_timeline(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make _host_timeline, and _host_extent, which rows of it are whose."""
+    """Make _host_timeline, the innermost slice of each host thread over time, and _host_extent, the rows of each thread in it."""
     run(connection, "analysis/ledger/host_timeline.sql")
     threads = relation(connection, "select distinct thread_id from cpu_slice order by thread_id").to_arrow_table()
     ids = threads["thread_id"].to_numpy()
@@ -70,12 +70,12 @@ def _split_blocks(connection: duckdb.DuckDBPyConnection) -> Iterator[_Block]:
 
 
 def _find_cuts(connection: duckdb.DuckDBPyConnection) -> list[tuple[int, int]]:
-    """Return the threads and times between blocks."""
+    """Return the (thread, time in ns) between one block and the next."""
     return run(connection, "analysis/ledger/host_block.sql", rows=_ROWS_PER_BLOCK).fetchall()
 
 
 def _read_bounds(connection: duckdb.DuckDBPyConnection, block: _Block) -> tuple[Points, Points]:
-    """Return where the slices of a block start, and where they end."""
+    """Return points where the slices of a block start, and points where they end."""
     rows = relation(connection, statement("analysis/ledger/host_span.sql"), **block._asdict()).to_arrow_table()
     thread, ts, ts_end, slice_id, depth = (
         rows[name].to_numpy() for name in ("thread_id", "ts", "ts_end", "slice_id", "depth")
@@ -87,14 +87,14 @@ def _read_bounds(connection: duckdb.DuckDBPyConnection, block: _Block) -> tuple[
 
 
 def _read_others(connection: duckdb.DuckDBPyConnection, block: _Block) -> Points:
-    """Return the passes of autograd and the switches of the threads of a block."""
+    """Return the points of a block's threads where an autograd pass begins or ends, or where a thread is switched in or out."""
     rows = relation(connection, statement("analysis/ledger/host_point.sql"), **block._asdict()).to_arrow_table()
     thread, ts, phase, state = (rows[name].to_numpy() for name in ("thread_id", "ts", "phase", "state"))
     return make_points(thread, ts, phase=phase, state=state)
 
 
 class _TimelineWriter:
-    """Writes segments into _host_timeline and, in the end, _host_extent."""
+    """Writes segments into _host_timeline, and finally each thread's rows into _host_extent."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
@@ -135,7 +135,7 @@ class _TimelineWriter:
         self._rows.update(dict(zip(threads.tolist(), rows.tolist(), strict=True)))
 
     def finish(self) -> None:
-        """Write which rows are whose."""
+        """Write into _host_extent which rows of the timeline belong to which thread."""
         ends = list(accumulate(self._rows.values()))
         extents = pa.table(
             {

@@ -19,10 +19,10 @@ NO_BOUNDARY = np.iinfo(np.int32).min
 
 
 class Points(NamedTuple):
-    """Points in time of host threads, one entry a point, and what is from there on.
+    """Points in time of host threads, one array element each, and what holds from there on.
 
-    Of those of a thread at one time the highest `rank` says which slice is innermost. `phase` and `state` are numbers of
-    host_phase and host_activity. The first point of each thread says all three.
+    Of the points of a thread at the same time, the one with the highest `rank` tells the innermost slice. `phase` and
+    `state` are numbers of host_phase and host_activity, or SAME. The first point of a thread gives all three.
     """
 
     thread: Numbers
@@ -34,7 +34,7 @@ class Points(NamedTuple):
 
 
 def make_points(thread: Numbers, ts: Numbers, **columns: Numbers | int) -> Points:
-    """Make points of these threads and times; fields not in `columns` go on as before."""
+    """Build points of these threads and times (ns); fields that `columns` does not give stay as before the point."""
     says = {"rank": NO_BOUNDARY, "slice_id": NOTHING, "phase": SAME, "state": SAME} | columns
     types = {"rank": np.int32, "slice_id": np.int64, "phase": np.int8, "state": np.int8}
     rest = [np.broadcast_to(np.asarray(says[name], types[name]), len(ts)) for name in types]
@@ -42,19 +42,19 @@ def make_points(thread: Numbers, ts: Numbers, **columns: Numbers | int) -> Point
 
 
 def take_points(some: Points, which: Numbers | Flags | slice) -> Points:
-    """Take some of the points."""
+    """Return the points that `which` selects (indices, flags or a slice)."""
     return Points(*(column[which] for column in some))
 
 
 def join_points(*some: Points) -> Points:
-    """Join points."""
+    """Concatenate points, unsorted."""
     return Points(*(np.concatenate(columns) for columns in zip(*some, strict=True)))
 
 
 def merge_points(some: Points) -> tuple[Points, Flags]:
-    """Merge points by thread and time, each with all that holds from there on; return them and which bound segments.
+    """Merge points by thread and time, each with all that holds from there on; return them and which of them bound a segment.
 
-    Points that tell a state alone do not.
+    Points that change nothing but the state bound none.
     """
     if not len(some.ts):
         return some, np.zeros(0, np.bool_)
@@ -82,7 +82,7 @@ def merge_points(some: Points) -> tuple[Points, Flags]:
 
 
 def _carry_forward(values: Numbers, is_said: Flags) -> Numbers:
-    """Repeat values where nothing new is said."""
+    """Replace each value that is not `is_said` by the last one before it that is."""
     if is_said.all():
         return values
     return values[np.maximum.accumulate(np.where(is_said, np.arange(len(values)), 0))]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def place_nested(stack: OpenSlices, ids: Integers, kinds: Integers, starts: Integers, ends: Integers) -> SlicePlaces:
-    """Place slices in order of start, longest first, as stack.place does, up to the first one that does not nest."""
+    """Place slices in order of start, longest first, up to the first one that does not nest; results are as of `stack.place`."""
     if not stack.nests:
         return SlicePlaces([], [], [[] for _ in AROUND])
     # Slices still open from before go first, as if they had always been open.
@@ -63,7 +63,7 @@ def _find_depths(starts: Integers, ends: Integers) -> Integers:
 
 
 def _split_levels(depths: Integers) -> Iterator[tuple[Integers, Integers]]:
-    """Yield for each depth from 1 its rows and their parents: the last row before that is one less deep, or NOBODY."""
+    """Yield for each depth from 1 on its rows and their parents: the last earlier row one level less deep, or NOBODY."""
     by_depth = np.argsort(depths, kind="stable")
     bounds = np.searchsorted(depths[by_depth], np.arange(depths.max(initial=-1) + 2))
     for outer, inner, end in zip(bounds, bounds[1:], bounds[2:], strict=False):
@@ -73,7 +73,7 @@ def _split_levels(depths: Integers) -> Iterator[tuple[Integers, Integers]]:
 
 
 def _with_its_parents(parents: Integers, row: int) -> list[int]:
-    """Return the row and those around it, outermost first."""
+    """Return the row and the rows that enclose it, outermost first."""
     chain = []
     while row != NOBODY:
         chain.append(row)

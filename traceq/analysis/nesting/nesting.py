@@ -35,10 +35,11 @@ _ROWS_PER_WINDOW = 3 * 122_880
 def nest_slices(
     connection: duckdb.DuckDBPyConnection, trace_id: int, commit: Callable[[], None] = lambda: None
 ) -> tuple[int, int]:
-    """Fill cpu_slice from staging.cpu_slice, and _slice_cut, _slice_ended_under and _slice_outlasting with what does not nest.
+    """Fill cpu_slice from staging.cpu_slice, with depth and enclosing slices; return how many slices end after their parent.
 
-    Of several windows of slices each is committed: DuckDB holds what is not, beyond its limit. Returns how many slices outlast
-    the one that encloses them, within rounding and beyond.
+    The first number counts slices that do so within rounding, the second those beyond. They go into the temporary
+    tables _slice_cut, _slice_ended_under and _slice_outlasting. Where several windows are needed, `commit` is called
+    after each: DuckDB holds uncommitted rows in memory, beyond its limit.
     """
     stacks: defaultdict[int, OpenSlices] = defaultdict(OpenSlices)
     cuts = run(connection, "analysis/nesting/cpu_slice_windows.sql", rows=_ROWS_PER_WINDOW).fetchall()
@@ -66,7 +67,7 @@ def nest_slices(
 
 
 def _keep(connection: duckdb.DuckDBPyConnection, table: str, columns: Mapping[str, Iterable[int]]) -> None:
-    """Put numbers into a temporary table of the connection; -1 stands for no slice."""
+    """Make a temporary table of these integer columns."""
     arrow = pa.table({name: pa.array(values, pa.int64()) for name, values in columns.items()})
     connection.register("_kept", arrow)
     connection.execute(f"create temp table {table} as from _kept")
@@ -95,7 +96,10 @@ def _nest_window(
 
 
 def _place_slices(stack: OpenSlices, slices: list[Integers]) -> Iterator[list[Sequence[int] | Integers]]:
-    """Yield columns of places of a thread's slices: by arrays up to one that does not nest, by the stack from there."""
+    """Yield depth, parent and surroundings of a thread's slices, as columns, batch by batch.
+
+    Arrays place the slices up to one that does not nest, and the stack goes on from there.
+    """
     first, count, many, few = 0, len(slices[0]), _BY_ARRAYS, _BY_STACK
     while first < count:
         placed = place_nested(stack, *(column[first : first + many] for column in slices))

@@ -35,7 +35,7 @@ NEVER = 1 << 63
 
 
 class Around(NamedTuple):
-    """Slices around a slice, by columns of cpu_slice: ids, or NOBODY."""
+    """The slices around a slice, by columns of cpu_slice: ids, or NOBODY for none."""
 
     operator_id: int = NOBODY
     annotation_id: int = NOBODY
@@ -76,9 +76,9 @@ class Open(NamedTuple):
 
 
 class Outlasting(NamedTuple):
-    """A slice that ends after slices it started in: after all of `ended`, innermost first; `inside` still lasts.
+    """A slice that ends after slices it started in (`ended`, innermost first); `inside` is the innermost that still lasts.
 
-    `depth` is how many slices are around it then.
+    `depth` is how many slices still enclose it when those have ended.
     """
 
     slice_id: int
@@ -101,16 +101,16 @@ class OpenSlices:
 
     @property
     def nests(self) -> bool:
-        """Return whether every open slice ends before those around it."""
+        """Whether every open slice ends before those around it."""
         return self.early == NEVER
 
     @property
     def opened(self) -> list[Open]:
-        """Return the open slices, outermost first."""
+        """The open slices, outermost first."""
         return [Open(*fields) for fields in zip(self.ends, self.ids[1:], self.kinds, strict=True)]
 
     def open(self, slices: Sequence[Open]) -> None:
-        """Make these the open slices."""
+        """Replace the open slices by these, outermost first."""
         self.ends = [open_slice.end for open_slice in slices]
         self.ids = [NOBODY, *(open_slice.slice_id for open_slice in slices)]
         self.kinds = [open_slice.kind for open_slice in slices]
@@ -127,7 +127,7 @@ class OpenSlices:
             latest = max(latest, end)
 
     def place(self, ids: list[int], kinds: list[int], starts: list[int], ends: list[int]) -> SlicePlaces:
-        """Sweep slices of the thread in order of start, longest first."""
+        """Return the places of further slices of the thread, given in order of start, longest first."""
         depths: list[int] = []
         parents: list[int] = []
         around: list[Around] = []
@@ -150,7 +150,10 @@ class OpenSlices:
         return SlicePlaces(depths, parents, list(zip(*around, strict=True)))
 
     def _end(self, slice_id: int, end: int) -> int:
-        """Return the end to use for a slice that starts now: its own, or its parent's when only rounding puts it later."""
+        """Return the end of a slice that starts now: its own, or its parent's if only rounding puts its own later.
+
+        A slice that outlasts its parent by more is added to `outlasting`.
+        """
         if not self.ends or end <= self.ends[-1]:
             return end
         if end - self.ends[-1] <= self.rounding:
@@ -165,7 +168,7 @@ class OpenSlices:
 
 
 def _around_inside(slice_id: int, kind: int, around: Around) -> Around:
-    """Return what is around the slices inside this one."""
+    """Return the surroundings of the slices inside this slice, which itself has `around`."""
     return Around(
         *(
             slice_id if kind & bit and (innermost or other == NOBODY) else other

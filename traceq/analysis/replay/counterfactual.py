@@ -49,11 +49,12 @@ KINDS = {
 
 
 class ReplayChange(NamedTuple):
-    """A requested change: one of KINDS, of what, and by which factor (of what stays; of move: the number of threads).
+    """A requested change: its kind (of KINDS), what it changes, and a factor.
 
-    `what` is a category of the ledger, or host:PATTERN, kernel:PATTERN (any GPU work by name), with GLOB patterns. Of fuse a
-    factor of 1 takes time of the host of which nothing is known, too.
-    `slower` is the share by which moved host work slows down what stays: it takes cores and memory.
+    The factor is the share that stays; for move, the number of threads. `what` is a category of the ledger,
+    host:PATTERN, or kernel:PATTERN (any GPU work by name), with GLOB patterns. For fuse, a factor of 1 also takes away
+    host time of unknown cause. `slower` is the share by which moved host work slows down the rest, as it takes cores
+    and memory.
     """
 
     kind: str
@@ -69,7 +70,11 @@ _MOVED_OF_REST = 0.4
 
 
 def change_extremes(change: ReplayChange) -> tuple[ReplayChange, ReplayChange]:
-    """Return the change at worst and at best: moved work slows the rest down, or does not; launches stay, or all of them go."""
+    """Return the change at its worst and at its best.
+
+    At worst, moved work slows down the rest and fused kernels leave their launches; at best it does not, and all
+    launches go, too.
+    """
     if change.kind == "fuse":
         return ReplayChange("remove", change.what), change._replace(factor=1.0)
     return change._replace(slower=_AT_WORST * change.slower), change._replace(slower=0.0)
@@ -77,7 +82,7 @@ def change_extremes(change: ReplayChange) -> tuple[ReplayChange, ReplayChange]:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A graph and its weights, and the least that the steps take together whatever the graph says, ns."""
+    """A graph with its weights; `least` is the shortest time in ns that its steps take together, whatever the graph says."""
 
     graph: Graph
     weights: Weights
@@ -86,7 +91,7 @@ class Scenario:
 
 @dataclass(frozen=True)
 class ReplayWorld:
-    """A trace as far as replays need it."""
+    """A trace as replays need it: connection, recorded events, and graph."""
 
     connection: duckdb.DuckDBPyConnection
     recorded: Recorded
@@ -164,7 +169,10 @@ def _scale_time(world: ReplayWorld, weights: Weights, what: str, left: float) ->
 def _subtract_host_time(
     world: ReplayWorld, weights: Weights, gap: Floats, call: Floats, *, stands_still: bool = False
 ) -> Weights:
-    """Without so much time between and in the events of the host; a host that stands still neither works nor waits."""
+    """Return weights with less time between the host's events (`gap`) and in them (`call`); both are what to take off, in ns.
+
+    With `stands_still` the time taken off is of a host that neither works nor waits.
+    """
     events, waits = world.recorded.events, world.graph.waits
     tail = weights.tail
     # What frees or allocates memory works after it has waited; one that is gone as a whole does not wait either.
@@ -187,12 +195,15 @@ def _subtract_host_time(
 
 
 def _subtract_time(times: Floats, taken: Floats) -> Floats:
-    """Subtract `taken`, not below 0. Clocks of launches from before the window start before it, with negative gaps."""
+    """Return `times` - `taken`, not below 0; times that are negative already stay.
+
+    Clocks of launches from before the window have negative gaps.
+    """
     return np.asarray(np.where(taken > 0, np.maximum(times - taken, np.minimum(times, 0.0)), times))
 
 
 def _find_slices(world: ReplayWorld, what: str) -> Booleans:
-    """Return the GPU slices that `what` names."""
+    """Return a mask of the GPU slices that `what` names: a busy category, "copies", or kernel:PATTERN."""
     work = world.recorded.work
     if what.startswith("kernel:"):
         found = run(world.connection, "analysis/replay/replay_kernels.sql", pattern=what.removeprefix("kernel:"))
@@ -205,7 +216,10 @@ def _find_slices(world: ReplayWorld, what: str) -> Booleans:
 
 
 def _with_lower_latency(world: ReplayWorld, weights: Weights, left: float) -> Weights:
-    """Return launch and queue latencies scaled down; host copies, and work from before the capture, stay."""
+    """Return weights with launch and queue latencies scaled to `left` (0 to 1).
+
+    Host copies, and work launched before the capture, keep theirs.
+    """
     work = world.recorded.work
     stays = work.is_pageable | work.is_migration | work.is_behind_earlier | ~work.is_launched
     launch = np.where(stays, weights.launch, weights.launch - (1 - left) * np.maximum(world.graph.launch.usual, 0.0))
@@ -245,7 +259,7 @@ def _with_overlap(scenario: Scenario, which: Booleans) -> Scenario:
 
 
 def _find_blocking_copies(world: ReplayWorld) -> Booleans:
-    """Return the copies that block the host, and those of pageable memory, which always do: they run beside nothing."""
+    """Return a mask of the GPU slices that are copies which block the host, or of pageable memory: they overlap with nothing."""
     work = world.recorded.work
     return np.asarray(work.is_pageable | (world.graph.waits.kind[work.event] == COPY))
 
@@ -263,7 +277,10 @@ def _on_own_stream(scenario: Scenario, which: Booleans) -> Scenario:
 
 
 def _move_work(world: ReplayWorld, scenario: Scenario, change: ReplayChange) -> Scenario:
-    """Run work beside the rest: host work in several threads, none shorter than its share; kernels on another stream."""
+    """Return the scenario with the work beside the rest: host work in `factor` threads, kernels on a stream of their own.
+
+    The steps take no less than each thread's share of the moved work.
+    """
     if change.what in BUSY or change.what.startswith("kernel:"):
         return _on_own_stream(scenario, _find_slices(world, change.what))
     weights = _scale_time(world, scenario.weights, change.what, 0.0)
@@ -278,9 +295,9 @@ def _move_work(world: ReplayWorld, scenario: Scenario, change: ReplayChange) -> 
 
 
 def _launch_as_graph(world: ReplayWorld, scenario: Scenario) -> Scenario:
-    """Launch kernels that follow one another on a stream at once, as nodes of a graph.
+    """Return the scenario in which kernels that follow one another on a stream are nodes of one CUDA graph.
 
-    What the host did to prepare and launch all but the first of them is gone.
+    The host's time to prepare and launch all but the first of them is gone.
     """
     work, weights = world.recorded.work, scenario.weights
     captured, inside = _find_captured(world)
@@ -293,7 +310,7 @@ def _launch_as_graph(world: ReplayWorld, scenario: Scenario) -> Scenario:
 
 
 def _find_captured(world: ReplayWorld) -> tuple[Booleans, Booleans]:
-    """Return launches that would be part of the graph of the launch before them, and the GPU slices that follow as its nodes."""
+    """Return a mask of launches that join the graph of the launch before, and a mask of GPU slices that are its further nodes."""
     events, work, graph = world.recorded.events, world.recorded.work, world.graph
     kernel = np.isin(work.category, [BUSY.index("compute"), BUSY.index("memset")]) & (graph.awaited == NONE)
     only_kernels = np.ones(len(events.ts), dtype=bool)
