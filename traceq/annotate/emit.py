@@ -28,7 +28,7 @@ _on = _nvtx_wanted or _torch_wanted
 
 
 def enable() -> None:
-    """Write marks from now on; to all tools, where TRACEQ_ANNOTATE was off."""
+    """Write marks from now on; where TRACEQ_ANNOTATE had turned both tools off, to NVTX and the PyTorch profiler."""
     global _on, _nvtx_wanted, _torch_wanted  # noqa: PLW0603 - a switch of the process
     if not (_nvtx_wanted or _torch_wanted):
         _nvtx_wanted = _torch_wanted = True
@@ -36,7 +36,7 @@ def enable() -> None:
 
 
 def disable() -> None:
-    """Write no more marks; those that are open end as they should."""
+    """Write no more marks; open ones still end."""
     global _on  # noqa: PLW0603 - a switch of the process
     _on = False
 
@@ -47,29 +47,35 @@ def enabled() -> bool:
 
 
 def is_active() -> bool:
-    """Return whether to write marks here and now: they are wanted, and somebody listens."""
+    """Return whether a mark would be written here and now: marks are on, and a profiler listens."""
     return is_wanted() and ((_nvtx_wanted and to_nvtx.may_listen) or (_torch_wanted and to_torch.listens()))
 
 
 def is_wanted() -> bool:
-    """Return whether marks are on, and the code is run, not compiled."""
+    """Return whether marks are on and this code runs, rather than being traced by torch.compile."""
     # In this order: what is compiled holds only as long as what the compiler has seen, and that must not be the switch.
     return not is_compiling() and _on
 
 
 def is_compiling() -> bool:
-    """Return whether this is torch.compile looking at the code: it could not compile what writes marks."""
+    """Return whether torch.compile is tracing this code; it could not compile the code that writes marks."""
     compiler = sys.modules.get("torch.compiler")
     return compiler is not None and compiler.is_dynamo_compiling()
 
 
 def push(name: str, *, crosses: bool = False) -> Mark | None:
-    """Begin a mark, for pop(); None where marks are off. Those of a thread have to nest, except for those that may cross."""
+    """Begin a mark and return it for pop(); None where marks are off.
+
+    Marks of a thread must nest, except for those begun with `crosses`.
+    """
     return begin(name, crosses=crosses) if is_active() else None
 
 
 def pop(mark: Mark | None) -> None:
-    """End a mark, also after marks were switched off. From another thread, or not in turn, it ends as well as the tool can."""
+    """End a mark that push() returned, even if marks were switched off meanwhile.
+
+    From another thread, or out of order, it ends as well as the profiler allows.
+    """
     if mark is None:
         return
     range_, record = mark

@@ -22,7 +22,7 @@ _COMPILED = "_orig_mod"
 
 
 class _HookedThreads(threading.local):
-    """The open marks of each thread, with their names."""
+    """For each thread, the marks that hooks have opened, with their names."""
 
     def __init__(self) -> None:
         self.marks: list[tuple[str, emit.Mark]] = []
@@ -32,10 +32,10 @@ _threads = _HookedThreads()
 
 
 class Removable(Protocol):
-    """A hook that can be taken away."""
+    """A hook of PyTorch that can be removed."""
 
     def remove(self) -> None:
-        """Take it away."""
+        """Remove the hook."""
 
 
 class Hooks:
@@ -62,7 +62,10 @@ def optimizer(opt: _O) -> _O:
 
 
 def _marked_method(owner: object, method: Callable[..., Any]) -> Callable[..., Any]:
-    """Wrap the method in a mark, as an attribute of its owner, which it must not keep alive: an optimizer is large."""
+    """Return the method wrapped in a mark, for use as an attribute of its owner.
+
+    The wrapper does not keep the owner, a large optimizer, alive.
+    """
     function = phase("optimizer")(getattr(method, "__func__", None) or _without_owner(method))
     reference = weakref.ref(owner)
 
@@ -80,7 +83,7 @@ def _marked_method(owner: object, method: Callable[..., Any]) -> Callable[..., A
 
 
 def _without_owner(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Turn a function that a scheduler has put in a method's place into a method."""
+    """Return a method that ignores its owner and calls `function`, which a scheduler has put in a method's place."""
 
     @wraps(function)
     def method(_owner: object, *args: Any, **kwargs: Any) -> Any:
@@ -106,7 +109,10 @@ def model(module: Module, depth: int = 1) -> Hooks:
 
 
 def _parts(module: Module, depth: int) -> Iterator[tuple[str, Module]]:
-    """Yield paths and modules, without the level that torch.compile adds."""
+    """Yield (path, module) for modules down to `depth` levels; the level that torch.compile inserts is skipped.
+
+    The module itself has the name of its class as its path.
+    """
     for path, part in module.named_modules():
         parents = path.split(".") if path else []
         if parents[-1:] == [_COMPILED]:

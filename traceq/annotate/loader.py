@@ -39,7 +39,7 @@ class MarkedLoader(Generic[_T]):
 
 
 class _Fetches(Iterator[_T]):
-    """One pass over an iterable."""
+    """An iterator over one pass of an iterable, which marks each fetch."""
 
     def __init__(self, wrapped: Iterable[_T], name: str) -> None:
         self._wrapped = wrapped

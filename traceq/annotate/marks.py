@@ -34,7 +34,7 @@ class Region(ABC):
 
     @abstractmethod
     def begin(self, *, crosses: bool) -> emit.Mark:
-        """Write the mark's begin, where marks are active."""
+        """Write the begin of the mark and return it; `crosses` if it need not nest with others."""
 
     def __enter__(self) -> Self:
         if emit.is_active():
@@ -65,12 +65,12 @@ class phase(Region):  # noqa: N801 - reads as the function that would only call 
         self._label = label if isinstance(label, str) else names.label_of(label, 'phase("forward")')
 
     def begin(self, *, crosses: bool) -> emit.Mark:
-        """Write the mark's begin."""
+        """Write the begin of the phase and return its mark."""
         return emit.begin(names.phase(self._label), crosses=crosses)
 
 
 class Step(Region):
-    """One training iteration."""
+    """One training iteration, as a mark with its number and payload."""
 
     __slots__ = ("_number", "_payload")
 
@@ -80,7 +80,7 @@ class Step(Region):
         self._payload = payload
 
     def begin(self, *, crosses: bool) -> emit.Mark:
-        """Write the mark's begin, and the payload within it."""
+        """Write the begin of the step, and the payload within it; return the mark."""
         number = next(_numbers) if self._number is None else operator.index(self._number)
         mark = emit.begin(names.step(number), crosses=crosses)
         if self._payload is not None:

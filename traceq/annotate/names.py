@@ -27,32 +27,33 @@ _said_not_finite = False
 
 
 def step(number: int) -> str:
-    """Return the name of a training step."""
+    """Return the mark's name of a training step: traceq.step#NUMBER."""
     return f"traceq.step#{number}"
 
 
 @lru_cache(_KEPT_LABELS)
 def phase(label: str) -> str:
-    """Return the name of a phase."""
+    """Return the mark's name of a phase."""
     return f"traceq.phase#{_clean(label)}"
 
 
 @lru_cache(_KEPT_LABELS)
 def fetch(label: str) -> str:
-    """Return the name of a fetch from a data loader."""
+    """Return the mark's name of a fetch from a data loader."""
     return f"traceq.fetch#{_clean(label)}"
 
 
 @lru_cache(_KEPT_LABELS)
 def module(path: str) -> str:
-    """Return the name of a module's forward."""
+    """Return the mark's name of a module's forward."""
     return f"traceq.module#{_clean(path)}"
 
 
 def payload(numbers: Mapping[str, object]) -> str | None:
-    """Return the name that carries numbers. Those that are not finite are left out, with one warning; None when none is left.
+    """Return the mark's name that carries numbers: traceq.payload#KEY=VALUE,...
 
-    TypeError or ValueError, in one line, where values are no plain numbers or keys not lower case.
+    Numbers that are not finite are left out, with one warning; None when none is left. Raises TypeError or ValueError
+    where values are no plain numbers or keys not lower case.
     """
     plain = {_key(key): _number(key, value) for key, value in numbers.items()}
     finite = {key: number for key, number in plain.items() if isinstance(number, int) or math.isfinite(number)}
@@ -62,7 +63,7 @@ def payload(numbers: Mapping[str, object]) -> str | None:
 
 
 def label_of(value: object, usage: str) -> str:
-    """Return the value if it is text; raise TypeError with the usage otherwise."""
+    """Return the value if it is text, else raise TypeError, with `usage` as an example of the right call."""
     if isinstance(value, str):
         return value
     raise TypeError(f"a label is text, not {type(value).__name__}: write {usage}")
@@ -86,7 +87,7 @@ def _number(key: str, value: object) -> int | float:
 
 
 def _say_not_finite(example: tuple[str, float]) -> None:
-    """Warn, once in a process: a loss that is NaN must neither end a training nor fill its log."""
+    """Warn once in a process that a number, such as a loss of NaN, is not finite; training goes on."""
     global _said_not_finite  # noqa: PLW0603 - once in a process
     if not _said_not_finite:
         _said_not_finite = True
@@ -96,7 +97,7 @@ def _say_not_finite(example: tuple[str, float]) -> None:
 
 
 def _plain(value: object) -> int | float | None:
-    """Return a number of Python's own, also from NumPy's scalars; None for everything else."""
+    """Return the number as Python's int or float, also from NumPy's scalars; None for bool and all other types."""
     if isinstance(value, bool):
         return None
     if isinstance(value, float):
@@ -110,7 +111,7 @@ def _plain(value: object) -> int | float | None:
 
 
 def _kind(value: object) -> str:
-    """Describe the value, and for a tensor the way out: reading it would make the CPU wait for the GPU."""
+    """Return words on the type of the value; for a tensor, which would need a synchronisation, with the way out."""
     kind = type(value)
     if kind.__module__.split(".")[0] == "torch" and hasattr(value, "device"):
         return f"a tensor on {value.device} (pass a number, such as len(batch); traceq does not synchronise)"

@@ -62,7 +62,7 @@ _threads = _OpenRanges()
 
 
 def begin(name: str, *, crosses: bool = False) -> Range | None:
-    """Begin a range, optionally one that may cross others; None if no tool listens."""
+    """Begin an NVTX range and return it; None if no tool listens. With `crosses`, the range need not nest with others."""
     domain = _domain or _find()
     if domain is None:
         return None
@@ -80,9 +80,9 @@ def begin(name: str, *, crosses: bool = False) -> Range | None:
 
 
 def end(range_: Range) -> None:
-    """End a range, and with it what was pushed after it and has not ended: tools could no longer distinguish them.
+    """End a range, and with it the ranges pushed after it on its thread that are still open.
 
-    Another thread than the one that pushed cannot pop: there the range ends with the next mark of its own thread.
+    Called from another thread, it marks the range to end with the next mark of its own thread.
     """
     if isinstance(range_, int):
         _domain.end_range(range_)
@@ -109,7 +109,7 @@ def _pop(stack: list[Pushed]) -> Pushed:
 
 
 def _describe(domain: Any, name: str) -> Any:
-    """Make the attributes of a name, with its text registered, so that the tool need not copy it each time."""
+    """Return NVTX attributes for a mark of this name; those of kinds with few names are kept for the next mark."""
     kind = name.partition("#")[0] + "#"
     attributes = domain.get_event_attributes(color=_COLOURS.get(name) or _COLOURS.get(kind, _OTHER_COLOUR))
     # The function behind the cache: nvtx would keep every name for ever.
@@ -120,7 +120,7 @@ def _describe(domain: Any, name: str) -> Any:
 
 
 def _find() -> Any:
-    """Return the domain, or None. NVTX itself looks for a tool only once in a process."""
+    """Return the NVTX domain of traceq, None if no tool listens. The domain is looked for once in a process."""
     global _domain, may_listen  # noqa: PLW0603 - found once in a process
     if may_listen:
         _domain = _open()

@@ -14,13 +14,13 @@ from typing import Any, Protocol
 
 
 class TorchRecord(Protocol):
-    """The record that torch offers for a range of time."""
+    """A range of time that PyTorch's profiler records (record_function)."""
 
     def __enter__(self) -> object:
-        """Begin; does nothing unless a profiler is on."""
+        """Begin the range; does nothing unless a profiler is on."""
 
     def __exit__(self, *exception: object) -> object:
-        """End."""
+        """End the range."""
 
 
 # How a record is made, and the module that knows whether a profiler is on; None as long as torch is not there.
@@ -32,13 +32,13 @@ _may_be_remote = "KINETO_USE_DAEMON" in os.environ
 
 
 def listens() -> bool:
-    """Return whether a profiler is on."""
+    """Return whether a PyTorch profiler is on."""
     profiler = _profiler or _find()
     return profiler is not None and (profiler._is_profiler_enabled or _may_be_remote)  # noqa: SLF001 - no public way
 
 
 def begin(name: str) -> TorchRecord | None:
-    """Begin a record; None where no profiler is on."""
+    """Begin a record and return it; None where no PyTorch profiler is on."""
     if not listens() or _make is None:
         return None
     record = _make(name)
@@ -67,7 +67,7 @@ def _find() -> Any:
 
 
 def _forget_profiler() -> None:
-    """Forget the profiler: a forked child has a copy of a running one that nobody will ever stop or read, only fill."""
+    """Forget the profiler in a forked child: its copy of a running one would only fill, and nobody stops or reads it."""
     global _profiler, _may_be_remote
     if _profiler is not None and _profiler._is_profiler_enabled:  # noqa: SLF001 - as above
         _profiler, _may_be_remote = None, False

@@ -14,7 +14,7 @@ _R = TypeVar("_R")
 
 
 class Begin(Protocol):
-    """Writes the begin of a mark."""
+    """Function that writes the begin of a mark."""
 
     def __call__(self, *, crosses: bool) -> emit.Mark:
         """Begin a mark, and return it for emit.pop(); `crosses` if other code of the thread may run before it ends."""

@@ -27,7 +27,7 @@ JOB_TABLES = ("job", "job_rank", "collective_match", "collective_member", "strag
 def open_catalogue(
     place: Place, manifest: Manifest, pieces: Collection[Piece], windows: Iterable[DatasetWindow] = ()
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a temporary catalogue of these pieces of the dataset, and of the jobs of these windows."""
+    """Yield a connection to a temporary database over these pieces of the dataset, and over the jobs of these windows."""
     with temporary_folder() as folder:
         bare = msgspec.structs.replace(manifest, windows=tuple(windows))
         create_catalogue(folder / "catalogue.duckdb", place, bare, pieces)
@@ -36,7 +36,7 @@ def open_catalogue(
 
 
 def create_catalogue(path: Path, place: Place, manifest: Manifest, pieces: Collection[Piece]) -> None:
-    """Write the database `path`, which reads these pieces of the dataset, and the jobs of all windows, as they are asked for."""
+    """Write the database `path`, whose views read the Parquet files of these pieces and of the jobs of all windows."""
     create_database(path)
     with explain_damage(place), closing(duckdb.connect(str(path))) as connection:
         connection.begin()
@@ -78,7 +78,7 @@ def _list_files(
 
 
 def _create_view(connection: duckdb.DuckDBPyConnection, table: str, files: list[str]) -> None:
-    """Put a view of the files in the place of the table, with its columns, their types and its comments."""
+    """Create a view of the files in place of the table, with the table's columns, types and comments."""
     columns = connection.execute(
         "select column_name, data_type, generation_expression, comment from duckdb_columns()"
         " where table_name = ? order by column_index",
@@ -99,7 +99,7 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: str, files: list[
 
 
 def _refuse_judgement(connection: duckdb.DuckDBPyConnection, place: Place, view: str) -> None:
-    """Make a view on judgements raise an error until rules were asked: empty it would look like good news."""
+    """Replace a view on findings by one that raises an error until the rules have run: empty, it would look like good news."""
     columns = connection.execute(
         "select column_name, data_type, comment from duckdb_columns() where table_name = ? order by column_index",
         [view],

@@ -15,7 +15,7 @@ _LISTED = 10
 
 
 class Compacted(NamedTuple):
-    """Files that were removed and their bytes, windows that were judged anew, and files that wait for an ingest to go on."""
+    """The result of compacting: files removed and their bytes, windows judged anew, and files kept for an unfinished ingest."""
 
     files: int
     size: int
@@ -25,7 +25,10 @@ class Compacted(NamedTuple):
 
 
 def drop(place: Place, run: str, window: int | None, rank: int | None, wait: float) -> tuple[Piece, ...]:
-    """Take pieces out of the dataset and judge their windows anew; the pieces. Raises WrongUse when there are none."""
+    """Remove pieces of a run (all, or of one window or rank), judge their windows anew, and return the pieces.
+
+    `wait` is for how many seconds another writer may finish. Raises WrongUse when there is no such piece.
+    """
     with lock_for_writing(place, wait) as check:
         known = read_manifest(place)
         of_window = [piece for piece in known.pieces if piece.run == run and window in (None, piece.window)]
@@ -46,7 +49,10 @@ def drop(place: Place, run: str, window: int | None, rank: int | None, wait: flo
 
 
 def compact(place: Place, wait: float, *, everything: bool = False) -> Compacted:
-    """Remove what nobody needs, with `everything` also what an ingest could go on with; judge anew what is stale."""
+    """Remove files that the dataset does not use, and judge stale or damaged windows anew.
+
+    With `everything`, also remove pieces of an unfinished ingest. `wait` (s) is for another writer to finish.
+    """
     with lock_for_writing(place, wait) as check:
         known = read_manifest(place)
         sizes = place.list_sizes()

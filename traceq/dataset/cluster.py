@@ -48,7 +48,7 @@ _NAMED = 3
 
 
 def collect_versions() -> dict[str, str]:
-    """Return what has to be the same in all processes that make pieces of one dataset."""
+    """Return the versions, by name, that must be equal in all processes that make pieces of one dataset."""
     return {
         "Python": f"{sys.version_info.major}.{sys.version_info.minor}",
         "traceq": __version__,
@@ -60,7 +60,10 @@ def collect_versions() -> dict[str, str]:
 
 @contextmanager
 def connect_cluster(address: str) -> Iterator[Cluster]:
-    """Connect to the scheduler at an address, or that a scheduler file (.json) tells of. Raises StoreError, MissingTool."""
+    """Yield the cluster of the scheduler at an address, or named in a scheduler file (.json).
+
+    Raises StoreError where it cannot be reached, MissingTool without dask.distributed.
+    """
     try:
         from distributed import Client
     except ImportError as error:
@@ -86,7 +89,7 @@ def connect_cluster(address: str) -> Iterator[Cluster]:
 
 
 class Cluster:
-    """The Workers of a client of dask.distributed. Each thread of a worker makes one piece at a time."""
+    """Workers of a dask.distributed scheduler. Each thread of a worker makes one piece at a time."""
 
     def __init__(self, client: Any, address: str) -> None:
         self._client = client
@@ -97,7 +100,7 @@ class Cluster:
         self._looked = self._arrived = 0.0
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
-        """Let a worker call the function."""
+        """Return the future of a call of the function on a worker."""
         known: Future[Any] = Future()
         future = self._executor.submit(call_on_worker, self._mine, function, *arguments)
         future.add_done_callback(lambda done: _pass_on(done, known, self._address))
@@ -107,11 +110,11 @@ class Cluster:
         return known
 
     def count_slots(self) -> int:
-        """Count the threads of all workers."""
+        """Return the number of threads of all workers."""
         return sum(self._count_threads().values())
 
     def plan_share(self, _pieces: int) -> Share:
-        """Give each one thread, and its share of the memory of the smallest worker, or of the limit for each worker."""
+        """Return the limits of a call: one thread, and its part of the smallest worker's memory limit, or of --memory-limit."""
         shares = []
         for worker in self._client.scheduler_info(n_workers=-1)["workers"].values():
             known = [limit for limit in (worker["memory_limit"] * _OF_WORKER, limits().memory) if limit]
@@ -120,7 +123,7 @@ class Cluster:
         return Share(self.count_slots(), jobs=1, threads=1, memory=memory)
 
     def prepare(self, tasks: Sequence[PieceTask]) -> None:
-        """Raise StoreError unless there are workers, all of the same versions and with the dataset and traces in sight."""
+        """Raise StoreError unless there are workers, all of the same versions and with access to the dataset and the traces."""
         try:
             self._client.wait_for_workers(1, timeout=_ARRIVES)
         except TimeoutError as error:
@@ -138,7 +141,7 @@ class Cluster:
             )
 
     def check(self) -> None:
-        """Raise WorkersLost when there have been none for long."""
+        """Raise WorkersLost when there have been no workers for long."""
         if self.count_slots():
             self._arrived = time.monotonic()
         elif time.monotonic() - self._arrived > _ARRIVES:
@@ -164,9 +167,9 @@ class Cluster:
 
 
 def call_on_worker(wanted: dict[str, str], function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call the function on a worker, if the versions here are those wanted: workers may have come after all were asked.
+    """Return the function's result, called on a worker; return WorkersLost if versions here differ from `wanted`.
 
-    Errors of traceq are returned: the log of the worker is spared what the user is told.
+    A TraceqError is returned, not raised: the user sees it, and the worker's log need not.
     """
     if wrong := _list_differences(wanted, collect_versions()):
         return WorkersLost(f"a worker that came later differs: {wrong}")
@@ -177,14 +180,14 @@ def call_on_worker(wanted: dict[str, str], function: Callable[..., Any], *argume
 
 
 def _with_room(argument: Any) -> Any:
-    """Give a task the folder for temporary files that Dask removes when the worker is gone."""
+    """Return a piece's task with the worker's folder for temporary files, which Dask removes; other arguments unchanged."""
     from distributed import get_worker
 
     return replace(argument, room=get_worker().local_directory) if isinstance(argument, PieceTask) else argument
 
 
 def collect_facts(place: Place, source: str) -> dict[str, Any]:
-    """Return what a worker sees: its versions, who writes the dataset as seen from there, and whether the trace can be read."""
+    """Return what a worker sees: its versions, the dataset's writer (token), and whether it can read the trace."""
     try:
         found = read_token(place)
     except (StoreError, ImportError) as error:
@@ -193,7 +196,7 @@ def collect_facts(place: Place, source: str) -> dict[str, Any]:
 
 
 def _explain_unfit(found: Any, mine: dict[str, str], written: str | None, place: Place, source: str) -> Iterator[str]:
-    """Say why a worker cannot be used."""
+    """Yield the reasons why a worker cannot be used, given what collect_facts `found` there, or its error."""
     if isinstance(found, BaseException):
         yield f"there is no such traceq on workers: {type(found).__name__}: {found}; install traceq {__version__} there"
         return
@@ -222,7 +225,7 @@ def _cancel(future: Future[Any] | None) -> None:
 
 
 def _pass_on(done: Future[Any], known: Future[Any], address: str) -> None:
-    """Pass the outcome of one future on to the future `known`, with the errors of Workers."""
+    """Copy the outcome of Dask's future `done` to the future `known`, with the errors that Workers promises."""
     from distributed.scheduler import KilledWorker
 
     if known.cancelled():

@@ -31,11 +31,10 @@ _THREADS = 2
 
 
 def to_dataset(connection: duckdb.DuckDBPyConnection, place: Place, scratch: Path, wait: float) -> int:
-    """Write the traces of a trace database as a new dataset, and judge their windows; how many there are.
+    """Write the traces of a trace database as a new dataset, and judge their windows; return the number of traces.
 
-    `scratch` is a folder that the connection may write; `wait` is for how many seconds another writer may have its turn.
-
-    Raises StoreError where there is a dataset with traces already.
+    `scratch` is a folder that the connection may write; `wait` is for how many seconds another writer may finish.
+    Raises StoreError where the dataset holds traces already.
     """
     with lock_for_writing(place, wait) as check:
         known = read_manifest(place)
@@ -66,7 +65,7 @@ def _staging_folder(trace_id: int) -> str:
 def _write_piece(
     connection: duckdb.DuckDBPyConnection, place: Place, trace: Mapping[str, Any], scratch: Path
 ) -> MadePiece:
-    """Write the piece of a trace to where it waits for its window."""
+    """Write the piece of a trace into the staging folder, and return its record."""
     (database,) = connection.execute("select current_database()").fetchall()[0]
     trace_id = trace["trace_id"]
     for table in tables_of_traces(connection):
@@ -84,7 +83,7 @@ def _write_piece(
 
 
 def to_database(place: Place, path: Path) -> int:
-    """Write the traces of the dataset into the new file of a trace database, without jobs and findings; how many there are."""
+    """Write the traces of the dataset into a new trace database, without jobs and findings; return the number of traces."""
     manifest = read_manifest(place)
     create_database(path)
     with TemporaryDirectory(prefix="traceq-convert-", dir=path.parent) as name:

@@ -39,7 +39,7 @@ _ROOMS = ("analysis", "database", "formats", "importers", "loading")
 class IngestRequest:
     """The options of an ingest into a dataset, without its sources.
 
-    `wait` is for how many seconds another writer may have its turn; `failed` is told of each trace that cannot be added.
+    `wait` is for how many seconds another writer may finish; `failed` is called with each trace that cannot be added.
     """
 
     run: str | None
@@ -53,9 +53,9 @@ class IngestRequest:
 
 
 def ingest_dataset(sources: Sequence[Source], place: Place, asked: IngestRequest, workers: Workers) -> IngestResult:
-    """Add the traces to the dataset, which is made where there is none; raises StoreError when another one writes it.
+    """Add the traces to the dataset, which is created if needed. Pieces that were made count even when others fail.
 
-    Pieces that were made count even when others fail.
+    Raises StoreError when another process writes the dataset.
     """
     with lock_for_writing(place, asked.wait) as check:
         known = read_manifest(place)
@@ -83,7 +83,7 @@ def ingest_dataset(sources: Sequence[Source], place: Place, asked: IngestRequest
 def _make(
     tasks: Sequence[PieceTask], done: dict[str, MadePiece], asked: IngestRequest, workers: Workers
 ) -> list[Failure]:
-    """Make the pieces, which go into `done` by their folders; return the failures."""
+    """Make the pieces and put their records into `done` by folder; return the failures."""
     if not tasks:
         return []
     workers.prepare(tasks)
@@ -161,12 +161,12 @@ def _plan_tasks(
 
 
 def _choose_run(asked: IngestRequest, before: Piece | None) -> str | None:
-    """Return the run that --run names, else the one that was named for the piece that the trace replaces."""
+    """Return the run that --run names, else the named run of the piece that the trace replaces; None without either."""
     return before.run if asked.run is None and before is not None and before.job_key is None else asked.run
 
 
 def _hash_request(asked: IngestRequest) -> str:
-    """Hash what pieces depend on beside their files: the request, and the code of traceq."""
+    """Return a hash of what pieces depend on besides their files: the request's options, and traceq's code."""
     beside = [content_hash([log]) for log in asked.beside.logs]
     captures = [content_hash(capture.files) for capture in asked.captures]
     parts: Any = (
@@ -189,9 +189,10 @@ def _add(
     asked: IngestRequest,
     check: Callable[[], None],
 ) -> tuple[str, ...]:
-    """Put the pieces that were made where they belong, fill the windows they are in, and make the dataset hold both.
+    """Move the new pieces to their places, judge their windows anew, and commit both to the dataset.
 
-    Returns the runs that traces are in no more, one for each trace that was moved.
+    Returns the former run of each replaced trace that moved to another run. `check` raises StoreError if the lock was
+    lost.
     """
     made = [done[task.folder] for task in tasks]
     new = {one.trace_id for one in made}
@@ -223,7 +224,7 @@ def _add(
 
 
 def piece_of(made: MadePiece, where: PlacedPiece, shapes: list[tuple[str, ...]], again: int = 0) -> Piece:
-    """Return the piece as the manifest lists it; its set of tables is added to `shapes` if it is new there."""
+    """Return the piece as the manifest lists it; its set of tables is added to `shapes` if it is not there."""
     tables = tuple(sorted(made.tables))
     if tables not in shapes:
         shapes.append(tables)
@@ -244,12 +245,12 @@ def piece_of(made: MadePiece, where: PlacedPiece, shapes: list[tuple[str, ...]],
 
 
 def replace_pieces(known: Manifest, pieces: Iterable[Piece], shapes: Sequence[tuple[str, ...]]) -> Manifest:
-    """Return the manifest with these pieces."""
+    """Return a copy of the manifest with these pieces and shapes."""
     return msgspec.structs.replace(known, pieces=tuple(pieces), shapes=tuple(shapes))
 
 
 def refill_windows(place: Place, manifest: Manifest, touched: Iterable[tuple[str, int]]) -> list[DatasetWindow]:
-    """Return the windows of the manifest, those that are `touched` judged anew from their pieces."""
+    """Return the manifest's windows, with those in `touched` (run, window) judged anew from their pieces."""
     touched = set(touched)
     windows = [window for window in manifest.windows if (window.run, window.window) not in touched]
     jobs = {window.run: window.job for window in manifest.windows}

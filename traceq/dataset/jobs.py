@@ -39,9 +39,9 @@ _REACHED = (*_ROOMS, "reports/build.py", "reports/model.py", "reports/sql")
 
 
 class JobSummary(msgspec.Struct, frozen=True):
-    """Of a window: its jobs as reports have them, the traces that need not be read, and whether ranks were judged together.
+    """The summary of a window: its jobs as reports show them, traces (`spared`) that others stand for, and a code stamp.
 
-    Where all were, nothing that is asked of a rank needs the pieces of others.
+    `is_judged` says whether all ranks were judged together; a rank can then be reported on without the others' pieces.
     """
 
     stamp: str
@@ -51,7 +51,7 @@ class JobSummary(msgspec.Struct, frozen=True):
 
 
 def summarize_jobs(connection: duckdb.DuckDBPyConnection) -> JobSummary:
-    """Summarize the jobs of the window that the database holds."""
+    """Return the summary of the window whose tables the connection holds."""
     jobs = tuple(read_jobs(connection))
     spared = tuple(row["trace_id"] for row in ask(connection, statement("diagnosis/sql/spared.sql")))
     of_ranks = {row["trace_id"] for row in ask(connection, "select trace_id from job_rank")}
@@ -68,7 +68,7 @@ def _code_stamp() -> str:
 
 
 def read_summary(place: Place, manifest: Manifest, window: DatasetWindow) -> JobSummary:
-    """Read the summary of a window as the cross-rank stage wrote it; make it anew if that was another version of traceq."""
+    """Return the summary that the cross-rank stage wrote for the window; make it anew if other code of traceq wrote it."""
     content = place.read(window.folder, SUMMARY)
     try:
         told = None if content is None else msgspec.json.decode(content, type=JobSummary)
@@ -81,7 +81,7 @@ def read_summary(place: Place, manifest: Manifest, window: DatasetWindow) -> Job
 
 
 def fill_window(place: Place, manifest: Manifest, pieces: Sequence[Piece], window: DatasetWindow) -> DatasetWindow:
-    """Write the tables of the window's job into its folder, made of `pieces`; the window with what it holds."""
+    """Write the tables of the window's job into its folder, from `pieces`; return the window with the tables it holds."""
     if len(pieces) <= _MOST_HERE:
         return _fill_here(place, manifest, pieces, window)
     with ProcessPoolExecutor(1, SpawnedProcesses()) as process:
@@ -97,7 +97,7 @@ def fill_window(place: Place, manifest: Manifest, pieces: Sequence[Piece], windo
 def _fill_within_limits(
     memory: int | None, place: Place, manifest: Manifest, pieces: Sequence[Piece], window: DatasetWindow
 ) -> DatasetWindow:
-    """Fill the window in another process, which knows no limits of the command."""
+    """Fill the window in a child process, under this memory limit (bytes), as it does not inherit the command's limits."""
     with within(Limits(memory)):
         return _fill_here(place, manifest, pieces, window)
 
@@ -132,7 +132,7 @@ def _fill_here(place: Place, manifest: Manifest, pieces: Sequence[Piece], window
 
 @contextmanager
 def _join_one_run(connection: duckdb.DuckDBPyConnection, run: str) -> Iterator[None]:
-    """Let traces with and without --run that are in one run be of one job."""
+    """During the block, let traces with and without --run in one run belong to one job."""
     (is_mixed,) = connection.execute("select count(run) between 1 and count(*) - 1 from trace").fetchall()[0]
     if not is_mixed:
         yield

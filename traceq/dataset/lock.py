@@ -47,10 +47,10 @@ _NOBODY = _Writer("", "", 0, "")
 
 @contextmanager
 def lock_for_writing(place: Place, wait: float = 0) -> Iterator[Callable[[], None]]:
-    """Take the lock of the dataset; yields a function that raises StoreError when somebody else has taken over.
+    """Take the dataset's lock during the block; yield a function that raises StoreError when another writer has taken over.
 
-    Raises StoreError when another one writes, and still does after `wait` seconds. One that is dead is taken over from: of
-    this machine at once, of another one that has been silent for a quarter of an hour. So is a lock that is empty or damaged.
+    Raises StoreError when another writer still holds it after `wait` seconds. The lock of a dead writer is taken over:
+    on this machine at once, of another machine after a quarter of an hour of silence. So is an empty or damaged lock.
     """
     now = datetime.now(UTC).isoformat(timespec="seconds")
     mine = _Writer(secrets.token_hex(8), socket.gethostname(), os.getpid(), now)
@@ -102,7 +102,7 @@ def _describe_writer(found: _Writer | None) -> str:
 
 
 def _is_taken(place: Place, mine: _Writer) -> bool:
-    """Take the lock if nobody has it; return whether it is ours now."""
+    """Try to take the lock; return whether this process holds it now."""
     try:
         place.write(msgspec.json.encode(mine), NAME, is_new=True)
     except FileExistsError:
@@ -127,7 +127,7 @@ def _read(place: Place) -> _Writer | None:
 
 
 def _is_dead(place: Place, writer: _Writer, mine: _Writer) -> bool:
-    """Return whether the writer is gone: no clock of another machine is compared with that of this one."""
+    """Return whether the writer is gone: on this machine by its process, on another one by its silence."""
     if writer.host == socket.gethostname():
         return not is_running(writer.pid)
     silent = place.seconds_since(NAME, f"writer-{mine.token}.json")
@@ -141,7 +141,7 @@ def _check(place: Place, mine: _Writer) -> None:
 
 
 def _keep_alive(place: Place, mine: _Writer, over: threading.Event) -> None:
-    """Write the lock file again and again, so that its time of change shows that the writer lives."""
+    """Rewrite the lock file until `over`, so that its time of change shows that the writer lives."""
     while not over.wait(_BEAT):
         # what does not answer now may answer next time
         with suppress(StoreError, OSError):

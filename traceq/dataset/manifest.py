@@ -18,10 +18,10 @@ VERSION = 1
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """The trace of one rank in one window. `shape` is a place in Manifest.shapes; `begin` and `end` are ns since 1970.
+    """The trace of one rank in one window. `shape` is an index into Manifest.shapes; `begin` and `end` are ns since 1970.
 
-    `again` is the generation in which it took the place of another one, whose files stay for those who read them; else 0.
-    `job_key` is what the traces of its run have in common, None where --run named it.
+    `again` is the dataset's generation in which it replaced another piece, whose files stay for current readers; else
+    0. `job_key` is what the traces of its run have in common, None where --run named the run.
     """
 
     trace_id: int
@@ -39,13 +39,13 @@ class Piece(msgspec.Struct, frozen=True):
 
     @property
     def folder(self) -> str:
-        """Its folder in the dataset."""
+        """The piece's folder, relative to the dataset."""
         folder = folder_of(self.run, self.window, self.rank)
         return f"{folder}/{self.again}" if self.again else folder
 
 
 class DatasetWindow(msgspec.Struct, frozen=True):
-    """A window of a run: the folder and tables of its job, a hash of the pieces they were made of, and when."""
+    """A window of a run: the folder and tables of its job, a hash of the pieces the job was made from, and the time."""
 
     run: str
     window: int
@@ -57,7 +57,7 @@ class DatasetWindow(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """The content of a dataset. `shapes` are sets of tables that hold rows, which most pieces have in common."""
+    """The content of a dataset. `shapes` are sets of names of tables that hold rows, which most pieces have in common."""
 
     traceq_dataset: int = VERSION
     traceq: str = __version__
@@ -72,23 +72,23 @@ class Manifest(msgspec.Struct, frozen=True):
             raise ValueError("a piece is of a shape that is not there")
 
     def tables_of(self, piece: Piece) -> tuple[str, ...]:
-        """Return the tables of which the piece has rows."""
+        """Return the names of the tables in which the piece has rows."""
         return self.shapes[piece.shape]
 
     def pieces_of(self, run: str, window: int) -> list[Piece]:
-        """Return the pieces of a window."""
+        """Return the pieces of this window of the run."""
         return [piece for piece in self.pieces if (piece.run, piece.window) == (run, window)]
 
 
 def is_dataset(source: str | Path) -> bool:
-    """Return whether the source is a folder with a dataset in it, or an address, at which nothing else can be."""
+    """Return whether the source is a folder with a dataset in it, or an address (s3://...), which is always a dataset."""
     if is_address(source):
         return bool(Place(str(source)))
     return (Path(source) / NAME).is_file()
 
 
 def open_existing(name: str | Path) -> tuple[Place, Manifest]:
-    """Return the dataset of this name and its manifest. Raises StoreError, before anything is written, if there is none."""
+    """Return the place of this name and its dataset's manifest. Raises StoreError if it holds no dataset."""
     place = Place(str(name))
     if is_dataset(name) and (manifest := read_manifest(place)).generation:
         return place, manifest
@@ -99,7 +99,10 @@ def open_existing(name: str | Path) -> tuple[Place, Manifest]:
 
 
 def read_manifest(place: Place) -> Manifest:
-    """Read what the dataset holds: nothing if there is none yet. Raises SchemaMismatch if another version of traceq made it."""
+    """Return the dataset's manifest, an empty one if there is none yet.
+
+    Raises SchemaMismatch if another version of traceq made the dataset.
+    """
     content = place.read(NAME)
     if content is None:
         return Manifest()
@@ -132,7 +135,10 @@ def commit(
     windows: Sequence[DatasetWindow],
     shapes: Sequence[tuple[str, ...]],
 ) -> Manifest:
-    """Make the dataset hold these pieces and windows. Raises StoreError when it is not as it was `known` to be."""
+    """Write the manifest with these pieces and windows, and return it.
+
+    Raises StoreError if the dataset was changed since it was read as `known`.
+    """
     now = read_manifest(place)
     if now.generation != known.generation:
         raise StoreError(f"{place.name}: was changed by someone else meanwhile; nothing was written, try again")
@@ -147,6 +153,6 @@ def commit(
 
 
 def digest_of(pieces: Sequence[Piece]) -> str:
-    """Hash the content of pieces, whatever their order."""
+    """Return a hash of the pieces' content, whatever their order."""
     listed = sorted((piece.trace_id, piece.digest) for piece in pieces)
     return hashlib.sha256(repr(listed).encode()).hexdigest()

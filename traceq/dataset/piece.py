@@ -39,10 +39,10 @@ _OF_INGEST = {"trace": "ingested_at"}
 
 @dataclass(frozen=True)
 class PieceTask:
-    """The order to make a piece: how its database is built (files of it lie where the worker has room), and where it goes.
+    """The task of making a piece: how its database is built, and the folder in the dataset where it goes.
 
-    `asked` is a hash of all that a piece depends on but for the file itself: pieces of an earlier ingest count as done by it.
-    `room` is the folder for temporary files, by default that of the system.
+    `asked` is a hash of all that a piece depends on besides the trace's file; an earlier ingest's piece with the same
+    hash is reused. `room` is the folder for temporary files, by default the system's.
     """
 
     build: Task
@@ -53,12 +53,12 @@ class PieceTask:
 
 
 class MadePiece(msgspec.Struct, frozen=True):
-    """The record of a piece: all that comes back from a worker, and what piece.json holds.
+    """The record of a piece, as a worker returns it and piece.json holds it.
 
-    `run` is what --run said. `rank` is what the trace says, `file_rank` what its file is called. `job_key` is what it has in
-    common with the others of its job where no run is named. `begin` and `end` are ns since 1970, None without such a clock.
-    `tables` has the rows of each table. `digest` is that of the content, the same wherever it was made. `cost` is in
-    seconds and bytes.
+    `run` is the value of --run. `rank` is as in the trace, `file_rank` as in its file's name. `job_key` is what the
+    traces of a job have in common where no run is named. `begin` and `end` are ns since 1970, None without such a
+    clock. `tables` has the number of rows by table. `digest` is a hash of the content, the same wherever it was made.
+    `cost` is in seconds and bytes.
     """
 
     trace_id: int
@@ -81,7 +81,7 @@ class MadePiece(msgspec.Struct, frozen=True):
 
 
 def make_piece(task: PieceTask) -> MadePiece:
-    """Build the piece of `task` and put it into its folder; only its record comes back. Raises TraceqError."""
+    """Build the piece of `task`, put it into its folder, and return its record. Raises TraceqError."""
     begun, cpu = time.perf_counter(), time.process_time()
     with TemporaryDirectory(prefix="traceq-piece-", dir=task.room) as name:
         scratch = Path(name)
@@ -112,9 +112,9 @@ def make_piece(task: PieceTask) -> MadePiece:
 
 
 def _put(task: PieceTask, files: Path, made: MadePiece) -> None:
-    """Write the piece into its folder. One that is taken for dead may do so at the same time as one that is in its place.
+    """Write the piece into its folder; a worker that was taken for dead may do the same at the same time.
 
-    In a folder of this machine one of them wins. In an object store each object is whole, whoever wrote it last.
+    In a local folder one of them wins. In an object store each object is whole, whoever wrote it last.
     """
     place, content = task.place, msgspec.json.format(msgspec.json.encode(made))
     folder = f"{task.folder}.{secrets.token_hex(4)}" if place.is_local else task.folder
@@ -131,7 +131,7 @@ def _put(task: PieceTask, files: Path, made: MadePiece) -> None:
 
 
 def find_made_piece(task: PieceTask) -> MadePiece | None:
-    """Return the piece that was made of the same file in the same way before, and was not added."""
+    """Return the record of the piece in the task's folder if it was made from the same file and request, else None."""
     made = read_piece(task.place, task.folder)
     same = made is not None and (made.asked, made.trace_id, made.run) == (
         task.asked,
@@ -142,7 +142,7 @@ def find_made_piece(task: PieceTask) -> MadePiece | None:
 
 
 def write_tables(connection: duckdb.DuckDBPyConnection, files: Path) -> dict[str, Any]:
-    """Write the tables that have rows to Parquet files; return the facts about them for MadePiece."""
+    """Write the trace's tables that have rows to Parquet files; return the fields of MadePiece that follow from them."""
     names = [table for table in tables_of_traces(connection) if table not in OF_JOBS]
     tables = {name: rows for name in names if (rows := _count_rows(connection, name))}
     for table in tables:
@@ -157,7 +157,7 @@ def write_tables(connection: duckdb.DuckDBPyConnection, files: Path) -> dict[str
 
 
 def copy_table(connection: duckdb.DuckDBPyConnection, table: str, folder: Path) -> None:
-    """Write the rows of a table to a Parquet file, but for the columns that are computed."""
+    """Write the rows of a table to a Parquet file, without generated columns."""
     target = str(folder / f"{table}.parquet").replace("'", "''")
     columns = stored_columns(columns_of(connection, table))
     connection.execute(f"copy (select {columns} from {table}) to '{target}' (format parquet, compression zstd)")
@@ -169,7 +169,7 @@ def _count_rows(connection: duckdb.DuckDBPyConnection, table: str) -> int:
 
 
 def _hash_rows(connection: duckdb.DuckDBPyConnection, tables: dict[str, int]) -> str:
-    """Hash the rows of all tables, whatever their order."""
+    """Return a hash of the rows of all tables, whatever their order; `tables` are numbers of rows."""
     sums = {}
     for table, rows in tables.items():
         (found,) = connection.execute(f"select sum(hash(t)) from ({digest_query(table)}) as t").fetchall()
@@ -178,18 +178,18 @@ def _hash_rows(connection: duckdb.DuckDBPyConnection, tables: dict[str, int]) ->
 
 
 def digest_query(table: str) -> str:
-    """Return the query for the digest of a table: its columns without those that differ from ingest to ingest."""
+    """Return the SQL query whose rows are hashed for a table: without columns that differ from ingest to ingest."""
     without = f"exclude ({_OF_INGEST[table]})" if table in _OF_INGEST else ""
     return f"select * {without} from {table}"
 
 
 def digest_of_sums(sums: Mapping[str, tuple[int, str]]) -> str:
-    """Hash a piece by the number of rows of each table and the sum of their hashes."""
+    """Return the hash of a piece, from the number of rows and the sum of row hashes of each table."""
     return hashlib.sha256(json.dumps(sums, sort_keys=True).encode()).hexdigest()
 
 
 def read_piece(place: Place, folder: str) -> MadePiece | None:
-    """Read the piece in a folder; None if none was finished, or another version of traceq made it."""
+    """Return the record of the piece in a folder; None if it is unfinished or another version of traceq made it."""
     content = read_json(place, folder, NAME)
     if not isinstance(content, dict) or (content.get("traceq_piece"), content.get("schema")) != (
         VERSION,

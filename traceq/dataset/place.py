@@ -48,15 +48,15 @@ PART = r"\.\d+\.[0-9a-f]{8}\.part"
 
 
 def is_address(source: str | Path) -> bool:
-    """Return whether the source names a place of fsspec rather than a path."""
+    """Return whether the source is an address of fsspec (s3://...) rather than a path."""
     return bool(_ADDRESS.match(str(source)))
 
 
 @dataclass(frozen=True)
 class Place:
-    """A folder by the name that the user gave it. Credentials are found by fsspec in its own ways, and kept nowhere.
+    """The place of a dataset, under the name that the user gave. fsspec finds credentials itself; none are kept.
 
-    Raises StoreError for an address that has some in it: it would stand in error messages, logs and lists of processes.
+    Raises StoreError for an address that contains credentials: error messages, logs and process lists would show them.
     """
 
     name: str
@@ -101,7 +101,7 @@ class Place:
 
     @property
     def fs(self) -> Any:
-        """The file system of fsspec."""
+        """The fsspec file system of the place."""
         return self._file_system[0]
 
     @property
@@ -111,25 +111,25 @@ class Place:
 
     @property
     def is_of_process(self) -> bool:
-        """Return whether only this process sees the place."""
+        """Return whether only this process sees the place (memory://)."""
         return self.protocol == "memory"
 
     @property
     def protocol(self) -> str:
-        """The name of its file system."""
+        """The name of the place's protocol in fsspec."""
         found = self.fs.protocol
         return str(found if isinstance(found, str) else found[0])
 
     def path(self, *parts: str) -> str:
-        """Return the path of something in it, for `fs`."""
+        """Return the path, for `fs`, of a file or folder in the place."""
         return "/".join((self._file_system[1], *parts))
 
     def duckdb_path(self, *parts: str) -> str:
-        """Return the path for DuckDB of something in it: a local path, or what traceq.database.remote reads."""
+        """Return the path of a file in the place for DuckDB: a local path, or a URL that traceq.database.remote reads."""
         return self.path(*parts) if self.is_local else address_of(*parts)
 
     def read(self, *parts: str) -> bytes | None:
-        """Read a file, None if there is none. Raises StoreError if a folder is in its place."""
+        """Return the content of a file, None if it does not exist. Raises StoreError if it is a folder."""
         with self._translate_errors():
             try:
                 # with a beginning object stores need not be asked for the size first
@@ -141,7 +141,10 @@ class Place:
                 raise StoreError(f"{what}: cannot be read: {error.strerror or type(error).__name__}") from error
 
     def write(self, content: bytes, *parts: str, is_new: bool = False) -> None:
-        """Write a file so that readers see the old one or the new one; with `is_new` raise FileExistsError if there is one."""
+        """Write a file so that readers see either the old content or the new.
+
+        With `is_new`, raise FileExistsError if the file exists.
+        """
         path = self.path(*parts)
         with self._translate_errors():
             self._make_folder(path.rpartition("/")[0])
@@ -164,7 +167,7 @@ class Place:
             self.fs.pipe_file(path, content)
 
     def put(self, folder: Path, *parts: str) -> None:
-        """Copy the files of a local folder to one in it."""
+        """Copy the files of a local folder to a folder in the place."""
         files = sorted(folder.iterdir())
         target = self.path(*parts)
         with self._translate_errors():
@@ -172,9 +175,9 @@ class Place:
             self.fs.put([str(file) for file in files], [f"{target}/{file.name}" for file in files])
 
     def move(self, source: str, target: str) -> None:
-        """Move a folder in it: a rename here, copies within an object store, which has no folders.
+        """Move a folder within the place: a rename here, copies in an object store, which has no folders.
 
-        What breaks off in the middle leaves the source, or a target that has no piece.json yet.
+        An interrupted move leaves the source, or a target without piece.json.
         """
         if self.is_local:
             with self._translate_errors():
@@ -192,7 +195,7 @@ class Place:
             self._delete(rest)
 
     def remove(self, *parts: str) -> None:
-        """Remove a file or a folder with all that is in it; what is not there is gone already."""
+        """Remove a file, or a folder with all it contains; a missing one is no error."""
         path = self.path(*parts)
         with self._translate_errors():
             try:
@@ -208,7 +211,7 @@ class Place:
                 return
 
     def remove_files(self, paths: Iterable[str]) -> None:
-        """Remove files in it, and folders of this machine that are empty then."""
+        """Remove files in the place, and local folders that become empty."""
         paths = list(paths)
         if not paths:
             return
@@ -221,7 +224,7 @@ class Place:
                     Path(self.path(folder)).rmdir()
 
     def list_names(self, *parts: str) -> list[str]:
-        """List the names in a folder of it, sorted."""
+        """Return the names in a folder of the place, sorted."""
         with self._translate_errors():
             try:
                 self.fs.invalidate_cache(self.path(*parts))  # what was listed before may have changed since
@@ -232,7 +235,7 @@ class Place:
                 return []
 
     def list_sizes(self, *parts: str) -> dict[str, int]:
-        """Return the bytes of every file in a folder of it and below, by its path in the dataset."""
+        """Return the size in bytes of every file in a folder and below, by its path in the dataset."""
         root = f"{self.path()}/"
         with self._translate_errors():
             self.fs.invalidate_cache()
@@ -240,9 +243,9 @@ class Place:
             return {path.removeprefix(root): int(info["size"]) for path, info in sorted(found.items())}
 
     def seconds_since(self, written: str, clock: str) -> float | None:
-        """Return how many seconds ago a file was written, by the file system's clock: a new file `clock` is written to ask it.
+        """Return how many seconds ago a file was written, by the file system's clock; None if it is gone or no times are kept.
 
-        None where there is no such file any more, or the file system keeps no times.
+        A new file `clock` is written to learn the file system's time.
         """
         self.write(b"{}", clock)
         with self._translate_errors():
@@ -256,19 +259,19 @@ class Place:
         return float((now - then).total_seconds())
 
     def at_once(self, work: Callable[[T], R], items: Iterable[T]) -> list[R]:
-        """Return what `work` returns for each item; many at once if they wait for a server."""
+        """Return the result of `work` for each item; on a server, many calls run at the same time."""
         if self.is_local:
             return [work(item) for item in items]
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             return list(pool.map(work, items))
 
     def _find_files(self, path: str) -> list[str]:
-        """Find the files in a folder and below."""
+        """Return the paths of files in a folder and below."""
         self.fs.invalidate_cache(path)
         return sorted(self.fs.find(path))
 
     def _delete(self, files: list[str]) -> None:
-        """Remove files, all in one request but where their names would be taken for patterns."""
+        """Remove files in one request, except files whose names fsspec would take for patterns, which are removed one by one."""
         literal = [file for file in files if has_magic(file)]
         if len(literal) < len(files):
             self.fs.rm([file for file in files if file not in literal])
@@ -296,12 +299,12 @@ class Place:
 
 
 def part_of(path: Path) -> Path:
-    """Return the name of a file until it is complete; PART matches such names."""
+    """Return a temporary path for a file that is being written; PART matches such names."""
     return path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}.part")
 
 
 def _write_local(path: Path, content: bytes, *, is_new: bool) -> None:
-    """Write the file as a whole, and with `is_new` only if there is none."""
+    """Write the file atomically; with `is_new`, raise FileExistsError if it exists."""
     part = part_of(path)
     part.write_bytes(content)
     try:
@@ -324,7 +327,7 @@ def _link(part: Path, path: Path, content: bytes) -> None:
 
 
 def read_json(place: Place, *parts: str) -> Any:
-    """Read a JSON file, None if there is none. Raises StoreError for one that is damaged."""
+    """Return the content of a JSON file, None if it does not exist. Raises StoreError if it is damaged."""
     content = place.read(*parts)
     if content is None:
         return None
@@ -335,12 +338,12 @@ def read_json(place: Place, *parts: str) -> Any:
 
 
 def folder_of(run: str | None, window: int, rank: int | None = None) -> str:
-    """Return the folder of a window, or of a rank in it, in the dataset: run=NAME/window=N/rank=N, as Hive writes them."""
+    """Return the path of the folder of a window, or of a rank in it, as Hive writes it: run=NAME/window=N/rank=N."""
     parts = [f"run={_NOTHING if run is None else quote(run, safe=' ')}", f"window={window}"]
     return "/".join(parts if rank is None else [*parts, f"rank={rank}"])
 
 
 def run_of(folder: str) -> str | None:
-    """Return the run of a folder that folder_of made."""
+    """Return the run in a path from folder_of; None for the folder without a run."""
     value = folder.partition("/")[0].removeprefix("run=")
     return None if value == _NOTHING else unquote(value)

@@ -27,14 +27,14 @@ _Span: TypeAlias = tuple[int | None, int | None, int | None, str, int]
 
 
 class PieceRun(NamedTuple):
-    """The run of a piece; `key` is what its traces have in common, None where --run named it."""
+    """The run of a piece; `key` is what the run's traces have in common, None where --run named the run."""
 
     name: str
     key: str | None
 
 
 def check_run(name: str) -> None:
-    """Raise WrongUse if the name is too long for a folder, before there is any work for it."""
+    """Raise WrongUse if the run's name is too long for a folder."""
     if is_too_long(name):
         raise WrongUse(
             f"--run {name[:40]}...: is too long for the folder of its traces; {_LONGEST - 4} letters of ASCII fit."
@@ -42,16 +42,15 @@ def check_run(name: str) -> None:
 
 
 def is_too_long(name: str) -> bool:
-    """Return whether the name is too long for a folder."""
+    """Return whether the run's name is too long for a folder."""
     return len(f"run={quote(name, safe=' ')}") > _LONGEST
 
 
 def _runs_of(known: Sequence[Piece], made: Sequence[MadePiece], stays: Mapping[int, Piece]) -> list[PieceRun]:
-    """Return the run of each piece that was made, beside those that the dataset holds.
+    """Return the run of each new piece, in order; pieces in `stays`, by trace_id, keep their run.
 
-    Without --run it is one for each size of the world, else for each folder, as of jobs in a database; for each folder, too,
-    where a rank is there twice at one time. It is called like the folder that holds all traces. What is in `stays`, by trace_id,
-    keeps its run.
+    Pieces without --run share a run by world size, else by folder, as jobs in a database do; also by folder where a
+    rank occurs twice at one time. The new run has the name of the folder that holds all of its traces.
     """
     unnamed = [piece for piece in made if piece.run is None and piece.trace_id not in stays]
     keys = _find_keys(known, unnamed)
@@ -68,7 +67,7 @@ def _runs_of(known: Sequence[Piece], made: Sequence[MadePiece], stays: Mapping[i
 
 
 def _find_keys(known: Sequence[Piece], unnamed: Sequence[MadePiece]) -> dict[int, str]:
-    """Return the key that each trace shares with the others of its job, by trace_id."""
+    """Return for each unnamed piece, by trace_id, the key that the traces of its run have in common."""
     there = {piece.job_key for piece in known}
     keys = {}
     for key in {piece.job_key for piece in unnamed}:
@@ -81,7 +80,7 @@ def _find_keys(known: Sequence[Piece], unnamed: Sequence[MadePiece]) -> dict[int
 
 
 def _find_repeated(known: Iterable[Piece], made: Sequence[MadePiece]) -> set[int]:
-    """Find the traces recorded while one rank is there from several folders: of jobs that ran side by side."""
+    """Return the trace_ids of traces recorded while one rank occurs in several folders: jobs that ran side by side."""
     spans: list[_Span] = [(piece.begin, piece.end, piece.rank, "", piece.trace_id) for piece in known]
     spans += [(piece.begin, piece.end, _rank_of(piece), _folder_of(piece), piece.trace_id) for piece in made]
     found: set[int] = set()
@@ -93,7 +92,7 @@ def _find_repeated(known: Iterable[Piece], made: Sequence[MadePiece]) -> set[int
 
 
 def _group_by_time(spans: Sequence[_Span]) -> Iterator[list[_Span]]:
-    """Group the spans that have a time: a new group begins when nothing was being recorded."""
+    """Yield groups of spans that overlap in time, directly or through others; spans without a time are left out."""
     together: list[_Span] = []
     last = 0
     timed = [
@@ -116,7 +115,7 @@ def _rank_of(piece: MadePiece) -> int | None:
 def _choose_names(
     known: Sequence[Piece], made: Sequence[MadePiece], unnamed: Sequence[MadePiece], keys: Mapping[int, str]
 ) -> dict[str, str]:
-    """Return a name for each key: of the run that the dataset has already, else a new one."""
+    """Return the run's name for each key: the name the dataset has for it, else a new one after the traces' folder."""
     names = {piece.job_key: piece.run for piece in known if piece.job_key is not None}
     taken = {piece.run for piece in known} | {piece.run for piece in made}
     folders: dict[str, list[str]] = {}
@@ -143,7 +142,7 @@ def _common_folder(folders: Sequence[str]) -> str:
 
 
 class PlacedPiece(NamedTuple):
-    """Run, window and rank of a piece."""
+    """The run, window and rank assigned to a piece."""
 
     run: PieceRun
     window: int
@@ -151,11 +150,11 @@ class PlacedPiece(NamedTuple):
 
 
 def place_pieces(known: Sequence[Piece], made: Sequence[MadePiece], stays: Mapping[int, Piece]) -> list[PlacedPiece]:
-    """Return run, window and rank of each new piece beside the `known` ones; those in `stays`, by trace_id, keep theirs.
+    """Return run, window and rank of each new piece beside the `known` ones; pieces in `stays`, by trace_id, keep theirs.
 
-    What was recorded while others of its run were is in their window, what began when nobody was recorded any more in a new
-    one. A trace without a time of day, or whose rank is there already, is in the first window without its rank. A rank
-    that neither the trace nor the name of its file says is the first that is free.
+    Traces of a run recorded at overlapping times are in one window; a trace that begins after all earlier ones ended
+    opens a new one. A trace without a time of day, or whose rank is taken, goes to the first window without its rank. A
+    rank that neither the trace nor its file's name tells is the first free one.
     """
     ranks: dict[tuple[str, int], set[int]] = {}
     spans: dict[tuple[str, int], tuple[int, int]] = {}

@@ -32,37 +32,37 @@ _SECONDS_BETWEEN_LOOKS = 5.0
 
 
 class WorkerDied(Exception):
-    """A worker ended before what it did was done; the message says how."""
+    """Raised when a worker ended before its call returned; the message says how."""
 
 
 class WorkersLost(StoreError):
-    """No work can be done any more, whatever is left of it."""
+    """Raised when no worker is left, and no work can be done any more."""
 
 
 class Workers(Protocol):
-    """Workers that make pieces: an executor of concurrent.futures whose futures raise WorkerDied, with more to tell."""
+    """Interface of workers that make pieces: an executor of concurrent.futures whose futures raise WorkerDied."""
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
-        """Let a worker call the function."""
+        """Return the future of a call of the function by a worker."""
 
     def count_slots(self) -> int:
-        """Return how many calls keep all of them busy."""
+        """Return the number of calls that keep all workers busy."""
 
     def plan_share(self, pieces: int) -> Share:
-        """Return the limits of each worker if this number of pieces is to be made."""
+        """Return the limits of each worker when `pieces` pieces are to be made."""
 
     def prepare(self, tasks: Sequence[PieceTask]) -> None:
-        """Raise StoreError where they cannot do these tasks."""
+        """Raise StoreError where the workers cannot do these tasks."""
 
     def check(self) -> None:
-        """Raise WorkersLost where nobody is left to wait for."""
+        """Raise WorkersLost when no worker is left and none is expected."""
 
 
 def run_all(tasks: Sequence[PieceTask], workers: Workers) -> Iterator[tuple[PieceTask, Outcome]]:
-    """Make the pieces, and give what came of each as soon as it is known. Raises WorkersLost.
+    """Yield each task with its outcome, a piece's record or a failure, as soon as it is known. Raises WorkersLost.
 
-    A trace that cannot be read fails at once. So that a piece is not given up for what another one did to their worker, one
-    whose worker died is made again alone, after the others.
+    A trace that cannot be read fails at once. A piece whose worker died is made again alone, after the others, because
+    another piece may have brought the worker down.
     """
     waiting, again = deque(tasks), deque[PieceTask]()
     running: dict[Future[MadePiece], PieceTask] = {}
@@ -93,7 +93,7 @@ def _submit(task: PieceTask, workers: Workers, running: dict[Future[MadePiece], 
 
 
 def _read_outcome(task: PieceTask, future: Future[MadePiece], *, is_last: bool) -> Outcome | None:
-    """Return the outcome of the task; None when it should be tried again."""
+    """Return the piece's record or a failure; None when the task should be tried again, which `is_last` rules out."""
     shown = task.build.source.shown
     try:
         return future.result()
@@ -118,17 +118,17 @@ def _read_outcome(task: PieceTask, future: Future[MadePiece], *, is_last: bool) 
 
 
 class InProcess(ThreadPoolExecutor):
-    """This process, a piece at a time: for a place that no other process sees."""
+    """This process as the only worker, a piece at a time: for a place that no other process sees."""
 
     def __init__(self) -> None:
         super().__init__(1)
 
     def count_slots(self) -> int:
-        """Return 1."""
+        """Return 1: this process makes one piece at a time."""
         return 1
 
     def plan_share(self, _pieces: int) -> Share:
-        """Give all of this machine."""
+        """Return the limits of the whole machine."""
         return limits().share(1)
 
     def prepare(self, tasks: Sequence[PieceTask]) -> None:
@@ -139,9 +139,9 @@ class InProcess(ThreadPoolExecutor):
 
 
 class Processes(ThreadPoolExecutor):
-    """Worker processes of this machine, each served by a thread: where one dies, what the others do is not lost.
+    """Worker processes of this machine, each served by a thread: when one dies, the work of the others is not lost.
 
-    Their temporary files lie in one folder, of which nothing is left at the end.
+    Their temporary files lie in one folder, which is removed at the end.
     """
 
     def __init__(self, jobs: int) -> None:
@@ -155,7 +155,7 @@ class Processes(ThreadPoolExecutor):
         self._is_over = False
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:  # type: ignore[override]
-        """Have one of the processes call the function."""
+        """Return the future of a call of the function by one of the processes."""
         return super().submit(self._call, function, arguments)
 
     def count_slots(self) -> int:
@@ -163,7 +163,7 @@ class Processes(ThreadPoolExecutor):
         return self._jobs
 
     def plan_share(self, pieces: int) -> Share:
-        """Divide the CPUs and the memory of this machine."""
+        """Return a process's share of the machine's CPUs and memory."""
         return limits().share(min(self._jobs, pieces))
 
     def prepare(self, tasks: Sequence[PieceTask]) -> None:
@@ -173,7 +173,7 @@ class Processes(ThreadPoolExecutor):
         """Do nothing: new processes take the place of those that died."""
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = True) -> None:
-        """End all processes, whatever they do."""
+        """End all processes at once, even in the middle of a call."""
         with self._lock:
             self._is_over = True
             for process in self._all:
@@ -210,7 +210,7 @@ class Processes(ThreadPoolExecutor):
             return process
 
     def _close_ended(self, process: _WorkerProcess) -> str:
-        """Remove the files of a process that ended; return how it ended."""
+        """Remove the temporary files of a process that ended; return words on its end: signal or exit code."""
         process.child.close()
         with self._lock:
             self._all.discard(process)

@@ -32,7 +32,7 @@ _SMALL = ("job", "job_rank", "straggler")
 
 @dataclass(frozen=True)
 class Selection:
-    """The selection that a report reads: pieces, the trace_ids of those that no rules are asked about, and whole jobs."""
+    """The pieces that a report reads, the jobs it shows, and trace_ids (`spared`) on which no rules run."""
 
     pieces: tuple[Piece, ...]
     jobs: tuple[Job, ...]
@@ -42,9 +42,9 @@ class Selection:
 def select_pieces(
     place: Place, manifest: Manifest, traces: Collection[int] = (), rank: int | None = None
 ) -> Selection | None:
-    """Select what a report on these traces, or this rank, reads; by default the ranks of each job that stand for the others.
+    """Return what a report on these traces, or this rank, reads; by default the ranks that stand for the others of their job.
 
-    Returns None if it needs the whole dataset: ranks were not judged together, or too many pieces are wanted.
+    None if the report needs the whole dataset: ranks were not judged together, or too many pieces are wanted.
     """
     windows = {(window.run, window.window): read_summary(place, manifest, window) for window in manifest.windows}
     if not all(told.is_judged for told in windows.values()):
@@ -69,9 +69,9 @@ def select_pieces(
 
 
 def create_copy(path: Path, place: Place, manifest: Manifest, pieces: Sequence[Piece]) -> None:
-    """Write the database `path` with what these pieces hold, and with the jobs and the row of trace of every rank.
+    """Write the database `path` with the rows of these pieces, and with the jobs and the trace row of every rank.
 
-    With all pieces nothing lacks that a database of the same traces has.
+    With all pieces it equals a database of the same traces.
     """
     create_database(path)
     files: dict[str, list[str]] = {}
@@ -103,7 +103,7 @@ def _of_windows(place: Place, windows: Iterable[DatasetWindow], table: str) -> l
 def _copy(
     connection: duckdb.DuckDBPyConnection, table: str, files: Sequence[str], traces: Sequence[int] | None = None
 ) -> None:
-    """Insert the rows of the files into the table, those of these traces or all."""
+    """Insert the rows of the files into the table: those of these trace_ids, or all."""
     if not files:
         return
     columns = stored_columns(columns_of(connection, table))

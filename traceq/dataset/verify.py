@@ -33,14 +33,14 @@ _OURS = re.compile(
 
 
 class Leftovers(NamedTuple):
-    """Sizes of files (bytes) by path: of useless ones, and of pieces of an unfinished ingest that can still be added."""
+    """Sizes of files (bytes) by path: `useless` ones, and `waiting` pieces of an unfinished ingest that can still be added."""
 
     useless: Mapping[str, int]
     waiting: Mapping[str, int]
 
 
 def find_leftovers(place: Place, manifest: Manifest, sizes: Mapping[str, int]) -> Leftovers:
-    """Find leftovers among the files of a dataset, whose `sizes` are given."""
+    """Return the files, of all in the dataset (`sizes`), that the manifest does not list."""
     known = {file for piece in manifest.pieces for file in files_of_piece(manifest, piece)}
     jobs = {window.folder for window in manifest.windows}
     others = {path: size for path, size in sizes.items() if path not in known and path.rpartition("/")[0] not in jobs}
@@ -53,17 +53,17 @@ def find_leftovers(place: Place, manifest: Manifest, sizes: Mapping[str, int]) -
 
 
 def files_of_piece(manifest: Manifest, piece: Piece) -> list[str]:
-    """Return the files of a piece."""
+    """Return the paths of a piece's files in the dataset."""
     return [f"{piece.folder}/{table}.parquet" for table in manifest.tables_of(piece)] + [f"{piece.folder}/{NAME}"]
 
 
 def files_of_window(window: DatasetWindow) -> list[str]:
-    """Return the files of the job of a window."""
+    """Return the paths of the files of a window's job in the dataset."""
     return [f"{window.folder}/{table}.parquet" for table in (*window.tables, "trace")] + [f"{window.folder}/{SUMMARY}"]
 
 
 def stale_windows(manifest: Manifest, sizes: Mapping[str, int]) -> set[tuple[str, int]]:
-    """Find windows whose job was made of other pieces than there are now, or whose files are gone."""
+    """Return the windows (run, window) whose job is missing files or was made from other pieces than there are now."""
     jobs = {(window.run, window.window): window for window in manifest.windows}
     of_window: dict[tuple[str, int], list[Piece]] = {key: [] for key in jobs}
     for piece in manifest.pieces:
@@ -94,7 +94,7 @@ class Fault(NamedTuple):
 
 
 def find_faults(place: Place) -> Iterator[Fault]:
-    """Find everything that is wrong. Raises StoreError for what is no dataset at all."""
+    """Yield every fault of the dataset. Raises StoreError where there is no dataset at all."""
     manifest = read_manifest(place)
     sizes = place.list_sizes()
     yield from _find_repeats(manifest)
@@ -119,7 +119,7 @@ def _find_repeats(manifest: Manifest) -> Iterator[Fault]:
 
 
 def _check_files(place: Place, manifest: Manifest, piece: Piece, sizes: Mapping[str, int]) -> Iterator[Fault]:
-    """Check piece.json, and the names and sizes of files."""
+    """Yield faults of a piece's piece.json, and of the names and sizes of its files."""
     files = files_of_piece(manifest, piece)
     missing = [file for file in files if file not in sizes]
     for file in [piece.folder] if missing == files else missing:
@@ -155,7 +155,7 @@ def _list_differences(manifest: Manifest, piece: Piece, made: MadePiece) -> list
 
 
 def _check_content(place: Place, manifest: Manifest, pieces: Sequence[Piece]) -> Iterator[Fault]:
-    """Check the digests of rows."""
+    """Yield a fault for each piece whose rows do not have the digest that the manifest lists."""
     try:
         sums = _sum_hashes(place, manifest, pieces)
     except (StoreError, duckdb.Error) as error:
@@ -185,7 +185,7 @@ def _describe_difference(place: Place, piece: Piece, found: Mapping[str, tuple[i
 
 
 def _sum_hashes(place: Place, manifest: Manifest, pieces: Sequence[Piece]) -> Sums:
-    """Count rows and sum their hashes, by piece and table."""
+    """Return the number of rows and the sum of their hashes, by piece and table."""
     found: dict[int, dict[str, tuple[int, str]]] = {piece.trace_id: {} for piece in pieces}
     tables = sorted({table for piece in pieces for table in manifest.tables_of(piece)})
     with open_catalogue(place, manifest, pieces) as connection:
@@ -208,7 +208,7 @@ def _check_windows(place: Place, manifest: Manifest, sizes: Mapping[str, int]) -
 def unreadable_windows(
     place: Place, manifest: Manifest, sizes: Mapping[str, int]
 ) -> Iterator[tuple[DatasetWindow, str]]:
-    """Find windows whose files are there and damaged, with the reasons."""
+    """Yield the windows whose job files exist but cannot be read, with the reasons."""
     for window in manifest.windows:
         if all(file in sizes for file in files_of_window(window)):
             try:

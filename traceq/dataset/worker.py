@@ -8,7 +8,7 @@ from traceq.errors import StoreError
 
 
 def main() -> int:
-    """Answer with the result, or with the exception, of each call."""
+    """Make the calls that the parent sends, one after the other, and answer each with its result or exception."""
     lack = lack_of_threads()
     for function, arguments in read_requests():
         try:

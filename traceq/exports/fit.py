@@ -15,7 +15,7 @@ _OUTER, _DEEP = 1, 10  # levels of depth 0
 
 
 class Weight(NamedTuple):
-    """The bytes, the level and the duration (ns) of an event."""
+    """The weight of an event in a file: bytes, level (0 is never left out), and duration (ns)."""
 
     size: int
     level: int
@@ -24,18 +24,21 @@ class Weight(NamedTuple):
 
 @dataclass(frozen=True)
 class Cut:
-    """Events above `level` are left out, and those of it that last no longer than `dur` ns."""
+    """A rule for events to leave out: those above `level`, and those on `level` that last at most `dur` ns."""
 
     level: int
     dur: int
 
     def keeps(self, level: int, dur: int) -> bool:
-        """Return whether an event stays."""
+        """Return whether an event of this level and duration (ns) stays in the file."""
         return level < self.level or (level == self.level and dur > self.dur)
 
 
 def cut_to_fit(weights: Iterable[Weight], most: int) -> tuple[Cut, str] | None:
-    """Return the cut that leaves at most `most` bytes, and in words what it takes away; None if nothing can or must go."""
+    """Return the cut that leaves at most `most` bytes, with a sentence on what is left out.
+
+    Return None if all events fit, or if none may be left out.
+    """
     table = np.array(list(weights), dtype=np.int64).reshape(-1, 3)
     if table[:, 0].sum() <= most:
         return None

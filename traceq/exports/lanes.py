@@ -23,9 +23,10 @@ _ROWS = 10_000
 
 
 def nest_slices(slices: Iterable[tuple[T, int, int]]) -> Iterator[tuple[T, int]]:
-    """Yield the lane of each slice (what it is, start, end) of one track, which come by start, of equals the longest first.
+    """Yield each slice's item with the number of the lane on which it is drawn; slices are (item, start, end).
 
-    It is the first, from 0, on which the slice nests: it lies within what is open there, or after it.
+    Slices of one track must come by start, the longest first among equal starts. The lane is the first, from 0, on
+    which the slice either lies within the open slices or begins after them.
     """
     open_ends: list[list[int]] = []
     for what, ts, ts_end in slices:
@@ -42,7 +43,7 @@ def nest_slices(slices: Iterable[tuple[T, int, int]]) -> Iterator[tuple[T, int]]
 
 
 def assign_lanes(connection: duckdb.DuckDBPyConnection, trace_id: Setting) -> None:
-    """Fill _lane with the slices of a trace that are on another lane than the first of their track."""
+    """Fill the table _lane with the trace's slices that are drawn on another lane than the first of their track."""
     for place in _PLACES:
         found = [(slice_id, lane) for slice_id, lane in _find_lanes(connection, place, trace_id) if lane]
         if found:
@@ -60,6 +61,6 @@ def _find_lanes(connection: duckdb.DuckDBPyConnection, place: str, trace_id: Set
 
 
 def fetch_rows(cursor: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a query that ran, without all of them in memory."""
+    """Yield the rows of an executed query, a part at a time."""
     while rows := cursor.fetchmany(_ROWS):
         yield from rows

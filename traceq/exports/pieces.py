@@ -31,9 +31,10 @@ def piece_events(
     origin: int,
     shown: str | None = None,
 ) -> Iterator[tuple[str, int, int]]:
-    """Yield the pieces of `findings` in the window, as events on new threads of `process`, ranked; times less `origin` ns.
+    """Yield (event as JSON text, level, duration in ns) for each piece of time that the findings claim in the window.
 
-    Each comes with its level (see traceq.exports.fit) and duration; the file is about the finding at the place `shown` (F1).
+    Each finding gets threads of its own in `process`, by rank; `origin` (ns) is subtracted from times. The finding at
+    the place `shown` (F1) has level 0, which is never left out (see traceq.exports.fit).
     """
     for place, finding in number_findings(findings):
         pieces = _find_pieces(connection, finding, window)
@@ -55,7 +56,7 @@ def _describe_saving(finding: Finding) -> str:
 
 
 def _find_pieces(connection: duckdb.DuckDBPyConnection, finding: Finding, window: TimeWindow) -> list[dict[str, Any]]:
-    """Find the worst pieces in the window, by time: more of them than the evidence of the finding lists."""
+    """Return the finding's worst pieces that touch the window, by start: more than the evidence of the finding lists."""
     more = re.sub(r"limit \d+\s*$", f"limit {_MOST_PIECES}", finding.instances.query)
     rows = [{**row, "ts": int(row["ts"]), "dur": max(0, int(row["dur"] or 0))} for row in ask(connection, more)]
     touching = [row for row in rows if row["ts"] <= window.until and row["ts"] + row["dur"] >= window.since]
@@ -76,7 +77,7 @@ def _make_args(place: str, finding: Finding, piece: dict[str, Any], most: int) -
 
 
 def _make_plain(value: object, most: int) -> object:
-    """Keep what JSON can hold, numbers and truth values, and turn the rest into text."""
+    """Return numbers and truth values that JSON can hold as they are, others as text of at most `most` characters."""
     if isinstance(value, bool | int) or (isinstance(value, float) and abs(value) < float("inf")):
         return value
     return str(value)[:most]

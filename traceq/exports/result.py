@@ -47,7 +47,10 @@ _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 @dataclass(frozen=True)
 class Result:
-    """Batches of rows of one schema, its names unique; `width` of the terminal, None when there is none."""
+    """A query's result: batches of rows of one schema, whose column names are unique.
+
+    `width` is the terminal's in characters, None when there is none.
+    """
 
     schema: pa.Schema
     batches: Iterator[pa.RecordBatch]
@@ -75,8 +78,8 @@ def result_of(
 ) -> Result:
     """Start reading `relation` for a format; the batches must be read before the connection does anything else.
 
-    What the format cannot hold as it is, nested or not, is DuckDB's text of it. Raises QueryError where DuckDB takes longer than
-    `seconds` for all of it; how long its reader takes does not count.
+    Values that the format cannot hold, nested or not, become DuckDB's text of them. Raises QueryError where DuckDB
+    takes longer than `seconds` in total; the time that the reader of the batches takes does not count.
     """
     columns = list(zip(relation.columns, relation.types, strict=True))
     if not all(_is_exact(kind, format_) for _, kind in columns):
@@ -115,8 +118,8 @@ def read_records(result: Result, most: int) -> list[list[Any]]:
 def write_csv(result: Result, file: BinaryIO) -> None:
     """Write comma-separated values, strings quoted, so that NULL (nothing) and the empty string ("") differ.
 
-    Names of a trace are anybody's: text that a spreadsheet would take for a formula gets a quote before it, and what could
-    steer a terminal becomes an escape. JSON and Parquet give the text back as it is.
+    Names in a trace are untrusted: text that a spreadsheet would take for a formula gets a quote before it, and
+    characters that could steer a terminal are escaped. JSON and Parquet give the text unchanged.
     """
     flat = pa.schema([pa.field(_disarm_text(column.name), _flatten_type(column.type)) for column in result.schema])
     with csv.CSVWriter(file, flat) as writer:
@@ -156,14 +159,17 @@ WRITERS: dict[str, Callable[[Result, BinaryIO], None]] = {
 
 @dataclass
 class _Left:
-    """The time that is left for a query, None for no limit."""
+    """The time limit of a query in seconds, which shrinks as parts of the query run; None for no limit."""
 
     connection: duckdb.DuckDBPyConnection
     seconds: float | None
     message: str
 
     def run_within(self, work: Callable[[], T]) -> T:
-        """Do the work and take its time off what is left."""
+        """Return the result of `work`, and subtract its duration from the remaining time.
+
+        Raises QueryError when the time is over.
+        """
         began = time.monotonic()
         try:
             return run_interruptibly(self.connection, work, self.seconds, self.message)
@@ -185,7 +191,7 @@ def _next(reader: pa.RecordBatchReader) -> pa.RecordBatch | None:
 
 
 def _with_unique_names(schema: pa.Schema) -> pa.Schema:
-    """Rename columns of one name, which would be one in JSON, and unreadable in Parquet."""
+    """Return the schema with columns of equal names renamed: JSON would merge them, and Parquet could not be read."""
     names: list[str] = []
     for name in schema.names:
         unique, number = name, 0
@@ -197,7 +203,7 @@ def _with_unique_names(schema: pa.Schema) -> pa.Schema:
 
 
 def _read(column: str, kind: DuckDBPyType, format_: str) -> str:
-    """Write SQL that reads a column so that the format can hold it."""
+    """Return the SQL expression that reads a column in a type that the format can hold."""
     if _is_exact(kind, format_):
         return column
     text = f"{column} :: {_readable_type(kind, format_)}"
@@ -205,7 +211,7 @@ def _read(column: str, kind: DuckDBPyType, format_: str) -> str:
 
 
 def _is_exact(kind: DuckDBPyType, format_: str) -> bool:
-    """Return whether the format holds values of the type as they are."""
+    """Return whether the format holds values of the type without conversion to text."""
     if kind.id not in _NESTED:
         return kind.id in (_EXACT_IN_PARQUET if format_ == "parquet" else _EXACT)
     parts = [part for _, part in kind.children if isinstance(part, type(kind))]
@@ -215,7 +221,7 @@ def _is_exact(kind: DuckDBPyType, format_: str) -> bool:
 
 
 def _readable_type(kind: DuckDBPyType, format_: str) -> str:
-    """Return the type, with varchar in it for what the format cannot hold."""
+    """Return the SQL type to cast to: the same type, with varchar for each part that the format cannot hold."""
     if _is_exact(kind, format_):
         return str(kind)
     if kind.id not in _NESTED or kind.id == "tuple" or not kind.children:

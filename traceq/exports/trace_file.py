@@ -44,7 +44,7 @@ _Findings = Mapping[int, Sequence[Finding]]
 
 @dataclass(frozen=True)
 class ExportedTrace:
-    """A trace of the file: a row of export/traces.sql, what its processes begin with, and the ns that its times count from."""
+    """A trace of the exported file: its row of export/traces.sql, the prefix of its process names, and its zero time (ns)."""
 
     row: Mapping[str, Any]
     prefix: str
@@ -52,14 +52,15 @@ class ExportedTrace:
 
     @property
     def trace_id(self) -> int:
-        """Its number in the database."""
+        """The trace's number in the database."""
         return int(self.row["trace_id"])
 
 
 def prepare_traces(rows: Sequence[Mapping[str, Any]]) -> list[ExportedTrace]:
-    """Prepare the traces of a file. Those of one time, the ranks of a job, keep their distances; others all begin at 0.
+    """Prepare the traces of a file: choose the prefix and the zero time of each.
 
-    Ranks whose collectives tell how far their clocks are apart are on one clock.
+    Traces recorded at one time (the ranks of a job) keep their distances; others all begin at 0. Ranks whose clock
+    offsets are known from their collectives are on one clock.
     """
     bases = [_clock_base(row) for row in rows]
     starts = [row["ts"] + (base or 0) for row, base in zip(rows, bases, strict=True)]
@@ -73,13 +74,13 @@ def prepare_traces(rows: Sequence[Mapping[str, Any]]) -> list[ExportedTrace]:
 
 
 def _clock_base(row: Mapping[str, Any]) -> int | None:
-    """Return what is added to the times of a trace to be on the clock of its job; None when its own clock is not known."""
+    """Return the ns that convert the trace's times to the clock of its job; None when its absolute time is unknown."""
     utc: int | None = row["utc_origin_ns"]
     return None if utc is None else utc - (row["clock_offset"] or 0)
 
 
 def _choose_prefixes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Prefix the names of processes: not for one trace, else by rank if ranks are distinct, else by trace_id."""
+    """Return the prefix of each trace's process names: "" for a single trace, the rank if ranks differ, else trace_id."""
     if len(rows) == 1:
         return [""]
     ranks = [row["rank"] for row in rows]
@@ -91,7 +92,7 @@ def _choose_prefixes(rows: Sequence[Mapping[str, Any]]) -> list[str]:
 def make_header(
     connection: duckdb.DuckDBPyConnection, traces: Sequence[ExportedTrace], told: Mapping[str, object]
 ) -> dict[str, object]:
-    """Make the members of the file beside its events; `told` is further information for the reader.
+    """Return the members of the exported JSON beside its events; `told` are additional members of otherData.
 
     A file of one trace can be read as a profiler's own: GPUs, rank and clock are where Kineto has them.
     """
@@ -107,7 +108,7 @@ def make_header(
 
 
 def _collect_facts(trace: ExportedTrace) -> dict[str, object]:
-    """Collect the facts of a trace, with times as text: a reader's numbers may end at 2**53."""
+    """Return the trace's known facts for the header; the zero time is text because readers' numbers may end at 2**53."""
     facts = {
         "trace_id": trace.trace_id,
         "run": trace.row["run"],
@@ -135,7 +136,7 @@ def _as_kineto(connection: duckdb.DuckDBPyConnection, trace: ExportedTrace) -> d
 
 @dataclass(frozen=True)
 class Written:
-    """The number of events of a file, and in words what was left out of it to keep it small, if anything."""
+    """The number of events of a file, and a sentence on what was left out to keep it small, None if nothing was."""
 
     events: int
     left_out: str | None = None
@@ -143,7 +144,7 @@ class Written:
 
 @dataclass
 class _Trace:
-    """A trace that is being written: its source, the events that name its tracks, and those of findings."""
+    """A trace that is being exported: its source, and the JSON texts of its tracks' names and of the findings' events."""
 
     connection: duckdb.DuckDBPyConnection
     exported: ExportedTrace
@@ -153,7 +154,7 @@ class _Trace:
     pieces: list[tuple[str, int, int]]
 
     def slices(self) -> Iterator[tuple[str, int, int]]:
-        """Yield its events, each with its level and duration; see traceq.exports.fit."""
+        """Yield (event as JSON text, level, duration in ns) for slices and findings; traceq.exports.fit explains levels."""
         values = {
             **self.window.as_parameters(self.exported.trace_id),
             "origin": self.exported.origin,
@@ -190,7 +191,7 @@ def write_finding(
 ) -> Written:
     """Write the time around the worst piece of a finding to `file`, in at most `most` bytes.
 
-    Raises nothing when that is too little for what must stay: then the file is larger.
+    The file is larger where the events that must stay need more.
     """
     (exported,) = _read_traces(connection, [chosen.finding.where.trace_id])
     window = find_window(connection, chosen.finding, exported.row["step_ns"])
@@ -250,12 +251,12 @@ def _begin_trace(
 
 
 def _encode_head(members: Mapping[str, object]) -> bytes:
-    """Encode the file up to its first event. ASCII: what is no event is skipped by readers that expect nothing else there."""
+    """Return the file's beginning up to its first event as ASCII JSON; readers skip it where they expect events only."""
     return json.dumps(members, indent=1, allow_nan=False).encode().removesuffix(b"\n}") + b',\n "traceEvents": ['
 
 
 class _Out:
-    """The file, an event a line."""
+    """Writer of the exported file, one event a line; counts the events."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file

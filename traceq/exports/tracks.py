@@ -35,12 +35,12 @@ def encode(value: object) -> str:
 
 
 def _encode_metadata(kind: str, pid: int, tid: int, **args: object) -> str:
-    """Encode the name of a process or thread, or where it is shown."""
+    """Return the JSON text of a metadata event: the name, or the place in the viewer, of a process or thread."""
     return encode({"ph": "M", "name": kind, "pid": pid, "tid": tid, "args": args})
 
 
 def encode_slice(name: str, pid: int, tid: int, ts: int, dur: int, args: object) -> str:
-    """Encode a slice; ts and dur in ns."""
+    """Return the JSON text of a slice's event; `ts` and `dur` in ns."""
     return (
         f'{{"ph":"X","cat":"traceq","name":{encode(name)},"pid":{pid},"tid":{tid}'
         f',"ts":{_to_microseconds(ts)},"dur":{_to_microseconds(dur)},"args":{encode(args)}}}'
@@ -49,14 +49,14 @@ def encode_slice(name: str, pid: int, tid: int, ts: int, dur: int, args: object)
 
 @dataclass
 class Numbers:
-    """Hands out ids of processes (or threads), each once in the file; `real` are those of the traced machines."""
+    """Unique numbers for processes (or threads) of a file; those in `real`, the traced machines' ids, are never invented."""
 
     real: frozenset[int]
     _given: set[int] = field(default_factory=set)
     _numbers: Iterator[int] = field(default_factory=lambda: count(1))
 
     def give(self, wanted: int | None = None) -> int:
-        """Give `wanted` if it is free, else the next free number."""
+        """Return `wanted` if no track has this number yet, else the next free number."""
         number = wanted
         if number is None or not 0 < number <= _MOST or number in self._given:
             number = next(number for number in self._numbers if number not in self._given and number not in self.real)
@@ -66,7 +66,7 @@ class Numbers:
 
 @dataclass
 class Ids:
-    """The ids of a whole file."""
+    """Sources of unique process and thread ids for a whole file."""
 
     processes: Numbers
     threads: Numbers
@@ -75,14 +75,14 @@ class Ids:
 
 
 def new_ids(connection: duckdb.DuckDBPyConnection) -> Ids:
-    """Make ids for a file with traces of this database."""
+    """Return sources of ids for a file with traces of this database."""
     real = frozenset(row["number"] for row in ask(connection, statement("exports/sql/numbers.sql")))
     return Ids(Numbers(real), Numbers(real))
 
 
 @dataclass
 class TrackProcess:
-    """A process of the exported file; `add` names its threads, in the order in which they are shown."""
+    """A process of the exported file; `add` adds a named thread, shown in the order of the calls."""
 
     pid: int
     ids: Ids
@@ -91,7 +91,7 @@ class TrackProcess:
     _places: Iterator[int] = field(default_factory=count)
 
     def add(self, name: str | None, wanted: int | None = None) -> int:
-        """Return the id of a new thread."""
+        """Add a thread (without a name if that is None) and return its id, which is `wanted` if that is free."""
         tid = self.ids.threads.give(wanted)
         if name is not None:
             self.events.append(_encode_metadata("thread_name", self.pid, tid, name=name[: self.most]))
@@ -100,7 +100,10 @@ class TrackProcess:
 
 
 def new_process(ids_: Ids, name: str, most: int, events: list[str], wanted: int | None = None) -> TrackProcess:
-    """Make a process after the others; names are cut after `most` characters."""
+    """Make a process that is shown after the others, and append the events that name it to `events`.
+
+    Names in it are cut after `most` characters; its id is `wanted` if that is free.
+    """
     pid = ids_.processes.give(wanted)
     events.append(_encode_metadata("process_name", pid, pid, name=name[:most]))
     events.append(_encode_metadata("process_sort_index", pid, pid, sort_index=next(ids_.places)))
@@ -109,7 +112,7 @@ def new_process(ids_: Ids, name: str, most: int, events: list[str], wanted: int 
 
 @dataclass(frozen=True)
 class ExportTracks:
-    """The metadata events of a trace, and its process for what traceq adds."""
+    """The metadata events of a trace's tracks (JSON texts), and the process that holds the tracks added by traceq."""
 
     events: list[str]
     own: TrackProcess
@@ -118,7 +121,10 @@ class ExportTracks:
 def lay_out(
     connection: duckdb.DuckDBPyConnection, trace_id: int, prefix: str, window: TimeWindow, ids_: Ids, most: int
 ) -> ExportTracks:
-    """Give every track with anything in the window its ids, in _track too. `prefix` separates traces of one file."""
+    """Assign a process and thread id to every track with slices in the window; also fill the table _track with them.
+
+    `prefix` stands before the names of processes, to tell the traces of one file apart.
+    """
     rows = ask(connection, statement("exports/sql/tracks.sql"), **window.as_parameters(trace_id))
     events: list[str] = []
     own = new_process(ids_, f"{prefix}traceq", most, events)
@@ -151,7 +157,7 @@ def _find_process(
 
 
 def _name_track(row: dict[str, Any]) -> tuple[str | None, int | None]:
-    """Return the name of a track, None if the viewer names it, and the thread id that it had."""
+    """Return the name of a track (None if the viewer names it) and the thread id it had in the trace, if any."""
     lane = f" ({row['lane'] + 1})" if row["lane"] else ""
     if row["place"] in _OWN:
         return _OWN[row["place"]].format(a=row["a"]), None

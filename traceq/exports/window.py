@@ -24,7 +24,7 @@ _LEAST_NS = 20_000
 
 @dataclass(frozen=True)
 class TimeWindow:
-    """Slices that touch [since, until] (ns, the trace's own clock), and those of `kept` wherever they are."""
+    """A window of time: slices that touch [since, until] (ns, the trace's own clock), and slices with ids in `kept`."""
 
     since: int
     until: int
@@ -39,12 +39,15 @@ EVERYTHING = TimeWindow(-_EVER, _EVER)
 
 
 def worst_piece(finding: Finding) -> Mapping[str, Value]:
-    """Return the instance of the finding that costs most, by column."""
+    """Return the finding's most costly instance, as a mapping of column name to value."""
     return dict(zip(finding.instances.columns, finding.instances.rows[0], strict=True))
 
 
 def find_window(connection: duckdb.DuckDBPyConnection, finding: Finding, step_ns: float) -> TimeWindow:
-    """Find the window around the worst piece of `finding`, in a trace whose mean step lasts `step_ns`."""
+    """Return the window around the worst piece of `finding`, with the call that launched it and a margin on both sides.
+
+    `step_ns` is the trace's mean step length.
+    """
     piece = worst_piece(finding)
     ts, dur = _to_int(piece["ts"]), _to_int(piece["dur"])
     slice_id = piece.get("slice_id")

@@ -33,9 +33,9 @@ FORMATS: tuple[Format, ...] = (
 
 @cache
 def format_of(name: str) -> Format:
-    """Return the record of the format called `name`; one without options and with neutral words where traceq has none.
+    """Return the record of the format called `name`, also from a plug-in importer that has one as FORMAT.
 
-    A package that brings an importer may bring the record along, as its FORMAT. Raises UnusablePlugin for a broken one.
+    Without any, return a record with the name only and neutral words. Raises UnusablePlugin for a broken plug-in.
     """
     known = next((record for record in FORMATS if record.name == name), None)
     if known is None:
@@ -46,7 +46,11 @@ def format_of(name: str) -> Format:
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric, and what capturing it costs. `record` names the backends of `traceq record` that bring it, with `options`."""
+    """A metric, and the cost of capturing it.
+
+    `record` names the backends of `traceq record` (torch, nsys) that capture it, `options` the command's options for
+    it.
+    """
 
     name: str
     answers: str
@@ -55,9 +59,9 @@ class Metric:
     options: str = ""
 
     def captures(self, of: Format | None = None) -> Iterable[tuple[Format, Capture | str]]:
-        """Return each format of a profiler with the options that record the metric, or with the reason why its profiler cannot.
+        """Yield each format of a profiler with the options that record the metric, or with the reason why its profiler cannot.
 
-        `of`: a format and those beside it only.
+        With `of`, yield only this format and those that complement it.
         """
         names = None if of is None else (of.name, *of.beside)
         return (
@@ -148,7 +152,7 @@ METRICS: dict[str, Metric] = {
 
 
 def metrics_named(names: Sequence[str]) -> list[Metric]:
-    """Return the metrics of these names, each once, in the order given. Raises UnknownMetric, with what comes closest."""
+    """Return the metrics with these names, in the order given. Raises UnknownMetric, which suggests the closest name."""
     return [_build_metric(name) for name in dict.fromkeys(name.lower() for name in names)]
 
 
@@ -161,7 +165,7 @@ def _build_metric(name: str) -> Metric:
 
 
 def record_backend(metrics: Sequence[Metric]) -> str | None:
-    """Return the backend of `traceq record` that gives most of the metrics, torch if both do; None if neither gives any."""
+    """Return the backend of `traceq record` that captures most of the metrics, torch on a tie; None if neither captures any."""
     counts = {backend: sum(backend in metric.record for metric in metrics) for backend in ("torch", "nsys")}
     best = max(counts, key=lambda backend: counts[backend])
     return best if counts[best] else None

@@ -113,7 +113,10 @@ _IMPORT_EXPERIMENTAL = "from torch._C._profiler import _ExperimentalConfig\n"
 
 
 def _profile_arguments(options: Options) -> list[str]:
-    """Return the keyword arguments of torch.profiler.profile but `activities`; those that may vanish in other versions last."""
+    """Return the keyword arguments of torch.profiler.profile as Python text, except `activities`.
+
+    The experimental ones, which other versions may lack, come last.
+    """
     plain = [
         f"{name}={','.join(values)}" for name, values in options.items() if name not in ("activities", _EXPERIMENTAL)
     ]
@@ -126,7 +129,7 @@ def _spell_options(options: Options) -> str:
 
 
 def _build_commands(options: Options) -> str:
-    """Return the lines around a training loop."""
+    """Return Python code that profiles a training loop with these options."""
     arguments = [
         f"activities=[{', '.join(f'ProfilerActivity.{option}' for option in sorted(options['activities']))}]",
         "schedule=schedule(skip_first=5, wait=1, warmup=2, active=5, repeat=1)",

@@ -19,7 +19,7 @@ class Capture:
 
 @dataclass(frozen=True)
 class Format:
-    """Capabilities of one trace format. A format that traceq has no record of has a name only, and gets general hints."""
+    """Capabilities of one trace format. A format that traceq does not know has a name only, and gets general hints."""
 
     name: str
     """As in the column trace.format."""
@@ -57,11 +57,14 @@ class Format:
     """Settings that lengthen every call on the host, and that the profiler writes into the trace only where they are on."""
 
     def can_record(self, *, of_pytorch: bool, of_amd: bool) -> bool:
-        """Return whether its profiler can record a program."""
+        """Return whether the format's profiler can record such a program; `of_amd`: one on GPUs of AMD."""
         return (of_pytorch or not self.only_pytorch) and not (of_amd and self.only_nvidia)
 
     def way(self, name: str, *, of_pytorch: bool = True, of_amd: bool = False) -> str | None:
-        """Return the words for what records an input, by the program; empty where nothing can, None where that is not known."""
+        """Return words on the option that records the input `name` for such a program.
+
+        They are empty where the profiler cannot record it; None where that is unknown.
+        """
         others = [ways for ways, holds in ((self.elsewhere, not of_pytorch), (self.on_amd, of_amd)) if holds]
         found = [other[name] for other in others if name in other]
         if len(found) > 1:
@@ -70,7 +73,7 @@ class Format:
 
 
 def merge_records(captures: Iterable[Capture]) -> Options:
-    """Return the options of all captures: each once, with all values it is given, in the order in which they first appear."""
+    """Return the options of all captures merged: each option once, with all of its values, in order of first appearance."""
     together: dict[str, dict[str, None]] = {}
     for capture in captures:
         for option, values in capture.options.items():

@@ -22,7 +22,7 @@ SET = "set"
 
 
 class KnownFact(NamedTuple):
-    """Meaning of a name: its words in sentences, which values are kept, the unit of a number, whether it is a knob."""
+    """A fact that a snapshot may hold: its words in sentences, the values that are kept, its unit, whether it is a knob."""
 
     words: str
     pattern: re.Pattern[str]
@@ -188,9 +188,9 @@ _MOST_PARTS = 12
 
 
 def normalize_value(topic: str, name: str, value: object) -> str | None:
-    """Return the value as text where it may be kept, None where it may not, is none that is known, or is not known itself.
+    """Return the value as text if it may be kept; None if it is absent, not known to traceq, or may not be kept.
 
-    Of a variable whose value may not be kept it is said that it was set.
+    For an environment variable whose value may not be kept, the text only says that it was set.
     """
     if value is None:
         return None
@@ -204,29 +204,29 @@ def normalize_value(topic: str, name: str, value: object) -> str | None:
 
 
 def is_harmless(name: str, value: str) -> bool:
-    """Return whether the value may be shown to strangers: one of those that are kept, and no free text (models of processors)."""
+    """Return whether the value may be shown to strangers; free text, such as the model of a processor, may not."""
     if name not in _KNOWN:
         return normalize_value(ENVIRONMENT, name, value) == value
     return _KNOWN[name].pattern is not _MODEL and _KNOWN[name].pattern.fullmatch(value) is not None
 
 
 def words_of(name: str) -> str:
-    """Return the words for it in a sentence; a variable of the environment by its own name."""
+    """Return the fact's words for a sentence; an environment variable keeps its own name."""
     return _KNOWN[name].words if name in _KNOWN else name
 
 
 def unit_of(name: str) -> str | None:
-    """Return the unit of its numbers; None for counts and for values that are not numbers."""
+    """Return the unit of the fact's values; None for counts and for values that are not numbers."""
     return _KNOWN[name].unit if name in _KNOWN else None
 
 
 def is_knob(name: str) -> bool:
-    """Return whether a user sets it for a run."""
+    """Return whether the fact is a setting that a user chooses for a run."""
     return _KNOWN[name].is_knob if name in _KNOWN else is_variable(name) and name not in _NOT_A_KNOB
 
 
 def is_variable(name: str) -> bool:
-    """Return whether it is a variable of the environment: where a snapshot lacks one, it was not set."""
+    """Return whether the fact is an environment variable: one that a snapshot lacks was not set."""
     return name not in _KNOWN and _VARIABLE.fullmatch(name) is not None
 
 
@@ -244,12 +244,12 @@ def _match_text(value: object) -> str:
 
 
 def path_beside(trace: Path) -> Path:
-    """Return the path of the snapshot of the run that wrote this trace."""
+    """Return the path where the environment snapshot of the run that wrote this trace would be."""
     return trace.with_name(f"{_ENDING.sub('', trace.name)}{SUFFIX}")
 
 
 def size_of_content(trace: Path) -> int | None:
-    """Return bytes of the trace unpacked, modulo 2**32, which a gzip'd one says too; None of other archives."""
+    """Return the bytes of the trace, unpacked if gzip'd, modulo 2**32 (as gzip stores it); None for other archives."""
     size = trace.stat().st_size
     if trace.suffix != ".gz":
         return None if trace.suffix in (".zst", ".xz", ".bz2", ".zip", ".lz4") else size % (1 << 32)

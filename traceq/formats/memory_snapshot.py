@@ -11,7 +11,7 @@ _A_TRACE = "a trace of torch.profiler or nsys"
 
 
 def memory_snapshot(metrics: Iterable[str], inputs: Iterable[str]) -> Format:
-    """Return the record of the format, with its words for each metric and input."""
+    """Return the record of memory snapshots, with its words for each of these metrics and inputs."""
     return Format(
         name="memory_snapshot",
         profiler="the memory snapshot",

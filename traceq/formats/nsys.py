@@ -161,7 +161,7 @@ def _spell_options(options: Options) -> str:
 
 
 def _build_commands(options: Options) -> str:
-    """Return the line that profiles a program, and the line that exports the report."""
+    """Return shell commands: one that profiles a program with these options, and one that exports the report."""
     profile = {
         **options,
         "--trace": tuple(sorted(options["--trace"])),

@@ -11,7 +11,7 @@ _TOLD = {"steps", "ledger", "communication"}
 
 
 def operations(metrics: Iterable[str], inputs: Iterable[str]) -> Format:
-    """Return the record of the format, with its words for each metric and input."""
+    """Return the record of tables of operations, with its words for each of these metrics and inputs."""
     return Format(
         name="operations",
         profiler="the table of operations",

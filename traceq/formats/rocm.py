@@ -128,7 +128,7 @@ def _spell_options(options: Options) -> str:
 
 
 def _build_commands(options: Options) -> str:
-    """Return the line that profiles a program; its output is read as it is."""
+    """Return the shell command that profiles a program with these options; traceq reads its output directly."""
     return f"rocprofv3 {_spell_options(options)} --output-format json --output-file trace -- python train.py"
 
 

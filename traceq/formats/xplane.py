@@ -91,7 +91,7 @@ def _spell_options(options: Options) -> str:
 
 
 def _build_commands(options: Options) -> str:
-    """Return the lines around some steps; the file is FOLDER/plugins/profile/TIME/HOST.xplane.pb."""
+    """Return Python code that profiles some steps with JAX; it writes FOLDER/plugins/profile/TIME/HOST.xplane.pb."""
     lines = ["import jax", "", "options = jax.profiler.ProfileOptions()"]
     lines += [f"options.{name} = {','.join(values)}" for name, values in options.items()]
     lines += [

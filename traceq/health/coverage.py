@@ -18,7 +18,7 @@ TOPICS = ("gpu", "kernel", "copy", "collective", "host", "wait", "step", "idle",
 
 @dataclass(frozen=True)
 class LostEvents:
-    """A kind of oddity that cost something, as import_note counts it."""
+    """A kind of trace's note on lost events: its severity, code and number of events."""
 
     severity: str
     code: str
@@ -27,7 +27,10 @@ class LostEvents:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Numbers of rows unless the name says otherwise; `_dur`, `_dur_with_peak` and `idle_unattributed` are nanoseconds."""
+    """Counts of the rows in a trace by which metrics are judged.
+
+    Fields ending in `_dur` or `_dur_with_peak`, and `idle_unattributed`, are ns.
+    """
 
     gpu_slices: int
     called_for: int
@@ -94,7 +97,7 @@ class Inputs:
 
 
 def read(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Inputs:
-    """Count what this trace holds."""
+    """Return the counts of one trace."""
     counts: dict[str, Any] = {}
     for topic in TOPICS:
         counts.update(ask(connection, statement(f"health/inputs/{topic}.sql"), trace_id=trace_id)[0])

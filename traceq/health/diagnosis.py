@@ -31,7 +31,7 @@ _INCOMPLETE = frozenset((
 
 @dataclass(frozen=True)
 class BesideLog:
-    """A log of a monitor, as the table monitor_log has it."""
+    """A monitor's log that was read beside a trace: a row of the table monitor_log."""
 
     path: str
     tool: str
@@ -48,7 +48,7 @@ class BesideLog:
 
 @dataclass(frozen=True)
 class TraceHealth:
-    """The diagnosis of one trace. `made_with` counts the facts and knobs of the snapshot beside it, 0 without one."""
+    """The diagnosis of one trace. `made_with` counts the facts and knobs in its environment snapshot, 0 without one."""
 
     trace_id: int
     run: str | None
@@ -67,12 +67,12 @@ class TraceHealth:
 
     @property
     def broken(self) -> tuple[IdentityCheck, ...]:
-        """The identities that do not hold."""
+        """The identities that do not hold in this trace."""
         return tuple(identity for identity in self.identities if identity.broken)
 
 
 def diagnose(connection: duckdb.DuckDBPyConnection) -> tuple[TraceHealth, ...]:
-    """Diagnose every trace of the database, in the order of ingest."""
+    """Return the diagnosis of every trace in the database, in the order of ingest."""
     return tuple(_diagnose_trace(connection, row) for row in ask(connection, statement("health/trace.sql")))
 
 
@@ -92,7 +92,10 @@ def _diagnose_trace(connection: duckdb.DuckDBPyConnection, row: dict[str, Any]) 
 def _find_damage(
     connection: duckdb.DuckDBPyConnection, trace_id: int, checked: tuple[IdentityCheck, ...]
 ) -> tuple[str, ...]:
-    """Find what in the trace is impossible, if that explains all broken identities; lost events never do."""
+    """Return descriptions of impossible rows in the trace if they explain all broken identities, else ().
+
+    Lost events never explain a broken identity.
+    """
     broken = {identity.identity.name for identity in checked if identity.broken}
     if not broken:
         return ()
@@ -104,7 +107,10 @@ def _find_damage(
 def judge_quality(
     connection: duckdb.DuckDBPyConnection, trace_id: int, format_: str, program: Program
 ) -> tuple[MetricHealth, ...]:
-    """Return how far each metric goes in a trace of `program`; without the identities, which take long to check."""
+    """Return for each metric how far it can be trusted in a trace of `program`.
+
+    The identities, which take long to check, are not considered.
+    """
     return _judge_metrics(coverage.read(connection, trace_id), format_, program)
 
 
@@ -124,7 +130,7 @@ def _judge_metric(metric: Metric, held: Inputs, format_: str, program: Program) 
 
 
 def _degrade_incomplete(verdict: MetricVerdict, lost: tuple[LostEvents, ...]) -> MetricVerdict:
-    """Degrade the verdict on a capture that is not complete."""
+    """Return the verdict, degraded from ok where the capture lost events."""
     codes = [events.code for events in lost if events.severity == "error" or events.code in _INCOMPLETE]
     if verdict.state != "ok" or not codes:
         return verdict

@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Identity:
-    """A rule and what is checked by it; `name`.sql in the identities of a topic of traceq/analysis/ checks each `unit`.
+    """A rule that holds in every trace database, and the unit that is checked.
 
-    Of its columns `is_broken` and `place` say whether the rule is broken, and where; those before order the places.
+    The query `name`.sql among the identities of a topic of traceq/analysis/ returns a row per `unit`: the columns
+    `is_broken` and `place` say whether the rule is broken, and where; the columns before them order the places.
     """
 
     topic: str
@@ -26,7 +27,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class IdentityCheck:
-    """The number of rows that were checked and that break the rule, and the first of the latter (None if all hold)."""
+    """The outcome of a check: the number of rows checked, of rows that break the rule, and the first of these or None."""
 
     identity: Identity
     checked: int
@@ -80,12 +81,12 @@ IDENTITIES = (
 
 
 def check(connection: duckdb.DuckDBPyConnection, trace_id: int) -> tuple[IdentityCheck, ...]:
-    """Check every identity on this trace. The cost is linear in the events of the database."""
+    """Return the outcome of every identity for this trace. The cost is linear in the events of the database."""
     return tuple(check_one(connection, identity, trace_id) for identity in IDENTITIES)
 
 
 def check_one(connection: duckdb.DuckDBPyConnection, identity: Identity, trace_id: int) -> IdentityCheck:
-    """Check this identity on this trace."""
+    """Return the outcome of this identity for this trace."""
     rows = statement(f"analysis/{identity.topic}/identities/{identity.name}.sql")
     ((checked, broken, example),) = connection.execute(
         "select count(*), count(*) filter (is_broken), min(judged) filter (is_broken) from (" + rows + ") as judged",  # noqa: S608 - of traceq itself

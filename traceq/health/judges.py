@@ -224,7 +224,10 @@ def _judge_flops(i: Inputs) -> MetricVerdict:
 
 
 def _describe_uncounted(i: Inputs) -> tuple[str | None, ...]:
-    """Describe work without known FLOPs: what graphs launch has no operator around it, unless a capture tells."""
+    """Return sentences on work whose FLOPs are unknown, None for a kind without any.
+
+    Kernels of CUDA graphs have no operator, and so no FLOPs, unless a CUDA-graph capture was given.
+    """
     inside = i.graph_nodes - i.graph_nodes_with_operator + i.whole_graphs
     return (
         _describe_known("FLOPs", i.convolutions_with_flops, i.convolutions, some(i.convolutions, "convolution")),

@@ -18,7 +18,7 @@ STATES: tuple[State, ...] = ("ok", "degraded", "not computable")
 
 @dataclass(frozen=True)
 class Suggestion:
-    """Options of a profiler; without `options` it cannot give the metric, and `note` says why."""
+    """A profiler and its options that record a metric. `options` is None where it cannot; `note` then says why."""
 
     tool: str
     options: str | None
@@ -28,9 +28,10 @@ class Suggestion:
 def suggest_captures(
     metric: Metric, trace_format: str, *, of_pytorch: bool = True, of_amd: bool = False
 ) -> tuple[Suggestion, ...]:
-    """Suggest options of the trace's own profiler, or other profilers if it cannot give the metric; nothing if it is unknown.
+    """Return options of the trace's own profiler that record the metric, or other profilers where it cannot.
 
-    `of_pytorch`: whether the program may be PyTorch's; `of_amd`: whether its GPUs are AMD's.
+    Empty where the format or metric is unknown. `of_pytorch`: the program may be PyTorch's; `of_amd`: its GPUs are
+    AMD's.
     """
     own = format_of(trace_format)
     capture = own.captures.get(metric.name)
@@ -53,7 +54,7 @@ def _make_suggestion(form: Format, capture: Capture | str) -> Suggestion:
 
 @dataclass(frozen=True)
 class MetricVerdict:
-    """The trust in a metric on one trace, and why; `needs` is None when another capture would give no more."""
+    """The trust in a metric on one trace, and the reason. `needs` is None when another capture would not improve it."""
 
     state: State
     reason: str
@@ -62,7 +63,7 @@ class MetricVerdict:
 
 @dataclass(frozen=True)
 class MetricHealth:
-    """The verdict on a metric, and the ways to get it; none when another capture would give no more."""
+    """The verdict on a metric, and the captures that would improve it; none when no capture would."""
 
     metric: str
     answers: str
@@ -73,16 +74,16 @@ class MetricHealth:
 
 
 def not_computable(reason: str, needs: Needs = "options") -> MetricVerdict:
-    """Judge a metric of which the trace lacks what it is made of."""
+    """Return the verdict on a metric whose inputs the trace lacks."""
     return MetricVerdict("not computable", reason, needs)
 
 
 def ok_or_degraded(facts: str, *shortcomings: str | None, needs: Needs | None = None) -> MetricVerdict:
-    """Judge ok, with the facts it rests on; or degraded, by the shortcomings that are not None."""
+    """Return the verdict ok with `facts` as the reason; or degraded, for the shortcomings that are not None."""
     found = [shortcoming for shortcoming in shortcomings if shortcoming]
     return MetricVerdict("degraded", "; ".join(found), needs) if found else MetricVerdict("ok", facts)
 
 
 def sql_only(reason: str) -> MetricVerdict:
-    """Judge a metric that traceq does not compute yet although everything is there: another capture changes nothing."""
+    """Return the verdict on a metric that traceq does not compute although its inputs are there: no capture would help."""
     return MetricVerdict("degraded", f"no analysis yet, in SQL only: {reason}")

@@ -89,7 +89,10 @@ _WHOLE = """
 
 
 def drop_incomplete_rows(connection: duckdb.DuckDBPyConnection, tables: Collection[str]) -> None:
-    """Leave out of staging the rows of `tables` that lack what every row of them has, an id or a time."""
+    """Delete the staged rows of `tables` that lack an id or a time that every row of the table must have.
+
+    Each table that loses rows gets a note with their number.
+    """
     for table, columns in connection.execute(_WHOLE, {"tables": list(tables)}).fetchall():
         lacks = " or ".join(f"{column} is null" for column in columns)
         found = _count(connection, table, lacks)
@@ -101,7 +104,10 @@ def drop_incomplete_rows(connection: duckdb.DuckDBPyConnection, tables: Collecti
 
 
 def drop_out_of_range(connection: duckdb.DuckDBPyConnection) -> None:
-    """Leave out of staging what no machine can have."""
+    """Delete or mend staged rows whose times, durations or numbers no machine can have.
+
+    Each kind that is left out or changed gets a note with the number of rows.
+    """
     middle = _median_time(connection, " union all ".join(f"select ts from staging.{table}" for table in _SLICES))
     for table in _TIMED:
         _limit_times(connection, table, middle)

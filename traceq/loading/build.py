@@ -56,7 +56,8 @@ _COPIED = (
 class Task:
     """The task of building the database of one trace: `jobs` processes read it, `threads` analyse it. Sizes in bytes.
 
-    `captures` tell of its graphs, files of `inductor` of kernels of torch.compile; `is_inductor_given` where the user named them.
+    `captures` are traces that tell of the operators within its CUDA graphs. `inductor` are files of torch.compile about
+    its kernels; `is_inductor_given` where the user named these files.
     """
 
     source: Source
@@ -76,7 +77,7 @@ class Task:
 
 
 def build(task: Task, progress: Callable[[State], None]) -> None:
-    """Write the database `task.database` for the source of the task; `progress` gets how far it is."""
+    """Write the database `task.database` from the task's trace; `progress` is called with the state of the work."""
     captures = [_read_capture(task, source) for source in task.captures]
     files, wrong = (task.inductor, []) if task.is_inductor_given else split_readable(task.inductor)
     compiled = read_inductor(files)
@@ -99,7 +100,10 @@ def build(task: Task, progress: Callable[[State], None]) -> None:
 
 
 def _read_capture(task: Task, source: Source) -> Captured:
-    """Read what another trace tells of the graphs in the task's trace; its own database is thrown away."""
+    """Return the operators behind the kernels of CUDA graphs, read from `source`, a CUDA-graph capture of the same program.
+
+    Its temporary database is deleted. Raises UnusableTrace where it launches no kernel.
+    """
     database = task.database.with_suffix(".capture.duckdb")
     with _build_database(replace(task, source=source, database=database), lambda _state: None) as (connection, _):
         captured = read_capture(connection, task.trace_id)
@@ -114,7 +118,7 @@ def _read_capture(task: Task, source: Source) -> Captured:
 
 @contextmanager
 def _build_database(task: Task, progress: Callable[[State], None]) -> Iterator[tuple[duckdb.DuckDBPyConnection, int]]:
-    """Provide the new database of the task with the rows of its source, most of them staged, and their number."""
+    """Yield a connection to the task's new database, with the rows of its trace (most still staged), and their number."""
     # One thread inserts while the importer reads on the other cores.
     config = writer_config(int(task.memory * _OF_DUCKDB), task.scratch, threads=1)
     # DuckDB guesses that temporary tables are tiny and then answers as-of joins by nested loops: hours instead of seconds.
@@ -155,7 +159,7 @@ def _attach_staging(connection: duckdb.DuckDBPyConnection, task: Task) -> Iterat
 
 
 def _load(connection: duckdb.DuckDBPyConnection, task: Task, progress: Callable[[State], None]) -> int:
-    """Move all rows that the importer yields into staging, and count them; DuckDB inserts in a thread beside the importer."""
+    """Insert all rows that the importer yields into staging, in a thread beside the importer; return the number of rows."""
     read_bytes = 0
 
     def on_read(total: int) -> None:
@@ -231,7 +235,7 @@ class _Loader:
 
 
 def _copy(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
-    """Move the tables that go from staging as they are."""
+    """Insert the staged tables that need no analysis into the database, unchanged but for trace_id."""
     connection.begin()
     _describe(connection, task)
     for table in _COPIED[1:]:

@@ -41,7 +41,10 @@ _NUMBER = re.compile(r"_\d+$")
 
 
 def inductor_files(given: Sequence[str | Path], trace: Path) -> tuple[Path, ...]:
-    """Return the files that tell of compiled kernels: those in `given`, files or folders; without any those beside the trace."""
+    """Return the files of torch.compile that describe kernels: those in `given`, which are files or folders.
+
+    Without any, return the files found beside the trace.
+    """
     if not given:
         beside = [path for pattern in _BESIDE for path in trace.parent.glob(pattern)]
         return tuple(sorted([*beside, *_files_inside(trace.parent / _FOLDER)]))
@@ -65,7 +68,10 @@ def _is_named(path: Path, *patterns: str) -> bool:
 
 
 def read_inductor(files: Sequence[Path]) -> list[Compiled]:
-    """Read what the files tell of kernels, those of a folder together; UnusableTrace where one cannot be read."""
+    """Return the kernels that the files describe, where the files of a folder complete each other.
+
+    Raises UnusableTrace where one cannot be read.
+    """
     folders: defaultdict[Path, list[Path]] = defaultdict(list)
     for file in files:
         folders[file.parent].append(file)
@@ -73,7 +79,7 @@ def read_inductor(files: Sequence[Path]) -> list[Compiled]:
 
 
 def split_readable(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
-    """Return the files that can be read, and what is wrong with the others."""
+    """Return the files that can be read, and for each of the others an error message."""
     found, wrong = [], []
     for file in files:
         try:
@@ -117,7 +123,7 @@ def _origin_of(node: str | Origin, nodes: dict[str, Origin]) -> Origin:
 
 
 def _parse_nodes(text: str) -> dict[str, Origin]:
-    """Return the nodes of a graph as PyTorch prints it: their operators, and the line of the program above them."""
+    """Return by name the nodes of a graph as PyTorch prints it: operator and line of the program."""
     found = {}
     line = code = None
     for row in text.splitlines():
@@ -146,7 +152,7 @@ def _parse_kernels(text: str) -> Iterator[tuple[str, str | None, list[str]]]:
 
 
 def _read_provenance(files: Sequence[Path]) -> dict[str, list[str | Origin]]:
-    """Return by kernel the nodes that it computes, and the recorded lines."""
+    """Return by kernel name the names of the graph nodes that it computes, and the lines of the program (Origin)."""
     found: defaultdict[str, list[str | Origin]] = defaultdict(list)
     for file in files:
         if _is_named(file, _MAPPINGS):

@@ -52,9 +52,9 @@ class Failure:
 class IngestResult:
     """Result of an ingest: the database or dataset, the traces added, the files whose content was there already.
 
-    `not_judged` says why the rules could not run. A dataset takes what can be read: `failures` are the others, and `resumed` of
-    the traces added were read by an earlier ingest that did not come to its end. `moved` has the run that each trace was in
-    which is in another one now.
+    `not_judged` says why the rules could not run. A dataset takes what can be read: `failures` are the traces that
+    could not be, and `resumed` is how many of the traces added were read by an earlier, interrupted ingest. `moved`
+    names the former run of each trace that is in another run now.
     """
 
     database: Path | str
@@ -90,11 +90,11 @@ def new_database(
     force: bool = False,
     beside: MonitorLogs = NOTHING,
 ) -> Iterator[tuple[IngestResult, duckdb.DuckDBPyConnection | None]]:
-    """Load and analyse trace files, directories or globs, beside what the database holds already, and publish it at the end.
+    """Load and analyse trace files, directories or globs into a copy of the database, and publish the copy at the end.
 
-    The block may write more into what is going to be the database through the connection, which is None where no trace is new.
-    Content that is there (same SHA-256) is skipped, with `force` replaced. `beside` are logs of monitors and memory snapshots
-    for all of the traces. Raises a TraceqError and leaves the database as it was when any source, or the block, fails.
+    The block may write more through the connection, which is None where no trace is new. Content that the database
+    holds already (same SHA-256) is skipped, with `force` replaced. `beside` are monitor logs and memory snapshots for
+    all of the traces. Raises a TraceqError and leaves the database as it was when any source, or the block, fails.
     """
     check_step_range(options.choice.step_range)
     sources = [sources] if isinstance(sources, (str, Path)) else sources
@@ -132,7 +132,7 @@ def new_database(
 
 
 def check_offset(beside: MonitorLogs, sources: Sequence[Source]) -> None:
-    """Raise unless the offset is a number of seconds for which there are logs."""
+    """Raise WrongUse if --offset is too large or not a number, or if there is no log or snapshot to apply it to."""
     if beside.offset is None:
         return
     if not abs(beside.offset) <= _FURTHEST:
@@ -144,7 +144,7 @@ def check_offset(beside: MonitorLogs, sources: Sequence[Source]) -> None:
 
 
 def check_step_range(pattern: str | None) -> None:
-    """Raise unless the pattern is one for DuckDB (RE2, which knows less than Python's re)."""
+    """Raise QueryError unless the pattern is a regular expression of DuckDB (RE2, which knows less than Python's re)."""
     if pattern is None:
         return
     with closing(duckdb.connect()) as connection:
@@ -157,7 +157,7 @@ def check_step_range(pattern: str | None) -> None:
 
 
 def _find_known_traces(database: Path) -> dict[str, int]:
-    """Return content hash to trace_id of the traces in the database."""
+    """Return the trace_id of each trace in the database by the hash of its content."""
     check_finished(database)
     if not database.exists():
         if not database.parent.is_dir():
@@ -175,7 +175,7 @@ def _find_known_traces(database: Path) -> dict[str, int]:
 def _split(
     sources: Sequence[Source], known: dict[str, int], *, force: bool
 ) -> tuple[list[tuple[Source, str]], list[Path], list[int]]:
-    """Return sources to ingest with their hashes, paths to skip, and ids of traces that are replaced."""
+    """Return the sources to ingest with their hashes, the paths to skip, and the trace_ids that are replaced."""
     new: dict[str, Source] = {}
     skipped = []
     for source in sources:

@@ -23,7 +23,10 @@ _SCHEMA = pa.schema({
 
 
 def stage_made_with(connection: duckdb.DuckDBPyConnection, trace: Path) -> None:
-    """Put what the snapshot beside the trace says into staging.made_with; a note where it is not used."""
+    """Insert the facts of the environment snapshot beside the trace, if there is one, into staging.made_with.
+
+    A snapshot that cannot be used is left out, with a note.
+    """
     path = path_beside(trace)
     if not path.is_file():
         return
@@ -40,7 +43,10 @@ def stage_made_with(connection: duckdb.DuckDBPyConnection, trace: Path) -> None:
 
 
 def read(trace: Path) -> dict[str, Any]:
-    """Return the snapshot beside the trace as it stands in its file. ValueError where it is none, or of another trace."""
+    """Return the environment snapshot beside the trace, as the JSON object in its file.
+
+    Raises ValueError where the file is no snapshot or belongs to another trace, OSError where it cannot be read.
+    """
     path = path_beside(trace)
     if path.stat().st_size > _LARGEST:
         raise ValueError("it is too large to be a snapshot")
@@ -58,7 +64,7 @@ def read(trace: Path) -> dict[str, Any]:
 
 
 class Fact(NamedTuple):
-    """A value that a snapshot says, by its place; columns of the table made_with."""
+    """A value of an environment snapshot, with its topic, instance and name: the columns of the table made_with."""
 
     topic: str
     instance: int
@@ -67,7 +73,7 @@ class Fact(NamedTuple):
 
 
 def facts_of(content: dict[str, Any]) -> Iterator[Fact]:
-    """Yield the known values of a snapshot, whoever wrote it."""
+    """Yield the facts in a snapshot that traceq knows and may keep; all else in it is left out."""
     for topic, things in content.items():
         for instance, values in enumerate(things if isinstance(things, list) else ()):
             for name, value in values.items() if isinstance(values, dict) else ():

@@ -86,7 +86,10 @@ class TraceClock:
 
 @dataclass(frozen=True)
 class LoadFit:
-    """A place where the load agrees: `add` ns to the log's times; how well, by how many samples."""
+    """A place where the log's GPU utilization matches the trace's GPU load: `add` ns to the log's times.
+
+    `correlation` says how well they match, over this number of samples.
+    """
 
     add: int
     correlation: float
@@ -95,10 +98,11 @@ class LoadFit:
 
 @dataclass(frozen=True)
 class Placement:
-    """Offset to add (ns) to times of the log to have them on the trace's clock; None where that cannot be told.
+    """Offset to add (ns) to the log's times to have them on the trace's clock; None where that cannot be told.
 
-    `words` say how, or why not. `by` is utc, zone, load or offset, `zone` the ns that local times are ahead of UTC. `residual`
-    (ns) is how much later than that the load itself fits best; None where it does not tell.
+    `words` explain it to the user. `by` is utc, zone, load or offset; `zone` is how far (ns) the log's local times are
+    ahead of UTC. `residual` (ns) is how much later than this offset the load fits best; None where the load does not
+    tell.
     """
 
     add: int | None
@@ -110,7 +114,7 @@ class Placement:
 
 
 def load_of(starts: Array, durations: Array, since: int, until: int) -> GpuLoad:
-    """Return the load by slices of one GPU in the order of their starts, which may overlap."""
+    """Return the load of one GPU, given the starts and durations (ns) of its slices by start; slices may overlap."""
     ends = np.maximum.accumulate(starts + durations)
     first = np.concatenate([[True], starts[1:] > ends[:-1]])
     last = np.concatenate([first[1:], [True]])
@@ -118,10 +122,10 @@ def load_of(starts: Array, durations: Array, since: int, until: int) -> GpuLoad:
 
 
 def place_log(log: Log, trace: TraceClock, pairs: Pairs, offset: float | None, zones: set[int]) -> Placement:
-    """Place the log on the trace's clock.
+    """Return how the log's times convert to the trace's clock.
 
-    `pairs` are (GPU of the log, GPU of the trace) that may be the same, `offset` is what the user says, in seconds;
-    `zones` are those (ns) that other logs of the same machine turned out to be in.
+    `pairs` are (GPU of the log, GPU of the trace) that may be the same; `offset` is the user's --offset in seconds.
+    `zones` are the time zones (ns ahead of UTC) found for other logs of the same machine.
     """
     first, _ = _extent_of(log)
     if log.clock == "none" and log.odd_time:
@@ -141,7 +145,7 @@ def place_log(log: Log, trace: TraceClock, pairs: Pairs, offset: float | None, z
 
 
 def _place_by_load(log: Log, trace: TraceClock, pairs: Pairs) -> Placement:
-    """Beside a trace without an absolute time."""
+    """Place a log beside a trace without an absolute time: where the log's GPU utilization fits the trace's GPU load."""
     first, last = _extent_of(log)
     fit = _find_best_fit(log, trace, pairs, trace.since - last, trace.until - first)
     if fit is None:
@@ -155,7 +159,7 @@ def _place_by_load(log: Log, trace: TraceClock, pairs: Pairs) -> Placement:
 
 
 def _place_by_clock(log: Log, trace: TraceClock, pairs: Pairs, zones: set[int]) -> Placement:
-    """Beside a trace whose absolute time is known: in a zone in which the two are of the same time."""
+    """Place a log beside a trace whose absolute time is known: in a time zone in which the log and the trace overlap."""
     first, last = _extent_of(log)
     origin = trace.utc_origin or 0
     is_utc = log.clock == "utc"
@@ -181,7 +185,10 @@ def _place_by_clock(log: Log, trace: TraceClock, pairs: Pairs, zones: set[int]) 
 
 
 def _place_in_zone(log: Log, trace: TraceClock, pairs: Pairs, places: list[tuple[int, int]]) -> Placement:
-    """In the one of the zones in which the load fits."""
+    """Choose among `places` (ns to add, zone in ns) the time zone in which the GPU load fits best.
+
+    The offset of the placement is None where no zone fits, or several fit about as well.
+    """
     step = 2 * beat_of(log)
     fits = [
         (fit, zone, add)
@@ -208,7 +215,10 @@ def _place_in_zone(log: Log, trace: TraceClock, pairs: Pairs, places: list[tuple
 
 
 def _check_by_load(log: Log, trace: TraceClock, pairs: Pairs, placed: Placement) -> Placement:
-    """Return the place with what the load says of it; where that is certainly elsewhere close by, it is there."""
+    """Return the placement with the residual that the GPU load shows.
+
+    Where the load fits only some seconds away, return the placement by load instead, unless --offset was given.
+    """
     if placed.add is None:
         return placed
     beat = beat_of(log)
@@ -223,7 +233,7 @@ def _check_by_load(log: Log, trace: TraceClock, pairs: Pairs, placed: Placement)
 
 
 def _find_best_fit(log: Log, trace: TraceClock, pairs: Pairs, low: int, high: int) -> LoadFit | None:
-    """Find where between `low` and `high` (ns to add) the load fits; None unless there is exactly one place."""
+    """Return the best fit of a GPU's load between `low` and `high` (ns to add); None where no load fits one place only."""
     fits = [
         fit
         for of_log, of_trace in pairs
@@ -257,7 +267,7 @@ def _utilization_of(log: Log, device: int) -> tuple[Array, Array]:
 
 
 def beat_of(log: Log) -> int:
-    """Return the time between samples of a series, ns."""
+    """Return the median time between samples of the log's first series, ns."""
     series = log.samples[0][1:4]
     gaps = np.diff([sample.ts for sample in log.samples if sample[1:4] == series])
     return int(np.median(gaps)) if gaps.size else SECOND
@@ -302,12 +312,12 @@ def _find_fit(times: Array, values: Array, load: GpuLoad, low: int, high: int) -
 
 
 def _certainty_of(correlation: float, samples: int) -> float:
-    """Fisher's z in standard errors: how far it is from no correlation."""
+    """Return how many standard errors a correlation lies above zero (Fisher's z)."""
     return float(np.arctanh(np.clip(correlation, -0.9999, 0.9999)) * np.sqrt(samples - 3))
 
 
 def _distance_between(one: LoadFit, other: LoadFit) -> float:
-    """Return by how many standard errors the first correlation is above the second."""
+    """Return by how many standard errors the first fit's correlation exceeds the second's."""
     spread = np.sqrt(1 / (one.samples - 3) + 1 / (other.samples - 3))
     ends = np.arctanh(np.clip([one.correlation, other.correlation], -0.9999, 0.9999))
     return float((ends[0] - ends[1]) / spread)
@@ -323,13 +333,16 @@ def _seconds_text(ns: int) -> str:
 
 
 def _extent_of(log: Log) -> tuple[int, int]:
-    """Return when the first and the last sample were taken, as the log's clock reads."""
+    """Return the times of the first and the last sample, on the log's own clock, ns."""
     times = [sample.ts for sample in log.samples]
     return min(times), max(times)
 
 
 def _explain_gap(first: int, last: int, trace: TraceClock, zone: int | None, *, is_utc: bool) -> str:
-    """Why a log from `first` to `last`, on the clock of the trace if it were UTC, does not fit; `zone` is that of local times."""
+    """Return why a log cannot be placed: its samples, from `first` to `last`, lie outside of the trace.
+
+    Both are ns on the trace's clock if the log's times were UTC; `zone` is how far local times are ahead of UTC (ns).
+    """
     first, last = first - (zone or 0), last - (zone or 0)
     away = first - trace.until if first > trace.until else trace.since - last
     side = "after the end" if first > trace.until else "before the start"

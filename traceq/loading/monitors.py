@@ -27,7 +27,7 @@ _MOST_SLICES = 20_000_000
 
 @dataclass(frozen=True)
 class MonitorLogs:
-    """The logs that the user names, and what to add to their times, in seconds, where he says so."""
+    """The monitor logs that the user names (--with), and the seconds to add to their times (--offset, None if not given)."""
 
     logs: tuple[Path, ...] = ()
     offset: float | None = None
@@ -37,9 +37,9 @@ NOTHING = MonitorLogs()
 
 
 def stage_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: MonitorLogs) -> bool:
-    """Put the samples of the logs into staging.counter, and what became of each log into staging.monitor_log and the notes.
+    """Insert the logs' samples into staging.counter, and a row about each log into staging.monitor_log, with notes.
 
-    Says whether there are any.
+    Return whether there are any logs.
     """
     logs = _read_logs(connection, trace, beside)
     if not logs:
@@ -58,7 +58,11 @@ def stage_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Monit
 
 
 def _read_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: MonitorLogs) -> list[tuple[Path, Log]]:
-    """Return each log once; a note of those that are there twice, and of one that nobody named and that cannot be read."""
+    """Return each log of the trace once, with its path.
+
+    A note says which logs are duplicates. So does one for the log that `traceq record` wrote, where it cannot be read;
+    a log that the user named raises TraceqError instead.
+    """
     given = [log for log in beside.logs if not memory_snapshot.sniff(log)]
     paths, twice = split_duplicates(logs_beside(trace, given))
     logs: list[tuple[Path, Log]] = []
@@ -93,7 +97,7 @@ def _gpus_of(log: Log) -> list[int]:
 
 
 def _read_trace(connection: duckdb.DuckDBPyConnection) -> tuple[TraceClock, str | None, list[int]]:
-    """Read the staged trace's clock, machine, and GPUs."""
+    """Return the staged trace's clock with the load of its GPUs, its machine's name, and the numbers of its GPUs."""
     ((origin, zone, host),) = connection.execute(
         "select utc_origin_ns, utc_zone_ns, host from staging.trace"
     ).fetchall() or [(None, None, None)]
@@ -119,7 +123,10 @@ def _read_trace(connection: duckdb.DuckDBPyConnection) -> tuple[TraceClock, str 
 
 
 def _devices_of(log: Log, placed: Placement, clock: TraceClock, devices: Sequence[int]) -> tuple[dict[int, int], str]:
-    """GPU of the trace by GPU of the log, and a word on it where they are not simply the same."""
+    """Return the trace's GPU number by the log's GPU number, and words on the mapping, "" where the numbers agree.
+
+    GPUs that cannot be matched are left out.
+    """
     of_log = _gpus_of(log)
     if placed.add is None or not of_log or set(of_log) <= set(devices):
         return {gpu: gpu for gpu in of_log}, ""
@@ -188,7 +195,10 @@ def _residual_text(placed: Placement) -> str:
 
 
 def _build_counters(number: int, samples: Sequence[Sample], add: int, gpus: dict[int, int]) -> pa.Table:
-    """Build rows of counter; their times on the clock of the trace."""
+    """Return rows of counter from samples of log `number`.
+
+    `add` (ns) converts times to the trace's clock, `gpus` GPU numbers of the log to those of the trace.
+    """
     return pa.table(
         {
             "device": pa.array(
@@ -207,9 +217,9 @@ def _build_counters(number: int, samples: Sequence[Sample], add: int, gpus: dict
 def read_snapshots(
     connection: duckdb.DuckDBPyConnection, beside: Iterable[Path], offset: float | None
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield (table, batch) of those files beside the staged trace that are snapshots; `offset` is added to their times (s).
+    """Yield (table, batch) of those files in `beside` that are memory snapshots; `offset` (s) is added to their times.
 
-    Raises UnusableTrace where nothing says where they lie.
+    Raises UnusableTrace where neither the trace's absolute time nor an offset places them on its clock.
     """
     paths, twice = split_duplicates([*filter(memory_snapshot.sniff, beside)])
     for path, first in twice:

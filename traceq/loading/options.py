@@ -32,7 +32,7 @@ class TraceOptions:
 
     @property
     def choice(self) -> Choice:
-        """The steps to take. Raises WrongUse where the options say none."""
+        """The steps that the options choose. Raises WrongUse where the options exclude each other or cannot be read."""
         from traceq.analysis.steps.choice import choice_of
 
         return choice_of(self.step_range, self.steps_per, self.window)

@@ -45,7 +45,7 @@ def _wait_for(futures: list[Future[None]], workers: list[_BuildProcess], total: 
 
 
 class _TotalProgress:
-    """Sums the progress of several builds; reports it from the calling thread only."""
+    """Sums the progress of several builds and shows it to the user."""
 
     def __init__(self, progress: Progress, parts: int) -> None:
         self._progress = progress
@@ -77,7 +77,7 @@ class _BuildProcess:
         self._stopped = threading.Event()
 
     def run(self, total: _TotalProgress, part: int) -> None:
-        """Start the process, pass its progress on, raise its error. Runs in a thread."""
+        """Run the process to its end, pass its progress on as `part` of `total`, and raise its error. Runs in a thread."""
         if self._stopped.is_set():
             return
         with closing(Child("traceq.loading.worker")) as child:

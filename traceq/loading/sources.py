@@ -26,9 +26,9 @@ _SETTLED_NS = 3_000_000_000
 
 @dataclass(frozen=True)
 class Content:
-    """Content of files at one time: their hash, and the state of each by which later writes are seen.
+    """Content of files at one time: their hash, and the state of each (size, times of change), by which later writes show.
 
-    Where a file had just been written, `is_settled` is false: what is written next may have the same time.
+    `is_settled` is false where a file had just been written: a further write may then leave the same time of change.
     """
 
     sha256: str
@@ -46,21 +46,21 @@ class Content:
         return cls(content_hash(files), states, time.time_ns() - last > _SETTLED_NS)
 
     def is_in(self, files: Sequence[Path]) -> bool:
-        """Return whether the files hold it still. Raises OSError when they cannot be read."""
+        """Return whether the files still hold this content. Raises OSError when they cannot be read."""
         return _read_states(files) == self.states and (self.is_settled or content_hash(files) == self.sha256)
 
 
 def _read_states(files: Sequence[Path]) -> tuple[tuple[int, ...], ...]:
-    """Return device and inode of each file, its size in bytes, and when its content and anything of it changed, ns."""
+    """Return for each file its device, inode, size (bytes), and times of its last change of content and of status (ns)."""
     found = [file.stat() for file in files]
     return tuple((state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns) for state in found)
 
 
 @dataclass(frozen=True)
 class Source:
-    """One trace and the importer that reads it. Mostly one file; of several, all but the first are read along with it.
+    """One trace and the importer that reads it. It is mostly one file; of several, the first stands for the trace.
 
-    With `content` the files have to hold that while they are read.
+    With `content`, the files must still hold that content while they are read.
     """
 
     files: tuple[Path, ...]
@@ -78,7 +78,7 @@ class Source:
 
     @contextmanager
     def check_unchanged(self) -> Iterator[None]:
-        """Raise UnusableTrace where the files do not hold `content` any more after the block, whatever it made of that."""
+        """Raise UnusableTrace after the block if the files changed meanwhile, even where the block failed itself."""
         try:
             yield
         except Exception as error:
@@ -115,10 +115,10 @@ def _source_of(files: tuple[Path, ...], name: str, content: Content | None) -> S
 
 
 def find_sources(given: Sequence[str | Path]) -> list[Source]:
-    """Return the trace files that `given` names: each file itself, the traces in each directory, the matches of each glob.
+    """Return the traces that `given` names: each file itself, the traces in each directory, the matches of each glob.
 
-    Files named explicitly must be traces (UnknownFormat, UnusableTrace say why not); in directories and globs other files
-    are passed over, and NoTraces is raised when nothing is left.
+    Raises UnknownFormat or UnusableTrace for a named file that is no trace. In directories and globs other files are
+    skipped; NoTraces is raised when nothing is left.
     """
     sources: dict[Path, Source] = {}
     for name in given:
@@ -130,12 +130,12 @@ def find_sources(given: Sequence[str | Path]) -> list[Source]:
 
 
 def paths_of(given: Paths) -> list[str | Path]:
-    """Return the paths, also of one."""
+    """Return the paths as a list; a single path becomes a list of one."""
     return [given] if isinstance(given, str | Path) else list(given)
 
 
 def capture_sources(given: Paths) -> tuple[Source, ...]:
-    """Return the traces that tell of graphs; none where none is named."""
+    """Return the traces that --capture names, which tell of the operators within CUDA graphs; empty if none is named."""
     named = paths_of(given)
     return tuple(find_sources(named)) if named else ()
 
@@ -180,14 +180,14 @@ def _build_source(path: Path, importer: Importer) -> Source:
 
 
 def logs_beside(trace: Path, given: Sequence[Path]) -> list[Path]:
-    """Return the logs given, and the one that `traceq record` wrote with the trace, of the name up to its first dots."""
+    """Return the logs given, and those that `traceq record` wrote beside the trace under the trace's name."""
     names = [trace.name[:place] for place, letter in enumerate(trace.name) if letter == "."]
     own = [trace.with_name(name + SUFFIX) for name in names]
     return [*given, *(log for log in own if log.is_file() and log not in given)]
 
 
 def split_duplicates(files: Sequence[Path]) -> tuple[list[Path], list[tuple[Path, Path]]]:
-    """Return the files of different content, and those that are there again, each with the first of its content."""
+    """Return the files of distinct content, and the pairs of a duplicate with the first file of the same content."""
     first: dict[str, Path] = {}
     again: list[tuple[Path, Path]] = []
     for file in files:
@@ -200,7 +200,7 @@ def split_duplicates(files: Sequence[Path]) -> tuple[list[Path], list[tuple[Path
 
 
 def content_hash(files: Sequence[Path]) -> str:
-    """Return the hash of a file's content; of several files that of their hashes, so that it depends on where each begins."""
+    """Return the SHA-256 of a file's content; for several files the hash of their hashes."""
     try:
         hashes = [_sha256_of_file(file) for file in files]
     except OSError as error:
@@ -214,7 +214,7 @@ def _sha256_of_file(path: Path) -> str:
 
 
 def has_suffix_of_trace(path: Path) -> bool:
-    """Return whether the file is called as traces are, whatever it holds."""
+    """Return whether the file's name ends like a trace's, whatever the file holds."""
     return Path(path.name.removesuffix(".gz")).suffix in _SUFFIXES - {".gz"}
 
 
@@ -226,7 +226,7 @@ def _is_file(path: Path) -> bool:
 
 
 def default_database(sources: Sequence[Source], given: Sequence[str | Path]) -> Path:
-    """Return the default database, in the current directory.
+    """Return the path of the database in the current directory that is used when the user names none.
 
     A file gives NAME.duckdb (suffixes like .pt.trace.json.gz dropped), a directory and several files of one directory
     DIRECTORY.duckdb, files of several traces.duckdb.

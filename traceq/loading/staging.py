@@ -7,13 +7,13 @@ import pyarrow as pa
 
 
 def insert_staged(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
-    """Insert the rows into a table of staging by the names of their columns."""
+    """Insert the rows into a table of the schema staging; columns are matched by name."""
     connection.register("_rows", rows)
     connection.execute(f"insert into staging.{table} by name from _rows")
     connection.unregister("_rows")
 
 
 def add_note(connection: duckdb.DuckDBPyConnection, severity: str, code: str, count: int, text: str) -> None:
-    """Add a row to the staged import_note."""
+    """Insert a row into staging.import_note, a message about the trace for the user."""
     note = {"severity": severity, "code": code, "count": count, "text": text}
     insert_staged(connection, "import_note", pa.Table.from_pylist([note]))

@@ -15,7 +15,7 @@ _SECONDS_BETWEEN_MESSAGES = 0.1
 
 
 def main() -> int:
-    """Build the task; 0 when done, 1 when an error was sent."""
+    """Build the database of the one task that the parent sends; return 0 when done, 1 when an error was sent back."""
     task = next(read_requests())
     last = 0.0
 

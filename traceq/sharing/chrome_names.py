@@ -50,7 +50,7 @@ _decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class Anonymiser:
-    """Copies events without what may name somebody, and counts what goes, by kind."""
+    """Copies the events of a Chrome trace without what may name somebody, and counts what is removed, by kind."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
@@ -58,7 +58,7 @@ class Anonymiser:
         self._identities: dict[bytes, int] = {}
 
     def show_event(self, raw: bytes | msgspec.Raw) -> bytes | None:
-        """Return the event as it may be shown; None if nothing of it may."""
+        """Return the event as JSON, with only the members that may be shown; None if nothing of it may be shown."""
         try:
             members = _decoder.decode(raw)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
@@ -85,7 +85,7 @@ class Anonymiser:
         return msgspec.json.encode({key: value for key, value in shown.items() if value is not None})
 
     def _show_ids(self, members: dict[str, msgspec.Raw]) -> dict[str, Any]:
-        """Show the ids that the halves of a range or an arrow share: those that are texts are numbered."""
+        """Return the ids that join the halves of a range or an arrow; ids that are texts become numbers."""
         shown: dict[str, Any] = {"id": self._show_identity(members["id"])} if "id" in members else {}
         pair = _decode(members.get("id2"), of=dict[str, msgspec.Raw])
         if isinstance(pair, dict):
@@ -139,7 +139,7 @@ class Anonymiser:
         return None if text is None else self._names.show("thread", text) if text else ""
 
     def _show_number(self, raw: msgspec.Raw, key: str) -> msgspec.Raw | None:
-        """Show a number as it is written, so that no time loses a digit."""
+        """Return the JSON text of the member `key` unchanged if it is a number, so that times keep every digit; else None."""
         if _NUMBER.fullmatch(bytes(raw)) or _QUOTED_NUMBER.fullmatch(bytes(raw)):
             return raw
         if bytes(raw) != b"null":
@@ -188,7 +188,7 @@ class Anonymiser:
         return _numeric_text(text)
 
     def show_header(self, members: Mapping[str, msgspec.Raw]) -> dict[str, Any]:
-        """Return the members of the file beside its events that may be shown."""
+        """Return those members of the file's outermost object, except the events, that may be shown."""
         shown: dict[str, Any] = {
             key: members[key] for key in _ALLOWED["flags"] if key in members and _NUMBER.fullmatch(bytes(members[key]))
         }
@@ -231,7 +231,7 @@ class Anonymiser:
         return shown
 
     def show_own(self, said: _Values) -> dict[str, Any]:
-        """Return what may be shown of what traceq wrote into the file."""
+        """Return those members that may be shown of the object "traceq", which traceq wrote into the file."""
         shown = _pick(said, ("rank", "world_size"), _is_small)
         if isinstance(part := said.get("trim"), dict):
             shown["trim"] = self._show_trim(part)
@@ -267,7 +267,7 @@ class Anonymiser:
 
 
 def _pick(values: _Values, keys: Iterable[str], may_show: Callable[[Any], object]) -> dict[str, Any]:
-    """Return the members with these keys that may be shown."""
+    """Return the values with these keys for which `may_show` returns true."""
     return {key: values[key] for key in keys if key in values and may_show(values[key])}
 
 
@@ -284,7 +284,7 @@ def _is_small(value: Any) -> bool:
 
 
 def _numeric_text(text: str) -> str | None:
-    """Return a text of numbers that may be sizes or ranks, fractions to six digits; None for any other."""
+    """Return a text of sizes or ranks, with fractions rounded to six digits; None for any other text."""
     if not _NUMERIC_TEXT.fullmatch(text):
         return None
     shown = _FRACTION.sub(lambda number: f"{float(number[0]):.6g}", text)
@@ -292,7 +292,7 @@ def _numeric_text(text: str) -> str | None:
 
 
 def _is_numeric(raw: msgspec.Raw) -> bool:
-    """Return whether a value is a number, or nested lists of numbers, or a number in quotes."""
+    """Return whether a JSON value is a number, a number in quotes, or nested lists of numbers."""
     text = bytes(raw)
     return bool(
         _NUMBER.fullmatch(text)
@@ -315,7 +315,10 @@ def _decode(raw: msgspec.Raw | None, of: Any = Any) -> Any:
 
 
 def write_anonymous(path: Path, names: Names, file: BinaryIO) -> tuple[int, Counter[str]]:
-    """Write the trace at `path` without what may name somebody; how many events, and what went, by kind."""
+    """Write the trace at `path` without what may name somebody.
+
+    Return the number of events written, and the number of removed things by kind.
+    """
     anonymiser = Anonymiser(names)
     written = 0
     with EventRecords(path) as records:

@@ -29,7 +29,7 @@ _TIMES = """
 
 
 class _KeptEvents:
-    """The events that stay: slices by their numbers, arrows by their ends, all else by its time."""
+    """Selects the events of a Chrome trace that stay in a part: slices by number, arrows by their ends, others by time."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, path: Path, part: TracePart, trace_id: int) -> None:
         ids = connection.execute("select slice_id from _kept order by slice_id").fetchnumpy()["slice_id"]
@@ -41,7 +41,7 @@ class _KeptEvents:
         self._open: dict[tuple[str, str], bytes] = {}
 
     def select(self, first: int, events: Sequence[bytes | msgspec.Raw]) -> Iterator[bytes | msgspec.Raw]:
-        """Yield the events of a block that stay; its first event has the number `first`."""
+        """Yield the events of a block that stay, unchanged; its first event has the number `first` in the file."""
         start, stop = np.searchsorted(self._ids, [first, first + len(events)])
         mine = set((self._ids[start:stop] - first).tolist())
         for place, event in enumerate(events):
@@ -62,7 +62,7 @@ class _KeptEvents:
                 yield event
 
     def _select_arrow(self, event: bytes | msgspec.Raw, head: EventHead) -> Iterator[bytes | msgspec.Raw]:
-        """Yield an arrow whole, once both its ends are found at slices that stay."""
+        """Yield both events of an arrow at its second end, if slices that stay lie at both ends."""
         ts = start_of(event, head)
         at = np.searchsorted(self._times, ts) if ts is not None else len(self._times)
         if at == len(self._times) or self._times[at] != ts:
@@ -85,7 +85,10 @@ def write_part(
     file: BinaryIO,
     progress: Callable[[int], None] = lambda _bytes: None,
 ) -> int:
-    """Write the part of the trace at `path` that stands in _kept (sql/selection.sql); return its number of events."""
+    """Write the selected part of the trace at `path` to `file`; return its number of events.
+
+    The table _kept (sql/selection.sql) lists the slices that stay. `progress` is called with the bytes read.
+    """
     chosen = _KeptEvents(connection, path, part, trace_id)
     written = 0
     with EventRecords(path, progress) as records:
@@ -100,7 +103,7 @@ def write_part(
 
 
 def _encode_begin(records: EventRecords) -> bytes:
-    """Encode the file up to its first event; a bare list becomes an object, which can say more."""
+    """Return the file's text up to its first event; a bare list becomes an object, which can hold the part's description."""
     text = records.before.strip().rstrip(b",")
     members = records.members_before()
     if members is not None and "traceq" in members:
@@ -109,7 +112,7 @@ def _encode_begin(records: EventRecords) -> bytes:
 
 
 def _encode_end(records: EventRecords, part: TracePart) -> bytes:
-    """Encode the file after its last event: what stood there, with the description of the part for traceq."""
+    """Return the file's text after its last event, with the description of the part for traceq added."""
     after = records.members_after()
     ours = (records.members_before() or {}).get("traceq") or after.get("traceq") or b"{}"
     try:

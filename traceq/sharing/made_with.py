@@ -16,9 +16,10 @@ TELLING = frozenset(("command_line",))
 
 
 def carry(trace: Path, made: Path, without: Container[str] = ()) -> None:
-    """Write beside the file `made` of `trace` what that was made with, values that are known to be harmless only.
+    """Write an environment snapshot beside the file `made`, with the harmless facts of the snapshot beside `trace`.
 
-    Names in `without` are left out. Nothing is written where the trace has no snapshot, and one that `made` had before goes.
+    Facts whose names are in `without` are left out. Without a snapshot nothing is written; an old one of `made` is
+    deleted.
     """
     target = path_beside(made)
     if target == path_beside(trace):

@@ -63,7 +63,7 @@ _SAFE = set(" _-.:/#()[]{}<>=,;|+*&%?!'\"~^$\n\t")
 
 
 def read_allowed(part: str) -> dict[str, Any]:
-    """Read a part of allowed.toml: what may stand in anonymised traces of a format, or the kinds of names."""
+    """Return a part of allowed.toml: the names that may stay in anonymised traces of a format, or the kinds of names."""
     text = files("traceq").joinpath("sharing/allowed.toml").read_text("utf-8")
     allowed: dict[str, Any] = tomllib.loads(text)[part]
     return allowed
@@ -73,7 +73,7 @@ _COUNTED: dict[str, str] = read_allowed("kinds")
 
 
 class Names:
-    """Pseudonyms by one key, and how many different names of each kind were replaced."""
+    """Makes pseudonyms by a key, the same for equal names, and counts the different names replaced, by kind."""
 
     def __init__(self, key: bytes) -> None:
         self._pseudonym = Pseudonyms(key).word
@@ -82,7 +82,7 @@ class Names:
         self.replaced: Counter[str] = Counter()
 
     def show(self, kind: str, text: str) -> str:
-        """Return what is shown for the name of something of this kind."""
+        """Return the name itself if it is known to be harmless, else its pseudonym; `kind` is that of the thing (kernel, frame)."""
         if kind == "program":  # without its folders and arguments
             kind, text = "thread", re.split(r"[/\\]", text.split(" -", 1)[0].strip())[-1].split(" ")[0]
         if kind == "kernel":
@@ -103,7 +103,7 @@ class Names:
         return self._kernels[text]
 
     def _show_operator(self, text: str) -> str:
-        """Show the name of an operator, or of what a program calls one."""
+        """Return the name of an operator, or of a range that a program names, with unknown names replaced."""
         if is_public(text, "operator"):
             return text
         if match := _EVALUATED.fullmatch(text):
@@ -113,7 +113,7 @@ class Names:
         return text if is_public(text, "annotation") else self._replace("operator", text)
 
     def _show_frame(self, text: str) -> str:
-        """Cut the path of a frame of Python down to a public package, of which the library's words stay, or replace it."""
+        """Return the name of a Python frame: for a public package its path within the package, else a pseudonym."""
         if match := _PYTHON_FRAME.fullmatch(text):
             found = next(group for group in match.groups() if group)
             return self._remember("frame", found, lambda name: replace_unknown_in_frame(name, self._pseudonym))
@@ -129,7 +129,7 @@ class Names:
         return self._replace("frame", text)
 
     def _replace_unknown(self, kind: str, text: str) -> str:
-        """Replace every word that no library uses."""
+        """Return the text with a pseudonym for every word that no library uses."""
         return self._remember(kind, text, lambda name: replace_unknown_words(name, self._pseudonym))
 
     def _replace(self, kind: str, text: str) -> str:
@@ -143,7 +143,7 @@ class Names:
         return self._of[place]
 
     def replace_words(self, text: str) -> str:
-        """Put a pseudonym for every word that is not in known_words()."""
+        """Return the text with a pseudonym for every word that is not in known_words()."""
         known = known_words()
         addresses = _find_addresses(text)
         pieces, at = [], 0
@@ -163,7 +163,7 @@ class Names:
         return self._replace_compound(segment, known)
 
     def _replace_compound(self, word: str, known: frozenset[str]) -> str:
-        """Replace what is not known of a word, or of several written as one: DataLoader, AllToAll4D."""
+        """Return the word with its unknown parts replaced; it may be several words written as one: DataLoader, AllToAll4D."""
         parts = _PIECES.findall(word)
         kept = [part.lower() in known for part in parts]
         is_whole = "".join(parts) == word
@@ -177,7 +177,7 @@ class Names:
 
 
 def _find_addresses(text: str) -> list[tuple[int, int]]:
-    """Return the spans of numbers that are parts of one: hexadecimal, joined by a sign, or more than two in a row."""
+    """Return the (start, end) of numbers that may be addresses: hexadecimal, joined by a sign, or more than two in a row."""
     joined = [
         match.span()
         for match in _NUMBERS.finditer(text)

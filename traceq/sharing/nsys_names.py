@@ -51,7 +51,10 @@ _CAPTURED = re.compile(
 
 
 def write_anonymous(source: Path, target: Path, names: Names, shown: Path) -> tuple[int, Counter[str]]:
-    """Write the export at `source` without what may name somebody to `target`; return its rows, and what went, by kind."""
+    """Write the nsys export at `source` to `target` without what may name somebody; errors call it `shown`.
+
+    Return the number of rows written, and the number of removed things by kind.
+    """
     removed: Counter[str] = Counter()
     with open_copy(source, target, shown) as files:
         files.execute("commit")
@@ -70,7 +73,7 @@ def write_anonymous(source: Path, target: Path, names: Names, shown: Path) -> tu
 
 
 def _copy_known(files: sqlite3.Connection, table: str, columns: Columns, removed: Counter[str]) -> int:
-    """Copy a table with the columns that are known."""
+    """Copy a table with the columns that are known to be harmless; return the number of its rows."""
     strings, texts = _TABLES[table], _TEXTS.get(table, {})
     kept: Columns = {}
     expressions: dict[str, str] = {}
@@ -113,7 +116,10 @@ def _count_rows(files: sqlite3.Connection, table: str, removed: Counter[str]) ->
 
 
 def _copy_strings(files: sqlite3.Connection, known: dict[str, Columns], names: Names, removed: Counter[str]) -> int:
-    """Copy the strings that what was copied refers to; one with several roles is shown as the strictest way would."""
+    """Copy the strings that copied rows refer to, with unknown names replaced; return their number.
+
+    A string whose roles would show it differently has every unknown word replaced.
+    """
     columns = known.get("StringIds", {})
     if not {"id", "value"} <= columns.keys():
         return 0
@@ -146,7 +152,7 @@ def _list_roles(names: Names, removed: Counter[str]) -> dict[str, Callable[[str]
 
 
 def _create_functions(files: sqlite3.Connection, names: Names, removed: Counter[str]) -> None:
-    """Give the connection the functions that _TEXTS and _WHERE call."""
+    """Register the Python functions that the SQL in _TEXTS and _WHERE calls."""
 
     def add_function(name: str, function: Callable[[str], str]) -> None:
         files.create_function(name, 1, lambda value: None if value is None else function(_as_text(value)))
@@ -172,7 +178,7 @@ def _as_text(value: object) -> str:
 
 
 def _show_range(names: Names, text: str) -> str:
-    """Show a range, which may be an operator, as emit_nvtx writes them, a call of a library, or anything."""
+    """Return the name of an NVTX range with unknown names replaced: an operator of emit_nvtx, a library's call, or other text."""
     name, comma, rest = text.partition(",")
     if name and comma and _OF_EMIT_NVTX.fullmatch(comma + rest):
         return names.show("operator", name) + comma + rest
@@ -182,7 +188,7 @@ def _show_range(names: Names, text: str) -> str:
 
 
 def _show_payload(removed: Counter[str], text: str) -> str:
-    """Show what NCCL says of a message, and nothing else."""
+    """Return the known members of NCCL's payload (JSON text), without all others; "" if none is known."""
     values = _read_object(text)
     shown: dict[str, Any] = {key: values[key] for key in _OF_PAYLOAD if isinstance(values.get(key), int)}
     if str(values.get("Reduction operation")) in payload.REDUCTIONS:
@@ -192,7 +198,7 @@ def _show_payload(removed: Counter[str], text: str) -> str:
 
 
 def _show_symbol(names: Names, text: str) -> str:
-    """Show a function of C++'s library or of CUDA; templates of these may be of anybody's types."""
+    """Return the name of a C++ or CUDA library function, others as a pseudonym; template arguments may name anything."""
     is_template = "<" in text or "(" in text
     is_foundation = samples.NOT_OWN.match(text) is not None and not is_template
     is_shown = is_foundation and (is_public(text, "call") or "::" in text)

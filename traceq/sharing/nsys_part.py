@@ -65,7 +65,10 @@ _THREAD = "(coalesce(t.{column}, 0) & 281474976710655)"
 def write_part(
     connection: duckdb.DuckDBPyConnection, source: Path, target: Path, trace_id: int, part: TracePart
 ) -> int:
-    """Write the part of the export at `source` that stands in _kept (sql/selection.sql) to `target`; return its rows."""
+    """Write the selected part of the nsys export at `source` to `target`; return its number of rows.
+
+    The table _kept (sql/selection.sql) lists the slices that stay.
+    """
     with open_copy(source, target, source) as files:
         _fill_keys(files, connection, trace_id)
         known = list_tables(files)
@@ -93,7 +96,7 @@ def _fill_keys(files: sqlite3.Connection, connection: duckdb.DuckDBPyConnection,
 
 
 def _select_rows(table: str, columns: Columns, known: dict[str, Columns]) -> str:
-    """Write the condition, as SQL over its row t, by which rows of a table stay."""
+    """Return the SQL condition on rows (called t) of the table that stay in the part."""
     if table in _CALLS or table == _NVTX:
         return _select_calls(table, columns)
     if table in _GPU or table == _SYNCHRONIZATION:
@@ -114,7 +117,7 @@ def _select_rows(table: str, columns: Columns, known: dict[str, Columns]) -> str
 
 
 def _select_work(table: str, columns: Columns) -> str:
-    """Write the condition for work of GPUs, and for waits for it."""
+    """Return the SQL condition on rows of GPU work, or of waits for it, that stay in the part."""
     if not {"start", "end", "correlationId"} <= columns.keys():
         return _select_overlapping(columns) if "start" in columns else "true"
     place = "t.start, coalesce(t.correlationId, 0)"
@@ -124,7 +127,7 @@ def _select_work(table: str, columns: Columns) -> str:
 
 
 def _select_chains(table: str, known: dict[str, Columns]) -> str:
-    """Write the condition for call chains of the samples and calls that stay."""
+    """Return the SQL condition on call chains that samples or calls in the part refer to."""
     caller, column = _CHAINS[table]
     return f"t.id in (select {column} from main.{caller})" if column in known.get(caller, {}) else "true"
 
@@ -165,7 +168,7 @@ def _select_times(columns: Columns) -> str:
 
 
 def _select_with_neighbours(table: str) -> str:
-    """Write the condition for rows of the time, and of each thread two before it and after it."""
+    """Return the SQL condition on rows within the part's time, and the two rows before and after it on each thread."""
     near = (
         "t.rowid in (select number from ("
         "select rowid as number, row_number() over (partition by globalTid order by start {order}) as place"
@@ -177,7 +180,10 @@ def _select_with_neighbours(table: str) -> str:
 
 
 def _fill_strings(files: sqlite3.Connection, known: dict[str, Columns]) -> None:
-    """Collect the ids of strings that the rows in the new file may refer to; one too many does no harm."""
+    """Collect the ids of strings that rows in the new file may refer to.
+
+    Other integers among them do no harm.
+    """
     for table, columns in known.items():
         if table == "StringIds":
             continue

@@ -29,7 +29,7 @@ _OUTSIDE = "outside of --window"
 
 @dataclass(frozen=True)
 class TracePart:
-    """From `ts` to `ts_end`, ns on the clock of the trace, and its description for the file: its steps, as JSON."""
+    """A part of a trace, from `ts` to `ts_end` (ns, the trace's clock), and its description for the file, with its steps."""
 
     ts: int
     ts_end: int
@@ -37,17 +37,17 @@ class TracePart:
 
     @property
     def steps(self) -> int:
-        """Return the number of its steps."""
+        """The number of steps in the part."""
         return len(self.said["steps"])
 
     @property
     def as_text(self) -> str:
-        """Return the description that is written into the file, as JSON."""
+        """The description of the part that is written into the file, as JSON text."""
         return json.dumps({"trim": self.said})
 
 
 def part_of_steps(connection: duckdb.DuckDBPyConnection, trace_id: int, first: int, last: int) -> TracePart:
-    """Make the part of steps `first` to `last`, by the numbers in their own names, if they have any, else as traceq counts."""
+    """Return the part of steps `first` to `last`; the numbers are those in the steps' names, else traceq's own count."""
     steps = _read_steps(connection, trace_id)
     numbers = _own_numbers(steps) or [step["step"] for step in steps]
     places = [place for place, number in enumerate(numbers) if first <= number <= last]
@@ -59,7 +59,10 @@ def part_of_steps(connection: duckdb.DuckDBPyConnection, trace_id: int, first: i
 
 
 def part_of_window(connection: duckdb.DuckDBPyConnection, trace_id: int, window: Window) -> TracePart:
-    """Make the part of the time `window` of a trace that was ingested with it as --window: steps that lie in it stay."""
+    """Return the part of the time `window` of a trace; the steps that begin in it are its steps.
+
+    The trace must have been ingested with this --window. Raises WrongUse where the window or its steps cannot be found.
+    """
     run(connection, "sharing/sql/staged.sql", trace_id=trace_id)
     extent = window_extent(connection, window)
     if extent is None:
@@ -79,7 +82,7 @@ def part_of_window(connection: duckdb.DuckDBPyConnection, trace_id: int, window:
 
 
 def whole_part(connection: duckdb.DuckDBPyConnection, trace_id: int) -> TracePart:
-    """Make the part that is all of the trace, with its steps written down."""
+    """Return the part that is the whole trace, with the description of its steps."""
     steps = _read_steps(connection, trace_id)
     ((ts, ts_end),) = run(connection, "sharing/sql/extent.sql", trace_id=trace_id).fetchall()
     if not steps or ts is None:
@@ -93,7 +96,7 @@ def _read_steps(connection: duckdb.DuckDBPyConnection, trace_id: int) -> list[di
 
 
 def _own_numbers(steps: Sequence[dict[str, Any]]) -> list[int]:
-    """Return the numbers in the names of the steps; none unless every step has one of its own."""
+    """Return the numbers at the end of the steps' names; empty unless every step has one and they increase."""
     found = [_NUMBER_AT_END.search(step["name"]) for step in steps]
     numbers = [int(match[1]) for match in found if match]
     is_own = len(numbers) == len(steps) and len(set(numbers)) == len(numbers) and numbers == sorted(numbers)
@@ -125,7 +128,10 @@ def _make_part(
 
 
 def _describe_step(step: dict[str, Any], *, is_last: bool) -> dict[str, Any]:
-    """Describe a step for the file. The last one of the trace lasts as long as its work; what comes after belongs to no step."""
+    """Return the description of a step for the file.
+
+    The trace's last step ends with its last launch, so that its GPU work still belongs to it and later launches do not.
+    """
     lasts = is_last and step["gpu_ts_end"] == step["ts_end"] and step["last_launch"] is not None
     own_end = step["last_launch"] + 1 if lasts else step["ts_end"]
     told = {"name": step["name"], "ts": step["ts"], "ts_end": max(own_end, step["ts"] + 1)}

@@ -15,7 +15,7 @@ from traceq.importers.sqlite import quote_name, read_only_uri
 
 
 class _Sign(NamedTuple):
-    """A sign of a secret: one of `needles`, found quickly, and `pattern`, which matches at most `back` bytes before it."""
+    """A sign of a secret: `needles` are found quickly, and `pattern` then matches from at most `back` bytes before one."""
 
     kind: str
     needles: tuple[bytes, ...]
@@ -76,14 +76,14 @@ _MOST = 10_000
 
 
 class FoundSecrets(NamedTuple):
-    """A kind of secret that a trace holds, and the least number of different ones."""
+    """A kind of secret that a trace holds, and the least number of different secrets of the kind."""
 
     kind: str
     number: int
 
 
 def find_secrets(path: Path) -> list[FoundSecrets]:
-    """Count the secrets in the file at `path`, unpacked, or in the files of a folder, by kind; values are not kept."""
+    """Return the kinds of secrets in a file, unpacked, or in the files of a folder, with their numbers; no values are kept."""
     found: dict[str, set[int]] = {sign.kind: set() for sign in _SIGNS}
     files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
     for text in chain.from_iterable(map(_read_windows, files)):
@@ -100,7 +100,7 @@ def secret_kinds(text: bytes) -> list[str]:
 
 
 def texts_of(path: Path) -> Iterator[bytes]:
-    """Yield what a trace that traceq wrote says: a Chrome trace, or an export's texts, as numbers look like anything."""
+    """Yield the texts in a trace that traceq wrote: all of a Chrome trace, or the strings of an nsys export."""
     with path.open("rb") as file:
         is_export = file.read(6) == b"SQLite"
     if not is_export:
@@ -131,7 +131,7 @@ def _find_values(text: bytes, sign: _Sign) -> Iterator[bytes]:
 
 
 def _match_around(text: bytes, place: int, sign: _Sign) -> re.Match[bytes] | None:
-    """Match the pattern of a sign around the needle at `place`."""
+    """Return the match of the sign's pattern that covers position `place`, where a needle was found; None if none does."""
     match = sign.pattern.search(text, max(0, place - sign.back), place + _AHEAD)
     while match and match.end() <= place:
         match = sign.pattern.search(text, match.end(), place + _AHEAD)
@@ -139,7 +139,7 @@ def _match_around(text: bytes, place: int, sign: _Sign) -> re.Match[bytes] | Non
 
 
 def _read_windows(path: Path) -> Iterator[bytes]:
-    """Yield the content in pieces that overlap, so that what is cut in two by one is whole in another."""
+    """Yield the content in overlapping pieces, so that a secret cut by one piece is whole in the next."""
     with closing(ByteStream(path, lambda _bytes: None)) as stream:
         tail = b""
         while text := stream.read(_CHUNK):

@@ -20,7 +20,7 @@ Columns = dict[str, tuple[str, bool, bool]]
 
 @contextmanager
 def open_copy(source: Path, target: Path, shown: Path) -> Iterator[sqlite3.Connection]:
-    """Open a connection to the new file `target`, with `source` attached as src, read-only.
+    """Yield a connection to the new file `target`, with `source` attached as src, read-only.
 
     Raises UnusableTrace, which names `shown`, where the source cannot be read.
     """
@@ -43,7 +43,7 @@ def open_copy(source: Path, target: Path, shown: Path) -> Iterator[sqlite3.Conne
 
 
 def list_tables(connection: sqlite3.Connection) -> dict[str, Columns]:
-    """List the tables of the source, with their columns: no views, and none that a module of SQLite makes up."""
+    """Return the columns of each table of the source; views and virtual tables are left out."""
     found: dict[str, Columns] = {}
     query = (
         'select m.name, c.name, c.type, c."notnull", c.pk, sum(c.pk > 0) over (partition by m.name)'
@@ -60,7 +60,7 @@ def list_tables(connection: sqlite3.Connection) -> dict[str, Columns]:
 
 
 def create_table(connection: sqlite3.Connection, table: str, columns: Columns) -> None:
-    """Make an empty table in the new file."""
+    """Create an empty table with these columns in the new file."""
     described = (
         f"{quote_name(name)} {type_}{' not null' if not_null else ''}{' primary key' if is_row else ''}"
         for name, (type_, not_null, is_row) in columns.items()
@@ -76,9 +76,10 @@ def copy_table(
     values: Mapping[str, object] | None = None,
     expressions: Mapping[str, str] | None = None,
 ) -> int:
-    """Copy the rows of a table, called t in `where` (SQL of ours, with `values`), in their order; return their number.
+    """Copy the rows of a table, in their order, for which the SQL condition `where` holds; return their number.
 
-    `expressions` stand for the values of columns, by their names.
+    The row is called t in `where`, and `values` are its parameters. `expressions` are SQL for the values of columns, by
+    column name.
     """
     create_table(connection, table, columns)
     names = ", ".join(map(quote_name, columns))
