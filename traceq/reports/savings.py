@@ -10,25 +10,25 @@ from traceq.runs.run import FindingKept, PartKept
 
 
 def step_ns(finding: Finding) -> float:
-    """Return the duration of a step as recorded, ns."""
+    """Return the duration of the recorded step that the finding's saving is from, ns."""
     return finding.expected_step_ns + finding.saving_ns
 
 
 def saving_share_text(finding: Finding) -> str:
-    """Put the likely saving into words as a share of the step."""
+    """Return the likely saving as text: a share of the step."""
     step = step_ns(finding)
     return share(finding.saving_ns / step if step else None)
 
 
 def saving_text(finding: Finding | FindingKept | PartKept) -> str:
-    """Put the likely saving into words; if only bounds are known, the upper one."""
+    """Return the likely saving as text, as "1.2 ms"; if only bounds are known, "<= " and the upper bound."""
     if isinstance(finding, PartKept) or not finding.only_bounds:
         return duration(finding.saving_ns)
     return f"<= {duration(finding.saving_high_ns)}"
 
 
 def bounded_share_text(finding: Finding) -> str:
-    """Put the likely saving into words as a share of the step; if only bounds are known, the upper one."""
+    """Return the likely saving as a share of the step, as text; if only bounds are known, "<= " and the upper one."""
     if not finding.only_bounds:
         return saving_share_text(finding)
     step = step_ns(finding)
@@ -36,7 +36,7 @@ def bounded_share_text(finding: Finding) -> str:
 
 
 def cumulative_text(found: Sequence[Finding]) -> str:
-    """Say how many times as fast a step is with all of them fixed; a dash if one has only bounds."""
+    """Return how many times as fast a step is with all the findings fixed, as text; a dash if one has only bounds."""
     step = step_ns(found[0])
     if any(each.only_bounds for each in found):
         return "-"
@@ -44,10 +44,10 @@ def cumulative_text(found: Sequence[Finding]) -> str:
 
 
 def saving_bounds(finding: Finding) -> str:
-    """Put the least and the most that a fix saves into words: 1 ms to 2 ms."""
+    """Return the least and the most that a fix saves, as "1 ms to 2 ms"."""
     return f"{duration(finding.saving_low_ns)} to {duration(finding.saving_high_ns)}"
 
 
 def speed_up_text(before: float, after: float) -> str:
-    """Say how many times as fast; a dash if no time would be left."""
+    """Return the speed-up from time `before` to `after`, as "1.25x"; a dash if no time would be left."""
     return f"{short(before / after)}x" if after > 0 else "-"

@@ -65,7 +65,7 @@ _CUT = "[The ticket was cut here: traceq report prints all of it.]\n"
 
 @dataclass(frozen=True)
 class _TicketSize:
-    """How much a ticket shows: findings in the table and in full, rows of evidence, characters of a text."""
+    """The limits of a ticket: findings in its table, findings in full, rows of evidence, characters of a text."""
 
     ranked: int
     findings: int
@@ -84,9 +84,9 @@ _SIZES = (
 
 @dataclass(frozen=True)
 class Ticket:
-    """The content of a ticket: a report, the comparison with a base if there is one, and the options that made both.
+    """The content of a ticket: a report, and the comparison with a base if there is one.
 
-    `options` are words of a command line, the same for all commands.
+    `options` are the words of the command line that made both, for the commands in the ticket.
     """
 
     report: Report
@@ -95,7 +95,7 @@ class Ticket:
 
 
 def render_ticket(ticket: Ticket, site: Site) -> str:
-    """Render the ticket in the markup of the site, in at most 10,240 bytes."""
+    """Return the ticket in the markup of the site, at most 10,240 bytes."""
     texts = (_RENDERERS[site](_compose_ticket(ticket, size)) for size in _SIZES)
     text = pick_fitting(texts, _fits)
     return text if _fits(text) else _cut(text)
@@ -106,7 +106,7 @@ def _fits(text: str) -> bool:
 
 
 def _cut(text: str) -> str:
-    """As many whole lines as fit."""
+    """Return as many whole lines of the text as fit the limit, and a note."""
     kept, room = [], LIMIT - len(_CUT.encode())
     for line in text.splitlines(keepends=True):
         room -= len(line.encode())
@@ -151,7 +151,7 @@ def _answer(report: TraceReport, why: str, traces: int, size: _TicketSize) -> It
 
 
 def _shorten_spans(spans: Spans, limit: int) -> Spans:
-    """Cut each text of the spans to `limit` characters; a name, code or words keep their type."""
+    """Return the spans with each text cut to `limit` characters; each keeps its type."""
     return tuple(type(text)(shortened(text, limit)) for text in spans)
 
 
@@ -212,7 +212,7 @@ def _cell(column: str, value: float | str | None) -> str:
 
 
 def _compose_reasons(report: TraceReport, size: _TicketSize) -> Iterator[Block]:
-    """Why rules cannot tell, where nothing is found."""
+    """Yield the section on why rules cannot tell, for a ticket without findings."""
     ordered = frequent_reasons(report)
     if not ordered:
         return
@@ -228,7 +228,7 @@ def _compose_reasons(report: TraceReport, size: _TicketSize) -> Iterator[Block]:
 
 
 def _compose_ledger(report: TraceReport) -> Iterator[Block]:
-    """Yield where a step goes on the GPU or thread that findings are about; nothing for a snapshot, which has no steps."""
+    """Yield the ledger as a table; nothing for a memory snapshot, which has no steps."""
     if is_snapshot(report):
         return
     for block in show_where_time_goes(report):
@@ -268,7 +268,10 @@ def _compose_capture(report: TraceReport, size: _TicketSize) -> Iterator[Block]:
 
 
 def _compose_repeat(ticket: Ticket, first: TraceReport) -> Iterator[Block]:
-    """Yield the commands and the files that give the same numbers."""
+    """Yield the commands that give the same numbers again, and the names of the files.
+
+    `first` is the trace that the ticket is about.
+    """
     traces = ticket.report.traces
     files = [quote(shortened(each.trace.file, _NAME)) for each in traces[:_MOST_TRACES]]
     source = files[0] if len(files) == 1 else "job.duckdb"

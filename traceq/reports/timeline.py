@@ -15,7 +15,7 @@ RARE = "(a rare name)"
 
 @dataclass(frozen=True)
 class Called:
-    """Name and kind of a slice; the kind gives its colour."""
+    """The name and kind of slices; the kind gives their colour."""
 
     name: str
     kind: str
@@ -23,7 +23,7 @@ class Called:
 
 @dataclass(frozen=True)
 class Lane:
-    """The steps, the ledger of a GPU, a stream or a host thread; its slices nest at most `levels` deep."""
+    """A row of a timeline: the steps, a GPU's ledger, a stream or a host thread; `levels` is how deep its slices nest."""
 
     label: str
     side: Side
@@ -33,10 +33,11 @@ class Lane:
 
 @dataclass(frozen=True)
 class DrawnSlices:
-    """A column for each fact, a place in it for each slice, in the order of lane, depth and start.
+    """The slices of a timeline in columns, in the order of lane, depth and start.
 
-    `lane` and `called` are numbers in the lists of the timeline. `count` slices may be drawn as one: then `busy` is the sum of
-    their durations, and `called` is the longest of them. `launch` is the slice that launched this one, -1 if it is not drawn.
+    `lane` and `called` are places in the lists of the timeline. A slice may be `count` merged ones: then `busy` is the
+    sum of their durations, and `called` names the longest. `launch` is the place of the slice that launched it, -1 if
+    none is drawn.
     """
 
     lane: Numbers = ()
@@ -54,7 +55,7 @@ class DrawnSlices:
 
 @dataclass(frozen=True)
 class DrawnPath:
-    """The critical path where it runs on drawn lanes: a column for each fact, a place for each stretch, in the order of time."""
+    """The critical path on the drawn lanes: its stretches in columns, in the order of time."""
 
     lane: Numbers = ()
     ts: Numbers = ()
@@ -63,7 +64,7 @@ class DrawnPath:
 
 @dataclass(frozen=True)
 class Mark:
-    """A stretch to look at, and why."""
+    """A marked stretch of time, and the text on why."""
 
     ts: int
     dur: int
@@ -72,11 +73,12 @@ class Mark:
 
 @dataclass(frozen=True)
 class Timeline:
-    """Slices and marks within `dur` ns from `ts` (ns of the trace's clock).
+    """Lanes of slices and marks, `dur` ns long, from `ts` (ns of the trace's clock).
 
-    Slices below `resolution` ns are drawn together, within `views` those below `fine`. A drawing shows the first of `views`
-    first, all of it where there is none. `marks` are what a finding is about, `culprit` is the slice it points at, -1 for none.
-    `span` is how many ns the drawing is wide where that is more than `dur`: beside a longer one.
+    Slices below `resolution` ns are merged, within `views` those below `fine`. A drawing first shows the first of
+    `views`, or everything without one. `marks` are the times that a finding is about; `culprit` is the slice that it
+    blames, -1 for none. `span` is the drawing's width in ns if that is more than `dur`, so that it compares with a
+    longer one.
     """
 
     kind: Literal["steps", "step", "occurrence"]
@@ -96,5 +98,5 @@ class Timeline:
 
     @property
     def width(self) -> int:
-        """Return the ns that the drawing is wide."""
+        """The width of the drawing, ns."""
         return max(self.dur, self.span)

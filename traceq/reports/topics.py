@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PathSummary:
-    """The critical path of the replayed `steps` that count: its length, and what of it nothing in the trace explains.
+    """The critical path of the counted steps that were replayed: its length, and the part that nothing in the trace explains.
 
-    The errors are how far the replay of a step is from what was recorded, as a share of it.
+    The errors are the differences between replayed and recorded steps, as shares of the recorded ones.
     """
 
     steps: int
@@ -26,7 +26,7 @@ class PathSummary:
 
 @dataclass(frozen=True)
 class PathPart:
-    """Time of the critical path of one kind (host, gpu, transfer, wait) and cause, a category of the ledger."""
+    """The time of the critical path of one kind (host, gpu, transfer, wait) and cause (a category of the ledger)."""
 
     kind: str
     cause: str
@@ -37,7 +37,7 @@ class PathPart:
 
 @dataclass(frozen=True)
 class PathName:
-    """Slices of one name and operator on the critical path; `module` has most of them, of `modules` in which they ran."""
+    """The slices of one name and operator on the critical path; `module` is the one of `modules` with most time."""
 
     kind: str
     name: str
@@ -50,7 +50,7 @@ class PathName:
 
 @dataclass(frozen=True)
 class PathTopic:
-    """The critical path of the steps; `parts` add up to it, `names` are the first --top."""
+    """The critical path of the steps; `parts` add up to it, `names` are the --top longest."""
 
     summary: PathSummary
     parts: tuple[PathPart, ...]
@@ -75,7 +75,10 @@ class CopyTotal:
 
 @dataclass(frozen=True)
 class CopyGroup:
-    """Copies of a category, a position in the program and a size class; `returning`: see copy_overlap.returns_slice_id."""
+    """Copies of one category, position in the program and size class.
+
+    For `returning` see copy_overlap.returns_slice_id.
+    """
 
     category: str
     position: str | None
@@ -92,7 +95,7 @@ class CopyGroup:
 
 @dataclass(frozen=True)
 class UnifiedMemory:
-    """Migrations and page faults of a device; of the CPU, whose faults have no device."""
+    """Migrations and page faults of unified memory on a device; the row of the CPU has no device."""
 
     device: int | None
     migrations_h2d: int
@@ -108,7 +111,7 @@ class UnifiedMemory:
 
 @dataclass(frozen=True)
 class Copies:
-    """Copies that are not communication; `groups` are the first --top."""
+    """The copies, without communication; `groups` are the --top longest."""
 
     totals: tuple[CopyTotal, ...]
     groups: tuple[CopyGroup, ...]
@@ -117,7 +120,7 @@ class Copies:
 
 @dataclass(frozen=True)
 class CommunicationTotal:
-    """Communication on a device; communication_ns = overlapped_ns + exposed_ns."""
+    """The communication on a device: busy time that compute hides (overlapped) or not (exposed); the two add up."""
 
     device: int
     communication_ns: int
@@ -128,7 +131,10 @@ class CommunicationTotal:
 
 @dataclass(frozen=True)
 class Blocking:
-    """Time that issued compute waited only for communication, by the `known` ones of the slices of a device."""
+    """The time that launched compute waited only for communication; `known` of `slices` collectives tell.
+
+    `blocking_ns` is None if none tells.
+    """
 
     device: int
     slices: int
@@ -138,7 +144,7 @@ class Blocking:
 
 @dataclass(frozen=True)
 class Collective:
-    """Communication of one operation, group and size class; the bandwidth as nccl-tests defines it."""
+    """Collectives of one operation, group and size class; `bus_gb_per_s` is the bus bandwidth of nccl-tests."""
 
     op: str
     group_name: str | None
@@ -154,7 +160,7 @@ class Collective:
 
 @dataclass(frozen=True)
 class HostCollective:
-    """Communication on the host."""
+    """Calls of one communication operation on the host."""
 
     library: str
     op: str
@@ -166,7 +172,7 @@ class HostCollective:
 
 @dataclass(frozen=True)
 class CommunicationTopic:
-    """Communication on GPUs and on the host; `collectives` and `on_host` are the first --top."""
+    """Communication on GPUs and on the host; `collectives` and `on_host` are the --top longest."""
 
     totals: tuple[CommunicationTotal, ...]
     blocking: tuple[Blocking, ...]
@@ -176,7 +182,7 @@ class CommunicationTopic:
 
 @dataclass(frozen=True)
 class KernelFill:
-    """Share of a device that compute kernels fill, from their launch geometry and their names."""
+    """How full compute kernels make a device: occupancy by launch geometry, tensor cores by kernel names (shares 0..1)."""
 
     device: int
     kernels: int
@@ -188,7 +194,7 @@ class KernelFill:
 
 @dataclass(frozen=True)
 class OccupancyClass:
-    """Time of compute kernels whose estimated occupancy is in a quarter, 0 to 3; None: not known."""
+    """Time of compute kernels by estimated occupancy: `quarter` is 0 (below 25 %) to 3; None where unknown."""
 
     quarter: int | None
     kernels: int
@@ -197,7 +203,7 @@ class OccupancyClass:
 
 @dataclass(frozen=True)
 class KernelName:
-    """Compute kernels of one name."""
+    """All compute kernels of one name."""
 
     name: str
     kernels: int
@@ -210,7 +216,7 @@ class KernelName:
 
 @dataclass(frozen=True)
 class OperatorKind:
-    """Operators of a kind whose operations or bytes are known, what their kernels reach, and the memory's peak."""
+    """Operators of a kind with known operations or bytes: the speed that their kernels reach, and the memory's peak."""
 
     kind: str
     operators: int
@@ -224,7 +230,7 @@ class OperatorKind:
 
 @dataclass(frozen=True)
 class Mfu:
-    """Floating-point operations of a device's steps, and which share of its peak that is."""
+    """The floating-point operations per step on a device, and the model FLOPs utilization: their share of its peak."""
 
     device: int
     flops_per_step: float
@@ -237,7 +243,7 @@ class Mfu:
 
 @dataclass(frozen=True)
 class GpuMetric:
-    """Measurements of a hardware counter."""
+    """Samples of a hardware counter, as shares (0..1) of its maximum."""
 
     device: int
     metric: str
@@ -248,7 +254,7 @@ class GpuMetric:
 
 @dataclass(frozen=True)
 class Kernels:
-    """Compute kernels and the operators that launched them; `top` are the first --top."""
+    """Compute kernels and the operators that launched them; `top` are the --top longest names."""
 
     fill: tuple[KernelFill, ...]
     occupancy: tuple[OccupancyClass, ...]
@@ -260,7 +266,7 @@ class Kernels:
 
 @dataclass(frozen=True)
 class DataStall:
-    """Fetching of input: what the training thread waits, and what of it costs the GPU."""
+    """Fetching of input: how long the training thread waits, and how much of it leaves the GPU idle; ns."""
 
     steps: int
     data_wait_ns: int | None
@@ -283,7 +289,7 @@ class DataStall:
 
 @dataclass(frozen=True)
 class LoaderFetches:
-    """Fetches from one loader."""
+    """The fetches from one data loader."""
 
     loader: str
     loader_kind: str | None
@@ -296,7 +302,7 @@ class LoaderFetches:
 
 @dataclass(frozen=True)
 class Data:
-    """Fetching of input; `loaders` are the first --top."""
+    """Fetching of input; `loaders` are the --top slowest."""
 
     stall: DataStall
     loaders: tuple[LoaderFetches, ...]
@@ -304,7 +310,10 @@ class Data:
 
 @dataclass(frozen=True)
 class MemoryPeak:
-    """Most memory of a kind allocated on a device (None: the host). Where not is_total, at least so much."""
+    """The peak of one kind of memory on a device (None: the host).
+
+    Where `is_total` is false, not all was recorded: the peak is at least this.
+    """
 
     device: int | None
     memory: str
@@ -321,7 +330,7 @@ class MemoryPeak:
 
 @dataclass(frozen=True)
 class MemoryPart:
-    """Memory of a device in one of 60 parts of the counted steps, or of a history: the most, and what is left at the end."""
+    """A device's memory in one of 60 parts of the counted steps or of a history: the highest, and that at the part's end."""
 
     device: int
     part: int
@@ -331,7 +340,7 @@ class MemoryPart:
 
 @dataclass(frozen=True)
 class AllocatorCall:
-    """Calls that ask the driver for memory."""
+    """Calls of one name that ask the driver for memory or give it back."""
 
     operation: str
     name: str
@@ -342,11 +351,11 @@ class AllocatorCall:
 
 @dataclass(frozen=True)
 class SnapshotPeak:
-    """When most was in use on a device of a memory snapshot, as in the table memory_peak.
+    """The peak of a device in a memory snapshot; a row of the table memory_peak.
 
-    `after_ns` is counted from the start of its history, which lasts `history_ns`; None without times. `number` is that of the
-    event, of `events`. `owners` are the lines of the program that hold it; of `ownerless_bytes` no stack is known. `failures`
-    are allocations that failed, the largest of `failed_bytes`.
+    `after_ns` is the time since the start of the history, which lasts `history_ns`; None without times. `number` is the
+    place of the peak's event among `events`. `owners` are the lines of the program that hold it; `ownerless_bytes` have
+    no known stack. `failures` are failed allocations, the largest of `failed_bytes`.
     """
 
     device: int
@@ -373,7 +382,7 @@ class SnapshotPeak:
 
 @dataclass(frozen=True)
 class MemoryCategory:
-    """Bytes of a category at the peak of a device; None: cannot tell."""
+    """The bytes of a category at the peak of a device; category None: unknown."""
 
     device: int
     category: str | None
@@ -385,7 +394,7 @@ class MemoryCategory:
 class MemoryHolder:
     """Memory that a line of the program holds at the peak of a device, or when memory runs out.
 
-    None: no stack is known, or not all of it is of one kind.
+    `owner` is None without a stack, `category` and `phase` where the allocations differ.
     """
 
     device: int
@@ -399,7 +408,10 @@ class MemoryHolder:
 
 @dataclass(frozen=True)
 class MemoryFailure:
-    """The last time that memory ran out on a device of a memory snapshot, as in the view memory_failure; `ts` since the epoch."""
+    """The last time that a device ran out of memory in a snapshot; a row of the view memory_failure.
+
+    `ts` is in ns since the epoch.
+    """
 
     device: int
     ts: int | None
@@ -418,7 +430,7 @@ class MemoryFailure:
 
 @dataclass(frozen=True)
 class Fragmentation:
-    """Memory that the allocator held of a device when the snapshot was taken, as in the view memory_fragmentation."""
+    """The allocator's memory on a device at the time of the snapshot; a row of the view memory_fragmentation."""
 
     device: int
     pool: str | None
@@ -434,9 +446,9 @@ class Fragmentation:
 
 @dataclass(frozen=True)
 class Memory:
-    """Memory and the calls that ask for it; `calls` are the first --top, `holders` those of each device.
+    """Memory in use, and allocator calls; `calls` are the --top longest, `holders` the --top of each device.
 
-    `snapshot` and what follows it are of a memory snapshot.
+    `snapshot` and the fields after it are filled from a memory snapshot.
     """
 
     peaks: tuple[MemoryPeak, ...]
@@ -453,9 +465,10 @@ class Memory:
 
 @dataclass(frozen=True)
 class ServingSummary:
-    """All steps of a server; `dialects`: who writes such annotations, None without steps. Rates are per second of dur_ns.
+    """All steps of a server; `dialects` names the servers that write such annotations, None without steps.
 
-    `earlier_work_ns`: how long the GPU first computes what was launched before the capture, None where nothing shows it.
+    Rates are per second of `dur_ns`. `earlier_work_ns` is how long the GPU first works on launches from before the
+    capture, None if nothing shows such work.
     """
 
     dialects: str | None = None
@@ -476,7 +489,7 @@ class ServingSummary:
 
 @dataclass(frozen=True)
 class ServingBatch:
-    """Steps of a server of one kind with least_requests to most_requests; percentiles of their durations."""
+    """Steps of a server of one kind, with least_requests to most_requests requests; percentiles of durations, ns."""
 
     dialect: str
     kind: str | None
@@ -499,7 +512,7 @@ class ServingBatch:
 
 @dataclass(frozen=True)
 class ServingStall:
-    """Waits of decoding requests for prompts: steps of prompts before theirs, or in theirs (`cause`: prefill, mixed)."""
+    """Waits of decoding requests while prompts are processed: in a step before (cause prefill) or in theirs (mixed)."""
 
     cause: str
     stalls: int
@@ -511,7 +524,10 @@ class ServingStall:
 
 @dataclass(frozen=True)
 class ServingRoofline:
-    """Least time of decode steps, reading weights and KV cache; `reason`: why it is unknown. Medians."""
+    """The least time of decode steps, in which weights and KV cache are read; medians.
+
+    `reason` says why it is unknown.
+    """
 
     reason: str | None
     steps: int
@@ -524,7 +540,7 @@ class ServingRoofline:
 
 @dataclass(frozen=True)
 class Serving:
-    """Steps of a server of models."""
+    """The steps of a model server: summary, batches, stalls and roofline."""
 
     summary: ServingSummary
     batches: tuple[ServingBatch, ...]
@@ -534,7 +550,7 @@ class Serving:
 
 @dataclass(frozen=True)
 class Topics:
-    """The topics of a report."""
+    """The data of a report on each topic."""
 
     critical_path: PathTopic
     copies: Copies

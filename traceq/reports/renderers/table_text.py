@@ -41,7 +41,7 @@ def render_table(table: Table, room: int, paint: Paint) -> Iterator[str]:
 
 
 def _name_limit(table: Table, head: Sequence[_Lines], room: int) -> int:
-    """Return how wide names may be so that the widest row stays within `room`."""
+    """Return the columns that a name may take so that the widest row stays within `room`; at least _LEAST_NAME."""
     free = room
     with_names = 0
     for title, *column in zip(head, *table.rows, strict=True):
@@ -53,7 +53,7 @@ def _name_limit(table: Table, head: Sequence[_Lines], room: int) -> int:
 
 
 def _break_title(title: str) -> _Lines:
-    """`title` broken at the space where the longer line is shortest."""
+    """Return the title in two lines, broken at the space that makes the longer line shortest; one word stays whole."""
     words = title.split(" ")
     broken = [(" ".join(words[:at]), " ".join(words[at:])) for at in range(1, len(words))]
     return min(broken, key=lambda lines: max(map(len, lines)), default=(title,))
@@ -87,7 +87,7 @@ def _render_columns(
 
 
 def _render_rows(table: Table, columns: Sequence[str], room: int, paint: Paint) -> Iterator[str]:
-    """Yield a line for each cell, with its column's title before it; a cell without a title stands above."""
+    """Yield the table cell by cell, each on a line with its column's title; a cell without a title stands above."""
     margin = min(max(map(width, columns)) + len(_GAP), room // 2)
     for number, row in enumerate(table.rows):
         if number:
@@ -104,7 +104,7 @@ def _render_rows(table: Table, columns: Sequence[str], room: int, paint: Paint) 
 
 
 def _choose_styles(table: Table, row: Sequence[str]) -> list[str]:
-    """Choose a style for each cell: tables with a column `confidence` are tables of savings."""
+    """Return the name of a style for each cell, empty for none; only tables with a column `confidence` have styles."""
     if "confidence" not in table.columns:
         return [""] * len(row)
     return [

@@ -33,34 +33,34 @@ _ON_PAPER = frozenset({"findings", "ledger", "timelines"})
 
 @dataclass
 class _Chapter:
-    """A heading and the blocks up to the next one of its level."""
+    """A heading, and the blocks up to the next heading of its level."""
 
     heading: Heading
     blocks: list[Block] = field(default_factory=list)
 
     @property
     def sections(self) -> list[_Chapter]:
-        """Yield the blocks before the first heading of level 3, then those under each."""
+        """The blocks before the first heading of level 3, then the blocks under each of these."""
         return _chapters([Heading(3, ()), *self.blocks], 3)
 
     @property
     def is_folded(self) -> bool:
-        """Return whether only the title is shown until it is opened."""
+        """Whether only the title is shown until a reader opens it."""
         return self.heading.is_minor
 
     @property
     def is_on_paper(self) -> bool:
-        """Return whether it is printed: the findings, the steps over time, where the time went."""
+        """Whether it is printed: the findings, the steps over time, where the time goes."""
         return self.heading.anchor in _ON_PAPER
 
 
 def to_html(report: Report) -> str:
-    """Render the report as a page, and say what was left out to keep it small, the least important first."""
+    """Return the report as one HTML page below the size limit, with a note on what was left out for it."""
     return html_of(compose_report(report, folds=True, draws=True))
 
 
 def html_of(blocks: Iterable[Block]) -> str:
-    """Render the blocks as `to_html` does; each trace begins with a heading of level 2."""
+    """Return the blocks as one HTML page below the size limit; each trace begins with a heading of level 2."""
     numbered = list(_numbered(blocks))
     limit = min(LIMIT, _LIMIT_OF_TRACE * max((trace for trace, _ in numbered), default=1))
     rendered: dict[int, Markup] = {}  # by the identity of the block: a version has all that the one before has
@@ -78,7 +78,7 @@ Keeps = Callable[[int, Block], bool]
 
 
 def _versions(traces: int) -> Iterator[tuple[Keeps, str | None]]:
-    """Yield ever larger selections of the numbered blocks, each with what it leaves out."""
+    """Yield larger and larger selections of blocks, each with the sentence on what it leaves out, None for all."""
     told = "is left out to keep the page small; `traceq report` of fewer traces shows it."
     yield _all_of(0), f"All but the verdicts of the first {_MOST_TRACES} traces {told}"
     whole = 1
@@ -92,7 +92,7 @@ def _versions(traces: int) -> Iterator[tuple[Keeps, str | None]]:
 
 
 def _all_of(traces: int) -> Keeps:
-    """Keep the first traces without large blocks, and of the others their headings and verdicts."""
+    """Return the selection of the first `traces` without large blocks, and of headings and verdicts of other traces."""
     return lambda trace, block: (
         (trace <= traces and not isinstance(block, _LARGE)) or (trace <= _MOST_TRACES and _is_essential(block))
     )
@@ -107,7 +107,7 @@ def _is_essential(block: Block) -> bool:
 
 
 def _numbered(blocks: Iterable[Block]) -> Iterator[tuple[int, Block]]:
-    """Each block with the number of the trace it is about, from 1; 0 before the first."""
+    """Yield each block with the number of its trace, from 1; 0 before the first trace."""
     trace = 0
     for block in blocks:
         trace += isinstance(block, Heading) and block.level == _TRACE and block.anchor is not None
@@ -149,7 +149,7 @@ def _page(blocks: Sequence[Block], rendered: dict[int, Markup], left_out: str | 
 
 
 def _title(chapters: Sequence[_Chapter]) -> str:
-    """Write the title of tab and bookmark: the file and what to do first."""
+    """Return the title of the page: the trace's file and its verdict, or the number of traces."""
     traces = [chapter for chapter in chapters if chapter.heading.anchor]
     if len(traces) != 1:
         return f"{_plain(chapters[0].heading.spans)}, {len(traces)} traces"

@@ -31,7 +31,7 @@ _START = re.compile(r"^(?:h[1-6]|bq)(?=\.)")
 
 
 def blocks_to_jira(blocks: Iterable[doc.Block]) -> str:
-    """Render the blocks that tickets are made of as wiki markup, with blank lines between them."""
+    """Return the blocks of a ticket as Jira's wiki markup."""
     return "\n\n".join(map(_render_block, blocks)) + "\n"
 
 

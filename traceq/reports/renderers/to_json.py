@@ -14,7 +14,7 @@ _DRAWN = ("step_ledgers", "over_time", "flame", "close_ups", "lateness", "worst"
 
 
 def to_json(report: Report) -> str:
-    """Return one object with the lists `jobs` and `traces`, also of one trace or none."""
+    """Return the report as the text of a JSON object with the lists `jobs` and `traces`."""
     traces = [_encode_trace(trace) for trace in report.traces]
     return json_text(
         {"schema_version": SCHEMA_VERSION, "jobs": [_drop_drawn(job) for job in report.jobs], "traces": traces}

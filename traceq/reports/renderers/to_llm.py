@@ -44,7 +44,10 @@ _JOB, _LEDGER, _FINDING, _OTHER_TRACE, _REASON, _REMARK, _LESSER, _DETAIL = rang
 
 
 class LlmLine(NamedTuple):
-    """A line of the text. The greatest `rank` is left out first, None never; `kind` is what is counted when it is."""
+    """A line of the text; lines with the greatest `rank` are dropped first, those with None never.
+
+    Dropped lines are counted by `kind`.
+    """
 
     text: str
     rank: tuple[int, int] | None = None
@@ -52,7 +55,10 @@ class LlmLine(NamedTuple):
 
 
 def to_llm(report: Report, source: str | None = None, limit: int = LIMIT) -> str:
-    """Render the report in fewer than `limit` bytes, at least 2,048; commands call the traces `source`."""
+    """Return the report as Markdown of fewer than `limit` bytes (at least 2,048).
+
+    Commands in it name the traces' file or database `source`.
+    """
     lines = list(_write_lines(report, _quote_source(source)))
     sizes = [len(line.text.encode()) + 1 for line in lines]
 
@@ -91,7 +97,7 @@ def _write_lines(report: Report, source: str) -> Iterator[LlmLine]:
 
 
 def _describe_job(report: Report) -> Iterator[LlmLine]:
-    """List the findings of the job that the traces are; first what it waits for."""
+    """Yield the findings of the job that the traces belong to; nothing without a job."""
     job = find_job(report.jobs)
     if job is None or not job.findings:
         return
@@ -110,7 +116,7 @@ def _describe_job(report: Report) -> Iterator[LlmLine]:
 
 
 def _describe_trace(report: TraceReport, source: str, chosen: str) -> Iterator[LlmLine]:
-    """Describe a trace in full; `chosen` is how commands name it among several."""
+    """Yield all lines on a trace; `chosen` is the option that selects it in commands."""
     for number, each in enumerate(write_verdicts(report)):
         beside = f" ({each.beside})" if each.beside else ""
         yield LlmLine(f"{'' if number else '# '}{_render_spans(each.spans, _TITLE)}{beside} [{each.outcome}]")
@@ -175,7 +181,7 @@ def _list_confirmed(report: TraceReport) -> Iterator[LlmLine]:
 
 
 def summarize_finding(place: str, finding: Finding) -> str:
-    """Put a finding into a line: its place (F1), rule and title, what it saves, and how sure that is."""
+    """Return a finding in a line: `place` (F1), rule, title, saving and confidence."""
     likely = "" if finding.only_bounds else f"{duration(finding.saving_ns)} ({saving_share_text(finding)}); "
     sure = f"{saving_bounds(finding)}; {finding.confidence} confidence"
     return f"- {place} `{_cut_text(finding.finding_id, _NAME)}` {_cut_text(finding.title, _TITLE)}: {likely}{sure}"
@@ -189,7 +195,7 @@ def _list_remarks(report: TraceReport) -> Iterator[LlmLine]:
 
 
 def _list_reasons(report: TraceReport) -> Iterator[LlmLine]:
-    """Why rules cannot tell, and what brings that; those that broke."""
+    """Yield a line for each reason why rules cannot tell, and for each rule that failed."""
     for number, (reason, rules) in enumerate(frequent_reasons(report)):
         # Where nothing is found, these are the answer.
         group = _REASON if report.findings or number else _LEDGER
@@ -232,7 +238,7 @@ def _summarize_trace(report: TraceReport, number: int) -> Iterator[LlmLine]:
 
 
 def _render_spans(spans: Spans, limit: int) -> str:
-    """Render the spans in at most `limit` bytes and some backticks, which stand around names of the trace and code."""
+    """Return the spans as text of at most `limit` bytes, with backticks around names and code, which do not count."""
     shown: list[str] = []
     for text in spans:
         is_name = isinstance(text, Name) and not isinstance(text, Title)
@@ -245,7 +251,7 @@ def _render_spans(spans: Spans, limit: int) -> str:
 
 
 def _cut_text(text: str, limit: int) -> str:
-    """`text` in one line of at most `limit` bytes: where it is longer, its start and a little of its end."""
+    """Return `text` in one line of at most `limit` bytes; of a longer one the start and a little of the end."""
     line = printable(text).encode()
     if len(line) <= limit:
         return line.decode()

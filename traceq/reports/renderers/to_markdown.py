@@ -72,10 +72,10 @@ _KINDS: dict[type, str] = {
 
 
 def to_markdown(report: Report, limit: int = LIMIT, pictures: Mapping[str, str] | None = None) -> str:
-    """Render the report as Markdown of fewer than `limit` characters, at least 6,000.
+    """Return the report as Markdown of fewer than `limit` characters, at least 6,000.
 
-    Where it does not fit, parts are left out, the least important first; a line says what and where it is.
-    `pictures` says for a chart, by its name, in which file it is, relative to that of the report.
+    Where it does not fit, the least important parts are left out, and a line says which. `pictures` has the file of
+    each chart by its name, relative to the report's; without a file a chart is left out.
     """
     return blocks_to_markdown(compose_report(report, folds=True), limit, pictures)
 
@@ -83,7 +83,7 @@ def to_markdown(report: Report, limit: int = LIMIT, pictures: Mapping[str, str] 
 def blocks_to_markdown(
     blocks: Iterable[doc.Block], limit: int = LIMIT, pictures: Mapping[str, str] | None = None
 ) -> str:
-    """Render the blocks as `to_markdown` does."""
+    """Return the blocks as Markdown, with the parameters of `to_markdown`."""
     shown = list(_drop_drawn(blocks, pictures or {}))
     first = next((each for each in shown if isinstance(each, doc.Verdict)), None)
     parts = list(_make_parts(build_outline(shown), (), first, pictures or {}))
@@ -91,7 +91,7 @@ def blocks_to_markdown(
 
 
 def _drop_drawn(blocks: Iterable[doc.Block], files: Mapping[str, str]) -> Iterator[doc.Block]:
-    """Drop the blocks that only other formats draw."""
+    """Yield the blocks without timelines, flame graphs, and charts that have no file in `files`."""
     for block in blocks:
         if isinstance(block, doc.Fold):
             yield doc.Fold(block.title, tuple(_drop_drawn(block.blocks, files)))
@@ -104,7 +104,10 @@ def _drop_drawn(blocks: Iterable[doc.Block], files: Mapping[str, str]) -> Iterat
 def _make_parts(
     nodes: Iterable[Node], above: tuple[Section, ...], first: doc.Verdict | None, files: Mapping[str, str]
 ) -> Iterator[TextPart | TextFrame]:
-    """Yield the nodes as text; that of the `first` verdict is never left out."""
+    """Yield the nodes of the outline as parts of text; the part with the `first` verdict is never dropped.
+
+    `above` are the sections around the nodes.
+    """
     for node in nodes:
         if isinstance(node, Leaf):
             text = "\n\n".join(_render_block(block, files) for block in node.blocks)
@@ -210,7 +213,7 @@ _TEXT: dict[type, Callable[[Any], str]] = {
 
 
 def _join_lines(lines: Iterable[str], *, before: str = "- ") -> str:
-    """Join as many of the lines as fit; `before` begins the line about the others."""
+    """Return as many of the lines as fit a block, and a line on the number left out, which begins with `before`."""
     kept: list[str] = []
     used = left_out = 0
     for line in lines:
@@ -239,13 +242,13 @@ def _fence_lines(language: str, lines: Iterable[str]) -> str:
 
 
 def _unused_fence(mark: str, texts: Iterable[str], least: int) -> str:
-    """Repeat `mark` until no text holds as many in a row."""
+    """Return `mark` repeated `least` times, or more than any text has in a row."""
     longest = max((len(run) for text in texts for run in re.findall(f"{mark}+", text)), default=0)
     return mark * max(least, longest + 1)
 
 
 def _render_line(spans: doc.Spans) -> str:
-    """Text at the start of a line, where some of it would mean more than itself."""
+    """Return spans as Markdown for the start of a line: characters that would begin a list or heading are escaped."""
     return _START.sub(lambda match: f"{match[1]}&#{ord(match[2])};", _render_spans(spans)).strip()
 
 
@@ -264,7 +267,7 @@ def _render_span(text: str) -> str:
 
 
 def _escape_words(text: str) -> str:
-    """Text that means nothing to Markdown, nor to what GitHub and GitLab look for in it."""
+    """Return text with everything escaped that Markdown, GitHub or GitLab would interpret, such as references."""
     pieces = _REFERENCE.split(text)
     return "".join(
         _render_code(piece) if index % 2 else _SPECIAL.sub(_escape_match, piece) for index, piece in enumerate(pieces)
@@ -277,7 +280,7 @@ def _escape_match(match: re.Match[str]) -> str:
 
 
 def _render_code(text: str) -> str:
-    """`text` as a code span: fenced by one backtick more than it holds, padded where they touch."""
+    """Return `text` as a Markdown code span, whatever backticks it has."""
     fence = _unused_fence("`", [text], least=1)
     padding = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
     return f"{fence}{padding}{text}{padding}{fence}"

@@ -28,7 +28,7 @@ _LEAST_ROOM = 44
 
 @dataclass(frozen=True)
 class _TextPage:
-    """Width of lines in columns, how text is coloured, and the source named in commands."""
+    """A page of text: its width in columns, its painter for colours, and the source that commands name."""
 
     width: int
     paint: Paint
@@ -36,16 +36,19 @@ class _TextPage:
 
 
 def to_text(report: Report, width: int = WIDTH, *, colour: bool = False) -> str:
-    """Render the first screen of the report in lines of at most `width` columns, taken as 40 to 100.
+    """Return the first screen of the report as text in lines of at most `width` columns (40 to 100).
 
-    Only commands are longer, so that they can be copied. With `colour` there are escape codes for colours, and no others:
-    nothing in a trace can bring its own.
+    Only commands may be longer, so that they can be copied. With `colour` there are escape codes, but none from the
+    trace.
     """
     return blocks_to_text(first_screen(report), width, colour=colour)
 
 
 def blocks_to_text(blocks: Iterable[doc.Block], width: int = WIDTH, *, colour: bool = False, source: str = "DB") -> str:
-    """Render the blocks as `to_text` does; words of queries may exceed a line. `source` is named in commands."""
+    """Return the blocks as text in lines of at most `width` columns; words of SQL may be longer.
+
+    `source` is the path that commands name.
+    """
     page = _TextPage(min(max(width, LEAST_WIDTH), WIDTH), paint_text if colour else paint_nothing, source)
     lines: list[str] = []
     for block in _unfold_blocks(blocks):
@@ -56,7 +59,7 @@ def blocks_to_text(blocks: Iterable[doc.Block], width: int = WIDTH, *, colour: b
 
 
 def _unfold_blocks(blocks: Iterable[doc.Block]) -> Iterator[doc.Block]:
-    """Drop blocks that other formats draw, and put the title of a fold above its blocks."""
+    """Yield the blocks without charts, timelines and flame graphs; a fold becomes a heading and its blocks."""
     for block in blocks:
         if isinstance(block, doc.Fold):
             yield doc.Heading(4, block.title)
@@ -100,7 +103,7 @@ def _render_facts(block: doc.Facts, page: _TextPage) -> Iterator[str]:
 
 
 def _choose_style(label: str, text: str) -> tuple[str, int]:
-    """Return the style of the beginning of a fact, and how many characters that is."""
+    """Return the style for the beginning of a fact's `text`, and the length of this beginning; ("", 0) for none."""
     if label == "confidence":
         level = text.partition(".")[0]
         return level, len(level)
@@ -114,9 +117,9 @@ _VARIABLE = '"$TRACE"'
 
 
 def _render_commands(block: doc.Commands, page: _TextPage) -> Iterator[str]:
-    """Render commands, each after what it shows; a command is never cut, so that it can be copied.
+    """Yield a line for each command, after what it shows; commands are never cut, so that they can be copied.
 
-    A long path that makes them wider than the page stands once, as a variable of the shell.
+    A long path that makes them too wide is set once as a shell variable.
     """
     yield page.paint(f"{block.title}:", "heading")
     margin = max(width(what) for what, _ in block.rows) + 2 * len(_INDENT)
@@ -168,7 +171,10 @@ def _wrap_spans(
     style: str = "",
     styled: int | None = None,
 ) -> Iterator[str]:
-    """Lines that begin with `first` or `others`, both `indent` columns; `style` is for the first `styled` characters."""
+    """Yield the lines of `text`, wrapped; they begin with `first`, then with `others`, each `indent` columns wide.
+
+    `style` is for the first `styled` characters, None for all.
+    """
     until = len(text) if styled is None else styled
     for number, (start, end) in enumerate(wrap_text(text, page.width - indent, whole=page.width < WIDTH)):
         middle = min(max(start, until), end)

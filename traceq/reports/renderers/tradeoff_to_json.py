@@ -13,7 +13,7 @@ SCHEMA_VERSION = 1
 
 
 def tradeoff_to_json(found: Tradeoff) -> str:
-    """Encode the trade-off as one object; values that could not be computed are null."""
+    """Return the trade-off as the text of a JSON object; values that could not be computed are null."""
     choice, limit, within = found.choice, found.limit, found.within
     return json_text(
         {

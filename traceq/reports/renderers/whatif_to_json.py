@@ -10,7 +10,7 @@ SCHEMA_VERSION = 1
 
 
 def answer_to_json(found: WhatIfAnswer) -> str:
-    """Encode the answer as one object; unknown values are null."""
+    """Return the answer to a what-if as the text of a JSON object; unknown values are null."""
     saved, step = found.saved, found.recorded_ns
     return json_text(
         {
@@ -30,7 +30,7 @@ def answer_to_json(found: WhatIfAnswer) -> str:
 
 
 def job_answer_to_json(found: JobAnswer) -> str:
-    """Encode a step of the job: as recorded, with the ranks as usual, and with all of them."""
+    """Return the answer on a job as the text of a JSON object: its step as recorded, with some, and with all ranks usual."""
     return json_text(
         {
             "schema_version": SCHEMA_VERSION,
@@ -42,7 +42,7 @@ def job_answer_to_json(found: JobAnswer) -> str:
 
 
 def choices_to_json(found: Choices) -> str:
-    """Encode what can be changed as one object."""
+    """Return the possible changes of a trace as the text of a JSON object."""
     return json_text(
         {"schema_version": SCHEMA_VERSION, **pick(found, "trace_id", "file", "rank", "steps", "recorded_ns", "choices")}
     )

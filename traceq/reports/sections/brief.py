@@ -51,9 +51,9 @@ _SOURCE = "TRACE"
 
 
 def first_screen(report: Report, source: str | None = None, most: int = _MOST_FINDINGS) -> Iterator[Block]:
-    """Describe one trace on a screen; of several list each in a line, and describe the one to look at first.
+    """Yield the first screen: one trace in full, or a line for each of several and then the trace to look at first.
 
-    `source` is what commands call the traces; at most `most` findings are listed.
+    Commands name the file or database `source`; at most `most` findings are listed.
     """
     if not report.traces:
         yield Warn(("The database holds no trace.",))
@@ -84,7 +84,7 @@ def first_screen(report: Report, source: str | None = None, most: int = _MOST_FI
 
 
 def _snapshot_pair(report: Report, source: str | None, called: str) -> str:
-    """Two snapshots as the words of a command; empty where they are in one database, of which none can be named."""
+    """Return two memory snapshots as arguments of a command; empty if both are in one database and their files are gone."""
     if len(report.traces) == 1:
         return f"BASE {called}"
     files = [Path(source or "") / each.trace.file for each in report.traces[:2]]
@@ -92,7 +92,7 @@ def _snapshot_pair(report: Report, source: str | None, called: str) -> str:
 
 
 def _is_enough(report: Report, job: Job) -> bool:
-    """Return whether the screen of a rank would add nothing or mislead: late ranks set the pace of all."""
+    """Return whether the job's part of the screen is enough, as the screen of a single rank would add nothing or mislead."""
     if len(report.traces) > 1:
         return holds_up(job)
     return len(job.members) > _FEW_DEVICES and (holds_up(job) or not report.traces[0].findings)
@@ -101,7 +101,11 @@ def _is_enough(report: Report, job: Job) -> bool:
 def describe_job(
     report: Report, job: Job, opened: Collection[int] = (), *, strip: bool = True, in_full: bool = False
 ) -> Iterator[Block]:
-    """Describe the job: verdict, ranks and collectives; `opened` are the traces that have a section of their own."""
+    """Yield the blocks on a job: verdict, findings, ranks and collectives.
+
+    `opened` are the trace_ids with a section of their own. `strip` adds to each rank a line of characters on its
+    lateness, `in_full` the fixes and queries of findings.
+    """
     by_id = {trace.trace.trace_id: trace for trace in report.traces}
     first = by_id.get(job.stragglers[0].trace_id) if job.stragglers and len(by_id) > 1 else None
     deed = _choose_deed(first, by_id.get(find_usual_rank(job).trace_id)) if first is not None else ""
@@ -119,14 +123,14 @@ def describe_job(
 
 
 def _choose_deed(late: TraceReport, usual_rank: TraceReport | None) -> str:
-    """Say what to do about a finding that the late rank has and the usual one has not; empty if there is none."""
+    """Return what to do about the first finding that the late rank has more than the usual rank; empty if there is none."""
     others = {each.rule: each.saving_ns for each in usual_rank.findings} if usual_rank is not None else {}
     its_own = [each.deed for each in late.findings if others.get(each.rule, 0.0) < _AS_ON_OTHERS * each.saving_ns]
     return its_own[0] if its_own else ""
 
 
 def _on_every_rank(report: Report, job: Job) -> Iterator[Block]:
-    """List what to fix on the usual rank, and so on all or those of its stage: late ranks hide none of it."""
+    """Yield the findings of the usual rank, which probably hold for all ranks or for those of its stage."""
     trace_id = find_usual_rank(job).trace_id
     shown = next((each for each in report.traces if each.trace.trace_id == trace_id and each.findings), None)
     if shown is not None:
@@ -152,13 +156,16 @@ def _describe_trace(report: TraceReport, most: int) -> Iterator[Block]:
 
 
 def _sort_notes(notes: Sequence[Note]) -> list[Note]:
-    """Put one note on a file of the user that was left out before notes on lost data, which are more frequent."""
+    """Return the notes with the first one on an unusable file given by the user at the front, the others in their order."""
     first = [each for each in notes if each.code in _GIVEN and each.severity != "info"][:1]
     return [*first, *(each for each in notes if each not in first)]
 
 
 def _count_unshown(report: TraceReport, most: int, warnings_left: int) -> Iterator[Block]:
-    """Count what is not on this screen, and list remarks, which save no time by themselves."""
+    """Yield a line with the numbers of findings, rules and warnings not on this screen, and one with remarks.
+
+    `most` is the number of findings shown, `warnings_left` that of warnings not shown.
+    """
     left = len(report.findings[most:]) + report.findings_left_out
     told = [
         some(left, "more finding") if left else "",
@@ -221,7 +228,10 @@ def _next_commands_of_job(critical: TraceReport, source: str, *, several: bool) 
 
 
 def find_critical_trace(report: Report) -> tuple[TraceReport, str]:
-    """Return the trace to look at first, and why: the rank others wait for, that has most to do, or the longest step."""
+    """Return the trace to look at first, and a sentence why.
+
+    It is the rank that others wait for, the rank with most to do, or the trace with the longest step.
+    """
     traces = [each for each in report.traces if each.rules_asked] or report.traces
     job = find_job(report.jobs)
     by_id = {trace.trace.trace_id: trace for trace in traces}
@@ -266,7 +276,7 @@ def _name_trace(report: TraceReport) -> str:
 
 
 def list_traces(report: Report, most: int) -> Iterator[Block]:
-    """List at most `most` traces, mark the one to look at first, and say why."""
+    """Yield a table of at most `most` traces, and a paragraph on the trace to look at first."""
     every = report.traces
     if all(map(is_snapshot, every)):
         yield from describe_snapshots(every, most)
@@ -312,7 +322,10 @@ def _fix_first(report: TraceReport) -> str:
 
 
 def _share_on_busiest(report: TraceReport, category: str) -> str:
-    """Return the share of a category, or of all that begin with it, on the busiest GPU."""
+    """Return as text the share of the categories that begin with `category`, on the GPU with most of them.
+
+    For "idle" it is the GPU that idles least; a dash without a ledger.
+    """
     shares = [
         sum(part.step_share for part in each.parts if part.category.startswith(category)) for each in report.ledger
     ]

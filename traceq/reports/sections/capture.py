@@ -37,7 +37,7 @@ _WORDS = {
 
 
 def describe_capture(report: TraceReport) -> Iterator[Block]:
-    """Write the section on what was captured."""
+    """Yield the section on what was captured: file, program, settings, profiler, GPUs, overhead."""
     yield Heading(3, ("What was captured",), is_minor=True)
     source, *facts = _list_facts(report.trace)
     yield Facts(
@@ -56,7 +56,7 @@ def describe_capture(report: TraceReport) -> Iterator[Block]:
 
 
 def describe_quality(report: TraceReport) -> Iterator[Block]:
-    """List how far the capture carries each metric, the worst first."""
+    """Yield the section on how well the capture supports each metric, the worst first."""
     judged = sorted(report.quality, key=lambda each: -STATES.index(each.state))
     yield Heading(3, ("How far this capture goes",), is_minor=True)
     yield make_table(
@@ -84,14 +84,17 @@ def _list_facts(facts: TraceFacts) -> tuple[tuple[str, Spans], ...]:
 
 
 def program_words(facts: Sequence[ProgramFact]) -> str:
-    """Language; frameworks; mode; workload; vendor: what of it the trace shows."""
+    """Return what the trace shows of the program as text: language; frameworks; mode; workload; vendor."""
     kinds = groupby(facts, key=lambda each: each.property)
     told = (", ".join(_WORDS.get(each.value, each.value) for each in kind) for _, kind in kinds)
     return "; ".join(told) or "unknown: the trace does not say"
 
 
 def _overhead_row(facts: TraceFacts) -> tuple[tuple[str, Spans], ...]:
-    """Say what recording cost, or why that is not known; nothing if the trace does not say."""
+    """Return a (label, text) row on how much longer steps are with the profiler, or why this is unknown.
+
+    Empty if it was not measured.
+    """
     change, within, without = facts.overhead_share, facts.profiled_step_ns, facts.unprofiled_step_ns
     medians = f"median {duration(within)}, {duration(without)} without" if within and without else ""
     if change is None:
@@ -136,7 +139,7 @@ _UNKNOWN = "not known: no snapshot beside the trace"
 
 
 def summarize_made_with(facts: Sequence[MadeWith]) -> str:
-    """Put CPUs, loader, optimizer, precision, compiling and ranks into a line, as far as they are known."""
+    """Return the known facts and knobs of the run in a line: CPUs, loader, optimizer, precision, compiling, ranks."""
     first = {each.name: each.text for each in reversed(facts)}
     return "; ".join(_list_known(first)) or _UNKNOWN
 
@@ -167,7 +170,7 @@ def _list_known(known: Mapping[str, str]) -> Iterator[str]:
 
 
 def list_made_with(report: TraceReport) -> Iterator[Block]:
-    """List all that is known of how the run was made."""
+    """Yield the table of all known facts and knobs of the run; nothing if none are known."""
     if not report.made_with:
         return
     yield Paragraph(("What the run was made with, as its snapshot says. Knobs are marked.",))

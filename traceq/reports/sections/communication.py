@@ -27,7 +27,7 @@ _ALWAYS = ("operation", "count", "time", "exposed")
 
 
 def describe_communication(report: TraceReport) -> Iterator[Block]:
-    """Write the section on communication; nothing if none ran, neither on a GPU nor on the host."""
+    """Yield the section on communication; nothing if none ran, neither on a GPU nor on the host."""
     facts = report.topics.communication
     totals = [each for each in facts.totals if each.communication_ns]
     if not totals and not facts.on_host:
@@ -46,7 +46,7 @@ def describe_communication(report: TraceReport) -> Iterator[Block]:
 
 
 def explain_no_communication(report: TraceReport) -> tuple[Spans, ...]:
-    """Write the line in place of the section on communication."""
+    """Return the line in place of the section on communication, in a tuple; empty if there is the section."""
     facts = report.topics.communication
     if facts.on_host or any(each.communication_ns for each in facts.totals):
         return ()
@@ -81,7 +81,7 @@ def _describe_gpus(totals: Sequence[CommunicationTotal], report: TraceReport) ->
 
 
 def _explain_blocking(blocking: Blocking | None, report: TraceReport) -> Spans:
-    """Say how long issued compute waited only for communication, or why that is unknown."""
+    """Return a sentence on how long issued compute waited only for communication, or why that is unknown."""
     waited = "Compute that was issued waited"
     if blocking is not None and blocking.blocking_ns is not None:
         if blocking.known == blocking.slices:

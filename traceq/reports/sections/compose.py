@@ -72,13 +72,19 @@ _TOPICS: dict[Callable[[TraceReport], Iterator[Block]], tuple[str, ...]] = {
 
 
 def compose_report(report: Report, *, folds: bool = False, draws: bool = False, sql: bool = True) -> Iterator[Block]:
-    """Write the whole report, trace by trace, for formats that can fold blocks, and those that can draw tracks."""
+    """Yield the whole report, trace by trace.
+
+    `folds` is for formats that fold blocks, `draws` for those that draw timelines; without `sql` queries are left out.
+    """
     blocks = _compose_report(report, folds=folds, draws=draws)
     return blocks if sql else drop_sql(blocks)
 
 
 def compose_evidence(report: Report, source: str | None, *, sql: bool) -> Iterator[Block]:
-    """Write the first screen, then the evidence for each finding of its trace."""
+    """Yield the first screen, then the evidence for each finding of its trace, with the queries if `sql`.
+
+    Commands name the file or database `source`.
+    """
     yield from first_screen(report, source)
     if report.traces:
         shown = find_critical_trace(report)[0] if len(report.traces) > 1 else report.traces[0]
@@ -89,7 +95,7 @@ def compose_evidence(report: Report, source: str | None, *, sql: bool) -> Iterat
 
 
 def compose_finding(report: Report, name: str, *, sql: bool) -> Iterator[Block]:
-    """Describe a finding in full, by F1, its id or its rule; or what a rule of jobs found, or a remark.
+    """Yield a finding in full; `name` is F1, its id or its rule, a rule of jobs, or a remark.
 
     Raises StoreError where there is none of that name.
     """
@@ -117,7 +123,7 @@ def _is_called(observation: Observation, name: str) -> bool:
 
 
 def drop_sql(blocks: Iterable[Block]) -> Iterator[Block]:
-    """Drop queries, and folds that hold nothing else."""
+    """Yield the blocks without queries, and without folds that have nothing else."""
     for block in blocks:
         if isinstance(block, Fold):
             kept = tuple(drop_sql(block.blocks))
@@ -168,7 +174,7 @@ def _traces_in_full(report: Report) -> Sequence[TraceReport]:
 
 
 def _compose_job(report: Report, job: Job, *, draws: bool) -> Iterator[Block]:
-    """Describe the job of the one reported trace: in full if that trace holds all of it."""
+    """Yield the job of the only trace: in full if all its ranks are in this trace, else a sentence on this rank."""
     (trace,) = report.traces
     if {each.trace_id for each in job.members} == {trace.trace.trace_id}:
         yield Heading(2, ("The job",))
@@ -237,7 +243,7 @@ def _compose_timelines(report: TraceReport) -> Iterator[Block]:
 
 
 def _compose_topics(report: TraceReport) -> Iterator[Block]:
-    """Write a section for each topic that the trace tells of, and a line for each other."""
+    """Yield a section for each topic that the trace has data on, then a line for each other topic."""
     for section, categories in _TOPICS.items():
         of_time = max((_sum_shares(device, categories) for device in report.ledger), default=0.0)
         for block in section(report):
@@ -294,7 +300,7 @@ def _describe_ledgers(report: TraceReport) -> Iterator[Block]:
 
 
 def _order_by_precedence(parts: Sequence[LedgerPart]) -> tuple[tuple[str, float], ...]:
-    """(category, share) in the same order for every GPU, so that bars can be compared; idle time of any cause is one."""
+    """Return (category, share) in the same order for every GPU, so that bars compare; all idle time is one part."""
     idle = sum(part.step_share for part in parts if part.category.startswith("idle"))
     busy = [part for part in parts if not part.category.startswith("idle")]
     shares = tuple(

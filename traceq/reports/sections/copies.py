@@ -24,7 +24,7 @@ _AS_KERNELS = ("copies_as_kernels", "memsets_as_kernels")
 
 
 def describe_copies(report: TraceReport) -> Iterator[Block]:
-    """Write the section on copies; nothing if none ran."""
+    """Yield the section on copies; nothing if none ran."""
     facts = report.topics.copies
     if not facts.totals:
         return
@@ -51,7 +51,7 @@ def describe_copies(report: TraceReport) -> Iterator[Block]:
 
 
 def explain_no_copies(report: TraceReport) -> tuple[Spans, ...]:
-    """Write the line in place of the section on copies."""
+    """Return the line in place of the section on copies, in a tuple; empty if there is the section."""
     if report.topics.copies.totals or not report.ledger:
         return ()
     as_kernels = [f"{count(each.count)} {each.text}" for each in report.notes if each.code in _AS_KERNELS]

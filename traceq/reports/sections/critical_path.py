@@ -15,7 +15,7 @@ _NAMES = 5
 
 
 def describe_critical_path(report: TraceReport) -> Iterator[Block]:
-    """Write the section on the critical path; nothing if the database holds none."""
+    """Yield the section on the critical path; nothing if the database has none."""
     facts = report.topics.critical_path
     if not facts.parts:
         return
@@ -30,7 +30,7 @@ def describe_critical_path(report: TraceReport) -> Iterator[Block]:
 
 
 def explain_no_critical_path(report: TraceReport) -> tuple[Spans, ...]:
-    """Write the line in place of the section on the critical path."""
+    """Return the line in place of the section on the critical path, in a tuple; empty if there is the section."""
     if report.topics.critical_path.parts:
         return ()
     return (("Critical path: this database does not hold it; it is made when the trace is ingested again.",),)
@@ -51,7 +51,10 @@ def _explained_share(unexplained: float) -> str:
 
 
 def _replay_error_words(path: PathSummary, unit: str) -> str:
-    """Say how close a replay of the path came; only for traces with a GPU, as host times replay as recorded."""
+    """Return a sentence on how far a replay of the steps is from the recorded ones.
+
+    It is for traces with a GPU only, as host times replay as recorded.
+    """
     if path.steps == 1:
         return (
             f"Replayed, each half with the latencies of the other, the {unit} comes out"
@@ -92,7 +95,7 @@ def _name_table(names: Sequence[PathName], path: PathSummary, unit: str) -> Tabl
 
 
 def _name_module(each: PathName) -> str:
-    """Name the module with most of it, and count the others."""
+    """Return the module with most time of this name, and the number of other modules as "+2"; a dash without one."""
     if not each.module:
         return "-"
     return Name(each.module if each.modules == 1 else f"{each.module} +{each.modules - 1}")

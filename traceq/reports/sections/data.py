@@ -23,7 +23,7 @@ _KINDS = {"multi_process": "worker processes", "in_process": "in this process"}
 
 
 def describe_input(report: TraceReport) -> Iterator[Block]:
-    """Write the section on waiting for input; nothing if no fetch and no exposed copy of input was seen."""
+    """Yield the section on waiting for input; nothing if no fetch and no exposed copy of input was seen."""
     stall = report.topics.data.stall
     if not stall.data_wait_ns and not stall.data_stall_ns:
         return
@@ -42,7 +42,7 @@ def describe_input(report: TraceReport) -> Iterator[Block]:
 
 
 def explain_no_input(report: TraceReport) -> tuple[Spans, ...]:
-    """Write the line in place of the section on input."""
+    """Return the line in place of the section on input, in a tuple; empty if there is the section."""
     stall = report.topics.data.stall
     if stall.data_wait_ns or stall.data_stall_ns:
         return ()
@@ -75,7 +75,7 @@ def _write_headline(stall: DataStall, report: TraceReport) -> Spans:
 
 
 def _how_to_mark(report: TraceReport) -> Spans:
-    """Say how to name fetches, if the profiler records the marks of traceq.annotate."""
+    """Return how to mark fetches in the program; empty if the profiler does not record marks of traceq.annotate."""
     marked = how_to_record(report, "loader_mark", "; mark the loader: ")
     return (*marked, *cite_plan("data")) if marked else ()
 

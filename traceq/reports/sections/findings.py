@@ -52,10 +52,9 @@ _EXTRA = " (extra)"
 
 
 def describe_findings(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block]:
-    """Describe each finding, then the other observations.
+    """Yield the section of all findings, then other observations.
 
-    Formats that draw get a card for each. Those that fold get the queries beside the findings, the others apart
-    (`finding_queries`): they are long.
+    With `draws` each finding is a card. With `folds` the queries are left to `list_finding_queries`: they are long.
     """
     if report.findings:
         yield Heading(3, ("Findings",), anchor="findings")
@@ -92,7 +91,7 @@ def _list_remarks(report: TraceReport, *, folds: bool) -> Iterator[Block]:
 
 
 def _make_card(number: int, place: str, finding: Finding, report: TraceReport) -> Card:
-    """Make the card of a finding: its evidence, timelines and queries."""
+    """Make the card of finding `number` (from 0), named `place` (F1): facts, timelines, evidence and queries."""
     step, won = step_ns(finding), finding.saving_high_ns if finding.only_bounds else finding.saving_ns
     blocks: list[Block] = [Facts(tuple(_list_facts(finding, report)))]
     blocks += [Tracks(each) for each in report.close_ups.get(finding.finding_id, ())]
@@ -102,7 +101,7 @@ def _make_card(number: int, place: str, finding: Finding, report: TraceReport) -
 
 
 def describe_finding(place: str, finding: Finding, report: TraceReport, *, sql: bool) -> Iterator[Block]:
-    """Describe the finding at that place (F1) with its evidence, and with its queries if wanted."""
+    """Yield the finding named `place` (F1) with its evidence, and with its queries if `sql`."""
     yield from _finding_facts(place, finding, report)
     yield from _list_occurrences(finding, report.unit)
     if sql:
@@ -167,7 +166,7 @@ def _describe_part(part: Part, unit: str, *, is_known: bool) -> Spans:
 
 
 def _evidence_table(evidence: Evidence, columns: Sequence[str]) -> Table:
-    """Make a table of as many of the columns as fit on a line, in the order given; long names are cut."""
+    """Make a table of the first of `columns` that fit on a line; long names are cut."""
     header: list[str] = []
     cells: list[tuple[str, ...]] = []
     room = _ROOM
@@ -193,14 +192,14 @@ def _format_cell(column: str, value: Value) -> str:
 
 
 def _telling_columns(evidence: Evidence) -> list[str]:
-    """Return the columns that every rule has, then those that differ between rows."""
+    """Return the names of the columns that every rule has, then of those whose values differ between rows."""
     first = [column for column in _FIRST if column in evidence.columns]
     rest = [column for column in evidence.columns if column not in first]
     return first + [each for each in rest if len({row[evidence.columns.index(each)] for row in evidence.rows}) > 1]
 
 
 def describe_remark(observation: Observation) -> Iterator[Block]:
-    """Describe a remark, which saves no time by itself."""
+    """Yield a remark: an observation that saves no time by itself, what to try, and its evidence."""
     yield Heading(4, (f"{observation.title}{_EXTRA if observation.is_extra else ''}",))
     yield Paragraph(split_code(observation.text))
     yield Facts((("try", split_code(observation.fix)), ("id", (Name(observation.finding_id),))))
@@ -269,7 +268,7 @@ def _describe_place(where: Where) -> Spans:
 
 
 def list_finding_queries(report: TraceReport) -> Iterator[Block]:
-    """List the SQL behind the findings, apart from them: it is long."""
+    """Yield the section with the SQL of all findings and observations; nothing without any."""
     if not report.every_finding and not report.observations:
         return
     yield Heading(3, ("Queries behind the findings",))
@@ -292,7 +291,10 @@ def _list_queries(place: str, finding: Finding) -> Iterator[Block]:
 
 
 def rank_findings(report: TraceReport, most: int | None = None) -> Ranking:
-    """Rank the first `most` findings, or all. Cumulative: the step with this finding and those above fixed."""
+    """Return the ranking of the first `most` findings, None for all.
+
+    A row's `cumulative` is the speed-up with this finding and those above fixed.
+    """
     found = report.findings[:most]
     return Ranking(tuple(_rank_finding(found, number) for number in range(len(found))), report.unit)
 

@@ -14,7 +14,7 @@ _HOST_PARTS = 12
 
 
 def describe_gaps(report: TraceReport) -> Iterator[Block]:
-    """Gaps by size and the longest ones with what the host did; nothing when no GPU was ever idle."""
+    """Yield the section on gaps: by size, and the longest with what the host did; nothing when no GPU was ever idle."""
     if not report.gaps or not report.ledger:
         return
     yield Heading(3, ("When the GPU had nothing to do",))
@@ -55,7 +55,7 @@ def _enclosing_name(gap: Gap) -> str | None:
 
 
 def describe_outliers(report: TraceReport) -> Iterator[Block]:
-    """Unusually long steps and what they have more of; nothing when there are none."""
+    """Yield the section on unusually long steps and the categories they have more of; nothing without such steps."""
     if not report.outliers:
         return
     yield Heading(3, ("Unusually long steps",))
@@ -77,7 +77,7 @@ def describe_outliers(report: TraceReport) -> Iterator[Block]:
 
 
 def describe_training_thread(report: TraceReport) -> Iterator[Block]:
-    """Own time of the training thread; nothing when the trace has no host side."""
+    """Yield the section on the training thread's own time by category; nothing without host data."""
     total = sum(each.dur_ns for each in report.host_ledger)
     if not total:
         return

@@ -15,7 +15,10 @@ _MOST_IN_FULL = 16
 
 
 def list_job_findings(job: Job, *, in_full: bool) -> Iterator[Block]:
-    """List each finding of a job; in full, add each fix with the query that proves the finding."""
+    """Yield a table of a job's findings, and the rules that cannot tell or failed.
+
+    With `in_full` each finding has its fix and the query of its evidence.
+    """
     shown = job.findings[: _MOST_IN_FULL if in_full else _MOST_LISTED]
     if shown:
         yield make_table(shown, _make_columns(job), text=(0, 1, 4, 5))
@@ -30,7 +33,7 @@ def list_job_findings(job: Job, *, in_full: bool) -> Iterator[Block]:
 
 
 def list_rule_findings(job: Job, rule: str) -> Iterator[Block]:
-    """List in full what one rule found, if anything."""
+    """Yield in full what one rule found in a job; nothing if it found nothing."""
     shown = [each for each in job.findings if each.rule == rule]
     if shown:
         yield make_table(shown, _make_columns(job), text=(0, 1, 4, 5))
@@ -38,7 +41,7 @@ def list_rule_findings(job: Job, rule: str) -> Iterator[Block]:
 
 
 def _list_fixes(shown: Sequence[JobFinding]) -> Iterator[Block]:
-    """Say once for each rule what to do, and give for each finding the query that proves it."""
+    """Yield what to do, once for each rule, and the query of each finding's evidence."""
     told: set[str] = set()
     for each in shown:
         if each.rule not in told:
@@ -49,7 +52,10 @@ def _list_fixes(shown: Sequence[JobFinding]) -> Iterator[Block]:
 
 
 def _make_columns(job: Job) -> dict[str, Callable[[JobFinding], str]]:
-    """Make the columns; cumulative savings add up over rows, savings of each alone do not."""
+    """Return the columns of the table of findings, title to cell function.
+
+    "with above" is the saving with the findings above fixed too.
+    """
     until: dict[int, float] = {}
     saved = 0.0
     for each in job.findings:
@@ -71,12 +77,12 @@ def _make_columns(job: Job) -> dict[str, Callable[[JobFinding], str]]:
 
 
 def name_unit(each: JobFinding) -> str:
-    """Name the unit of a finding; a host or a stage with its ranks."""
+    """Return the rank, host or stage that a job's finding is about, with its ranks if it has several."""
     return f"{each.unit}, {list_ranks(each.ranks)}" if len(each.ranks) > 1 and "rank" not in each.unit else each.unit
 
 
 def _list_unjudged_rules(job: Job, *, in_full: bool) -> Iterator[Block]:
-    """List the rules that lack some input; the verdict tells of those that lack all."""
+    """Yield a line on the rules that cannot tell, without those that share the job's reason in the verdict."""
     unknown = [each for each in job.not_applicable if each.reason != job.cannot_tell]
     if unknown and in_full:
         yield Paragraph(("Cannot tell ", "; ".join(f"{each.rule}: {each.reason}" for each in unknown), "."))

@@ -18,16 +18,16 @@ _ON_TIME = "·"
 
 @dataclass(frozen=True)
 class _RankLine:
-    """A rank, and how many others are like it."""
+    """A rank in the table, and the number of ranks like it that are left out."""
 
     rank: JobRank
     others: int = 0
 
 
 def list_ranks_of_job(job: Job, opened: Collection[int] = (), *, strip: bool = True) -> Iterator[Block]:
-    """List the ranks: own work, waiting for others, how long all wait for each, and when it is late.
+    """Yield the table of ranks: own work, transfers, waiting, and how much each holds up the others.
 
-    `opened` are the traces that have a section of their own.
+    `opened` are the trace_ids with a section of their own; `strip` adds a line of characters on when a rank is late.
     """
     if job.dur_ns is None:
         return
@@ -50,17 +50,20 @@ def list_ranks_of_job(job: Job, opened: Collection[int] = (), *, strip: bool = T
 
 
 def per_step(value: int | None, job: Job) -> str:
-    """Return a time of all steps as it is in one; a dash if unknown."""
+    """Return as text the time per step of `value`, which is ns over all steps; a dash if unknown."""
     return "-" if value is None else duration(value / job.steps)
 
 
 def _saving_alone(rank: JobRank, job: Job) -> str:
-    """Return what a rank saves per step, or a dash where that is too little to be called late."""
+    """Return as text what fixing this rank alone saves per step; a dash where that is below the job's limit for claims."""
     return per_step(None if (rank.win_ns or 0) < (job.claim_limit_ns or 1) else rank.win_ns, job)
 
 
 def find_usual_rank(job: Job) -> JobRank:
-    """Return the rank that stands for those that nobody waits for, of a job that can be judged."""
+    """Return the rank with the median own time of the ranks that nobody waits for.
+
+    Raises StopIteration for a job that cannot be judged.
+    """
     return next(each for each in job.members if each.is_usual)
 
 
@@ -93,7 +96,7 @@ def _link_trace(rank: JobRank, opened: Collection[int]) -> str:
 
 
 def _draw_strips(job: Job) -> dict[int, str]:
-    """For each rank a character for each stretch of the job: how late it came, against the most that any rank was late."""
+    """Return a line of characters for each rank: the higher a character, the later the rank in this part of the job."""
     if not job.lateness:
         return {}
     places = max(each.places for each in job.lateness)
@@ -113,7 +116,7 @@ _MOST = 6
 
 
 def list_collectives_of_job(job: Job) -> Iterator[Block]:
-    """List the kinds of collectives, that with most time first; with their level if hosts are known."""
+    """Yield the table of the job's collectives by kind, with their level if hosts are known; nothing without any."""
     found = job.collectives
     if not found:
         return

@@ -21,7 +21,10 @@ _FALSE_FAST = 0.75
 
 
 def list_ruled_out(job: Job) -> Iterator[Block]:
-    """Sentences on the GPUs, and ranks that mislead when they are looked at alone."""
+    """Yield sentences on causes that are ruled out, and on ranks that mislead when looked at alone.
+
+    Nothing unless late ranks hold up the job.
+    """
     if job.dur_ns is None or not holds_up(job):
         return
     lines = [line for line in (_rule_out_gpus(job), _rule_out_communication(job), _explain_early_ranks(job)) if line]

@@ -28,7 +28,7 @@ _PATTERNS = {
 
 
 def find_job(jobs: Sequence[Job]) -> Job | None:
-    """Return the job of several ranks that all traces belong to; None if there is no or more than one."""
+    """Return the job of several ranks in the database; None if there is none or more than one."""
     several = [job for job in jobs if job.ranks > 1]
     return several[-1] if len({job.job for job in several}) == 1 else None
 
@@ -49,7 +49,7 @@ def holds_up(job: Job) -> bool:
 
 
 def summarize_job(job: Job) -> str:
-    """Say who holds up the job, and what that costs; empty if nobody does."""
+    """Return a sentence on the rank that holds up the job and the cost per step; empty if none does."""
     if not job.stragglers or job.dur_ns is None or job.ideal_ns is None:
         return ""
     return (
@@ -59,7 +59,7 @@ def summarize_job(job: Job) -> str:
 
 
 def describe_rank_in_job(job: Job, report: TraceReport) -> str:
-    """Say what the job waits for, and what this rank has to do with it; empty if nobody holds it up."""
+    """Return sentences on the rank that the job waits for, and on this trace's rank; empty if none holds it up."""
     told = summarize_job(job)
     mine = [each for each in job.members if each.trace_id == report.trace.trace_id]
     if not told or len(mine) != 1 or mine[0].win_ns is None:
@@ -73,9 +73,9 @@ def describe_rank_in_job(job: Job, report: TraceReport) -> str:
 
 
 def judge_job_in_words(job: Job, deed: str = "", faults: Sequence[str] = ()) -> Iterator[Block]:
-    """Say which ranks are present, how long a step takes and would take, and where it goes.
+    """Yield which ranks are present, the verdict, and the critical path by kind of work.
 
-    `deed` is what to do about the rank that is waited for most, `faults` say which files of ranks are incomplete.
+    `deed` is what to do about the rank that is waited for most; `faults` say which ranks' files are incomplete.
     """
     yield Paragraph((_list_present(job),))
     yield _write_verdict(job, deed, faults)
@@ -84,7 +84,7 @@ def judge_job_in_words(job: Job, deed: str = "", faults: Sequence[str] = ()) -> 
 
 
 def _write_verdict(job: Job, deed: str, faults: Sequence[str]) -> Verdict:
-    """Say who holds up the job, that nobody does, or that the traces cannot tell."""
+    """Return the verdict on the job: who holds it up, that nobody does, or that the traces cannot tell."""
     if job.dur_ns is None or job.ideal_ns is None or job.slowdown is None:
         why = job.cannot_tell or "its collectives tell no time"
         return Verdict(("Cannot tell which rank is late.",), "cannot tell", lines=((f"{why[0].upper()}{why[1:]}",),))
@@ -120,7 +120,10 @@ def _moving_ns(job: Job) -> float:
 
 
 def _transfer_verdict(job: Job, dur: int, ideal: int) -> Verdict:
-    """Say that transfers take more than half of the job, which lasts `dur` ns, and name late ranks second."""
+    """Return the verdict that transfers take most of the job, with late ranks second.
+
+    `dur` is the job's time and `ideal` its time with all ranks usual, ns.
+    """
     transfer, step = duration(_moving_ns(job) / job.steps), duration(dur / job.steps)
     lines: list[Spans] = []
     moving = [each for each in job.collectives if each.op != "barrier"]
@@ -136,7 +139,7 @@ def _transfer_verdict(job: Job, dur: int, ideal: int) -> Verdict:
 
 
 def _late_start(job: Job, dur: int) -> JobFinding | None:
-    """Return the finding on the rank that the first collective waits for, if that is much of the job."""
+    """Return the finding on the rank that the first collective waits for; None if the wait is little of the job's `dur` ns."""
     if (job.late_start_ns or 0) < _MUCH * dur:
         return None
     return next((each for each in job.findings if each.rule == "late-start"), None)
@@ -150,7 +153,10 @@ def _join_names(every: Sequence[Straggler]) -> str:
 
 
 def _split_critical_path(job: Job, dur: int) -> Ledger:
-    """Divide the critical path of the job into waiting for others and what each rank would do anyway."""
+    """Return the job's critical path as a ledger: usual work, late ranks, transfers, late start.
+
+    `dur` is its length, ns.
+    """
     late, transfer, start = (job.late_ns or 0, job.transfer_ns or 0, job.late_start_ns or 0)
     parts = {
         "usual work": max(dur - late - transfer - start, 0),
@@ -202,7 +208,7 @@ def _find_short(job: Job) -> list[int]:
 
 
 def show_example(job: Job) -> Iterator[Block]:
-    """Show the call that tells best what a late rank does instead."""
+    """Yield a sentence on a call that takes far longer on a late rank than on the usual one; nothing without one."""
     shown = [
         each
         for each in job.stragglers

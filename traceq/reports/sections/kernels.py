@@ -16,7 +16,7 @@ _QUARTERS = ("below 25 %", "25 to 50 %", "50 to 75 %", "75 % and above")
 
 
 def describe_kernels(report: TraceReport) -> Iterator[Block]:
-    """Write the section on compute kernels; nothing if none ran."""
+    """Yield the section on compute kernels; nothing if none ran."""
     facts = report.topics.kernels
     if not facts.fill:
         return
@@ -38,7 +38,7 @@ def describe_kernels(report: TraceReport) -> Iterator[Block]:
 
 
 def explain_no_kernels(report: TraceReport) -> tuple[Spans, ...]:
-    """Write the line in place of the section on kernels."""
+    """Return the line in place of the section on kernels, in a tuple; empty if there is the section."""
     if report.topics.kernels.fill or not report.ledger:
         return ()
     if report.trace.gpu_slices.get("graph"):

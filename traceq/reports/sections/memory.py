@@ -16,7 +16,7 @@ _LISTED = 4
 
 
 def describe_memory(report: TraceReport) -> Iterator[Block]:
-    """Write the section on memory; nothing if the trace holds neither samples nor calls of an allocator."""
+    """Yield the section on memory; nothing if the trace has neither samples nor allocator calls."""
     facts = report.topics.memory
     if not facts.peaks and not facts.calls:
         return
@@ -33,7 +33,7 @@ def describe_memory(report: TraceReport) -> Iterator[Block]:
 
 
 def explain_no_memory(report: TraceReport) -> tuple[Spans, ...]:
-    """Write the line in place of the section on memory."""
+    """Return the line in place of the section on memory, in a tuple; empty if there is the section."""
     facts = report.topics.memory
     if facts.peaks or facts.calls:
         return ()

@@ -12,12 +12,12 @@ _UNKNOWN = Program()
 
 
 def program_of_report(report: TraceReport) -> Program:
-    """Return the program of a trace, by what its report says of it."""
+    """Return the facts on the program (framework, vendor, ...) as the report shows them."""
     return program_from((each.property, each.value) for each in report.program)
 
 
 def how_to_capture(metric: str, trace_format: str, program: Program = _UNKNOWN) -> Spans:
-    """Say how to capture a metric: with the profiler that made the trace, else with another."""
+    """Return a phrase on how to capture a metric: with the profiler that made the trace, else with another one."""
     form = format_of(trace_format)
     own = form.captures.get(metric)
     if own is None or not _can_record(form, program):
@@ -35,19 +35,19 @@ def _can_record(form: Format, program: Program) -> bool:
 
 
 def capture_with(report: TraceReport, metric: str) -> Spans:
-    """Say how to capture a metric of the program of a report."""
+    """Return a phrase on how to capture a metric of the report's program, as `how_to_capture` does."""
     return how_to_capture(metric, report.trace.format, program_of_report(report))
 
 
 def cite_plan(metric: str) -> Spans:
-    """Name the command that tells more."""
+    """Return " (traceq doctor --plan METRIC)", the command that plans a capture of the metric."""
     return (" (", Literal(f"traceq doctor --plan {metric}"), ")")
 
 
 def how_to_record(report: TraceReport, name: str, before: str, after: str = "") -> Spans:
-    """Say between two texts what records an input (named as in Format.ways); nothing if unknown or impossible.
+    """Return `before`, the options that record an input (named as in Format.ways) and `after`.
 
-    Options stand between backticks, or alone.
+    Empty if unknown or impossible.
     """
     program = program_of_report(report)
     words = format_of(report.trace.format).way(name, of_pytorch=program.may_be_pytorch, of_amd=program.is_amd)

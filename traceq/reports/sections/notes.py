@@ -13,7 +13,7 @@ _NOTE_LIMIT = 600
 
 
 def list_warnings(notes: Sequence[Note]) -> Iterator[Warn]:
-    """List what the capture or the import lost."""
+    """Yield a warning for each note on lost data or an incomplete capture."""
     for note in notes:
         if note.severity != "info":
             kind = "Incomplete capture" if note.severity == "error" else "Data lost on import"
@@ -21,7 +21,7 @@ def list_warnings(notes: Sequence[Note]) -> Iterator[Warn]:
 
 
 def describe_notes(report: TraceReport) -> Iterator[Block]:
-    """Write the section of all notes."""
+    """Yield the section of all notes on the import."""
     yield Heading(3, ("Import notes",), is_minor=True)
     if not report.notes:
         yield Paragraph(("None: everything in the file was understood.",))

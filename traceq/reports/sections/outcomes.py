@@ -18,7 +18,10 @@ from traceq.reports.sections.verdict import NOT_ASKED
 
 
 def describe_outcomes(report: TraceReport) -> Iterator[Block]:
-    """Yield the rules that found nothing, cannot tell, or failed: silence must not read as "no problem"."""
+    """Yield the rules that found nothing, cannot tell or failed, each with the reason.
+
+    Without this, a reader could take silence for "no problem".
+    """
     if not report.rules_asked:
         yield Paragraph(NOT_ASKED)
     if report.clean:
@@ -36,7 +39,7 @@ def describe_outcomes(report: TraceReport) -> Iterator[Block]:
 
 
 def rules_by_reason(outcomes: Sequence[Clean | NotApplicable]) -> list[tuple[str, list[str]]]:
-    """List each reason with the rules that share it, in the order of the first of them."""
+    """Return each reason with the names of the rules that share it, in the order of their first rule."""
     rules: dict[str, list[str]] = {}
     for outcome in outcomes:
         rules.setdefault(outcome.reason, []).append(outcome.rule)
@@ -44,7 +47,7 @@ def rules_by_reason(outcomes: Sequence[Clean | NotApplicable]) -> list[tuple[str
 
 
 def frequent_reasons(report: TraceReport) -> list[tuple[str, list[str]]]:
-    """List why rules cannot tell, with the rules of each reason; the reason of most rules first."""
+    """Return each reason why rules cannot tell, with the rules; first the reason of most rules."""
     return sorted(rules_by_reason(report.not_applicable), key=lambda pair: -len(pair[1]))
 
 
@@ -59,7 +62,7 @@ _HOW_TO_READ = (
 
 
 def list_extra_findings(report: TraceReport) -> Iterator[Block]:
-    """Yield a line for each extra finding: what it would save, and what to do."""
+    """Yield a line for each finding of the pack extra: its saving, and what to do."""
     if report.extra_findings:
         yield Paragraph((_HOW_TO_READ,))
         yield Items(tuple(_list_findings(report)))
@@ -72,7 +75,7 @@ def _list_findings(report: TraceReport) -> Iterator[Spans]:
 
 
 def count_extra_left_out(report: TraceReport) -> str:
-    """Say how many rules of the pack were not asked; empty where none, or nothing is judged."""
+    """Return words on the number of rules of the pack extra that were not asked; empty if none, or if nothing is judged."""
     if not report.extra_left_out or refuse_to_judge(report) is not None:
         return ""
     return f"{some(report.extra_left_out, 'more rule')} that no labelled trace has confirmed (--rules extra)"

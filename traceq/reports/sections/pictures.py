@@ -13,7 +13,7 @@ from traceq.reports.model import Job, Report, TraceReport
 
 
 def draw_pictures(report: TraceReport, place: Place) -> Iterator[Picture]:
-    """Yield the charts of that place that have data."""
+    """Yield the charts that belong at `place` in the report and have data."""
     for chart in CHARTS:
         if chart.place == place and chart.has_data(report):
             name = f"t{report.trace.trace_id}-{chart.name}"
@@ -21,7 +21,7 @@ def draw_pictures(report: TraceReport, place: Place) -> Iterator[Picture]:
 
 
 def draw_ranks(report: Report) -> Iterator[Picture]:
-    """Yield the chart of the traces beside each other."""
+    """Yield the chart of the mean step of each trace; nothing without several traces to compare."""
     if ranks.has_data(report):
         yield Picture("ranks", ranks.describe(report), partial(ranks.draw, report))
 
@@ -34,7 +34,7 @@ def draw_job_pictures(job: Job) -> Iterator[Picture]:
 
 
 def draw_bars(rows: Sequence[BarRow]) -> Iterator[Block]:
-    """Draw the rows as bars, without parts that none of them has; nothing for a single part of a single row."""
+    """Yield the rows as bars, without parts that are zero in all rows; nothing for a single part of a single row."""
     present = {label for row in rows for label, amount in row.parts if amount}
     if len(rows) > 1 or len(present) > 1:
         kept = (tuple(part for part in row.parts if part[0] in present) for row in rows)

@@ -23,7 +23,7 @@ _STALLS = {
 
 
 def describe_serving(report: TraceReport) -> Iterator[Block]:
-    """Write the section on serving; nothing if no step is one of a server."""
+    """Yield the section on serving; nothing if no step is a server's."""
     facts = report.topics.serving
     if not facts.summary.steps:
         return

@@ -35,22 +35,22 @@ _NO_STACK = "(no stack)"
 
 
 def is_snapshot(report: TraceReport) -> bool:
-    """Return whether the trace is only a memory snapshot, which tells who holds memory, and no times."""
+    """Return whether the trace is a memory snapshot, which has no times."""
     return not format_of(report.trace.format).has_times
 
 
 def highest_peak(report: TraceReport) -> int:
-    """Return the bytes in use at the peak of the device where that is highest; 0 if nothing was ever in use."""
+    """Return the peak of bytes in use, on the device where it is highest; 0 if nothing was ever in use."""
     return max((each.peak_bytes for each in report.topics.memory.snapshot), default=0)
 
 
 def find_out_of_memory(report: TraceReport) -> Observation | None:
-    """Return the observation on the first device of the snapshot on which memory ran out, if any."""
+    """Return the observation on the first device that ran out of memory; None if none did."""
     return next((each for each in report.observations if each.rule == "out-of-memory"), None)
 
 
 def history_words(memory: Memory) -> str:
-    """Say how long the history is, by the allocator's own clock; without times how many events it has."""
+    """Return the length of the snapshot's history in words, by its own clock, or else its number of events."""
     longest = max((each.history_ns or 0 for each in memory.snapshot), default=0)
     if longest:
         return f"history of {duration(longest)}"
@@ -59,7 +59,7 @@ def history_words(memory: Memory) -> str:
 
 
 def peak_line(memory: Memory) -> Spans:
-    """Say when most memory is in use, on the device where that is most, and who holds it."""
+    """Return a sentence on the highest peak of the snapshot: its bytes, when it was, and who holds most of it."""
     peak = memory.snapshot[0]
     when = ""
     if peak.after_ns is not None:
@@ -85,7 +85,10 @@ def _format_share(part: int, peak: int) -> str:
 
 
 def verdict_of_snapshot(report: TraceReport) -> Verdict:
-    """Say that memory ran out, else the peak and who holds it; below it by category, and what was reserved."""
+    """Return the verdict on a memory snapshot: that memory ran out, or else its peak and who holds it.
+
+    Its lines are bytes by category and what was reserved.
+    """
     memory = report.topics.memory
     if not memory.snapshot:
         return Verdict(("The snapshot holds neither memory in use nor a history.",), "cannot tell")
@@ -100,7 +103,7 @@ def verdict_of_snapshot(report: TraceReport) -> Verdict:
 
 
 def _explain_failure(memory: Memory) -> Iterator[Spans]:
-    """Say by how much memory was short, what lay idle, and who held most."""
+    """Yield a line on the bytes that were missing and those that lay idle, and one on who held most."""
     failure = memory.failures[0]
     short = "The device had enough" if failure.short_bytes == 0 else f"Short by {maybe(mebibytes, failure.short_bytes)}"
     most = "" if failure.is_exact else "at most "
@@ -140,7 +143,10 @@ def _describe_reserved(peak: SnapshotPeak) -> Spans:
 
 
 def summarize_snapshot(report: TraceReport, source: str, pair: str) -> Iterator[Block]:
-    """Write the first screen below the verdict; `pair` are two snapshots to compare, as words of a command."""
+    """Yield the first screen below a snapshot's verdict: holders, observations, commands.
+
+    Commands name the file or database `source`; `pair` are two snapshots as arguments of `traceq compare`.
+    """
     memory = report.topics.memory
     told = find_out_of_memory(report)
     if told is not None and memory.failure_holders:
@@ -163,7 +169,7 @@ def summarize_snapshot(report: TraceReport, source: str, pair: str) -> Iterator[
 
 
 def describe_snapshot(report: TraceReport) -> Iterator[Block]:
-    """Write the section on a memory snapshot, if there is one."""
+    """Yield the section on a memory snapshot; nothing for other traces."""
     memory = report.topics.memory
     if not memory.snapshot:
         return
@@ -204,7 +210,7 @@ def describe_snapshot(report: TraceReport) -> Iterator[Block]:
 
 
 def _describe_failures(report: TraceReport) -> Iterator[Block]:
-    """Say for each device what was asked for and what there was, and for the first who held it."""
+    """Yield a table of the last failed allocation on each device, and the holders on the first device."""
     memory = report.topics.memory
     asked, free, short, reserved, used, idle, largest = (
         sizes_alike(getattr(each, f"{name}_bytes") for each in memory.failures)
@@ -255,7 +261,7 @@ def _peak_table(peaks: Sequence[SnapshotPeak]) -> Table:
 
 
 def _list_doubts(peaks: Sequence[SnapshotPeak]) -> Iterator[str]:
-    """List what the history does not tell."""
+    """Yield a sentence on each gap in the history: allocations older than it, lost ones, contradictions."""
     for peak in peaks:
         where = f"GPU {peak.device}: " if len(peaks) > 1 else ""
         if peak.older:
@@ -273,14 +279,14 @@ def _list_doubts(peaks: Sequence[SnapshotPeak]) -> Iterator[str]:
 
 
 def _holders_at_peak(memory: Memory, most: int) -> Table:
-    """List who holds most at the peak of the device where that is highest."""
+    """Return a table of the `most` largest holders at the peak of the device with the highest one."""
     first = memory.snapshot[0]
     shown = [each for each in memory.holders if each.device == first.device][:most]
     return _holder_table(shown, "held at the peak by", first.peak_bytes)
 
 
 def _holders_at_failure(memory: Memory, device: int, most: int) -> Table:
-    """List who holds most when memory runs out on the device."""
+    """Return a table of the `most` largest holders when memory ran out on the device."""
     used = next(each.used_bytes for each in memory.failures if each.device == device)
     shown = [each for each in memory.failure_holders if each.device == device][:most]
     return _holder_table(shown, "held when memory ran out by", used)

@@ -23,13 +23,13 @@ _Row = tuple[TraceReport, SnapshotPeak, MemoryFailure | None]
 
 
 def is_job(reports: Sequence[TraceReport]) -> bool:
-    """Return whether the snapshots are of different ranks, as the names of their files tell."""
+    """Return whether the snapshots are of different ranks, which their files' names tell."""
     ranks = [each.trace.rank for each in reports]
     return len(reports) > 1 and None not in ranks and len(set(ranks)) == len(ranks)
 
 
 def find_first_failure(reports: Sequence[TraceReport]) -> tuple[TraceReport, str] | None:
-    """Return the snapshot in which memory ran out first, by the clocks of all, and in which it did; None for none."""
+    """Return the snapshot in which memory ran out first, and sentences on this; None if it ran out in none."""
     failed = _find_failures(reports)
     if not failed:
         return None
@@ -38,7 +38,7 @@ def find_first_failure(reports: Sequence[TraceReport]) -> tuple[TraceReport, str
 
 
 def describe_snapshots(reports: Sequence[TraceReport], most: int) -> Iterator[Block]:
-    """Say where memory ran out first; list at most `most` snapshots, and say which rank differs."""
+    """Yield the first failure, a table of at most `most` snapshots, and the rank that differs."""
     failed = _find_failures(reports)
     one_job = is_job(reports)
     if failed:
@@ -65,7 +65,10 @@ def _by_peak(report: TraceReport) -> tuple[int, int]:
 
 
 def _find_failures(reports: Sequence[TraceReport]) -> list[_Failed]:
-    """List the snapshots in which memory ran out, the earliest first, each with the first failing device."""
+    """Return (snapshot, failure) for each snapshot that ran out of memory, the earliest first.
+
+    The failure is the one on the first device that failed.
+    """
     found = [(each, each.topics.memory.failures[0]) for each in reports if each.topics.memory.failures]
     return sorted(found, key=lambda each: (each[1].ts is None, each[1].ts or 0, each[0].trace.trace_id))
 
@@ -85,7 +88,7 @@ def _write_verdict(failed: Sequence[_Failed], reports: Sequence[TraceReport]) ->
 
 
 def _count_failures(failed: Sequence[_Failed], reports: Sequence[TraceReport]) -> str:
-    """Say in how many of the snapshots memory ran out, and in which ranks."""
+    """Return a phrase on how many of the snapshots ran out of memory, with the ranks."""
     if not is_job(reports):
         return f"Out of memory in {len(failed)} of {some(len(reports), 'snapshot')}"
     which = f" ({list_ranks([each.trace.rank or 0 for each, _ in failed])})" if len(failed) < len(reports) else ""
@@ -93,7 +96,7 @@ def _count_failures(failed: Sequence[_Failed], reports: Sequence[TraceReport]) -
 
 
 def _tell_first(failed: Sequence[_Failed], reports: Sequence[TraceReport]) -> str:
-    """Say which was first, if the clocks tell."""
+    """Return a phrase on which of the failures was first, or that this cannot be told by the clocks."""
     (first, at), (second, then) = failed[:2]
     if at.ts is None or then.ts is None:
         return "Which was first cannot tell: events have no times"
@@ -104,13 +107,13 @@ def _tell_first(failed: Sequence[_Failed], reports: Sequence[TraceReport]) -> st
 
 
 def _on_one_machine(reports: Sequence[TraceReport]) -> bool:
-    """Return whether no GPU is in two of the snapshots: machines number their GPUs alike."""
+    """Return whether the snapshots seem to come from one machine: no GPU number is in two of them."""
     devices = [peak.device for each in reports for peak in each.topics.memory.snapshot if peak.peak_bytes]
     return len(set(devices)) == len(devices)
 
 
 def _peak_table(reports: Sequence[TraceReport], *, is_job: bool) -> Table:
-    """List for each device of each snapshot what was in use and reserved, and what was lacking where memory ran out."""
+    """Return a table with a row for each device of each snapshot: bytes in use, reserved, and missing at a failure."""
     pairs = [
         (report, peak, next((f for f in report.topics.memory.failures if f.device == peak.device), None))
         for report in reports
@@ -138,13 +141,16 @@ def _peak_table(reports: Sequence[TraceReport], *, is_job: bool) -> Table:
 
 
 def _failure_column(name: str, failures: Sequence[MemoryFailure]) -> Callable[[_Row], str]:
-    """Return the column of a field of what failed; a dash where nothing did."""
+    """Return the function from a row to the size in the field `name` of its failure; a dash without a failure."""
     words = sizes_alike(getattr(each, name) for each in failures)
     return lambda each: "-" if each[2] is None else words(getattr(each[2], name))
 
 
 def _describe_imbalance(reports: Sequence[TraceReport]) -> str:
-    """Name the rank whose peak is furthest from the usual one, and what it has more or less of; empty if all are alike."""
+    """Return sentences on the rank whose peak differs most from the median, and on the category it differs in.
+
+    Empty for too few ranks.
+    """
     peaks = [highest_peak(each) for each in reports]
     usual = median(peaks)
     if len(reports) < _FEWEST_TO_COMPARE or not usual:
@@ -173,14 +179,17 @@ def _describe_imbalance(reports: Sequence[TraceReport]) -> str:
 
 
 def _bytes_by_category(report: TraceReport) -> dict[str, int]:
-    """Return the bytes in use at the highest peak, by category."""
+    """Return the bytes in use by category, at the peak of the device with the highest one."""
     memory = report.topics.memory
     device = memory.snapshot[0].device if memory.snapshot else None
     return {each.category or "of no known kind": each.bytes for each in memory.categories if each.device == device}
 
 
 def _compare_shares(failed: Sequence[_Failed]) -> str:
-    """Say who had less of its GPU (reserved and free) than another when memory ran out; empty if all had as much."""
+    """Return a sentence on the rank with the least memory (reserved and free) at its failure.
+
+    Empty if all ranks had about as much.
+    """
     seen = [
         (failure.reserved_bytes + failure.free_bytes, report)
         for report, failure in failed

@@ -42,7 +42,7 @@ _PHASES = {"start_up": "start-up", "left_out": "left out", "tail": "tail"}
 
 
 def describe_steps(report: TraceReport) -> Iterator[Block]:
-    """Write the section on steps."""
+    """Yield the section on steps: what counts as a step, their statistics, and which are left out."""
     facts = report.steps
     yield Heading(3, ("Steps",))
     if facts.source is None:
@@ -79,7 +79,7 @@ def _explain_no_steps(report: TraceReport) -> Block:
 
 
 def _say_what_counts(report: TraceReport) -> Spans:
-    """Say which steps count, by what they were found, and what recurs inside and around them."""
+    """Return a sentence on the counted steps: their number, how they were found, and what repeats in and around them."""
     facts = report.steps
     example: Spans = (" (", Name(facts.example), ", ...)") if facts.example else ()
     step = next((unit for unit in report.units if unit.is_step), None)
@@ -94,7 +94,7 @@ def _say_what_counts(report: TraceReport) -> Spans:
 
 
 def _describe_unit(unit: Unit, step: Unit) -> Spans:
-    """Describe a unit inside each step or around several; nothing for the steps and other parts of a step."""
+    """Return words on a unit that is inside each step or has several steps; empty for other units."""
     if unit.is_step:
         return ()
     if unit.level in _INSIDE and unit.count >= step.count > 0:
@@ -108,7 +108,7 @@ def _describe_unit(unit: Unit, step: Unit) -> Spans:
 
 
 def judged_words(phases: Sequence[PhaseOfRun]) -> str:
-    """Say which part of the capture the window is, and name the phases around it; empty if unknown."""
+    """Return words on the judged part of the capture, and on the phases around it; empty if unknown."""
     window = sum(phase.dur_ns for phase in phases if phase.phase == "window")
     whole = sum(phase.dur_ns for phase in phases)
     if not window:
@@ -123,7 +123,7 @@ def judged_words(phases: Sequence[PhaseOfRun]) -> str:
 
 
 def _offer_choice(units: Sequence[Unit]) -> Iterator[Block]:
-    """Say that something else may be the step, if so."""
+    """Yield a warning that another unit may be the step, with the options to choose it; nothing if none may be."""
     step = next((unit for unit in units if unit.is_step), None)
     others = [unit for unit in units if unit.is_possible and not unit.is_step]
     if step is None or not others:
@@ -146,7 +146,7 @@ def _offer_choice(units: Sequence[Unit]) -> Iterator[Block]:
 
 
 def _option_for(step: Unit, other: Unit) -> str:
-    """Return the option that chooses the other unit: how many of it are a step, or how many steps are one of it."""
+    """Return the command-line option that makes `other` the step: --steps-per with the ratio of their numbers."""
     if other.count >= step.count > 0:
         return f"--steps-per {max(round(other.count / step.count), 2)}"
     return f"--steps-per 1/{max(round(step.count / other.count), 2)}"
@@ -181,7 +181,7 @@ _PER_MEGA = 1e6
 
 
 def describe_conditions(report: TraceReport) -> Iterator[Block]:
-    """Write the section on logs of monitors; nothing without one."""
+    """Yield the section on the series that monitors logged (power, clocks, host); nothing without one."""
     if not report.conditions:
         return
     yield Heading(3, ("Power, clocks and host",), is_minor=True)
@@ -223,7 +223,7 @@ _TEN = 10
 
 
 def describe_marks(report: TraceReport) -> Iterator[Block]:
-    """Throughput in a line and a table of phases, each only when the trace has marks that tell."""
+    """Yield the throughput in a line, and a table of phases, each only where the program marked it."""
     if report.throughput:
         spans: list[str] = ["Throughput: "]
         for number, each in enumerate(report.throughput):

@@ -32,7 +32,7 @@ _RECORD_GPU = {
 
 
 def unit_of_capture(report: TraceReport) -> str:
-    """Return what the header says of a capture in which there is nothing to judge; empty for others."""
+    """Return the header's words for a capture that cannot be judged, by its kind; empty if it is judged."""
     triage = report.triage
     if triage is None or triage.is_judged:
         return ""
@@ -40,7 +40,7 @@ def unit_of_capture(report: TraceReport) -> str:
 
 
 def refuse_to_judge(report: TraceReport) -> Verdict | None:
-    """Return the verdict on a capture in which there is nothing to judge; None for others."""
+    """Return the verdict "Cannot tell" for a capture that has nothing to judge; None if it is judged."""
     triage = report.triage
     if triage is None or triage.is_judged:
         return None
@@ -50,14 +50,14 @@ def refuse_to_judge(report: TraceReport) -> Verdict | None:
 
 
 def _record_gpu(trace_format: str, program: Program) -> str:
-    """Return how to record such a program with the work of the GPU."""
+    """Return a sentence on how to record the GPU's work of such a program."""
     if format_of(trace_format).only_pytorch and not program.may_be_pytorch:
         return _RECORD
     return _RECORD_GPU.get(f"{trace_format} {program.kind}") or _RECORD_GPU.get(trace_format, _RECORD)
 
 
 def _describe_kind(triage: Triage) -> tuple[str, str]:
-    """Return what the capture is, with the numbers that show it, and how to record what lacks; by reason or else by kind."""
+    """Return what the capture is, with the numbers that show it, and how to record what is missing."""
     context = f"; creating the context took {duration(triage.set_up_ns)}" if triage.set_up_ns else ""
     said = {
         "nothing_recorded": ("nothing was recorded", _RECORD),

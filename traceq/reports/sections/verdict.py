@@ -34,7 +34,7 @@ _NO_IDLE_TIME = ("sampled-capture",)
 
 
 def write_verdicts(report: TraceReport) -> Iterator[Verdict]:
-    """Say why little of the run is judged, if start-up took most of it; then the verdict."""
+    """Yield a verdict on start-up if the run spent much time on it; then the verdict on the trace."""
     # of a capture of nothing else start-up is no part
     for each in report.observations if refuse_to_judge(report) is None else ():
         if each.rule == "start-up" and report.run_ns:
@@ -45,7 +45,7 @@ def write_verdicts(report: TraceReport) -> Iterator[Verdict]:
 
 
 def write_verdict(report: TraceReport) -> Verdict:
-    """Say what to do first, that nothing is worth doing, or that the trace cannot tell."""
+    """Return the verdict on the trace: what to do first, that nothing is worth doing, or that it cannot tell."""
     if is_snapshot(report):
         return verdict_of_snapshot(report)
     if fault := find_fault_of_file(report):
@@ -56,7 +56,7 @@ def write_verdict(report: TraceReport) -> Verdict:
 
 
 def _choose_statement(report: TraceReport) -> Verdict:
-    """Put first what wins most; or, if that is little and much is unknown, the unknown."""
+    """Return the verdict with the largest saving first, or the unknown time if savings are small and it is large."""
     # of a sample of the records no line is whole
     is_sample = any(each.rule in _NO_IDLE_TIME for each in report.observations)
     unknown = None if is_sample else largest_unknown(report.account)
@@ -71,14 +71,14 @@ def _choose_statement(report: TraceReport) -> Verdict:
 
 
 def name_line(line: Line) -> str:
-    """Name a line of the account: its category, and the part of it."""
+    """Return the name of a line of the account: its category in words, and its part if it has one."""
     known = BY_NAME.get(line.category)
     words = known.label if known is not None else HOST_LABELS.get(line.category, line.category)
     return words if line.part is None else f"{words}, {shortened(line.part, _LONGEST_NAME)}"
 
 
 def _put_unknown_first(line: Line, first: Finding | None, report: TraceReport) -> Verdict:
-    """Say that most of a step cannot be judged and what would tell, then what little can be won."""
+    """Return the verdict that much of a step, `line`, cannot be judged; its lines are the remedy and `first`."""
     name = name_line(line)
     words = f"{duration(line.dur_ns)} ({share(line.step_share)})"
     lines: list[Spans] = [split_code(line.remedy)]
@@ -92,13 +92,13 @@ def _put_unknown_first(line: Line, first: Finding | None, report: TraceReport) -
 
 
 def find_fault_of_file(report: TraceReport) -> str:
-    """Return `cut` or `damaged` where a part of the trace's file is missing, else an empty string."""
+    """Return "cut" or "damaged" where a part of the trace's file is missing, else an empty string."""
     codes = {each.code for each in report.notes}
     return next((fault for code, fault in _INCOMPLETE.items() if code in codes), "")
 
 
 def _judge_incomplete(report: TraceReport, fault: str) -> Verdict:
-    """Say that the trace cannot tell, and what stands first in the part that was read."""
+    """Return the verdict for a file that is cut or damaged, with the first finding of the part that was read."""
     lines: list[Spans] = [("Copy it again, or record again: a job that is killed leaves half a file.",)]
     if report.findings:
         lines.append(("In the part that was read, first: ", report.findings[0].title))
@@ -161,19 +161,22 @@ def _say_before_and_after(first: Finding, report: TraceReport) -> Spans:
 
 
 def _share_of_run(report: TraceReport, finding: Finding) -> str:
-    """Say which share of the run the saving is, if much of the run is not judged."""
+    """Return the finding's saving as a share of the whole run, as text; empty if most of the run is judged."""
     if report.run_ns is None or not judges_a_part(report):
         return ""
     return f"; {share(finding.saving_ns * report.steps.counted / report.run_ns)} of the run"
 
 
 def judges_a_part(report: TraceReport) -> bool:
-    """Return whether much of the capture is not judged."""
+    """Return whether only a part of the capture is judged."""
     return report.judged_share is not None and report.judged_share < _NEARLY_ALL
 
 
 def _explain_nothing(report: TraceReport) -> tuple[Outcome, str]:
-    """Explain a report without findings: nothing can be saved if a GPU is busy or no idle cause is worth listing."""
+    """Return the outcome and the sentence for a report without findings.
+
+    "healthy" if a GPU is busy or no idle time is worth saving.
+    """
     if not report.ledger:
         is_other = any(note.code.endswith("_not_measured") for note in report.notes)
         return "cannot tell", _OTHER_DEVICES if is_other else _NO_GPU

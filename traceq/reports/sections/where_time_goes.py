@@ -35,7 +35,10 @@ _OTHER = "other"
 
 
 def show_where_time_goes(report: TraceReport) -> Iterator[Block]:
-    """Show the ledger of the judged GPU, or of the training thread without one; other GPUs as a bar each."""
+    """Yield the ledger of the judged GPU, and a bar for each other GPU.
+
+    Without a GPU it is the training thread's ledger.
+    """
     if not report.ledger:
         # of a memory snapshot marks of the program are all there is: nothing tells what took their time
         if report.host_ledger and not is_snapshot(report):
@@ -123,14 +126,14 @@ def _find_owners(category: str, per_step: float, findings: Sequence[Finding]) ->
 
 
 def _find_verdict(category: str, account: Sequence[Line]) -> str:
-    """Return the verdict of the longest line of a category that no finding owns."""
+    """Return the verdict of the account on the longest line of a category that no finding explains; empty if small."""
     left = [each for each in account if each.is_critical and each.category == category and each.finding_id is None]
     longest = max(left, key=lambda each: each.dur_ns, default=None)
     return longest.verdict if longest is not None and longest.verdict != "small" else ""
 
 
 def _make_bar(device: DeviceLedger) -> BarRow:
-    """Make a GPU's bar: computing, other work, idle."""
+    """Return a GPU's bar with three parts: compute, other work, idle."""
     busy = sum(part.step_share for part in device.parts if part.category == "compute")
     idle = sum(part.step_share for part in device.parts if part.category.startswith("idle"))
     parts = (("compute", busy), ("other work", max(0.0, 1 - busy - idle)), ("idle", idle))
@@ -141,7 +144,7 @@ _SMALL = "small"
 
 
 def describe_account(report: TraceReport) -> Iterator[Block]:
-    """List each line of the account with its time, its verdict and why; small ones in one more."""
+    """Yield the account: a table with time, verdict and reason of each line; small lines are summed."""
     if not report.account:
         return
     numbers = {each.finding_id: number for number, each in enumerate(report.findings, 1)}

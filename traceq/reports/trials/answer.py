@@ -31,7 +31,7 @@ _NOTHING, _NOT_RUN = "nothing to act on", "not run"
 
 
 def compose_first_screen(found: Experiment) -> Iterator[Block]:
-    """Yield the verdict, the changes that are worth making, and the rest in a line each."""
+    """Yield the first screen on an experiment: verdict, changes worth making, and a line on each other result."""
     yield Verdict(_say_verdict(found), _judge_outcome(found))
     if found.choice is not None and found.choice.wins:
         yield _tabulate_wins(found, found.choice.wins)
@@ -51,7 +51,7 @@ def _judge_outcome(found: Experiment) -> Outcome:
 
 
 def name_goal(found: Experiment) -> str:
-    """Return the quantity that is judged in words: throughput, the step, memory."""
+    """Return the judged quantity in words: "throughput", "the step", "memory"."""
     if found.quantity is None:
         return found.goal
     return "the step" if found.quantity == "step" else NAMED[found.quantity]
@@ -101,7 +101,7 @@ def _say_baseline(found: Experiment, choice: SettingChoice) -> Spans:
 
 
 def _describe_gain(found: Experiment, name: str) -> str:
-    """Return by how much the setting changes the goal's quantity."""
+    """Return by how much the setting `name` changes the judged quantity, in words; empty without one."""
     if found.quantity is None:
         return ""
     difference = found.result(name).differences.get(found.quantity)
@@ -110,7 +110,7 @@ def _describe_gain(found: Experiment, name: str) -> str:
 
 
 def _say_limits(found: Experiment) -> Spans:
-    """Return which settings keep the limits, if any does not."""
+    """Return a sentence on whether the chosen setting and others keep the user's limits; empty if all do."""
     choice = found.choice
     if choice is None or not (choice.over or choice.unsure):
         return ()
@@ -144,7 +144,7 @@ def _tabulate_wins(found: Experiment, wins: Sequence[Win]) -> Table:
 
 
 def _describe_costs(found: Experiment, win: Win) -> str:
-    """Return what is surely worse, by how much, and what cannot be told."""
+    """Return which quantities a win makes worse, by how much, and which cannot be told."""
     differences = found.result(win.setting).differences
     costs = [f"{_name_cost(found, name)} {format_change(differences[name]).partition(' (')[0]}" for name in win.costs]
     if any(knob in _LEARNS_ELSE or is_of_work(knob) for knob in found.result(win.setting).setting.values):
@@ -183,7 +183,7 @@ def _list_rest(found: Experiment) -> Iterator[tuple[str, Spans]]:
 
 
 def _describe_combined(found: Experiment, choice: SettingChoice, name: str) -> str:
-    """Return the gain of several changes at once, beside the product of their single gains."""
+    """Return the gain of the setting `name`, which makes several changes, and the product of their single gains."""
     alone = prod(win.ratio for win in choice.wins)
     return f"{_describe_gain(found, name)}; each alone, multiplied: {format_ratio(alone, None)}"
 
@@ -194,7 +194,7 @@ def _verdict_of(found: Experiment, result: SettingResult) -> str:
 
 
 def _list_results(results: Sequence[SettingResult], quantity: Quantity | None) -> Iterator[str]:
-    """Yield settings with the interval of their change."""
+    """Yield pieces of text: the settings with the intervals of their changes, joined by commas."""
     for place, result in enumerate(results[:_LISTED]):
         yield ", " if place else ""
         yield name_setting(result.setting.name)
@@ -218,7 +218,7 @@ def _list_failures(failed: Sequence[SettingResult]) -> Iterator[str]:
 
 
 def _list_left(found: Experiment) -> Iterator[Spans]:
-    """Yield what the experiment leaves open."""
+    """Yield what is left to try, a phrase each."""
     choice = found.choice
     wins = choice.wins if choice else ()
     if choice is not None and len(wins) > 1 and choice.combined is None:
@@ -238,14 +238,14 @@ def _list_left(found: Experiment) -> Iterator[Spans]:
 
 
 def rounds_that_show(found: Experiment) -> str:
-    """Return how many rounds show a difference of 5 %, or what else would if these are too many."""
+    """Return words on the rounds that would show a 5 % difference, or on another way if they are too many."""
     if found.needed is None or found.needed > _MOST_ROUNDS:
         return f"{per_cent(EFFECT)} would show on a quieter machine, or with more steps a run"
     return f"{some(found.needed, 'round')} show a difference of {per_cent(EFFECT)}"
 
 
 def _find_edge(found: Experiment, win: Win) -> Spans:
-    """Return a value beyond the largest, or the smallest, tried one if that is the best."""
+    """Return the suggestion to try values beyond the best one, if that is the largest or smallest tried; else empty."""
     values = dict(found.result(win.setting).setting.values)
     if len(values) != 1:
         return ()

@@ -28,12 +28,12 @@ _LEGEND = [("compute", "on the front"), ("other", "dominated")]
 
 
 def has_data(found: Experiment) -> bool:
-    """Return whether two settings differ in two ways."""
+    """Return whether there are two settings with known step and a second quantity to draw."""
     return _choose_other(found) is not None and len(_list_points(found)) > 1
 
 
 def _choose_other(found: Experiment) -> Quantity | None:
-    """Return the quantity that the step is drawn against."""
+    """Return the quantity to draw the step against: throughput if work differs, else memory; None if neither tells."""
     results = _list_judged(found)
     works = {round(result.work, 6) for result in results}
     memory: tuple[Quantity, ...] = ("gpu_memory", "host_memory")
@@ -42,7 +42,7 @@ def _choose_other(found: Experiment) -> Quantity | None:
 
 
 def _is_telling(quantity: Quantity, results: Sequence[SettingResult]) -> bool:
-    """Return whether the quantity is known of all results and differs visibly."""
+    """Return whether the quantity is known of all results and differs enough to be seen."""
     values = [result.measures[quantity].value for result in results if quantity in result.measures]
     return bool(values) and len(values) == len(results) and max(values) > min(values) * _APART
 
@@ -61,7 +61,7 @@ def _list_points(found: Experiment) -> list[tuple[SettingResult, float, float]]:
 
 
 def draw(found: Experiment) -> Drawing:
-    """Draw a point a setting; those on the front are joined."""
+    """Draw each setting as a point of step and other quantity; points on the Pareto front are joined."""
     against = _choose_other(found) or "step"
     points = _list_points(found)
     unit = choose_time_unit(max(step for _, step, _ in points))
@@ -85,7 +85,7 @@ def draw(found: Experiment) -> Drawing:
 
 
 def describe(found: Experiment) -> str:
-    """Describe each setting with both numbers, and whether it is dominated."""
+    """Return a sentence with both numbers of each setting, and the setting that dominates it."""
     against = _choose_other(found) or "step"
     beaten = {setting.setting: setting.by for setting in found.dominated}
     words = "; ".join(

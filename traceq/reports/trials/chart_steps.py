@@ -23,7 +23,7 @@ _LEGEND = [("compute", "better for the goal"), ("idle", "worse"), ("other", "nei
 
 
 def has_data(found: Experiment) -> bool:
-    """Return whether there is more than the baseline to draw."""
+    """Return whether steps of more settings than the baseline are known."""
     return len(_list_rows(found)) > 1
 
 
@@ -33,7 +33,7 @@ def _list_rows(found: Experiment) -> list[tuple[SettingResult, Measure]]:
 
 
 def draw(found: Experiment) -> Drawing:
-    """Draw a row a setting, the baseline on top."""
+    """Draw the typical step of each setting with its interval, the baseline on top."""
     rows = _list_rows(found)
     names = [shorten_label(result.setting.name) for result, _ in rows]
     unit = choose_time_unit(max(step.value for _, step in rows))
@@ -57,7 +57,7 @@ def _choose_colour(found: Experiment, result: SettingResult) -> str:
 
 
 def describe(found: Experiment) -> str:
-    """Describe each setting with its step."""
+    """Return a sentence with the typical step of each setting."""
     steps = "; ".join(
         f"{result.setting.name}: {format_amount('step', step.value)}" for result, step in _list_rows(found)
     )

@@ -30,7 +30,10 @@ _KINDS: dict[str, Percentile] = {"copy_h2d": "p95", "idle_data": "p99"}
 
 
 def draw(found: Tradeoff) -> Drawing:
-    """Draw both panels over the same values, at a logarithmic scale where they span more than a factor of 4."""
+    """Draw throughput above and step below over the values of the knob.
+
+    The axis is logarithmic where they span more than a factor of 4.
+    """
     unit = choose_time_unit(max(point.p99_ns for point in found.points))
     x = _value_axis(found)
     above = _draw_throughput(found, x)
@@ -46,7 +49,7 @@ def _list_values(found: Tradeoff) -> list[float]:
 
 
 def _value_axis(found: Tradeoff) -> Axis:
-    """Make the axis of the values, with ticks at those that were tried, as many as have room."""
+    """Make the axis of the knob's values, with as many of the tried values as ticks as have room."""
     values = _list_values(found)
     low, high = values[0], values[-1]
     if found.setting.is_amount and high > _SPAN * low:
@@ -112,7 +115,7 @@ def _draw_steps(found: Tradeoff, x: Axis, unit: int, top: float) -> Panel:
 
 
 def _draw_curve(found: Tradeoff, x: Axis, unit: int) -> list[Shape]:
-    """Draw the curve within the measured range only."""
+    """Return the fitted curve of the step within the range of tried values; empty without a fit."""
     if found.fit is None:
         return []
     ends = _list_values(found)
@@ -129,7 +132,7 @@ def _draw_knee(found: Tradeoff, x: Axis, y: Axis) -> list[Shape]:
 
 
 def describe(found: Tradeoff) -> str:
-    """Describe each value with its throughput and its step."""
+    """Return sentences with throughput and step at each value of the knob, and with the knee."""
     knob = shorten_label(found.setting.knob)
     points = "; ".join(_point_words(point, found) for point in found.points)
     ways = {(later.throughput > earlier.throughput) for earlier, later in pairwise(found.points)}

@@ -18,7 +18,7 @@ _SHAPES = {"affine": "a straight line", "hinge": "a flat part and a line"}
 
 
 def compose_curve(found: Tradeoff) -> Iterator[Block]:
-    """Yield the section on the curve; nothing for a single value or different GPUs."""
+    """Yield the section on the fitted curve of the step and its knee; nothing for a single value or different GPUs."""
     setting = found.setting
     if len(found.points) < 2 or len(found.gpus) > 1:  # noqa: PLR2004 - a series
         return
@@ -87,7 +87,7 @@ def _describe_knee(found: Tradeoff, fit: CurveFit, knee: Knee) -> Spans:
 
 
 def _throughput_at_knee(found: Tradeoff, value: float, ns: float) -> str:
-    """Return the throughput at the knee, if work grows with the knob."""
+    """Return words on the throughput at the knee (`value`, step of `ns`); empty unless work grows with the knob."""
     ratios = [point.work / point.value for point in found.points if point.value]
     if not ratios or max(ratios) > min(ratios) * 1.01 or not ns:
         return ""
@@ -112,7 +112,7 @@ _MOST_REMARKS = 3
 
 
 def compose_limits(found: Tradeoff) -> Iterator[Block]:
-    """Yield the section on the limiting resource, the parts of the step, and the headroom."""
+    """Yield the section on what limits the step: the resource, its parts by category, and the headroom."""
     if not found.points and not found.headroom:
         return
     yield Heading(3, ("What limits it",), anchor="limit")
@@ -131,13 +131,13 @@ def compose_limits(found: Tradeoff) -> Iterator[Block]:
 
 
 def _name_run(found: Tradeoff, each: Headroom) -> Spans:
-    """Return the run that a remark is about."""
+    """Return the beginning of a remark: the run's file and its value."""
     where = () if each.value is None else (", ", *name_value(found.setting, each.value))
     return (Name(each.run.file), *where, ": ")
 
 
 def headroom_verdict(found: Tradeoff) -> Spans:
-    """Return the verdict for a single value."""
+    """Return the verdict on runs at a single value: whether the GPU is saturated, and what a larger batch could give."""
     largest = found.headroom[0]
     where = () if largest.value is None else (" at ", *name_value(found.setting, largest.value))
     if any(headroom.saturated is not None for headroom in found.headroom):
@@ -175,13 +175,16 @@ def _describe_limit(found: Tradeoff, limit: StepLimit) -> Spans:
 
 
 def _name_category(category: str) -> Spans:
-    """Return the category in words, and as tables have it."""
+    """Return the category in words with its name in tables, as "idle: data (idle_data)"."""
     words = in_words(category)
     return (Name(category),) if words == category else (f"{words} (", Name(category), ")")
 
 
 def _tabulate_parts(found: Tradeoff) -> Table:
-    """Return a row for each category, a column for each value, of many the ends and some between."""
+    """Return a table of ns per step with a row for each category and a column for each value.
+
+    Of many values the ends and some between are shown.
+    """
     count = len(found.points)
     places = sorted({round(place * (count - 1) / max(_MOST_COLUMNS - 1, 1)) for place in range(_MOST_COLUMNS)})
     grows = found.setting.is_amount and count > 1
@@ -238,7 +241,7 @@ def _describe_headroom(found: Tradeoff, each: Headroom) -> Spans:
 
 
 def _explain_unbounded(found: Tradeoff, each: Headroom) -> Spans:
-    """Return why the gain from more work has no upper bound."""
+    """Return a sentence on why the gain from a larger value has no upper bound."""
     what = "There is no upper bound for the gain from a larger value: "
     if each.exponent is None:
         return (f"{what}how compute grows with ", name_knob(found.setting), " could not be measured.")

@@ -28,7 +28,7 @@ _HOW = (
 
 
 def compose_experiment(found: Experiment) -> Iterator[Block]:
-    """Yield the whole report."""
+    """Yield the whole report on an experiment."""
     yield Heading(1, ("traceq experiment",))
     yield Heading(2, (f"What to set for {found.goal}",), anchor="experiment")
     yield from compose_first_screen(found)
@@ -63,7 +63,7 @@ def _list_notes(found: Experiment) -> Iterator[Spans]:
 
 
 def _list_dominated(found: Experiment) -> Iterator[Spans]:
-    """Yield a line for each setting that dominates others."""
+    """Yield a line for each setting that dominates others, with these."""
     for is_sure, start in ((True, "Dominated by "), (False, "Perhaps by chance dominated by ")):
         for by in dict.fromkeys(loser.by for loser in found.dominated if loser.is_sure is is_sure):
             beaten = [loser.setting for loser in found.dominated if loser.by == by and loser.is_sure is is_sure]

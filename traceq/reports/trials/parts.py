@@ -35,14 +35,14 @@ _LATENCIES: tuple[Quantity, ...] = ("p50", "p95", "p99")
 
 
 def compose_compared(found: Experiment) -> Iterator[Block]:
-    """Yield the settings that ran, and by how much each differs."""
+    """Yield a table of the settings that ran, and by how much each differs from the baseline."""
     for heading, results in split_by_device(found):
         yield from heading
         yield _tabulate_compared(found, results)
 
 
 def compose_detailed(found: Experiment) -> Iterator[Block]:
-    """Yield steps, percentiles and resources, each with its interval."""
+    """Yield tables of step, throughput, percentiles and resources of each setting, with intervals."""
     for heading, results in split_by_device(found):
         yield from heading
         yield _tabulate(results, {"step": "step", per_second(found): "throughput"})
@@ -55,7 +55,10 @@ def compose_detailed(found: Experiment) -> Iterator[Block]:
 
 
 def split_by_device(found: Experiment) -> Iterator[tuple[list[Block], list[SettingResult]]]:
-    """Yield results on a GPU and on the CPU, with a heading each if there are both."""
+    """Yield the heading and the results of runs on a GPU, then of runs on the CPU.
+
+    The heading is a list of one block, empty if all ran on the same.
+    """
     ran = [result for result in found.results if result.measures]
     groups = [(name, [result for result in ran if result.on_gpu is on_gpu]) for name, on_gpu in _KINDS]
     kept = [(name, results) for name, results in groups if results]
@@ -86,7 +89,7 @@ def _change_cell(quantity: Quantity) -> Callable[[SettingResult], str]:
 
 
 def _verdict_cell(found: Experiment, result: SettingResult) -> str:
-    """Return the verdict on the goal's quantity, or why there is none."""
+    """Return the verdict on the judged quantity, or the outcome of a setting that failed; empty for the baseline."""
     if result.setting.kind == "baseline":
         return ""
     if result.outcome != "ok":
@@ -106,7 +109,7 @@ def _tabulate(results: Sequence[SettingResult], quantities: Mapping[str, Quantit
 
 
 def compose_predictions(found: Experiment) -> Iterator[Block]:
-    """Yield the predictions of findings against the gains of their fixes."""
+    """Yield the section on predicted savings of findings against the measured gains of their fixes."""
     if not found.checked:
         return
     yield Heading(3, ("Predicted and won",), anchor="predicted")
@@ -142,7 +145,7 @@ def _tabulate_predictions(rows: list[CheckedPrediction]) -> Table:
 
 
 def compose_ablations(found: Experiment) -> Iterator[Block]:
-    """Yield the most that parts of the program cost."""
+    """Yield the section on parts of the program that were taken out: the most that each costs."""
     if not found.ablations:
         return
     yield Heading(3, ("What parts cost at most",), anchor="ablations")
@@ -165,7 +168,7 @@ def _describe_ablation(each: Ablation) -> Spans:
 
 
 def compose_removed(found: Experiment) -> Iterator[Block]:
-    """Yield the findings that are gone from the recordings of settings."""
+    """Yield the section on findings that are gone, smaller or new in the recording of each setting."""
     rows = [removal for removal in found.removed if removal.gone or removal.smaller or removal.new]
     if not rows:
         return
@@ -195,7 +198,7 @@ def _describe_unsure(each: Removed) -> Spans:
 
 
 def compose_effects(found: Experiment) -> Iterator[Block]:
-    """Yield the main effects of a factorial, and the interactions of values."""
+    """Yield the section on the main effect of each knob's value in a factorial experiment, and on interactions."""
     if not found.effects or found.quantity is None:
         return
     yield Heading(3, ("What each knob does, whatever the others are",), anchor="effects")
@@ -225,7 +228,7 @@ def _describe_interaction(each: Interaction, title: str) -> Spans:
 
 
 def compose_scaling(found: Experiment) -> Iterator[Block]:
-    """Yield Amdahl's law of each knob that counts."""
+    """Yield the section on how speed scales with each knob that is a number of workers or threads, by Amdahl's law."""
     if not found.scaling:
         return
     yield Heading(3, ("How it scales",), anchor="scaling")
@@ -249,7 +252,7 @@ def _describe_scaling(each: Scaling) -> Spans:
 
 
 def _describe_most(each: Scaling, serial: float) -> str:
-    """Return the speed that can be reached, and whether that is measured or extrapolated by the law."""
+    """Return a sentence on the highest speed, either measured or extrapolated; `serial` is the serial share (0..1)."""
     last = each.counts[-1]
     if each.effective is not None:
         speed = 1 / (serial + (1 - serial) / each.effective)

@@ -35,7 +35,7 @@ _LISTED = 5
 
 
 def compose_tradeoff(found: Tradeoff) -> Iterator[Block]:
-    """Yield the whole report."""
+    """Yield the whole report on a trade-off."""
     setting = found.setting
     has_values = any(point.value is not None for point in found.points)
     yield Heading(1, ("traceq tradeoff",))
@@ -152,7 +152,7 @@ def _list_warnings(found: Tradeoff) -> Iterator[Spans]:
 
 
 def _explain_cold(found: Tradeoff, left_out: LeftOut) -> Spans:
-    """Return why a cold run is left out, and what it would say if it were warm."""
+    """Return sentences on why a cold run is left out, and on its estimated step and throughput when warm."""
     run, setting, warm = left_out.taken.run, found.setting, left_out.warm_ns or 0
     whole = sum(step.dur for step in run.counted)
     work = work_of(left_out.taken, setting.knob, setting.work)

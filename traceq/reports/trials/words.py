@@ -32,12 +32,12 @@ NAMED: Mapping[Quantity, str] = {
 
 
 def name_setting(name: str) -> str:
-    """Return the setting as tables show it."""
+    """Return the name of the setting for tables, cut; "the baseline" for the baseline."""
     return Name("the baseline" if name == BASELINE else shortened(printable(name), _NAME_LIMIT))
 
 
 def list_settings(names: Iterable[str], most: int = 6) -> Spans:
-    """Return settings as text: a, b and c."""
+    """Return settings as text, "a, b and c", at most `most` by name."""
     shown = [name_setting(name) for name in names]
     more = len(shown) - most
     kept = shown if more <= 0 else [*shown[:most], f"{more} more"]
@@ -52,13 +52,16 @@ def _join_words(texts: list[str]) -> Iterator[str]:
 
 
 def per_second(counted: Experiment | TradeoffTerms, throughput: float | None = None) -> str:
-    """Return the unit of throughput, samples/s, after the number if there is one. A batch is counted in samples."""
+    """Return the throughput with its unit, as "120 samples/s"; the unit alone for None.
+
+    A batch is counted in samples.
+    """
     work = "samples" if counted.work == "batch_size" else shortened(printable(counted.work), _WORK_LIMIT)
     return f"{work}/s" if throughput is None else f"{rate(throughput)} {work}/s"
 
 
 def title_of(found: Experiment, quantity: Quantity) -> str:
-    """Return the quantity as the title of a column."""
+    """Return the quantity as the title of a table column."""
     if quantity == "energy":
         unit = "sample" if found.work == "batch_size" else found.work.removesuffix("s")
         return f"energy a {shortened(printable(unit), _WORK_LIMIT)}"
@@ -66,12 +69,12 @@ def title_of(found: Experiment, quantity: Quantity) -> str:
 
 
 def format_amount(quantity: Quantity, value: float) -> str:
-    """Return a number with its unit."""
+    """Return the value of a quantity with its unit."""
     return _FORMATS[quantity](value)
 
 
 def format_measure(quantity: Quantity, found: Measure | None) -> str:
-    """Return a number with its interval: 12.34 ms (12.1 to 12.5)."""
+    """Return a measured value with its interval, as "12.34 ms (12.1 to 12.5)"; a dash for None."""
     if found is None:
         return "-"
     value = format_amount(quantity, found.value)
@@ -86,12 +89,12 @@ def format_measure(quantity: Quantity, found: Measure | None) -> str:
 
 
 def format_change(found: SettingDifference | None) -> str:
-    """Return a ratio as a change with its interval: -12.3 % (-13.0 to -11.5 %)."""
+    """Return a difference as a change with its interval, as "-12.3 % (-13.0 to -11.5 %)"; a dash for None."""
     return "-" if found is None else format_ratio(found.ratio, found.interval)
 
 
 def format_ratio(value: float, interval: Interval | None) -> str:
-    """Return the ratio as `format_change` does."""
+    """Return a ratio as a change with its interval: 0.877 is "-12.3 % (-13.0 to -11.5 %)"."""
     text = change_share(value - 1)
     # Of what is the same in every run there is nothing to say.
     if interval is None or {change_share(end - 1) for end in interval} == {text}:
@@ -100,13 +103,13 @@ def format_ratio(value: float, interval: Interval | None) -> str:
 
 
 def format_range(low: float, high: float) -> str:
-    """Return a range of shares: -3.1 to +2.0 %; one number if both read alike."""
+    """Return a range of changes (shares), as "-3.1 to +2.0 %"; one number if both read alike."""
     first, last = change_share(low), change_share(high)
     return first if first == last else f"{first.removesuffix(' %')} to {last}"
 
 
 def format_share(value: float | None, interval: Interval | None) -> str:
-    """Return a share with its interval: 31.2 % (30.1 to 32.0 %)."""
+    """Return a share with its interval, as "31.2 % (30.1 to 32.0 %)"."""
     if interval is None:
         return _share_with_sign(value)
     low, high = map(_share_with_sign, interval)
@@ -118,7 +121,7 @@ def _share_with_sign(value: float | None) -> str:
 
 
 def format_roughly(value: float | None, interval: Interval | None) -> str:
-    """Return the share as `format_share` does, in whole per cent from 10 % on: 31 % (30 to 32 %)."""
+    """Return a share with its interval, from 10 % on in whole per cent, as "31 % (30 to 32 %)"; a word for None."""
     if value is None:
         return UNKNOWN
     texts = [f"{100 * each:.0f}" if abs(each) >= _WHOLE else f"{100 * each:.1f}" for each in (value, *(interval or ()))]
@@ -140,7 +143,7 @@ _LISTED = 8
 
 
 def format_value(value: float | None, *, rough: bool = False) -> str:
-    """Return a value of the knob: 65,536 or 0.25; `rough` for computed ones, in three digits."""
+    """Return a value of the knob, as "65,536" or "0.25"; a dash for None. A computed one is `rough`: three digits."""
     if value is None:
         return "-"
     if rough:
@@ -149,7 +152,7 @@ def format_value(value: float | None, *, rough: bool = False) -> str:
 
 
 def list_values(values: Sequence[float]) -> str:
-    """Return the values of a knob as text: 1, 2 and 4."""
+    """Return the values of a knob as text, as "1, 2 and 4"; of many the first."""
     texts = [format_value(value) for value in values]
     if len(texts) > _LISTED:
         texts = [*texts[: _LISTED - 1], f"{len(texts) - _LISTED + 1} more"]
@@ -157,17 +160,17 @@ def list_values(values: Sequence[float]) -> str:
 
 
 def name_knob(setting: TradeoffTerms) -> str:
-    """Return the name of the knob, cut; marks may hold anything."""
+    """Return the name of the knob, made printable and cut."""
     return Name(shortened(printable(setting.knob), _KNOB_LIMIT))
 
 
 def name_value(setting: TradeoffTerms, value: float | None, *, capital: bool = False) -> Spans:
-    """Return the knob and its value; if its value is unknown, the run."""
+    """Return the knob and its value as words; "the run" if the value is unknown."""
     if value is None:
         return ("The run" if capital else "the run",)
     return (name_knob(setting), f" {format_value(value)}")
 
 
 def format_factor(value: float) -> str:
-    """Return a factor as text: 2.30 times."""
+    """Return a factor as text, as "2.30 times"."""
     return f"{rate(value)} times"

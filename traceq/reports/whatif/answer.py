@@ -9,7 +9,7 @@ from traceq.diagnosis.finding import Finding
 
 @dataclass(frozen=True)
 class Asked:
-    """A requested change in terms of the command: kind (remove, scale, ...), of what, and its factor or number."""
+    """A change that the user asked for: its kind (remove, scale, ...), what it applies to, and its factor or number."""
 
     kind: str
     what: str = ""
@@ -18,7 +18,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Saved:
-    """By how much the step would be shorter, negative where longer; `likely_ns` is None if there are only bounds."""
+    """The time by which the step gets shorter, ns, negative where longer; `likely_ns` is None if only bounds are known."""
 
     low_ns: float
     likely_ns: float | None
@@ -35,9 +35,10 @@ class TimePart:
 
 @dataclass(frozen=True)
 class JobAnswer:
-    """The prediction for a step of a job if `ranks` were like the usual one; `ideal_ns` if all were.
+    """The prediction for a job's step if `ranks` were like the usual rank (`after_ns`); `ideal_ns` if all ranks were.
 
-    `error_share` is how far the replay is off what was recorded, `waited_for` who still holds up the others then.
+    `error_share` is the difference between replay and recording, as a share; `waited_for` are the ranks that others
+    then still wait for.
     """
 
     name: str | None
@@ -55,11 +56,11 @@ class JobAnswer:
 class WhatIfAnswer:
     """The prediction for the steps of one trace.
 
-    `recorded_ns` is the mean counted step, `replayed_ns` that of the same model with nothing changed, `after_ns` with the
-    change. `error_share` is how far steps that are predicted from other steps are from what was recorded, `unexplained_share`
-    the part of the critical path that no known dependency explains. `reason` says why there are only bounds, or nothing: then
-    the other numbers are None. `limits` is the critical path after the change; `ledger` is what the busiest device (without
-    one, the training thread) does in the recorded step. `finding` is the one whose time is taken away.
+    `recorded_ns` is the mean counted step, `replayed_ns` the same step replayed without a change, `after_ns` replayed
+    with the change. `error_share` is the error of steps predicted from other steps, `unexplained_share` the part of the
+    critical path that no known dependency explains. `reason` says why there are only bounds, or no numbers (None).
+    `limits` is the critical path after the change; `ledger` is the recorded step of the busiest device or, without one,
+    of the training thread. `finding` is the finding whose time is taken away, if any.
     """
 
     trace_id: int
@@ -81,7 +82,7 @@ class WhatIfAnswer:
 
 @dataclass(frozen=True)
 class WhatIfChoice:
-    """Something that can be changed: `options` of the command take `what`; `dur_ns` is its time in the step, where known."""
+    """A name `what` that the command's `options` accept; `dur_ns` is its time per step, if known."""
 
     options: tuple[str, ...]
     what: str

@@ -48,7 +48,7 @@ def flame_legend(flame: FlameGraph) -> list[tuple[str, str]]:
 
 
 def hottest_frames(flame: FlameGraph) -> Table:
-    """Return a table of the names with most time of their own."""
+    """Return a table of the names of frames with most own host time in the flame graph."""
     total = flame.frames[0].host_ns
     columns = {
         "frame": lambda frame: Name(frame.name),

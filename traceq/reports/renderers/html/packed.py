@@ -13,7 +13,10 @@ import numpy as np
 
 
 def pack(head: Mapping[str, Any], columns: Mapping[str, Iterable[int]], rising: frozenset[str]) -> str:
-    """Return `head`, fit for JSON, and the columns, in base64; of those in `rising` the differences are kept, which are small."""
+    """Return `head` (as JSON) and the integer columns as compressed base64 text.
+
+    Columns named in `rising` are kept as differences, which are small.
+    """
     packed = [_pack_column(name, values, is_rising=name in rising) for name, values in columns.items()]
     text = json.dumps({**head, "columns": [about for about, _ in packed]}, ensure_ascii=False, separators=(",", ":"))
     content = text.encode()
@@ -22,9 +25,9 @@ def pack(head: Mapping[str, Any], columns: Mapping[str, Iterable[int]], rising: 
 
 
 def _pack_column(name: str, values: Iterable[int], *, is_rising: bool) -> tuple[tuple[str, int, int, bool], bytes]:
-    """Return the column and what it is: name, length, bytes of a number, whether they are differences.
+    """Return (name, length, bytes of a number, whether these are differences) of a column, and its bytes.
 
-    The column has the lowest bytes of all numbers first, then the next ones, and so on.
+    The bytes begin with the lowest byte of all numbers, then the next one, and so on.
     """
     numbers = np.array(values if isinstance(values, array) else list(values), np.int64)
     if is_rising:

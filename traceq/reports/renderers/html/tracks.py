@@ -38,7 +38,7 @@ _TOLD_LANES, _TOLD = 8, 2
 
 
 class SliceLabel(NamedTuple):
-    """A name in the picture: its place and width in % and its top."""
+    """A name written in the picture: its left end and width in %, its top in pixels."""
 
     x: float
     width: float
@@ -47,7 +47,7 @@ class SliceLabel(NamedTuple):
 
 
 class TimelinePicture:
-    """The first view of a timeline as a picture, and the whole of it as data, as blocks.html reads them."""
+    """A timeline for blocks.html: its first view as a picture, and all of it as data for timeline.js."""
 
     cells = _CELLS
     row = _ROW - 1
@@ -65,13 +65,13 @@ class TimelinePicture:
 
     @property
     def marks(self) -> list[tuple[float, float]]:
-        """Place and width of the marked stretches, in cells."""
+        """The (start, width) of each marked stretch, in cells of the picture."""
         cell = self._dur / _CELLS
         return [((mark.ts - self._ts) / cell, max(1.0, mark.dur / cell)) for mark in self._timeline.marks]
 
     @cached_property
     def _rows(self) -> list[list[int]]:
-        """The slices that are seen, for each level of each lane."""
+        """The indices of the slices in the first view, as a list for each level of each lane."""
         slices = self._timeline.slices
         seen = (
             index
@@ -86,7 +86,7 @@ class TimelinePicture:
 
     @property
     def strokes(self) -> Iterator[tuple[str, str]]:
-        """Each row as a path for each kind, with its CSS variable: where it is drawn and where not, cell by cell."""
+        """Yield (CSS variable of the colour, SVG path data) for each kind of slices in each row."""
         timeline = self._timeline
         for row in self._rows:
             cells: list[str | None] = [None] * _CELLS
@@ -113,7 +113,7 @@ class TimelinePicture:
 
     @property
     def labels(self) -> list[SliceLabel]:
-        """The names of the widest slices."""
+        """The labels of the widest slices, the widest first."""
         spans = [(index, *self._find_span(index)) for row in self._rows for index in row]
         found = [
             SliceLabel(
@@ -129,7 +129,7 @@ class TimelinePicture:
 
     @property
     def legend(self) -> list[tuple[str, str]]:
-        """Every colour that is drawn, and what it stands for."""
+        """The (kind, words) of every colour that is drawn."""
         drawn = {self._timeline.called[number].kind for number in set(self._timeline.slices.called)}
         order = [*COLOURS, *sorted(drawn - COLOURS.keys())]
         entries = [(kind, kind_in_words(kind)) for kind in order if kind in drawn]
@@ -141,7 +141,7 @@ class TimelinePicture:
 
     @property
     def words(self) -> str:
-        """The longest slices of each lane, for who cannot see them."""
+        """The timeline in words for screen readers: its title, the longest slices of each lane, the marks."""
         timeline, slices = self._timeline, self._timeline.slices
         lanes = []
         for number, lane in enumerate(timeline.lanes[:_TOLD_LANES]):
@@ -154,7 +154,7 @@ class TimelinePicture:
 
     @property
     def note(self) -> str:
-        """A sentence on slices that are drawn together; empty if each is drawn."""
+        """A sentence on slices that are drawn merged; empty if each is drawn alone."""
         timeline = self._timeline
         if timeline.resolution == 1:
             return "" if timeline.fine == 1 else f"Slices below {duration(timeline.fine)} are drawn together."
@@ -167,7 +167,7 @@ class TimelinePicture:
 
     @property
     def data(self) -> str:
-        """The whole timeline for timeline.js."""
+        """The whole timeline as packed text for timeline.js."""
         timeline, slices, path = self._timeline, self._timeline.slices, self._timeline.path
         kinds = list(dict.fromkeys(called.kind for called in timeline.called))
         head = {
@@ -210,7 +210,7 @@ def _slice_words(timeline: Timeline, index: int) -> str:
 
 
 def name_in_words(called: Called | Frame) -> str:
-    """Return the name as people read it: steps, threads and categories have none of their own."""
+    """Return the name of a slice or frame to show; steps and threads get a noun, categories their words."""
     if called.kind == "step":
         return f"Step {called.name}"
     if called.kind == "thread":
@@ -219,7 +219,7 @@ def name_in_words(called: Called | Frame) -> str:
 
 
 def kind_in_words(kind: str) -> str:
-    """Return what slices of a kind are in words."""
+    """Return the kind of a slice or frame in words, as "idle: ..." for the idle categories of the ledger."""
     if kind in categories.IDLE:
         words = categories.in_words(kind)
         return words if words.startswith("idle") else f"idle: {words}"
