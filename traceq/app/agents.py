@@ -37,7 +37,7 @@ Part = Literal["all", "sql"]
 
 @dataclass(frozen=True)
 class _Database:
-    """A trace database by the name that it has in a session; `path` is what was opened, `file` the database."""
+    """A trace database of a session: its id there (db1), the `path` that was opened, and the database's `file`."""
 
     name: str
     path: str
@@ -45,7 +45,7 @@ class _Database:
 
     @cached_property
     def content(self) -> Report:
-        """Return the report on it."""
+        """The report on the database, as plain data."""
         return report(self.file, drawn=False).content
 
 
@@ -157,7 +157,7 @@ class Session:
             return answer_comparison(texts, view.to_json(), clamp_budget(max_chars))
 
     def _run_of(self, source: str) -> Path | str:
-        """Return what `compare` reads: a baseline by its name or file, else the database."""
+        """Return the source for `compare`: the name or file of a baseline as given, else the path of the database."""
         is_baseline = baselines.find(source) is not None or baselines.is_baseline(Path(source))
         return source if is_baseline else self._find(source).file
 
@@ -196,7 +196,7 @@ class Session:
 
 
 def _stamp_of(place: Path) -> tuple[int, int] | None:
-    """Return time and size, which change when a file or a dataset is written anew; None for what is neither."""
+    """Return the modification time (ns) and size of the file or dataset, which change when it is rewritten; None for others."""
     file = place / NAME if is_dataset(place) else place
     if not file.is_file():
         return None

@@ -22,7 +22,7 @@ from traceq.sharing.secrets import secret_kinds, texts_of
 
 @dataclass(frozen=True)
 class Anonymised:
-    """A written file: its path, its events or rows, the numbers of names that became pseudonyms or were removed, by kind."""
+    """An anonymised file: its path, its number of events or rows, and how many names were replaced or removed, by kind."""
 
     path: Path
     records: int
@@ -31,12 +31,12 @@ class Anonymised:
 
 
 def anonymise(source: str | Path, output: str | Path, *, seed: str | None = None, force: bool = False) -> Anonymised:
-    """Write the trace `source` without what may name somebody to `output`.
+    """Write the trace `source` to `output` without anything that may name somebody.
 
-    Names of kernels, operators and calls stay, and what traceq knows the meaning of; of other names each word becomes a
-    pseudonym, the same one throughout, by a random key or by `seed`. A file that is there is replaced with `force` only.
-    Everything else that is not known to be harmless goes. Raises WrongUse for what is no trace of nsys or of the PyTorch
-    profiler.
+    Names of kernels, operators and calls stay, and those that traceq knows the meaning of. In other names each word
+    becomes a pseudonym, the same one throughout, derived from a random key or from `seed`. Everything else that is not
+    known to be harmless is removed. An existing file is replaced with `force` only. Raises WrongUse for traces of other
+    formats than nsys and the PyTorch profiler.
     """
     check_is_trace(source)
     output = Path(output)
@@ -63,7 +63,7 @@ def anonymise(source: str | Path, output: str | Path, *, seed: str | None = None
 
 
 def _check_nothing_is_left(source: Path, made: Path) -> None:
-    """Raise UnusableTrace for what is known to name somebody."""
+    """Raise UnusableTrace if the written file still holds text that is known to name somebody."""
     found = sorted({kind for text in texts_of(made) for kind in secret_kinds(text)})
     if found:
         raise UnusableTrace(

@@ -17,7 +17,7 @@ MOST_KEPT = 30
 
 
 class SavedBaseline(NamedTuple):
-    """The file of a baseline, how many runs and counted steps it holds, and how many runs were given more than once."""
+    """A saved baseline: its file, its numbers of runs and counted steps, and how many runs were given repeatedly."""
 
     path: Path
     runs: int
@@ -35,10 +35,10 @@ def save_baseline(
     add: bool = False,
     directory: Path | None = None,
 ) -> SavedBaseline:
-    """Save the summary of runs under a name; `force` replaces the baseline that has it, `add` keeps its latest runs beside them.
+    """Save the runs of the sources as the baseline `name`; `force` replaces an existing one, `add` adds the runs to it.
 
-    Added are at most so many that the baseline holds MOST_KEPT runs, of which the oldest go.
-    Baselines lie in `directory`, by default TRACEQ_BASELINES, else .traceq/baselines. Raises UnusableBaseline.
+    After adding, only the latest MOST_KEPT runs are kept. Baselines lie in `directory`, by default TRACEQ_BASELINES,
+    else .traceq/baselines. Raises UnusableBaseline when the name is taken or no step counts.
     """
     path = baselines.path_of(name, directory)
     if path.exists() and not (force or add):  # said before an hour is spent on reading

@@ -41,7 +41,7 @@ class Entry(NamedTuple):
 
 
 def list_entries() -> list[Entry]:
-    """List the entries of the cache, the one used last first."""
+    """Return the databases in the cache, the most recently used first."""
     found = []
     for path in cache_path().glob(f"[!.]*{_SUFFIX}"):
         try:
@@ -53,13 +53,16 @@ def list_entries() -> list[Entry]:
 
 
 def last_of(source: str | Path) -> Path | None:
-    """Return the entry used last of a trace of this name, without reading the trace: it may have changed since."""
+    """Return the most recently used cached database for a trace of this name; None without any.
+
+    The trace is not read, so that it may have changed since.
+    """
     pattern = re.compile(rf"{re.escape(_safe_stem(source))}-[0-9a-f]{{32}}{re.escape(_SUFFIX)}")
     return next((entry.path for entry in list_entries() if pattern.fullmatch(entry.path.name)), None)
 
 
 def clear() -> list[Entry]:
-    """Remove all entries and return them. A process that reads one of them can read on."""
+    """Remove all databases from the cache and return what was removed. Processes that have one open can read on."""
     removed = list_entries()
     for entry in removed:
         entry.path.unlink(missing_ok=True)
@@ -68,7 +71,7 @@ def clear() -> list[Entry]:
 
 
 def entry_of(source: str | Path, options: TraceOptions) -> Path:
-    """Return the path of the entry for the traces `source`; an entry that exists is marked as used now."""
+    """Return the path in the cache for the database of the traces `source`; an existing file is marked as used now."""
     prepare_cache(cache_path())
     entry = cache_path() / _name(source, options)
     if entry.exists():
@@ -78,9 +81,9 @@ def entry_of(source: str | Path, options: TraceOptions) -> Path:
 
 @contextmanager
 def new_entry(entry: Path, source: str | Path, options: TraceOptions) -> Iterator[Path]:
-    """Yield where to write the database of the traces `source`, which then becomes the entry.
+    """Yield a path to write the database of the traces `source` to, which becomes the cache entry after the block.
 
-    Raises UnusableTrace where the traces have changed meanwhile.
+    Raises UnusableTrace if the traces changed meanwhile.
     """
     with partial_path(entry) as place:
         place.mkdir(mode=0o700)
@@ -93,7 +96,7 @@ def new_entry(entry: Path, source: str | Path, options: TraceOptions) -> Iterato
 
 
 def _name(source: str | Path, options: TraceOptions) -> str:
-    """Return the name of the entry: that of the source, and the hash of all that the database depends on."""
+    """Return the file name of the cache entry: the source's name and a hash of all that the database depends on."""
     found = find_sources([source])
     traces = [(str(trace.path.resolve()), content_hash(trace.files)) for trace in found]
     logs = [content_hash([log]) for trace in found for log in logs_beside(trace.path, ())]
@@ -121,7 +124,7 @@ def _safe_stem(source: str | Path) -> str:
 
 
 def _shrink(kept: Path) -> None:
-    """Remove the entries that were not used for longest until all fit; `kept` stays."""
+    """Remove the least recently used entries until the cache keeps its size limit; `kept` stays."""
     found = list_entries()
     left = sum(entry.size for entry in found) - cache_limit()
     for entry in reversed(found):

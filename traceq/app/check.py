@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 
 
 class CiView(View[T]):
-    """A result that is also written in formats of CI."""
+    """A result that can also be written in formats for CI systems."""
 
     @abstractmethod
     def _check(self) -> Check:
         """Return the result as a check of budgets."""
 
     def to_junit(self) -> str:
-        """Render as JUnit XML: a test case for each budget, or one that there is no regression."""
+        """Render as JUnit XML: a test case for each budget, or one for the comparison."""
         return check_to_junit(self._check())
 
     def to_sarif(self, root: str | Path = ".") -> str:
@@ -62,11 +62,11 @@ class CiView(View[T]):
 
 
 class CheckView(CiView[Check]):
-    """The check of budgets; `content` is their results as plain data."""
+    """The result of a check of budgets; `content` is the result as plain data."""
 
     @property
     def state(self) -> State:
-        """Return pass, fail, or cannot judge."""
+        """The state of the check: pass, fail, or cannot judge."""
         return self.content.state
 
     def blocks(self) -> Iterable[Block]:
@@ -132,7 +132,11 @@ def check(
 def _read_request(
     budgets: str | Path | None, baseline: str | None, max_regression: float | None, noise: KnownNoiseOf | None
 ) -> tuple[BudgetFile | None, Compare]:
-    """Read the file of budgets, and what to compare with: the arguments come before the file."""
+    """Return the budget file, if any, and what to compare with; arguments override the file's table [compare].
+
+    Raises WrongUse when there is nothing to check or an argument needs a baseline, UnusableBaseline when that is
+    missing.
+    """
     path = Path(budgets) if budgets else Path(NAME) if Path(NAME).is_file() else None
     file = read_budgets(path) if path else None
     against = file.compare if file else Compare()
@@ -164,7 +168,7 @@ def _read_request(
 
 
 def _measure(source: Source, budgets: Sequence[Budget], which: Which, read: ReadOptions) -> list[MeasuredBudget]:
-    """Return the runs of a source with the results of the queries of the budgets."""
+    """Return the runs of a source, each with the results of the budgets' SQL queries."""
     with open_runs(source, which, read) as (connection, runs):
         if connection is None:
             return [MeasuredBudget(run) for run in runs.values()]
@@ -207,7 +211,7 @@ def _compare_with(baseline: str, against: Compare, runs: Sequence[Run], which: W
 
 
 def with_cause(judged: JudgedBudget, comparison: Comparison | None) -> JudgedBudget:
-    """Add to a regression its likely causes, in a job the ranks that moved it."""
+    """Return a failed regression with its likely cause added to the reason; for a job, the ranks that moved it."""
     if judged.state != "fail" or comparison is None:
         return judged
     if comparison.job is not None and comparison.job.moved:

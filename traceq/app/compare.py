@@ -38,10 +38,10 @@ TOP = 10
 
 
 class ComparisonView(CiView[Comparison]):
-    """A comparison of two runs. As the last line of a notebook's cell it shows itself.
+    """A comparison of two runs, which a notebook shows when it is the last line of a cell.
 
-    `content` is the comparison as plain data. Times are ns per step, a difference is the candidate less the baseline. Tables of
-    its documents have at most `top` rows; `timelines` are drawn in HTML. A ticket is short, whatever the format.
+    `content` is the comparison as plain data: times are ns per step, differences are new less base. Tables have at most
+    `top` rows; `timelines` are drawn in HTML. A ticket is short in every format.
     """
 
     def __init__(
@@ -54,18 +54,18 @@ class ComparisonView(CiView[Comparison]):
 
     @property
     def verdict(self) -> str:
-        """Return regression, improvement, likely regression, likely improvement, no change, or cannot tell."""
+        """The verdict: regression, improvement, likely regression, likely improvement, no change, or cannot tell."""
         return self.content.verdict
 
     @property
     def causes(self) -> pd.DataFrame:
-        """Return a row for each category of the ledger; `delta_ns` adds up to that of the step exactly."""
+        """A row for each ledger category; the `delta_ns` add up to the step's exactly."""
         names = ["category", "base_ns", "new_ns", "delta_ns"]
         return make_frame([{name: getattr(cause, name) for name in names} for cause in self.content.causes], names)
 
     @property
     def parts(self) -> pd.DataFrame:
-        """Return a row for each matched kernel, copy, collective or wait; per category they add up to its cause."""
+        """A row for each matched kernel, copy, collective or wait; in each category their `delta_ns` add up to its cause."""
         return make_frame(
             [{**asdict(part), "name": part.name} for cause in self.content.causes for part in cause.parts]
         )

@@ -41,7 +41,7 @@ class MemoryComparisonView(View[MemoryComparison]):
 
     @property
     def verdict(self) -> str:
-        """Return the peaks, their difference and who made most of it, in a line."""
+        """A sentence with both peaks, their difference and what made most of it."""
         return "".join(memory_verdict(self.content))
 
     def blocks(self) -> Iterable[Block]:
@@ -72,7 +72,7 @@ def compare_memory(base: Source, new: Source, read: ReadOptions = AS_FOUND, *, t
 
 
 def is_snapshot(source: Source) -> bool:
-    """Return whether the source is a memory snapshot of PyTorch, or a database of such."""
+    """Return whether the source is a PyTorch memory snapshot, or a database of snapshots only."""
     path = Path(source)
     if is_dataset(source):
         # only datasets of one trace can be: looking into others may take long

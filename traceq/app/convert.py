@@ -21,7 +21,7 @@ from traceq.errors import StoreError, WrongUse
 
 
 class Converted(NamedTuple):
-    """The dataset or database that was made, and its number of traces; `not_judged` says why the rules could not run."""
+    """The dataset or database that was made, and its number of traces; `not_judged` says why rules could not run, else None."""
 
     target: str
     traces: int
@@ -29,9 +29,10 @@ class Converted(NamedTuple):
 
 
 def convert(source: str | Path, target: str | Path, *, wait: float = 0) -> Converted:
-    """Make a dataset `target` of the trace database `source`, or a trace database of a dataset, as an ingest would have made it.
+    """Convert a trace database `source` to a dataset `target`, or a dataset to a database, as an ingest would have made it.
 
-    Raises WrongUse when the target is there already or is not of the other kind.
+    `wait` is how many seconds to wait for another writer of the dataset. Raises WrongUse when the target exists or is
+    of the wrong kind, StoreError when a file cannot be read or written.
     """
     if is_dataset(source):
         _check_new(target)

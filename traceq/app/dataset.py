@@ -23,7 +23,7 @@ class WindowListed(NamedTuple):
 
 
 class DatasetListing(NamedTuple):
-    """The contents of a dataset; `compact` would free `unused_bytes`, an ingest could go on with `waiting_bytes`."""
+    """The contents of a dataset. `unused_bytes` could be freed by `compact`; an ingest could resume with `waiting_bytes`."""
 
     name: str
     traceq: str
@@ -36,7 +36,7 @@ class DatasetListing(NamedTuple):
 
 
 def list_dataset(name: str) -> DatasetListing:
-    """List the contents of a dataset. Raises StoreError for anything else, SchemaMismatch for another version of its schema."""
+    """List the contents of a dataset. Raises StoreError if it is none, SchemaMismatch for another schema version."""
     place, manifest = open_existing(name)
     sizes = place.list_sizes()
     left = find_leftovers(place, manifest, sizes)
@@ -68,23 +68,23 @@ def _list_windows(manifest: Manifest, stale: set[tuple[str, int]]) -> Iterator[W
 def drop_from_dataset(
     name: str, run: str, *, window: int | None = None, rank: int | None = None, wait: float = 0
 ) -> tuple[Piece, ...]:
-    """Take a run, a window of it, or a rank, out of the dataset; return what was taken. Raises WrongUse when that is not there.
+    """Remove a run, or one of its windows or ranks, from the dataset, and return the removed pieces.
 
-    `wait` is for how many seconds another writer may have its turn.
+    `wait` is how many seconds to wait for another writer. Raises WrongUse when there is no such piece.
     """
     return change.drop(open_existing(name)[0], run, window, rank, wait)
 
 
 def compact_dataset(name: str, *, everything: bool = False, wait: float = 0) -> Compacted:
-    """Remove files that the dataset does not need any more, and judge windows anew whose job is stale or damaged.
+    """Remove files that the dataset no longer needs, and judge windows anew whose job results are stale or damaged.
 
-    What an ingest that ended early has left stays, for the next one to go on with, unless `everything` is asked for. `wait` is
-    for how many seconds another writer may have its turn.
+    Files of an interrupted ingest stay, so that it can resume, unless `everything` is set. `wait` is how many seconds
+    to wait for another writer.
     """
     return change.compact(open_existing(name)[0], wait, everything=everything)
 
 
 def verify_dataset(name: str) -> tuple[int, list[Fault]]:
-    """Return how many pieces the dataset lists, and all its faults; every row is read."""
+    """Return the number of pieces in the dataset and all faults found; every row is read."""
     place, manifest = open_existing(name)
     return len(manifest.pieces), list(verify.find_faults(place))

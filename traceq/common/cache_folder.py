@@ -22,7 +22,7 @@ _PART = re.compile(rf"\.({PATTERN})\.[^/]*")
 
 
 def cache_path() -> Path:
-    """Return its path: $TRACEQ_CACHE, else traceq in $XDG_CACHE_HOME or ~/.cache."""
+    """Return the path of traceq's cache: $TRACEQ_CACHE, else traceq in $XDG_CACHE_HOME or ~/.cache."""
     said = os.environ.get("TRACEQ_CACHE")
     if said:
         return Path(said)
@@ -32,7 +32,7 @@ def cache_path() -> Path:
 
 
 def cache_limit() -> int:
-    """Return the bytes that all files in it may have together: $TRACEQ_CACHE_LIMIT, else 10 GiB. Raises WrongUse for no size."""
+    """Return the largest total size of the cache, bytes: $TRACEQ_CACHE_LIMIT, else 10 GiB. Raises WrongUse for no size."""
     said = os.environ.get("TRACEQ_CACHE_LIMIT")
     if not said:
         return _LIMIT
@@ -43,14 +43,14 @@ def cache_limit() -> int:
 
 
 def is_cache_wanted() -> bool:
-    """Return whether the environment leaves the cache on: TRACEQ_NO_CACHE is not set, and the limit is not 0."""
+    """Return whether the cache is on: TRACEQ_NO_CACHE is not set, and the size limit is not 0."""
     return not os.environ.get("TRACEQ_NO_CACHE") and cache_limit() > 0
 
 
 def prepare_cache(place: Path) -> None:
-    """Make the directory, for its owner only, and remove the files that killed processes left in it.
+    """Make the cache folder `place`, readable by its owner only, and remove partial files of killed processes in it.
 
-    Raises OSError where the directory belongs to somebody else.
+    Raises OSError where the folder belongs to another user.
     """
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     facts = place.stat()
@@ -63,7 +63,7 @@ def prepare_cache(place: Path) -> None:
 
 @contextmanager
 def partial_path(wanted: Path) -> Iterator[Path]:
-    """Yield where this process writes the future `wanted`, a path in the directory; the rest is removed afterwards."""
+    """Yield a path of this process's own, to write to and then rename to `wanted`; removed after the block if it still exists."""
     part = wanted.with_name(f".{owner_word()}.{wanted.name}")
     remove(part)
     with signals.remove_on_signal(part):

@@ -23,7 +23,7 @@ from traceq.common.scratch import remove_abandoned
 
 
 class Child:
-    """A process that calls main() of `module`, with the same sys.path and these environment variables besides."""
+    """A process that calls main() of the Python module `module`, with the same sys.path and additional environment variables."""
 
     def __init__(self, module: str, **environment: str) -> None:
         # Not `python -m`: that puts the current directory first, where a file of the user's may be named like a library.
@@ -43,15 +43,15 @@ class Child:
         """The messages of the child, until it ends."""
 
     def send(self, message: object) -> None:
-        """Send a message. Raises OSError when the child has ended."""
+        """Send a message to the child. Raises OSError when it has ended."""
         _send(self._requests, message)
 
     def stop(self) -> None:
-        """Kill the child."""
+        """Kill the child, without waiting for its end."""
         self._process.kill()
 
     def close(self) -> None:
-        """Send no more and wait for the child's end."""
+        """Close the pipe to the child and wait until it ends."""
         with suppress(BrokenPipeError), self._process:
             pass
         if self._process.returncode:
@@ -59,18 +59,18 @@ class Child:
 
     @property
     def exit_code(self) -> int | None:
-        """Return the exit code of the child, once it has ended."""
+        """The exit code of the child; None while it runs."""
         return self._process.returncode
 
 
 def read_requests() -> Iterator[Any]:
-    """Yield, in a child, the messages of the parent until there will be no more."""
+    """Yield the parent's messages, in a child process, until the parent closes the pipe."""
     block_pandas_import()
     return _read_messages(sys.stdin.buffer)
 
 
 def send_answer(message: object) -> None:
-    """Send a message to the parent from a child, which ends where the parent is gone."""
+    """Send a message from a child process to its parent; end the process if the parent is gone."""
     try:
         _send(sys.stdout.buffer, message)
     except BrokenPipeError:
@@ -90,7 +90,7 @@ def _read_messages(pipe: IO[bytes]) -> Iterator[Any]:
 
 
 class _SpawnedProcess(SpawnProcess):
-    """A process of multiprocessing that gets no Ctrl-C, and ends when its parent was killed."""
+    """A multiprocessing process that ignores Ctrl-C, and ends when its parent does."""
 
     def start(self) -> None:
         with signals.block_interrupts():
@@ -109,6 +109,6 @@ def _end_with_parent() -> None:
 
 
 class SpawnedProcesses(SpawnContext):
-    """The context by which multiprocessing starts new Pythons that leave Ctrl-C to their parent."""
+    """A multiprocessing context that starts new Python processes, which leave Ctrl-C to their parent."""
 
     Process = _SpawnedProcess

@@ -11,7 +11,7 @@ from importlib.resources.abc import Traversable
 
 @cache
 def code_hash(*rooms: str) -> str:
-    """Return the hash of all files of code in these folders or files of the package."""
+    """Return a hash over all code files (py, sql, toml, json) in these folders or files, paths below traceq/."""
     found = hashlib.sha256()
     for room in rooms:
         for path, content in _list_code(files("traceq").joinpath(room), room):

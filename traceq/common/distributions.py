@@ -11,9 +11,9 @@ LEVEL = 0.05
 
 
 def student_p(t: float, freedom: int) -> float:
-    """Return the two-sided p of Student's t for whole degrees of freedom.
+    """Return the two-sided p of the value `t` of Student's t, for a whole number of degrees of freedom.
 
-    By its finite sums (Abramowitz and Stegun, 26.7.3 and 26.7.4).
+    It is computed by the finite sums of Abramowitz and Stegun, 26.7.3 and 26.7.4.
     """
     angle = math.atan(abs(t) / math.sqrt(freedom))
     odd = freedom % 2
@@ -28,7 +28,7 @@ def student_p(t: float, freedom: int) -> float:
 
 @cache
 def student_quantile(level: float, freedom: int) -> float:
-    """Return the value beyond which, on both sides together, lies `level` of Student's t."""
+    """Return the value t with two-sided p of `level` for Student's t."""
     return _bisect(lambda t: student_p(t, freedom) <= level, 1e7)
 
 
@@ -52,12 +52,12 @@ def chi_squared_share(value: float, freedom: int) -> float:
 
 @cache
 def chi_squared_quantile(share: float, freedom: int) -> float:
-    """Return the value below which lies `share` of chi squared."""
+    """Return the value below which chi squared lies with probability `share`."""
     return _bisect(lambda value: chi_squared_share(value, freedom) >= share, 100.0 + 3 * freedom)
 
 
 def _bisect(is_beyond: Callable[[float], bool], high: float) -> float:
-    """Return the least value between 0 and `high` that is beyond, to nine digits."""
+    """Return the least value between 0 and `high` for which `is_beyond` holds, to nine digits."""
     low = 0.0
     while high - low > 1e-9 * high:
         middle = (low + high) / 2
@@ -66,9 +66,9 @@ def _bisect(is_beyond: Callable[[float], bool], high: float) -> float:
 
 
 def widening(count: int) -> float:
-    """Return the factor by which draws of `count` runs are widened.
+    """Return the factor by which to widen resampled deviations of `count` runs, so that percentiles are right for few runs.
 
-    Few runs scatter less around their own mean than around the true one, and say little of how much.
+    Few runs scatter less around their own mean than around the true one.
     """
     many = 1_000  # degrees of freedom with which Student's t is as good as normal
     return math.sqrt(count / (count - 1)) * student_quantile(LEVEL, count - 1) / student_quantile(LEVEL, many)

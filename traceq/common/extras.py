@@ -19,12 +19,15 @@ _REQUIREMENTS = {
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs the packages of an extra, wherever traceq itself was installed from."""
+    """Return the pip command that installs the packages of the extra, without traceq itself."""
     return f"pip install {' '.join(_REQUIREMENTS[extra])}"
 
 
 def import_extra(module: str, extra: str, wanted: str) -> ModuleType:
-    """Import a module of an extra. Raises MissingTool, which says what was `wanted` and how to install it, without it."""
+    """Import a module of an optional extra. Raises MissingTool if it is not installed, with the command to install it.
+
+    `wanted` names what needs the module, in the plural, for that message.
+    """
     package = module.partition(".")[0]
     try:
         return import_module(module)

@@ -17,10 +17,9 @@ from traceq.errors import StoreError
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[BinaryIO]:
-    """Open a file beside `path`, and put it in the place of `path` when the block ends without an error.
+    """Open a temporary file beside `path` to write, and rename it to `path` when the block ends without an error.
 
-    What is no regular file (/dev/stdout, a named pipe) is written directly. Raises StoreError when it cannot
-    be written.
+    Devices and pipes (/dev/stdout) are written directly. Raises StoreError when the file cannot be written.
     """
     direct = path.exists() and not path.is_file()
     # A link stays; but /dev/stdout leads to names like pipe:[4711], which nothing can open.
@@ -47,7 +46,10 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def write_packed(path: Path, *, is_small: bool = False) -> Iterator[BinaryIO]:
-    """Open a file as atomic_write does, compressed if its name ends in .gz: quickly, or to be small; bytes are reproducible."""
+    """Open a file as atomic_write does, gzip-compressed if its name ends in .gz: quickly, or with `is_small` smaller.
+
+    Equal content gives equal bytes.
+    """
     with atomic_write(path) as file:
         if path.suffix.lower() != ".gz":
             yield file

@@ -14,14 +14,14 @@ from traceq.common.cache_folder import cache_path, is_cache_wanted, prepare_cach
 
 
 def hashed(program: str) -> str | None:
-    """Return the hash of a program's name with a key of this user; None when no key can be kept."""
+    """Return a hash of the program's name with a secret key of this user; None when no key can be stored."""
     key = _key()
     return None if key is None else hmac.digest(key, program.encode(), "sha256").hex()[:12]
 
 
 @cache
 def _key() -> bytes | None:
-    """Read or make the 32 random bytes that stay in the cache of the user."""
+    """Return the 32 random bytes stored in the user's cache, made if missing; None if the cache is off or unusable."""
     if not is_cache_wanted():
         return None
     kept = cache_path() / "program.key"
@@ -42,17 +42,17 @@ def _key() -> bytes | None:
 
 @cache
 def _secret() -> bytes:
-    """Return the key of this user, else one of this process."""
+    """Return the user's stored key, else a random one for this process."""
     return _key() or secrets.token_bytes(32)
 
 
 def output_key(texts: Iterable[str]) -> bytes:
-    """Return the key for an output made of `texts`: the same for equal texts, another one for any others."""
+    """Return a key derived from `texts` and the user's secret: the same for equal texts only."""
     return hmac.digest(_secret(), "\0".join(texts).encode("utf-8", "surrogatepass"), "sha256")
 
 
 class Pseudonyms:
-    """Pseudonyms for the names of one output: the same one for the same text, made by one key."""
+    """Pseudonyms for names in one output, derived from a key: the same text always gets the same one."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
@@ -60,12 +60,12 @@ class Pseudonyms:
         self._taken: set[str] = set()
 
     def word(self, text: str) -> str:
-        """Return a word of eight letters, which may stand within a name of a trace."""
+        """Return a pseudonym of eight letters, which can stand inside a longer name."""
         letters = base64.b32encode(self._digest(text))[:7].decode().lower()
         return "n" + re.sub("[0-9]", "x", letters)
 
     def number(self, text: str) -> str:
-        """Return six digits, more where another text of the output has these."""
+        """Return a pseudonym of six digits, or more where another text already has these."""
         if text not in self._numbers:
             digits, value = 6, int.from_bytes(self._digest(text))
             while (number := f"{value % 10**digits:0{digits}}") in self._taken:

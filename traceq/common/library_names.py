@@ -64,7 +64,7 @@ _SIZES = re.compile(
 
 
 def texts_in(folder: Traversable, suffixes: tuple[str, ...], without: Container[str] = ()) -> Iterator[str]:
-    """Yield the texts of the files with these suffixes, except files and folders of the names `without`."""
+    """Yield the text of each file below the folder with one of the suffixes; files and folders named in `without` are skipped."""
     for entry in folder.iterdir():
         if entry.name not in without and entry.is_dir():
             yield from texts_in(entry, suffixes, without)
@@ -74,7 +74,7 @@ def texts_in(folder: Traversable, suffixes: tuple[str, ...], without: Container[
 
 @cache
 def known_words() -> frozenset[str]:
-    """Return the words, in lower case, that stay: of words.txt, and of the patterns by which traceq tells what names mean."""
+    """Return the public words (lower case): those of words.txt, and of quoted patterns in traceq's own SQL."""
     texts = (text for room in ("analysis", "diagnosis") for text in texts_in(files("traceq") / room, (".sql",)))
     quoted = (literal for text in texts for literal in _QUOTED.findall(text))
     words = {part.lower() for literal in quoted for part in _PARTS.findall(literal)}
@@ -84,47 +84,50 @@ def known_words() -> frozenset[str]:
 
 @cache
 def read_words(name: str) -> frozenset[str]:
-    """Read the words of a list of traceq/sharing."""
+    """Return the words in a list of traceq/sharing, e.g. "words.txt"."""
     return frozenset(files("traceq").joinpath(f"sharing/{name}").read_text("utf-8").split())
 
 
 @cache
 def operator_words() -> frozenset[str]:
-    """Return words of which names of operators are made, beside those of annotations."""
+    """Return the known words that may stand in names of operators."""
     return known_words() | read_words("operator_words.txt")
 
 
 @cache
 def library_words() -> frozenset[str]:
-    """Return words of kernels, operators and calls: of CUDA, HIP, NCCL, cuBLAS, cuDNN, CUTLASS, PyTorch and Triton."""
+    """Return the known words in names of kernels, operators and calls (CUDA, HIP, NCCL, cuDNN, CUTLASS, PyTorch, Triton, ...)."""
     return operator_words() | read_words("library_words.txt")
 
 
 @cache
 def frame_words() -> frozenset[str]:
-    """Return words of paths and functions of Python's libraries; .ci/frame_words.py makes the list."""
+    """Return the known words in paths and functions of Python's libraries; .ci/frame_words.py makes the list."""
     return library_words() | read_words("frame_words.txt")
 
 
 @lru_cache(maxsize=1 << 16)
 def is_of_library(name: str) -> bool:
-    """Return whether all words of the name are known."""
+    """Return whether libraries use all words of the kernel's, operator's or call's name."""
     return replace_unknown_words(name, lambda _: "") == name
 
 
 @lru_cache(maxsize=1 << 16)
 def is_frame_of_library(name: str) -> bool:
-    """Return whether all words of a path and function of Python are known: torch/nn/modules/module.py(1518): _call_impl."""
+    """Return whether libraries use all words of a Python frame: torch/nn/modules/module.py(1518): _call_impl."""
     return replace_unknown_in_frame(name, lambda _: "") == name
 
 
 def replace_unknown_in_frame(name: str, stand_in: Callable[[str], str]) -> str:
-    """Replace every word of a path and function of Python that no library uses."""
+    """Return the Python frame (path and function) with every word that no library uses replaced by `stand_in(word)`."""
     return _replace_words(name, stand_in, frame_words())
 
 
 def replace_unknown_words(name: str, stand_in: Callable[[str], str]) -> str:
-    """Replace every word of the name that no library uses."""
+    """Return the name with every word that no library uses replaced by `stand_in(word)`.
+
+    In mangled C++ names the lengths of identifiers are adapted.
+    """
     if (begin := _MANGLED.match(name)) is None:
         return _replace_words(name, stand_in, library_words())
     parts, at = [begin[0]], begin.end()
@@ -147,7 +150,7 @@ def replace_unknown_words(name: str, stand_in: Callable[[str], str]) -> str:
 
 
 def has_sizes_only(name: str) -> bool:
-    """Return whether all numbers in the name may be sizes."""
+    """Return whether all long or joined numbers in the name look like sizes, not like hashes or addresses."""
     return all(_SIZES.fullmatch(number[0]) for number in _NUMBERS.finditer(name))
 
 
@@ -170,7 +173,7 @@ def _replace_segment(segment: str, stand_in: Callable[[str], str], known: frozen
 
 
 def _replace_word(word: str, digits: str, stand_in: Callable[[str], str], known: frozenset[str]) -> str:
-    """Replace what is not known of a word with the digits behind it, or of several written as one: VecFunctor."""
+    """Return the word and the digits behind it, with unknown parts replaced; words in camel case (VecFunctor) are split."""
 
     def is_known(word: str) -> bool:
         return word.lower() in known or (word.isascii() and _LAYOUT.fullmatch(word) is not None)

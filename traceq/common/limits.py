@@ -36,17 +36,17 @@ LEAST_OF_READING = 128 << 20
 
 
 def warn(text: str) -> None:
-    """Issue a Python warning: what becomes of a note where there is no terminal."""
+    """Issue a Python warning; it is how notes are shown where there is no terminal."""
     warnings.warn(text, stacklevel=2)
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Resources that a command may use, and where it reports progress and notes.
+    """The resources that a command may use, and where it reports progress and notes.
 
-    `memory` is what DuckDB may hold, in bytes, None for a quarter of the memory at hand; `jobs` the number of processes that read
-    traces at the same time; `timeout` the seconds that a query, a rule or a budget of the user may take. `progress` follows the
-    reading of traces, `note` gets sentences about what is not an error.
+    `memory` is what DuckDB may hold, bytes; None for a quarter of the usable memory. `jobs` is the number of processes
+    that read traces at once, `timeout` the seconds for a query, rule or budget of the user. `progress` follows the
+    reading of traces, `note` receives sentences about things that are not errors.
     """
 
     memory: int | None = None
@@ -57,14 +57,14 @@ class Limits:
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes that DuckDB may hold in all processes together: `memory`, else a quarter of the memory at hand, at least 1 GiB.
+        """The bytes that DuckDB may hold in all processes together: `memory`, else a quarter of usable memory, at least 1 GiB.
 
-        Whatever the limit, a process that reads a trace has LEAST_OF_READING, and a database that is asked has LEAST_OF_QUERIES.
+        Each process that reads a trace still gets LEAST_OF_READING, each database that is queried LEAST_OF_QUERIES.
         """
         return self.memory or max(_LEAST_BY_DEFAULT, usable_memory() // 4)
 
     def share(self, tasks: int) -> Share:
-        """Divide the limits among the processes that do so many tasks: no more processes than have LEAST_OF_READING each."""
+        """Divide the limits among processes that do `tasks` tasks; there are at most as many as memory allows."""
         jobs = min(self.jobs, _MOST_JOBS_PER_CPU * (os.cpu_count() or 1))
         processes = max(1, min(jobs, tasks, self.memory_bytes // LEAST_OF_READING))
         return Share(
@@ -77,7 +77,10 @@ class Limits:
 
 
 class Share(NamedTuple):
-    """The number of processes that read traces at once, and what each may use: its own processes, DuckDB threads, bytes."""
+    """A part of the limits: the number of parallel `processes`, and what each of them may use.
+
+    That is `jobs` processes of its own, `threads` of DuckDB, and `memory` in bytes.
+    """
 
     processes: int
     jobs: int
@@ -90,13 +93,13 @@ _limits: ContextVar[Limits] = ContextVar("limits", default=_DEFAULT)
 
 
 def limits() -> Limits:
-    """Return the limits of the command that runs."""
+    """Return the limits of the running command; defaults outside `within`."""
     return _limits.get()
 
 
 @contextmanager
 def within(new: Limits) -> Iterator[None]:
-    """Let `new` be the limits in the block."""
+    """Make `new` the limits that `limits` returns inside the block."""
     token = _limits.set(new)
     try:
         yield

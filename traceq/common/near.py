@@ -31,7 +31,7 @@ def find_near(path: Path) -> list[str]:
 
 
 def way_out(path: Path, otherwise: str = "") -> str:
-    """Return `; did you mean A or B?` of close paths, else that the folder is missing, else `otherwise`."""
+    """Return "; did you mean A or B?" for similar paths, else that the folder is missing, else `otherwise`."""
     if suggestions := find_near(path):
         return f"; did you mean {' or '.join(suggestions)}?"
     return otherwise if path.parent.is_dir() else f": there is no folder {path.parent}"

@@ -21,13 +21,13 @@ _START = 19
 
 
 def owner_word() -> str:
-    """Return a word for this process: its number, when it began, and a hash of the machine or container."""
+    """Return a word that identifies this process: its pid, its start time, and a hash of the machine or container."""
     pid = os.getpid()
     return f"{pid}-{_start_of(pid)}-{_machine_hash()}"
 
 
 def is_gone(word: str) -> bool | None:
-    """Return whether the process of this word has ended; None for one of another machine, or where it is unknown."""
+    """Return whether the process of an owner's word has ended; None if that is unknown, as on another machine."""
     pid, _, rest = word.partition("-")
     start, _, machine = rest.partition("-")
     if machine != _machine_hash():
@@ -36,7 +36,7 @@ def is_gone(word: str) -> bool | None:
 
 
 def _start_of(pid: int) -> str:
-    """Return when the process began, in ticks since the machine did: numbers are given again. 0 where it is unknown."""
+    """Return the start of the process in hexadecimal clock ticks since boot, as pids are reused; "0" if unknown."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:

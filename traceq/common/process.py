@@ -21,7 +21,7 @@ _USUAL_MEMORY = 8 << 30
 
 
 def usable_cpus() -> int:
-    """Return the CPUs this process may run on, in a container or under SLURM fewer than the machine has."""
+    """Return the number of CPUs that this process may use; in a container or under SLURM fewer than the machine has."""
     try:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # macOS, Windows
@@ -29,7 +29,7 @@ def usable_cpus() -> int:
 
 
 def is_running(pid: int) -> bool:
-    """Return whether there is a process of this number."""
+    """Return whether a process with this pid exists."""
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
@@ -40,7 +40,7 @@ def is_running(pid: int) -> bool:
 
 
 def usable_memory() -> int:
-    """Return the bytes of memory that this process may use: the machine's, or what its container or Slurm job is limited to."""
+    """Return the bytes of memory that this process may use: the machine's, or the limit of its container or Slurm job."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # Windows
@@ -49,7 +49,7 @@ def usable_memory() -> int:
 
 
 def _limits_of_groups() -> Iterator[int]:
-    """Yield the limits of this process's control groups and of those around them, bytes: each holds."""
+    """Yield the memory limits of this process's control groups and their parents, bytes; all of them apply."""
     for folder, is_new in _control_groups("memory"):
         limit = _read(folder / ("memory.max" if is_new else "memory.limit_in_bytes"))
         if limit.isdecimal():  # else "max", and the root has none
@@ -57,12 +57,12 @@ def _limits_of_groups() -> Iterator[int]:
 
 
 def memory_limit() -> int | None:
-    """Return the bytes of memory that the control groups of this process allow; None where that is all of the machine's."""
+    """Return the least memory limit of this process's control groups, bytes; None without a limit."""
     return min((limit for limit in _limits_of_groups() if limit < _LEAST_UNLIMITED), default=None)
 
 
 def address_space() -> int | None:
-    """Return the bytes of addresses that this process may have; None where there is no limit, or none is known."""
+    """Return the limit on this process's address space, bytes; None where there is none or it is unknown."""
     try:
         import resource
     except ImportError:  # Windows
@@ -72,7 +72,7 @@ def address_space() -> int | None:
 
 
 def open_files(wanted: int) -> int:
-    """Return how many files this process may have open; its soft limit is raised up to `wanted`."""
+    """Raise the soft limit of open files up to `wanted` if allowed, and return how many (at most `wanted`) may be open."""
     try:
         import resource
     except ImportError:  # Windows
@@ -89,9 +89,9 @@ def open_files(wanted: int) -> int:
 
 
 def lack_of_threads() -> str | None:
-    """Return the message where this process may not start the threads that its libraries need; None where it may.
+    """Return an error message if this process cannot start the threads that its libraries need; None if it can.
 
-    Limits of users and control groups count the threads of other processes, too: so all are started, which 38 take 1 ms for.
+    Limits also count threads of other processes, so all are really started; that takes 1 ms for 38 threads.
     """
     wanted = _LEAST_THREADS + _LEAST_THREADS_PER_CPU * usable_cpus()
     gate = _thread.allocate_lock()
@@ -110,7 +110,7 @@ def lack_of_threads() -> str | None:
 
 
 def thread_lack_in(error: Exception) -> str | None:
-    """Return the message for an error of Python where a thread could not be started; None for others."""
+    """Return an error message if the error is Python's "can't start new thread"; None for other errors."""
     if str(error) != "can't start new thread":
         return None
     return (
@@ -120,7 +120,7 @@ def thread_lack_in(error: Exception) -> str | None:
 
 
 def cpu_quota() -> float | None:
-    """Return the CPUs' worth of time that the control groups of this process allow; None where they set no limit."""
+    """Return the CPU time per second that control groups allow this process, in CPUs; None without a limit."""
     return min(_read_quotas(), default=None)
 
 
@@ -142,7 +142,7 @@ def _read(file: Path) -> str:
 
 
 def _control_groups(controller: str) -> Iterator[tuple[Path, bool]]:
-    """Yield the folders of this process's control groups and of those around them, and whether they are of version 2."""
+    """Yield the folder of each control group of this process and of its parents, and whether it is of version 2."""
     for group in _read(_GROUPS_OF_PROCESS).splitlines():  # nothing where this is not Linux
         _, controllers, place = group.split(":", 2)
         if controllers == "":
@@ -157,7 +157,7 @@ def _control_groups(controller: str) -> Iterator[tuple[Path, bool]]:
 
 
 def _limits_of_slurm() -> Iterator[int]:
-    """Yield the memory of a Slurm job on this node, bytes: per node, or per CPU. 0 stands for all memory of the node."""
+    """Yield the memory limits of the Slurm job on this node, bytes; nothing where the job has all memory."""
     per_node = _megabytes_of("SLURM_MEM_PER_NODE")
     per_cpu = _megabytes_of("SLURM_MEM_PER_CPU")
     cpus = os.environ.get("SLURM_CPUS_ON_NODE", "")
@@ -183,14 +183,14 @@ _OBJECTS_PER_COLLECTION = 50_000
 
 
 def spare_threads_and_collections() -> None:
-    """Let this process, which is traceq's own, start no threads for matrices (20 ms) and look for garbage seldom."""
+    """Make start-up cheaper, in processes of traceq's own: no BLAS threads (20 ms), and rare garbage collections."""
     for name, value in ONE_BLAS_THREAD.items():
         os.environ.setdefault(name, value)
     gc.set_threshold(_OBJECTS_PER_COLLECTION)
 
 
 class _NoPandas:
-    """An import hook that finds no pandas."""
+    """An import hook that makes pandas look absent."""
 
     @staticmethod
     def find_spec(name: str, _path: object = None, _target: object = None) -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 
 class State(NamedTuple):
-    """The progress of one trace: bytes read, rows made; then the current analysis, and the share of analyses done."""
+    """The progress of one trace: bytes read and rows made; then the current analysis, and the share of analyses done (0..1)."""
 
     read_bytes: int = 0
     rows: int = 0
@@ -15,25 +15,25 @@ class State(NamedTuple):
 
 
 class Progress(Protocol):
-    """A callback for the progress of an ingest; called from the calling thread only."""
+    """A receiver of progress reports of an ingest; called from the calling thread only."""
 
     def start(self, total_bytes: int) -> None:
-        """Begin: all sources together have `total_bytes` on disk."""
+        """Begin an ingest of sources that have `total_bytes` on disk together."""
 
     def advance(self, read_bytes: int, rows: int) -> None:
-        """Report that `read_bytes` of them were read so far, and `rows` rows made."""
+        """Report the bytes read and the rows made so far."""
 
     def analyse(self, stage: str, share: float) -> None:
-        """Report, when all is read, the analysis that runs now, `stage`, and the `share` (0 to 1) of analyses done."""
+        """Report the analysis that runs now, after reading, and the share of analyses done (0..1)."""
 
     def judge(self) -> None:
-        """Report that all is analysed, and the rules run."""
+        """Report that analyses are done and rules run now."""
 
     def pieces(self, made: int, total: int, read_bytes: int) -> None:
-        """Report how many of the `total` pieces of a dataset are made, or failed, and the bytes of their traces."""
+        """Report how many of the dataset's `total` pieces are made or failed, and the bytes of their traces."""
 
     def finish(self) -> None:
-        """End: nothing more will be done."""
+        """End the ingest; there will be no more reports."""
 
 
 class Silent:

@@ -175,6 +175,6 @@ def is_public(name: str, kind: str | None = None) -> bool:
 
 
 def begins_public(name: str) -> bool:
-    """Return whether a name begins as those of libraries do: words behind that may be anybody's."""
+    """Return whether a name begins as a library's does; the rest may still contain words of the user's."""
     is_kernel = KERNEL_OF_LIBRARY.match(name) and KERNEL.fullmatch(name)
     return is_kernel is not None or _NAMED.fullmatch(name) is not None

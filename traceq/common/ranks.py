@@ -19,7 +19,7 @@ _IN_FOLDER = re.compile(r"(?i)rank[\[\-_ ]?(\d+)\]?")
 
 
 def rank_in_path(path: Path) -> int | None:
-    """Return the rank that the name of a file tells, else that of its folder; None for neither."""
+    """Return the rank in the file's name (rank3_..., oom_r3.pickle), else in its folder's (rank3); None without one."""
     found = [match for pattern in _IN_NAME if (match := pattern.search(path.name))]
     match = found[0] if found else _IN_FOLDER.fullmatch(path.parent.name)
     rank = int(match[1]) if match else None
@@ -31,9 +31,9 @@ def select_ranks(
     wanted: Collection[int],
     refuse: Callable[[int, list[int]], TraceqError] | None = None,
 ) -> list[T]:
-    """Return those of `known` (to their ranks, None where it is not known) whose rank is wanted, all if none is.
+    """Return the keys of `known` (a mapping to ranks, None if unknown) whose rank is wanted; all keys if `wanted` is empty.
 
-    Raises what `refuse` makes of a rank that none has, and of the ranks there are.
+    Raises the error that `refuse` makes from a wanted rank that is missing and the ranks there are.
     """
     there = sorted({rank for rank in known.values() if rank is not None})
     for rank in wanted:
@@ -43,9 +43,9 @@ def select_ranks(
 
 
 def select_rank(known: Mapping[T, int | None], rank: int | None, source: str) -> list[T]:
-    """Return those of `known` that are of `rank`, without one those of the lowest and those that may be of any.
+    """Return the keys of `known` with the given rank; if that is None, with the lowest rank or an unknown one.
 
-    Raises WrongUse, which names `source`, when there is no such rank.
+    Raises WrongUse, naming `source`, when no key has the rank.
     """
     if rank is None:
         lowest = min((found for found in known.values() if found is not None), default=None)
@@ -59,7 +59,7 @@ def select_rank(known: Mapping[T, int | None], rank: int | None, source: str) ->
 
 
 def list_ranks(ranks: Collection[int]) -> str:
-    """Name some ranks in words: "ranks 0-3, 6 and 20 more"; empty for none."""
+    """Return ranks as text: "ranks 0-3, 6 and 20 more"; empty for none."""
     if not ranks:
         return ""
     spans: list[list[int]] = []

@@ -24,7 +24,7 @@ _STALE_SECONDS = 3600
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Make a new folder where temporary files belong. Raises StoreError where none can be made."""
+    """Yield a new temporary folder, which is removed after the block. Raises StoreError where none can be made."""
     try:
         place = Path(tempfile.gettempdir())
     except OSError as error:
@@ -49,12 +49,15 @@ def _no_folder(error: OSError) -> StoreError:
 
 
 def remove_abandoned() -> None:
-    """Remove temporary folders whose process is gone."""
+    """Remove traceq's temporary folders whose process has ended."""
     remove_gone(Path(tempfile.gettempdir()), _OURS)
 
 
 def remove_gone(place: Path, pattern: re.Pattern[str]) -> None:
-    """Remove files of the folder whose names match `pattern`, and whose owner, its first group, is gone."""
+    """Remove the folder's files and folders whose names match `pattern` and whose owner has ended.
+
+    The first group of `pattern` is the owner's word. Those of other machines go when they were not written for an hour.
+    """
     for path in place.glob("*"):
         match = pattern.fullmatch(path.name)
         if match is None:
@@ -66,7 +69,7 @@ def remove_gone(place: Path, pattern: re.Pattern[str]) -> None:
 
 
 def _age_of(path: Path) -> float:
-    """Return the seconds since the file or folder, or a file in it, was written; 0 when somebody else has just removed it."""
+    """Return the seconds since the file, or any file in the folder, was last written; 0 if it vanishes meanwhile."""
     try:
         return time.time() - max(file.stat().st_mtime for file in (path, *path.rglob("*")))
     except FileNotFoundError:
@@ -74,7 +77,7 @@ def _age_of(path: Path) -> float:
 
 
 def remove(path: Path) -> None:
-    """Remove a file or folder, if it is there and can be."""
+    """Remove a file or folder; errors and missing files are ignored."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:

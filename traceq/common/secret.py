@@ -12,5 +12,5 @@ _NAMED = re.compile(r"(?i)\b((?:\w+[-_])*(?:signature|sig|token|secret|password|
 
 
 def mask_secrets(text: str) -> str:
-    """Return the text without the credentials of the addresses in it."""
+    """Return the text with passwords, tokens and signatures in its addresses removed or masked."""
     return _NAMED.sub(r"\1***", _QUERY.sub(r"\1", _USER.sub("", text)))

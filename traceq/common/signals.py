@@ -36,7 +36,7 @@ _BACK = 0
 
 
 class Ended(SystemExit):
-    """Raised by a signal other than Ctrl-C within raise_signals; `number` is that of the signal."""
+    """The exception that a signal other than Ctrl-C raises within raise_signals; `number` is the signal's."""
 
     def __init__(self, number: int) -> None:
         super().__init__(128 + number)
@@ -45,7 +45,7 @@ class Ended(SystemExit):
 
 @contextmanager
 def remove_on_signal(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Let a signal in the block remove the file or folder, whether or not it is there yet. The block itself does it otherwise."""
+    """Remove the file or folder, which need not exist yet, if a signal ends the process inside the block."""
     name = os.path.abspath(path)  # noqa: PTH100 - pathlib takes 5 ms to import
     _scratch[name] = None
     try:
@@ -55,12 +55,12 @@ def remove_on_signal(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def remove_on_exit(path: str | os.PathLike[str]) -> None:
-    """Remove the file or folder when a signal ends the process, from now on."""
+    """Remove the file or folder if a signal ends the process at any later time."""
     _scratch[os.path.abspath(path)] = None  # noqa: PTH100 - as above
 
 
 def end_on_signals() -> None:
-    """End this process, traceq's own, in this way from now on. Signals that are ignored stay so."""
+    """Install handlers that end this process of traceq's own on SIGTERM, SIGHUP and SIGINT; ignored signals stay ignored."""
     for number in _NUMBERS:
         # Ignored under nohup, also by a program that `record` runs.
         if signal.getsignal(number) is not signal.SIG_IGN:
@@ -79,7 +79,7 @@ def _ignore_signals() -> None:
 
 @contextmanager
 def raise_signals() -> Iterator[None]:
-    """Let signals in the block raise as Python's own do: KeyboardInterrupt, and SystemExit(128 + number) of the others."""
+    """Make signals inside the block raise exceptions: KeyboardInterrupt for Ctrl-C, Ended for others."""
     before = {
         number: signal.signal(number, _raise_signal) for number in _NUMBERS if signal.getsignal(number) is _end_process
     }
@@ -98,7 +98,7 @@ def _raise_signal(number: int, _frame: FrameType | None) -> NoReturn:
 
 @contextmanager
 def defer_signals() -> Iterator[None]:
-    """Let signals that would raise do so at the end of the block: what it starts is known by then."""
+    """Delay the exceptions of raise_signals to the end of the block, so that what it starts is not lost."""
     came: list[int] = []
     numbers = [number for number in _NUMBERS if signal.getsignal(number) is _raise_signal]
     for number in numbers:
@@ -114,7 +114,7 @@ def defer_signals() -> Iterator[None]:
 
 @contextmanager
 def block_interrupts() -> Iterator[None]:
-    """Let processes that this thread starts in the block get no Ctrl-C, from their first moment on."""
+    """Block Ctrl-C for processes that this thread starts inside the block."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
@@ -127,7 +127,7 @@ def block_interrupts() -> Iterator[None]:
 
 @contextmanager
 def leave_signals() -> Iterator[None]:
-    """Leave the signals that come in the block to the handlers that it sets."""
+    """Leave signals inside the block to the handlers that the block sets itself."""
     global _is_elsewhere  # noqa: PLW0603 - a process has one set of handlers
     _is_elsewhere = True
     try:
@@ -142,7 +142,7 @@ _is_elsewhere = False
 
 
 def _watch() -> None:
-    """Start a thread that hears of signals while the main thread is inside a library, where Python's handlers have to wait."""
+    """Start a thread that handles signals while the main thread is inside a library and cannot run Python handlers."""
     heard, told = os.pipe()
     os.set_blocking(told, False)
     signal.set_wakeup_fd(told, warn_on_full_buffer=False)
@@ -169,7 +169,7 @@ def _watch() -> None:
 
 
 def give_up(line: str) -> None:
-    """End this process with the line and exit code 1 where it is traceq's own, as what it waits for cannot be stopped."""
+    """Print the line and end this process with exit code 1, if it is traceq's own; for work that cannot be stopped otherwise."""
     if _wakeup_pipes:
         os.write(2, f"{_TIDY if os.isatty(2) else ''}{line}\n".encode())
         _end_process(0, None)
@@ -190,7 +190,7 @@ def _end_process(number: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _list_descendants() -> list[int]:
-    """Return the processes that this one started, and those that they did; none where the system does not tell."""
+    """Return the pids of all descendants of this process; empty where the system does not list processes."""
     children: dict[int, list[int]] = {}
     for name in os.listdir(_PROCESSES) if os.path.isdir(_PROCESSES) else ():  # noqa: PTH112, PTH208 - as above
         if name.isdecimal():
@@ -204,7 +204,7 @@ def _list_descendants() -> list[int]:
 
 
 def _stop_children() -> None:
-    """Let no process that this one started see its end, and say something about that, before it is ended as well."""
+    """Pause all descendants (SIGSTOP), so that none reports the end of this process before it is killed."""
     stopped: set[int] = set()
     while found := set(_list_descendants()) - stopped:
         for pid in found:
@@ -214,7 +214,7 @@ def _stop_children() -> None:
 
 
 def _list_semaphores() -> list[str]:
-    """Return files of multiprocessing's locks, which its own helper would remove with a warning."""
+    """Return the paths of multiprocessing's semaphores, whose own helper would remove them with a warning."""
     if "multiprocessing.synchronize" not in sys.modules or not sys.platform.startswith("linux"):
         return []
     with open("/proc/self/maps", errors="surrogateescape") as maps:  # noqa: PTH123 - as above
@@ -222,7 +222,10 @@ def _list_semaphores() -> list[str]:
 
 
 def _clean_up(arguments: list[str]) -> int:
-    """End children, remove scratch and say why, given the number of the signal, 0 for none, and what to remove; the exit code."""
+    """Kill all descendants, remove scratch files, print a line on the signal, and return the exit code.
+
+    `arguments` are the signal's number (0 for none) and the paths to remove.
+    """
     import shutil
     import tempfile
     from pathlib import Path
@@ -244,7 +247,7 @@ def _clean_up(arguments: list[str]) -> int:
 
 
 def _end_children() -> list[int]:
-    """Kill the processes that this one started, and theirs, until there are none; their numbers."""
+    """Kill all descendants of this process until there are none, and return their pids."""
     ended: list[int] = []
     while found := _list_descendants():
         for pid in found:

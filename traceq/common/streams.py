@@ -9,9 +9,9 @@ import sys
 
 
 def replace_closed() -> None:
-    """Open the standard streams that are closed: no input, output that cannot be written, and nobody who reads errors.
+    """Open the standard streams that are closed: empty input, output that fails on writing, and errors that nobody reads.
 
-    Until then the next file that is opened, a database for one, takes the number of the stream, and gets what is written to it.
+    Otherwise the next file opened, such as a database, would get the stream's number and everything written to it.
     """
     while (number := os.open(os.devnull, os.O_RDWR)) <= 2:  # noqa: PLR2004 - stderr
         os.set_inheritable(number, True)
@@ -22,20 +22,20 @@ def replace_closed() -> None:
 
 
 class _ClosedStream(io.RawIOBase):
-    """Standard output that is closed: the first write fails; what Python tries again when it exits is dropped."""
+    """A stand-in for a closed standard output: the first write raises; Python's retry at exit is dropped."""
 
     has_failed = False
 
     def fileno(self) -> int:
-        """Return the number of the stream."""
+        """Return 1, the number of standard output."""
         return 1
 
     def writable(self) -> bool:
-        """Return True: callers may write."""
+        """Return True, so that callers try to write."""
         return True
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
-        """Raise OSError, once."""
+        """Raise OSError on the first call; drop the data later."""
         if self.has_failed:
             return len(data)
         self.has_failed = True

@@ -20,35 +20,38 @@ CHARACTERS_PER_COLUMN = 4
 
 
 def printable(text: str) -> str:
-    r"""`text` in one line: what could steer a terminal (\x1b, \n, bidi overrides) becomes an escape."""
+    r"""Return `text` on one line; characters that could steer a terminal (\x1b, \n, bidi overrides) become escapes."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
 def without_controls(text: str) -> str:
-    r"""`text` with its lines and tabs, in which what could steer a terminal becomes an escape (\x1b, \u202e)."""
+    r"""Return `text` with its lines and tabs; other characters that could steer a terminal become escapes (\x1b, \u202e)."""
     return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def quiet_json(text: str) -> str:
-    r"""Escape in JSON text what could steer a terminal: \u001b is escaped already, \u202e is not."""
+    r"""Return JSON text with escapes for characters that could steer a terminal and that JSON leaves as they are (\u202e)."""
     return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def markdown(text: str) -> str:
-    """`text` in one line that Markdown shows as it is, also inside a table."""
+    """Return `text` on one line, escaped so that Markdown shows it unchanged, also inside a table."""
     escaped = _MARKUP.sub(r"\\\g<0>", printable(text))
     return re.sub("[&<>]", lambda match: _HTML[match[0]], escaped)
 
 
 def telling_nobody(text: str) -> str:
-    """`text` in which GitHub and GitLab find no person, issue or label to tell of it: a joiner without width follows the sign."""
+    """Return `text` in which GitHub and GitLab see no person, issue or label to notify.
+
+    An invisible joiner follows @, # and the like.
+    """
     return _REFERENCE.sub("\u2060", text)
 
 
 def shortened(text: str, limit: int) -> str:
-    """`text` cut to `limit` columns; kernel names say most at their start, and a little at their end."""
+    """Return `text` cut to `limit` columns with … in it; most of the start and a little of the end are kept."""
     if fits(text, limit):
         return text
     tail = limit // 4
@@ -56,7 +59,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 def first_clause(text: str) -> str:
-    """`text` up to its first full stop or semicolon, without that; one within `backticks` or brackets ends nothing."""
+    """Return `text` up to its first full stop or semicolon, exclusive; those within `backticks` or brackets do not count."""
     is_code, depth = False, 0
     for index, character in enumerate(text):
         is_code ^= character == "`"
@@ -68,12 +71,12 @@ def first_clause(text: str) -> str:
 
 
 def fits(text: str, limit: int) -> bool:
-    """Whether `text` takes at most `limit` columns, with no more characters than those may hold."""
+    """Return whether `text` takes at most `limit` columns, without too many combining characters."""
     return len(text) <= CHARACTERS_PER_COLUMN * limit and width(text) <= limit
 
 
 def prefix(text: str, limit: int) -> str:
-    """As much of the start of `text` as fits into `limit` columns."""
+    """Return the longest start of `text` that fits into `limit` columns."""
     used = 0
     for index, character in enumerate(text):
         used += _columns(character)
@@ -83,7 +86,7 @@ def prefix(text: str, limit: int) -> str:
 
 
 def width(text: str) -> int:
-    """Columns that `text` takes on a terminal."""
+    """Return the number of columns that `text` takes on a terminal."""
     return len(text) if text.isascii() else sum(map(_columns, text))
 
 

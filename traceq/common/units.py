@@ -20,7 +20,7 @@ _WHOLE_MIB = 100
 
 
 def duration(nanoseconds: float | None) -> str:
-    """Format ns with four significant digits in the unit that fits: 12.34 ms. Whole nanoseconds stay whole."""
+    """Format ns with four significant digits in the unit that fits: 12.34 ms; "cannot tell" for None. Whole ns stay whole."""
     if nanoseconds is None:
         return UNKNOWN
     if abs(nanoseconds) < TIME_UNITS[1][1] and nanoseconds == int(nanoseconds):
@@ -34,7 +34,7 @@ def duration(nanoseconds: float | None) -> str:
 
 
 def round_time(seconds: float) -> str:
-    """Round a time for a person who waits: 40 s, 3 min, 2 h."""
+    """Format seconds roughly, for a person who waits: 40 s, 3 min, 2 h."""
     for unit, size in (("h", 3600), ("min", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
@@ -42,14 +42,14 @@ def round_time(seconds: float) -> str:
 
 
 def change(nanoseconds: float | None) -> str:
-    """Format a difference of durations, ns, with its sign: +12.34 ms."""
+    """Format a difference of durations, ns, with its sign: +12.34 ms; "cannot tell" for None."""
     if nanoseconds is None:
         return UNKNOWN
     return duration(nanoseconds) if nanoseconds <= 0 else f"+{duration(nanoseconds)}"
 
 
 def change_share(value: float | None) -> str:
-    """Format a difference as a share, in per cent with its sign: +4.2 %."""
+    """Format a relative difference in per cent with its sign: +4.2 % for 0.042; "cannot tell" for None."""
     if value is None:
         return UNKNOWN
     return share(value) if value == 0 else f"{'+' if value > 0 else '-'}{share(abs(value)).replace('< ', '<')}"
@@ -64,7 +64,7 @@ def _significant(value: float) -> str:
 
 
 def share(value: float | None) -> str:
-    """Format a share 0..1 in per cent; only 0 shows as 0."""
+    """Format a share 0..1 in per cent with one decimal: 3.0 %; "< 0.1 %" for small ones, "cannot tell" for None."""
     if value is None:
         return UNKNOWN
     smallest = 0.0005
@@ -72,28 +72,28 @@ def share(value: float | None) -> str:
 
 
 def count(value: int | None) -> str:
-    """Format a number with separators."""
+    """Format a number with thousands separators; "cannot tell" for None."""
     return UNKNOWN if value is None else f"{value:,}"
 
 
 def some(number: int, one: str, many: str | None = None) -> str:
-    """Format a number of things: 1 step, 1,200 steps."""
+    """Format a number of things: 1 step, 1,200 steps; `many` is the plural, by default `one` + s."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
 def choose_unit(highest: float, units: Sequence[tuple[str, int]]) -> tuple[str, int]:
-    """Return the largest of TIME_UNITS or SIZE_UNITS that is not above `highest`, else the smallest."""
+    """Return the largest of `units` (TIME_UNITS or SIZE_UNITS) that is not above `highest`, else the smallest, with its size."""
     return next((unit for unit in reversed(units) if highest >= unit[1]), units[0])
 
 
 def size(value: int) -> str:
-    """Format bytes in binary units."""
+    """Format bytes in binary units with one decimal: 1.5 GiB."""
     unit, one = choose_unit(value, SIZE_UNITS)
     return f"{value} B" if one == 1 else f"{value / one:.1f} {unit}"
 
 
 def sizes_alike(values: Iterable[int | None]) -> Callable[[int | None], str]:
-    """Return what puts each of these bytes into words, all in one unit: for a column of a table. Dash: not known."""
+    """Return a function that formats each of these bytes in one common unit, for a column of a table; "-" for None."""
     known = [value for value in values if value]
     at = SIZE_UNITS.index(choose_unit(max(known, default=0), SIZE_UNITS))
     # what would show as 0.0 gets the next smaller unit, as far as one is enough
@@ -113,7 +113,10 @@ def sizes_alike(values: Iterable[int | None]) -> Callable[[int | None], str]:
 
 
 def durations_alike(values: Iterable[float | None]) -> Callable[[float | None], str]:
-    """Return what puts each of these times (ns) into words, all in one unit, that of the longest. Dash: not known."""
+    """Return a function that formats each of these times (ns) in the unit of the longest, for a column of a table.
+
+    The function returns "-" for None.
+    """
     longest = max((value for value in values if value), default=0)
     unit, one = choose_unit(longest, TIME_UNITS)
 
@@ -129,7 +132,7 @@ def durations_alike(values: Iterable[float | None]) -> Callable[[float | None], 
 
 
 def mebibytes(value: float) -> str:
-    """Format bytes in MiB whatever their number: for sentences that compare several, and their differences."""
+    """Format bytes in MiB, however many or few, for sentences that compare several amounts."""
     amount = value / dict(SIZE_UNITS)["MiB"]
     if amount >= _WHOLE_MIB or not amount:
         return f"{amount:,.0f} MiB"
@@ -137,19 +140,19 @@ def mebibytes(value: float) -> str:
 
 
 def in_unit(value: str, unit: str | None) -> str:
-    """Format a value that may be a number, with its unit: bytes in a larger one; 700 W; unchanged without a unit."""
+    """Format a value, given as text, with its unit: 700 W; bytes in a larger unit; unchanged without a unit."""
     if unit == "bytes" and value.isdecimal():
         return size(int(value))
     return f"{value} {unit}" if unit else value
 
 
 def bytes_in(unit: Literal["MiB", "GiB"], value: float, decimals: int) -> str:
-    """Format bytes as a number of `unit`, which is written after it: for sentences that compare several."""
+    """Format bytes as a number of `unit`, without writing the unit."""
     return f"{value / dict(SIZE_UNITS)[unit]:,.{decimals}f}"
 
 
 def short_size(value: float | None) -> str:
-    """Format bytes in three significant digits, for sentences."""
+    """Format bytes with three significant digits and a unit, for sentences: 1.53 GiB."""
     if value is None:
         return "an unknown number of bytes"
     unit, one = choose_unit(value, SIZE_UNITS[:4])
@@ -160,12 +163,12 @@ def short_size(value: float | None) -> str:
 
 
 def short(value: float) -> str:
-    """Format three significant digits, for sentences: 12.3, 12, 1,581."""
+    """Format a number with three significant digits, for sentences: 12.3, 12, 1,581."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"  # noqa: PLR2004 - as many digits
 
 
 def per_cent(value: float) -> str:
-    """Format a chosen share as it was chosen: 95 %."""
+    """Format a share that somebody chose without rounding it: 95 % for 0.95."""
     return f"{100 * value:g} %"
 
 
@@ -173,7 +176,7 @@ _DURATIONS = ("dur", "claimed")
 
 
 def cell(column: str, value: float | str | None) -> str:
-    """Format a value of an evidence table, by the ending of its column's name."""
+    """Format a value of an evidence table by its column's name: _ns as duration, _share as per cent, is_ as yes or no, ..."""
     if value is None or isinstance(value, str):
         return UNKNOWN if value is None else value
     if column.endswith("_ns") or column in _DURATIONS:
@@ -188,7 +191,7 @@ def cell(column: str, value: float | str | None) -> str:
 
 
 def rate(value: float) -> str:
-    """Format three significant digits without an exponent: 12.3, 0.00290, 1,581."""
+    """Format a number with three significant digits and no exponent: 12.3, 0.00290, 1,581."""
     if value == 0:
         return "0"
     decimals = max(0, 2 - math.floor(math.log10(abs(value))))
@@ -196,7 +199,7 @@ def rate(value: float) -> str:
 
 
 def maybe(format_: Callable[[T], str], value: T | None) -> str:
-    """Format `value` by one of the functions above, a dash when it is unknown: for cells of tables."""
+    """Format `value` by the function `format_`; "-" for None."""
     return "-" if value is None else format_(value)
 
 
@@ -216,9 +219,10 @@ _LONGEST = 2**63 - 1  # what a column of ns holds
 
 
 def parse_duration(text: str) -> int:
-    """Parse the whole nanoseconds in "50 ms", "1.5s" or "200 µs": a number and ns, us, µs, ms, s or min.
+    """Parse a duration such as "50 ms", "1.5s" or "200 µs" into whole ns; units are ns, us, µs, ms, s and min.
 
-    Rounds halves to the even number. Raises ValueError, which says what is wrong, for anything else, also a number alone.
+    Halves are rounded to the even number. Raises ValueError, which says what is wrong, for anything else, also a number
+    alone.
     """
     match = _DURATION.fullmatch(text)
     if match is None or match[2] not in _NS_PER_UNIT:
@@ -244,7 +248,7 @@ _SIZE = re.compile(r"\s*([0-9]{1,15}(?:\.[0-9]{0,6})?)\s*([A-Za-z]*)\s*")
 
 
 def parse_size(text: str) -> int:
-    """Parse the bytes in "2 GiB", "512MB" or "1073741824". Raises ValueError, which says what is wrong, for anything else."""
+    """Parse a size such as "2 GiB", "512MB" or "1073741824" into bytes. Raises ValueError, which says what is wrong."""
     match = _SIZE.fullmatch(text)
     if match is None or match[2] not in _SIZE_UNITS:
         raise ValueError(
@@ -257,7 +261,7 @@ _SHARE = re.compile(r"\s*([0-9]{1,6}(?:\.[0-9]{0,12})?|\.[0-9]{1,12})\s*(%?)\s*"
 
 
 def parse_share(text: str) -> float:
-    """Parse a share: 0.03 for "3 %", "3%" and "0.03". Raises ValueError, which says what is wrong, for anything else."""
+    """Parse a share: 0.03 for "3 %", "3%" and "0.03". Raises ValueError, which says what is wrong."""
     match = _SHARE.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a percentage: a number with or without % is needed, as in 3% or 0.03")

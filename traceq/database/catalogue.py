@@ -23,7 +23,7 @@ class Column:
 
 @dataclass(frozen=True)
 class CatalogueTable:
-    """A table, view or macro (`kind`), what one row of it is, and its columns in order; a macro's depend on its arguments."""
+    """A table, view or macro (`kind`), a comment on what a row of it is, and its columns in order; empty for macros."""
 
     name: str
     kind: str
@@ -32,9 +32,9 @@ class CatalogueTable:
 
 
 def list_tables(connection: duckdb.DuckDBPyConnection) -> list[CatalogueTable]:
-    """Return the public tables, then the public views, in order of creation; a leading _ makes a name private.
+    """Return the public tables, then the public views, in order of creation; names with a leading _ are private.
 
-    A view's column without a comment means what the column of that name means in the tables it reads.
+    A view's column without a comment gets the comment of the column of that name in the tables that the view reads.
     """
     columns = _read_columns(connection)
     found = []
@@ -53,7 +53,7 @@ def list_tables(connection: duckdb.DuckDBPyConnection) -> list[CatalogueTable]:
 
 
 def list_macros(connection: duckdb.DuckDBPyConnection) -> list[CatalogueTable]:
-    """Return the public macros that give tables, in order of creation; the comment begins with how each is called."""
+    """Return the public table macros in order of creation; each comment begins with the macro's signature."""
     found = connection.execute(
         "select function_name, parameters, coalesce(comment, '') from duckdb_functions()"
         " where not internal and function_type = 'table_macro' and not starts_with(function_name, '_')"
@@ -71,7 +71,7 @@ def list_all(connection: duckdb.DuckDBPyConnection) -> list[CatalogueTable]:
 
 
 def find(known: Sequence[CatalogueTable], name: str) -> CatalogueTable:
-    """Find the table called `name`, upper or lower case. Raises QueryError, with what comes closest."""
+    """Return the table called `name`, in any case. Raises QueryError, with similar names, if there is none."""
     by_name = {table.name: table for table in known}
     try:
         return by_name[name.lower()]
@@ -81,7 +81,7 @@ def find(known: Sequence[CatalogueTable], name: str) -> CatalogueTable:
 
 
 def empty_database() -> duckdb.DuckDBPyConnection:
-    """Make a database in memory with every table and view, and no rows."""
+    """Return a connection to a new database in memory with all tables and views, but no rows."""
     from traceq.database.connect import create_schema
 
     connection = duckdb.connect()

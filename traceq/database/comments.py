@@ -19,12 +19,12 @@ _CREATED = re.compile(r"create\s+(?:or\s+replace\s+)?(table|view)\s+(?:if\s+not\
 
 
 def comment_statements(text: str) -> list[str]:
-    """Return a statement `comment on` for each comment in the SQL `text`."""
+    """Return an SQL statement `comment on ...` for each `--:` comment in the SQL `text`."""
     return [f"comment on {thing} is '{comment.replace(chr(39), 2 * chr(39))}'" for thing, comment in _comments(text)]
 
 
 def _comments(text: str) -> Iterator[tuple[str, str]]:
-    """Yield what each comment is about (`table device`, `column device.trace_id`) and its words."""
+    """Yield the object of each comment, as `table device` or `column device.trace_id`, and its text."""
     words: list[str] = []
     name = ""
     is_query = False
@@ -42,7 +42,7 @@ def _comments(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _alias(tokens: list[re.Match[str]]) -> str:
-    """Return the name of the column that the expression at the beginning of `tokens` makes: its last word."""
+    """Return the column name of the select expression at the beginning of `tokens`: its last word."""
     depth = 0
     last = ""
     for token in tokens:

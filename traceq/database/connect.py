@@ -85,14 +85,15 @@ SCHEMA = (
 
 
 def threads_for(memory: int) -> int:
-    """Return the number of threads to use with `memory` bytes: one for each usable CPU, as far as the memory goes."""
+    """Return the number of DuckDB threads to use with `memory` bytes: one per usable CPU, fewer with little memory."""
     return max(1, min(usable_cpus(), memory // _MEMORY_PER_THREAD))
 
 
 def _limit(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Set the limits of the command for the database `path`; what does not fit into memory spills, and goes with the connection.
+    """Set the command's limits on memory and threads, and a folder for spilled data, which is removed with the process.
 
-    Set, not given to connect(): all connections of a process to one file must be opened with the same configuration.
+    They are set, not passed to connect(): all connections of a process to one file must be opened with the same
+    configuration.
     """
     memory = limits().memory_bytes
     connection.execute("set memory_limit = ?", [f"{max(memory, LEAST_OF_QUERIES)}B"])
@@ -105,7 +106,7 @@ def _limit(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 
 def _spill_folder(path: Path) -> Path:
-    """Return a folder of this process, on the disk of the database where that can be written: others may be small, or memory."""
+    """Return a path for this process's spilled data: beside the database where that is writable, else among temporary files."""
     folder = path.resolve().parent
     if os.access(folder, os.W_OK):
         return folder / f".{path.name}.{owner_word()}.spill"
@@ -113,7 +114,10 @@ def _spill_folder(path: Path) -> Path:
 
 
 def writer_config(memory: int, scratch: Path, threads: int) -> dict[str, str | bool | int | float | list[str]]:
-    """Return settings for a connection that writes a database: at most `memory` bytes, the rest spills into `scratch`."""
+    """Return DuckDB settings for a connection that writes a database with at most `memory` bytes.
+
+    Data beyond that spills into the folder `scratch`.
+    """
     return {
         "storage_compatibility_version": "latest",
         "default_block_size": str(_BLOCK_BYTES),
@@ -124,7 +128,7 @@ def writer_config(memory: int, scratch: Path, threads: int) -> dict[str, str | b
 
 
 def create_schema(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create every table that is missing, every view, macro and comment, and the version; the database may be empty."""
+    """Create all missing tables, views, macros and comments, and store the schema's version; the database may be empty."""
     # One commit: each waits for the disk.
     connection.begin()
     for name in SCHEMA:
@@ -142,11 +146,11 @@ def connect(
     older: bool = False,
     writes: Path | None = None,
 ) -> duckdb.DuckDBPyConnection:
-    """Open a trace database; with `older` also one that `traceq upgrade` has yet to bring to this schema.
+    """Open and check a trace database; with `older` also one that `traceq upgrade` has yet to bring to this schema.
 
-    DuckDB then keeps to the limits of the command (traceq.common.limits). Queries may write files into the folder `writes`.
-
-    Raises StoreError when there is none or it cannot be read, SchemaMismatch when another version of traceq made it.
+    DuckDB keeps to the command's limits (traceq.common.limits), and queries reach no other file, except to write into
+    the folder `writes`. Raises StoreError when the database is missing or unreadable, SchemaMismatch when another
+    version of traceq made it.
     """
     path = Path(path)
     _check_file(path)
@@ -179,9 +183,10 @@ def connect(
 
 
 def trust_places(path: Path, places: Sequence[tuple[str, str]]) -> None:
-    """Let queries of the database `path`, which this process has just made, read files in these places: address and folder.
+    """Allow queries of the database `path`, which this process has just made, to read files in these places.
 
-    Files of this machine have no address. Nothing in a database says what it may read: it may be a stranger's.
+    A place is an address (empty for this machine) and a folder. A database itself cannot say what it may read, as it
+    may come from a stranger.
     """
     _trusted[_real_path(path)] = tuple(places)
 
@@ -194,7 +199,7 @@ def _real_path(path: Path) -> str:
 
 
 def _forbid_external_access(connection: duckdb.DuckDBPyConnection, path: Path, writes: Path | None) -> None:
-    """Let queries, views and macros read nothing but the database, and what it is trusted with."""
+    """Forbid queries to read any file but the database and its trusted places, or to write outside the folder `writes`."""
     places = _trusted_places(path)
     for address in {address for address, _ in places if address}:
         from traceq.database.remote import read_through
@@ -210,7 +215,7 @@ def _forbid_external_access(connection: duckdb.DuckDBPyConnection, path: Path, w
 
 
 def is_of_files(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Return whether tables are views of files: then DuckDB lets queries write the folder that they may read."""
+    """Return whether the database's tables are views of other files; queries may then write into the folder of these files."""
     query = "select path from duckdb_databases() where database_name = current_database()"
     return any(
         path is not None and bool(_trusted_places(Path(path))) for (path,) in connection.execute(query).fetchall()
@@ -218,12 +223,12 @@ def is_of_files(connection: duckdb.DuckDBPyConnection) -> bool:
 
 
 def _trusted_places(path: Path) -> tuple[tuple[str, str], ...]:
-    """Return address and folder of the files that the database may read; the address is empty for files of this machine."""
+    """Return the address and folder of each place that the database may read; the address is empty on this machine."""
     return _trusted.get(_real_path(path), ())
 
 
 def _plan(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Let queries of a small database be planned plainly."""
+    """Switch off DuckDB's costly optimizers if the database is small."""
     with _damage_named(path):
         rows = count_slices(connection)
         if rows <= MOST_ROWS:
@@ -231,7 +236,7 @@ def _plan(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 
 def check_name(path: Path) -> None:
-    """Raise unless DuckDB can open the name: on Linux a name is any bytes, DuckDB's strings are text."""
+    """Raise StoreError if the path is not valid UTF-8, which DuckDB cannot open."""
     try:
         str(path).encode()
     except UnicodeEncodeError as error:
@@ -239,7 +244,7 @@ def check_name(path: Path) -> None:
 
 
 def is_database(path: Path) -> bool:
-    """Return whether the file is DuckDB's, whatever its name. Raises StoreError when it cannot be read."""
+    """Return whether the file is a DuckDB database by its content. Raises StoreError when it cannot be read."""
     if not path.is_file():
         return False
     try:
@@ -250,7 +255,7 @@ def is_database(path: Path) -> bool:
 
 
 def _check_file(path: Path) -> None:
-    """Raise unless the file is DuckDB's. DuckDB itself would try to download an extension to open a SQLite file."""
+    """Raise StoreError unless `path` is a DuckDB file. For a SQLite file DuckDB would try to download an extension."""
     check_name(path)
     if path.is_dir():
         raise StoreError(f"{path}: is a directory, not a trace database; name a file in it")
@@ -262,7 +267,7 @@ def _check_file(path: Path) -> None:
 
 
 def _check_objects(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Raise where something else hides behind a name of traceq's or DuckDB's: it may do anything when it is asked."""
+    """Raise StoreError if a view or macro hides behind a name of traceq's or DuckDB's, as it could run anything."""
     try:
         views = {name for name, is_internal in connection.execute(_VIEWS).fetchall() if not is_internal}
         if swapped := views & set(_table_names()):
@@ -277,7 +282,7 @@ def _check_objects(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 
 def _check_complete(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Raise where tables of this version are missing."""
+    """Raise StoreError if tables of this schema version are missing."""
     names = "select table_name from duckdb_tables() union all select view_name from duckdb_views()"
     with _damage_named(path):
         there = connection.execute(names).fetchall()
@@ -286,7 +291,7 @@ def _check_complete(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 
 def _check_values(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Raise for values that no trace has, and for rows that are there twice."""
+    """Raise StoreError for times that no trace can have, and for duplicate rows."""
     with _damage_named(path, (duckdb.Error, *FAILURES)):
         check_times(connection, path, SCHEMA)
         check_keys(connection, path)
@@ -294,7 +299,7 @@ def _check_values(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 @contextmanager
 def _damage_named(path: Path, errors: tuple[type[Exception], ...] = FAILURES) -> Iterator[None]:
-    """Turn `errors` into a StoreError that names the file of the database and asks whether it is damaged."""
+    """Turn `errors` inside the block into a StoreError that names the database's file and asks whether it is damaged."""
     try:
         yield
     except errors as error:
@@ -307,7 +312,10 @@ def _table_names() -> list[str]:
 
 
 def check_schema(connection: duckdb.DuckDBPyConnection, path: Path, *, older: bool = False) -> None:
-    """Raise unless the database has the schema of this version, or with `older` one that can be brought to it."""
+    """Raise SchemaMismatch unless the database has this schema version, or with `older` one that can be upgraded to it.
+
+    Raises StoreError if it is not a database of traceq's.
+    """
     try:
         row = connection.execute("select version from traceq_schema").fetchone()
     except (duckdb.CatalogException, duckdb.BinderException) as error:

@@ -32,7 +32,7 @@ def _empty_database() -> bytes:
 
 
 def _cached_database() -> bytes:
-    """Return the database in the cache, which is put there where it is missing; works without a cache, too."""
+    """Return the bytes of an empty database from the cache, adding it there if missing; made anew without a usable cache."""
     texts = [sql.statement(name) for name in SCHEMA]
     texts.append(sql.statement("database/comments.py"))
     key = hashlib.sha256("\0".join([duckdb.__version__, str(SCHEMA_VERSION), *texts]).encode()).hexdigest()
@@ -51,7 +51,7 @@ def _cached_database() -> bytes:
 
 
 def forget() -> None:
-    """Remove what the cache holds of it, also for other versions of traceq."""
+    """Remove all empty databases from the cache, also those of other versions of traceq."""
     for kept in cache_path().glob(_NAMES):
         kept.unlink(missing_ok=True)
 

@@ -42,7 +42,7 @@ def one_line(error: BaseException) -> str:
 
 
 def way_out(error: BaseException) -> str:
-    """Return what to do about a failure of the system, to go behind its text: "; ...", or "" where that is unknown."""
+    """Return advice on a system error to append to its text: "; make room, ...", or "" without any."""
     if isinstance(error, duckdb.OutOfMemoryException):
         return "; try again with more memory (--memory-limit), or an ingest with --jobs 1"
     number = getattr(error, "errno", None)
@@ -54,13 +54,13 @@ def way_out(error: BaseException) -> str:
 
 
 def without_advice(text: str) -> str:
-    """Return DuckDB's message on one line without its advice; if all of it is advice, all of it."""
+    """Return DuckDB's message on one line without its advice; unchanged if it is nothing but advice."""
     line = " ".join(duckdb_message(text).split())
     return (_HINT.split(line)[0] or line).rstrip(" .!")
 
 
 def duckdb_message(text: str) -> str:
-    """Return DuckDB's message; that of an error in a file system of Python begins with a traceback."""
+    """Return the error message without the traceback that errors in Python file systems begin with."""
     if not text.startswith("Traceback "):
         return text
     return re.sub(r"^[\w.]+: ", "", text.rstrip().rpartition("\n")[2])

@@ -34,7 +34,7 @@ where steps > 0
 
 
 def check_keys(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Raise StoreError for a row that is there twice, and for steps with a ledger that have no statistics."""
+    """Raise StoreError for duplicate rows, and for traces that have a ledger but no step statistics."""
     twice = " union all ".join(
         f"(select '{table}' from {table} group by {key} having count(*) > 1 limit 1)"  # noqa: S608 - names of the schema
         for table, key in KEYS.items()

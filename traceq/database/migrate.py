@@ -27,10 +27,11 @@ _THREADS = 2
 
 
 def upgrade(database: Path, output: Path | None = None) -> int:
-    """Bring the database to the schema of this version, or write it so to the new file `output`; return its old version.
+    """Upgrade the database to this schema version, in place or into the new file `output`, and return its old version.
 
-    Readers see the old database or the new one. Where it is of this version already nothing is written, unless to `output`.
-    Raises StoreError when a file cannot be read or written, SchemaMismatch when there is no way from its version to this one.
+    Readers see the old database or the new one. Nothing is written if it is of this version already and there is no
+    `output`. Raises StoreError when a file cannot be read or written, SchemaMismatch when its version cannot be
+    upgraded.
     """
     # A link stays a link: what it points to is replaced.
     target = Path(os.path.realpath(output or database))
@@ -58,7 +59,7 @@ def upgrade(database: Path, output: Path | None = None) -> int:
 
 
 def migrate(connection: duckdb.DuckDBPyConnection) -> None:
-    """Run the migrations from the database's version on, then make what its schema lacks: tables, views and comments."""
+    """Run the migrations from the database's version up to this one, then create what is missing."""
     for version in range(version_of(connection), SCHEMA_VERSION):
         sql.run(connection, MIGRATIONS[version])
     create_schema(connection)

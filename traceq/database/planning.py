@@ -20,7 +20,7 @@ MOST_ROWS = 50_000
 
 
 def count_slices(connection: duckdb.DuckDBPyConnection) -> int:
-    """Count the slices of hosts and GPUs in the database."""
+    """Return the number of CPU and GPU slices in the database."""
     (rows,) = connection.execute(
         "select (select count(*) from cpu_slice) + (select count(*) from gpu_slice)"
     ).fetchall()
@@ -28,7 +28,10 @@ def count_slices(connection: duckdb.DuckDBPyConnection) -> int:
 
 
 def disable_costly_optimizers(connection: duckdb.DuckDBPyConnection, rows: int) -> None:
-    """Let all connections to this database, which holds about `rows` rows, run on one thread and plan no better than pays."""
+    """Switch off, for all connections to this small database, optimizers that cost more than they save, and use one thread.
+
+    `rows` is its number of slices.
+    """
     kept = _FOR_FEW if rows <= _FEW_ROWS else _FOR_SOME
     (others,) = connection.execute(
         "select string_agg(name) from duckdb_optimizers() where name not in $1", [kept]

@@ -28,7 +28,7 @@ _MERGE_THREADS = 2
 
 @contextmanager
 def scratch_beside(database: Path) -> Iterator[Path]:
-    """Make a scratch directory beside `database`, removed in the end; those of killed ingests go as well."""
+    """Yield a scratch folder beside `database`, removed after the block; also remove those of killed ingests."""
     if "?" in str(database):
         # What follows it is a query to DuckDB, which puts its log where nobody looks: a?b.duckdb, a.wal?b.duckdb.
         raise StoreError(
@@ -53,7 +53,10 @@ Fingerprint = tuple[tuple[int, int, int] | None, ...]
 
 
 def database_state(database: Path) -> Fingerprint:
-    """Return what changes when the database or its log is written. Raises StoreError when the file cannot be examined."""
+    """Return a fingerprint that changes when the database or its log is written.
+
+    Raises StoreError if the file is inaccessible.
+    """
     try:
         return tuple(_file_state(path) for path in (database, log_of(database)))
     except OSError as error:
@@ -61,12 +64,12 @@ def database_state(database: Path) -> Fingerprint:
 
 
 def log_of(database: Path) -> Path:
-    """Return where DuckDB keeps changes that are not in the database file yet."""
+    """Return the path of DuckDB's write-ahead log of the database."""
     return database.with_name(f"{database.name}.wal")
 
 
 def check_finished(database: Path) -> None:
-    """Raise unless all changes are in the database file itself, so that it can be copied."""
+    """Raise StoreError if the database has a write-ahead log, so that the file alone is not complete."""
     log = log_of(database)
     if log.exists():
         raise StoreError(
@@ -84,7 +87,7 @@ def _file_state(path: Path) -> tuple[int, int, int] | None:
 
 
 def merge(parts: Sequence[Path], database: Path, scratch: Path, replaced: Sequence[int] = ()) -> Path:
-    """Return a file that holds what `database` holds and the traces of `parts`, without those numbered in `replaced`."""
+    """Return a file with the traces of `database` and of `parts`; traces of `database` with ids in `replaced` are left out."""
     finished = parts[0]
     if len(parts) > 1 or database.exists():
         finished = scratch / "merged.duckdb"
@@ -97,10 +100,10 @@ def merge(parts: Sequence[Path], database: Path, scratch: Path, replaced: Sequen
 
 
 def publish(finished: Path, database: Path, before: Fingerprint) -> None:
-    """Put the file `finished` in the place of `database`: readers see the old file or the new one, never something between.
+    """Replace `database` by the file `finished` in one rename, so that readers see the old file or the new one.
 
-    Raises StoreError when the database is not as it was at the fingerprint `before`: somebody else's changes, or trace ids, would
-    be lost.
+    Raises StoreError when the database has changed since its fingerprint `before`, because others' changes would be
+    lost.
     """
     if database.exists():
         # Fails while another process has it open to write.

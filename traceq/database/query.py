@@ -18,17 +18,17 @@ Setting = int | float | str
 
 
 def ask(connection: duckdb.DuckDBPyConnection, query: str, **values: Setting | list[int]) -> list[dict[str, Any]]:
-    """Return the rows of `query` as dictionaries by column name. It gets those of `values` that it names."""
+    """Run `query` and return its rows as dictionaries by column name; parameters it does not name are left out."""
     cursor = execute(connection, query, values)
     columns = [column[0] for column in cursor.description or ()]
     return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
 
 
 def literal(query: str, **values: Setting) -> str:
-    """Write the query on one line, without comments and with `values` in place of its parameters.
+    """Return the SQL query on one line, without comments and with `values` in place of its parameters, for a user to run.
 
-    Values are numbers and category words of traceq's own; anything else is refused, so that no text of a
-    trace can become SQL.
+    Values are numbers and category words of traceq's own. Raises ValueError for other text, so that no text of a trace
+    can become SQL.
     """
     parts = _split(query)
     for place in range(0, len(parts), 2):
@@ -38,12 +38,12 @@ def literal(query: str, **values: Setting) -> str:
 
 
 def without_end(query: str) -> str:
-    """Return the query without its comments and the semicolon that ends it, so that it can stand within another."""
+    """Return the query without comments and final semicolon, so that it can be nested in another."""
     return "".join(_split(query)).rstrip().removesuffix(";")
 
 
 def _split(query: str) -> list[str]:
-    """Split the query, without comments, at quoted parts, which have the odd places."""
+    """Split the query, without comments, into unquoted (even places) and quoted parts (odd places)."""
     bare = _QUOTED_OR_COMMENT.sub(lambda match: match[1] or " ", query)
     return re.split(f"({_QUOTED})", bare, flags=re.DOTALL)
 

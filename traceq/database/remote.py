@@ -38,14 +38,14 @@ _MODIFIED = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 def address_of(*parts: str) -> str:
-    """Return the name by which DuckDB knows a file of the dataset."""
+    """Return the address by which DuckDB reads a file of the dataset; `parts` is its path below the dataset's folder."""
     return _ROOT + "/".join(parts)
 
 
 def read_through(connection: duckdb.DuckDBPyConnection, name: str, soon: Collection[str] = ()) -> None:
-    """Let the connection read the files of the dataset at the address `name`, by `address_of` them, and load no extension.
+    """Let the connection read files of the dataset at the address `name` under `address_of` them, without loading extensions.
 
-    The files that are read `soon` are fetched now, all at once.
+    The beginnings of the files `soon` are fetched at once.
     """
     connection.execute("set autoinstall_known_extensions = false")
     connection.execute("set autoload_known_extensions = false")
@@ -60,7 +60,7 @@ def read_through(connection: duckdb.DuckDBPyConnection, name: str, soon: Collect
 
 
 class Sealed(AbstractFileSystem):  # type: ignore[misc]
-    """The files below one folder of another file system, read-only."""
+    """A read-only file system of the files below one folder of another file system."""
 
     protocol = PROTOCOL
     cachable = False
@@ -75,33 +75,33 @@ class Sealed(AbstractFileSystem):  # type: ignore[misc]
         self._sizes: dict[str, int] = {}
 
     def open(self, path: str, mode: str = "rb", **_options: Any) -> _RemoteFile:
-        """Open the file; nothing of it is read yet."""
+        """Open the file for reading, without reading any of it yet. Raises PermissionError for other modes."""
         if mode != "rb":
             raise PermissionError(f"{self._name}: a query reads its dataset and nothing else")
         return _RemoteFile(self, self._inside(path))
 
     def glob(self, path: str, **_options: Any) -> list[str]:
-        """Return the path itself: paths are never patterns, and names may hold characters of patterns."""
+        """Return the path as the only match: paths are never patterns, though names may hold characters of patterns."""
         return [path]
 
     def isdir(self, _path: str) -> bool:
-        """Return False: DuckDB asks for files only."""
+        """Return False, as DuckDB asks for files only."""
         return False
 
     def exists(self, _path: str, **_options: Any) -> bool:
-        """Return False: DuckDB asks before it overwrites, and nothing is written."""
+        """Return False, as DuckDB asks only before it overwrites a file, and nothing is ever written."""
         return False
 
     def unstrip_protocol(self, name: str) -> str:
-        """Return the name as it is."""
+        """Return the name unchanged, as fsspec requires such a method."""
         return name
 
     def size(self, path: str) -> int:
-        """Return the size of the file in bytes."""
+        """Return the size of the file at the address `path`, bytes."""
         return self.size_of(self._inside(path))
 
     def size_of(self, inside: str) -> int:
-        """Return the size of a file of the other file system in bytes."""
+        """Return the size of a file, bytes, by its path in the other file system."""
         if inside not in self._sizes:
             self.first(inside)
         return self._sizes[inside]
@@ -111,14 +111,14 @@ class Sealed(AbstractFileSystem):  # type: ignore[misc]
         return _MODIFIED
 
     def _inside(self, path: str) -> str:
-        """Return the path for the other file system. Raises PermissionError for what is not below the folder."""
+        """Return the path in the other file system. Raises PermissionError for addresses outside the folder."""
         parts = path.removeprefix(_ROOT).split("/")
         if not path.startswith(_ROOT) or {"", ".", ".."} & set(parts):
             raise PermissionError(f"{path}: a query reads its dataset and nothing else")
         return "/".join((self._folder, *parts))
 
     def first(self, inside: str) -> bytes:
-        """Return the first bytes of a file, all of a small one; its size is known then."""
+        """Return the first bytes of a file (all of a small one), by its path in the other file system; cached."""
         with self._lock:
             found = self._first.get(inside)
             if found is not None:
@@ -129,7 +129,7 @@ class Sealed(AbstractFileSystem):  # type: ignore[misc]
         return found
 
     def fetch(self, paths: Collection[str]) -> None:
-        """Get the first bytes of files, all at once."""
+        """Fetch and cache the first bytes of several files in one request."""
         inside = [self._inside(path) for path in paths]
         begins, ends = [0] * len(inside), [_FIRST] * len(inside)
         for path, found in zip(inside, self._asked("cat_ranges", inside, begins, ends, on_error="raise"), strict=True):
@@ -144,11 +144,11 @@ class Sealed(AbstractFileSystem):  # type: ignore[misc]
                 self._first.popitem(last=False)
 
     def part(self, inside: str, begin: int, end: int) -> bytes:
-        """Return bytes [begin, end) of a file."""
+        """Return bytes [begin, end) of a file, by its path in the other file system."""
         return bytes(self._asked("cat_file", inside, start=begin, end=end))
 
     def _asked(self, what: str, *given: Any, **options: Any) -> Any:
-        """Call a method of the other file system; its errors name the dataset."""
+        """Call the method `what` of the other file system. Raises OSError, naming the dataset, for any of its errors."""
         try:
             return getattr(self._fs, what)(*given, **options)
         except Exception as error:
@@ -158,13 +158,13 @@ class Sealed(AbstractFileSystem):  # type: ignore[misc]
 
 
 class _RemoteFile:
-    """A file opened for reading, which DuckDB reads in places."""
+    """A file of the dataset, opened for reading at any position."""
 
     def __init__(self, fs: Sealed, inside: str) -> None:
         self._fs, self._inside, self._at = fs, inside, 0
 
     def seek(self, offset: int, whence: int = SEEK_SET) -> int:
-        """Go to a place."""
+        """Move to a position and return it."""
         if whence == SEEK_END:
             offset += self._fs.size_of(self._inside)
         elif whence == SEEK_CUR:
@@ -177,7 +177,7 @@ class _RemoteFile:
         return self._at
 
     def read(self, size: int = -1) -> bytes:
-        """Read up to `size` bytes from the position, all without `size`."""
+        """Read up to `size` bytes from the position; the rest of the file if `size` is negative."""
         whole = self._fs.size_of(self._inside)
         end = whole if size < 0 else min(self._at + size, whole)
         first = self._fs.first(self._inside)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @cache
 def package() -> Traversable:
-    """Return the folder traceq/: looking it up takes longer than reading a file in it."""
+    """Return the folder of the package traceq, cached because looking it up is slow."""
     return resources.files("traceq")
 
 
@@ -27,7 +27,7 @@ def statement(name: str) -> str:
 
 @cache
 def shelved(folder: str) -> dict[str, str]:
-    """Return the SQL files in the folders of `folder`: name without suffix to path below traceq/. Names are unique."""
+    """Return the SQL files one level below `folder`: name without suffix to path below traceq/. Names are unique."""
     places = [place for place in package().joinpath(folder).iterdir() if place.is_dir()]
     return {
         file.name.removesuffix(".sql"): f"{folder}/{place.name}/{file.name}"
@@ -38,14 +38,14 @@ def shelved(folder: str) -> dict[str, str]:
 
 
 def run(connection: duckdb.DuckDBPyConnection, name: str, **parameters: object) -> duckdb.DuckDBPyConnection:
-    """Run every statement of the SQL file `name` with those of `parameters` that it names; return the last result."""
+    """Run every statement of the SQL file `name`, with those `parameters` that the statement names; return the last result."""
     return execute(connection, statement(name), parameters)
 
 
 def execute(
     connection: duckdb.DuckDBPyConnection, text: str, parameters: Mapping[str, object]
 ) -> duckdb.DuckDBPyConnection:
-    """Run every statement of `text` with those of `parameters` that it names; return the last result."""
+    """Run every statement of the SQL `text`, with those `parameters` that the statement names; return the last result."""
     for part in parse(text):
         given = {key: value for key, value in parameters.items() if key in part.named_parameters}
         connection.execute(part, given or None)
@@ -53,14 +53,14 @@ def execute(
 
 
 def relation(connection: duckdb.DuckDBPyConnection, text: str, **parameters: object) -> duckdb.DuckDBPyRelation:
-    """Return the query `text` as a relation, whose rows are worked out as they are read: as Arrow, they are not copied."""
+    """Return the query `text` as a relation, which computes its rows when they are read; as Arrow they are not copied."""
     (query,) = parse(text)
     return connection.sql(query, params=parameters or None)
 
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Sequence[duckdb.Statement]:
-    """Parse `text` into statements, once: parsing takes as long as planning where there are few rows."""
+    """Parse the SQL `text` into statements; results are cached, because parsing can take as long as planning."""
     import duckdb
 
     return duckdb.extract_statements(text)

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 
 class StoredColumn(NamedTuple):
-    """A column: its name and type, and whether it is computed from the others of its row."""
+    """A column: its name, SQL type (`kind`), and whether it is computed from others of its row."""
 
     name: str
     kind: str
@@ -17,7 +17,7 @@ class StoredColumn(NamedTuple):
 
 
 def tables_of_traces(connection: duckdb.DuckDBPyConnection, database: str | None = None) -> list[str]:
-    """Return the names of the tables whose rows belong to traces, of the attached `database` if given."""
+    """Return the names of the tables that have a trace_id, in the attached `database` (by default the current one)."""
     rows = connection.execute(
         "select table_name from duckdb_columns()"
         " where database_name = coalesce($1, current_database()) and column_name = 'trace_id'"
@@ -29,7 +29,7 @@ def tables_of_traces(connection: duckdb.DuckDBPyConnection, database: str | None
 
 
 def columns_of(connection: duckdb.DuckDBPyConnection, table: str, database: str | None = None) -> list[StoredColumn]:
-    """Return the columns of a table, in their order."""
+    """Return the columns of a table in order, in the attached `database` (by default the current one)."""
     rows = connection.execute(
         "select column_name, data_type, is_generated from duckdb_columns()"
         " where database_name in (coalesce($2, current_database()), if($2 is null, 'temp', $2)) and table_name = $1"
@@ -40,15 +40,15 @@ def columns_of(connection: duckdb.DuckDBPyConnection, table: str, database: str 
 
 
 def stored_columns(columns: list[StoredColumn]) -> str:
-    """Return the stored columns, as the list of a select."""
+    """Return the names of the columns that are not computed, quoted and comma-separated, for a select."""
     return ", ".join(f'"{column.name}"' for column in columns if not column.is_generated)
 
 
 def insert_rows(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
-    """Insert the rows by the names of their columns; NULL where they lack one.
+    """Insert Arrow rows into the table by column name; columns that the rows lack become NULL.
 
-    Where databases are closed off a query finds no variable of Python, and what is registered is kept, every block of it, until
-    the transaction ends.
+    Inserting through a Python variable fails in databases without external access, and registered data would stay in
+    memory until the transaction ends.
     """
     # Takes a tenth of the time of columns_of(), which looks at all tables. No column has a default: what has one is generated.
     described = connection.execute(

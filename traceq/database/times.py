@@ -28,9 +28,9 @@ _SIGNED = {("replay_step", "dur")}
 
 
 def check_times(connection: duckdb.DuckDBPyConnection, path: Path, schema: Sequence[str]) -> None:
-    """Raise StoreError for a time that no trace can have in a database of the SQL files `schema`, or arguments that are no JSON.
+    """Raise StoreError if a time in the database is one that no trace can have, or a trace's arguments are not JSON.
 
-    DuckDB has the least and the most of a column at hand.
+    `schema` names the SQL files that define the tables. The check is fast: DuckDB stores the extremes of each column.
     """
     columns = _time_columns(tuple(schema))
     ends_of = [
@@ -61,6 +61,6 @@ def _impossible_time(path: Path, table: str, column: str, value: object) -> Stor
 
 @cache
 def _time_columns(schema: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return tables of the schema and their columns of times."""
+    """Return pairs of table and column for all columns of times in the SQL files."""
     tables = [table for name in schema for table in _TABLE.findall(_COMMENT.sub("", statement(name)))]
     return [(table, column) for table, text in tables for column in _COLUMN.findall(text)]

@@ -43,7 +43,7 @@ _sound: set[str] = set()
 
 
 def fingerprint(path: Path) -> str | None:
-    """Return a hash that changes when the file is written or replaced; None where that cannot be told."""
+    """Return a hash that changes when the file is written or replaced; None where that cannot be noticed."""
     try:
         facts = path.stat()
     except OSError:
@@ -63,7 +63,7 @@ def fingerprint(path: Path) -> str | None:
 
 
 def was_checked(path: Path, seen: str | None) -> bool:
-    """Return whether the file was checked before and is unchanged; files in the cache are traceq's own."""
+    """Return whether the file was checked before and still has the fingerprint `seen`; True for files in traceq's cache."""
     place = _cache_or_none()
     if place is not None and path.parent == place:
         return True
@@ -73,7 +73,7 @@ def was_checked(path: Path, seen: str | None) -> bool:
 
 
 def mark_checked(path: Path, seen: str | None) -> None:
-    """Remember that the file was checked, unless it has changed since."""
+    """Remember that the file was checked, unless its fingerprint is no longer `seen`."""
     if seen is None or seen != fingerprint(path):
         return
     _sound.add(seen)
@@ -84,7 +84,7 @@ def mark_checked(path: Path, seen: str | None) -> None:
 
 
 def _cache_or_none() -> Path | None:
-    """Return the cache of traceq; None where it is switched off or there is no home folder."""
+    """Return the path of traceq's cache; None where it is switched off or has no place."""
     try:
         return cache_path() if is_cache_wanted() else None
     except (RuntimeError, WrongUse):
@@ -101,9 +101,10 @@ def _mark(place: Path, seen: str) -> None:
 
 
 def check(connection: duckdb.DuckDBPyConnection, path: Path, create: Create, *, is_current: bool) -> None:
-    """Raise StoreError where a macro has the name of a built-in function, or, of this schema, a view or macro is not as made.
+    """Raise StoreError if a macro replaces a built-in function of DuckDB, or a view or macro of traceq's was changed.
 
-    `create` makes the schema in an empty database.
+    `create` makes the schema in an empty database. Changes are only judged if the database `is_current`: of this schema
+    version.
     """
     found, built_in = read_objects(connection)
     if replaced := sorted(name for kind, name in map(_split, found) if kind == "macro" and name in built_in):
@@ -125,12 +126,12 @@ def _split(key: str) -> tuple[str, str]:
 
 
 def _find_differing(found: Objects, made: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the objects that the database has with another text; it may have more objects."""
+    """Return the sorted names of objects whose text in the database is not one of those `made`; missing ones are ignored."""
     return sorted(key for key, texts in made.items() if key in found and found[key] not in texts)
 
 
 def read_objects(connection: duckdb.DuckDBPyConnection) -> tuple[Objects, set[str]]:
-    """Return hashes of the views and macros, as "view kernel", and the lower-case names of built-in functions."""
+    """Return hashes of all views and macros by name ("view kernel"), and the lower-case names of built-in functions."""
     texts: dict[str, list[str]] = defaultdict(list)
     for name, text, is_internal in connection.execute(_VIEWS).fetchall():
         if not is_internal:
@@ -148,7 +149,10 @@ def read_objects(connection: duckdb.DuckDBPyConnection) -> tuple[Objects, set[st
 
 @cache
 def hash_schema(create: Create) -> dict[str, list[str]]:
-    """Return the hashes of what `create` makes: DuckDB prints some otherwise when it reads them from a file."""
+    """Return the hashes of all views and macros that `create` makes, by name.
+
+    Each may have two, because DuckDB prints some otherwise when it reads them from a file.
+    """
     with temporary_folder() as place:
         path = str(place / "made.duckdb")
         found = []

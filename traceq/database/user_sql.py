@@ -81,10 +81,10 @@ _WAYS_OUT = {
 
 
 def run(connection: duckdb.DuckDBPyConnection, text: str, params: Parameters | None = None) -> duckdb.DuckDBPyRelation:
-    """Run the statements of `text` and return the relation of the last one, which alone gets `params`.
+    """Run the SQL statements of `text` and return the relation of the last one, which alone gets `params`.
 
-    Nothing runs when any of them has a syntax error. Raises QueryError, with line and column if the
-    connection was told ERRORS_WITH_POSITION. The relation is lazy: read it inside `one_line_errors`.
+    Nothing runs when any statement has a syntax error. Raises QueryError, with line and column if the connection was
+    set to ERRORS_WITH_POSITION. The relation is lazy: read it inside `one_line_errors`.
     """
     *before, last = _check_statements(connection, text)
     for statement in before:
@@ -95,9 +95,10 @@ def run(connection: duckdb.DuckDBPyConnection, text: str, params: Parameters | N
 def yield_results(
     connection: duckdb.DuckDBPyConnection, text: str, *, only_one: bool = False
 ) -> Iterator[duckdb.DuckDBPyRelation]:
-    """Run the statements of `text` as `run` does, and yield the relation of each query among them, and of the last statement.
+    """Run the statements of `text` as `run` does, and yield the relation of each query and of the last statement.
 
-    Each must be read before the next is asked for. Raises QueryError, before anything runs, for more than one with `only_one`.
+    Each must be read before the next is asked for. With `only_one`, raises QueryError before anything runs if several
+    have results.
     """
     found = _check_statements(connection, text)
     shown = [statement for statement in found[:-1] if _shows_rows(connection, statement)]
@@ -116,7 +117,7 @@ def _shows_rows(connection: duckdb.DuckDBPyConnection, statement: str) -> bool:
 
 
 def _check_statements(connection: duckdb.DuckDBPyConnection, text: str) -> list[str]:
-    """Split `text` into statements. Raises QueryError for a syntax error, and where there is no statement."""
+    """Split `text` into statements. Raises QueryError for syntax errors, forbidden statements, or an empty text."""
     with one_line_errors(text):
         check_depth(text)
         found = split_statements(text)
@@ -129,13 +130,13 @@ def _check_statements(connection: duckdb.DuckDBPyConnection, text: str) -> list[
 
 
 def lock(connection: duckdb.DuckDBPyConnection) -> None:
-    """Let nobody's query change settings; where this process has other connections to the file, those need to."""
+    """Forbid queries to change settings, unless this process has other connections to the file, which still need to."""
     if connection.execute("from duckdb_connection_count()").fetchall() == [(1,)]:
         connection.execute("set lock_configuration = true")
 
 
 def check_reads(parsed: Iterable[duckdb.Statement]) -> None:
-    """Raise QueryError for a statement that writes files: DuckDB lets those write a folder that may read it."""
+    """Raise QueryError for a statement that writes files, for databases whose files DuckDB would let it write."""
     for statement in parsed:
         if statement.type in _MAY_READ and _READING.match(without_end(statement.query)):
             continue
@@ -144,7 +145,7 @@ def check_reads(parsed: Iterable[duckdb.Statement]) -> None:
 
 
 def check_depth(text: str) -> None:
-    """Raise QueryError for brackets within more than 200 brackets."""
+    """Raise QueryError for brackets nested more than 200 deep."""
     encoded = text.encode()
     depth = 0
     for offset, kind in _read_tokens(text):
@@ -158,7 +159,7 @@ def check_depth(text: str) -> None:
 
 
 def split_statements(text: str) -> list[str]:
-    """Split `text` into statements; what stands before each is made blank, which keeps positions."""
+    """Split `text` into SQL statements; each is preceded by blanks for all text before it, so that positions stay right."""
     encoded = text.encode()
     found = []
     start: int | None = None
@@ -175,16 +176,16 @@ def split_statements(text: str) -> list[str]:
 
 
 def is_complete(text: str) -> bool:
-    """Return whether `text` ends with a semicolon that stands outside strings and comments."""
+    """Return whether `text` ends with a semicolon outside strings and comments."""
     tokens = _read_tokens(text)
     return bool(tokens) and _is_semicolon(text.encode(), *tokens[-1])
 
 
 @contextmanager
 def one_line_errors(text: str | None = None) -> Iterator[None]:
-    """Turn DuckDB's errors into a QueryError in one line, with line and column in `text` when that is given.
+    """Turn DuckDB's errors inside the block into a QueryError on one line, with line and column in `text` if that is given.
 
-    Errors that come while a lazy relation is read have no usable position: DuckDB counts in SQL it rewrote.
+    Errors while a lazy relation is read have no usable position: DuckDB counts in SQL that it rewrote.
     """
     try:
         yield
@@ -195,7 +196,7 @@ def one_line_errors(text: str | None = None) -> Iterator[None]:
 
 
 def query_error(error: Exception, text: str | None = None) -> QueryError:
-    """Return DuckDB's error on one line, with line and column in `text` when that is given."""
+    """Return DuckDB's error as a QueryError on one line, with line and column in `text` if that is given."""
     details = _parse_error(str(error))
     message = without_advice(details["exception_message"])
     way_out = next((f"; {hint}" for part, hint in _WAYS_OUT.items() if part in message), "")
@@ -205,13 +206,13 @@ def query_error(error: Exception, text: str | None = None) -> QueryError:
 
 
 def too_long(what: str, seconds: float) -> str:
-    """Return the message for something stopped after `seconds`, which the user may change."""
+    """Return the message that `what` was stopped after `seconds`, and how to change that."""
     return f"{what} was stopped after {seconds:g} s: ask for less at a time, or give it more with --timeout"
 
 
 @contextmanager
 def time_limit(connection: duckdb.DuckDBPyConnection, seconds: float, what: str) -> Iterator[None]:
-    """Stop the queries of a block that has taken `seconds`. Raises QueryError then, which says that `what` was stopped."""
+    """Interrupt the connection's query if the block takes longer than `seconds`. Raises QueryError, naming `what`, then."""
     done, late = Event(), Event()
 
     def watch() -> None:
@@ -238,9 +239,9 @@ def run_interruptibly(
     seconds: float | None = None,
     message: str | None = None,
 ) -> T:
-    """Do `work` in a thread, so that Ctrl-C, TERM and HUP reach Python and stop the query that runs in it.
+    """Run `work` in a thread and return its result, so that Ctrl-C, TERM and HUP reach Python and stop the running query.
 
-    Raises QueryError where it takes longer than `seconds`, with the `message`.
+    Raises QueryError with the `message` when it takes longer than `seconds`.
     """
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(copy_context().run, work)  # with the limits of the command
@@ -264,9 +265,9 @@ def _stop(connection: duckdb.DuckDBPyConnection, future: Future[T], told: str | 
 
 
 def _interrupt(connection: duckdb.DuckDBPyConnection, is_over: Callable[[], bool], told: str | None) -> None:
-    """Interrupt the query until it is over: DuckDB forgets an interrupt that comes before it has begun.
+    """Interrupt the connection's query repeatedly until `is_over`: DuckDB forgets interrupts that come before the query begins.
 
-    While DuckDB binds a query, which crafted ones make last for ever, it hears of none: then traceq itself ends, saying `told`.
+    While DuckDB binds a query it ignores them; after some time the process then ends with the message `told`, if given.
     """
     end = time.monotonic() + _PATIENCE
     while not is_over():
@@ -291,7 +292,7 @@ def _make_relation(
 
 
 def _read_tokens(text: str) -> list[tuple[int, duckdb.token_type]]:
-    """Return the offset in bytes of UTF-8 and the kind of each token that is not a comment."""
+    """Return the byte offset (UTF-8) and the kind of each SQL token in `text`, without comments."""
     return [(offset, kind) for offset, kind in duckdb.tokenize(text) if kind != duckdb.token_type.comment]
 
 
@@ -304,7 +305,7 @@ def _is_semicolon(encoded: bytes, offset: int, kind: duckdb.token_type) -> bool:
 
 
 def _parse_error(error: str) -> dict[str, str]:
-    """Return the fields of DuckDB's error message, which may be JSON."""
+    """Return the fields of DuckDB's error, which is JSON or text: `exception_message`, and `position` if it is JSON."""
     try:
         details = json.loads(error[error.index("{") :])
         return {"position": "", **details, "exception_message": str(details["exception_message"])}

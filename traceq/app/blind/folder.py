@@ -19,7 +19,7 @@ _AFTER = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
 
 @dataclass(frozen=True)
 class TraceFile:
-    """A trace of the folder. `path` is its main file, relative to the folder; `files` are all its files."""
+    """A trace in the measured folder. `path` is its main file, relative to the folder; `files` are all its files."""
 
     name: str
     path: Path
@@ -27,7 +27,7 @@ class TraceFile:
 
 
 def traces_in(folder: Path) -> list[TraceFile]:
-    """Return the traces in the folder, at any depth; files that are called as traces are count, too, whatever they hold.
+    """Return the traces in the folder, at any depth, and other files that are named as traces are.
 
     Raises NoTraces where none can be read.
     """
@@ -51,7 +51,7 @@ def _is_own(path: Path, folder: Path) -> bool:
 
 
 def _name_traces(paths: Sequence[Path]) -> list[str]:
-    """Return a name for each: that of the file without suffixes; where several have it, the whole path."""
+    """Return a unique name for each path: the file name without suffixes, or the whole path where several have the same."""
     stems = Counter(stem_of(path) for path in paths)
     names = [
         stem_of(path) if stems[stem_of(path)] == 1 and stem_of(path) != PAIRS else "__".join(path.parts)
@@ -63,7 +63,7 @@ def _name_traces(paths: Sequence[Path]) -> list[str]:
 
 
 def place_of(folder: Path, after: str | None) -> Path:
-    """Return where a set lies that is frozen: the blind one, or the one called `after`."""
+    """Return the folder of a frozen set: the blind one if `after` is None, else the later one of that name."""
     if after is None:
         return folder / FROZEN
     if not _AFTER.fullmatch(after):
@@ -72,5 +72,5 @@ def place_of(folder: Path, after: str | None) -> Path:
 
 
 def labels_in(folder: Path) -> dict[str, Path]:
-    """Return the files of labels by the name of their trace."""
+    """Return the label files (JSON) by the name of their trace."""
     return {path.stem: path for path in sorted((folder / LABELS).glob("*.json")) if path.stem != PAIRS}

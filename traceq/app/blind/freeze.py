@@ -31,14 +31,14 @@ _FINDINGS = 1_000
 
 
 def is_frozen(folder: Path, after: str | None = None) -> bool:
-    """Return whether there is what would be frozen: the blind set, or the one called `after`."""
+    """Return whether the set (blind, or the later one called `after`) was frozen before."""
     return (place_of(folder, after) / NAME).exists()
 
 
 def freeze(folder: Path, after: str | None, judging: Callable[[str], None]) -> Frozen:
-    """Judge all traces of the folder and keep what is said of them; `judging` is told the name of each before.
+    """Judge all traces and pairs of the folder once and store the results; `judging` is called with each name before.
 
-    A set is never frozen twice. Raises WrongUse for one called `after` where nothing is frozen that it could come after.
+    Raises WrongUse if the set is frozen already, or if `after` names a later set and no blind one is frozen yet.
     """
     place = place_of(folder, after)
     if is_frozen(folder, after):
@@ -62,7 +62,7 @@ def freeze(folder: Path, after: str | None, judging: Callable[[str], None]) -> F
 
 @contextmanager
 def _lock(place: Path) -> Iterator[None]:
-    """Keep other runs from freezing the same set meanwhile; StoreError where one does."""
+    """Lock the set inside the block. Raises StoreError if another run is freezing it."""
     lock = place / ".freezing"
     try:
         lock.touch(exist_ok=False)
@@ -85,7 +85,10 @@ def _judge_and_write(
     known: tuple[str, ...],
     judging: Callable[[str], None],
 ) -> Frozen:
-    """Judge the traces and write what is said of them; labels that came meanwhile were written by somebody who could read it."""
+    """Judge the traces and pairs, write the results, and return them.
+
+    Labels that appeared meanwhile are recorded as known, as their author may have read the results.
+    """
     traces = []
     for each in files.values():
         judging(each.name)
@@ -116,7 +119,7 @@ def _check_pairs(folder: Path, pairs: tuple[PairLabel, ...], files: dict[str, Tr
 
 
 def _check_labels(folder: Path, files: dict[str, TraceFile]) -> None:
-    """Raise UnusableLabel for a label of no trace: renamed later, it would pass for one that was not there."""
+    """Raise UnusableLabel for a label without a trace: renamed later, it would pass for one that did not exist."""
     for name, label in labels_in(folder).items():
         if name not in files:
             raise UnusableLabel(f"{label}: there is no trace {name!r}; there are {', '.join(files)}")
@@ -133,7 +136,7 @@ def _frozen_pairs(
 
 
 def _frozen_trace(folder: Path, file: TraceFile) -> tuple[FrozenTrace, str]:
-    """Return what is said of a trace, and the first screen of its report; of one that is refused, the error."""
+    """Return the results for a trace and its report as text; for a trace that cannot be read, the error in both."""
     path, sha256 = file.path.as_posix(), content_hash(file.files)
     try:
         view = report(folder / file.path, _FINDINGS, drawn=False)
@@ -172,7 +175,7 @@ def _first_words(trace: TraceReport) -> str:
 
 
 def _read_commit() -> str | None:
-    """Return the commit of the checkout that runs, with `+` where its code was changed; None where there is no checkout."""
+    """Return the short commit of traceq's checkout, with `+` if its code was changed; None without a checkout."""
     root = Path(__file__).parents[3]
     if not (root / ".git").exists():
         return None

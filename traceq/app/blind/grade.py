@@ -25,9 +25,9 @@ RECORD = "graded.json"
 
 @dataclass(frozen=True)
 class BlindMeasurement:
-    """The page about the grades, in Markdown, and the file that has the findings by rule.
+    """The grades of a frozen set: a page in Markdown, and the path of a file with the findings by rule.
 
-    `unseen` are the names of traces that came into the folder after it was frozen.
+    `unseen` are names of traces that were added to the folder after it was frozen.
     """
 
     page: str
@@ -36,9 +36,9 @@ class BlindMeasurement:
 
 
 def measure(folder: Path, after: str | None = None) -> BlindMeasurement:
-    """Grade a set that was frozen, the blind one or that called `after`, and write the findings by rule beside it.
+    """Grade a frozen set (blind, or the later one called `after`) by the labels, and write the findings by rule beside it.
 
-    Raises UnusableLabel for labels that cannot be used, and for traces that were changed since.
+    Raises UnusableLabel for unusable labels, and for labelled traces that changed since.
     """
     now = _traces_now(folder)
     graded = _grade_set(folder, after, now)
@@ -58,7 +58,7 @@ def measure(folder: Path, after: str | None = None) -> BlindMeasurement:
 
 
 def _blind_beside(folder: Path, now: dict[str, TraceFile]) -> Graded | None:
-    """Return the blind grades that another set came after; None where no labelled trace of it is as it was."""
+    """Return the grades of the blind set, to show beside a later one; None if no labelled trace in it is unchanged."""
     path = place_of(folder, None) / NAME
     unchanged = {
         trace.name
@@ -71,7 +71,7 @@ def _blind_beside(folder: Path, now: dict[str, TraceFile]) -> Graded | None:
 
 
 def _traces_now(folder: Path) -> dict[str, TraceFile]:
-    """Return the traces that the folder has by now, by their path in it."""
+    """Return the folder's current traces by their path in it; empty if there are none."""
     try:
         return {trace.path.as_posix(): trace for trace in traces_in(folder)}
     except NoTraces:
@@ -81,7 +81,7 @@ def _traces_now(folder: Path) -> dict[str, TraceFile]:
 def _grade_set(
     folder: Path, after: str | None, now: dict[str, TraceFile], only: Collection[str] | None = None
 ) -> Graded:
-    """Grade a set; of the traces `only`, where these are given, and without the labels and pairs of others."""
+    """Grade a frozen set by its labels; with `only`, grade just these traces and no pairs."""
     path = place_of(folder, after) / NAME
     frozen = parse_frozen(_read_file(path), str(path))
     traces = {trace.name: trace for trace in frozen.traces}
@@ -127,7 +127,7 @@ def _way_out(name: str, traces: dict[str, FrozenTrace]) -> str:
 
 
 def _check_unchanged(trace: FrozenTrace, now: dict[str, TraceFile]) -> None:
-    """Raise UnusableLabel where the file is not the one that was judged."""
+    """Raise UnusableLabel if the trace's files changed since it was frozen."""
     if trace.path in now and content_hash(now[trace.path].files) != trace.sha256:
         raise UnusableLabel(
             f"{trace.path}: was changed after it was frozen: bring back the file with the sha256 {trace.sha256}, or freeze"
@@ -136,7 +136,7 @@ def _check_unchanged(trace: FrozenTrace, now: dict[str, TraceFile]) -> None:
 
 
 def _grade_pairs(folder: Path, frozen: Frozen) -> Iterator[GradedPair]:
-    """Yield the pairs whose verdict is known by now."""
+    """Yield a grade for each frozen pair of traces (base, new) whose right verdict is labelled by now."""
     said = {(frozen_pair.base, frozen_pair.new): frozen_pair for frozen_pair in frozen.pairs}
     for label in pairs_in(folder):
         if (label.base, label.new) not in said:

@@ -19,7 +19,7 @@ WORDS = (*get_args(Verdict), _NOT_COMPARABLE)
 
 
 class PairLabel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Two traces by name, and the verdict that is right, or several; none before it is known."""
+    """Two traces by name, and the right verdict or verdicts of their comparison; None while it is not known."""
 
     base: str
     new: str
@@ -28,12 +28,12 @@ class PairLabel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def accepted(self) -> tuple[str, ...]:
-        """The verdicts that are right."""
+        """The verdicts that count as right; empty while none is known."""
         return (self.verdict,) if isinstance(self.verdict, str) else self.verdict or ()
 
 
 def pairs_in(folder: Path) -> tuple[PairLabel, ...]:
-    """Return the pairs that the labels list; none without the file. Raises UnusableLabel for another file."""
+    """Return the labelled pairs of traces; empty without the file labels/pairs.json. Raises UnusableLabel for a wrong file."""
     path = folder / LABELS / f"{PAIRS}.json"
     if not path.is_file():
         return ()
@@ -48,7 +48,7 @@ def pairs_in(folder: Path) -> tuple[PairLabel, ...]:
 
 
 def frozen_pair(pair: PairLabel, base: Path, new: Path) -> FrozenPair:
-    """Compare two traces, and return the verdict; of those that cannot be compared, the reason."""
+    """Compare two traces and return the verdict to freeze; the error if they cannot be compared."""
     is_known = bool(pair.accepted)
     try:
         found = compare(base, new).content

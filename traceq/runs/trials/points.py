@@ -19,7 +19,10 @@ NS_PER_S = 1_000_000_000
 
 
 def points_of(taken: Sequence[Taken], setting: TradeoffTerms) -> tuple[list[Point], list[Floats | None], bool]:
-    """Return the point of each value, in order; resamples of its typical step; whether these hold the scatter of runs."""
+    """Return a point for each value in ascending order, and resamples of its typical step, ns (None with too few steps).
+
+    The third result says whether the resamples include the scatter between runs.
+    """
     ordered = sorted(taken, key=lambda each: each.value or 0.0)
     groups = [list(group) for _, group in groupby(ordered, key=lambda each: each.value)]
     sides = [[step_durations(member.run) for member in group] for group in groups]
@@ -86,10 +89,10 @@ _SEED = 20_251
 
 
 def resamples_of(groups: Sequence[Sequence[Floats]]) -> tuple[list[Floats | None], bool]:
-    """Return for each value resamples of its typical step (ns); None when a run has too few steps.
+    """Return for each value resamples of its typical step, ns, and whether they include the scatter between runs.
 
-    Of each value the durations of every run's counted steps are given. Where any value has several runs, the scatter
-    between runs (relative, pooled over all values) is part of the resamples: then the second is True.
+    `groups` holds for each value the counted durations of its runs. Resamples are None when a run has too few steps.
+    The scatter between runs (relative, pooled over all values) is included if any value has several runs.
     """
     random = np.random.default_rng(_SEED)
     longest = max((len(run) for group in groups for run in group), default=1)

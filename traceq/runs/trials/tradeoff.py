@@ -173,7 +173,7 @@ class StepPart:
 
 @dataclass(frozen=True)
 class StepLimit:
-    """What limits the step at the largest value; shares are of the step.
+    """The limit of the step at the largest value; shares are of the step.
 
     `is_compute`: the GPU computes nearly all the time, and more with more work. `compute_share` is None where no GPU
     works. `category` is the largest other category, with its `share`; None without one.

@@ -25,19 +25,19 @@ _MOST = 1e18
 
 
 def list_marked(runs: Sequence[Run]) -> list[str]:
-    """Return the work per step that the marks of every run count, above 0; the usual names of amounts first."""
+    """Return the units of work (samples, tokens, ...) that payload marks of every run count; those in AMOUNTS first."""
     counted = [{key for key, work in run.payload.items() if 0 < work < _MOST} for run in runs]
     keys = set.intersection(*counted) if counted else set()
     return sorted(keys, key=lambda key: (AMOUNTS.index(key) if key in AMOUNTS else len(AMOUNTS), key))
 
 
 def usual_knob(runs: Sequence[Run]) -> str | None:
-    """Return the first of AMOUNTS that every run counts."""
+    """Return the unit of work that all runs mark (batch size, samples, tokens, sequences; the first found), None without one."""
     return next((key for key in list_marked(runs) if key in AMOUNTS), None)
 
 
 def take_by_marks(runs: Sequence[Run], knob: str) -> list[Taken]:
-    """Return every run with its mean work per step; values within 1 % of one another become their mean."""
+    """Return every run with its marked work per step in the unit `knob`; values within 1 % of one another become their mean."""
     ordered = sorted(runs, key=lambda run: run.payload[knob])
     groups: list[list[Run]] = []
     for run in ordered:
@@ -54,7 +54,10 @@ def take_by_marks(runs: Sequence[Run], knob: str) -> list[Taken]:
 
 
 def take_by_snapshots(runs: Sequence[Run], knob: str | None = None) -> tuple[str, list[Taken]] | None:
-    """Return `knob`, or the one turned knob of numbers, and the runs with its values."""
+    """Return the knob and the runs with its values, from the settings recorded in the runs.
+
+    It is `knob` if given, else the only turned knob with numbers; None unless exactly one such knob differs.
+    """
     found: dict[str, list[float]] = {}
     for each in find_differences([[run] for run in runs]):
         texts = [values[0] for values in each.values]
@@ -67,7 +70,7 @@ def take_by_snapshots(runs: Sequence[Run], knob: str | None = None) -> tuple[str
 
 
 def usual_work(taken: Sequence[Taken], knob: str) -> str:
-    """Return what throughput counts by default: the knob if it is counted work, else samples, tokens, the batch, steps."""
+    """Return the unit that throughput counts by default: the knob if marked as work, else samples, tokens, the batch, steps."""
     keys = list_marked([taken_run.run for taken_run in taken])
     has_values = all(taken_run.value is not None for taken_run in taken)
     if knob in AMOUNTS[1:] and has_values:
@@ -90,7 +93,7 @@ def is_amount(taken: Sequence[Taken], knob: str, work: str) -> bool:
 
 
 def work_of(taken: Taken, knob: str, work: str) -> float:
-    """Return the work per step: by the run's marks, else the value of the knob, else 1."""
+    """Return the run's work per step in the unit `work`: as marked, else the value of the knob if that is the unit, else 1."""
     if 0 < taken.run.payload.get(work, 0.0) < _MOST:
         return taken.run.payload[work]
     return taken.value if work == knob and taken.value is not None else 1.0
@@ -118,9 +121,9 @@ _ENDINGS = re.compile(
 
 
 def values_of_names(paths: Sequence[str], knob: str | None = None) -> tuple[str, list[float]] | None:
-    """Return the knob that all names have a number of, and those numbers; None for several knobs or none.
+    """Return the knob whose number stands in all file names, and those numbers; None for several such knobs or none.
 
-    It is `knob` where that is given, by the name itself or a usual short form of it.
+    If `knob` is given only that one is looked for, by its name or a usual short form (bs64, workers=4).
     """
     stems = [_ENDINGS.sub("", PurePath(path).name) for path in paths]
     found: dict[str, list[float]] = {}
@@ -133,7 +136,7 @@ def values_of_names(paths: Sequence[str], knob: str | None = None) -> tuple[str,
 
 
 def differing_numbers(paths: Sequence[str]) -> list[str] | None:
-    """Return the numbers in which otherwise equal names differ; None if there is not exactly one such place."""
+    """Return the numbers in which otherwise equal file names differ; None unless there is exactly one such place."""
     parts = [re.split(r"(\d+)", _ENDINGS.sub("", PurePath(path).name)) for path in paths]
     if len({len(part) for part in parts}) != 1:
         return None
@@ -163,7 +166,7 @@ _SIGNED = re.compile(r"-?\d{1,15}(\.\d{1,15})?(e-?\d{1,2})?", re.IGNORECASE | re
 
 
 def number_in(text: str) -> float | None:
-    """Return a knob's value as a number; None for a word."""
+    """Return a knob's value as a number; None if it is not one."""
     return float(text) if _SIGNED.fullmatch(text) else None
 
 
@@ -173,22 +176,25 @@ def count_in(text: str) -> int | None:
 
 
 def is_count(knob: str) -> bool:
-    """Return whether the knob counts what works at the same time."""
+    """Return whether the knob's name says that it counts parallel units: workers, threads, processes, GPUs, ..."""
     return _COUNTS.search(knob) is not None or is_ranks(knob)
 
 
 def is_of_work(knob: str) -> bool:
-    """Return whether it changes how much a step does."""
+    """Return whether the knob's name says that it changes the work of a step (batch size, sequence length, ...)."""
     return _WORK.search(knob) is not None
 
 
 def is_ranks(knob: str) -> bool:
-    """Return whether it counts ranks, each of which does the work of a step."""
+    """Return whether the knob's name says that it counts ranks, each of which does the work of a step."""
     return _RANKS.fullmatch(knob) is not None
 
 
 def is_work_known(knobs: Iterable[str], trials: Sequence[Trial], work: str) -> bool:
-    """Return whether throughput can be compared: not if steps are counted that differ in work between settings."""
+    """Return whether throughput can be compared between settings.
+
+    It cannot if steps are counted and their work differs, or a knob may change it.
+    """
     if work != STEPS:
         return True
     names = {name for trial in trials for name in trial.work}

@@ -16,7 +16,7 @@ Hardware = Literal["cpu", "gpu"] | None
 
 
 def measure_accuracy(lines: Sequence[Calibrated]) -> Accuracy:
-    """Measure the accuracy of at least one line. Lines without a program count as one program."""
+    """Return the accuracy of checked predictions (at least one). Lines without a program count as one program."""
     errors = [relative_error(line) for line in lines]
     return Accuracy(
         predictions=len(lines),
@@ -29,18 +29,18 @@ def measure_accuracy(lines: Sequence[Calibrated]) -> Accuracy:
 
 
 def relative_error(line: Calibrated) -> float:
-    """Return the predicted less the won share, as a share of the won one."""
+    """Return the error of the predicted share relative to the gained one: above 0 where more was predicted."""
     return line.error / max(line.won_share, LEAST_WON)
 
 
 def may_reach(line: Calibrated) -> bool:
-    """Return whether the interval of the gain holds something between the predicted bounds."""
+    """Return whether the interval of the gain overlaps the predicted bounds."""
     low, high = line.saving_low_ns / line.step_ns, line.saving_high_ns / line.step_ns
     return line.won_low_ns / line.base_ns <= high and low <= line.won_high_ns / line.base_ns
 
 
 def group_by_hardware(lines: Iterable[Calibrated]) -> dict[Hardware, list[Calibrated]]:
-    """Return the lines of CPUs, of GPUs, and of unknown hardware (traceq 0.1), in this order."""
+    """Return the lines by kind of hardware: cpu, gpu, and None for unknown (traceq 0.1), in this order; no empty groups."""
     kept = list(lines)
     kinds: tuple[Hardware, ...] = ("cpu", "gpu", None)
     groups = {kind: [line for line in kept if line.hardware == kind] for kind in kinds}

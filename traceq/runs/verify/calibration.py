@@ -40,7 +40,7 @@ _OTHER = "other"
 
 
 class Won(NamedTuple):
-    """The gain of a fix, ns per step, the interval that holds the true gain, and the step before it, all as timed."""
+    """The gain of a fix, ns per step, with its interval, and the step before the fix, ns, all timed alike."""
 
     ns: float
     low_ns: float
@@ -49,7 +49,7 @@ class Won(NamedTuple):
 
 
 class Hardware(NamedTuple):
-    """The hardware of the program: `cpu` if nothing ran on a GPU, the class of the GPU, and the number of cores."""
+    """The hardware of the program: `cpu` if nothing ran on a GPU, else `gpu`; the GPU's name, and the number of CPU cores."""
 
     kind: Literal["cpu", "gpu"]
     device: str | None = None
@@ -57,7 +57,7 @@ class Hardware(NamedTuple):
 
 
 class KnobChange(NamedTuple):
-    """The one setting that was changed."""
+    """The one knob that was changed, with its values before and after."""
 
     name: str
     before: str
@@ -66,13 +66,13 @@ class KnobChange(NamedTuple):
 
 @dataclass(frozen=True)
 class Calibrated:
-    """A prediction and what came of it, ns per step. `pair` identifies what was compared.
+    """A predicted saving and the gain that was measured, ns per step. `pair` is a hash that identifies the compared traces.
 
-    Predictions are of a step of `step_ns`, as it was recorded: `claimed_ns` is the time that the finding owns, `assumed`
-    the share `likely` that its rule had then, in its header or fitted: shares of single pieces, and what recording took, are no
-    part of it. What was won is of a step of `base_ns`, which is another where it was timed
-    without the profiler. `kind` tells findings of a rule apart, `program` is the name of a program of this project, or the hash
-    of another's name with a key that does not leave its machine. `note` explains a prediction that failed.
+    The prediction is for a recorded step of `step_ns`. `claimed_ns` is the time that the finding owns, `assumed` the
+    share `likely` of its rule at that time (shares of single pieces and the cost of recording are not in it). The gain
+    is of a step of `base_ns`, which differs where it was timed without the profiler. `kind` tells findings of a rule
+    apart. `program` is the name of a program of this project, or a hash of another name, whose key never leaves its
+    machine. `note` explains a prediction that failed.
     """
 
     pair: str
@@ -106,27 +106,27 @@ class Calibrated:
 
     @property
     def base_ns(self) -> int:
-        """The step before the fix that `won_ns` is of."""
+        """The step before the fix, ns, to which `won_ns` belongs."""
         return self.step_ns if self.timed_ns is None else self.timed_ns
 
     @property
     def won_share(self) -> float:
-        """The gain as a share of the step."""
+        """The gain as a share of the step before the fix."""
         return self.won_ns / self.base_ns
 
     @property
     def likely_share(self) -> float:
-        """The predicted saving as a share of the step."""
+        """The predicted saving as a share of the recorded step."""
         return self.saving_ns / self.step_ns
 
     @property
     def is_inside(self) -> bool:
-        """Whether the gain lies between the bounds, both as shares of their step."""
+        """Whether the gain is between the predicted bounds, each as a share of its step."""
         return self.saving_low_ns / self.step_ns <= self.won_share <= self.saving_high_ns / self.step_ns
 
     @property
     def error(self) -> float:
-        """The likely share less the share won; above 0 where more was predicted."""
+        """The predicted less the gained share of the step; above 0 where more was predicted."""
         return self.likely_share - self.won_share
 
 
@@ -145,9 +145,10 @@ def line_of(
     also_gone: int = 0,
     note: str = "",
 ) -> Calibrated:
-    """Return the line for a finding in a recorded step of `step_ns`, and for what its fix won.
+    """Return the calibration line of a finding in a recorded step of `step_ns` and of the gain `won` by its fix.
 
-    `pair` is of `pair_of`. `program` is any name of the program, of which a hash is kept; `is_public` keeps the name.
+    `pair` comes from `pair_of`. `program` is any name of the program, of which a hash is kept; `is_public` keeps the
+    name.
     """
     low, high = finding.saving_low_ns / step_ns, finding.saving_high_ns / step_ns
     return Calibrated(
@@ -193,9 +194,9 @@ def _hide_name(text: str, pattern: re.Pattern[str] = _PLAIN) -> str:
 
 
 def prediction_of(low: float, high: float, won_low: float, won_high: float) -> Prediction:
-    """Judge a prediction by its bounds and the interval of the gain, both as shares of their step.
+    """Judge a prediction by its bounds and the interval of the gain, all as shares of the step.
 
-    As `traceq verify` judges: right when something was surely won, and it may lie between the bounds.
+    It is right when something was surely gained and the interval overlaps the bounds, as in `traceq verify`.
     """
     if won_high < low:
         return "too high"
@@ -205,14 +206,14 @@ def prediction_of(low: float, high: float, won_low: float, won_high: float) -> P
 
 
 def pair_of(*texts: str) -> str:
-    """Return a short hash that identifies what was compared: of the SHA-256 of the traces, for example."""
+    """Return a short hash over texts that identify the compared traces, such as their SHA-256."""
     return hashlib.sha256(" ".join(texts).encode()).hexdigest()[:12]
 
 
 def calibrate(verification: Verification, program: str | None = None, *, is_public: bool = False) -> Calibrated | None:
-    """Return the line to keep of a verification; None when the gain cannot be told.
+    """Return the calibration line of a verification; None when the gain cannot be told or the finding is not gone.
 
-    Gains too small to be sure of are kept: without them a rule would seem to win more than it does.
+    Gains too small to be sure of are kept: without them a rule would seem to gain more than it does.
     """
     comparison, won = verification.comparison, verification.won_interval_ns
     change, sides = comparison.change, (comparison.base, comparison.new)
@@ -236,9 +237,9 @@ def calibrate(verification: Verification, program: str | None = None, *, is_publ
 
 
 def append(path: Path, line: Calibrated) -> bool:
-    """Add the line and return True, unless the file has one for this pair, finding and version of traceq.
+    """Append the line to the file unless this has one for the same pair, finding and version of traceq; return whether it did.
 
-    Others may append at the same time. Raises UnusableCalibration where the file is another, or cannot be written.
+    The file is locked meanwhile. Raises UnusableCalibration if it is no calibration file or cannot be written.
     """
     try:
         with path.open("a+b") as file:
@@ -264,7 +265,7 @@ def _key_of(line: Calibrated) -> tuple[str, ...]:
 
 
 def read(path: Path) -> Iterator[Calibrated]:
-    """Yield the lines of the file. Raises UnusableCalibration, which names the line, for anything else."""
+    """Yield the lines of the calibration file. Raises UnusableCalibration, with the number of the line, for anything else."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -284,7 +285,7 @@ def _parse_lines(path: Path, content: bytes) -> Iterator[Calibrated]:
 
 
 def _find_impossible(line: Calibrated) -> str:
-    """Return the property that no prediction can have; empty if all is possible."""
+    """Return the error in a line that no prediction can have; empty if there is none."""
     if line.version > VERSION:
         return f"it is of version {line.version}, which traceq {line.traceq} wrote; this one reads {VERSION}"
     if line.step_ns <= 0 or line.base_ns <= 0:

@@ -31,26 +31,26 @@ MOST_BEYOND = 0.2
 
 
 class Shares(NamedTuple):
-    """The share of claimed time that a fix takes away: low, likely and high."""
+    """The share of a finding's claimed time that its fix takes away (0..1): low, likely and high."""
 
     low: float
     likely: float
     high: float
 
     def hold(self, share: float) -> bool:
-        """Return whether `share` lies between the bounds."""
+        """Return whether `share` is between low and high."""
         return self.low <= round(share, 9) <= self.high
 
 
 class ProgramGains(NamedTuple):
-    """The share that fixes took away in a program, and whether most of its gains were inside bounds of the assumption."""
+    """The median share that fixes took away in a program, and whether most gains were inside the assumed bounds."""
 
     share: float
     is_inside: bool
 
 
 class Score(NamedTuple):
-    """The mean distance of the likely share from that of a program, and the share of programs between the bounds."""
+    """The mean error of the likely share over programs, and the share of programs whose gain is between the bounds."""
 
     error: float
     coverage: float
@@ -58,12 +58,11 @@ class Score(NamedTuple):
 
 @dataclass(frozen=True)
 class ShareFit:
-    """Shares of a rule fitted to `programs` programs, beside those that it assumes.
+    """Shares of a rule fitted to the gains of `programs` programs, beside the assumed ones.
 
-    `beyond` counts programs whose fix won more than was claimed, which no share can tell: something else went, too. `fitted` is
-    of the others, None where there is none.
-    `score` is of fits to all programs but the one that is judged, None for a single one. `taken` is what the rule is to use,
-    None where that is what it assumes.
+    `beyond` counts programs that gained more than was claimed (something else went, too); `fitted` leaves them out, and
+    is None without others. `score` is the score of fits to all other programs, None with a single one. `taken` is what
+    the rule is to use; None to keep what it assumes.
     """
 
     programs: int
@@ -77,10 +76,10 @@ class ShareFit:
 
 
 def share_won(line: Calibrated) -> float | None:
-    """Return the share of a finding's claimed time that its fix took away; None if the line cannot tell.
+    """Return the share of the finding's claimed time that its fix took away; None if the line does not tell.
 
-    It is in proportion to the saving: without a GPU a saving is, on a GPU the replay may bend it. An interval wider than what
-    all of the claim would save says nothing of the share.
+    It is computed in proportion to the saving, which is exact without a GPU. A gain whose interval is wider than the
+    saving of the whole claim does not tell.
     """
     if line.only_bounds or not line.assumed or line.likely_share <= 0:
         return None
@@ -90,7 +89,7 @@ def share_won(line: Calibrated) -> float | None:
 
 
 def group_by_program(lines: Sequence[Calibrated], assumed: Shares) -> list[ProgramGains]:
-    """Return each program by the median of its lines; lines without a program are one."""
+    """Return the median share of each program; lines without a program count as one program."""
     found: dict[str | None, list[ProgramGains]] = {}
     for line in lines:
         if (share := share_won(line)) is not None:
@@ -103,7 +102,7 @@ def group_by_program(lines: Sequence[Calibrated], assumed: Shares) -> list[Progr
 
 
 def fit(lines: Sequence[Calibrated], assumed: Shares, *, is_on_gpu: bool) -> ShareFit | None:
-    """Fit shares to lines of one rule on one kind of hardware; None if no line says anything."""
+    """Fit shares to the lines of one rule on one kind of hardware; None if no line tells a share."""
     programs = group_by_program(lines, assumed)
     if not programs:
         return None
@@ -128,10 +127,10 @@ def fit(lines: Sequence[Calibrated], assumed: Shares, *, is_on_gpu: bool) -> Sha
 
 
 def _fit_bounds(shares: Sequence[float], assumed: Shares, *, is_on_gpu: bool) -> Shares | None:
-    """Return the median of shares up to 1, and bounds that hold a further program nine times of ten.
+    """Return the median of shares up to 1, and bounds that contain nine of ten further programs; None if all are above 1.
 
-    Fewer programs than PROGRAMS_FOR_BOUNDS cannot say that: then bounds hold what was seen and what was assumed. So do they
-    on a GPU, where the replay has bounds of its own. None where all are beyond 1.
+    With fewer programs than PROGRAMS_FOR_BOUNDS, and on a GPU (where the replay has bounds of its own), the bounds
+    contain all that was seen and assumed.
     """
     ordered = sorted(min(max(share, 0.0), assumed.high) for share in shares if share <= 1)
     if not ordered:
@@ -152,15 +151,15 @@ def _score_fits(shares: Sequence[Shares], programs: Sequence[ProgramGains], assu
 
 
 def _holds_program(shares: Shares, program: ProgramGains, assumed: Shares) -> bool:
-    """Return whether the bounds hold the program's gain. Bounds of findings are wider than shares."""
+    """Return whether the shares' bounds contain the program's gain, by the share itself or by bounds of its findings."""
     is_wider = shares.low <= assumed.low and shares.high >= assumed.high
     return shares.hold(program.share) or (is_wider and program.is_inside)
 
 
 def _choose_shares(fitted: Shares, assumed: Shares, score: Score, score_assumed: Score) -> Shares | None:
-    """Return the fitted likely share and bounds, each only if better than the assumed; None if neither is.
+    """Return the fitted likely share and bounds, each only if better than the assumed one; None if neither is.
 
-    None, too, where a fit to the other programs leaves too many outside: the programs differ more than shares can say.
+    Also None where bounds fitted to other programs miss too many programs.
     """
     is_nearer = score.error < score_assumed.error
     holds_more = score.coverage > score_assumed.coverage
@@ -171,13 +170,13 @@ def _choose_shares(fitted: Shares, assumed: Shares, score: Score, score_assumed:
 
 
 def shares_in_header(rule: str) -> Shares | None:
-    """Return the shares that the header of the rule assumes; None for rules without, or not of traceq."""
+    """Return the shares that the header of the rule assumes; None for rules without shares or of other packages."""
     name = rule.replace("-", "_")
     return Shares(**rule_query(name).shares) if name in RULES and has_shares(name) else None
 
 
 def fit_all(lines: Iterable[Calibrated]) -> dict[str, dict[Hardware, ShareFit]]:
-    """Return by rule and hardware the fits to lines that say something."""
+    """Return the fitted shares by rule and hardware, where lines tell any."""
     found: dict[str, dict[Hardware, ShareFit]] = {}
     for rule, of_rule in group_by_rule(lines).items():
         shares = shares_in_header(rule)

@@ -24,13 +24,13 @@ _STILL = 0.8
 
 @dataclass(frozen=True)
 class Verification:
-    """The fate of a finding after its fix. Times are ns per counted step.
+    """The result of verifying a finding's fix. Times are ns per counted step.
 
-    `won_ns` is the saving in the mean step (savings are shares of the mean), `won_interval_ns` what
-    holds the true gain; both are None when the sides cannot be compared. `after` is the finding as it is now, on its
-    own or as part of another, `reason` why `state` or `prediction` cannot be told. `also_gone` are other findings
-    that vanished too: what was won is theirs as well. `earlier` is how right other predictions of the rule were on such
-    hardware, None where none was checked.
+    `won_ns` is the saving in the mean step, `won_interval_ns` the interval of the true saving; None when the sides
+    cannot be compared. `after` is the finding in the runs after the fix, on its own or as part of another; None if it
+    is gone. `reason` says why `state` or `prediction` cannot be told. `also_gone` are other findings that vanished,
+    which share the saving. `earlier` is the accuracy of the rule's earlier predictions on such hardware, None without
+    any.
     """
 
     finding: FindingKept
@@ -46,7 +46,7 @@ class Verification:
 
     @property
     def is_saved(self) -> bool:
-        """Whether steps surely became shorter, by the verdict and in the mean."""
+        """Whether steps surely became shorter, both by the verdict and in the mean."""
         least = None if self.won_interval_ns is None else self.won_interval_ns[0]
         return self.comparison.verdict == "improvement" and least is not None and least > 0
 
@@ -54,7 +54,7 @@ class Verification:
 def verify(
     name: str, before: Sequence[Run], after: Sequence[Run], *, noise: KnownNoise | None = None, anyway: bool = False
 ) -> Verification:
-    """Verify the fix of the finding `name` of the runs before: an id, a rule, or F1, F2, ... Raises NoSuchFinding."""
+    """Verify the fix of a finding of the runs `before`, given as id, rule, or F1, F2, ... Raises NoSuchFinding."""
     finding = _find_finding(name, before)
     # The verdict is that of `traceq compare`; savings are shares of the mean step.
     comparison = compare(before, after, statistic="mean", judge_by="typical", noise=noise, anyway=anyway)
@@ -81,7 +81,7 @@ def verify(
 
 
 def hardware_of(runs: Sequence[Run]) -> Hardware:
-    """Return the kind of hardware that the runs' steps ran on."""
+    """Return whether the runs' steps ran on a GPU ("gpu") or on CPUs only ("cpu")."""
     return "cpu" if runs[0].device is None else "gpu"
 
 
@@ -104,12 +104,12 @@ def _find_finding(name: str, runs: Sequence[Run]) -> FindingKept:
 
 
 def _rank_findings(run: Run) -> list[FindingKept]:
-    """Return the findings in the order of a report."""
+    """Return the run's findings in the order of a report, largest saving first."""
     return sorted(run.findings, key=lambda each: (-each.saving_ns, each.finding_id))
 
 
 def find_again(finding: FindingKept, before: Sequence[Run], after: Sequence[Run]) -> FindingKept | PartKept | None:
-    """Return the finding among those after, else the largest new one of its rule: names in its id may have changed."""
+    """Return the finding in the runs after the fix, else the largest new one of its rule (names in ids may change), else None."""
     known = {each.finding_id for run in before for each in run.found}
     found = [each for run in after for each in run.found if each.rule == finding.rule]
     same = [each for each in found if each.finding_id == finding.finding_id]
@@ -119,7 +119,10 @@ def find_again(finding: FindingKept, before: Sequence[Run], after: Sequence[Run]
 
 
 def state_of(finding: FindingKept, now: FindingKept | PartKept | None, *, is_silent: bool) -> State:
-    """Return the state of the finding, of which `now` is left; `is_silent`: its rule cannot tell."""
+    """Return whether the finding is gone, smaller or still there; `now` is the same finding after the fix, None if not found.
+
+    `is_silent`: its rule could not judge, so that a missing finding tells nothing.
+    """
     if now is not None:
         return "still there" if now.saving_ns >= _STILL * finding.saving_ns else "smaller"
     return "cannot tell" if is_silent else "gone"
