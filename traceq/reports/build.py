@@ -136,7 +136,7 @@ def build_judged(
 ) -> Report:
     """Build the report on the traces in `judged`, which gives for each a function that judges it.
 
-    `top` and `drawn` are those of `build`; `jobs` are the jobs of the database, None to read them.
+    For `top` and `drawn` see `build`; `jobs` are the jobs of the database, None to read them.
     """
     wanted = {subject.trace_id for subject, _ in judged}
     queries = Queries(connection)

@@ -190,7 +190,7 @@ def make_flame(paths: Sequence[Mapping[str, Any]], most: int) -> FlameGraph:
 
 
 def _add_totals(paths: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return copies of the paths with `gpu`: their own GPU time and that of all paths inside, ns."""
+    """Return copies of the paths with `gpu`, the GPU time launched in the path and in all paths inside, ns."""
     found = {path["path"]: {**path, "gpu": path["own_gpu"]} for path in paths}
     for path in sorted(found.values(), key=lambda each: -each["level"]):
         if path["parent"] is not None:

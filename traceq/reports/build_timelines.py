@@ -233,7 +233,7 @@ def _read_pieces(
     *,
     by_track: bool,
 ) -> Iterator[DrawnPieces]:
-    """Yield the pieces to draw: those of steps, ledgers and streams, then those of host threads.
+    """Yield the pieces of steps, ledgers and streams, then the pieces of host threads.
 
     Host threads come all at once, or one by one if `by_track`, to use less memory.
     """
@@ -285,7 +285,10 @@ def _join_within(read: Iterable[DrawnPieces], most: int, dur: int) -> tuple[Draw
 
 
 def _find_stretch(pieces: DrawnPieces, least: Stretch, most: int, for_detail: float, dur: int) -> Stretch:
-    """Find the multiple of `least` at which merging leaves `most` pieces, `for_detail` of them in detailed steps."""
+    """Return the multiple of `least` at which merging leaves about `most` pieces, `for_detail` of them in detailed steps.
+
+    `dur` is the length of the timeline, ns.
+    """
     times_fine = times_coarse = 1
     coarse, fine = count_merged(pieces, least)
     while fine > for_detail and least.fine * times_fine < dur:

@@ -235,7 +235,7 @@ class Bars:
 
 @dataclass(frozen=True)
 class Curve:
-    """A curve of values over time, drawn from 0 to the highest, with a text on what they are."""
+    """A curve of values over time, drawn from 0 to the highest; `text` says what the values are."""
 
     values: tuple[float, ...]
     text: str

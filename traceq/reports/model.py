@@ -354,7 +354,7 @@ class TraceReport:
 
     @property
     def every_finding(self) -> tuple[Finding, ...]:
-        """The findings, then those of the pack extra."""
+        """The findings, then the findings of the pack extra."""
         return (*self.findings, *self.extra_findings)
 
     @property

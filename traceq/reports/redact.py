@@ -186,7 +186,7 @@ class _StandIns:
         return self._change_sentence(text) if _SENTENCES.fullmatch(field) else self._change_name(text)
 
     def _change_name(self, text: str) -> str:
-        """Return a name as it is if harmless, else a stand-in for it as a whole."""
+        """Return a name unchanged if it is harmless, else a stand-in for the whole name."""
         return text if self._is_shown(text) else self._known.get(text) or self._replace_name(text)
 
     def _is_shown(self, text: str) -> bool:

@@ -59,7 +59,11 @@ class PathTopic:
 
 @dataclass(frozen=True)
 class CopyTotal:
-    """Copies of one category on one device; busy_ns = overlapped_ns + hidden_ns + exposed_ns."""
+    """Copies of one category on one device, with bytes and times (ns) in the counted steps.
+
+    `busy_ns` is the sum of `overlapped_ns` (compute runs too), `hidden_ns` (else communication or another copy) and
+    `exposed_ns`.
+    """
 
     device: int
     category: str
@@ -111,7 +115,7 @@ class UnifiedMemory:
 
 @dataclass(frozen=True)
 class Copies:
-    """The copies, without communication; `groups` are the --top longest."""
+    """The copies, without communication; `groups` are the --top groups with most exposed time."""
 
     totals: tuple[CopyTotal, ...]
     groups: tuple[CopyGroup, ...]
@@ -340,7 +344,7 @@ class MemoryPart:
 
 @dataclass(frozen=True)
 class AllocatorCall:
-    """Calls of one name that ask the driver for memory or give it back."""
+    """Calls of one name to the driver's allocator, such as cudaMalloc."""
 
     operation: str
     name: str

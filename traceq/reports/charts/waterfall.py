@@ -29,7 +29,7 @@ _CAP = 0.1  # of a row: half of the lines at the ends of an interval
 class ChangeBar(NamedTuple):
     """A bar of the waterfall: its kind, label, start and size (ns), and the text behind it.
 
-    `interval` is that of the size, ns, if known.
+    `interval` is the confidence interval of the size, ns, if known.
     """
 
     kind: str

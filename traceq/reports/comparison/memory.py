@@ -46,7 +46,7 @@ class MemoryChange:
 
     @property
     def delta_bytes(self) -> int:
-        """The bytes of the new snapshot less those of the base."""
+        """The bytes of the new snapshot less the bytes of the base."""
         return self.new_bytes - self.base_bytes
 
 

@@ -13,7 +13,7 @@ _ENOUGH = 5
 
 
 def compose_noise(noise: Noise) -> Iterator[Block]:
-    """Yield the report on the noise between runs: its standard deviation, the runs, and the option to pass it by."""
+    """Yield the report on the noise between runs: its standard deviation, the runs, and the option that reuses it."""
     yield Heading(1, ("traceq noise",))
     said = (
         f"Runs differ by {share(noise.between)} of a step (standard deviation of {len(noise.runs)} runs, beyond the "

@@ -78,7 +78,7 @@ Keeps = Callable[[int, Block], bool]
 
 
 def _versions(traces: int) -> Iterator[tuple[Keeps, str | None]]:
-    """Yield larger and larger selections of blocks, each with the sentence on what it leaves out, None for all."""
+    """Yield larger and larger selections of blocks, each with the sentence on the blocks left out, None for all."""
     told = "is left out to keep the page small; `traceq report` of fewer traces shows it."
     yield _all_of(0), f"All but the verdicts of the first {_MOST_TRACES} traces {told}"
     whole = 1

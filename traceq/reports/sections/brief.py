@@ -51,7 +51,7 @@ _SOURCE = "TRACE"
 
 
 def first_screen(report: Report, source: str | None = None, most: int = _MOST_FINDINGS) -> Iterator[Block]:
-    """Yield the first screen: one trace in full, or a line for each of several and then the trace to look at first.
+    """Yield the first screen of a report: one trace, or a line for each of several and then the trace to look at first.
 
     Commands name the file or database `source`; at most `most` findings are listed.
     """

@@ -228,7 +228,7 @@ def _describe_interaction(each: Interaction, title: str) -> Spans:
 
 
 def compose_scaling(found: Experiment) -> Iterator[Block]:
-    """Yield the section on how speed scales with each knob that is a number of workers or threads, by Amdahl's law."""
+    """Yield the section on how speed scales with each knob that counts workers, devices or threads, by Amdahl's law."""
     if not found.scaling:
         return
     yield Heading(3, ("How it scales",), anchor="scaling")
