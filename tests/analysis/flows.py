@@ -25,7 +25,7 @@ _DEFINITION = re.compile(r"create or replace (?:view|macro) (\w+)(?:\([^)]*\))? 
 _TABLE = re.compile(r"create table if not exists (\w+)")
 
 
-def files() -> list[Path]:
+def list_files() -> list[Path]:
     """Return the SQL files of analyses: not those of the schema, nor identities."""
     schema = {PACKAGE / name for name in SCHEMA}
     return sorted(file for file in ANALYSIS.rglob("*.sql") if file not in schema and file.parent.name != "identities")
@@ -47,7 +47,7 @@ def flow_in(text: str) -> Flow:
 
 
 @cache
-def definitions() -> dict[str, frozenset[str]]:
+def read_definitions() -> dict[str, frozenset[str]]:
     """Return what each view and macro of the schema reads."""
     texts = "\n".join((PACKAGE / name).read_text("utf-8") for name in SCHEMA)
     return {name: flow_in(body).reads for name, body in _DEFINITION.findall(texts)}
@@ -60,21 +60,21 @@ def tables_read(text: str) -> set[str]:
         name = left.pop()
         if name not in found:
             found.add(name)
-            left += definitions().get(name, ())
+            left += read_definitions().get(name, ())
     return {
-        name for name in found if name.startswith("_") or name in filled_by_importers() | filled_by_analyses()
-    } - set(definitions())
+        name for name in found if name.startswith("_") or name in list_importer_tables() | list_analysis_tables()
+    } - set(read_definitions())
 
 
 @cache
-def filled_by_analyses() -> frozenset[str]:
+def list_analysis_tables() -> frozenset[str]:
     """Return the public tables that analyses fill, or fill up."""
     texts = [file.read_text("utf-8") for file in ANALYSIS.glob("*/tables.sql")]
     return frozenset({"collective", *(name for text in texts for name in _TABLE.findall(text))})
 
 
 @cache
-def filled_by_importers() -> frozenset[str]:
+def list_importer_tables() -> frozenset[str]:
     """Return the public tables that importers fill, and some analyses after them."""
     return frozenset(_TABLE.findall((PACKAGE / "database/schema.sql").read_text("utf-8")))
 
@@ -92,7 +92,7 @@ def _read_by_python() -> frozenset[str]:
 def head_of(file: Path) -> Flow:
     """Return what the head of the SQL file should say that it reads, and leaves for others."""
     text = file.read_text("utf-8")
-    reads = {name for name in tables_read(text) if name.startswith("_") or name in filled_by_analyses()}
+    reads = {name for name in tables_read(text) if name.startswith("_") or name in list_analysis_tables()}
     others = _read_by_python().union(
         *(flow_in(other.read_text("utf-8")).reads for other in PACKAGE.rglob("*.sql") if other != file)
     )
@@ -115,16 +115,16 @@ def python_head(module: str) -> Flow:
                 left.append(node.module or "")
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
                 text = _sql_named(node.value, name) or node.value
-                reads |= {table for table in tables_read(text) if table in _known_tables()}
-                makes |= {table for table in flow_in(text).makes if table in _known_tables()}
+                reads |= {table for table in tables_read(text) if table in _list_known_tables()}
+                makes |= {table for table in flow_in(text).makes if table in _list_known_tables()}
     return Flow(frozenset(reads - makes), frozenset(makes))
 
 
 @cache
-def _known_tables() -> frozenset[str]:
-    heads = [head_of(file) for file in files()]
+def _list_known_tables() -> frozenset[str]:
+    heads = [head_of(file) for file in list_files()]
     steps = [flow_of(name) for name in _IN_PYTHON]
-    return filled_by_analyses().union(*(flow.makes for flow in (*heads, *steps)))
+    return list_analysis_tables().union(*(flow.makes for flow in (*heads, *steps)))
 
 
 def _sql_named(value: str, module: str) -> str | None:

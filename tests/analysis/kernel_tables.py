@@ -10,13 +10,15 @@ from tables import insert_row
 from traceq.analysis.order import State, run
 
 
-def device(connection: duckdb.DuckDBPyConnection, number: int, capability: str | None = None, **columns: Any) -> None:
-    """A GPU with 100 multiprocessors unless told otherwise."""
+def add_device(
+    connection: duckdb.DuckDBPyConnection, number: int, capability: str | None = None, **columns: Any
+) -> None:
+    """Insert a GPU, with 100 multiprocessors unless told otherwise."""
     columns = {"compute_capability": capability, "sm_count": 100, "source": "trace", **columns}
     insert_row(connection, "device", device=number, **columns)
 
 
-def kernel(
+def add_kernel(
     connection: duckdb.DuckDBPyConnection,
     slice_id: int,
     on: int = 0,
@@ -27,7 +29,7 @@ def kernel(
     args: str | None = None,
     **columns: Any,
 ) -> None:
-    """A kernel of 10 ns, after the one before it."""
+    """Insert a kernel of 10 ns after the one before it."""
     geometry = {"grid_x": grid, "grid_y": 1, "grid_z": 1, "block_x": threads, "block_y": 1, "block_z": 1}
     rest = {"registers_per_thread": registers, "shared_memory": shared, "args": args}
     place = {"name": "k", "ts": slice_id * 10, "dur": 10, "is_communication": False}
@@ -35,7 +37,7 @@ def kernel(
     insert_row(connection, "gpu_slice", slice_id=slice_id, device=on, kind="kernel", **columns)
 
 
-def analysed(connection: duckdb.DuckDBPyConnection, columns: str) -> list[tuple[Any, ...]]:
-    """These columns of kernel_occupancy, a row per kernel in the order of their ids."""
+def analyse_kernels(connection: duckdb.DuckDBPyConnection, columns: str) -> list[tuple[Any, ...]]:
+    """Return these columns of kernel_occupancy, a row per kernel in the order of their ids."""
     run(connection, ("kernel_family", "kernel_occupancy"), State(1))
     return connection.execute(f"select {columns} from kernel_occupancy order by slice_id").fetchall()

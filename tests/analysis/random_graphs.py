@@ -13,7 +13,7 @@ TIMES = st.integers(0, 50).map(float)
 
 
 @st.composite
-def graphs(draw):
+def random_graphs(draw):
     """Up to 12 host events on two lanes, which launch slices on three streams, wait for events, engines and one another."""
     count = draw(st.integers(1, 12))
     lane = np.array([draw(st.integers(0, 1)) for _ in range(count)], dtype=np.int64)
@@ -24,12 +24,12 @@ def graphs(draw):
     event = np.repeat(np.arange(count), launched)
     size = len(event)
 
-    def earlier(n):
+    def draw_earlier(n):
         return draw(st.one_of(st.just(NONE), st.integers(0, n - 1))) if n else NONE
 
     stream = np.array([draw(st.integers(0, 2)) for _ in range(size)], dtype=np.int64)
-    engine = np.array([earlier(n) for n in range(size)], dtype=np.int64)
-    awaited = np.array([earlier(n) for n in range(size)], dtype=np.int64)
+    engine = np.array([draw_earlier(n) for n in range(size)], dtype=np.int64)
+    awaited = np.array([draw_earlier(n) for n in range(size)], dtype=np.int64)
     pairs, kind = [], np.full(count, NONE, dtype=np.int64)
     for n in range(count):
         before = np.flatnonzero(event <= n)
@@ -47,19 +47,19 @@ def graphs(draw):
         np.array([draw(TIMES) for _ in fetches[1:]]),
     )
 
-    def times(length):
+    def draw_times(length):
         return np.array([draw(TIMES) for _ in range(length)], dtype=np.float64)
 
-    def lag(length):
-        return Lag(times(length), np.zeros(length))
+    def draw_lag(length):
+        return Lag(draw_times(length), np.zeros(length))
 
     by_slice = np.full(len(marked) - 1, NONE, dtype=np.int64)
     if size and len(by_slice) and draw(st.booleans()):
         by_slice[0] = draw(st.integers(0, size - 1))
     return Graph(
-        lane=lane, gap=times(count), call=times(count), lead=times(count), mark=marks, marked_by_slice=by_slice,
-        waits=waits, tail=lag(len(edges)), paces=paces, event=event.astype(np.int64), stream_of=stream,
+        lane=lane, gap=draw_times(count), call=draw_times(count), lead=draw_times(count), mark=marks, marked_by_slice=by_slice,
+        waits=waits, tail=draw_lag(len(edges)), paces=paces, event=event.astype(np.int64), stream_of=stream,
         before=previous_with_key(stream), engine=engine, awaited=awaited, is_graph=np.zeros(size, dtype=bool),
-        launch=lag(size), stream=lag(size), awaiting=lag(size), dur=times(size),
+        launch=draw_lag(size), stream=draw_lag(size), awaiting=draw_lag(size), dur=draw_times(size),
         category=np.zeros(size, dtype=np.int64), ends_on_gpu=False, span=0.0,
     )  # fmt: skip

@@ -58,7 +58,7 @@ class Job:
 
     def _run(self, record: Any) -> float:
         now = np.zeros(self.ranks)
-        places = _places(self.ranks, self.layout)
+        places = _list_places(self.ranks, self.layout)
         for step in range(self.steps):
             own = self.work[:, step] + self.launch[:, step]
             for place, (op, groups) in enumerate(places):
@@ -75,8 +75,8 @@ class Job:
         return float(now.max())
 
 
-def _places(ranks: int, layout: str) -> list[tuple[str, dict[str, list[int]]]]:
-    """The collectives of a step in their order, each with its groups."""
+def _list_places(ranks: int, layout: str) -> list[tuple[str, dict[str, list[int]]]]:
+    """Return the collectives of a step in their order, each with its groups."""
     if layout == "groups":
         hosts = {f"host {first}": list(range(first, first + OF_A_HOST)) for first in range(0, ranks, OF_A_HOST)}
         return [("all_reduce", hosts), ("all_gather", hosts), ("all_reduce", {"all": list(range(ranks))})]
@@ -96,17 +96,17 @@ def _places(ranks: int, layout: str) -> list[tuple[str, dict[str, list[int]]]]:
     return [*between, ("reduce_scatter", of_stage), ("barrier", {"all": list(range(ranks))})]
 
 
-def job(ranks: int, steps: int, layout: str, seed: int, noise: float = NOISE) -> Job:
-    """A job in which nothing is wrong but `noise`: all ranks do the same."""
+def build_job(ranks: int, steps: int, layout: str, seed: int, noise: float = NOISE) -> Job:
+    """Build a job in which nothing is wrong but `noise`: all ranks do the same."""
     random = np.random.default_rng(seed)
-    shape = (ranks, steps, len(_places(ranks, layout)))
+    shape = (ranks, steps, len(_list_places(ranks, layout)))
     work = WORK * np.maximum(1 + noise * random.standard_normal(shape), 0.5)
-    computes = _computes(ranks) if layout == "pipeline" else 1.0
+    computes = _mark_computing(ranks) if layout == "pipeline" else 1.0
     clock = random.uniform(-1e6, 1e6, ranks)
     return Job(ranks, steps, layout, work * computes, np.full(shape, LAUNCH) * computes, clock)
 
 
-def _computes(ranks: int) -> Floats:
+def _mark_computing(ranks: int) -> Floats:
     """Where ranks of a pipeline compute: before what they send; the last stage before what it receives next, and at the end."""
     copies = ranks // STAGES
     stage = np.arange(ranks) // copies
@@ -120,8 +120,8 @@ def _computes(ranks: int) -> Floats:
     return at[:, None, :]
 
 
-def tables(made: Job) -> duckdb.DuckDBPyConnection:
-    """The job's tables, with the stage that deals with jobs filled; close the connection."""
+def fill_tables(made: Job) -> duckdb.DuckDBPyConnection:
+    """Return the job's tables, with the stage that deals with jobs filled; close the connection."""
     connection = duckdb.connect()
     create_schema(connection)
     rows = made.recorded()
@@ -135,8 +135,8 @@ def tables(made: Job) -> duckdb.DuckDBPyConnection:
     ids = np.arange(len(rank))
     known = {"trace_id": rank + 1, "device": 0, "step": step}
     slices = known | {"slice_id": ids, "stream": stream, "ts": ts, "dur": ends - ts}
-    _insert(connection, "trace", _traces(made))
-    _insert(connection, "step", _steps(made, rank, step, begins, ends))
+    _insert(connection, "trace", _trace_columns(made))
+    _insert(connection, "step", _step_columns(made, rank, step, begins, ends))
     _insert(connection, "gpu_slice", slices | {"kind": "kernel", "name": op, "is_communication": True})
     described = {"op": op, "group_name": group, "group_size": size, "bytes": 1 << 20}
     timed = {"overlapped": 0, "exposed": ends - ts}
@@ -152,7 +152,7 @@ def tables(made: Job) -> duckdb.DuckDBPyConnection:
     return connection
 
 
-def _traces(made: Job) -> dict[str, Any]:
+def _trace_columns(made: Job) -> dict[str, Any]:
     ranks = np.arange(made.ranks)
     return {
         "trace_id": ranks + 1,
@@ -171,7 +171,7 @@ def _traces(made: Job) -> dict[str, Any]:
     }
 
 
-def _steps(made: Job, rank: Any, step: Any, begins: Any, ends: Any) -> dict[str, Any]:
+def _step_columns(made: Job, rank: Any, step: Any, begins: Any, ends: Any) -> dict[str, Any]:
     key = rank * made.steps + step
     first, last = np.full(made.ranks * made.steps, np.iinfo(np.int64).max), np.zeros(made.ranks * made.steps, np.int64)
     np.minimum.at(first, key, begins)
@@ -200,9 +200,9 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: str, columns: dict[str
     connection.unregister("_rows")
 
 
-def told(made: Job) -> dict[str, Any]:
-    """What is said of the job: its row, and the stragglers in their order."""
-    with closing(tables(made)) as connection:
+def report_job(made: Job) -> dict[str, Any]:
+    """Return the job's row, and its stragglers in their order."""
+    with closing(fill_tables(made)) as connection:
         row = connection.execute("from job")
         found = dict(zip([column[0] for column in row.description], row.fetchone() or (), strict=True))
         named = connection.execute("select kind, units, adds, cause from straggler order by place").fetchall()
@@ -234,20 +234,24 @@ class Wrong:
 KINDS = ("rank", "host", "stage", "lengths", "expert", "hiccups", "two", "pipeline", "balanced")
 
 
-def wrong(kind: str, ranks: int, seed: int, steps: int = 20) -> Wrong | None:
-    """A job with one thing wrong, that costs at least 1 % of its time; None where there is none of the kind with so few ranks."""
+def break_job(kind: str, ranks: int, seed: int, steps: int = 20) -> Wrong | None:
+    """Build a job with one thing wrong that costs at least 1 % of its time; None if so few ranks have no such thing."""
     random = np.random.default_rng((seed, ranks, KINDS.index(kind)))
     layout = "pipeline" if kind in ("pipeline", "stage") else "groups"
     if kind == "host" and ranks < 3 * OF_A_HOST:
         return None
-    plain = job(ranks, steps, layout, seed, 0.005 if kind == "balanced" else NOISE)
-    made = job(ranks, steps, layout, seed, 0.005 if kind == "balanced" else NOISE)
+    plain = build_job(ranks, steps, layout, seed, 0.005 if kind == "balanced" else NOISE)
+    made = build_job(ranks, steps, layout, seed, 0.005 if kind == "balanced" else NOISE)
     units, cause, patterns = _put(kind, made, random)
     if kind == "stage":
         # work is not saved, but evened out between the stages
         plain.work *= made.work.sum() / plain.work.sum()
     found = Wrong(kind, layout, ranks, made, plain, units, cause, patterns)
-    return found if kind == "balanced" or found.worth >= 0.01 * made.lasts() else wrong(kind, ranks, seed + 1000, steps)
+    return (
+        found
+        if kind == "balanced" or found.worth >= 0.01 * made.lasts()
+        else break_job(kind, ranks, seed + 1000, steps)
+    )
 
 
 def _put(kind: str, made: Job, random: np.random.Generator) -> tuple[set[int] | None, str | None, set[str]]:
@@ -294,9 +298,9 @@ class Verdict:
     said: dict[str, Any]
 
 
-def verdict(case: Wrong) -> Verdict:
-    """What traceq says of the job, against what was put in."""
-    said = told(case.made)
+def judge_case(case: Wrong) -> Verdict:
+    """Compare what traceq says of the job with what was put in."""
+    said = report_job(case.made)
     named = said["named"]
     pattern = said["pattern"] in case.patterns
     if case.units is None:

@@ -61,8 +61,8 @@ class MadeUpJob:
                         rows.append(
                             (
                                 rank,
-                                self._local(rank, starts[rank]),
-                                self._local(rank, seen),
+                                self._to_local(rank, starts[rank]),
+                                self._to_local(rank, seen),
                                 match,
                                 step,
                                 100 * place + number,
@@ -91,11 +91,11 @@ class MadeUpJob:
         return round(time + offset + drift * time) + 10**12
 
 
-def noise(seed: int, scale: float = 0.02) -> Own:
-    """1 ms of work before each collective, give or take."""
+def make_noise(seed: int, scale: float = 0.02) -> Own:
+    """Return work of about 1 ms before each collective."""
 
-    def own(rank: int, step: int, place: int) -> float:
+    def draw_own(rank: int, step: int, place: int) -> float:
         random = np.random.default_rng((seed, rank, step, place))
         return float(1_000_000 * (1 + scale * random.standard_normal()))
 
-    return own
+    return draw_own

@@ -14,7 +14,7 @@ STATE = "select ts, allocated, active, reserved from memory_timeline"
 PEAK = "select device, number, ts, bytes, reserved, older, older_bytes, lost, at_end, bytes_at_end from memory_peak"
 
 
-def filled(text="", *segments):
+def fill_allocations(text="", *segments):
     trace = TraceBuilder()
     if text:
         events(trace, text)
@@ -24,7 +24,7 @@ def filled(text="", *segments):
 
 
 def test_lives_and_the_peak():
-    trace = filled(
+    trace = fill_allocations(
         """
         1 + 1000 4096 init
         1 alloc 1000 100 init
@@ -46,7 +46,7 @@ def test_lives_and_the_peak():
 
 def test_what_is_older_than_the_history():
     """Freed without being allocated, or there at the end without an event: both were there from the start."""
-    trace = filled(
+    trace = fill_allocations(
         "1 gone 1000 100 main\n2 alloc 3000 50 main",
         (1000, "512 0 free -\n512 70 used init"),
         (3000, "512 50 used main"),
@@ -57,20 +57,20 @@ def test_what_is_older_than_the_history():
 
 def test_a_history_that_lost_something():
     """Neither freed nor there: the history was stopped before the snapshot."""
-    trace = filled("1 alloc 1000 100 main\n2 alloc 2000 100 main", (2000, "512 100 used main"))
+    trace = fill_allocations("1 alloc 1000 100 main\n2 alloc 2000 100 main", (2000, "512 100 used main"))
     assert trace.text("select address, is_lost from allocation") == "1000 True\n2000 False"
     assert trace.text("select lost, lost_bytes from memory_peak") == "1 100"
     assert trace.text("select distinct is_total from memory_timeline") == "False"
 
 
 def test_more_in_use_than_reserved_is_a_contradiction():
-    trace = filled("1 alloc 9000 1000 main\n2 gone 9000 1000 main", (1000, "512 100 used main"))
+    trace = fill_allocations("1 alloc 9000 1000 main\n2 gone 9000 1000 main", (1000, "512 100 used main"))
     assert trace.text("select bytes, reserved, most_reserved, reserved_at_end from memory_peak") == "1100 - - 512"
     assert trace.text("select distinct reserved from memory_timeline") == "-"
 
 
 def test_segments_without_a_history():
-    trace = filled("", (1000, "512 100 used init\n512 0 free -"))
+    trace = fill_allocations("", (1000, "512 100 used init\n512 0 free -"))
     assert trace.text(PEAK) == "0 - - 100 1024 1 100 0 1 512"
     assert trace.text("select count(*) from memory_timeline") == "0"
 
@@ -82,7 +82,9 @@ def test_segments_without_a_history():
 def test_actions_that_were_skipped(left_out, expected):
     """A history without requests, and one without completions (skip_actions)."""
     lines = "1 alloc 1000 100 main\n2 free 1000 100 main\n2 alloc 2000 50 main\n3 freed 1000 100 main".splitlines()
-    trace = filled("\n".join(line for line in lines if line.split()[1] != left_out), (2000, "512 50 used main"))
+    trace = fill_allocations(
+        "\n".join(line for line in lines if line.split()[1] != left_out), (2000, "512 50 used main")
+    )
     assert trace.text("select address, requested_bytes, ts, ts_free, ts_end from allocation") == expected
 
 
@@ -116,26 +118,29 @@ def test_categories(asked, freed, expected):
     """By who asked and who freed; "-" for what is not freed, or has no stack."""
     last = f"2 gone 1000 100 {freed}" if freed != "-" else ""
     blocks = [] if last else [(1000, f"512 100 used {asked}")]
-    trace = filled(f"1 alloc 1000 100 {asked}\n{last}", *blocks)
+    trace = fill_allocations(f"1 alloc 1000 100 {asked}\n{last}", *blocks)
     assert trace.text("select category from allocation") == expected
 
 
 def test_gradients_cannot_be_told_in_the_middle_of_a_backward():
     assert (
-        filled("1 alloc 1000 9 backward", (1000, "512 9 used backward")).text("select category from allocation") == "-"
+        fill_allocations("1 alloc 1000 9 backward", (1000, "512 9 used backward")).text(
+            "select category from allocation"
+        )
+        == "-"
     )
-    trace = filled("1 alloc 1000 9 backward\n2 alloc 2000 9 optimizer", (1000, "512 9 used backward"))
+    trace = fill_allocations("1 alloc 1000 9 backward\n2 alloc 2000 9 optimizer", (1000, "512 9 used backward"))
     assert trace.text("select category from allocation where address = 1000") == "gradients"
 
 
 def test_what_outlives_other_phases_is_no_scratch_memory():
     """A layer that frees in its next forward what it kept through the backward."""
-    trace = filled("1 alloc 1000 9 forward\n2 alloc 2000 9 backward\n3 gone 1000 9 forward")
+    trace = fill_allocations("1 alloc 1000 9 forward\n2 alloc 2000 9 backward\n3 gone 1000 9 forward")
     assert trace.text("select category from allocation where address = 1000") == "activations"
 
 
 def test_owners_are_the_programs_own_lines():
-    trace = filled(
+    trace = fill_allocations(
         "\n".join(
             f"1 alloc {at} 1 {stack}"
             for at, stack in enumerate(("forward", "optimizer", "loader", "operator", "native"))
@@ -149,11 +154,11 @@ def test_owners_are_the_programs_own_lines():
 
 def test_rounds_are_forwards_after_a_backward():
     cycle = "{0} alloc {0} 1 forward\n{0} gone {0} 1 backward\n{0} alloc 9 1 zero\n{0} gone 9 1 zero"
-    trace = filled("0 alloc 8 1 init\n" + "\n".join(cycle.format(100 + number) for number in range(3)))
+    trace = fill_allocations("0 alloc 8 1 init\n" + "\n".join(cycle.format(100 + number) for number in range(3)))
     assert (
         trace.text("select ts, round from allocation where address > 99 or address = 8") == "0 0\n100 0\n101 1\n102 2"
     )
-    assert filled("0 alloc 8 1 forward").text("select round from allocation") == "-"
+    assert fill_allocations("0 alloc 8 1 forward").text("select round from allocation") == "-"
 
 
 def test_steps():
@@ -174,7 +179,7 @@ def test_devices_are_apart():
 
 
 def test_fragmentation():
-    trace = filled(
+    trace = fill_allocations(
         "",
         (1000, "512 100 used init\n512 0 free -\n1024 1000 used init\n256 0 free -"),
         (8000, "4096 0 free -"),

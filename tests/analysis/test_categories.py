@@ -14,15 +14,15 @@ COMMENTS = "\n".join(comment_statements(sql.statement("analysis/ledger/tables.sq
 SCHEMA = Path(__file__).parents[2] / "docs" / "report.schema.json"
 
 
-def listed(column):
-    """The words in the comment on a column."""
+def list_words(column):
+    """Return the words in the comment on a column."""
     (comment,) = re.findall(rf"comment on column {column} is '([^']*)'", COMMENTS)
     return comment
 
 
 def test_the_tables_say_which_categories_there_are():
-    assert set(re.findall("idle_[a-z_]+", listed("idle_gap_cause.cause"))) == set(IDLE)
-    named = set(re.findall("[a-z0-9_]+", listed("device_activity.category").partition("that runs of")[2]))
+    assert set(re.findall("idle_[a-z_]+", list_words("idle_gap_cause.cause"))) == set(IDLE)
+    named = set(re.findall("[a-z0-9_]+", list_words("device_activity.category").partition("that runs of")[2]))
     assert named - {"or", "else", "idle", "graph"} == set(BUSY)
 
 

@@ -16,8 +16,8 @@ DESCRIBED = """
 """
 
 
-def nccl(trace, name, ts, size, group="0x1"):
-    """A range of NCCL with its payload."""
+def add_nccl_range(trace, name, ts, size, group="0x1"):
+    """Add a range of NCCL with its payload."""
     slice_id = trace.annotation(name, ts, 4)
     trace.add("collective", slice_id=slice_id, op=name, bytes=size, group_name=group, group_size=4)
 
@@ -26,29 +26,29 @@ def test_nccls_own_ranges_describe_the_kernel_they_launch():
     trace = TraceBuilder()
     # a capture that begins inside a group
     trace.annotation("ncclGroupEnd", 0, 5)
-    nccl(trace, "ncclAllReduce", 10, 100)
+    add_nccl_range(trace, "ncclAllReduce", 10, 100)
     trace.kernel("alone", 1000, 10, launched=(11, 1))
     trace.annotation("ncclGroupStart", 20, 2)
     for ts, name, size in [(22, "ncclSend", 64), (26, "ncclRecv", 100), (30, "ncclSend", 8)]:
-        nccl(trace, name, ts, size)
+        add_nccl_range(trace, name, ts, size)
     trace.annotation("ncclGroupEnd", 35, 10)
     trace.kernel("a group of transfers", 1020, 10, launched=(36, 1))
     trace.annotation("ncclGroupStart", 50, 2)
     trace.annotation("ncclGroupStart", 52, 2)
-    nccl(trace, "ncclAllReduce", 55, 100)
+    add_nccl_range(trace, "ncclAllReduce", 55, 100)
     trace.annotation("ncclGroupEnd", 60, 2)
-    nccl(trace, "ncclAllReduce", 65, 200)
+    add_nccl_range(trace, "ncclAllReduce", 65, 200)
     trace.annotation("ncclGroupEnd", 70, 10)
     trace.kernel("a nested group", 1040, 10, launched=(71, 1))
     trace.annotation("ncclGroupStart", 80, 2)
-    nccl(trace, "ncclAllReduce", 82, 100)
-    nccl(trace, "ncclAllGather", 86, 200, group="0x2")
+    add_nccl_range(trace, "ncclAllReduce", 82, 100)
+    add_nccl_range(trace, "ncclAllGather", 86, 200, group="0x2")
     trace.annotation("ncclGroupEnd", 90, 5)
     trace.kernel("this and that", 1060, 10, launched=(91, 1))
-    nccl(trace, "ncclBroadcast", 100, 300)
+    add_nccl_range(trace, "ncclBroadcast", 100, 300)
     trace.kernel("first half", 1080, 10, launched=(101, 1))
     trace.kernel("second half", 1090, 10, launched=(102, 1))
-    nccl(trace, "ncclReduce", 110, None)
+    add_nccl_range(trace, "ncclReduce", 110, None)
     assert trace.fill("collective_slice").text(DESCRIBED).splitlines() == [
         "ncclBroadcast ncclBroadcast 300 0x1 4",
         "ncclReduce ncclReduce - 0x1 4",
@@ -67,12 +67,12 @@ def test_nccls_own_ranges_describe_the_kernel_they_launch():
     ]
 
 
-def arguments(dims, types, inputs=None):
+def render_arguments(dims, types, inputs=None):
     return json.dumps({"Input Dims": dims, "Input type": types} | ({"Concrete Inputs": inputs} if inputs else {}))
 
 
-def asked(trace, ts, operator, annotation, record=None, launches=1):
-    """c10d operator, record_param_comms and annotation around a launch."""
+def add_request(trace, ts, operator, annotation, record=None, launches=1):
+    """Add c10d operator, record_param_comms and annotation around a launch."""
     (name, arguments_of_it), (title, shapes) = operator, annotation
     if name:
         trace.op(name, ts, 10, args=arguments_of_it)
@@ -82,7 +82,7 @@ def asked(trace, ts, operator, annotation, record=None, launches=1):
         trace.kernel(f"nccl {title}", 1000 + ts + 2 * number, 2, launched=(ts + 3 + number, 1))
 
 
-RECORD = arguments(
+RECORD = render_arguments(
     [[[4, 8]], [], [], [], [], [], [], []],
     ["TensorList", "Scalar", "Scalar", "Scalar", "", "ScalarList", "ScalarList", "Scalar"],
     ["", "337", "93825", "0", "", "[]", "[]", "8"],
@@ -92,21 +92,21 @@ RECORD = arguments(
 def test_recorded_shapes_describe_collectives_that_are_not_described():
     trace = TraceBuilder()
     nothing = (None, None)
-    halves = ("c10d::allreduce_", arguments([[[4, 8]], []], ["TensorList", ""]))
-    asked(trace, 0, halves, ("nccl:all_reduce", arguments([[4, 8]], ["c10::Half"])), RECORD)
-    both = ("c10d::_reduce_scatter_base_", arguments([[2, 8], [16, 8], []], ["float", "float", ""]))
-    asked(trace, 20, both, ("nccl:_reduce_scatter_base", arguments([[16, 8]], ["float"])))
-    uneven = ("c10d::alltoall_base_", arguments([[28], [31], [], []], ["float", "float", "", ""]))
-    asked(trace, 40, uneven, ("nccl:all_to_all", arguments([[31]], ["float"])))
+    halves = ("c10d::allreduce_", render_arguments([[[4, 8]], []], ["TensorList", ""]))
+    add_request(trace, 0, halves, ("nccl:all_reduce", render_arguments([[4, 8]], ["c10::Half"])), RECORD)
+    both = ("c10d::_reduce_scatter_base_", render_arguments([[2, 8], [16, 8], []], ["float", "float", ""]))
+    add_request(trace, 20, both, ("nccl:_reduce_scatter_base", render_arguments([[16, 8]], ["float"])))
+    uneven = ("c10d::alltoall_base_", render_arguments([[28], [31], [], []], ["float", "float", "", ""]))
+    add_request(trace, 40, uneven, ("nccl:all_to_all", render_arguments([[31]], ["float"])))
     # one rank's part, and nobody says of how many; then somebody does
-    asked(trace, 60, nothing, ("nccl:_all_gather_base", arguments([[10]], ["float"])))
-    asked(trace, 80, nothing, ("nccl:_all_gather_base", arguments([[10]], ["float"])), RECORD)
-    asked(trace, 100, nothing, ("nccl:all_reduce", arguments([[5], [6], []], ["float", "float", "float"])))
-    asked(trace, 120, nothing, ("nccl:all_reduce", arguments([[5], [6]], ["float", "long"])))
-    asked(trace, 140, nothing, ("nccl:all_reduce", arguments([[5]], ["c10::Unheard"])))
-    asked(trace, 160, nothing, ("nccl:broadcast", arguments([[5]], ["float"])), launches=2)
-    asked(trace, 180, nothing, ("nccl:all_reduce", "no JSON"))
-    trace.annotation("gloo:all_reduce", 200, 10, args=arguments([[7]], ["float"]))
+    add_request(trace, 60, nothing, ("nccl:_all_gather_base", render_arguments([[10]], ["float"])))
+    add_request(trace, 80, nothing, ("nccl:_all_gather_base", render_arguments([[10]], ["float"])), RECORD)
+    add_request(trace, 100, nothing, ("nccl:all_reduce", render_arguments([[5], [6], []], ["float", "float", "float"])))
+    add_request(trace, 120, nothing, ("nccl:all_reduce", render_arguments([[5], [6]], ["float", "long"])))
+    add_request(trace, 140, nothing, ("nccl:all_reduce", render_arguments([[5]], ["c10::Unheard"])))
+    add_request(trace, 160, nothing, ("nccl:broadcast", render_arguments([[5]], ["float"])), launches=2)
+    add_request(trace, 180, nothing, ("nccl:all_reduce", "no JSON"))
+    trace.annotation("gloo:all_reduce", 200, 10, args=render_arguments([[7]], ["float"]))
     assert trace.fill("collective_slice").text(DESCRIBED).splitlines() == [
         "nccl:broadcast nccl:broadcast 20 - -",
         "gloo:all_reduce gloo:all_reduce 28 - -",
@@ -126,7 +126,7 @@ def test_recorded_shapes_describe_collectives_that_are_not_described():
 
 def test_the_sources_own_description_goes_first():
     trace = TraceBuilder()
-    asked(trace, 0, (None, None), ("nccl:all_reduce", arguments([[5]], ["float"])))
+    add_request(trace, 0, (None, None), ("nccl:all_reduce", render_arguments([[5]], ["float"])))
     kernel = trace._slices - 1
     trace.add("collective", slice_id=kernel, op="allreduce", bytes=7, group_size=2)
     assert trace.fill("collective_slice").text(DESCRIBED) == "nccl nccl:all_reduce allreduce 7 - 2"
@@ -134,5 +134,5 @@ def test_the_sources_own_description_goes_first():
 
 def test_shapes_tell_bytes_of_the_hosts_collectives_without_any_on_a_gpu():
     trace = TraceBuilder()
-    trace.annotation("gloo:all_reduce", 0, 10, args=arguments([[100]], ["float"]))
+    trace.annotation("gloo:all_reduce", 0, 10, args=render_arguments([[100]], ["float"]))
     assert trace.fill("collective_slice").text("select op, bytes from host_collective") == "all_reduce 400"

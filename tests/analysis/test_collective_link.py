@@ -12,8 +12,8 @@ ALL_REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*)"
 H100, RTX, MI300X = "NVIDIA H100 80GB HBM3", "NVIDIA GeForce RTX 3090", "AMD Instinct MI300X"
 
 
-def linked(size, *, gpus=8, name=H100, ranks=None, world=None, devices=(0,)):
-    """evidence, link and bandwidth of a group of `size` that communicates on `devices` of a machine."""
+def find_link(size, *, gpus=8, name=H100, ranks=None, world=None, devices=(0,)):
+    """Return evidence, link and bandwidth of a group of `size` that communicates on `devices` of a machine."""
     trace = TraceBuilder()
     trace.add("trace", producer="tests", world_size=world)
     trace.annotation("ProfilerStep#1", 0, 400)
@@ -48,7 +48,7 @@ def linked(size, *, gpus=8, name=H100, ranks=None, world=None, devices=(0,)):
     ],
 )
 def test_a_group_lies_within_a_machine_where_the_trace_says_so(evidence, known):
-    assert linked(8, **known) == ([(evidence, "NVLink 4", 450.0)] if evidence else [])
+    assert find_link(8, **known) == ([(evidence, "NVLink 4", 450.0)] if evidence else [])
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def test_a_group_lies_within_a_machine_where_the_trace_says_so(evidence, known):
     ],
 )
 def test_a_group_has_what_joins_its_members(name, size, link, bandwidth):
-    assert linked(size, name=name, world=size) == [("job_fits", link, pytest.approx(bandwidth, rel=0.03))]
+    assert find_link(size, name=name, world=size) == [("job_fits", link, pytest.approx(bandwidth, rel=0.03))]
 
 
 def test_a_gpu_that_is_not_known_has_no_link():
-    assert linked(2, name="GPU of tomorrow", world=2) == []
+    assert find_link(2, name="GPU of tomorrow", world=2) == []

@@ -35,8 +35,8 @@ ITEM = st.tuples(
 DEVICE = st.lists(ITEM, max_size=7)
 
 
-def made_up(devices):
-    """Each device's items one after the other on their streams, launched in this order."""
+def build_work(devices):
+    """Build each device's items one after the other on their streams, launched in this order."""
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", -400, 400 + END // 2)
     trace.annotation("ProfilerStep#2", END // 2, END // 2)
@@ -84,15 +84,15 @@ def wait(trace, device, stream, waits_for, at):
     return at + 4
 
 
-def expected(work, edges):
-    """Slice -> (overlapped, exposed, blocking), an instant at a time."""
+def sweep_instants(work, edges):
+    """Return slice -> (overlapped, exposed, blocking), an instant at a time."""
     found = {}
     for items in work.values():
         for one in items:
             if one.kind != "communication":
                 continue
-            exposed = [t for t in range(one.ts, one.end) if not any(_computes(k, t) for k in items)]
-            waiting = [kernel for kernel in items if _is_compute(kernel) and _waits(kernel, one, items, edges)]
+            exposed = [t for t in range(one.ts, one.end) if not any(_is_computing(k, t) for k in items)]
+            waiting = [kernel for kernel in items if _is_compute(kernel) and _is_waiting(kernel, one, items, edges)]
             blocking = sum(any(_is_ready(kernel, one, items, t) for kernel in waiting) for t in exposed)
             found[one.slice_id] = (one.end - one.ts - len(exposed), len(exposed), blocking)
     return found
@@ -102,17 +102,17 @@ def _is_compute(work):
     return work.kind in ("compute", "graph")
 
 
-def _computes(work, instant):
+def _is_computing(work, instant):
     return _is_compute(work) and work.ts <= instant < work.end
 
 
-def _before(work, items):
+def _list_earlier(work, items):
     return [k for k in items if k.stream == work.stream and (k.ts, k.slice_id) < (work.ts, work.slice_id)]
 
 
-def _waits(kernel, one, items, edges):
-    is_next = max(_before(kernel, items), key=lambda k: (k.ts, k.slice_id), default=None) == one
-    behind = {k.slice_id for k in items if k.stream == one.stream and one not in [k, *_before(k, items)]}
+def _is_waiting(kernel, one, items, edges):
+    is_next = max(_list_earlier(kernel, items), key=lambda k: (k.ts, k.slice_id), default=None) == one
+    behind = {k.slice_id for k in items if k.stream == one.stream and one not in [k, *_list_earlier(k, items)]}
     return is_next or any(
         after == kernel.slice_id
         and awaited not in behind
@@ -122,21 +122,21 @@ def _waits(kernel, one, items, edges):
 
 
 def _is_ready(kernel, one, items, instant):
-    return kernel.issued <= instant and all(k.end <= instant for k in _before(kernel, items) if k is not one)
+    return kernel.issued <= instant and all(k.end <= instant for k in _list_earlier(kernel, items) if k is not one)
 
 
 @a_hundred
 @given(devices=worlds(DEVICE))
 @example(devices=[[("communication", 1, 0, 10, 5, 0), ("compute", 1, 0, 5, 20, 0)]])
 def test_overlapped_exposed_and_blocking_time(devices):
-    trace, work = made_up(devices)
+    trace, work = build_work(devices)
     trace.fill("time_ledger", "collective_slice", "communication_overlap")
     edges = trace.rows("select waited_for_id, next_slice_id from stream_wait where waited_for_id is not null")
     found = {
         slice_id: times
         for slice_id, *times in trace.rows("select slice_id, overlapped, exposed, blocking from collective_slice")
     }
-    assert {key: tuple(times) for key, times in found.items()} == expected(work, edges)
+    assert {key: tuple(times) for key, times in found.items()} == sweep_instants(work, edges)
     assert sums_that_differ(trace) == []
 
 

@@ -35,8 +35,8 @@ MUL = Origin("aten::mul", "model.py(7): forward", "z = y * 2")
 NAME = "triton_poi_fused_add_0"
 
 
-def compiled(*kernels, hashes=(None,)):
-    """The rows for a trace in which the kernel runs once for each of `hashes`, of which files tell `kernels`."""
+def analyse_compiled(*kernels, hashes=(None,)):
+    """Return the rows for a trace in which the kernel runs once for each of `hashes`, of which files tell `kernels`."""
     trace = TraceBuilder()
     for number, hash_ in enumerate(hashes):
         at = 100 * number
@@ -52,18 +52,18 @@ def compiled(*kernels, hashes=(None,)):
 
 
 def test_without_files_the_name_tells():
-    assert compiled() == "- add - - name 1 10"
+    assert analyse_compiled() == "- add - - name 1 10"
 
 
 def test_files_tell_operators_and_lines():
-    told = compiled(Compiled(NAME, None, (ADD, MUL), "provenance"))
+    told = analyse_compiled(Compiled(NAME, None, (ADD, MUL), "provenance"))
     assert told == (
         "- aten::add, aten::mul model.py(6): forward\nmodel.py(7): forward y = a + b\nz = y * 2 provenance 1 10"
     )
 
 
 def test_kernels_of_one_name_are_told_apart_by_their_files():
-    told = compiled(
+    told = analyse_compiled(
         Compiled(NAME, "cabc", (ADD,), "code"), Compiled(NAME, "cxyz", (MUL,), "code"), hashes=("cabc", "cxyz", "cxyz")
     )
     assert told == (
@@ -72,10 +72,10 @@ def test_kernels_of_one_name_are_told_apart_by_their_files():
 
 
 def test_of_kernels_of_one_name_that_cannot_be_told_apart_only_the_name_tells():
-    assert compiled(Compiled(NAME, "cabc", (ADD,), "code"), Compiled(NAME, "cxyz", (MUL,), "code")) == (
+    assert analyse_compiled(Compiled(NAME, "cabc", (ADD,), "code"), Compiled(NAME, "cxyz", (MUL,), "code")) == (
         "- add - - name 1 10"
     )
 
 
 def test_files_of_another_compilation_tell_nothing():
-    assert compiled(Compiled(NAME, "cxyz", (MUL,), "code"), hashes=("cabc",)) == "cabc add - - name 1 10"
+    assert analyse_compiled(Compiled(NAME, "cxyz", (MUL,), "code"), hashes=("cabc",)) == "cabc add - - name 1 10"

@@ -28,7 +28,7 @@ BOUNDARIES = st.lists(TIME, min_size=2, max_size=5, unique=True).map(sorted)
 NO_CALLS = "create temp table _copy_position (slice_id bigint, position varchar)"
 
 
-def filled(devices, boundaries):
+def fill_copy_times(devices, boundaries):
     """Slices per device and steps between the boundaries, with the times of copies: a connection to them, (slice_id,
     device, activity, ts, dur) and the steps."""
     connection = empty_tables()
@@ -54,13 +54,13 @@ def filled(devices, boundaries):
     return connection, slices, steps
 
 
-def computes(slices, instant):
+def is_computing(slices, instant):
     return category_at(slices, instant) == "compute"
 
 
-def expected(slices, category, ts, dur):
-    """(overlapped, hidden, exposed), instant by instant."""
-    overlapped = sum(computes(slices, instant) for instant in range(ts, ts + dur))
+def sweep_copy(slices, category, ts, dur):
+    """Return (overlapped, hidden, exposed), instant by instant."""
+    overlapped = sum(is_computing(slices, instant) for instant in range(ts, ts + dur))
     exposed = sum(category_at(slices, instant) == category for instant in range(ts, ts + dur))
     return overlapped, dur - overlapped - exposed, exposed
 
@@ -70,7 +70,7 @@ def could_overlap(slices, steps, copies):
     found, taken = {}, dict.fromkeys(steps, 0)
     for slice_id, end, exposed in sorted(copies, key=lambda copy: (copy[1], copy[0]), reverse=True):
         step = next((step for step in steps if step[0] < end <= step[1]), None)
-        left = sum(computes(slices, instant) for instant in range(end, step[1])) - taken[step] if step else 0
+        left = sum(is_computing(slices, instant) for instant in range(end, step[1])) - taken[step] if step else 0
         found[slice_id] = min(exposed, left)
         if step:
             taken[step] += found[slice_id]
@@ -80,7 +80,7 @@ def could_overlap(slices, steps, copies):
 @a_hundred
 @given(devices=worlds(SLICES), boundaries=BOUNDARIES)
 def test_every_nanosecond_of_a_copy_is_where_the_oracle_says(devices, boundaries):
-    connection, slices, steps = filled(devices, boundaries)
+    connection, slices, steps = fill_copy_times(devices, boundaries)
     found = {
         slice_id: times
         for slice_id, *times in connection.execute(
@@ -90,7 +90,7 @@ def test_every_nanosecond_of_a_copy_is_where_the_oracle_says(devices, boundaries
     wanted = {}
     for device, there in enumerate(devices):
         copies = [each for each in slices if each[1] == device and each[2] in COPIES]
-        parts = {each[0]: expected(there, *each[2:]) for each in copies}
+        parts = {each[0]: sweep_copy(there, *each[2:]) for each in copies}
         ends = [(slice_id, ts + dur, parts[slice_id][2]) for slice_id, _, _, ts, dur in copies]
         hidden = could_overlap(there, steps, ends)
         wanted |= {slice_id: [*part, hidden[slice_id]] for slice_id, part in parts.items()}
@@ -100,7 +100,7 @@ def test_every_nanosecond_of_a_copy_is_where_the_oracle_says(devices, boundaries
 @a_hundred
 @given(devices=worlds(SLICES), boundaries=BOUNDARIES)
 def test_totals_are_unions_and_their_exposed_part_is_the_ledgers(devices, boundaries):
-    connection, slices, steps = filled(devices, boundaries)
+    connection, slices, steps = fill_copy_times(devices, boundaries)
     connection.execute(NO_CALLS)
     run(connection, ("copy_return", "copy_overlap"), State(1))
     rows = connection.execute(
@@ -116,7 +116,7 @@ def test_totals_are_unions_and_their_exposed_part_is_the_ledgers(devices, bounda
                 running = [
                     instant for instant in instants if any(a == category and t <= instant < t + d for a, t, d in each)
                 ]
-                overlapped = sum(computes(each, instant) for instant in running)
+                overlapped = sum(is_computing(each, instant) for instant in running)
                 exposed = sum(category_at(each, instant) == category for instant in running)
                 busy = len(running)
                 if busy:
@@ -139,8 +139,8 @@ ROUND_TRIPS = st.lists(
 )
 
 
-def brought_back(copies):
-    """h2d copy -> d2h copy, both by number, played back one event after the other."""
+def match_copies(copies):
+    """Return h2d copy -> d2h copy, both by number, played back one event after the other."""
     events = []
     for number, (direction, launched, dur, size, step) in enumerate(copies):
         at = launched + 1 + dur if direction == "d2h" else launched
@@ -183,5 +183,5 @@ def test_bytes_that_come_back_are_those_the_oracle_pairs(devices):
     assert dict(connection.execute("from _copy_return").fetchall()) == {
         100 * device + back: 100 * device + gone
         for device, of_one in enumerate(devices)
-        for back, gone in brought_back(of_one).items()
+        for back, gone in match_copies(of_one).items()
     }

@@ -30,7 +30,7 @@ GPU = st.lists(
 )
 
 
-def laid_out(fetches):
+def lay_out_fetches(fetches):
     """(ts, end, [(part, ts, end)]) one after the other from 10, none over the end of a step; what is inside one after the
     other, too."""
     at = 10
@@ -64,13 +64,13 @@ STALLS = """
 @given(several=worlds(st.tuples(FETCH, GPU)))
 def test_fetches_against_the_slow_way(several):
     trace = Scaled()
-    several = [([(5, 8, []), *laid_out(fetches)], gpu) for fetches, gpu in several]
+    several = [([(5, 8, []), *lay_out_fetches(fetches)], gpu) for fetches, gpu in several]
     for number, (fetches, gpu) in enumerate(several):
         add(trace, APART * number, fetches, gpu)
     trace.fill("launch_state", "copy_overlap", "data_interval", "data_fetch", "data_worker", "data_stall")
     found = trace.rows(f"select ts, dur, {PARTS} from data_fetch order by ts")
     assert found == [
-        times(UNIT, (APART * number + ts, *rest))
+        scale_times(UNIT, (APART * number + ts, *rest))
         for number, (fetches, _) in enumerate(several)
         for ts, *rest in parts_of(fetches)
     ]
@@ -109,7 +109,7 @@ class Scaled(TraceBuilder):
         return super()._slice(table, **columns | {key: UNIT * columns[key] for key in ("ts", "dur")})
 
 
-def times(factor, numbers):
+def scale_times(factor, numbers):
     return tuple(factor * number for number in numbers)
 
 

@@ -35,8 +35,8 @@ NOTHING_CROSSES = """
 BOUNDARIES = st.lists(TIME, min_size=2, max_size=5, unique=True).map(sorted)
 
 
-def filled(devices, boundaries):
-    """The tables with slices per device and steps between the boundaries, and the analyses up to the ledger."""
+def fill_ledger(devices, boundaries):
+    """Fill the tables with slices per device and steps between the boundaries, and run the analyses up to the ledger."""
     connection = empty_tables()
     connection.execute(NOTHING_CROSSES)
     slices = [
@@ -62,7 +62,7 @@ def filled(devices, boundaries):
 @a_hundred
 @given(devices=worlds(SLICES), boundaries=BOUNDARIES)
 def test_every_nanosecond_of_every_step_is_counted_once_and_where_the_oracle_says(devices, boundaries):
-    connection, steps = filled(devices, boundaries), list(pairwise(boundaries))
+    connection, steps = fill_ledger(devices, boundaries), list(pairwise(boundaries))
     for device, slices in enumerate(devices):
         rows = connection.execute("select step, category, dur from time_ledger where device = ?", [device]).fetchall()
         found = Counter()
@@ -80,7 +80,7 @@ def test_every_nanosecond_of_every_step_is_counted_once_and_where_the_oracle_say
 @a_hundred
 @given(devices=worlds(SLICES), boundaries=BOUNDARIES)
 def test_segments_follow_one_another_and_count_what_runs(devices, boundaries):
-    connection = filled(devices, boundaries)
+    connection = fill_ledger(devices, boundaries)
     for device, slices in enumerate(devices):
         rows = connection.execute(
             "select ts, ts + dur, compute, communication, copy_h2d, copy_d2h, copy_other, memset, graph"
@@ -96,34 +96,36 @@ def test_segments_follow_one_another_and_count_what_runs(devices, boundaries):
 @a_hundred
 @given(devices=worlds(SLICES), boundaries=BOUNDARIES, shift=st.integers(-(10**15), 10**15), cut=st.integers(1, 11))
 def test_shifting_scaling_and_cutting_change_what_they_should_and_nothing_else(devices, boundaries, shift, cut):
-    def result(change, steps):
-        connection = filled([[new for each in slices for new in change(*each)] for slices in devices], steps)
+    def collect_result(change, steps):
+        connection = fill_ledger([[new for each in slices for new in change(*each)] for slices in devices], steps)
         return connection.execute("select device, step, category, dur from time_ledger order by all").fetchall()
 
     def in_two(activity, ts, dur):
         return [(activity, ts, cut), (activity, ts + cut, dur - cut)] if dur > cut else [(activity, ts, dur)]
 
-    plain = result(lambda *each: [each], boundaries)
-    assert result(lambda a, ts, dur: [(a, ts + shift, dur)], [b + shift for b in boundaries]) == plain
-    doubled = result(lambda a, ts, dur: [(a, 2 * ts, 2 * dur)], [2 * b for b in boundaries])
+    plain = collect_result(lambda *each: [each], boundaries)
+    assert collect_result(lambda a, ts, dur: [(a, ts + shift, dur)], [b + shift for b in boundaries]) == plain
+    doubled = collect_result(lambda a, ts, dur: [(a, 2 * ts, 2 * dur)], [2 * b for b in boundaries])
     assert doubled == [(*key, 2 * dur) for *key, dur in plain]
-    assert result(in_two, boundaries) == plain
+    assert collect_result(in_two, boundaries) == plain
 
 
 def test_kernels_that_touch_leave_no_idle_and_overlapping_ones_are_not_counted_twice():
-    connection = filled([[("compute", 0, 10), ("compute", 10, 5), ("compute", 12, 8), ("copy_h2d", 5, 20)]], [0, 30])
+    connection = fill_ledger(
+        [[("compute", 0, 10), ("compute", 10, 5), ("compute", 12, 8), ("copy_h2d", 5, 20)]], [0, 30]
+    )
     rows = connection.execute("select category, dur from time_ledger order by all").fetchall()
     assert rows == [("compute", 20), ("copy_h2d", 5), ("idle_unattributed", 5)]
 
 
 def test_a_device_without_work_in_a_step_is_idle_for_all_of_it():
-    connection = filled([[("compute", 0, 10)]], [0, 20, 50])
+    connection = fill_ledger([[("compute", 0, 10)]], [0, 20, 50])
     rows = connection.execute("select step, category, dur from time_ledger order by all").fetchall()
     assert rows == [(0, "compute", 10), (0, "idle_unattributed", 10), (1, "idle_unattributed", 30)]
 
 
 def test_work_outside_all_steps_is_in_no_ledger():
-    connection = filled([[("compute", 0, 10), ("memset", 100, 10)]], [5, 20])
+    connection = fill_ledger([[("compute", 0, 10), ("memset", 100, 10)]], [5, 20])
     assert Counter(dict(connection.execute("select category, sum(dur) from time_ledger group by all").fetchall())) == {
         "compute": 5,
         "idle_unattributed": 10,

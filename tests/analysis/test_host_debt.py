@@ -8,31 +8,37 @@ from hypothesis import strategies as st
 from traceq.analysis.ledger.host_debt import DebtEvent, charge_gaps
 
 
-def call(ts: int, slice_id: int, dur: int, pid: int = 1) -> DebtEvent:
+def make_call(ts: int, slice_id: int, dur: int, pid: int = 1) -> DebtEvent:
     return DebtEvent(0, pid, ts, 0, slice_id, dur, None)
 
 
-def gap(ts: int, gap_id: int, dur: int, pid: int = 1, ahead: int | None = None) -> DebtEvent:
+def make_gap(ts: int, gap_id: int, dur: int, pid: int = 1, ahead: int | None = None) -> DebtEvent:
     return DebtEvent(0, pid, ts, 1, gap_id, dur, ahead)
 
 
 def test_gaps_are_owed_to_a_call_for_as_long_as_it_held_the_host():
-    assert list(charge_gaps([call(0, 10, 50), gap(0, 1, 30), gap(100, 2, 30), gap(200, 3, 30)])) == [
+    assert list(
+        charge_gaps([make_call(0, 10, 50), make_gap(0, 1, 30), make_gap(100, 2, 30), make_gap(200, 3, 30)])
+    ) == [
         (1, 10, 30),
         (2, 10, 20),
     ]
 
 
 def test_what_a_short_wait_does_not_owe_is_owed_to_the_one_before_it():
-    assert list(charge_gaps([call(0, 10, 8000), call(9000, 11, 10), gap(9000, 1, 500)])) == [(1, 11, 10), (1, 10, 490)]
+    events = [make_call(0, 10, 8000), make_call(9000, 11, 10), make_gap(9000, 1, 500)]
+    assert list(charge_gaps(events)) == [
+        (1, 11, 10),
+        (1, 10, 490),
+    ]
 
 
 def test_a_gap_without_a_wait_before_it_is_nobodys():
-    assert list(charge_gaps([gap(0, 1, 30), call(100, 10, 50)])) == []
+    assert list(charge_gaps([make_gap(0, 1, 30), make_call(100, 10, 50)])) == []
 
 
 def test_the_host_is_never_further_ahead_than_its_queue_lets_it_be():
-    assert list(charge_gaps([call(0, 10, 50), call(10, 11, 20), gap(10, 1, 100, ahead=30)])) == [
+    assert list(charge_gaps([make_call(0, 10, 50), make_call(10, 11, 20), make_gap(10, 1, 100, ahead=30)])) == [
         (1, 11, 20),
         (1, 10, 10),
     ]
@@ -40,17 +46,17 @@ def test_the_host_is_never_further_ahead_than_its_queue_lets_it_be():
 
 def test_a_long_gap_is_owed_to_the_call_that_is_still_waiting_then_only():
     events = [
-        call(0, 10, 300_000),
-        call(10, 11, 20),
-        gap(10, 1, 200_000),
-        gap(300_000, 2, 90_000),
-        gap(400_000, 3, 90_000),
+        make_call(0, 10, 300_000),
+        make_call(10, 11, 20),
+        make_gap(10, 1, 200_000),
+        make_gap(300_000, 2, 90_000),
+        make_gap(400_000, 3, 90_000),
     ]
     assert list(charge_gaps(events)) == [(1, 11, 20), (2, 10, 90_000), (3, 10, 10_020)]
 
 
 def test_processes_owe_nothing_to_one_another():
-    assert list(charge_gaps([call(0, 10, 50, pid=1), gap(100, 1, 30, pid=2)])) == []
+    assert list(charge_gaps([make_call(0, 10, 50, pid=1), make_gap(100, 1, 30, pid=2)])) == []
 
 
 @given(st.lists(st.tuples(st.integers(1, 50), st.integers(1, 50), st.booleans()), min_size=1, max_size=40))
@@ -60,11 +66,11 @@ def test_all_that_is_owed_is_what_the_device_would_do_without_the_waits(work: li
     for number, (prepare, dur, waits) in enumerate(work):
         host, free_host = host + prepare, free_host + prepare
         if host > device:
-            events.append(gap(device, number, host - device))
+            events.append(make_gap(device, number, host - device))
         device = max(device, host) + dur
         free_device = max(free_device, free_host) + dur
         if waits:
-            events.append(call(device, 1000 + number, device - host))
+            events.append(make_call(device, 1000 + number, device - host))
             waiting += device - host
             host = device
     owed = list(charge_gaps(events))

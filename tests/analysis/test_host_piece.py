@@ -16,7 +16,7 @@ from traceq.analysis.ledger import host_piece
 TIME = st.integers(0, 30)
 
 
-def numbers(values):
+def join_numbers(values):
     return np.array(values, np.int64)
 
 
@@ -27,7 +27,7 @@ def numbers(values):
 def test_pieces_are_where_interval_and_segment_meet(edges, bounds):
     intervals = list(zip(edges[::2], edges[1::2], strict=False))
     pieces = host_piece.cut_at_bounds(
-        numbers([ts for ts, _ in intervals]), numbers([end for _, end in intervals]), numbers(bounds)
+        join_numbers([ts for ts, _ in intervals]), join_numbers([end for _, end in intervals]), join_numbers(bounds)
     )
     expected = [
         (number, segment, max(ts, begin), min(ts_end, end))

@@ -14,7 +14,7 @@ STALLS = """
 """
 
 
-def loop(*, rounds=30, held=5 * MS, at=(20,), name="aten::view", kind="op", inside="own", start=0):
+def build_loop(*, rounds=30, held=5 * MS, at=(20,), name="aten::view", kind="op", inside="own", start=0):
     """One step of 400 ms: an operator that calls `name` and launches, 30 times; in rounds `at` the call stands still."""
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", start, 400 * MS)
@@ -30,7 +30,7 @@ def loop(*, rounds=30, held=5 * MS, at=(20,), name="aten::view", kind="op", insi
 
 
 def test_a_view_that_takes_milliseconds_is_a_stall_with_its_idle_time():
-    trace = loop().fill_all()
+    trace = build_loop().fill_all()
     assert trace.rows(STALLS) == [("call", True, "aten::view", 2110, 5006, 6)]
     assert trace.rows("select cause, gap_id is not null, dur // 1000 from stall_cost") == [("idle_launch", True, 5006)]
 
@@ -40,7 +40,10 @@ def test_a_view_that_takes_milliseconds_is_a_stall_with_its_idle_time():
 def test_the_origin_of_the_clock_changes_nothing(start, inside):
     facts = "select place, thread_id, dur, usual, does_nothing from host_stall order by ts"
     owed = "select cause, dur from stall_cost order by all"
-    here, there = loop(at=(10, 20), inside=inside).fill_all(), loop(at=(10, 20), inside=inside, start=start).fill_all()
+    here, there = (
+        build_loop(at=(10, 20), inside=inside).fill_all(),
+        build_loop(at=(10, 20), inside=inside, start=start).fill_all(),
+    )
     assert there.rows(facts) == here.rows(facts) != []
     assert there.rows(owed) == here.rows(owed)
 
@@ -107,7 +110,7 @@ def test_a_call_that_waits_stands_still_off_its_core_while_the_gpu_has_nothing_t
 
 def test_the_operator_itself_can_stand_still():
     """After the view, before the launch."""
-    trace = loop(inside="between").fill_all()
+    trace = build_loop(inside="between").fill_all()
     assert trace.rows(STALLS) == [("call", False, "aten::linear", 2116, 5024, 24)]
 
 
@@ -129,11 +132,11 @@ def test_the_operator_itself_can_stand_still():
     ],
 )
 def test_what_has_a_reason_to_be_long_is_no_stall(settings):
-    assert loop(**settings).fill_all().rows("from host_stall") == []
+    assert build_loop(**settings).fill_all().rows("from host_stall") == []
 
 
 def test_a_function_of_python_stands_still_where_it_takes_microseconds_as_a_rule():
-    found = loop(name="train.py(3): log", kind="python").fill_all()
+    found = build_loop(name="train.py(3): log", kind="python").fill_all()
     assert {place for (place,) in found.rows("select place from host_stall")} == {"python"}
 
 
@@ -206,7 +209,7 @@ def test_what_a_collective_takes_beyond_its_transfer_while_the_host_stands_still
 
 def test_the_replay_knows_what_is_won_alone_and_with_the_other_ranks():
     """The host makes the step: idle time of the GPU goes as a whole."""
-    trace = loop(at=(8, 12, 16, 20, 24)).fill_all()
+    trace = build_loop(at=(8, 12, 16, 20, 24)).fill_all()
     ((removable, saved, low, high),) = trace.rows(
         "select removable, saved, saved_low, saved_high from replay where scenario = 'host_preempted'"
     )

@@ -42,8 +42,8 @@ def connection():
 
 
 @st.composite
-def nested(draw, begin=0, end=LAST, depth=0):
-    """Slices of a thread that nest, as (ts, ts_end, depth, kind, name), an enclosing one before what it encloses."""
+def draw_nested(draw, begin=0, end=LAST, depth=0):
+    """Draw slices of a thread that nest, as (ts, ts_end, depth, kind, name), an enclosing one before what it encloses."""
     found, ts = [], begin
     while ts < end and draw(st.booleans()):
         start = draw(st.integers(ts, end - 1))
@@ -53,21 +53,21 @@ def nested(draw, begin=0, end=LAST, depth=0):
         )
         found.append((start, stop, depth, kind, name))
         if depth < 3 and stop > start:
-            found += draw(nested(start, stop, depth + 1))
+            found += draw(draw_nested(start, stop, depth + 1))
         ts = stop
     return found
 
 
-def steps(values):
-    """Points in time, each with what is from there on."""
+def list_changes(values):
+    """Return points in time, each with what holds from there on."""
     return st.lists(st.tuples(st.integers(0, LAST), values), max_size=4, unique_by=lambda each: each[0]).map(sorted)
 
 
 WORLD = st.fixed_dictionaries(
     {
-        "slices": st.lists(nested(), min_size=1, max_size=3),
-        "states": st.lists(steps(st.sampled_from(["cpu", "off", "none"])), min_size=3, max_size=3),
-        "passes": steps(st.tuples(st.sampled_from(["forward", "backward"]), st.integers(1, 5))),
+        "slices": st.lists(draw_nested(), min_size=1, max_size=3),
+        "states": st.lists(list_changes(st.sampled_from(["cpu", "off", "none"])), min_size=3, max_size=3),
+        "passes": list_changes(st.tuples(st.sampled_from(["forward", "backward"]), st.integers(1, 5))),
     }
 )
 
@@ -90,8 +90,8 @@ def rows_of(world):
     return slices, states, passes
 
 
-def at(slices, states, passes, thread, t):
-    """What the thread is at in nanosecond `t`: its slice, activity and phase."""
+def look_up_instant(slices, states, passes, thread, t):
+    """Return slice, activity and phase of the thread in nanosecond `t`."""
     of_thread = [each for each in slices if each[0] == thread]
     is_open = [each for each in of_thread if each[2] <= t < each[3]]
     inner = max(is_open, key=lambda each: each[4], default=None)
@@ -130,7 +130,7 @@ def test_each_instant_has_what_is_open_innermost(connection, world, rows):
         assert own[0][0] < 0
         for t in range(-1, LAST + 3):
             segment = [each for each in own if each[0] <= t][-1]
-            slice_id, activity, phase = at(slices, states, passes, thread, t)
+            slice_id, activity, phase = look_up_instant(slices, states, passes, thread, t)
             assert (t, *segment[1:3]) == (t, slice_id, activity)
             # whether a slice that a pass ends or begins in counts for it is told by its end alone
             if slice_id is None:

@@ -26,8 +26,8 @@ def late_launch(*host, process="a.out"):
     return trace
 
 
-def switches(trace, *times, thread=0, reason=None):
-    """The thread is put on a CPU at the first of the times, taken off at the second, and so on."""
+def add_switches(trace, *times, thread=0, reason=None):
+    """Put the thread on a CPU at the first of the times, take it off at the second, and so on."""
     for number, ts in enumerate(times):
         trace.add(
             "thread_switch",
@@ -40,26 +40,26 @@ def switches(trace, *times, thread=0, reason=None):
     return trace
 
 
-def samples(trace, *times, symbol="solve(float*)", thread=0):
+def add_samples(trace, *times, symbol="solve(float*)", thread=0):
     for ts in times:
         trace.add("cpu_sample", thread_id=thread, ts=ts, symbol=symbol, module="a.out", caller=symbol)
     return trace
 
 
-def causes(trace):
+def list_causes(trace):
     return trace.fill("time_ledger").rows(CAUSES)
 
 
 def test_on_a_cpu_the_program_computes_and_off_it_nobody_knows():
-    assert causes(switches(late_launch(), 0, 300, 450, 2000)) == [
+    assert list_causes(add_switches(late_launch(), 0, 300, 450, 2000)) == [
         ("idle_cpu", 550, None),
         ("idle_unattributed", 150, None),
     ]
 
 
 def test_what_is_open_says_more_than_the_scheduler():
-    trace = switches(late_launch(("runtime", "cudaStreamSynchronize", 50, 250), ("os", "read", 400, 100)), 0, 2000)
-    assert causes(trace) == [
+    trace = add_switches(late_launch(("runtime", "cudaStreamSynchronize", 50, 250), ("os", "read", 400, 100)), 0, 2000)
+    assert list_causes(trace) == [
         ("idle_cpu", 400, None),
         ("idle_os", 100, "read"),
         ("idle_sync", 200, "cudaStreamSynchronize"),
@@ -67,26 +67,29 @@ def test_what_is_open_says_more_than_the_scheduler():
 
 
 def test_without_scheduling_and_samples_the_cause_is_unknown():
-    assert causes(late_launch()) == [("idle_unattributed", 700, None)]
+    assert list_causes(late_launch()) == [("idle_unattributed", 700, None)]
 
 
 def test_before_the_first_switch_nothing_is_known():
-    assert causes(switches(late_launch(), 600, 2000)) == [("idle_cpu", 200, None), ("idle_unattributed", 500, None)]
+    assert list_causes(add_switches(late_launch(), 600, 2000)) == [
+        ("idle_cpu", 200, None),
+        ("idle_unattributed", 500, None),
+    ]
 
 
 def test_a_switch_that_was_lost_leaves_a_hole():
-    trace = switches(late_launch(), 0, 300)
+    trace = add_switches(late_launch(), 0, 300)
     trace.add("thread_switch", thread_id=0, ts=500, on_cpu=False, cpu=3, reason=None)
-    switches(trace, 600, 2000)
-    assert causes(trace) == [("idle_cpu", 400, None), ("idle_unattributed", 300, None)]
+    add_switches(trace, 600, 2000)
+    assert list_causes(trace) == [("idle_cpu", 400, None), ("idle_unattributed", 300, None)]
     states = trace.rows("select ts, dur, on_cpu from thread_state order by ts")
     assert states == [(0, 300, True), (500, 100, False), (600, 1400, True)]
 
 
 def test_samples_stand_for_the_scheduler_where_it_was_not_recorded():
     """Every 100 ns, and none between 400 and 700: three periods apart, the thread need not have run."""
-    trace = samples(late_launch(), 100, 200, 300, 400, 700, 800, 900)
-    assert causes(trace) == [("idle_cpu", 500, None), ("idle_unattributed", 200, None)]
+    trace = add_samples(late_launch(), 100, 200, 300, 400, 700, 800, 900)
+    assert list_causes(trace) == [("idle_cpu", 500, None), ("idle_unattributed", 200, None)]
 
 
 @pytest.mark.parametrize(
@@ -94,13 +97,13 @@ def test_samples_stand_for_the_scheduler_where_it_was_not_recorded():
     [("a.out", "idle_cpu"), ("python3.11", "idle_python"), (None, "idle_python")],
 )
 def test_a_range_is_code_of_the_program_unless_that_may_be_python(process, cause):
-    trace = switches(late_launch(("annotation", "solve", 100, 700), process=process), 0, 2000)
-    assert causes(trace) == [(cause, 700, "solve")]
+    trace = add_switches(late_launch(("annotation", "solve", 100, 700), process=process), 0, 2000)
+    assert list_causes(trace) == [(cause, 700, "solve")]
 
 
 def test_in_a_range_the_thread_may_be_off_the_cpu():
-    trace = switches(late_launch(("annotation", "solve", 100, 700)), 0, 300, 500, 2000)
-    assert causes(trace) == [("idle_cpu", 500, "solve"), ("idle_unattributed", 200, "solve")]
+    trace = add_switches(late_launch(("annotation", "solve", 100, 700)), 0, 300, 500, 2000)
+    assert list_causes(trace) == [("idle_cpu", 500, "solve"), ("idle_unattributed", 200, "solve")]
 
 
 def test_a_thread_that_waits_for_another_is_spoken_for_by_it():
@@ -108,13 +111,13 @@ def test_a_thread_that_waits_for_another_is_spoken_for_by_it():
     trace.annotation("ProfilerStep#1", 0, 1000, thread=1)
     trace.cpu("os", "read", 200, 300, thread=1)
     trace.add("thread", thread_id=1, pid=1, tid=101, process_name="a.out")
-    switches(trace, 0, 100, 790, 2000)
-    switches(trace, 0, 2000, thread=1)
-    assert causes(trace) == [("idle_cpu", 400, "ProfilerStep#1"), ("idle_os", 300, "read")]
+    add_switches(trace, 0, 100, 790, 2000)
+    add_switches(trace, 0, 2000, thread=1)
+    assert list_causes(trace) == [("idle_cpu", 400, "ProfilerStep#1"), ("idle_os", 300, "read")]
 
 
 def test_the_ledgers_still_add_up():
-    trace = switches(late_launch(("annotation", "solve", 150, 200)), 0, 300, 450, 2000).fill(
+    trace = add_switches(late_launch(("annotation", "solve", 150, 200)), 0, 300, 450, 2000).fill(
         "time_ledger", "host_ledger"
     )
     assert trace.rows("select sum(dur) from time_ledger union all select sum(dur) from step") == [(1000,), (1000,)]
@@ -126,9 +129,9 @@ def test_the_ledgers_still_add_up():
 
 
 def test_samples_in_gaps_are_counted_by_cause_and_function():
-    trace = switches(late_launch(("os", "read", 400, 100)), 0, 2000)
-    samples(trace, 50, 150, 250, 350, 805)
-    samples(trace, 450, symbol="read")
+    trace = add_switches(late_launch(("os", "read", 400, 100)), 0, 2000)
+    add_samples(trace, 50, 150, 250, 350, 805)
+    add_samples(trace, 450, symbol="read")
     trace.fill("idle_gap", "idle_sample")
     assert trace.rows("select cause, symbol, samples from idle_sample order by all") == [
         ("idle_cpu", "solve(float*)", 3),
@@ -198,7 +201,7 @@ def test_a_gap_that_ends_with_a_migration_is_the_hosts_unless_it_was_asked_for(d
         args=f'{{"migration_cause":"{reason}"}}',
     )
     trace.kernel("second", 820, 180, launched=(800, 10), pid=1)
-    assert causes(switches(trace, 0, 2000)) == expected
+    assert list_causes(add_switches(trace, 0, 2000)) == expected
 
 
 def test_a_prefetch_that_was_asked_for_in_time_is_on_its_way():
@@ -208,7 +211,7 @@ def test_a_prefetch_that_was_asked_for_in_time_is_on_its_way():
     trace.call("cudaMemPrefetchAsync", 90, 20)
     trace.gpu("memcpy", "Memcpy HtoD (Unified)", 400, 50, copy_kind="um", pid=1, args='{"migration_cause":"prefetch"}')
     trace.kernel("second", 820, 180, launched=(800, 10), pid=1)
-    switches(trace, 0, 2000).fill("time_ledger")
+    add_switches(trace, 0, 2000).fill("time_ledger")
     found = trace.rows(
         "select c.cause, c.dur from idle_gap_cause as c inner join idle_gap as g using (gap_id) where g.ts = 100 order by all"
     )

@@ -7,8 +7,8 @@ from builder import TraceBuilder
 from traceq.health.identities import check
 
 
-def late(*frames):
-    """A step of 1,000 us: a kernel up to 100, the next one launched at 900; between them frames of Python."""
+def build_late_launch(*frames):
+    """Build a step of 1,000 us: a kernel up to 100, the next launched at 900, between them frames of Python."""
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", 0, 1_000_000)
     trace.kernel("first", 20_000, 80_000, launched=(1_000, 5_000))
@@ -29,7 +29,7 @@ FRAMES = (
 
 
 def test_each_slice_has_the_time_in_which_it_was_innermost():
-    trace = late(*FRAMES).fill("idle_gap")
+    trace = build_late_launch(*FRAMES).fill("idle_gap")
     assert (
         trace.text(
             "select name, k.dur // 1000 from idle_culprit as k"
@@ -51,7 +51,7 @@ data.py(20): decode 60"""
 
 
 def test_time_adds_up_by_line_module_and_operator():
-    trace = late(*FRAMES).fill_all()
+    trace = build_late_launch(*FRAMES).fill_all()
     rolled = "select name, dur // 1000 from culprit_time where cause = 'idle_python' and what = '{}'"
     lines = dict(trace.rows(rolled.format("line")))
     assert lines["data.py(7): preprocess"] == 500

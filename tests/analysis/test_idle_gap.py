@@ -215,8 +215,8 @@ HOST = st.lists(
 GPU = st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20), st.integers(0, 1), st.integers(-20, 5)), max_size=8)
 
 
-def made_up(several, factor=1, shift=0):
-    """One world after the other, each with two steps; the second lasts to the next world."""
+def build_worlds(several, factor=1, shift=0):
+    """Build one world after the other, each with two steps; the second lasts to the next world."""
     trace = TraceBuilder()
     for number, (host, gpu) in enumerate(several):
         start = shift + 200 * factor * number
@@ -236,7 +236,7 @@ PARTS = "select step, device, category, dur from time_ledger order by all"
 @a_hundred
 @given(several=worlds(st.tuples(HOST, GPU)))
 def test_parts_add_up_and_neither_shifting_nor_doubling_changes_them(several):
-    trace = made_up(several)
+    trace = build_worlds(several)
     assert trace.rows(
         "select count(*) from idle_gap as g where dur <> (select sum(dur) from idle_gap_cause as c where c.gap_id = g.gap_id)"
     ) == [(0,)]
@@ -254,15 +254,15 @@ def test_parts_add_up_and_neither_shifting_nor_doubling_changes_them(several):
         == []
     )
     parts = trace.rows(PARTS)
-    assert made_up(several, shift=10**15).rows(PARTS) == parts
-    assert made_up(several, factor=2).rows(PARTS) == [(*key, 2 * dur) for *key, dur in parts]
+    assert build_worlds(several, shift=10**15).rows(PARTS) == parts
+    assert build_worlds(several, factor=2).rows(PARTS) == [(*key, 2 * dur) for *key, dur in parts]
 
 
 EARLIER = "select cause, sum(dur)::bigint from idle_gap_cause group by cause order by cause"
 LATE = 2_000_000
 
 
-def captured(*before, start=LATE):
+def build_capture(*before, start=LATE):
     """A step whose work is launched at 1,000 and starts at `start` on stream 7; `before`: kernels as (stream, ts, dur, call)."""
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", 0, 5000)
@@ -273,7 +273,7 @@ def captured(*before, start=LATE):
 
 
 def test_the_first_work_of_a_stream_that_waits_for_nothing_in_the_trace_waits_for_what_was_launched_before_it():
-    trace = captured((20, 100, 50, 20))
+    trace = build_capture((20, 100, 50, 20))
     assert (
         trace.text(EARLIER)
         == f"idle_earlier_work {LATE - 1010}\nidle_launch 20\nidle_launch_latency 70\nidle_python 870"
@@ -286,15 +286,15 @@ def test_the_first_work_of_a_stream_that_waits_for_nothing_in_the_trace_waits_fo
 
 
 def test_a_launch_of_less_than_a_millisecond_is_on_its_way():
-    assert "idle_earlier_work" not in captured(start=900_000).text(EARLIER)
+    assert "idle_earlier_work" not in build_capture(start=900_000).text(EARLIER)
 
 
 def test_what_was_launched_before_it_in_the_trace_may_be_what_it_waits_for():
-    assert "idle_earlier_work" not in captured((20, 2000, 100_000, 500)).text(EARLIER)
+    assert "idle_earlier_work" not in build_capture((20, 2000, 100_000, 500)).text(EARLIER)
 
 
 def test_a_stream_that_did_something_in_the_capture_holds_nothing_earlier():
-    assert "idle_earlier_work" not in captured((7, 100, 50, 20)).text(EARLIER)
+    assert "idle_earlier_work" not in build_capture((7, 100, 50, 20)).text(EARLIER)
 
 
 def test_a_host_that_was_held_comes_late_until_it_has_made_up_for_it():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from simulated_ranks import MadeUpJob, noise
+from simulated_ranks import MadeUpJob, make_noise
 
 from traceq.analysis.job.clocks import align
 from traceq.analysis.job.window import claim_limit, clocks_of, find_violations
@@ -11,7 +11,7 @@ from traceq.analysis.job.window import claim_limit, clocks_of, find_violations
 MICROSECOND = 1000.0
 
 
-def aligned(job):
+def align_clocks(job):
     return clocks_of(job.ranks, job.slices())
 
 
@@ -24,9 +24,9 @@ def groups_of(ranks, size):
 def test_offsets_of_50_ms_and_drifts_of_50_ppm_are_found_within_20_us():
     random = np.random.default_rng(7)
     offset, drift = random.uniform(-50e6, 50e6, 64), random.uniform(-50e-6, 50e-6, 64)
-    job = MadeUpJob(64, 40, groups_of(64, 8), noise(1), jitter=20 * MICROSECOND, offset=offset, drift=drift)
+    job = MadeUpJob(64, 40, groups_of(64, 8), make_noise(1), jitter=20 * MICROSECOND, offset=offset, drift=drift)
     members = job.slices().members
-    common = aligned(job).to_common(members.unit, members.end.astype(float))
+    common = align_clocks(job).to_common(members.unit, members.end.astype(float))
     true = (members.end - 10**12 - offset[members.unit]) / (1 + drift[members.unit])
     apart = common - true
     assert np.abs(apart - np.median(apart)).max() < 40 * MICROSECOND
@@ -35,21 +35,21 @@ def test_offsets_of_50_ms_and_drifts_of_50_ppm_are_found_within_20_us():
 
 
 def test_clocks_that_agree_are_left_alone():
-    clocks = aligned(MadeUpJob(8, 20, groups_of(8, 4), noise(2)))
+    clocks = align_clocks(MadeUpJob(8, 20, groups_of(8, 4), make_noise(2)))
     assert np.abs(clocks.offset).max() < 1
     assert clocks.residual < 1
     assert claim_limit(clocks) == 20 * MICROSECOND
 
 
 def test_a_group_that_shares_no_rank_with_the_rest_stays_unaligned():
-    clocks = aligned(MadeUpJob(5, 20, [[[0, 1, 2], [3, 4]]], noise(2), offset=[0, 0, 0, 10e6, 20e6]))
+    clocks = align_clocks(MadeUpJob(5, 20, [[[0, 1, 2], [3, 4]]], make_noise(2), offset=[0, 0, 0, 10e6, 20e6]))
     assert clocks.joined.tolist() == [True, True, True, False, False]
 
 
 def test_ranks_of_a_group_that_shares_none_with_the_rest_are_aligned_with_each_other():
     offset = [0, 3e6, 7e6, 10e6, 50e6, 0]
-    job = MadeUpJob(6, 20, [[[0, 1, 2], [3, 4]]], noise(2), offset=offset)
-    clocks = aligned(job)
+    job = MadeUpJob(6, 20, [[[0, 1, 2], [3, 4]]], make_noise(2), offset=offset)
+    clocks = align_clocks(job)
     assert np.abs(clocks.offset - [-3e6, 0, 4e6, -20e6, 20e6, 0]).max() < 100 * MICROSECOND
     assert not len(find_violations(job.slices(), clocks))
 
@@ -64,7 +64,7 @@ def test_without_collectives_nothing_is_aligned():
 
 
 def test_a_collective_that_ends_before_another_rank_begins_it_is_no_collective():
-    job = MadeUpJob(4, 20, [[[0, 1, 2, 3]]], noise(4))
+    job = MadeUpJob(4, 20, [[[0, 1, 2, 3]]], make_noise(4))
     slices = job.slices()
     slices.members.end[slices.members.match == 7] -= np.array([0, 0, 0, 1_200_000])
     slices.members.start[slices.members.match == 7] -= np.array([0, 0, 0, 1_000_000])

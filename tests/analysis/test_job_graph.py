@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simulated_ranks import MadeUpJob, noise
+from simulated_ranks import MadeUpJob, make_noise
 
 from traceq.analysis.job.graph import Members, build_graph, critical_path, replay
 
@@ -14,14 +14,14 @@ MICROSECOND = 1000
 slices = st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 40), st.integers(1, 20), st.booleans())
 
 
-def members(rows):
+def list_members(rows):
     unit, stream, start, length, blocks = (np.array(column) for column in zip(*rows, strict=True))
     start, end = start * MICROSECOND, (start + length) * MICROSECOND
     return Members(unit, stream, start, end, np.arange(len(rows)), blocks)
 
 
-def followed(them, one):
-    """Ends of the slices that slice `one` follows, by the definition."""
+def list_predecessors(them, one):
+    """Return the ends of the slices that slice `one` follows, by the definition."""
     own_stream = [
         (them.start[other], them.end[other], other)
         for other in range(len(them.unit))
@@ -47,10 +47,10 @@ def followed(them, one):
 @settings(max_examples=200, deadline=None)
 @given(st.lists(slices, min_size=1, max_size=12, unique_by=lambda row: row[:3]))
 def test_own_time_is_what_passes_since_the_last_collective_that_is_followed(rows):
-    them = members(rows)
+    them = list_members(rows)
     graph, _ = build_graph(them)
     for one in range(len(rows)):
-        ends = followed(them, one)
+        ends = list_predecessors(them, one)
         assert graph.is_first[one] == (not ends)
         if ends:
             assert graph.own[one] == max(0, them.start[one] - max(ends))
@@ -58,7 +58,7 @@ def test_own_time_is_what_passes_since_the_last_collective_that_is_followed(rows
 
 def test_a_replay_of_what_was_recorded_gives_what_was_recorded():
     groups = [[[0, 1], [2, 3]], [[0, 2], [1, 3]], [[0, 1, 2, 3]]]
-    job = MadeUpJob(4, 5, groups, noise(3, 0.3))
+    job = MadeUpJob(4, 5, groups, make_noise(3, 0.3))
     them = job.slices().members
     graph, circular = build_graph(them)
     assert not len(circular)

@@ -28,21 +28,21 @@ def local_groups(
     return found
 
 
-def units(groups):
+def list_units(groups):
     return [[each.unit for each in group] for group in groups]
 
 
 def test_eight_groups_of_eight_are_found_whatever_the_clocks_say():
-    assert units(match_groups(local_groups(64, 8))) == [list(range(first, first + 8)) for first in range(0, 64, 8)]
+    assert list_units(match_groups(local_groups(64, 8))) == [list(range(first, first + 8)) for first in range(0, 64, 8)]
 
 
 def test_members_that_are_absent_are_not_made_up_from_other_groups():
     there = [each for each in local_groups(64, 8) if each.unit % 8 < 3]
-    assert units(match_groups(there)) == [[first, first + 1, first + 2] for first in range(0, 64, 8)]
+    assert list_units(match_groups(there)) == [[first, first + 1, first + 2] for first in range(0, 64, 8)]
 
 
 def test_groups_are_found_where_their_intervals_differ_less_than_their_ends_do_by_chance():
-    assert units(match_groups(local_groups(64, 8, spread=40_000.0))) == [
+    assert list_units(match_groups(local_groups(64, 8, spread=40_000.0))) == [
         list(range(first, first + 8)) for first in range(0, 64, 8)
     ]
 
@@ -60,11 +60,11 @@ def test_single_ranks_of_several_groups_are_no_group(spread):
 
 def test_two_ranks_alone_may_be_of_different_groups():
     assert match_groups(local_groups(8, 8)[:2]) == []
-    assert units(match_groups(local_groups(8, 8, world=8)[:2])) == [[0, 1]]
+    assert list_units(match_groups(local_groups(8, 8, world=8)[:2])) == [[0, 1]]
 
 
 def test_the_only_group_of_all_ranks_needs_no_ends():
-    assert units(match_groups(local_groups(8, 8, world=8, steps=1))) == [list(range(8))]
+    assert list_units(match_groups(local_groups(8, 8, world=8, steps=1))) == [list(range(8))]
     assert match_groups(local_groups(16, 8, world=16, steps=4)) == []
 
 

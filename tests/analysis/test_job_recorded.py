@@ -33,7 +33,7 @@ def job():
     return four_ranks().connection
 
 
-def answer(job, *ranks, hosts=()):
+def ask_job(job, *ranks, hosts=()):
     return _replay_job(job, ranks, hosts).content
 
 
@@ -48,12 +48,17 @@ def test_it_lasts_as_long_as_the_tables_say(job):
 
 
 def test_what_ranks_and_hosts_win(job):
-    assert [answer(job, rank).recorded_ns - answer(job, rank).after_ns for rank in range(4)] == [0, 3 * MS, 10 * MS, 0]
-    both = answer(job, 1, 2)
+    assert [ask_job(job, rank).recorded_ns - ask_job(job, rank).after_ns for rank in range(4)] == [
+        0,
+        3 * MS,
+        10 * MS,
+        0,
+    ]
+    both = ask_job(job, 1, 2)
     assert both.recorded_ns - both.after_ns == 13 * MS
     assert both.after_ns == both.ideal_ns
     assert both.waited_for == ()
-    host = answer(job, hosts=["n0"])
+    host = ask_job(job, hosts=["n0"])
     assert (host.ranks, host.recorded_ns - host.after_ns) == ((0, 1), 3 * MS)
     assert host.waited_for
 
@@ -62,7 +67,7 @@ def test_the_words(job):
     shown = blocks_to_text(_replay_job(job, [2], ()).blocks(), 100)
     assert "With rank 2 like the usual rank: 44.00 ms -> 34.00 ms per step, 1.29x as fast (saves 10.00 ms," in shown
     assert "nobody waits for that alone" in " ".join(blocks_to_text(_replay_job(job, [0], ()).blocks(), 100).split())
-    content = json.loads(JobWhatIfView(answer(job, 2)).to_json())
+    content = json.loads(JobWhatIfView(ask_job(job, 2)).to_json())
     assert (content["ranks"], content["saved_ns"]) == ([2], 10 * MS)
 
 

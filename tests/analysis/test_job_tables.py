@@ -265,7 +265,7 @@ def test_jobs_are_worked_out_anew_when_a_trace_comes():
     assert ranks.filled().rows("select ranks from job") == [(3,)]
 
 
-def alone(durations, *, world=2, ranks=(0,), **of_collectives):
+def build_job(durations, *, world=2, ranks=(0,), **of_collectives):
     """A job of which `ranks` are here; each of its collectives takes as long on all of them, ms."""
     job = Ranks()
     for trace_id, rank in enumerate(ranks, 1):
@@ -279,7 +279,7 @@ TEN = (1, 1.1, 1.2, 1.4, 1, 1, 1.1, 1, 9, 3)
 
 
 def test_one_rank_alone_tells_how_long_it_waits_for_the_others():
-    job = alone(TEN)
+    job = build_job(TEN)
     # 5th percentile 1 ms; 1.4 ms is within half as much again
     assert job.rows("select cannot_tell, wait_absent from job") == [("only one of its ranks is here", 10 * MS)]
     assert job.rows("select wait_absent from job_rank") == [(10 * MS,)]
@@ -287,23 +287,23 @@ def test_one_rank_alone_tells_how_long_it_waits_for_the_others():
 
 @pytest.mark.parametrize("how", [{"durations": TEN[:7]}, {"durations": TEN, "op": "all_to_all"}])
 def test_too_few_of_a_class_and_all_to_alls_do_not_tell(how):
-    assert alone(**how).rows("select wait_absent from job") == [(None,)]
+    assert build_job(**how).rows("select wait_absent from job") == [(None,)]
 
 
 def test_ranks_that_wait_together_wait_for_one_that_is_absent():
-    job = alone(TEN, world=3, ranks=(0, 1))
+    job = build_job(TEN, world=3, ranks=(0, 1))
     assert job.rows("select ranks, absent, wait_absent from job") == [(2, 1, 20 * MS)]
     assert job.rows("select sum(wait_absent), sum(transfer) from collective_match") == [(10 * MS, 20.8 * MS)]
 
 
 def test_in_a_complete_job_nobody_waits_for_absent_ranks():
-    job = alone(TEN, ranks=(0, 1))
+    job = build_job(TEN, ranks=(0, 1))
     assert job.rows("select wait_absent from job") == [(None,)]
     assert job.rows("select distinct wait_absent from collective_match") == [(0,)]
 
 
 def test_bandwidth_is_that_of_transfers():
-    job = alone(TEN, ranks=(0, 1))
+    job = build_job(TEN, ranks=(0, 1))
     found = (
         "select op, collectives, transfer_best, transfer_median, place, round(bandwidth_best, 3) from job_collective"
     )

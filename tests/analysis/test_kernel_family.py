@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from kernel_tables import analysed, kernel
+from kernel_tables import add_kernel, analyse_kernels
 from tables import insert_row
 
 from traceq.analysis.kernels import kernel_family
@@ -254,23 +254,23 @@ NAMES = [
 
 def test_names_tell_family_and_tensor_cores(tables):
     for slice_id, (name, *_) in enumerate(NAMES):
-        kernel(tables, slice_id, name=name)
-    rows = analysed(tables, "family, tensor_core")
+        add_kernel(tables, slice_id, name=name)
+    rows = analyse_kernels(tables, "family, tensor_core")
     told = [(name, *row) for (name, *_), row in zip(NAMES, rows, strict=True)]
     assert [row for row in zip(told, NAMES, strict=True) if row[0] != row[1]] == []
 
 
 @pytest.mark.parametrize("name", ["ncclDevKernel_AllReduce_Sum_f16_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "mine"])
 def test_communication_is_a_family_whatever_the_name(tables, name):
-    kernel(tables, 0, name=name, is_communication=True)
-    assert analysed(tables, "family, tensor_core") == [("communication", False)]
+    add_kernel(tables, 0, name=name, is_communication=True)
+    assert analyse_kernels(tables, "family, tensor_core") == [("communication", False)]
 
 
 def test_for_each_of_family_and_cores_the_first_pattern_that_says_something_decides(tables):
-    kernel(tables, 0, name="cutlass_80_simt_sgemm_128x64")
-    kernel(tables, 1, name="triton_poi_fused_softmax_0")
-    kernel(tables, 2, name="no such name")
-    rows = analysed(tables, "family, tensor_core")
+    add_kernel(tables, 0, name="cutlass_80_simt_sgemm_128x64")
+    add_kernel(tables, 1, name="triton_poi_fused_softmax_0")
+    add_kernel(tables, 2, name="no such name")
+    rows = analyse_kernels(tables, "family, tensor_core")
     assert rows == [("cutlass", False), ("triton", False), ("unknown", None)]
 
 
@@ -278,15 +278,15 @@ def test_names_beyond_the_limit_are_told_but_not_remembered(tables, monkeypatch)
     remembered = {}
     monkeypatch.setattr(kernel_family, "_known", remembered)
     monkeypatch.setattr(kernel_family, "_MOST_NAMES", 1)
-    kernel(tables, 0, name="triton_poi_fused_0")
-    kernel(tables, 1, name="volta_sgemm_128x64_nn")
-    assert analysed(tables, "family") == [("triton",), ("cublas",)]
+    add_kernel(tables, 0, name="triton_poi_fused_0")
+    add_kernel(tables, 1, name="volta_sgemm_128x64_nn")
+    assert analyse_kernels(tables, "family") == [("triton",), ("cublas",)]
     assert remembered == {}
 
 
 @pytest.mark.parametrize(("types", "told"), [("c10::BFloat16", True), ("float", None)])
 def test_templates_of_inductor_are_told_by_the_operands_of_their_operator(tables, types, told):
-    kernel(tables, 0, name="triton_tem_fused_mm_12", launch_id=11)
+    add_kernel(tables, 0, name="triton_tem_fused_mm_12", launch_id=11)
     recorded = json.dumps({"Input type": [types, types]})
     insert_row(
         tables,
@@ -310,11 +310,11 @@ def test_templates_of_inductor_are_told_by_the_operands_of_their_operator(tables
         name="cuLaunchKernel",
         operator_id=10,
     )
-    assert analysed(tables, "family, tensor_core") == [("triton", told)]
+    assert analyse_kernels(tables, "family, tensor_core") == [("triton", told)]
 
 
 @pytest.mark.parametrize(("types", "told"), [("c10::BFloat16", True), ("float", None)])
 def test_templates_in_graphs_are_told_by_the_operands_that_a_capture_tells(tables, types, told):
-    kernel(tables, 0, name="triton_tem_fused_mm_12")
+    add_kernel(tables, 0, name="triton_tem_fused_mm_12")
     insert_row(tables, "graph_kernel", slice_id=0, launch_id=11, types=json.dumps([types, types]))
-    assert analysed(tables, "family, tensor_core") == [("triton", told)]
+    assert analyse_kernels(tables, "family, tensor_core") == [("triton", told)]

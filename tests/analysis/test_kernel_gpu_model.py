@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from kernel_tables import device
+from kernel_tables import add_device
 
 # as drivers and profilers write them
 NAMES = {
@@ -86,7 +86,7 @@ NAMES = {
 
 def test_names_find_their_model_and_what_only_looks_alike_does_not(tables):
     for number, name in enumerate(NAMES):
-        device(tables, number, name=name)
+        add_device(tables, number, name=name)
     rows = tables.execute("select name, model from device_model order by device").fetchall()
     assert dict(rows) == NAMES
 
@@ -118,9 +118,9 @@ def test_peaks_are_dense(tables):
 
 
 def test_the_trace_goes_before_the_table_and_the_table_before_the_architecture(tables):
-    device(tables, 0, name="NVIDIA H200", sm_count=None, memory_bandwidth=5)
-    device(tables, 1, "8.9", max_blocks_per_sm=7)
-    device(tables, 2, sm_count=None)
+    add_device(tables, 0, name="NVIDIA H200", sm_count=None, memory_bandwidth=5)
+    add_device(tables, 1, "8.9", max_blocks_per_sm=7)
+    add_device(tables, 2, sm_count=None)
     rows = tables.execute(
         "select compute_capability, sm_count, memory_bandwidth, max_blocks_per_sm, fp16, host_link_bandwidth"
         " from device_model order by device"
@@ -134,7 +134,7 @@ def test_the_trace_goes_before_the_table_and_the_table_before_the_architecture(t
 
 @pytest.mark.parametrize(("sm_count", "model"), [(304, "MI300X"), (38, None)])
 def test_a_virtual_function_is_the_gpu_where_it_has_all_of_it(tables, sm_count, model):
-    device(tables, 0, name="AMD Instinct MI300X VF", sm_count=sm_count)
+    add_device(tables, 0, name="AMD Instinct MI300X VF", sm_count=sm_count)
     assert tables.execute("select model from device_model").fetchall() == [(model,)]
 
 
@@ -142,5 +142,5 @@ def test_a_virtual_function_is_the_gpu_where_it_has_all_of_it(tables, sm_count, 
     "columns", [{"warp_size": 64}, {"name": "AMD Instinct MI210"}, {"name": "Intel(R) Data Center GPU"}]
 )
 def test_other_makers_have_no_compute_capability(tables, columns):
-    device(tables, 0, "9.0", **columns)
+    add_device(tables, 0, "9.0", **columns)
     assert tables.execute("select compute_capability, max_blocks_per_sm from device_model").fetchall() == [(None, None)]

@@ -115,7 +115,7 @@ def test_communication_by_the_range_it_was_launched_in():
 # ---- what cannot be right
 
 
-def noted(trace, code):
+def add_note(trace, code):
     return trace.fill("launch_state", "notes").rows(f"select count, text from import_note where code = '{code}'")
 
 
@@ -123,7 +123,7 @@ def test_a_slice_that_outlasts_what_follows_it_on_its_stream_has_no_possible_dur
     trace = TraceBuilder()
     trace.kernel("overflowed", 10, 5_000_000, launched=(0, 5))
     trace.kernel("next", 100, 50, launched=(6, 5))
-    ((count, text),) = noted(trace, "impossible_duration")
+    ((count, text),) = add_note(trace, "impossible_duration")
     assert count == 1
     assert "by up to 5.0 ms" in text
 
@@ -135,14 +135,14 @@ def test_slices_of_a_graph_and_of_different_streams_may_overlap():
     trace.kernel("c", 100, 50, launched=(6, 5), stream=8)
     trace.kernel("d", 600, 50, launched=(12, 5))
     trace.kernel("starts early", 640, 50, launched=(18, 5))
-    assert noted(trace, "impossible_duration") == []
+    assert add_note(trace, "impossible_duration") == []
 
 
 def test_a_slice_that_starts_before_its_launch_shows_that_clocks_differ():
     trace = TraceBuilder()
     trace.kernel("a", 10, 5, launched=(0, 5))
     trace.kernel("b", 20, 5, launched=(2_000_020, 5))
-    ((count, text),) = noted(trace, "starts_before_launch")
+    ((count, text),) = add_note(trace, "starts_before_launch")
     assert count == 1
     assert "by up to 2.0 ms" in text
 
@@ -153,7 +153,7 @@ def test_kernels_that_the_profiler_lost_at_the_start():
     trace.call("cudaLaunchKernel", 10, 5, correlation=102)
     trace.kernel("gemm", 50, 10, launched=(20, 5))
     trace.call("cudaLaunchKernel", 30, 5, correlation=109)
-    assert [count for count, _ in noted(trace, "first_work_missing")] == [2]
+    assert [count for count, _ in add_note(trace, "first_work_missing")] == [2]
 
 
 def test_what_is_captured_into_a_graph_is_not_lost():
@@ -161,4 +161,4 @@ def test_what_is_captured_into_a_graph_is_not_lost():
     trace.call("cudaStreamBeginCapture", 0, 1, correlation=7)
     trace.call("cudaLaunchKernel", 2, 5, correlation=101)
     trace.kernel("gemm", 50, 10, launched=(20, 5))
-    assert noted(trace, "first_work_missing") == []
+    assert add_note(trace, "first_work_missing") == []

@@ -163,7 +163,7 @@ MARKS = st.tuples(
 ON_THREADS = st.tuples(MARKS, st.integers(0, 1))
 
 
-def filled(worlds):
+def fill_marks(worlds):
     """Two traces of each (lengths of steps, marks, start of the first), the second a nanosecond later: mixing them shows."""
     traces, steps, slices = [], [], []
     for world, (lengths, marks, first) in enumerate(worlds):
@@ -213,7 +213,7 @@ def times_of_phases(step_lengths, marks, first):
     )
 )
 def test_times_of_phases_are_those_counted_one_nanosecond_at_a_time(several):
-    connection = filled(several)
+    connection = fill_marks(several)
     for world, (lengths, marks, first) in enumerate(several):
         expected = times_of_phases(lengths, marks, first)
         for trace_id in (2 * world, 2 * world + 1):
@@ -229,8 +229,8 @@ def test_times_of_phases_are_those_counted_one_nanosecond_at_a_time(several):
 @given(worlds(st.tuples(st.lists(st.integers(1, 30), min_size=1, max_size=6), st.lists(ON_THREADS, max_size=12))))
 def test_cutting_the_trace_into_more_steps_changes_no_sum(several):
     total = "select trace_id, phase, sum(count), sum(dur) from step_phase group by all order by all"
-    whole = filled([([sum(lengths)], marks, 0) for lengths, marks in several]).execute(total).fetchall()
-    assert filled([(lengths, marks, 0) for lengths, marks in several]).execute(total).fetchall() == whole
+    whole = fill_marks([([sum(lengths)], marks, 0) for lengths, marks in several]).execute(total).fetchall()
+    assert fill_marks([(lengths, marks, 0) for lengths, marks in several]).execute(total).fetchall() == whole
 
 
 # ---- payload, throughput
@@ -269,7 +269,7 @@ def test_throughput_is_over_the_steps_that_count_and_have_the_key():
     ]
 
 
-def seen_by_kineto(folder, marks):
+def ingest_kineto_marks(folder, marks):
     events = [
         {"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": ts / 1000, "dur": dur / 1000}
         for name, ts, dur in marks
@@ -279,7 +279,7 @@ def seen_by_kineto(folder, marks):
     return path
 
 
-def seen_by_nsys(folder, marks):
+def ingest_nsys_marks(folder, marks):
     common = {"eventType": 59, "globalTid": 1 << 48 | 1 << 24 | 1, "domainId": 1}
     rows = [{**common, "eventType": 75, "start": 0, "text": "traceq"}]
     rows += [{**common, "start": ts, "end": ts + dur, "text": name} for name, ts, dur in marks]
@@ -309,7 +309,7 @@ def test_both_profilers_tell_the_same(tmp_path):
             ("traceq.fetch#loader", ts + 9_100, 500),
         ]
     answers = []
-    for write in (seen_by_kineto, seen_by_nsys):
+    for write in (ingest_kineto_marks, ingest_nsys_marks):
         database = ingest([write(tmp_path, marks)], tmp_path / f"{write.__name__}.duckdb").database
         with closing(connect(database)) as connection:
             answers.append(
@@ -338,7 +338,7 @@ def test_names_as_annotate_makes_them_are_understood(tmp_path):
     for number, label in enumerate(labels):
         marks.append((names.phase(label), 1_000 * (number + 1), 500))
         marks.append((names.module(label), 1_000 * (number + 1), 100))
-    for write in (seen_by_kineto, seen_by_nsys):
+    for write in (ingest_kineto_marks, ingest_nsys_marks):
         database = ingest([write(tmp_path, marks)], tmp_path / f"{write.__name__}.duckdb").database
         with closing(connect(database)) as connection:
             found = connection.execute("select 'traceq.' || mark || '#' || label, ts, dur from mark").fetchall()

@@ -8,8 +8,8 @@ from builder import TraceBuilder
 CODES = "select code, count from import_note order by code"
 
 
-def training(*, steps=4, streams=(7, 7)):
-    """Steps with a forward operator and two kernels, with idle time before each."""
+def build_training(*, steps=4, streams=(7, 7)):
+    """Build steps with a forward operator and two kernels, with idle time before each."""
     trace = TraceBuilder()
     for start in range(0, 1000 * steps, 1000):
         trace.annotation(f"ProfilerStep#{start // 1000}", start, 1000)
@@ -46,21 +46,21 @@ def calls_only():
 
 
 def opaque_graph():
-    trace = training()
+    trace = build_training()
     trace.gpu("graph", "graph 1", 800, 50, launched=(790, 5))
     return trace
 
 
-def reduced(*, described):
-    trace = training()
+def build_reduction(*, described):
+    trace = build_training()
     reduce = trace.kernel("ncclDevKernel_AllReduce", 800, 50, launched=(790, 5))
     if described:
         trace.add("collective", slice_id=reduce, op="allreduce")
     return trace
 
 
-def copied_by_kernels():
-    trace = training()
+def build_copies_by_kernels():
+    trace = build_training()
     for number, name in enumerate(
         ("__amd_rocclr_copyBuffer", "__amd_rocclr_copyBufferAligned", "__amd_rocclr_fillBuffer")
     ):
@@ -71,17 +71,17 @@ def copied_by_kernels():
 @pytest.mark.parametrize(
     ("trace", "notes"),
     [
-        (training(), ""),
-        (training(steps=3), "few_steps 3"),
-        (training(streams=(7, 8)), "no_synchronization 2"),
-        (wait(training(streams=(7, 8))), ""),
+        (build_training(), ""),
+        (build_training(steps=3), "few_steps 3"),
+        (build_training(streams=(7, 8)), "no_synchronization 2"),
+        (wait(build_training(streams=(7, 8))), ""),
         (host_only(), "no_gpu_work 1\nno_phases 1\nsteps_not_marked 1"),
         (gpu_only(), "no_host_side 2\nsteps_not_marked 1"),
         (calls_only(), "no_operators 1\nsteps_not_marked 1"),
         (opaque_graph(), "graph_not_traced 1"),
-        (reduced(described=False), "collective_not_described 1"),
-        (reduced(described=True), ""),
-        (copied_by_kernels(), "copies_as_kernels 2\nmemsets_as_kernels 1"),
+        (build_reduction(described=False), "collective_not_described 1"),
+        (build_reduction(described=True), ""),
+        (build_copies_by_kernels(), "copies_as_kernels 2\nmemsets_as_kernels 1"),
     ],
     ids=[
         "nothing", "steps", "synchronizations of streams", "nothing with two streams", "GPU", "host", "operators",
@@ -96,6 +96,6 @@ def test_notes_say_what_is_missing(trace, notes):
 
 
 def test_migrations_of_unified_memory_are_not_expected_to_be_launched():
-    trace = training()
+    trace = build_training()
     trace.memcpy("um", 900, 10)
     assert trace.fill("launch_state", "missing_input", "notes").text(CODES) == ""

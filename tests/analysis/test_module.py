@@ -40,7 +40,7 @@ def test_what_outlasts_the_call_around_it_ends_with_it_and_a_wrapper_is_no_modul
     ]
 
 
-def numbered(trace, name, ts, number, thread=0):
+def add_numbered_module(trace, name, ts, number, thread=0):
     trace.op(name, ts, 20, thread, args=json.dumps({"Sequence number": number}))
 
 
@@ -53,10 +53,12 @@ def test_frames_name_modules_and_numbers_of_the_graph_those_of_the_backward_pass
         for layer in (0, 1):
             ts = step + 110 + 60 * layer
             trace.cpu("python", f"nn.Module: Linear_{layer}", ts, 50)
-            numbered(trace, "aten::linear", ts + 10, step + layer)
+            add_numbered_module(trace, "aten::linear", ts + 10, step + layer)
             trace.kernel("gemm", ts + 15, 10 + layer, launched=(ts + 12, 2))
             back = step + 500 - 60 * layer
-            numbered(trace, "autograd::engine::evaluate_function: AddmmBackward0", back, step + layer, thread=1)
+            add_numbered_module(
+                trace, "autograd::engine::evaluate_function: AddmmBackward0", back, step + layer, thread=1
+            )
             trace.kernel("gemm", back + 10, 20 + layer, launched=(back + 2, 2), thread=1)
         trace.kernel("add", step + 250, 5, launched=(step + 240, 2))
         trace.kernel("update", step + 800, 30, launched=(step + 790, 5))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from builder import TraceBuilder
 
 
-def trace():
+def build_trace():
     made = TraceBuilder()
     for number in range(3):
         made.annotation(f"ProfilerStep#{number}", 1000 * number, 1000)
@@ -20,7 +20,7 @@ def sample(made, name, ts, value, device=None, instance=None, unit=None, log_id=
 
 
 def test_a_sample_counts_as_long_as_its_time_lies_in_the_step():
-    made = trace()
+    made = build_trace()
     # 500 to 1500 and 1500 to 2500; the first stands for as long before it as they are apart
     for ts, watts in ((500, 100), (1500, 200), (2500, 400)):
         sample(made, "gpu_power", ts, watts, device=0, unit="W")
@@ -38,7 +38,7 @@ def test_a_sample_counts_as_long_as_its_time_lies_in_the_step():
 
 
 def test_after_a_pause_a_sample_stands_for_as_long_as_the_others():
-    made = trace()
+    made = build_trace()
     for ts in (100, 200, 300, 2900):
         sample(made, "run_queue", ts, ts)
     made.fill("monitor_step")
@@ -47,14 +47,14 @@ def test_after_a_pause_a_sample_stands_for_as_long_as_the_others():
 
 
 def test_what_the_trace_itself_counts_is_no_monitor():
-    made = trace()
+    made = build_trace()
     made.add("counter", device=0, name="SMs Active [Throughput %]", unit="percent", ts=500, value=5.0)
     made.fill("monitor_step")
     assert made.rows("from monitor_step") == []
 
 
 def test_processes_and_single_cpus_are_left_out_of_steps():
-    made = trace()
+    made = build_trace()
     for ts in (500, 1500):
         sample(made, "process_cpu", ts, 5, instance="1 python")
         sample(made, "cpu_user", ts, 5, instance="0")
@@ -64,7 +64,7 @@ def test_processes_and_single_cpus_are_left_out_of_steps():
 
 
 def test_the_condition_of_a_step():
-    made = trace()
+    made = build_trace()
     for ts in range(0, 4000, 500):
         hot = ts > 1000
         for name, value in {
@@ -94,7 +94,7 @@ def test_the_condition_of_a_step():
 
 
 def test_a_host_without_a_watched_gpu_has_its_condition_too():
-    made = trace()
+    made = build_trace()
     for ts in (500, 1500, 2500):
         sample(made, "run_queue", ts, 3)
     made.fill("monitor_step")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from kernel_tables import analysed, device, kernel
+from kernel_tables import add_device, add_kernel, analyse_kernels
 
 # Compute capability -> threads, blocks, shared memory per multiprocessor (CUDA C++ Programming Guide, technical
 # specifications per compute capability), shared memory that the system takes per block, unit of shared memory.
@@ -79,8 +79,8 @@ CASES = [
 ]
 
 
-def resident(capability, threads, registers, shared):
-    """The rules, one after the other."""
+def count_resident_blocks(capability, threads, registers, shared):
+    """Apply the rules one after the other; return blocks per multiprocessor."""
     most_threads, most_blocks, per_sm, reserved, unit = LIMITS[capability]
     warps = math.ceil(threads / 32)
     allowed = {"warps": most_threads // 32 // warps, "blocks": most_blocks}
@@ -96,15 +96,15 @@ def resident(capability, threads, registers, shared):
 
 def test_blocks_that_fit_on_a_multiprocessor_are_those_of_nvidias_calculator(tables):
     for number, capability in enumerate(LIMITS):
-        device(tables, number, capability)
+        add_device(tables, number, capability)
     for slice_id, (capability, threads, registers, shared, *_) in enumerate(CASES):
         # enough blocks to fill the GPU, or the grid would be the limit
-        kernel(tables, slice_id, list(LIMITS).index(capability), 10_000, threads, registers, shared)
-    rows = analysed(tables, "resident_blocks, limiter, theoretical_occupancy")
+        add_kernel(tables, slice_id, list(LIMITS).index(capability), 10_000, threads, registers, shared)
+    rows = analyse_kernels(tables, "resident_blocks, limiter, theoretical_occupancy")
     for case, (blocks, limiter, theoretical) in zip(CASES, rows, strict=True):
         capability, threads, registers, shared, expected, name, reason = case
         assert (blocks, limiter) == (expected, name), reason
-        assert (blocks, limiter) == resident(capability, threads, registers, shared), reason
+        assert (blocks, limiter) == count_resident_blocks(capability, threads, registers, shared), reason
         warps = math.ceil(threads / 32)
         assert theoretical == pytest.approx(expected * warps * 32 / LIMITS[capability][0])
 
@@ -115,11 +115,11 @@ def test_there_are_cases_of_every_architecture():
 
 
 def test_a_small_grid_is_the_limit_and_waves_and_coverage_say_so(tables):
-    device(tables, 0, "9.0", sm_count=100)
+    add_device(tables, 0, "9.0", sm_count=100)
     # 8 blocks of 256 threads fit on each of 100 multiprocessors
     for slice_id, blocks in enumerate((50, 400, 800, 1200)):
-        kernel(tables, slice_id, 0, blocks, 256, 32, 0)
-    rows = analysed(tables, "limiter, waves, wave_efficiency, sm_coverage, estimated_occupancy")
+        add_kernel(tables, slice_id, 0, blocks, 256, 32, 0)
+    rows = analyse_kernels(tables, "limiter, waves, wave_efficiency, sm_coverage, estimated_occupancy")
     assert rows == [
         ("grid", 0.0625, 0.0625, 0.5, 0.0625),
         ("grid", 0.5, 0.5, 1, 0.5),
@@ -129,15 +129,15 @@ def test_a_small_grid_is_the_limit_and_waves_and_coverage_say_so(tables):
 
 
 def test_limits_of_the_trace_go_before_those_of_the_table(tables):
-    device(tables, 0, "9.0", max_threads_per_sm=1024, max_blocks_per_sm=2)
-    kernel(tables, 0, 0, 10_000, 128, 16, 0)
-    assert analysed(tables, "resident_blocks, limiter, theoretical_occupancy") == [(2, "blocks", 0.25)]
+    add_device(tables, 0, "9.0", max_threads_per_sm=1024, max_blocks_per_sm=2)
+    add_kernel(tables, 0, 0, 10_000, 128, 16, 0)
+    assert analyse_kernels(tables, "resident_blocks, limiter, theoretical_occupancy") == [(2, "blocks", 0.25)]
 
 
 def test_the_name_of_a_gpu_tells_its_limits(tables):
-    device(tables, 0, sm_count=None, name="Tesla V100-SXM2-16GB")
-    kernel(tables, 0, 0, 160, 256, 32, 0)
-    assert analysed(tables, "resident_blocks, waves, sm_coverage") == [(8, 0.25, 1)]
+    add_device(tables, 0, sm_count=None, name="Tesla V100-SXM2-16GB")
+    add_kernel(tables, 0, 0, 160, 256, 32, 0)
+    assert analyse_kernels(tables, "resident_blocks, waves, sm_coverage") == [(8, 0.25, 1)]
 
 
 UNKNOWN = [(None, "unknown", None, None, None, None)]
@@ -158,36 +158,36 @@ COLUMNS = "resident_blocks, limiter, theoretical_occupancy, waves, wave_efficien
     ids=["not described", "not in the table", "MI300X", "AMD without name", "AMD without warp size", "before Volta"],
 )
 def test_a_gpu_whose_rules_are_not_known_has_unknown_occupancy(tables, columns):
-    device(tables, 0, **columns)
-    kernel(tables, 0, 0, 160, 256, 32, 0)
-    assert analysed(tables, COLUMNS) == UNKNOWN
+    add_device(tables, 0, **columns)
+    add_kernel(tables, 0, 0, 160, 256, 32, 0)
+    assert analyse_kernels(tables, COLUMNS) == UNKNOWN
 
 
 def test_coverage_needs_no_more_than_blocks_and_multiprocessors(tables):
-    device(tables, 0, "9.4", sm_count=304, name="AMD Instinct MI300X", warp_size=64)
-    kernel(tables, 0, 0, 152, 256, None, None)
-    assert analysed(tables, f"sm_coverage, {COLUMNS}") == [(0.5, *UNKNOWN[0])]
+    add_device(tables, 0, "9.4", sm_count=304, name="AMD Instinct MI300X", warp_size=64)
+    add_kernel(tables, 0, 0, 152, 256, None, None)
+    assert analyse_kernels(tables, f"sm_coverage, {COLUMNS}") == [(0.5, *UNKNOWN[0])]
 
 
 def test_a_kernel_without_geometry_has_unknown_occupancy(tables):
-    device(tables, 0, "9.0")
-    kernel(tables, 0, 0, None, None, None, None)
-    kernel(tables, 1, 0, 100, 256, None, 0)
-    kernel(tables, 2, 0, 100, 256, 32, None)
-    assert analysed(tables, COLUMNS) == UNKNOWN * 3
+    add_device(tables, 0, "9.0")
+    add_kernel(tables, 0, 0, None, None, None, None)
+    add_kernel(tables, 1, 0, 100, 256, None, 0)
+    add_kernel(tables, 2, 0, 100, 256, 32, None)
+    assert analyse_kernels(tables, COLUMNS) == UNKNOWN * 3
 
 
 def test_a_kernel_that_ran_though_it_cannot_fit_has_unknown_occupancy(tables):
-    device(tables, 0, "8.9")
-    kernel(tables, 0, 0, 100, 256, 32, 200_000)
-    assert analysed(tables, COLUMNS) == UNKNOWN
+    add_device(tables, 0, "8.9")
+    add_kernel(tables, 0, 0, 100, 256, 32, 200_000)
+    assert analyse_kernels(tables, COLUMNS) == UNKNOWN
 
 
 def test_clusters_and_the_profilers_own_figure_are_kept_as_they_are(tables):
-    device(tables, 0, "9.0")
-    kernel(tables, 0, 0, 100, 256, 32, 0, '{"cluster_x":2,"cluster_y":1,"cluster_z":1}')
-    kernel(tables, 1, 0, 100, 256, 32, 0, '{"est. achieved occupancy %":13}')
-    rows = analysed(tables, "cluster_x, cluster_y, cluster_z, recorded_occupancy")
+    add_device(tables, 0, "9.0")
+    add_kernel(tables, 0, 0, 100, 256, 32, 0, '{"cluster_x":2,"cluster_y":1,"cluster_z":1}')
+    add_kernel(tables, 1, 0, 100, 256, 32, 0, '{"est. achieved occupancy %":13}')
+    rows = analyse_kernels(tables, "cluster_x, cluster_y, cluster_z, recorded_occupancy")
     assert rows == [(2, 1, 1, None), (None, None, None, 0.13)]
 
 
@@ -203,9 +203,9 @@ def test_clusters_and_the_profilers_own_figure_are_kept_as_they_are(tables):
     ],
 )
 def test_numbers_beyond_what_cuda_allows_are_not_known(tables, damaged):
-    device(tables, 0, "9.0")
-    kernel(tables, 0, 0, **{"grid": 100, "threads": 256, "registers": 32, "shared": 0, **damaged})
-    rows = analysed(tables, "estimated_occupancy, recorded_occupancy, cluster_x")
+    add_device(tables, 0, "9.0")
+    add_kernel(tables, 0, 0, **{"grid": 100, "threads": 256, "registers": 32, "shared": 0, **damaged})
+    rows = analyse_kernels(tables, "estimated_occupancy, recorded_occupancy, cluster_x")
     assert rows == [(None, None, None)]
 
 
@@ -213,8 +213,8 @@ def test_numbers_beyond_what_cuda_allows_are_not_known(tables, damaged):
     ("recorded", "share"), [("50", 0.5), ('"NaN"', None), ('"inf"', None), ("-5", None), ("5000", None)]
 )
 def test_a_recorded_occupancy_that_is_no_share_is_unknown(tables, recorded, share):
-    kernel(
+    add_kernel(
         tables, 0, args=f'{{"est. achieved occupancy %": {recorded}, "cluster_x": -1, "cluster_y": 0, "cluster_z": 2}}'
     )
-    rows = analysed(tables, "recorded_occupancy, cluster_x, cluster_y, cluster_z")
+    rows = analyse_kernels(tables, "recorded_occupancy, cluster_x, cluster_y, cluster_z")
     assert rows == [(share, None, None, 2)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from kernel_tables import device, kernel
+from kernel_tables import add_device, add_kernel
 from tables import insert_row
 
 from traceq.analysis.order import State, run
@@ -16,8 +16,8 @@ UNTYPED = "untyped"  # a range of emit_nvtx
 TENSOR_CORES, NO_TENSOR_CORES, MYSTERY = "nvjet_tst_1", "ampere_sgemm_128x64_tn", "mystery"
 
 
-def operator(tables, slice_id, name, dims=None, types=None, settings=None, inside=None, ts=None):
-    """An operator with its recorded arguments; `types` is one for all tensors, a list, or UNTYPED."""
+def add_operator(tables, slice_id, name, dims=None, types=None, settings=None, inside=None, ts=None):
+    """Insert an operator with its recorded arguments; `types` is one for all tensors, a list, or UNTYPED."""
     if dims is not None:
         types = types if isinstance(types, list) else [types] * len(dims)
         recorded = {"Input Dims": dims} | ({} if UNTYPED in types else {"Input type": types})
@@ -27,14 +27,14 @@ def operator(tables, slice_id, name, dims=None, types=None, settings=None, insid
     insert_row(tables, "cpu_slice", slice_id=slice_id, kind="op", name=name, args=args, **place)
 
 
-def launched(tables, slice_id, inside, name=TENSOR_CORES, dur=1000, **columns):
-    """A kernel with its launching call inside an operator; ids from 1000 on are free for calls."""
+def add_launch(tables, slice_id, inside, name=TENSOR_CORES, dur=1000, **columns):
+    """Insert a kernel with its launching call inside an operator; ids from 1000 on are free for calls."""
     place = {"thread_id": 0, "ts": slice_id, "dur": 1, "operator_id": inside}
     insert_row(tables, "cpu_slice", slice_id=1000 + slice_id, kind="runtime", name="cudaLaunchKernel", **place)
-    kernel(tables, slice_id, name=name, ts=slice_id * 10_000, dur=dur, launch_id=1000 + slice_id, **columns)
+    add_kernel(tables, slice_id, name=name, ts=slice_id * 10_000, dur=dur, launch_id=1000 + slice_id, **columns)
 
 
-def costs(tables, columns):
+def read_costs(tables, columns):
     run(tables, ANALYSES, State(1))
     return tables.execute(f"select {columns} from operator_cost order by slice_id").fetchall()
 
@@ -149,8 +149,8 @@ FORMULAS = [
 
 def test_formulas(tables):
     for slice_id, (name, dims, types, settings, *_) in enumerate(FORMULAS):
-        operator(tables, slice_id, name, dims, types, settings)
-    rows = costs(tables, "slice_id, kind, flops, bytes")
+        add_operator(tables, slice_id, name, dims, types, settings)
+    rows = read_costs(tables, "slice_id, kind, flops, bytes")
     expected = [(slice_id, *case[-3:]) for slice_id, case in enumerate(FORMULAS)]
     assert [(FORMULAS[row[0]][0], *row) for row in rows] == [(FORMULAS[row[0]][0], *row) for row in expected]
 
@@ -214,8 +214,8 @@ def test_formulas(tables):
     ],
 )
 def test_what_cannot_be_told_has_no_row(tables, name, dims, types, settings):
-    operator(tables, 0, name, dims, types, settings)
-    assert costs(tables, "*") == []
+    add_operator(tables, 0, name, dims, types, settings)
+    assert read_costs(tables, "*") == []
 
 
 H100 = "NVIDIA H100 80GB HBM3"
@@ -244,58 +244,58 @@ FP8 = "nvjet_qqtst_128x256_128x4_2x1_v_bz_TNT"
     ],
 )
 def test_without_types_kernels_tell_those_of_products(tables, name, dims, kernel_name, expected):
-    device(tables, 0, "9.0", name=H100)
-    operator(tables, 0, name, dims, UNTYPED)
-    launched(tables, 10, 0, name=kernel_name)
-    assert costs(tables, "dtype, flops, bytes, compute_type") == [expected]
+    add_device(tables, 0, "9.0", name=H100)
+    add_operator(tables, 0, name, dims, UNTYPED)
+    add_launch(tables, 10, 0, name=kernel_name)
+    assert read_costs(tables, "dtype, flops, bytes, compute_type") == [expected]
 
 
 def test_without_types_kernels_of_several_tell_nothing(tables):
-    operator(tables, 0, "aten::mm", [[2, 3], [3, 5]], UNTYPED)
-    launched(tables, 10, 0, name=TENSOR_CORES)
-    launched(tables, 11, 0, name=AMPERE_HALF)
-    assert costs(tables, "dtype, flops, bytes") == [(None, 60, None)]
+    add_operator(tables, 0, "aten::mm", [[2, 3], [3, 5]], UNTYPED)
+    add_launch(tables, 10, 0, name=TENSOR_CORES)
+    add_launch(tables, 11, 0, name=AMPERE_HALF)
+    assert read_costs(tables, "dtype, flops, bytes") == [(None, 60, None)]
 
 
 def test_without_types_elementwise_operators_keep_their_kernels_and_have_no_row(tables):
-    operator(tables, 0, "aten::mm", [[2, 3], [3, 5]], UNTYPED)
-    operator(tables, 1, "aten::copy_", [[2, 3], [2, 3], []], UNTYPED, inside=0)
-    launched(tables, 10, 0, dur=1000)
-    launched(tables, 11, 1, dur=500)
-    assert costs(tables, "slice_id, kernels, gpu_dur") == [(0, 1, 1000)]
+    add_operator(tables, 0, "aten::mm", [[2, 3], [3, 5]], UNTYPED)
+    add_operator(tables, 1, "aten::copy_", [[2, 3], [2, 3], []], UNTYPED, inside=0)
+    add_launch(tables, 10, 0, dur=1000)
+    add_launch(tables, 11, 1, dur=500)
+    assert read_costs(tables, "slice_id, kernels, gpu_dur") == [(0, 1, 1000)]
 
 
 MM = ("aten::mm", [[1024, 1024], [1024, 1024]], BF16)
 
 
 def test_kernels_belong_to_the_innermost_operator_with_a_cost(tables):
-    device(tables, 0, "9.0", name=H100)
-    operator(tables, 0, "aten::linear", [[8, 4], [2, 4]], BF16)
-    operator(tables, 1, "aten::t", inside=0)
-    operator(tables, 2, "aten::addmm", [[2], [8, 4], [4, 2]], BF16, inside=0)
-    operator(tables, 3, "mine::helper", inside=2)
-    operator(tables, 4, "aten::copy_", [[2], [2]], BF16, inside=3)
+    add_device(tables, 0, "9.0", name=H100)
+    add_operator(tables, 0, "aten::linear", [[8, 4], [2, 4]], BF16)
+    add_operator(tables, 1, "aten::t", inside=0)
+    add_operator(tables, 2, "aten::addmm", [[2], [8, 4], [4, 2]], BF16, inside=0)
+    add_operator(tables, 3, "mine::helper", inside=2)
+    add_operator(tables, 4, "aten::copy_", [[2], [2]], BF16, inside=3)
     for slice_id, inside in ((10, 2), (11, 3), (12, 4), (13, 0)):
-        launched(tables, slice_id, inside, dur=slice_id)
+        add_launch(tables, slice_id, inside, dur=slice_id)
     # 13, in the outer operator only, is nobody's: what linear computes is counted once, with addmm
-    assert costs(tables, "slice_id, kind, kernels, gpu_dur") == [(2, "matmul", 2, 21), (4, "elementwise", 1, 12)]
+    assert read_costs(tables, "slice_id, kind, kernels, gpu_dur") == [(2, "matmul", 2, 21), (4, "elementwise", 1, 12)]
 
 
 def test_bytes_around_bytes_are_those_inside_and_bytes_inside_products_take_nothing_from_them(tables):
-    operator(tables, 0, "aten::add", [[8], [8]], FP32)
-    operator(tables, 1, "aten::copy_", [[8], [8]], FP32, inside=0)
-    operator(tables, 2, "aten::bmm", [[1, 2, 3], [1, 3, 5]], FP32)
-    operator(tables, 3, "aten::fill_", [[8], []], [FP32, NUMBER], inside=2)
-    assert costs(tables, "slice_id") == [(1,), (2,), (3,)]
+    add_operator(tables, 0, "aten::add", [[8], [8]], FP32)
+    add_operator(tables, 1, "aten::copy_", [[8], [8]], FP32, inside=0)
+    add_operator(tables, 2, "aten::bmm", [[1, 2, 3], [1, 3, 5]], FP32)
+    add_operator(tables, 3, "aten::fill_", [[8], []], [FP32, NUMBER], inside=2)
+    assert read_costs(tables, "slice_id") == [(1,), (2,), (3,)]
 
 
 def test_rates_and_the_roofline(tables):
-    device(tables, 0, "9.0", name=H100)
-    operator(tables, 0, *MM)
-    launched(tables, 10, 0, dur=10_000)
-    operator(tables, 1, "aten::mm", [[1024, 16], [16, 1024]], BF16)
-    launched(tables, 11, 1, dur=10_000)
-    rows = costs(tables, "peak, achieved, intensity, ridge, bound")
+    add_device(tables, 0, "9.0", name=H100)
+    add_operator(tables, 0, *MM)
+    add_launch(tables, 10, 0, dur=10_000)
+    add_operator(tables, 1, "aten::mm", [[1024, 16], [16, 1024]], BF16)
+    add_launch(tables, 11, 1, dur=10_000)
+    rows = read_costs(tables, "peak, achieved, intensity, ridge, bound")
     ridge = pytest.approx(989.4e12 / 3352e9)
     assert rows == [
         (
@@ -324,11 +324,11 @@ def test_rates_and_the_roofline(tables):
     ],
 )
 def test_the_peak_of_single_precision_depends_on_what_kernels_are_named(tables, kernels, dtype, compute_type, peak):
-    device(tables, 0, "9.0", name=H100)
-    operator(tables, 0, "aten::mm", [[8, 8], [8, 8]], dtype)
+    add_device(tables, 0, "9.0", name=H100)
+    add_operator(tables, 0, "aten::mm", [[8, 8], [8, 8]], dtype)
     for number, name in enumerate(kernels):
-        launched(tables, 10 + number, 0, name=name)
-    assert costs(tables, "compute_type, peak") == [(compute_type, peak)]
+        add_launch(tables, 10 + number, 0, name=name)
+    assert read_costs(tables, "compute_type, peak") == [(compute_type, peak)]
 
 
 @pytest.mark.parametrize(
@@ -336,25 +336,25 @@ def test_the_peak_of_single_precision_depends_on_what_kernels_are_named(tables, 
     [{}, {"capability": "9.0"}, {"name": "NVIDIA GTX 9999"}, {"name": "AMD Radeon Graphics", "warp_size": 64}],
 )
 def test_on_a_gpu_that_is_not_known_nothing_is_said_of_peaks(tables, columns):
-    device(tables, 0, **columns)
-    operator(tables, 0, *MM)
-    launched(tables, 10, 0)
-    rows = costs(tables, "gpu_dur, peak, ridge, bound, achieved is not null")
+    add_device(tables, 0, **columns)
+    add_operator(tables, 0, *MM)
+    add_launch(tables, 10, 0)
+    rows = read_costs(tables, "gpu_dur, peak, ridge, bound, achieved is not null")
     assert rows == [(1000, None, None, "unknown", True)]
 
 
 def test_single_precision_on_matrix_cores_of_amd_is_no_tf32(tables):
-    device(tables, 0, "9.4", name="AMD Instinct MI300X", warp_size=64)
-    operator(tables, 0, "aten::mm", [[8, 8], [8, 8]], FP32)
-    launched(tables, 10, 0, name="Cijk_Alik_Bljk_SB_MT64x64x16_MI16x16x1_SN")
-    assert costs(tables, "compute_type, peak, bound") == [(None, None, "unknown")]
+    add_device(tables, 0, "9.4", name="AMD Instinct MI300X", warp_size=64)
+    add_operator(tables, 0, "aten::mm", [[8, 8], [8, 8]], FP32)
+    add_launch(tables, 10, 0, name="Cijk_Alik_Bljk_SB_MT64x64x16_MI16x16x1_SN")
+    assert read_costs(tables, "compute_type, peak, bound") == [(None, None, "unknown")]
 
 
 def test_without_a_gpu_operators_have_operations_and_no_rates(tables):
     insert_row(tables, "step", step=0, name="s", source="annotation", ts=0, dur=100)
-    operator(tables, 5, *MM)
-    operator(tables, 6, *MM, ts=500)
-    rows = costs(tables, "step, device, flops, kernels, gpu_dur, achieved, bound")
+    add_operator(tables, 5, *MM)
+    add_operator(tables, 6, *MM, ts=500)
+    rows = read_costs(tables, "step, device, flops, kernels, gpu_dur, achieved, bound")
     assert rows == [
         (0, None, 2 * 1024**3, 0, None, None, "unknown"),
         (None, None, 2 * 1024**3, 0, None, None, "unknown"),
@@ -363,26 +363,26 @@ def test_without_a_gpu_operators_have_operations_and_no_rates(tables):
 
 
 def test_utilization_of_a_step_mixes_types_by_the_time_they_need_at_their_peaks(tables):
-    device(tables, 0, "9.0", name=H100)
+    add_device(tables, 0, "9.0", name=H100)
     insert_row(tables, "step", step=0, name="s", source="annotation", ts=0, dur=10_000)
-    operator(tables, 0, *MM)
-    operator(tables, 1, MM[0], MM[1], FP32)
-    launched(tables, 10, 0, step=0, dur=3000)
-    launched(tables, 11, 1, step=0, dur=5000)
-    costs(tables, "*")
+    add_operator(tables, 0, *MM)
+    add_operator(tables, 1, MM[0], MM[1], FP32)
+    add_launch(tables, 10, 0, step=0, dur=3000)
+    add_launch(tables, 11, 1, step=0, dur=5000)
+    read_costs(tables, "*")
     seconds = 2 * 1024**3 / 989.4e12 + 2 * 1024**3 / 494.7e12
     rows = tables.execute("select flops, share_with_peak, gpu_dur, mfu, kernel_efficiency from step_mfu").fetchall()
     assert rows == [(4 * 1024**3, 1, 8000, pytest.approx(seconds / 10e-6), pytest.approx(seconds / 8e-6))]
 
 
 def test_utilization_is_unknown_where_one_peak_is(tables):
-    device(tables, 0, "9.0", name=H100)
+    add_device(tables, 0, "9.0", name=H100)
     insert_row(tables, "step", step=0, name="s", source="annotation", ts=0, dur=10_000)
-    operator(tables, 0, *MM)
-    operator(tables, 1, MM[0], MM[1], FP32)
-    launched(tables, 10, 0, step=0)
-    launched(tables, 11, 1, step=0, name=MYSTERY)
-    costs(tables, "*")
+    add_operator(tables, 0, *MM)
+    add_operator(tables, 1, MM[0], MM[1], FP32)
+    add_launch(tables, 10, 0, step=0)
+    add_launch(tables, 11, 1, step=0, name=MYSTERY)
+    read_costs(tables, "*")
     assert tables.execute("select share_with_peak, mfu, kernel_efficiency from step_mfu").fetchall() == [
         (0.5, None, None)
     ]
@@ -392,14 +392,14 @@ BARE_CONVOLUTION = ("aten::convolution", [[2, 3, 8, 8], [5, 3, 3, 3]] + [[]] * 7
 
 
 def test_utilization_is_unknown_where_operations_of_a_convolution_are(tables):
-    device(tables, 0, "9.0", name=H100)
+    add_device(tables, 0, "9.0", name=H100)
     insert_row(tables, "step", step=0, name="s", source="annotation", ts=0, dur=10_000)
-    operator(tables, 0, *MM)
-    operator(tables, 1, *BARE_CONVOLUTION)
-    operator(tables, 2, "aten::cudnn_convolution", inside=1)
-    launched(tables, 10, 0, step=0, dur=3000)
-    launched(tables, 11, 2, step=0, dur=5000)
-    assert costs(tables, "slice_id, kind, flops, gpu_dur") == [
+    add_operator(tables, 0, *MM)
+    add_operator(tables, 1, *BARE_CONVOLUTION)
+    add_operator(tables, 2, "aten::cudnn_convolution", inside=1)
+    add_launch(tables, 10, 0, step=0, dur=3000)
+    add_launch(tables, 11, 2, step=0, dur=5000)
+    assert read_costs(tables, "slice_id, kind, flops, gpu_dur") == [
         (0, "matmul", 2 * 1024**3, 3000),
         (2, "convolution", None, 5000),
     ]
@@ -409,37 +409,37 @@ def test_utilization_is_unknown_where_operations_of_a_convolution_are(tables):
 
 
 def test_a_product_that_is_only_around_one_with_known_operations_is_not_unknown(tables):
-    operator(tables, 0, "aten::matmul")
-    operator(tables, 1, *MM, inside=0)
-    operator(tables, 2, "mine::helper", inside=0)
-    launched(tables, 10, 1)
-    launched(tables, 11, 2)
-    assert costs(tables, "slice_id, kernels") == [(1, 1)]
+    add_operator(tables, 0, "aten::matmul")
+    add_operator(tables, 1, *MM, inside=0)
+    add_operator(tables, 2, "mine::helper", inside=0)
+    add_launch(tables, 10, 1)
+    add_launch(tables, 11, 2)
+    assert read_costs(tables, "slice_id, kernels") == [(1, 1)]
 
 
 def test_an_operator_with_kernels_on_two_devices_is_on_neither(tables):
     insert_row(tables, "step", step=0, name="s", source="annotation", ts=0, dur=1000)
-    operator(tables, 0, *MM)
-    launched(tables, 10, 0, step=0, dur=900)
-    launched(tables, 11, 0, step=0, dur=900, on=1)
-    assert costs(tables, "device, kernels, peak") == [(None, 2, None)]
+    add_operator(tables, 0, *MM)
+    add_launch(tables, 10, 0, step=0, dur=900)
+    add_launch(tables, 11, 0, step=0, dur=900, on=1)
+    assert read_costs(tables, "device, kernels, peak") == [(None, 2, None)]
     assert tables.execute("from step_mfu").fetchall() == []
 
 
 def test_kernels_of_a_graph_are_of_the_operators_that_its_capture_tells(tables):
     """Around the launch of the graph stands an operator as well, which has none of them; those without a capture are its."""
-    device(tables, 0)
+    add_device(tables, 0)
     dims = {"Input Dims": [[2, 3], [3, 5]], "Input type": [BF16, BF16]}
-    operator(tables, 1, "aten::mm", [[7, 7], [7, 7]], BF16)
-    launched(tables, 20, 1)
-    launched(tables, 21, 1, dur=500)
+    add_operator(tables, 1, "aten::mm", [[7, 7], [7, 7]], BF16)
+    add_launch(tables, 20, 1)
+    add_launch(tables, 21, 1, dur=500)
     place = {"launch_id": 1020, "ts": 20}
     insert_row(tables, "graph_operator", slice_id=5001, name="aten::linear", args=json.dumps(dims), **place)
     insert_row(
         tables, "graph_operator", slice_id=5000, name="aten::mm", args=json.dumps(dims), operator_id=5001, **place
     )
     insert_row(tables, "graph_kernel", slice_id=20, launch_id=1020, operator_id=5000, operator="aten::mm")
-    assert costs(tables, "slice_id, flops, kernels, gpu_dur") == [(1, 686, 1, 500), (5000, 60, 1, 1000)]
+    assert read_costs(tables, "slice_id, flops, kernels, gpu_dur") == [(1, 686, 1, 500), (5000, 60, 1, 1000)]
 
 
 @pytest.mark.parametrize(
@@ -452,11 +452,11 @@ def test_kernels_of_a_graph_are_of_the_operators_that_its_capture_tells(tables):
 )
 def test_what_servers_run_as_one_operator_has_no_known_operations(tables, name, kind):
     """A product beside it has: the operations of the step are at least those."""
-    device(tables, 0)
-    operator(tables, 1, "aten::mm", [[2, 3], [3, 5]], BF16)
-    operator(tables, 2, name, [[32, 3072], [32, 32]], BF16)
-    launched(tables, 20, 1, step=0)
-    launched(tables, 21, 2, step=0, dur=500)
+    add_device(tables, 0)
+    add_operator(tables, 1, "aten::mm", [[2, 3], [3, 5]], BF16)
+    add_operator(tables, 2, name, [[32, 3072], [32, 32]], BF16)
+    add_launch(tables, 20, 1, step=0)
+    add_launch(tables, 21, 2, step=0, dur=500)
     insert_row(tables, "step", step=0, name="decode", ts=0, dur=10_000_000, source="annotation")
-    assert costs(tables, "slice_id, kind, flops, gpu_dur") == [(1, "matmul", 60, 1000), (2, kind, None, 500)]
+    assert read_costs(tables, "slice_id, kind, flops, gpu_dur") == [(1, "matmul", 60, 1000), (2, kind, None, 500)]
     assert tables.execute("select unknown_dur, mfu from step_mfu").fetchall() == [(500, None)]

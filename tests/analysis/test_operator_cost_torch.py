@@ -41,7 +41,7 @@ def compute(torch):
     sum(output.sum() for output in outputs).backward()
 
 
-def counted(torch):
+def count_flops(torch):
     from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, sdpa_flop_count
 
     with FlopCounterMode(display=False) as counter:
@@ -67,4 +67,4 @@ def test_operations_are_those_that_pytorch_counts(tmp_path):
     with connect(tmp_path / "trace.duckdb") as connection:
         rows = connection.execute("select kind, sum(flops)::bigint from operator_cost where flops > 0 group by kind")
         found = dict(rows.fetchall())
-    assert found == counted(torch)
+    assert found == count_flops(torch)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from flows import ANALYSIS, files, filled_by_importers, flow_in, head_of, python_head, tables_read
+from flows import ANALYSIS, flow_in, head_of, list_files, list_importer_tables, python_head, tables_read
 
 from traceq.analysis import order
 from traceq.analysis.flow import Flow, flow_of_text, in_order
@@ -30,7 +30,7 @@ ADDED_TO = {"collective", "import_note", "stall_cost", "trace"}
 CUT = {name for name in order._IN_PYTHON if name.endswith("_piece")}
 
 
-@pytest.mark.parametrize("file", files(), ids=lambda file: file.relative_to(ANALYSIS).as_posix())
+@pytest.mark.parametrize("file", list_files(), ids=lambda file: file.relative_to(ANALYSIS).as_posix())
 def test_the_head_of_a_file_says_what_it_reads_and_leaves(file):
     assert flow_of_text(file.read_text("utf-8")) == head_of(file)
 
@@ -42,7 +42,7 @@ def test_every_analysis_in_python_is_checked():
 @pytest.mark.parametrize("name", sorted(set(MODULES) - {"way"}))
 def test_an_analysis_in_python_says_what_it_reads_and_makes(name):
     said, found = order.flow_of(name), python_head(f"traceq.analysis.{MODULES[name]}")
-    base = filled_by_importers()
+    base = list_importer_tables()
     assert said.reads == found.reads - said.makes - base
     assert {table for table in found.makes if not table.startswith("_")} - base <= said.makes
     text = "\n".join(file.read_text("utf-8") for file in (ANALYSIS / MODULES[name].split(".")[0]).glob("*.*"))
@@ -110,7 +110,7 @@ def test_heads_end_with_the_first_line_that_is_no_comment():
 
 
 def test_all_files_are_looked_at():
-    assert len(files()) > 100
+    assert len(list_files()) > 100
     assert {Path("ledger/idle_interval.sql"), Path("job/job.sql"), Path("notes.sql")} <= {
-        file.relative_to(ANALYSIS) for file in files()
+        file.relative_to(ANALYSIS) for file in list_files()
     }

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_graphs import graphs
+from random_graphs import random_graphs
 
 from traceq.analysis.categories import BUSY
 from traceq.analysis.replay.critical_path import EDGES, SEGMENTS, find_critical_path
@@ -19,39 +19,39 @@ ORIGIN = 1_000_000
 
 
 @st.composite
-def recordings(draw):
-    """A graph, and what was recorded of it: times that need not fit its edges."""
-    graph = draw(graphs())
+def draw_recording(draw):
+    """Draw a graph and what was recorded of it: times that need not fit its edges."""
+    graph = draw(random_graphs())
     count, size = len(graph.gap), len(graph.dur)
 
-    def some(length, values):
+    def draw_some(length, values):
         return np.array([draw(values) for _ in range(length)])
 
-    call, gap = some(count, st.integers(0, 60)), some(count, st.integers(0, 40))
+    call, gap = draw_some(count, st.integers(0, 60)), draw_some(count, st.integers(0, 40))
     begun = np.zeros(count, dtype=np.int64)
     for lane in (0, 1):
         here = np.flatnonzero(graph.lane == lane)
         begun[here] = np.cumsum(gap[here] + call[here]) - call[here]
-    ts = some(size, st.integers(-30, 500)).astype(np.int64)
+    ts = draw_some(size, st.integers(-30, 500)).astype(np.int64)
     lags = graph.launch.usual.copy()
-    lags[some(size, st.booleans()).astype(bool)] = -np.inf
+    lags[draw_some(size, st.booleans()).astype(bool)] = -np.inf
     graph = replace(
         graph,
-        lead=some(count, st.sampled_from([0.0, 0.0, 20.0])).astype(np.float64),
-        waits=graph.waits._replace(had_to=(graph.waits.kind != NONE) & some(count, st.booleans()).astype(bool)),
+        lead=draw_some(count, st.sampled_from([0.0, 0.0, 20.0])).astype(np.float64),
+        waits=graph.waits._replace(had_to=(graph.waits.kind != NONE) & draw_some(count, st.booleans()).astype(bool)),
         launch=graph.launch._replace(usual=lags),
-        is_graph=some(size, st.booleans()).astype(bool),
+        is_graph=draw_some(size, st.booleans()).astype(bool),
         ends_on_gpu=draw(st.booleans()),
     )
     events = SimpleNamespace(
         ts=begun + ORIGIN, begun=begun + ORIGIN, call=call.astype(np.float64), lane=graph.lane,
         slice_id=np.where(graph.mark >= 0, NONE, 100 + np.arange(count)), thread=graph.lane + 5,
-        is_outside=some(count, st.sampled_from([False, False, False, True])).astype(bool),
-        only_waits=some(count, st.booleans()).astype(bool),
+        is_outside=draw_some(count, st.sampled_from([False, False, False, True])).astype(bool),
+        only_waits=draw_some(count, st.booleans()).astype(bool),
     )  # fmt: skip
     work = SimpleNamespace(
-        ts=ts + ORIGIN, ts_end=ts + some(size, st.integers(0, 60)).astype(np.int64) + ORIGIN, slice_id=np.arange(size),
-        category=some(size, st.integers(0, len(BUSY) - 1)).astype(np.int64),
+        ts=ts + ORIGIN, ts_end=ts + draw_some(size, st.integers(0, 60)).astype(np.int64) + ORIGIN, slice_id=np.arange(size),
+        category=draw_some(size, st.integers(0, len(BUSY) - 1)).astype(np.int64),
     )  # fmt: skip
     return SimpleNamespace(ts=ORIGIN, events=events, work=work), graph
 
@@ -130,7 +130,7 @@ def from_node_to_node(recorded, graph):  # noqa: C901, PLR0915 - the two kinds o
 
 
 @settings(max_examples=100, deadline=None)
-@given(recordings())
+@given(draw_recording())
 def test_columns_give_the_path_that_nodes_give(recording):
     recorded, graph = recording
     path = find_critical_path(recorded, graph)

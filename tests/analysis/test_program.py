@@ -189,7 +189,7 @@ def trace_of(lines):
     return trace.fill("program")
 
 
-def said(trace):
+def describe_program(trace):
     return ", ".join(f"{key} {value}" for key, value in trace.rows("select property, value from program order by all"))
 
 
@@ -197,7 +197,7 @@ def said(trace):
 @pytest.mark.parametrize("case", PROGRAMS)
 def test_program(case):
     lines, expected = PROGRAMS[case]
-    assert said(trace_of(lines)) == ", ".join(sorted(expected.split(", ")))
+    assert describe_program(trace_of(lines)) == ", ".join(sorted(expected.split(", ")))
 
 
 def test_evidence_is_the_most_frequent_name():
@@ -214,7 +214,7 @@ def test_only_processes_with_gpu_work_are_the_program():
     trace.call("poll", 0, 10)
     trace.call("poll", 0, 10, thread=1)
     trace.kernel("solve(double*)", 10, 10, pid=1)
-    assert said(trace.fill("program")) == ("framework CUDA C++, language c++, workload batch")
+    assert describe_program(trace.fill("program")) == ("framework CUDA C++, language c++, workload batch")
 
 
 def test_a_graph_holds_what_its_launch_caused():

@@ -18,11 +18,11 @@ STEP = "ABABABABCCDE"
 READ, INPUT, UPDATE, GRAPH, MEMSET = ">", "<", "u", "g", "m"
 
 
-def numbers(letters):
+def number_letters(letters):
     return np.array([ord(letter) - ord("!") for letter in letters], np.int64)
 
 
-def launches(letters, gpu_behind=50, gpu_period=None):
+def launch_letters(letters, gpu_behind=50, gpu_period=None):
     """A launch each, 100 ns apart and 20 long; a blank is a pause of 1,000 ns."""
     ts, now = [], 0
     for letter in letters:
@@ -36,16 +36,16 @@ def launches(letters, gpu_behind=50, gpu_period=None):
         ("is_input", INPUT), ("is_read", READ), ("is_graph", GRAPH), ("is_update", UPDATE)
     )}  # fmt: skip
     return Launches(
-        number=numbers(kinds), thread_id=np.ones_like(ts), ts=ts, ts_end=ts + 20, settled=ts + 20,
+        number=number_letters(kinds), thread_id=np.ones_like(ts), ts=ts, ts_end=ts + 20, settled=ts + 20,
         gpu_ts=gpu_ts, gpu_ts_end=gpu_ts + 30, is_aside=np.zeros(len(ts), np.bool_),
         is_compute=np.array([each not in (READ, INPUT, GRAPH, MEMSET) for each in kinds]),
         is_set_up=np.array([each in (INPUT, MEMSET) for each in kinds]), **flags,
     )  # fmt: skip
 
 
-def found(letters, **times):
-    """The rounds as text, with / before each and what is none in brackets; None where nothing recurs."""
-    result = find_recurrence(launches(letters, **times))
+def find_rounds(letters, **times):
+    """Return the rounds as text, with / before each and what is none in brackets; None where nothing recurs."""
+    result = find_recurrence(launch_letters(letters, **times))
     if result is None:
         return None
     kinds = letters.replace(" ", "")
@@ -106,7 +106,7 @@ def test_the_period_is_the_smallest_lag_at_which_as_many_recur_as_at_any(sequenc
     ],
 )  # fmt: skip
 def test_rounds_are_found(letters, rounds):
-    assert found(letters) == rounds
+    assert find_rounds(letters) == rounds
 
 
 @pytest.mark.parametrize(
@@ -115,13 +115,13 @@ def test_rounds_are_found(letters, rounds):
     ids=["one", "one kernel at uneven times", "too few short ones", "no repetition", "little of all", "set-up"],
 )
 def test_what_does_not_recur_has_no_rounds(letters):
-    assert found(letters) is None
+    assert find_rounds(letters) is None
 
 
 def test_one_kernel_at_even_times_is_a_loop():
-    assert found("B" + "A" * 8 + "CD") == "B/A/A/A/A/A/A/A/A/CD"
-    assert find_recurrence(launches("BCDEFG" + "A" * 12)).is_sure
-    assert found("A" * 7) is None
+    assert find_rounds("B" + "A" * 8 + "CD") == "B/A/A/A/A/A/A/A/A/CD"
+    assert find_recurrence(launch_letters("BCDEFG" + "A" * 12)).is_sure
+    assert find_rounds("A" * 7) is None
 
 
 @pytest.mark.parametrize(
@@ -130,30 +130,30 @@ def test_one_kernel_at_even_times_is_a_loop():
     ids=["all there is", "something around it, as around layers", "with an input of its own"],
 )
 def test_what_may_be_a_layer_is_not_sure(letters, is_sure):
-    assert find_recurrence(launches(letters)).is_sure == is_sure
+    assert find_recurrence(launch_letters(letters)).is_sure == is_sure
 
 
 def test_what_recurs_inside_a_round():
-    result = find_recurrence(launches(("ABCDEFGH" * 6 + "XYZ") * 3))
+    result = find_recurrence(launch_letters(("ABCDEFGH" * 6 + "XYZ") * 3))
     assert (result.length, result.inner) == (51, 8)
 
 
 def test_rounds_between_two_reads_may_be_steps_themselves():
-    result = find_recurrence(launches("ggggg>" * 4))
+    result = find_recurrence(launch_letters("ggggg>" * 4))
     assert (result.length, result.inner, result.inner_whole) == (6, 1, 20)
-    assert find_recurrence(launches(("ABCDEFGH" * 6 + "XYZ>") * 3)).inner_whole == 0
+    assert find_recurrence(launch_letters(("ABCDEFGH" * 6 + "XYZ>") * 3)).inner_whole == 0
 
 
 def test_a_host_that_runs_rounds_ahead_paces_nothing():
-    assert find_recurrence(launches("<Ag" * 8, gpu_period=1_000)).is_ahead
-    assert not find_recurrence(launches("<Ag" * 8)).is_ahead
+    assert find_recurrence(launch_letters("<Ag" * 8, gpu_period=1_000)).is_ahead
+    assert not find_recurrence(launch_letters("<Ag" * 8)).is_ahead
 
 
 @settings(max_examples=100, deadline=None)
 @given(step=st.lists(st.integers(0, 5), min_size=8, max_size=30), times=st.integers(4, 9), cut=st.integers(0, 7))
 def test_any_step_with_a_kernel_of_its_own_is_found_whole(step, times, cut):
     letters = "".join(chr(ord("A") + each) for each in [6, *step] * times)[cut:]
-    result = find_recurrence(launches(letters))
+    result = find_recurrence(launch_letters(letters))
     assert {part.last - part.first for part in result.parts} == {len(step) + 1}
     assert len(result.parts) >= times - 1
 
@@ -179,11 +179,11 @@ def test_slices_belong_to_the_steps_that_the_gpu_paces_by_their_own_start():
     assert (result.checked, result.broken) == (100, 0)
 
 
-def communication(letters, long_after=(), pause=10):
+def build_collectives(letters, long_after=(), pause=10):
     """Collectives 100 ns apart and `pause` times that after those positions."""
     pauses = [100 * (pause if position in long_after else 1) for position in range(len(letters))]
     ts = np.cumsum([0, *pauses[:-1]], dtype=np.int64)
-    return numbers(letters), ts, ts + 10
+    return number_letters(letters), ts, ts + 10
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def communication(letters, long_after=(), pause=10):
     ids=["pauses alone", "first step unlike the others", "names alone", "cut at both ends", "names and pauses"],
 )
 def test_collectives_recur(letters, long_after, ends, length):
-    assert find_recurring_communication(*communication(letters, long_after)) == (ends, length)
+    assert find_recurring_communication(*build_collectives(letters, long_after)) == (ends, length)
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_collectives_recur(letters, long_after, ends, length):
     ],
 )  # fmt: skip
 def test_collectives_that_do_not_recur_are_no_steps(letters, long_after, pause):
-    assert find_recurring_communication(*communication(letters, long_after, pause)) is None
+    assert find_recurring_communication(*build_collectives(letters, long_after, pause)) is None
 
 
 @settings(max_examples=100, deadline=None)
@@ -243,7 +243,7 @@ def test_steps_with_a_long_pause_are_found_whole(step, pauses, cut):
     assert {(end + cut[0] + 1) % len(step) for end in found.ends} == {0}
 
 
-def varying(trace, bytes_of=lambda _: None, **options):
+def add_varying_steps(trace, bytes_of=lambda _: None, **options):
     """Five steps of 1,000 ns, each with kernels of its own and four all-reduces launched at 500, 600, 700 and 800."""
     for step in range(5):
         for kernel in range(3 + step % 2):
@@ -260,7 +260,7 @@ STEPS = "select step, name, source, thread_id, ts, dur from step order by step"
 
 
 def test_steps_of_varying_kernels_end_after_their_last_collective():
-    assert varying(TraceBuilder(), lambda bucket: 1 << bucket).fill().text(STEPS) == (
+    assert add_varying_steps(TraceBuilder(), lambda bucket: 1 << bucket).fill().text(STEPS) == (
         "0 after a sequence of 4 collectives recurrence 0 810 1000\n"
         "1 after a sequence of 4 collectives recurrence 0 1810 1000\n"
         "2 after a sequence of 4 collectives recurrence 0 2810 1000\n"
@@ -269,7 +269,7 @@ def test_steps_of_varying_kernels_end_after_their_last_collective():
 
 
 def test_without_launching_calls_steps_lie_between_collectives_on_the_device():
-    assert varying(TraceBuilder(), launched=None).fill().text(STEPS) == (
+    assert add_varying_steps(TraceBuilder(), launched=None).fill().text(STEPS) == (
         "0 after a sequence of 4 collectives recurrence - 880 1000\n"
         "1 after a sequence of 4 collectives recurrence - 1880 1000\n"
         "2 after a sequence of 4 collectives recurrence - 2880 1000\n"

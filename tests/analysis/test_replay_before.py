@@ -24,7 +24,7 @@ def test_workers_win_the_same_whenever_the_work_before_was_launched(launched):
 
 @pytest.mark.parametrize("start", [-1_234_567_890_123, 1_623_212_388_426_602_317])
 def test_the_origin_of_the_clock_changes_nothing(start):
-    def made(start):
+    def make_replay(start):
         trace = TraceBuilder()
         for number in range(8):
             at = start + 1_000_003 * number
@@ -36,7 +36,7 @@ def test_the_origin_of_the_clock_changes_nothing(start):
             trace.call("cudaStreamSynchronize", at + 500_000, 40_000)
         return trace.fill_all()
 
-    here, there = made(0), made(start)
+    here, there = make_replay(0), make_replay(start)
     for query in (
         "select * exclude (trace_id) from replay order by all",
         "select * exclude (trace_id) from replay_step order by all",

@@ -8,8 +8,8 @@ from builder import TraceBuilder
 from traceq.analysis.replay import recorded, replayed
 
 
-def steps(*counts):
-    """Steps of 1,000 ns with so many kernels each."""
+def build_steps(*counts):
+    """Build steps of 1,000 ns with that many kernels each."""
     trace = TraceBuilder()
     for number, count in enumerate(counts):
         start = 1000 * number
@@ -22,7 +22,7 @@ def steps(*counts):
 @pytest.mark.parametrize(("most", "expected"), [(5, "0\n1"), (4, "0"), (3, "0")])
 def test_as_many_steps_are_replayed_as_there_is_memory_for(most, expected, monkeypatch):
     monkeypatch.setattr(replayed, "_most_slices", lambda _connection: most)
-    trace = steps(3, 2, 2)
+    trace = build_steps(3, 2, 2)
     trace.fill_all()
     assert trace.text("select step from replay_step order by step") == expected
     assert trace.rows("select text from import_note where code = 'not_replayed'") == []
@@ -30,7 +30,7 @@ def test_as_many_steps_are_replayed_as_there_is_memory_for(most, expected, monke
 
 def test_a_step_that_is_too_large_has_no_replay_and_a_note(monkeypatch):
     monkeypatch.setattr(replayed, "_most_slices", lambda _connection: 2)
-    trace = steps(3, 2, 2)
+    trace = build_steps(3, 2, 2)
     trace.fill_all()
     for table in ("replay", "replay_step", "critical_path", "dependency"):
         assert trace.rows(f"from {table}") == []

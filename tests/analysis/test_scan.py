@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_graphs import graphs
+from random_graphs import random_graphs
 
 from traceq.analysis.replay.recorded import NONE
 from traceq.analysis.replay.scan import as_predicted, replay
@@ -55,7 +55,7 @@ def event_by_event(graph, weights):
 
 
 @a_hundred
-@given(graphs())
+@given(random_graphs())
 def test_runs_give_what_single_events_give(graph):
     weights = as_predicted(graph)
     scenarios = [weights, replace(weights, dur=weights.dur / 2), replace(weights, gap=weights.gap * 0.0)]
@@ -65,7 +65,7 @@ def test_runs_give_what_single_events_give(graph):
 
 
 @a_hundred
-@given(graphs(), st.data())
+@given(random_graphs(), st.data())
 def test_less_of_anything_is_never_slower(graph, data):
     """And what is saved is not more than what was taken away, all of it added up."""
     weights = as_predicted(graph)
@@ -80,7 +80,7 @@ def test_less_of_anything_is_never_slower(graph, data):
 
 
 @a_hundred
-@given(graphs())
+@given(random_graphs())
 def test_the_first_quarter_saves_at_least_a_quarter(graph):
     weights = as_predicted(graph)
     ends = replay(graph, [replace(weights, dur=weights.dur * left) for left in (1.0, 0.75, 0.0)])[:, -1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from builder import TraceBuilder
 
 
-def server(*steps):
+def build_server(*steps):
     """A server that runs `steps`, (ts, dur, name): a kernel of half the annotation's length, from its middle on."""
     trace = TraceBuilder()
     for ts, dur, name in steps:
@@ -15,7 +15,7 @@ def server(*steps):
 
 
 def test_a_step_has_the_payload_of_its_annotation_and_its_pauses():
-    trace = server(
+    trace = build_server(
         (0, 100, "step[EXTEND bs=2 toks=30]"), (120, 100, "step[DECODE bs=2]"), (220, 60, "step[TARGET_VERIFY bs=2]")
     )
     columns = "step, kind, requests, new_tokens, output_tokens, dur, token_dur, gpu_busy, host_gap, gpu_gap"
@@ -43,7 +43,7 @@ def test_other_steps_are_no_steps_of_a_server():
 
 def test_batches_are_counted_by_powers_of_two():
     sizes = (1, 2, 3, 4, 7, 8, 255, 256)
-    trace = server(*((100 * number, 100, f"step[DECODE bs={bs}]") for number, bs in enumerate(sizes)))
+    trace = build_server(*((100 * number, 100, f"step[DECODE bs={bs}]") for number, bs in enumerate(sizes)))
     assert trace.text("select least_requests, most_requests, steps from serving_stats order by 1") == (
         "1 1 1\n2 3 2\n4 7 2\n8 15 1\n128 255 1\n256 511 1"
     )
@@ -53,7 +53,7 @@ def test_statistics_of_a_bucket():
     durations = (100, 100, 200, 400)
     starts = [sum(durations[:number]) for number in range(4)]
     steps = [(ts, dur, "step[DECODE bs=4]") for ts, dur in zip(starts, durations, strict=True)]
-    trace = server(*steps, (800, 200, "execute_new_1_cached_3"))
+    trace = build_server(*steps, (800, 200, "execute_new_1_cached_3"))
     columns = "dialect, kind, least_requests, steps, dur, p50, token_p50, output_tokens_per_second, gpu_busy_share"
     assert trace.text(f"select {columns} from serving_stats order by dialect") == (
         "sglang decode 4 4 800 150.0 150.0 20000000.0 0.5\nvllm - 4 1 200 200.0 - - 0.5"
@@ -109,7 +109,7 @@ STALLS = "select step, cause, prefill_steps, prefill_tokens, waiting_requests, d
 
 
 def test_prompts_between_two_decoding_steps_make_the_fewer_requests_wait():
-    trace = server(
+    trace = build_server(
         (0, 50, "step[EXTEND bs=1 toks=9]"),  # nobody decodes yet
         (50, 50, "step[DECODE bs=3]"),
         (100, 70, "step[EXTEND bs=1 toks=10]"),
@@ -123,7 +123,7 @@ def test_prompts_between_two_decoding_steps_make_the_fewer_requests_wait():
 
 def test_a_mixed_step_costs_what_it_takes_beyond_decode_steps_of_its_size():
     decode, mixed = "execute_context_0(0)_generation_{0}({0})", "execute_context_1(7)_generation_{0}({0})"
-    trace = server(
+    trace = build_server(
         (0, 100, decode.format(4)),
         (100, 120, decode.format(7)),
         (220, 300, mixed.format(5)),

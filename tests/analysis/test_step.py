@@ -8,8 +8,8 @@ from builder import TraceBuilder
 STEPS = "select step, name, source, ts, dur, gpu_ts, gpu_dur from step order by step"
 
 
-def steps(trace, count, name="ProfilerStep#{}", dur=100, gap=0, launch=True):
-    """`count` annotations one after another, each launching one kernel on its way."""
+def add_steps(trace, count, name="ProfilerStep#{}", dur=100, gap=0, launch=True):
+    """Add `count` annotations one after another, each launching one kernel on its way."""
     for number in range(count):
         ts = number * (dur + gap)
         trace.annotation(name.format(number), ts, dur)
@@ -43,7 +43,7 @@ def test_work_belongs_to_the_step_that_launched_it_and_time_to_the_step_it_elaps
 
 def test_profiler_steps_win_over_other_annotations():
     trace = TraceBuilder()
-    steps(trace, 3)
+    add_steps(trace, 3)
     for number in range(6):
         trace.annotation("train_step", 50 * number + 1, 40)
     assert trace.fill().text("select distinct source from step") == "profiler_step"
@@ -51,7 +51,7 @@ def test_profiler_steps_win_over_other_annotations():
 
 def test_numbered_annotations_that_cover_the_launches_are_steps():
     trace = TraceBuilder()
-    steps(trace, 4, name="iteration {}", gap=10)
+    add_steps(trace, 4, name="iteration {}", gap=10)
     assert trace.fill().text("select step, name, source, dur from step order by step") == (
         "0 iteration 0 annotation 110\n1 iteration 1 annotation 110\n2 iteration 2 annotation 110\n3 iteration 3 annotation 100"
     )
@@ -110,7 +110,7 @@ def test_without_steps_the_gpu_work_is_judged_as_one():
 
 def test_a_given_step_range_wins():
     trace = TraceBuilder()
-    steps(trace, 4)
+    add_steps(trace, 4)
     trace.annotation("epoch", 100, 200)
     trace.fill(step_range="^epoch$")
     assert trace.text("select name, source from step") == "epoch step_range"
@@ -118,7 +118,7 @@ def test_a_given_step_range_wins():
 
 def test_a_step_range_that_matches_nothing_is_noted():
     trace = TraceBuilder()
-    steps(trace, 3)
+    add_steps(trace, 3)
     trace.fill("notes", step_range="^epoch$")
     assert trace.text("select distinct source from step") == "profiler_step"
     assert trace.text("select code from import_note where code like 'step_range%'") == "step_range_unmatched"
@@ -143,7 +143,7 @@ def test_a_slow_first_step_is_warm_up_and_left_out_of_statistics():
 
 
 def test_a_slow_second_step_is_warm_up_only_while_something_warms_up():
-    def trace(name):
+    def build_named_trace(name):
         result = TraceBuilder()
         durations = [1000, 900, 100, 100, 100, 100]
         ts = 0
@@ -153,8 +153,8 @@ def test_a_slow_second_step_is_warm_up_only_while_something_warms_up():
         result.call(name, 1200, 100)
         return result.fill()
 
-    assert trace("cudaMalloc").text("select step from step where excluded is not null order by 1") == "0\n1"
-    assert trace("cudaLaunchKernel").text("select step from step where excluded is not null") == "0"
+    assert build_named_trace("cudaMalloc").text("select step from step where excluded is not null order by 1") == "0\n1"
+    assert build_named_trace("cudaLaunchKernel").text("select step from step where excluded is not null") == "0"
 
 
 def test_steps_of_equal_length_are_never_warm_up():
@@ -167,7 +167,7 @@ def test_steps_of_equal_length_are_never_warm_up():
 
 def test_a_last_step_that_launched_nothing_while_all_others_did_is_incomplete():
     trace = TraceBuilder()
-    steps(trace, 3)
+    add_steps(trace, 3)
     trace.annotation("ProfilerStep#3", 300, 5)
     assert trace.fill().text("select step, excluded is not null from step order by step") == (
         "0 False\n1 False\n2 False\n3 True"
@@ -186,8 +186,8 @@ def test_percentiles_interpolate():
     ) == ("5 102.0 100 102.0 103.6 103.8 103.96 104")
 
 
-def rounds(trace, count, length=10, name="kernel"):
-    """`count` rounds of `length` kernels each, a launch every 100 ns."""
+def add_rounds(trace, count, length=10, name="kernel"):
+    """Add `count` rounds of `length` kernels each, a launch every 100 ns."""
     for number in range(count * length):
         trace.kernel(f"{name} {number % length}", 100 * number + 50, 30, launched=(100 * number, 10))
     return trace
@@ -197,19 +197,19 @@ COUNTED = "select ts, dur from step where excluded is null order by step"
 
 
 def test_two_steps_in_each_unit():
-    trace = rounds(TraceBuilder(), 3)
+    trace = add_rounds(TraceBuilder(), 3)
     assert trace.fill(steps_per="2").text(COUNTED) == "0 500\n500 410\n910 590\n1500 410\n1910 590\n2500 480"
 
 
 def test_two_whole_units_are_a_step_and_what_was_cut_is_left():
-    trace = rounds(TraceBuilder(), 5)
+    trace = add_rounds(TraceBuilder(), 5)
     assert trace.fill(steps_per="1/2").text("select ts, dur, excluded from step order by step") == (
         "0 910 incomplete: cut by the start of the capture\n910 2000 -\n2910 2070 -"
     )
 
 
 def test_a_window_keeps_the_steps_inside():
-    trace = rounds(TraceBuilder(), 4)
+    trace = add_rounds(TraceBuilder(), 4)
     trace.fill(window="900ns..3us")
     assert trace.text("select ts, dur, excluded from step order by step") == (
         "0 910 incomplete: cut by the start of the capture\n910 1000 -\n1910 1000 -\n2910 1070 outside of --window"
@@ -220,21 +220,21 @@ def test_a_window_keeps_the_steps_inside():
 
 
 def test_a_window_between_annotations_without_a_whole_step_is_judged_itself():
-    trace = rounds(TraceBuilder(), 4)
+    trace = add_rounds(TraceBuilder(), 4)
     trace.annotation("from", 1200, 10)
     trace.annotation("to", 1400, 100)
     assert trace.fill(window="from..to").text(STEPS) == "0 window window 1200 300 1250 230"
 
 
 def test_a_window_that_names_no_annotation_is_noted():
-    trace = rounds(TraceBuilder(), 4)
+    trace = add_rounds(TraceBuilder(), 4)
     trace.fill("notes", window="nowhere")
     assert trace.text("select count(*) from step") == "4"
     assert trace.text("select code from import_note where code like 'window%'") == "window_unmatched"
 
 
 def test_all_gpu_work_is_a_window():
-    trace = rounds(TraceBuilder(), 4)
+    trace = add_rounds(TraceBuilder(), 4)
     assert trace.fill(window="gpu").text(STEPS) == "0 window window 0 3980 50 3930"
 
 
@@ -257,7 +257,7 @@ def test_stray_work_long_before_is_start_up(stray, first_call, window):
     assert trace.text("select phase, ts, dur, gpu_busy from phase_of_run order by ts") == window
 
 
-def forwards(trace, name, count=5):
+def add_forwards(trace, name, count=5):
     """Add `count` annotations of that name to the trace, each around three kernels."""
     for number in range(count):
         trace.annotation(name, 1_000 * number, 900)
@@ -279,7 +279,7 @@ def test_names_in_camel_case_are_layers_too():
 
 
 def test_annotations_that_hold_little_of_the_gpus_time_are_no_steps():
-    trace = forwards(TraceBuilder(), "iteration", count=4)
+    trace = add_forwards(TraceBuilder(), "iteration", count=4)
     trace.kernel("all-gather", 10_000, 50_000, launched=(9_000, 10))
     assert "annotation" not in trace.fill().text("select distinct source from step")
 
@@ -302,14 +302,14 @@ def test_rounds_inside_one_call_of_a_module_are_layers():
 
 
 def test_what_the_program_marks_as_warming_up_does_not_count():
-    trace = forwards(TraceBuilder(), "forward", count=8)
+    trace = add_forwards(TraceBuilder(), "forward", count=8)
     trace.annotation("Warm-up", -10, 2_995)
     said = trace.fill().text("select excluded, count(*) from step group by excluded order by 2").splitlines()
     assert "the program marks it as warming up 3" in said
 
 
 def test_the_last_unmarked_step_ends_where_its_work_does():
-    trace = rounds(TraceBuilder(), 4)
+    trace = add_rounds(TraceBuilder(), 4)
     trace.call("cudaDeviceSynchronize", 50_000, 10_000)
     ends = trace.fill().rows("select max(ts_end) from step where excluded is null")
     assert ends[0][0] < 5_000
@@ -328,7 +328,7 @@ def test_layers_inside_steps_are_a_unit_of_their_own():
 
 
 def test_annotations_of_layers_are_no_steps():
-    trace = rounds(TraceBuilder(), 8)
+    trace = add_rounds(TraceBuilder(), 8)
     for number in range(8):
         trace.annotation(f"FSDP::pre_forward (blocks.{number})", 1000 * number, 900)
     trace.fill()
@@ -346,8 +346,8 @@ def test_without_a_gpu_ranges_recur():
     assert trace.text("select count(*), min(name) from step") == "5 sequence of 2 ranges"
 
 
-def phases(*runs):
-    """Marked steps of 1,000 ns; `runs` says how many with how many launches each."""
+def build_phases(*runs):
+    """Build marked steps of 1,000 ns; `runs` says how many with how many launches each."""
     trace = TraceBuilder()
     work = [launches for steps, launches in runs for _ in range(steps)]
     for number, launches in enumerate(work):
@@ -360,17 +360,17 @@ def phases(*runs):
 
 
 def test_of_several_phases_the_longest_is_judged():
-    assert phases((8, 30), (4, 10)) == "xxxxxxxx----"
-    assert phases((3, 30), (5, 10)) == "---xxxxx"
-    assert phases((3, 30), (3, 10), (5, 30)) == "xxx---xxxxx"
-    assert phases((3, 30), (3, 10)) == "xxx---"
+    assert build_phases((8, 30), (4, 10)) == "xxxxxxxx----"
+    assert build_phases((3, 30), (5, 10)) == "---xxxxx"
+    assert build_phases((3, 30), (3, 10), (5, 30)) == "xxx---xxxxx"
+    assert build_phases((3, 30), (3, 10)) == "xxx---"
 
 
 def test_steps_that_vary_are_no_phases():
-    assert phases((8, 30), (2, 10)) == "xxxxxxxxxx"
-    assert phases(*[(3, 30), (3, 10)] * 3) == "x" * 18
-    assert phases((4, 30), (4, 25)) == "xxxxxxxx"
-    assert phases((3, 30), (1, 25), (4, 10)) == "xxxxxxxx"
+    assert build_phases((8, 30), (2, 10)) == "xxxxxxxxxx"
+    assert build_phases(*[(3, 30), (3, 10)] * 3) == "x" * 18
+    assert build_phases((4, 30), (4, 25)) == "xxxxxxxx"
+    assert build_phases((3, 30), (1, 25), (4, 10)) == "xxxxxxxx"
 
 
 def test_a_last_mark_that_stays_open_ends_where_the_program_did_something():
@@ -452,8 +452,8 @@ def test_rounds_that_the_capture_cut_say_so():
     )
 
 
-def looping(trace, count, since=0):
-    """`count` steps of 10 kernels of different lengths, with a pause of the host between steps."""
+def add_looping_steps(trace, count, since=0):
+    """Add `count` steps of 10 kernels of different lengths, with a pause of the host between steps."""
     for number in range(count * 10):
         ts = since + 100 * number + 400 * (number // 10)
         trace.kernel(f"kernel {number % 10}", ts + 20, 30 + 5 * (number % 10), launched=(ts, 10))
@@ -469,16 +469,16 @@ UNITS = "select level, launches, period, is_step from unit order by unit"
 
 @pytest.mark.parametrize("count", [4, 7])
 def test_twice_as_long_a_capture_has_the_same_unit(count):
-    once, twice = (looping(TraceBuilder(), steps).fill().rows(UNITS) for steps in (count, 2 * count))
+    once, twice = (add_looping_steps(TraceBuilder(), steps).fill().rows(UNITS) for steps in (count, 2 * count))
     assert once == twice == [("step", 10, 1400, True)]
 
 
 def test_a_minute_of_starting_up_changes_no_share_of_the_window():
-    plain = looping(TraceBuilder(), 5).fill("time_ledger").rows(SHARES)
+    plain = add_looping_steps(TraceBuilder(), 5).fill("time_ledger").rows(SHARES)
     later = TraceBuilder()
     later.cpu("os", "read", 0, 30_000_000_000)
     later.kernel("stray", 20_000_000_000, 1_000, launched=(19_999_990_000, 10))
-    later = looping(later, 5, since=60_000_000_000).fill("time_ledger")
+    later = add_looping_steps(later, 5, since=60_000_000_000).fill("time_ledger")
     shares = later.rows(SHARES)
     # the pause before the first step is as long as the others, and not in the trace where it starts with the step
     assert [category for category, _ in shares] == [category for category, _ in plain]

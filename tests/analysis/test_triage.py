@@ -8,11 +8,11 @@ from builder import TraceBuilder
 MS = 1_000_000
 
 
-def nothing(_trace):
+def change_nothing(_trace):
     pass
 
 
-def operators(trace):
+def add_operators(trace):
     trace.op("aten::add", 0, 10)
 
 
@@ -107,7 +107,7 @@ def copies_alone(trace):
         trace.memcpy("h2d", MS * number + 100, 900_000, launched=(MS * number, 50))
 
 
-def lost_in_the_middle(trace):
+def lose_middle_events(trace):
     for number in range(20):
         if number % 2:
             trace.call("cudaLaunchKernel", 100 * number, 10, 1_000 + number)
@@ -115,7 +115,7 @@ def lost_in_the_middle(trace):
             trace.kernel(f"kernel {number}", 100 * number + 20, 10, launched=(100 * number, 10))
 
 
-def queued_at_the_end(trace):
+def queue_end_events(trace):
     for number in range(20):
         trace.kernel(f"kernel {number}", 10_000 + 1_000 * number, 990, launched=(100 * number, 10))
     for number in range(20, 30):
@@ -140,7 +140,7 @@ def cut_by_the_end(trace):
         trace.kernel(f"kernel {number}", 1_000 * number + 100, 10, launched=(1_000 * number + 50, 10))
 
 
-def cold(trace):
+def add_cold_start(trace):
     trace.kernel("first", 60 * MS, 10, launched=(0, 50 * MS))
     trace.kernel("second", 70 * MS, 10, launched=(69 * MS, 10))
 
@@ -168,7 +168,7 @@ def a_loop(trace):
         trace.kernel(f"kernel {number % 3}", 1_000 * number + 100, 10, launched=(1_000 * number + 50, 10))
 
 
-def work(trace):
+def add_work(trace):
     for number in range(20):
         trace.kernel(f"kernel {number}", 1_000 * number + 100, 10, launched=(1_000 * number + 50, 10))
 
@@ -176,8 +176,8 @@ def work(trace):
 @pytest.mark.parametrize(
     ("add", "kind"),
     [
-        (nothing, "nothing_recorded empty"),
-        (operators, "host_only by_design"),
+        (change_nothing, "nothing_recorded empty"),
+        (add_operators, "host_only by_design"),
         (launches_alone, "host_only rows_missing"),
         (operators_of_gpus, "host_only rows_missing"),
         (not_collected, "host_only not_collected"),
@@ -190,18 +190,18 @@ def work(trace):
         (a_helper_beside, "steps marked"),
         (frees_that_wait, "window unmarked"),
         (copies_alone, "window unmarked"),
-        (lost_in_the_middle, "fragment lost"),
-        (queued_at_the_end, "window unmarked"),
+        (lose_middle_events, "fragment lost"),
+        (queue_end_events, "window unmarked"),
         (every_30th_call, "fragment sampled"),
         (inside_a_forward, "steps marked"),
         (cut_by_the_end, "fragment no_unit"),
-        (cold, "one_off cold"),
+        (add_cold_start, "one_off cold"),
         (whole_run, "one_off whole_run"),
         (smoke_test, "start_up_only trivial"),
         (memsets_in_turns, "start_up_only stopped"),
         (one_step, "steps marked"),
         (a_loop, "steps recurrence"),
-        (work, "window unmarked"),
+        (add_work, "window unmarked"),
     ],
     ids=lambda each: each.__name__ if callable(each) else None,
 )

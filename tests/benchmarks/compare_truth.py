@@ -27,8 +27,8 @@ import duckdb
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "perturbed")]
 
-from perturbations import SHARED, stem  # noqa: E402
-from regressions import BASES, KINDS, SHARES, TWINS, HiddenError, regression  # noqa: E402
+from perturbations import SHARED, strip_endings  # noqa: E402
+from regressions import BASES, KINDS, SHARES, TWINS, HiddenError, build_regression  # noqa: E402
 
 from traceq.database.connect import connect  # noqa: E402
 from traceq.loading.ingest import ingest  # noqa: E402
@@ -102,16 +102,16 @@ def main() -> None:
 
 def _rows(trace: str, work: Path) -> list[Row]:
     """All comparisons of a trace."""
-    base = _ingested(SHARED / trace, work / f"{stem(Path(trace))}.base.duckdb")
+    base = _ingested(SHARED / trace, work / f"{strip_endings(Path(trace))}.base.duckdb")
     steps = len(_run(base, EVERY).counted)
     parts = (ODD, EVEN) if steps >= ENOUGH_STEPS else (EVERY, EVERY)
     first = _run(base, parts[0])
     rows = []
     if steps >= ENOUGH_STEPS:
-        rows += _compared(stem(Path(trace)), "nothing", 0.0, first, _run(base, EVEN))
+        rows += _compared(strip_endings(Path(trace)), "nothing", 0.0, first, _run(base, EVEN))
     for kind in KINDS if trace in BASES else ():
         for share in SHARES:
-            case = regression(trace, kind, share)
+            case = build_regression(trace, kind, share)
             try:
                 edited, _ = case.make(work)
             except HiddenError:
@@ -120,7 +120,7 @@ def _rows(trace: str, work: Path) -> list[Row]:
             edited.unlink()
             rows += _compared(case.name, kind, share, first, _run(database, parts[1]))
             database.unlink()
-    print(f"{stem(Path(trace))}: {len(rows)} comparisons", file=sys.stderr, flush=True)
+    print(f"{strip_endings(Path(trace))}: {len(rows)} comparisons", file=sys.stderr, flush=True)
     return rows
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "analysis"))
-from simulated_job import KINDS, Verdict, Wrong, verdict, wrong
+from simulated_job import KINDS, Verdict, Wrong, break_job, judge_case
 
 
 def main() -> None:
@@ -27,8 +27,8 @@ def main() -> None:
     every: list[Verdict] = []
     for ranks in map(int, asked.ranks.split(",")):
         for kind in KINDS:
-            cases = [case for seed in range(asked.seeds) if (case := wrong(kind, ranks, seed))]
-            found = [verdict(case) for case in cases]
+            cases = [case for seed in range(asked.seeds) if (case := break_job(kind, ranks, seed))]
+            found = [judge_case(case) for case in cases]
             every += found
             for case, each in zip(cases, found, strict=True):
                 _print_missed(case, each)

@@ -28,7 +28,7 @@ TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "perturbed"), str(TESTS)]
 
 from labelled.packs import as_if_confirmed  # noqa: E402
-from perturbations import CASES, MS, Perturbation, stem  # noqa: E402
+from perturbations import CASES, MS, Perturbation, strip_endings  # noqa: E402
 
 from traceq.database.connect import connect  # noqa: E402
 from traceq.diagnosis.grading.causes import all_causes  # noqa: E402
@@ -111,7 +111,7 @@ def _rows(cases: Sequence[Perturbation], work: Path) -> Iterator[Row]:
 
 def said(path: Path, work: Path) -> tuple[Said, Said]:
     """Judge a trace twice: by the rules of all packs, and by those asked by default."""
-    database = work / f"{stem(path)}.duckdb"
+    database = work / f"{strip_endings(path)}.duckdb"
     database.unlink(missing_ok=True)
     ingest([path], database)
     with closing(connect(database)) as connection:
@@ -144,7 +144,7 @@ def scored(truth: Mapping[str, Any], before: Said, after: Said) -> Row:
     size = sum(after.savings.get(rule, 0) - before.savings.get(rule, 0) for rule in rules)
     return Row(
         truth["name"],
-        f"{stem(Path(truth['trace']))}: {truth['edit']}",
+        f"{strip_endings(Path(truth['trace']))}: {truth['edit']}",
         tuple(truth["causes"]),
         first,
         first in rules if rules else not false,

@@ -21,7 +21,7 @@ from typing import NamedTuple
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS / "traces")]
 
-from trace_files import SHARED, stem  # noqa: E402
+from trace_files import SHARED, strip_container  # noqa: E402
 
 from traceq.analysis.replay.savings import MOST_ERROR, MOST_UNEXPLAINED  # noqa: E402
 from traceq.database.connect import connect  # noqa: E402
@@ -86,7 +86,7 @@ def _all_traces() -> Iterator[Path]:
 def _rows(traces: Sequence[Path], work: Path) -> Iterator[Row]:
     work.mkdir(parents=True, exist_ok=True)
     for path in traces:
-        database = work / f"{stem(path)}.duckdb"
+        database = work / f"{strip_container(path)}.duckdb"
         if not database.exists():
             try:
                 ingest([path], database)
@@ -96,7 +96,9 @@ def _rows(traces: Sequence[Path], work: Path) -> Iterator[Row]:
         with closing(connect(database)) as connection:
             for _, steps, error, largest, unexplained, slices, widths in connection.execute(QUERY).fetchall():
                 if steps and slices:
-                    yield Row(stem(path), steps, slices, error, largest, unexplained or 0.0, tuple(widths or ()))
+                    yield Row(
+                        strip_container(path), steps, slices, error, largest, unexplained or 0.0, tuple(widths or ())
+                    )
 
 
 def told(rows: Sequence[Row]) -> Iterator[str]:

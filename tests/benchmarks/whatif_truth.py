@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS), str(TESTS / "simulation"), str(TESTS.parent / "fixtures" / "make")]
 
-from whatif import ALONE, INJECTED, PAIRS, TRIPLES, WRITERS, Case, cases, summed  # noqa: E402
+from whatif import ALONE, INJECTED, PAIRS, TRIPLES, WRITERS, Case, list_cases, sum_cases  # noqa: E402
 
 GROUPS = {"alone": ALONE, "pairs": PAIRS, "injected": INJECTED, "triples": TRIPLES}
 
@@ -39,8 +39,8 @@ def main() -> None:
                 _print(f"{group}: by scene", here, lambda one: one.scene.split("/")[0])
         found += here
     _print_worst(found, asked.worst)
-    print(f"\n{'all':32} {summed(found)}")
-    print(f"{'1 % of the steps and more':32} {summed(one for one in found if one.matters)}")
+    print(f"\n{'all':32} {sum_cases(found)}")
+    print(f"{'1 % of the steps and more':32} {sum_cases(one for one in found if one.matters)}")
 
 
 def _measured(scenes: Iterable[str], formats: Iterable[str], part: str) -> list[Case]:
@@ -50,7 +50,7 @@ def _measured(scenes: Iterable[str], formats: Iterable[str], part: str) -> list[
             for scene in scenes
             if part in scene
             for trace_format in formats
-            for one in cases(scene, trace_format, Path(folder))
+            for one in list_cases(scene, trace_format, Path(folder))
         ]
 
 
@@ -60,7 +60,7 @@ def _print(title: str, found: list[Case], key: Callable[[Case], str]) -> None:
         parts[key(one)].append(one)
     print(f"\n{title:32} {'cases':>6} {'valued':>6} {'median':>10} {'95 %':>11} {'inside':>9}")
     for name, several in sorted(parts.items()):
-        print(f"{name:32} {summed(several)}")
+        print(f"{name:32} {sum_cases(several)}")
 
 
 def _print_worst(found: list[Case], count: int) -> None:

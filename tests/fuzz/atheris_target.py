@@ -25,8 +25,8 @@ sys.path[:0] = [str(Path(__file__).resolve().parents[2]), str(Path(__file__).res
 SUFFIXES = {"kineto": ".json", "nsys": ".sqlite", "snapshot": ".pickle", "log": ".csv"}
 
 
-def reader(format_: str) -> Callable[[bytes], None]:
-    """A function that reads the content of a file as the importer of the format does, and compares it with a plain reading."""
+def build_reader(format_: str) -> Callable[[bytes], None]:
+    """Return a function that reads a file's content as the format's importer does, and compares it with a plain reading."""
     from attempt import read_rows
 
     from traceq.errors import TraceqError
@@ -54,7 +54,7 @@ def main() -> int:
     format_, given = sys.argv[1], sys.argv[2:]
     files = [Path(each) for each in given]
     if all(each.is_file() for each in files) and (files or not sys.stdin.isatty()):
-        read = reader(format_)
+        read = build_reader(format_)
         for content in (each.read_bytes() for each in files) if files else (sys.stdin.buffer.read(),):
             read(content)
         return 0
@@ -64,12 +64,12 @@ def main() -> int:
     import atheris
 
     with atheris.instrument_imports(include=["traceq"], enable_loader_override=False):
-        read = reader(format_)
+        read = build_reader(format_)
         from attempt import FORMATS, mutate_kineto
 
         mutate_kineto.prepare()
 
-    def changed(content: bytes, most: int, seed: int) -> bytes:
+    def change_content(content: bytes, most: int, seed: int) -> bytes:
         dice = random.Random(seed)
         made = b""
         with suppress(RecursionError):  # some are nested too deeply for what writes them
@@ -78,7 +78,7 @@ def main() -> int:
 
     # libFuzzer's own first files are too short for a trace
     lengths = ["-max_len=200000", "-len_control=0"]
-    atheris.Setup([sys.argv[0], *lengths, *given], read, custom_mutator=changed)
+    atheris.Setup([sys.argv[0], *lengths, *given], read, custom_mutator=change_content)
     atheris.Fuzz()
     return 0
 

@@ -34,11 +34,11 @@ from traceq.errors import TraceqError
 from traceq.importers.monitors import read_log
 
 FORMATS: dict[str, Callable[[random.Random], tuple[bytes, str]]] = {
-    "kineto": mutate_kineto.trace,
-    "nsys": mutate_nsys.trace,
-    "snapshot": mutate_snapshot.snapshot,
+    "kineto": mutate_kineto.mutate_trace,
+    "nsys": mutate_nsys.mutate_trace,
+    "snapshot": mutate_snapshot.mutate_snapshot,
     "log": mutate_logs.log,
-    "database": mutate_database.database,
+    "database": mutate_database.mutate_database,
 }
 _RUN = Path(__file__).resolve().parents[2] / "fixtures" / "run"
 _TRACE, _EXPORT = _RUN / "kineto_2024_base_after.json.gz", _RUN / "nsys_2026.2.sqlite"
@@ -92,8 +92,8 @@ class Outcome:
     seconds: float = 0.0
 
 
-def made(format_: str, seed: int, number: int) -> tuple[bytes, str]:
-    """The file of a try: the same each time for the same numbers."""
+def make_file(format_: str, seed: int, number: int) -> tuple[bytes, str]:
+    """Make the file of a try: the same each time for the same numbers."""
     return FORMATS[format_](random.Random(f"{seed}/{format_}/{number}"))
 
 
@@ -114,7 +114,7 @@ def attempt(make: Callable[[], tuple[bytes, str]], format_: str, *, whole: bool)
         if not child:
             _run(place, lambda: _read(place, place / name, format_, whole=whole))
         _, status, used = os.wait4(child, 0)
-        return _judged(place, name, status, used)
+        return _judge_process(place, name, status, used)
 
 
 def prepare(formats: Iterable[str]) -> None:
@@ -127,7 +127,7 @@ def prepare(formats: Iterable[str]) -> None:
         if not child:
             place = Path(folder)
             (place / "tmp").mkdir()
-            _run(place, lambda: _warmed(place))
+            _run(place, lambda: _warm_up(place))
         os.waitpid(child, 0)
         told = json.loads((Path(folder) / "outcome").read_text())
     for name in told["why"].split():
@@ -135,7 +135,7 @@ def prepare(formats: Iterable[str]) -> None:
             import_module(name)
 
 
-def _warmed(place: Path) -> Outcome:
+def _warm_up(place: Path) -> Outcome:
     """The names of all modules that tries of every format import."""
     before = set(sys.modules)
     nsys, snapshot = place / "t.sqlite", place / "t.pickle"
@@ -144,7 +144,7 @@ def _warmed(place: Path) -> Outcome:
     for number, path in enumerate((_TRACE, nsys, snapshot)):
         database = place / f"{number}.duckdb"
         traceq.ingest([path], database)
-        _reported(database)
+        _report_database(database)
     return Outcome("ok", " ".join(name for name in sys.modules if name not in before and name.startswith(_HEAVY)))
 
 
@@ -175,7 +175,7 @@ def _run(place: Path, work: Callable[[], Outcome]) -> None:
     os._exit(0)
 
 
-def _judged(place: Path, name: str, status: int, used: resource.struct_rusage) -> Outcome:
+def _judge_process(place: Path, name: str, status: int, used: resource.struct_rusage) -> Outcome:
     seconds, resident = used.ru_utime + used.ru_stime, used.ru_maxrss << 10
     said = (place / "said").read_text(errors="replace")
     if os.WIFSIGNALED(status):
@@ -201,7 +201,7 @@ def _judged(place: Path, name: str, status: int, used: resource.struct_rusage) -
 def _read(place: Path, path: Path, format_: str, *, whole: bool) -> Outcome:
     try:
         if format_ == "database":
-            return _reported(path)
+            return _report_database(path)
         if format_ == "log":
             read_log(path)
         elif told := read_rows(path):
@@ -213,18 +213,18 @@ def _read(place: Path, path: Path, format_: str, *, whole: bool) -> Outcome:
         result = traceq.ingest([_TRACE if logs else path], database, memory_limit=_MEMORY_LIMIT, logs=logs)
         if result.not_judged is not None:
             return Outcome("broken numbers", f"the rules could not run: {result.not_judged}")
-        return _reported(database)
+        return _report_database(database)
     except TraceqError as error:
         is_line = "\n" not in str(error) and str(error).strip()
         return Outcome("error" if is_line else "odd output", f"{type(error).__name__}: {error}"[:2000])
 
 
-def _reported(database: Path) -> Outcome:
+def _report_database(database: Path) -> Outcome:
     examined = traceq.doctor(database, memory_limit=_MEMORY_LIMIT)
     examined.to_text()
-    _strict(examined.to_json())
+    _parse_strict(examined.to_json())
     report = traceq.report(database, memory_limit=_MEMORY_LIMIT)
-    impossible = list(_impossible(_strict(report.to_json())))
+    impossible = list(_list_impossible(_parse_strict(report.to_json())))
     for text in (report.to_html(), report.to_text(), report.to_text(detail="full"), report.to_markdown()):
         text.encode("utf-8", "strict")
     if impossible:
@@ -235,14 +235,14 @@ def _reported(database: Path) -> Outcome:
     return Outcome("damage told" if examined.damage else "broken numbers", told)
 
 
-def _impossible(value: Any, name: str = "") -> Iterator[str]:
+def _list_impossible(value: Any, name: str = "") -> Iterator[str]:
     """Shares beyond 0 and 1, and sizes and times below 0, by their names; errors, growth and offsets can be any number."""
     if isinstance(value, dict):
         for key, each in value.items():
-            yield from _impossible(each, key)
+            yield from _list_impossible(each, key)
     elif isinstance(value, list):
         for each in value:
-            yield from _impossible(each, name)
+            yield from _list_impossible(each, name)
     elif isinstance(value, (int, float)) and not _ANY_NUMBER.search(name) and _cannot_be(value, name):
         yield f"{name} {value}"
 
@@ -253,8 +253,8 @@ def _cannot_be(value: float, name: str) -> bool:
     return name.endswith(("_bytes", "_ns")) and value < 0
 
 
-def _strict(text: str) -> Any:
-    """The value of a text that is JSON, without NaN. Raises ValueError otherwise."""
+def _parse_strict(text: str) -> Any:
+    """Return the value of a text that is JSON, without NaN. Raise ValueError otherwise."""
 
     def no_constant(token: str) -> None:
         raise ValueError(f"{token} in JSON")

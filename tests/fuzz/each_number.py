@@ -40,7 +40,7 @@ def main() -> int:
     (format_,) = sys.argv[1:]
     attempt.prepare([format_])
     tried, failed = 0, 0
-    for name, make in {"kineto": _kineto, "nsys": _nsys}[format_]():
+    for name, make in {"kineto": _kineto_cases, "nsys": _nsys_cases}[format_]():
         found = attempt.attempt(make, format_, whole=True)
         tried += 1
         if found.outcome not in attempt.GOOD:
@@ -50,9 +50,9 @@ def main() -> int:
     return int(failed > 0)
 
 
-def _kineto() -> Iterator[tuple[str, Make]]:
-    """Arguments of events by category, and what is told of devices and ranks."""
-    whole = mutate_kineto.base(_KINETO)
+def _kineto_cases() -> Iterator[tuple[str, Make]]:
+    """Yield arguments of events by category, and what is told of devices and ranks."""
+    whole = mutate_kineto.load_base(_KINETO)
     known = {
         (str(event.get("cat")), name)
         for event in whole["traceEvents"]
@@ -61,21 +61,21 @@ def _kineto() -> Iterator[tuple[str, Make]]:
     }
     for category, name in sorted(known):
         for ends, every in _WAYS:
-            yield f"{category} {name}, every {every}", partial(_changed_events, category, name, ends, every)
+            yield f"{category} {name}, every {every}", partial(_change_events, category, name, ends, every)
     for name in (name for name, value in whole["deviceProperties"][0].items() if _is_number(value)):
         for end in ENDS[0]:
-            yield f"deviceProperties {name} {end}", partial(_changed_header, "deviceProperties", name, end)
+            yield f"deviceProperties {name} {end}", partial(_change_header, "deviceProperties", name, end)
     for name in ("rank", "world_size"):
         for end in ENDS[0]:
-            yield f"distributedInfo {name} {end}", partial(_changed_header, "distributedInfo", name, end)
+            yield f"distributedInfo {name} {end}", partial(_change_header, "distributedInfo", name, end)
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float)) or (isinstance(value, str) and value.lstrip("-").isdecimal())
 
 
-def _changed_events(category: str, name: str, ends: tuple[int, int], every: int) -> tuple[bytes, str]:
-    whole = copy.deepcopy(mutate_kineto.base(_KINETO))
+def _change_events(category: str, name: str, ends: tuple[int, int], every: int) -> tuple[bytes, str]:
+    whole = copy.deepcopy(mutate_kineto.load_base(_KINETO))
     having = [
         event
         for event in whole["traceEvents"]
@@ -86,15 +86,15 @@ def _changed_events(category: str, name: str, ends: tuple[int, int], every: int)
     return json.dumps(whole).encode(), ".json"
 
 
-def _changed_header(member: str, name: str, end: int) -> tuple[bytes, str]:
-    whole: dict[str, Any] = copy.deepcopy(mutate_kineto.base(_KINETO))
+def _change_header(member: str, name: str, end: int) -> tuple[bytes, str]:
+    whole: dict[str, Any] = copy.deepcopy(mutate_kineto.load_base(_KINETO))
     told = whole.setdefault(member, {})
     (told[0] if isinstance(told, list) else told)[name] = end
     return json.dumps(whole).encode(), ".json"
 
 
-def _nsys() -> Iterator[tuple[str, Make]]:
-    """Columns of tables that have rows."""
+def _nsys_cases() -> Iterator[tuple[str, Make]]:
+    """Yield columns of tables that have rows."""
     with closing(sqlite3.connect(_EXPORT)) as export:
         tables = [name for (name,) in export.execute("select name from sqlite_master where type = 'table'")]
         columns = [
@@ -105,10 +105,10 @@ def _nsys() -> Iterator[tuple[str, Make]]:
         ]
     for table, column in columns:
         for ends, every in _WAYS:
-            yield f"{table}.{column}, every {every}", partial(_changed_column, table, column, ends, every)
+            yield f"{table}.{column}, every {every}", partial(_change_column, table, column, ends, every)
 
 
-def _changed_column(table: str, column: str, ends: tuple[int, int], every: int) -> tuple[bytes, str]:
+def _change_column(table: str, column: str, ends: tuple[int, int], every: int) -> tuple[bytes, str]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.sqlite"
         shutil.copyfile(_EXPORT, path)

@@ -157,14 +157,14 @@ for _ in range(60):
 """
 
 
-def _asked(number: int, method: str, **params: object) -> bytes:
+def _send_request(number: int, method: str, **params: object) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode() + b"\n"
 
 
 # What an agent asks of `traceq mcp`; the last takes long.
 TALK = b"".join(
     (
-        _asked(
+        _send_request(
             1,
             "initialize",
             protocolVersion="2025-06-18",
@@ -172,9 +172,9 @@ TALK = b"".join(
             clientInfo={"name": "faults", "version": "1"},
         ),
         b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n',
-        _asked(2, "tools/call", name="open", arguments={"path": "t.json.gz"}),
-        _asked(3, "tools/call", name="report", arguments={"source": "old.duckdb"}),
-        _asked(
+        _send_request(2, "tools/call", name="open", arguments={"path": "t.json.gz"}),
+        _send_request(3, "tools/call", name="report", arguments={"source": "old.duckdb"}),
+        _send_request(
             4,
             "tools/call",
             name="sql",
@@ -225,7 +225,7 @@ def wait_for_handlers(child: subprocess.Popen[bytes]) -> None:
         time.sleep(0.001)
 
 
-def _description(pid: int) -> str:
+def _describe_process(pid: int) -> str:
     process = Path(f"/proc/{pid}")
     try:
         state = (process / "stat").read_text().rpartition(")")[2].split()[:2]
@@ -234,7 +234,7 @@ def _description(pid: int) -> str:
         return f"{pid} gone"
 
 
-def outcome(
+def judge_outcome(
     place: Place, child: subprocess.Popen[bytes], ending: tuple[int, ...], *, kept: bool = True
 ) -> tuple[str, str]:
     """How it ended, and what was said; `ending` are exit codes of a signal that was sent."""
@@ -244,7 +244,7 @@ def outcome(
     try:
         _, said = child.communicate(timeout=HANG)
     except subprocess.TimeoutExpired:
-        told = " ".join(map(_description, place.children()))
+        told = " ".join(map(_describe_process, place.children()))
         place.end()
         child.communicate()
         return "hang", told
@@ -267,11 +267,11 @@ def outcome(
     told = f"exit {child.returncode}: {text[-600:]} {alive or ''} {left or ''}"
     return next(
         (name for name, found in wrong.items() if found),
-        _ending(child.returncode, text, ending, runs_program=runs_program),
+        _judge_ending(child.returncode, text, ending, runs_program=runs_program),
     ), told
 
 
-def _ending(code: int, text: str, ending: tuple[int, ...], *, runs_program: bool) -> str:
+def _judge_ending(code: int, text: str, ending: tuple[int, ...], *, runs_program: bool) -> str:
     lines = [line for line in text.splitlines() if not line.startswith("traceq: note:")]
     if runs_program:  # which says what it wants
         lines = [line for line in lines if line.startswith("traceq: ")]
@@ -300,7 +300,7 @@ def by_signal(number: signal.Signals, name: str, place: Place, dice: random.Rand
     if dice.random() < 0.2:
         time.sleep(dice.random() * 0.02)
         child.send_signal(number)
-    return outcome(place, child, (128 + number,))
+    return judge_outcome(place, child, (128 + number,))
 
 
 def by_kill(name: str, place: Place, dice: random.Random, seconds: float) -> tuple[str, str]:
@@ -313,27 +313,29 @@ def by_kill(name: str, place: Place, dice: random.Random, seconds: float) -> tup
     deadline = time.monotonic() + 10
     while place.children() and time.monotonic() < deadline:  # children see that they are alone
         time.sleep(0.05)
-    return outcome(place, start(place, COMMANDS[name]), ())
+    return judge_outcome(place, start(place, COMMANDS[name]), ())
 
 
-def limited(name: str, limits: dict[int, int], place: Place, _dice: random.Random, _seconds: float) -> tuple[str, str]:
+def run_limited(
+    name: str, limits: dict[int, int], place: Place, _dice: random.Random, _seconds: float
+) -> tuple[str, str]:
     def limit() -> None:
         for which, value in limits.items():
             resource.setrlimit(which, (value, value))
 
-    return outcome(place, start(place, COMMANDS[name], preexec_fn=limit), ())
+    return judge_outcome(place, start(place, COMMANDS[name], preexec_fn=limit), ())
 
 
 def address_space(name: str, place: Place, dice: random.Random, seconds: float) -> tuple[str, str]:
-    return limited(name, {resource.RLIMIT_AS: dice.randrange(800, 1_200) * 1_000_000}, place, dice, seconds)
+    return run_limited(name, {resource.RLIMIT_AS: dice.randrange(800, 1_200) * 1_000_000}, place, dice, seconds)
 
 
 def file_size(name: str, place: Place, dice: random.Random, seconds: float) -> tuple[str, str]:
-    return limited(name, {resource.RLIMIT_FSIZE: int(10 ** dice.uniform(3, 6.6))}, place, dice, seconds)
+    return run_limited(name, {resource.RLIMIT_FSIZE: int(10 ** dice.uniform(3, 6.6))}, place, dice, seconds)
 
 
 def open_files(name: str, place: Place, dice: random.Random, seconds: float) -> tuple[str, str]:
-    return limited(name, {resource.RLIMIT_NOFILE: dice.randrange(8, 120)}, place, dice, seconds)
+    return run_limited(name, {resource.RLIMIT_NOFILE: dice.randrange(8, 120)}, place, dice, seconds)
 
 
 def no_threads(name: str, place: Place, dice: random.Random, _seconds: float) -> tuple[str, str]:
@@ -344,12 +346,12 @@ def no_threads(name: str, place: Place, dice: random.Random, _seconds: float) ->
     as_user = ("setpriv", "--reuid", user, "--regid", user, "--clear-groups")
     rights = ("--inh-caps", "+dac_override", "--ambient-caps", "+dac_override")
     limit = partial(resource.setrlimit, resource.RLIMIT_NPROC, (most, most))
-    return outcome(place, start(place, COMMANDS[name], (*as_user, *rights), preexec_fn=limit), ())
+    return judge_outcome(place, start(place, COMMANDS[name], (*as_user, *rights), preexec_fn=limit), ())
 
 
-def memory(name: str, place: Place, dice: random.Random, _seconds: float) -> tuple[str, str]:
+def run_short_of_memory(name: str, place: Place, dice: random.Random, _seconds: float) -> tuple[str, str]:
     limit = f"{dice.randrange(256, 512)}MiB"
-    return outcome(place, start(place, [*COMMANDS[name], "--memory-limit", limit]), ())
+    return judge_outcome(place, start(place, [*COMMANDS[name], "--memory-limit", limit]), ())
 
 
 def small_disk(name: str, place: Place, dice: random.Random, _seconds: float) -> tuple[str, str]:
@@ -364,7 +366,7 @@ def small_disk(name: str, place: Place, dice: random.Random, _seconds: float) ->
         for path in kept.iterdir():
             shutil.copyfile(path, full / path.name)
         shutil.rmtree(kept)
-        return outcome(place, start(place, COMMANDS[name]), ())
+        return judge_outcome(place, start(place, COMMANDS[name]), ())
     finally:
         subprocess.run(["umount", "-l", full], check=True)
 
@@ -375,12 +377,12 @@ def read_only(name: str, place: Place, dice: random.Random, _seconds: float) -> 
     subprocess.run(["mount", "--bind", closed, closed], check=True)
     try:
         subprocess.run(["mount", "-o", "remount,ro,bind", closed], check=True)
-        return outcome(place, start(place, COMMANDS[name]), ())
+        return judge_outcome(place, start(place, COMMANDS[name]), ())
     finally:
         subprocess.run(["umount", "-l", closed], check=True)
 
 
-def changed_source(name: str, place: Place, dice: random.Random, seconds: float) -> tuple[str, str]:
+def change_source(name: str, place: Place, dice: random.Random, seconds: float) -> tuple[str, str]:
     """The trace is another one from some moment on. Done is right only where the database has rows of the file it names."""
     trace, other = place.folder / "work" / "t.json.gz", place.folder / "other.json.gz"
     contents = [trace.read_bytes(), OTHER]
@@ -389,15 +391,15 @@ def changed_source(name: str, place: Place, dice: random.Random, seconds: float)
     wait_for_handlers(child)
     time.sleep(dice.random() * seconds)
     change(trace, other)
-    how, told = outcome(place, child, (), kept=False)
+    how, told = judge_outcome(place, child, (), kept=False)
     other.unlink(missing_ok=True)
     if how == "done" and name == "ingest":
-        return _agrees(place, contents), told
+        return _compare_rows(place, contents), told
     return how, f"{change.__name__} {told}"
 
 
-def _agrees(place: Place, contents: list[bytes]) -> str:
-    """Whether the rows are those of the file whose hash stands beside them."""
+def _compare_rows(place: Place, contents: list[bytes]) -> str:
+    """Return why the rows are not those of the file whose hash stands beside them; empty if they are."""
     from hashlib import sha256
 
     import duckdb
@@ -415,37 +417,37 @@ def _agrees(place: Place, contents: list[bytes]) -> str:
     )
 
 
-def replaced(trace: Path, other: Path) -> None:
+def replace_trace(trace: Path, other: Path) -> None:
     other.write_bytes(OTHER)
     other.replace(trace)
 
 
-def rewritten(trace: Path, _other: Path) -> None:
+def rewrite_trace(trace: Path, _other: Path) -> None:
     trace.write_bytes(OTHER)
 
 
-def linked(trace: Path, other: Path) -> None:
+def link_trace(trace: Path, other: Path) -> None:
     other.write_bytes(OTHER)
     trace.unlink()
     trace.symlink_to(other)
 
 
-def cut(trace: Path, _other: Path) -> None:
+def cut_trace(trace: Path, _other: Path) -> None:
     os.truncate(trace, trace.stat().st_size // 2)
 
 
-def grown(trace: Path, _other: Path) -> None:
+def grow_trace(trace: Path, _other: Path) -> None:
     for _ in range(20):
         with trace.open("ab") as file:
             file.write(b" " * 1000)
         time.sleep(0.02)
 
 
-def removed(trace: Path, _other: Path) -> None:
+def remove_trace(trace: Path, _other: Path) -> None:
     trace.unlink()
 
 
-CHANGES = (replaced, rewritten, linked, cut, grown, removed)
+CHANGES = (replace_trace, rewrite_trace, link_trace, cut_trace, grow_trace, remove_trace)
 OTHER = b""
 ROWS: list[int] = []
 
@@ -463,8 +465,8 @@ _WRITERS = (
 )
 
 
-def faults() -> dict[str, tuple[str, Fault]]:
-    """By a name: the command, and what is done to it."""
+def list_faults() -> dict[str, tuple[str, Fault]]:
+    """Return by name the command, and the fault that it meets."""
     traces = ("ingest", "ingest, added", "ingest, jobs", "report TRACE")
     running = (*(RUNNING if find_spec("torch") else ()), *(("mcp",) if find_spec("mcp") else ()))
     known = [name for name in COMMANDS if name not in (*RUNNING, "mcp") or name in running]
@@ -476,8 +478,8 @@ def faults() -> dict[str, tuple[str, Fault]]:
         "address space": (address_space, (*_WRITERS, "report DB")),
         "open files": (open_files, (*_WRITERS, "report DB", *running)),
         "file size": (file_size, (*_WRITERS, "report DB", *running)),
-        "memory": (memory, (*traces, "report DB")),
-        "source changes": (changed_source, ("ingest", "report TRACE", "doctor")),
+        "memory": (run_short_of_memory, (*traces, "report DB")),
+        "source changes": (change_source, ("ingest", "report TRACE", "doctor")),
         "small disk": (small_disk, root),
         "read-only": (read_only, root),
         "no threads": (no_threads, (*_WRITERS, "compare", "report DB") if root and shutil.which("setpriv") else ()),
@@ -516,7 +518,7 @@ def main() -> int:
     arguments = parser.parse_args()
     # Started in the background it is ignored, and that is inherited.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    chosen = {name: each for name, each in faults().items() if re.search(arguments.only, name)}
+    chosen = {name: each for name, each in list_faults().items() if re.search(arguments.only, name)}
     counts: Counter[tuple[str, str]] = Counter()
     wrong = 0
     with tempfile.TemporaryDirectory(prefix="faults-") as made:
@@ -529,7 +531,7 @@ def main() -> int:
             name = list(chosen)[number % len(chosen)]
             command, fault = chosen[name]
             if command not in seconds:
-                seconds[command] = duration(command, Path(made))
+                seconds[command] = measure_duration(command, Path(made))
             dice = random.Random(f"{arguments.seed} {number}")
             with new_place() as place:
                 fill(place, Path(made))
@@ -546,7 +548,7 @@ def main() -> int:
     return int(wrong > 0)
 
 
-def duration(command: str, made: Path) -> float:
+def measure_duration(command: str, made: Path) -> float:
     """Seconds that a command takes from traceq's first line on."""
     with new_place() as place:
         fill(place, made)

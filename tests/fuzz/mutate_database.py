@@ -9,14 +9,14 @@ from functools import cache
 from pathlib import Path
 
 import duckdb
-from values import INTEGERS, TEXTS, damaged
+from values import INTEGERS, TEXTS, damage_bytes
 
 _FIXTURE = Path(__file__).resolve().parents[2] / "fixtures" / "run" / "kineto_2024_base_after.json.gz"
 _ENDLESS = "with recursive n(x) as (select 1 union all select x + 1 from n) select x from n"
 
 
 @cache
-def _base() -> bytes:
+def _make_base() -> bytes:
     """A database, made in a process of its own: this one has no threads of DuckDB when it forks."""
     from multiprocessing import get_context
 
@@ -36,12 +36,12 @@ def _make(path: Path) -> None:
 
 def prepare() -> None:
     """Make the base, before this process forks."""
-    _base()
+    _make_base()
 
 
-def database(rng: random.Random) -> tuple[bytes, str]:
+def mutate_database(rng: random.Random) -> tuple[bytes, str]:
     """The content of a file and the end of its name. Runs DuckDB, so only where nothing is forked after it."""
-    content = _base()
+    content = _make_base()
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.duckdb"
         path.write_bytes(content)
@@ -53,11 +53,11 @@ def database(rng: random.Random) -> tuple[bytes, str]:
                         connection.execute(rng.choice(_CHANGES)(connection, rng))
             content = path.read_bytes()
     if not changes or rng.random() < 0.1:
-        content = damaged(content, rng)
+        content = damage_bytes(content, rng)
     return content, ".duckdb"
 
 
-def _table(connection: duckdb.DuckDBPyConnection, rng: random.Random) -> tuple[str, list[tuple[str, str]]]:
+def _choose_table(connection: duckdb.DuckDBPyConnection, rng: random.Random) -> tuple[str, list[tuple[str, str]]]:
     rows = connection.execute(
         "select table_name, list((column_name, data_type)) from duckdb_columns() join duckdb_tables() using (table_name)"
         " where not duckdb_columns.internal group by all order by all"
@@ -67,41 +67,41 @@ def _table(connection: duckdb.DuckDBPyConnection, rng: random.Random) -> tuple[s
 
 
 def _update(connection: duckdb.DuckDBPyConnection, rng: random.Random) -> str:
-    table, columns = _table(connection, rng)
+    table, columns = _choose_table(connection, rng)
     column, kind = rng.choice(columns)
     value = rng.choice(
-        ("null", str(rng.choice(INTEGERS)), "'nan'", "'inf'", _literal(rng.choice(TEXTS)[:100]), "-1", "0")
+        ("null", str(rng.choice(INTEGERS)), "'nan'", "'inf'", _quote_literal(rng.choice(TEXTS)[:100]), "-1", "0")
     )
     where = rng.choice(("true", "rowid % 3 = 0", "rowid = 0"))
     return f'update "{table}" set "{column}" = try_cast({value} as {kind}) where {where}'
 
 
-def _literal(text: str) -> str:
+def _quote_literal(text: str) -> str:
     return "'" + text.replace("'", "''").replace("\x00", "") + "'"
 
 
 def _delete(connection: duckdb.DuckDBPyConnection, rng: random.Random) -> str:
-    table, _ = _table(connection, rng)
+    table, _ = _choose_table(connection, rng)
     return f'delete from "{table}" where rowid % {rng.choice((1, 2, 5))} = 0'
 
 
-def _double(connection: duckdb.DuckDBPyConnection, rng: random.Random) -> str:
-    table, _ = _table(connection, rng)
+def _double_rows(connection: duckdb.DuckDBPyConnection, rng: random.Random) -> str:
+    table, _ = _choose_table(connection, rng)
     return f'insert into "{table}" select * from "{table}" limit 1000'
 
 
 def _drop(connection: duckdb.DuckDBPyConnection, rng: random.Random) -> str:
-    table, columns = _table(connection, rng)
+    table, columns = _choose_table(connection, rng)
     if rng.random() < 0.5:
         return f'drop table "{table}" cascade'
     return f'alter table "{table}" drop column "{rng.choice(columns)[0]}"'
 
 
-def _version(_connection: duckdb.DuckDBPyConnection, rng: random.Random) -> str:
+def _change_version(_connection: duckdb.DuckDBPyConnection, rng: random.Random) -> str:
     return f"update traceq_schema set version = {rng.choice(('null', '0', '-1', '4', '2147483647', '6'))}"
 
 
-def _macro(_connection: duckdb.DuckDBPyConnection, rng: random.Random) -> str:
+def _change_macro(_connection: duckdb.DuckDBPyConnection, rng: random.Random) -> str:
     return rng.choice(
         (
             "create or replace macro rank_of(x) as x",
@@ -115,4 +115,4 @@ def _macro(_connection: duckdb.DuckDBPyConnection, rng: random.Random) -> str:
     )
 
 
-_CHANGES = (_update, _update, _update, _update, _delete, _double, _drop, _version, _macro)
+_CHANGES = (_update, _update, _update, _update, _delete, _double_rows, _drop, _change_version, _change_macro)

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from values import ENDS, SHAPES, damaged, hostile, json_text, time
+from values import ENDS, SHAPES, damage_bytes, draw_hostile, json_text, time
 
 _RUN = Path(__file__).resolve().parents[2] / "fixtures" / "run"
 _BASES = ("kineto_2026.json.gz", "kineto_2026.json.gz", "kineto_2024_base_after.json.gz", "kineto_2021_array.json.gz")
@@ -97,7 +97,7 @@ _HEADER = (
 
 
 @cache
-def base(name: str) -> dict[str, Any]:
+def load_base(name: str) -> dict[str, Any]:
     """A trace as one object; of a long one the first events, metadata among them, and some of the others."""
     loaded = json.loads(gzip.decompress((_RUN / name).read_bytes()))
     whole = {"traceEvents": loaded} if isinstance(loaded, list) else loaded
@@ -133,22 +133,22 @@ def base(name: str) -> dict[str, Any]:
 def prepare() -> None:
     """Read the bases, before this process forks."""
     for name in _BASES:
-        base(name)
+        load_base(name)
 
 
-def trace(rng: random.Random) -> tuple[bytes, str]:
+def mutate_trace(rng: random.Random) -> tuple[bytes, str]:
     """The content of a file and the end of its name."""
-    whole = copy.deepcopy(base(rng.choice(_BASES)))
+    whole = copy.deepcopy(load_base(rng.choice(_BASES)))
     events = whole["traceEvents"]
     for _ in range(rng.choice((0, 1, 1, 2, 3, 6))):
         rng.choice(_CHANGES)(whole, events, rng)
-    text = _written(whole, events, rng).encode("utf-8", "surrogatepass")
+    text = _write_events(whole, events, rng).encode("utf-8", "surrogatepass")
     if rng.random() < 0.3:
-        text = damaged(text, rng)
-    return _packed(text, rng)
+        text = damage_bytes(text, rng)
+    return _pack_text(text, rng)
 
 
-def _written(whole: dict[str, Any], events: list[Any], rng: random.Random) -> str:
+def _write_events(whole: dict[str, Any], events: list[Any], rng: random.Random) -> str:
     style = rng.random()
     if style < 0.1:
         return json_text(json.dumps(events))
@@ -163,7 +163,7 @@ def _written(whole: dict[str, Any], events: list[Any], rng: random.Random) -> st
     return json_text(json.dumps(members, **options))
 
 
-def _packed(text: bytes, rng: random.Random) -> tuple[bytes, str]:
+def _pack_text(text: bytes, rng: random.Random) -> tuple[bytes, str]:
     kind = rng.random()
     if kind < 0.7:
         return text, ".json"
@@ -173,17 +173,17 @@ def _packed(text: bytes, rng: random.Random) -> tuple[bytes, str]:
         half = len(text) // 2
         return gzip.compress(text[:half], 1) + gzip.compress(text[half:], 1), ".json.gz"
     if kind < 0.92:
-        return damaged(gzip.compress(text, 1), rng), ".json.gz"
+        return damage_bytes(gzip.compress(text, 1), rng), ".json.gz"
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", rng.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as archive:
         archive.writestr(rng.choice(("t.json", "../t.json", "/etc/t.json", "a/" * 200 + "t.json")), text)
         if rng.random() < 0.3:
             archive.writestr("readme.txt", "x")
     content = packed.getvalue()
-    return (damaged(content, rng) if rng.random() < 0.5 else content), ".zip"
+    return (damage_bytes(content, rng) if rng.random() < 0.5 else content), ".zip"
 
 
-def _some(events: list[Any], rng: random.Random) -> list[Any]:
+def _choose_some(events: list[Any], rng: random.Random) -> list[Any]:
     dicts = [event for event in events if isinstance(event, dict)]
     if not dicts:
         return []
@@ -193,16 +193,16 @@ def _some(events: list[Any], rng: random.Random) -> list[Any]:
     return rng.sample(dicts, min(len(dicts), rng.choice((1, 1, 2, 10, 100))))
 
 
-def _member(_whole: Any, events: list[Any], rng: random.Random) -> None:
+def _change_member(_whole: Any, events: list[Any], rng: random.Random) -> None:
     name = rng.choice(_MEMBERS)
     is_one = rng.random() < 0.5
-    value = hostile(rng)
-    for event in _some(events, rng):
-        event[name] = value if is_one else hostile(rng)
+    value = draw_hostile(rng)
+    for event in _choose_some(events, rng):
+        event[name] = value if is_one else draw_hostile(rng)
 
 
-def _times(_whole: Any, events: list[Any], rng: random.Random) -> None:
-    for event in _some(events, rng):
+def _change_times(_whole: Any, events: list[Any], rng: random.Random) -> None:
+    for event in _choose_some(events, rng):
         event[rng.choice(("ts", "dur"))] = time(rng)
 
 
@@ -210,37 +210,37 @@ def _shapes_for_numbers(_whole: Any, events: list[Any], rng: random.Random) -> N
     """Lists and objects where numbers belong: in one event, in several, in all of a category, of one shape or of many."""
     shape: Any = rng.choice(SHAPES)
     is_time = rng.random() < 0.5
-    for event in _some(events, rng):
+    for event in _choose_some(events, rng):
         holder = event if is_time else event.get("args")
         names = ("ts", "dur") if is_time else list(holder) if isinstance(holder, dict) else []
         if names:
             holder[rng.choice(names)] = shape if rng.random() < 0.8 else rng.choice(SHAPES)
 
 
-def _lost_member(_whole: Any, events: list[Any], rng: random.Random) -> None:
+def _lose_member(_whole: Any, events: list[Any], rng: random.Random) -> None:
     name = rng.choice(_MEMBERS)
-    for event in _some(events, rng):
+    for event in _choose_some(events, rng):
         event.pop(name, None)
 
 
-def _phase(_whole: Any, events: list[Any], rng: random.Random) -> None:
-    for event in _some(events, rng):
+def _change_phase(_whole: Any, events: list[Any], rng: random.Random) -> None:
+    for event in _choose_some(events, rng):
         event["ph"] = rng.choice(_PHASES)
 
 
-def _category(_whole: Any, events: list[Any], rng: random.Random) -> None:
-    for event in _some(events, rng):
+def _change_category(_whole: Any, events: list[Any], rng: random.Random) -> None:
+    for event in _choose_some(events, rng):
         event["cat"] = rng.choice(_CATEGORIES)
 
 
-def _argument(_whole: Any, events: list[Any], rng: random.Random) -> None:
-    for event in _some(events, rng):
+def _change_argument(_whole: Any, events: list[Any], rng: random.Random) -> None:
+    for event in _choose_some(events, rng):
         if isinstance(event.get("args"), dict):
             known = list(event["args"]) or ["x"]
-            event["args"][rng.choice((*known, "correlation", "External id", "device", "stream"))] = hostile(rng)
+            event["args"][rng.choice((*known, "correlation", "External id", "device", "stream"))] = draw_hostile(rng)
 
 
-def _apart(_whole: Any, events: list[Any], rng: random.Random) -> None:
+def _spread_argument(_whole: Any, events: list[Any], rng: random.Random) -> None:
     """One number of an argument at both ends of what it can be, in several events: differences and sums do not fit then."""
     with_args = [event for event in events if isinstance(event, dict) and isinstance(event.get("args"), dict)]
     names = sorted(
@@ -254,35 +254,35 @@ def _apart(_whole: Any, events: list[Any], rng: random.Random) -> None:
         event["args"][name] = rng.choice((low, high))
 
 
-def _lost_argument(_whole: Any, events: list[Any], rng: random.Random) -> None:
-    for event in _some(events, rng):
+def _lose_argument(_whole: Any, events: list[Any], rng: random.Random) -> None:
+    for event in _choose_some(events, rng):
         if isinstance(event.get("args"), dict) and event["args"]:
             event["args"].pop(rng.choice(list(event["args"])))
 
 
 def _rename_thread(_whole: Any, events: list[Any], rng: random.Random) -> None:
-    for event in _some(events, rng):
-        event[rng.choice(("pid", "tid"))] = hostile(rng)
+    for event in _choose_some(events, rng):
+        event[rng.choice(("pid", "tid"))] = draw_hostile(rng)
 
 
-def _double(_whole: Any, events: list[Any], rng: random.Random) -> None:
-    chosen = _some(events, rng)
+def _double_events(_whole: Any, events: list[Any], rng: random.Random) -> None:
+    chosen = _choose_some(events, rng)
     events += [copy.deepcopy(event) for event in chosen for _ in range(rng.choice((1, 3)))]
 
 
 def _drop(_whole: Any, events: list[Any], rng: random.Random) -> None:
-    gone = {id(event) for event in _some(events, rng)}
+    gone = {id(event) for event in _choose_some(events, rng)}
     events[:] = [event for event in events if id(event) not in gone]
 
 
-def _shuffle(_whole: Any, events: list[Any], rng: random.Random) -> None:
+def _shuffle_events(_whole: Any, events: list[Any], rng: random.Random) -> None:
     rng.shuffle(events)
 
 
 def _scale(_whole: Any, events: list[Any], rng: random.Random) -> None:
     factor, shift = rng.choice((0, -1, 1e-3, 1e3, 1e6, 1e9, 1e12, 0.1)), rng.choice((0, 0, 1e12, -1e15, 8e15))
     names = rng.choice((("ts", "dur"), ("ts",), ("dur",)))
-    for event in events if rng.random() < 0.5 else _some(events, rng):
+    for event in events if rng.random() < 0.5 else _choose_some(events, rng):
         for name in names:
             if (
                 isinstance(event, dict)
@@ -292,72 +292,86 @@ def _scale(_whole: Any, events: list[Any], rng: random.Random) -> None:
                 event[name] = event[name] * factor + (shift if name == "ts" else 0)
 
 
-def _foreign(_whole: Any, events: list[Any], rng: random.Random) -> None:
+def _add_foreign(_whole: Any, events: list[Any], rng: random.Random) -> None:
     for _ in range(rng.choice((1, 5))):
-        events.insert(rng.randrange(len(events) + 1), hostile(rng))
+        events.insert(rng.randrange(len(events) + 1), draw_hostile(rng))
 
 
-def _many(_whole: Any, events: list[Any], rng: random.Random) -> None:
+def _add_many(_whole: Any, events: list[Any], rng: random.Random) -> None:
     """Thousands of different categories, threads, names or processes."""
     name, count = rng.choice(("cat", "tid", "pid", "name")), rng.choice((100, 3000))
-    chosen = next((event for event in _some(events, rng) if event.get("ph") == "X"), None)
+    chosen = next((event for event in _choose_some(events, rng) if event.get("ph") == "X"), None)
     if chosen is not None:
         kind = rng.choice((int, str, float))
         events += [{**chosen, name: kind(number)} for number in range(count)]
 
 
-def _nested(_whole: Any, events: list[Any], rng: random.Random) -> None:
+def _nest_slices(_whole: Any, events: list[Any], rng: random.Random) -> None:
     """Slices that lie within each other, or cross."""
     step = rng.choice((0, 1, -1))
-    chosen = next((event for event in _some(events, rng) if isinstance(event.get("ts"), (int, float))), None)
+    chosen = next((event for event in _choose_some(events, rng) if isinstance(event.get("ts"), (int, float))), None)
     if chosen is not None and isinstance(chosen.get("dur"), (int, float)):
         start = chosen["ts"]
         events += [{**chosen, "ts": start + n, "dur": 2000 + step * n} for n in range(rng.choice((10, 1000)))]
 
 
-def _header(whole: Any, _events: list[Any], rng: random.Random) -> None:
+def _change_header(whole: Any, _events: list[Any], rng: random.Random) -> None:
     key = rng.choice(_HEADER)
     if key != "traceEvents":
-        whole[key] = hostile(rng)
+        whole[key] = draw_hostile(rng)
 
 
-def _devices(whole: Any, _events: list[Any], rng: random.Random) -> None:
+def _change_devices(whole: Any, _events: list[Any], rng: random.Random) -> None:
     listed = whole.get("deviceProperties")
     devices = listed if isinstance(listed, list) else [{"id": 0}]
     whole["deviceProperties"] = devices
     for each in devices:
         if isinstance(each, dict):
-            each[rng.choice(_PROPERTIES)] = hostile(rng)
+            each[rng.choice(_PROPERTIES)] = draw_hostile(rng)
     if rng.random() < 0.4:
-        devices.append(rng.choice((hostile(rng), dict(devices[0]) if devices and isinstance(devices[0], dict) else 1)))
+        devices.append(
+            rng.choice((draw_hostile(rng), dict(devices[0]) if devices and isinstance(devices[0], dict) else 1))
+        )
 
 
-def _ranks(whole: Any, _events: list[Any], rng: random.Random) -> None:
+def _change_ranks(whole: Any, _events: list[Any], rng: random.Random) -> None:
     whole["distributedInfo"] = {
-        "backend": rng.choice(("nccl", hostile(rng))),
-        "rank": hostile(rng),
-        "world_size": hostile(rng),
-        "pg_config": rng.choice((hostile(rng), [{"pg_name": "0", "ranks": hostile(rng)}])),
+        "backend": rng.choice(("nccl", draw_hostile(rng))),
+        "rank": draw_hostile(rng),
+        "world_size": draw_hostile(rng),
+        "pg_config": rng.choice((draw_hostile(rng), [{"pg_name": "0", "ranks": draw_hostile(rng)}])),
     }
 
 
 _CHANGES = (
     *(
-        _member,
-        _member,
-        _times,
-        _times,
+        _change_member,
+        _change_member,
+        _change_times,
+        _change_times,
         _shapes_for_numbers,
         _shapes_for_numbers,
-        _lost_member,
-        _phase,
-        _category,
-        _argument,
-        _argument,
-        _apart,
-        _apart,
-        _lost_argument,
+        _lose_member,
+        _change_phase,
+        _change_category,
+        _change_argument,
+        _change_argument,
+        _spread_argument,
+        _spread_argument,
+        _lose_argument,
         _rename_thread,
     ),
-    *(_double, _drop, _shuffle, _scale, _scale, _foreign, _many, _nested, _header, _devices, _ranks),
+    *(
+        _double_events,
+        _drop,
+        _shuffle_events,
+        _scale,
+        _scale,
+        _add_foreign,
+        _add_many,
+        _nest_slices,
+        _change_header,
+        _change_devices,
+        _change_ranks,
+    ),
 )

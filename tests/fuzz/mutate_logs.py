@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from values import TEXTS, damaged, hostile, json_text
+from values import TEXTS, damage_bytes, draw_hostile, json_text
 
 _LOGS = sorted((Path(__file__).resolve().parents[1] / "importers" / "monitors").iterdir())
 _WORDS = (
@@ -52,14 +52,14 @@ def log(rng: random.Random) -> tuple[bytes, str]:
     path = rng.choice(_LOGS)
     text = path.read_text(encoding="utf-8")
     for _ in range(rng.choice((1, 1, 2, 5))):
-        text = _json(text, rng) if path.suffix == ".json" and rng.random() < 0.7 else _lines(text, rng)
+        text = _change_json(text, rng) if path.suffix == ".json" and rng.random() < 0.7 else _change_lines(text, rng)
     content = text.encode("utf-8", "surrogatepass")
     if rng.random() < 0.1:
         content = b"\xff\xfe" + text.encode("utf-16-le", "surrogatepass")
-    return (damaged(content, rng) if rng.random() < 0.3 else content), path.suffix
+    return (damage_bytes(content, rng) if rng.random() < 0.3 else content), path.suffix
 
 
-def _lines(text: str, rng: random.Random) -> str:
+def _change_lines(text: str, rng: random.Random) -> str:
     what = rng.randrange(6)
     lines = text.split("\n")
     at = rng.randrange(len(lines))
@@ -79,7 +79,7 @@ def _lines(text: str, rng: random.Random) -> str:
     return "\n".join(lines)
 
 
-def _json(text: str, rng: random.Random) -> str:
+def _change_json(text: str, rng: random.Random) -> str:
     try:
         content = json.loads(text)
     except ValueError:
@@ -98,5 +98,5 @@ def _json(text: str, rng: random.Random) -> str:
     if rng.random() < 0.3:
         del container[key]
     else:
-        container[key] = rng.choice((hostile(rng), rng.choice(_WORDS)))
+        container[key] = rng.choice((draw_hostile(rng), rng.choice(_WORDS)))
     return json_text(json.dumps(content))

@@ -12,7 +12,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "importers"))
 
 import snapshots
-from values import FLOATS, INTEGERS, TEXTS, damaged
+from values import FLOATS, INTEGERS, TEXTS, damage_bytes
 
 _HISTORY = """
     0 segment_alloc 1000 2097152 init
@@ -41,7 +41,7 @@ class _Call:
         return self._call
 
 
-def _value(rng: random.Random) -> Any:
+def _draw_value(rng: random.Random) -> Any:
     deep: Any = ()
     for _ in range(rng.choice((1, 50, 500))):
         deep = [deep]
@@ -77,17 +77,17 @@ def _value(rng: random.Random) -> Any:
     )
 
 
-def _containers(value: Any, found: list[Any], seen: set[int]) -> list[Any]:
+def _list_containers(value: Any, found: list[Any], seen: set[int]) -> list[Any]:
     if isinstance(value, (dict, list)) and id(value) not in seen:
         seen.add(id(value))
         found.append(value)
         for each in value.values() if isinstance(value, dict) else value:
-            _containers(each, found, seen)
+            _list_containers(each, found, seen)
     return found
 
 
-def _changed(content: Any, rng: random.Random) -> None:
-    container = rng.choice(_containers(content, [], set()))
+def _change_content(content: Any, rng: random.Random) -> None:
+    container = rng.choice(_list_containers(content, [], set()))
     keys = list(container) if isinstance(container, dict) else list(range(len(container)))
     what = rng.randrange(4)
     if what == 0 and keys:
@@ -97,10 +97,12 @@ def _changed(content: Any, rng: random.Random) -> None:
     elif what == 2 and isinstance(container, list):
         rng.shuffle(container)
     elif keys:
-        container[rng.choice(keys)] = rng.choice((_value(rng), container)) if rng.random() < 0.1 else _value(rng)
+        container[rng.choice(keys)] = (
+            rng.choice((_draw_value(rng), container)) if rng.random() < 0.1 else _draw_value(rng)
+        )
 
 
-def _plain() -> Any:
+def _load_plain() -> Any:
     segments = [snapshots.segment(1000, "512 512 used init\n1024 1000 free forward\n4096 4096 waiting forward")]
     history = snapshots.history(_HISTORY)
     annotations = [{"device": 0, "stage": "START", "name": "ProfilerStep#1", "time_us": 1}]
@@ -109,20 +111,20 @@ def _plain() -> Any:
 
 def plain_snapshot() -> bytes:
     """A snapshot that is not damaged."""
-    return pickle.dumps(_plain(), 4)
+    return pickle.dumps(_load_plain(), 4)
 
 
-def snapshot(rng: random.Random) -> tuple[bytes, str]:
+def mutate_snapshot(rng: random.Random) -> tuple[bytes, str]:
     """The content of a file and the end of its name."""
-    content = _plain()
+    content = _load_plain()
     for _ in range(rng.choice((0, 1, 1, 2, 5))):
-        _changed(content, rng)
+        _change_content(content, rng)
     data = bytearray(pickle.dumps(content, rng.choice((2, 3, 4, 4, 5))))
     if rng.random() < 0.4:
         for _ in range(rng.choice((1, 1, 3, 20))):
             data[rng.randrange(len(data))] = rng.choice(_OPCODES)
     if rng.random() < 0.25:
-        data = bytearray(damaged(bytes(data), rng))
+        data = bytearray(damage_bytes(bytes(data), rng))
     if rng.random() < 0.1:
         return gzip.compress(bytes(data), 1), ".pickle.gz"
     return bytes(data), ".pickle"

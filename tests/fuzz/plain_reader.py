@@ -32,14 +32,14 @@ class _NotPlain(Exception):
 def chrome_facts(path: Path) -> Facts | None:
     """What a Chrome trace holds."""
     try:
-        whole = _parsed(path)
+        whole = _parse_file(path)
         events = whole["traceEvents"] if isinstance(whole, dict) else whole
         return _facts_of_events(events) if isinstance(events, list) else None
     except (OSError, EOFError, ValueError, KeyError, RecursionError, InvalidOperation, _NotPlain):
         return None
 
 
-def _parsed(path: Path) -> Any:
+def _parse_file(path: Path) -> Any:
     content = path.read_bytes()
     if content.startswith(b"PK"):
         raise _NotPlain
@@ -48,7 +48,7 @@ def _parsed(path: Path) -> Any:
     def no_constant(token: str) -> None:
         raise ValueError(token)
 
-    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    def check_pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(items)
         if len(found) < len(items):
             raise _NotPlain
@@ -56,7 +56,7 @@ def _parsed(path: Path) -> Any:
 
     if "\\ud" in text.lower() or text.count('"traceEvents"') > 1:
         raise _NotPlain
-    return json.loads(text, parse_float=Decimal, parse_constant=no_constant, object_pairs_hook=pairs)
+    return json.loads(text, parse_float=Decimal, parse_constant=no_constant, object_pairs_hook=check_pairs)
 
 
 def _facts_of_events(events: list[Any]) -> Facts:  # noqa: C901 - the rules in one piece, to be read beside each other
@@ -64,12 +64,12 @@ def _facts_of_events(events: list[Any]) -> Facts:  # noqa: C901 - the rules in o
     names: Counter[str] = Counter()
     halves = 0
     for event in events:
-        if not isinstance(event, dict) or _depth(event) > _DEEPEST:
+        if not isinstance(event, dict) or _measure_depth(event) > _DEEPEST:
             raise _NotPlain
         phase, category = event.get("ph"), event.get("cat")
         if not isinstance(phase, str) or phase in ("s", "t", "f", "M", "C"):
             continue
-        start = _ns(event.get("ts"))
+        start = _to_ns(event.get("ts"))
         if start is None:
             continue
         if phase in ("B", "b", "S"):
@@ -82,9 +82,9 @@ def _facts_of_events(events: list[Any]) -> Facts:  # noqa: C901 - the rules in o
         if str(category).lower() in _OTHER_GPU:
             continue
         if family is None:
-            rows["cpu_slice"].append((start, _duration(event.get("dur"))))
-        elif _device(event) is not None:
-            rows[family].append((start, _duration(event.get("dur"))))
+            rows["cpu_slice"].append((start, _read_duration(event.get("dur"))))
+        elif _read_device(event) is not None:
+            rows[family].append((start, _read_duration(event.get("dur"))))
             if isinstance(event.get("name"), str):
                 names[event["name"]] += 1
     facts: Facts = {
@@ -100,13 +100,13 @@ def _facts_of_events(events: list[Any]) -> Facts:  # noqa: C901 - the rules in o
 _DEEPEST = 500
 
 
-def _depth(value: Any) -> int:
+def _measure_depth(value: Any) -> int:
     if isinstance(value, dict):
         value = list(value.values())
-    return 1 + max(map(_depth, value), default=0) if isinstance(value, list) else 0
+    return 1 + max(map(_measure_depth, value), default=0) if isinstance(value, list) else 0
 
 
-def _ns(value: Any) -> int | None:
+def _to_ns(value: Any) -> int | None:
     if isinstance(value, (bool, list, dict)):
         raise _NotPlain
     if isinstance(value, str) and not _is_number(value):
@@ -130,12 +130,12 @@ def _is_number(text: str) -> bool:
     return False
 
 
-def _duration(value: Any) -> int:
-    found = 0 if value is None else _ns(value)
+def _read_duration(value: Any) -> int:
+    found = 0 if value is None else _to_ns(value)
     return found if found is not None and 0 <= found <= _SEVEN_DAYS else 0
 
 
-def _device(event: dict[str, Any]) -> int | None:
+def _read_device(event: dict[str, Any]) -> int | None:
     arguments = event.get("args")
     told = arguments.get("device") if isinstance(arguments, dict) else None
     if isinstance(told, (bool, Decimal, str, list, dict)) or isinstance(event.get("pid"), bool):

@@ -31,11 +31,11 @@ _AT_ONCE = 20
 
 def main() -> int:
     """Run the tries that the command line asks for; 1 where one failed."""
-    asked = _arguments()
+    asked = _parse_arguments()
     if asked.only is not None:
-        return _one(asked)
+        return _run_one(asked)
     if asked.corpus:
-        return _corpus()
+        return _run_corpus()
     formats = [asked.format] if asked.format else list(FORMATS)
     tasks = [
         (format_, asked.seed, range(first, min(first + _AT_ONCE, asked.tries // len(formats))), asked.depth == "whole")
@@ -46,15 +46,15 @@ def main() -> int:
     counts: dict[str, Counter[str]] = {format_: Counter() for format_ in formats}
     resident, seconds, failed = 0, 0.0, Counter[str]()
     with ProcessPoolExecutor(asked.jobs, get_context("spawn"), _prepare, [formats]) as workers:
-        for (format_, *_), outcomes in zip(tasks, workers.map(_tries, tasks), strict=True):
+        for (format_, *_), outcomes in zip(tasks, workers.map(_run_tries, tasks), strict=True):
             for number, outcome in outcomes:
                 counts[format_][outcome.outcome] += 1
                 resident, seconds = max(resident, outcome.resident), seconds + outcome.seconds
                 if outcome.outcome == "damage told":
                     print(f"{format_} --only {number}: {outcome.outcome}: {outcome.why}", flush=True)
                 elif outcome.outcome not in GOOD:
-                    failed[f"{format_} {outcome.outcome}: {_essence(outcome.why)}"] += 1
-                    print(f"{format_} --only {number}: {outcome.outcome}: {_essence(outcome.why)}", flush=True)
+                    failed[f"{format_} {outcome.outcome}: {_shorten_reason(outcome.why)}"] += 1
+                    print(f"{format_} --only {number}: {outcome.outcome}: {_shorten_reason(outcome.why)}", flush=True)
     _print_table(counts)
     print(f"peak of memory {resident >> 20} MiB, {seconds:.0f} s of CPU, {time.monotonic() - began:.0f} s")
     for what, count in failed.most_common():
@@ -62,7 +62,7 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def _arguments() -> argparse.Namespace:
+def _parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--tries", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
@@ -77,20 +77,20 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _corpus() -> int:
+def _run_corpus() -> int:
     _prepare([])
     failed = 0
     for path in sorted((Path(__file__).resolve().parent / "corpus").iterdir()):
         format_ = "log" if path.name.startswith("log_") else "nsys" if path.suffix == ".sqlite" else "kineto"
         outcome = attempt.attempt(lambda path=path: (path.read_bytes(), path.suffix), format_, whole=True)  # type: ignore[misc]
-        print(f"{path.name}: {outcome.outcome}: {_essence(outcome.why)}", flush=True)
+        print(f"{path.name}: {outcome.outcome}: {_shorten_reason(outcome.why)}", flush=True)
         failed += outcome.outcome not in GOOD
     return int(failed > 0)
 
 
-def _one(asked: argparse.Namespace) -> int:
+def _run_one(asked: argparse.Namespace) -> int:
     _prepare([asked.format])
-    make = partial(attempt.made, asked.format, asked.seed, asked.only)
+    make = partial(attempt.make_file, asked.format, asked.seed, asked.only)
     if asked.keep:
         content, suffix = make()
         Path(f"{asked.keep}{suffix}").write_bytes(content)
@@ -108,15 +108,15 @@ def _prepare(formats: list[str]) -> None:
     attempt.prepare(formats)
 
 
-def _tries(task: tuple[str, int, range, bool]) -> list[tuple[int, Outcome]]:
+def _run_tries(task: tuple[str, int, range, bool]) -> list[tuple[int, Outcome]]:
     format_, seed, numbers, whole = task
     return [
-        (number, attempt.attempt(partial(attempt.made, format_, seed, number), format_, whole=whole))
+        (number, attempt.attempt(partial(attempt.make_file, format_, seed, number), format_, whole=whole))
         for number in numbers
     ]
 
 
-def _essence(why: str) -> str:
+def _shorten_reason(why: str) -> str:
     """The last line of a traceback with the place in traceq that it comes from; numbers of any size are alike."""
     lines = [line for line in why.strip().splitlines() if line.strip()]
     place = next((line.strip() for line in reversed(lines) if "/traceq/" in line and "/tests/" not in line), "")

@@ -11,7 +11,7 @@ import pytest
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 
 
-def ended_by(code):
+def run_ending(code):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     return done.returncode, done.stderr
 
@@ -28,7 +28,7 @@ def ending_again():
     signal.raise_signal(signal.SIGTERM)
 signals._end_process(signal.SIGTERM, None)
 """
-    assert ended_by(code) == (128 + signal.SIGTERM, "traceq: ended by SIGTERM\n")
+    assert run_ending(code) == (128 + signal.SIGTERM, "traceq: ended by SIGTERM\n")
 
 
 def test_scratch_and_children_go_although_the_main_thread_is_inside_a_library(tmp_path):
@@ -48,7 +48,7 @@ with signals.remove_on_signal(scratch):
     libc.pthread_mutex_lock(mutex)
     libc.pthread_mutex_lock(mutex)  # waits for ever, and no signal wakes it
 """
-    assert ended_by(code) == (128 + signal.SIGINT, "traceq: interrupted\n")
+    assert run_ending(code) == (128 + signal.SIGINT, "traceq: interrupted\n")
     assert not (tmp_path / "scratch").exists()
     pid = (tmp_path / "pid").read_text()
     assert subprocess.run(["ps", "-o", "pid=", "-p", pid], capture_output=True, check=False).stdout == b""
@@ -67,4 +67,4 @@ with signals.raise_signals():
             print("raised")
 signal.raise_signal(signal.SIGTERM)
 """
-    assert ended_by(code)[1] == "traceq: ended by SIGTERM\n"
+    assert run_ending(code)[1] == "traceq: ended by SIGTERM\n"

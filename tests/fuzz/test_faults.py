@@ -33,9 +33,9 @@ def made(tmp_path_factory):
     ],
 )
 def test_a_fault_ends_well(made, name, seconds):
-    if name not in faults.faults():
+    if name not in faults.list_faults():
         pytest.skip("needs root")
-    _, fault = faults.faults()[name]
+    _, fault = faults.list_faults()[name]
     with faults.new_place() as place:
         faults.fill(place, made)
         how, told = fault(place, random.Random(name), seconds)

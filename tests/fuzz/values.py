@@ -112,7 +112,7 @@ TEXTS = (
 SHAPES = ([], {}, [1], [[1]], [1, 2], [[], []], [None], ["1"], {"a": 1}, [{}])
 
 
-def _shapes(rng: random.Random) -> Any:
+def _draw_shapes(rng: random.Random) -> Any:
     deep: Any = 1
     for _ in range(rng.choice((1, 3, 60, 300, 1200))):
         deep = [deep] if rng.random() < 0.7 else {"x": deep}
@@ -121,8 +121,8 @@ def _shapes(rng: random.Random) -> Any:
     )
 
 
-def hostile(rng: random.Random) -> Any:
-    """Any value for any member."""
+def draw_hostile(rng: random.Random) -> Any:
+    """Draw any value for any member."""
     kind = rng.random()
     if kind < 0.3:
         return rng.choice(INTEGERS)
@@ -132,7 +132,7 @@ def hostile(rng: random.Random) -> Any:
         return rng.choice(TOKENS)
     if kind < 0.85:
         return rng.choice(TEXTS)
-    return _shapes(rng)
+    return _draw_shapes(rng)
 
 
 def time(rng: random.Random) -> Any:
@@ -145,8 +145,8 @@ def json_text(text: str) -> str:
     return re.sub(rf'"{RAW}((?:[^"\\]|\\.)*)"', lambda found: found[1], text)
 
 
-def damaged(content: bytes, rng: random.Random) -> bytes:
-    """Bytes of a file, cut short, with bytes changed, lost, doubled or put in."""
+def damage_bytes(content: bytes, rng: random.Random) -> bytes:
+    """Return bytes of a file, cut short, with bytes changed, lost, doubled or put in."""
     data = bytearray(content)
     for _ in range(rng.choice((1, 1, 2, 5, 40))):
         at = rng.randrange(len(data) + 1) if data else 0

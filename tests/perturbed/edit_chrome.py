@@ -12,7 +12,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from retimer import Clock, Insert, Retimed, Wait, Work, explain, full_queue, waited_for
+from retimer import Clock, Insert, Retimed, Wait, Work, explain, find_awaited_work, full_queue
 
 Event = dict[str, Any]
 
@@ -41,18 +41,18 @@ class Trace:
         self.calls = [event for event in self.slices if event.get("cat") in CALLS]
         self.gpu = [event for event in self.slices if event.get("cat") in GPU]
         self.host = [event for event in self.slices if event.get("cat") not in GPU | ON_GPU | {"Trace"}]
-        by_correlation = {correlation(call): call for call in reversed(self.calls)}
-        self.launches = [by_correlation.get(correlation(event)) for event in self.gpu]
-        self.works = [self._work(event, call) for event, call in zip(self.gpu, self.launches, strict=True)]
-        explain(self.works, [(PROCESS, track(e), start(e)) for e in self.calls if EVENT_WAIT.match(e["name"])])
-        self.waits = without_overlap([*self._waits(), *full_queue(self.works)])
-        self.watchers = self._watchers()
+        by_correlation = {read_correlation(call): call for call in reversed(self.calls)}
+        self.launches = [by_correlation.get(read_correlation(event)) for event in self.gpu]
+        self.works = [self._read_work(event, call) for event, call in zip(self.gpu, self.launches, strict=True)]
+        explain(self.works, [(PROCESS, read_track(e), start(e)) for e in self.calls if EVENT_WAIT.match(e["name"])])
+        self.waits = without_overlap([*self._list_waits(), *full_queue(self.works)])
+        self.watchers = self._list_watchers()
 
-    def _work(self, event: Event, call: Event | None) -> Work:
-        launch, launched, thread = (start(call), end(call), track(call)) if call else (None, None, None)
-        return Work(PROCESS, track(event), start(event), end(event), launch, launched, thread)
+    def _read_work(self, event: Event, call: Event | None) -> Work:
+        launch, launched, thread = (start(call), read_end(call), read_track(call)) if call else (None, None, None)
+        return Work(PROCESS, read_track(event), start(event), read_end(event), launch, launched, thread)
 
-    def _waits(self) -> Iterable[Wait]:
+    def _list_waits(self) -> Iterable[Wait]:
         """Synchronizations, and copies that hold the host."""
         by_stream: dict[object, list[tuple[int, int]]] = defaultdict(list)
         of_call: dict[int, int] = {}
@@ -65,7 +65,7 @@ class Trace:
         for line in (*by_stream.values(), *copies.values()):
             line.sort()
         for call in self.calls:
-            begin, finish = start(call), end(call)
+            begin, finish = start(call), read_end(call)
             if id(call) in of_call:
                 number = of_call[id(call)]
                 if self.works[number].end <= finish + STAGED and self.works[number].start < finish:
@@ -77,13 +77,13 @@ class Trace:
             given = [line[bisect_left(line, (begin, -1)) - 1][1] for line in streams]  # the last launched on each
             given = [number for number in given if self.works[number].end <= finish]
             if not call["name"].endswith("DeviceSynchronize"):
-                given = self._of_stream(given, copies[track(call)], begin, finish)
+                given = self._of_stream(given, copies[read_track(call)], begin, finish)
             if given:
                 yield wait_of(self.works, given, begin, finish)
 
     def _of_stream(self, given: list[int], copies: list[tuple[int, int]], begin: int, finish: int) -> list[int]:
         """The file does not say which stream: the one that it waited for, else that of the copy before it."""
-        found, _ = waited_for(self.works, given, begin, finish)
+        found, _ = find_awaited_work(self.works, given, begin, finish)
         if found:
             return list(found)
         place = bisect_left(copies, (begin, -1)) - 1
@@ -92,26 +92,28 @@ class Trace:
         stream = self.works[copies[place][1]].stream
         return [number for number in given if self.works[number].stream == stream]
 
-    def _watchers(self) -> set[object]:
+    def _list_watchers(self) -> set[object]:
         """Threads that neither launch nor run operators: they look on (NCCL's watchdog), and are not held by the others."""
-        active = {track(event) for event in self.host if event.get("cat") not in CALLS} | {w.thread for w in self.works}
-        return {track(event) for event in self.calls} - active
+        active = {read_track(event) for event in self.host if event.get("cat") not in CALLS} | {
+            w.thread for w in self.works
+        }
+        return {read_track(event) for event in self.calls} - active
 
     def steps(self) -> list[tuple[int, int]]:
         """The program's own marks of steps."""
         marks = [event for event in self.host if event["name"].startswith("ProfilerStep#")]
-        return sorted((start(event), end(event)) for event in marks)
+        return sorted((start(event), read_end(event)) for event in marks)
 
     def main_thread(self) -> object:
         """The thread that marks the steps, else the one with the most operators."""
-        marks = [track(event) for event in self.host if event["name"].startswith("ProfilerStep#")]
-        threads = marks or [track(event) for event in self.host if event.get("cat") in OPERATORS]
+        marks = [read_track(event) for event in self.host if event["name"].startswith("ProfilerStep#")]
+        threads = marks or [read_track(event) for event in self.host if event.get("cat") in OPERATORS]
         return max(sorted(set(threads), key=str), key=threads.count)
 
     def moved(self) -> dict[int, object]:
         """What collectives move, by number of their GPU work: elements and type, by the kernel or the range around it."""
         asked = sorted(
-            (start(e), end(e), str(e["args"]["Input Dims"]))
+            (start(e), read_end(e), str(e["args"]["Input Dims"]))
             for e in self.host
             if e["name"].startswith("nccl:") and "Input Dims" in e["args"]
         )
@@ -127,11 +129,11 @@ class Trace:
     def boundaries(self, thread: object) -> list[int]:
         """Where an operator of a thread begins that no other operator encloses: between two statements of the program."""
         found, until = [], 0
-        events = [e for e in self.host if track(e) == thread and (e.get("cat") in OPERATORS and not is_mark(e))]
-        for event in sorted(events, key=lambda event: (start(event), -end(event))):
+        events = [e for e in self.host if read_track(e) == thread and (e.get("cat") in OPERATORS and not is_mark(e))]
+        for event in sorted(events, key=lambda event: (start(event), -read_end(event))):
             if start(event) >= until:
                 found.append(start(event))
-            until = max(until, end(event))
+            until = max(until, read_end(event))
         return found
 
     def retimed(self, new: Retimed) -> None:
@@ -153,11 +155,11 @@ class Trace:
         for event in self.slices:
             if event.get("cat") in GPU | ON_GPU:
                 continue
-            begin, finish = clock.start(start(event)), clock.end(end(event))
+            begin, finish = clock.start(start(event)), clock.end(read_end(event))
             if event.get("cat") == "Trace":
                 finish = max(finish, last)
-            elif track(event) in self.watchers:
-                finish = begin + end(event) - start(event)
+            elif read_track(event) in self.watchers:
+                finish = begin + read_end(event) - start(event)
             self._put(event, begin, max(begin, finish))
 
     def _move_annotations(self, new: Retimed) -> None:
@@ -169,19 +171,19 @@ class Trace:
             if event.get("cat") in ON_GPU:
                 inside = [
                     number
-                    for number in lines[track(event)]
-                    if start(event) <= self.works[number].start and self.works[number].end <= end(event)
+                    for number in lines[read_track(event)]
+                    if start(event) <= self.works[number].start and self.works[number].end <= read_end(event)
                 ]
                 if inside:
                     self._put(event, min(new.starts[each] for each in inside), max(new.ends[each] for each in inside))
 
     def shift_gpu(self, by: int) -> None:
         """Set the clock of the GPU apart from that of the host."""
-        tracks = {track(event) for event in self.gpu}
+        tracks = {read_track(event) for event in self.gpu}
         for event in self.events:
-            if "ts" in event and event.get("ph") != "M" and track(event) in tracks:
+            if "ts" in event and event.get("ph") != "M" and read_track(event) in tracks:
                 begin = start(event) + by
-                self._put(event, begin, begin + end(event) - start(event) if "dur" in event else None)
+                self._put(event, begin, begin + read_end(event) - start(event) if "dur" in event else None)
 
     def _put(self, event: Event, begin: int, finish: int | None = None) -> None:
         event["ts"] = self.written(begin)
@@ -202,7 +204,7 @@ class Trace:
 
     def free_id(self) -> int:
         """A correlation id that no event has."""
-        used = [value for event in self.events for value in [correlation(event)] if isinstance(value, int)]
+        used = [value for event in self.events for value in [read_correlation(event)] if isinstance(value, int)]
         return max(used, default=0) + 1
 
     def write(self, path: Path) -> None:
@@ -213,7 +215,7 @@ class Trace:
 
 def wait_of(works: list[Work], given: list[int], begin: int, finish: int) -> Wait:
     """A call that waits for work given before it."""
-    found, lag = waited_for(works, given, begin, finish)
+    found, lag = find_awaited_work(works, given, begin, finish)
     if found:
         return Wait(
             works[found[0]].process,
@@ -245,25 +247,25 @@ def is_mark(event: Event) -> bool:
 
 def start(event: Event) -> int:
     """ns"""
-    return ns(event["ts"])
+    return to_ns(event["ts"])
 
 
-def end(event: Event) -> int:
+def read_end(event: Event) -> int:
     """ns"""
-    return ns(event["ts"]) + ns(event.get("dur", 0))
+    return to_ns(event["ts"]) + to_ns(event.get("dur", 0))
 
 
-def ns(microseconds: int | Decimal) -> int:
+def to_ns(microseconds: int | Decimal) -> int:
     """ns of the file's microseconds."""
     return microseconds * 1000 if isinstance(microseconds, int) else int((microseconds * 1000).to_integral_value())
 
 
-def track(event: Event) -> object:
+def read_track(event: Event) -> object:
     """The thread or stream of an event."""
     return event.get("pid"), str(event.get("tid"))
 
 
-def correlation(event: Event) -> object:
+def read_correlation(event: Event) -> object:
     """What joins a call with its GPU work."""
     return (event.get("args") or {}).get("correlation")
 

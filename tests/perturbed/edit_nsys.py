@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from edit_chrome import STAGED, wait_of, without_overlap
-from retimer import Clock, Retimed, Wait, Work, explain, full_queue, waited_for
+from retimer import Clock, Retimed, Wait, Work, explain, find_awaited_work, full_queue
 
 Row = dict[str, Any]
 
@@ -50,13 +50,13 @@ class Export:
         self.strings: dict[int, str] = dict(self.connection.execute("select id, value from StringIds").fetchall())
         self.calls = sorted(self.rows(CALLS), key=lambda row: row["start"])
         self.gpu = [(table, row) for table in GPU for row in self.rows(table)]
-        by_correlation = {(process(call), call["correlationId"]): call for call in self.calls}
-        self.launches = [by_correlation.get((process(row), row["correlationId"])) for _, row in self.gpu]
-        self.works = [self._work(row, call) for (_, row), call in zip(self.gpu, self.launches, strict=True)]
+        by_correlation = {(read_process(call), call["correlationId"]): call for call in self.calls}
+        self.launches = [by_correlation.get((read_process(row), row["correlationId"])) for _, row in self.gpu]
+        self.works = [self._read_work(row, call) for (_, row), call in zip(self.gpu, self.launches, strict=True)]
         self._match_collectives()
         waits = [call for call in self.calls if EVENT_WAIT.match(self.name(call))]
-        explain(self.works, [(process(call), call["globalTid"], call["start"]) for call in waits])
-        self.waits = without_overlap([*self._waits(), *full_queue(self.works, self._told_full())])
+        explain(self.works, [(read_process(call), call["globalTid"], call["start"]) for call in waits])
+        self.waits = without_overlap([*self._list_waits(), *full_queue(self.works, self._list_full_launches())])
 
     def rows(self, table: str) -> list[Row]:
         """All rows of a table with their rowid; none where the export does not have it."""
@@ -76,8 +76,8 @@ class Export:
     def _work(self, row: Row, call: Row | None) -> Work:
         stream = (row["deviceId"], row["streamId"])
         if call is None:
-            return Work(process(row), stream, row["start"], row["end"])
-        return Work(process(row), stream, row["start"], row["end"], call["start"], call["end"], call["globalTid"])
+            return Work(read_process(row), stream, row["start"], row["end"])
+        return Work(read_process(row), stream, row["start"], row["end"], call["start"], call["end"], call["globalTid"])
 
     def _told_full(self) -> set[int]:
         """Work whose launch waits for room: the file has it as an overhead."""
@@ -110,28 +110,28 @@ class Export:
             by_stream[work.process, work.stream].append((work.start if work.launch is None else work.launch, number))
         for line in by_stream.values():
             line.sort()
-        syncs = {(process(row), row["correlationId"]): row for row in self.rows(SYNCS)}
+        syncs = {(read_process(row), row["correlationId"]): row for row in self.rows(SYNCS)}
         for call in self.calls:
             begin, finish = call["start"], call["end"]
             if id(call) in of_call:
                 number = of_call[id(call)]
                 if self.works[number].end <= finish + STAGED and self.works[number].start < finish:
-                    yield Wait(process(call), begin, finish, (number,), 2000, finish - self.works[number].end)
+                    yield Wait(read_process(call), begin, finish, (number,), 2000, finish - self.works[number].end)
                 continue
             if not SYNC_NAMES.match(self.name(call)):
                 continue
-            sync = syncs.get((process(call), call["correlationId"]), {})
+            sync = syncs.get((read_process(call), call["correlationId"]), {})
             only = sync.get("streamId") if sync.get("syncType") == STREAM_SYNC else None
             given = [
                 line[place][1]
                 for (owner, stream), line in by_stream.items()
-                if owner == process(call) and (only is None or stream[1] == only)  # type: ignore[index]
+                if owner == read_process(call) and (only is None or stream[1] == only)  # type: ignore[index]
                 for place in [bisect_left(line, (begin, -1)) - 1]
                 if place >= 0
             ]
             given = [number for number in given if self.works[number].end <= finish]
             if "Event" in self.name(call):
-                given = list(waited_for(self.works, given, begin, finish)[0])
+                given = list(find_awaited_work(self.works, given, begin, finish)[0])
             if given:
                 yield wait_of(self.works, given, begin, finish)
 
@@ -147,16 +147,16 @@ class Export:
             for row in self.rows(table):
                 if row.get("start") is None or row["start"] < 0 or row.get("globalTid") is None:
                     continue
-                clock = clocks[process(row)]
+                clock = clocks[read_process(row)]
                 begin = clock.start(row["start"])
                 finish = max(begin, clock.end(row["end"])) if row.get("end") is not None else None
                 if table == CALLS:
-                    moved[process(row), row["correlationId"]] = (row["start"], row["end"], begin, finish)
+                    moved[read_process(row), row["correlationId"]] = (row["start"], row["end"], begin, finish)
                 self._put(table, row, begin, finish)
         for row in self.rows(SYNCS):
-            call = moved.get((process(row), row["correlationId"]))
+            call = moved.get((read_process(row), row["correlationId"]))
             if call is None:
-                clock = clocks[process(row)]
+                clock = clocks[read_process(row)]
                 self._put(SYNCS, row, clock.start(row["start"]), clock.end(row["end"]))
             else:  # as far inside its call as it was
                 old_begin, old_end, begin, finish = call
@@ -210,7 +210,7 @@ class Export:
         self.calls.append(call)
         if SYNCS in self.tables:
             pattern = self.rows(SYNCS)[0]
-            of_process = [row for row in self.rows(SYNCS) if process(row) == process(like)] or [pattern]
+            of_process = [row for row in self.rows(SYNCS) if read_process(row) == read_process(like)] or [pattern]
             span = {"start": begin + 1000, "end": finish - 500, "correlationId": highest}
             none = {"syncType": CONTEXT_SYNC, "streamId": 0xFFFFFFFF, "eventId": 0}
             self.insert(SYNCS, {**of_process[0], **span, **none})
@@ -219,7 +219,7 @@ class Export:
         """The scheduler's records of it: threads of a process that have a core lose it, and get it back."""
         last: dict[int, Row] = {}
         for row in sorted(self.rows(SCHEDULED), key=lambda row: (row["start"], row["isSchedIn"])):
-            if row["start"] <= begin and process(row) == owner:
+            if row["start"] <= begin and read_process(row) == owner:
                 last[row["globalTid"]] = row
         for row in last.values():
             if row["isSchedIn"]:
@@ -237,13 +237,13 @@ class Export:
         self.connection.close()
 
 
-def process(row: Row) -> object:
+def read_process(row: Row) -> object:
     """The process of a row: the upper bits of its global thread or process id."""
     owner = row.get("globalTid") if row.get("globalTid") is not None else row.get("globalPid")
     return owner >> 24 if owner is not None else None
 
 
-def unpinned(rows: Iterable[tuple[int, tuple[str, Row]]]) -> list[int]:
+def list_pinned_copies(rows: Iterable[tuple[int, tuple[str, Row]]]) -> list[int]:
     """Numbers of copies from pinned host memory to the GPU."""
     return [
         number

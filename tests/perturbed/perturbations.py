@@ -25,7 +25,7 @@ sys.path[:0] = [str(HERE)]
 
 import edit_chrome  # noqa: E402
 import edit_nsys  # noqa: E402
-from retimer import Clock, Insert, Retimed, Wait, Work, retime  # noqa: E402
+from retimer import Clock, Insert, Retimed, Wait, Work, retime_work  # noqa: E402
 
 SHARED = HERE.parents[1] / ".." / "shared"
 LABELS = HERE.parent / "truth" / "traces"
@@ -79,7 +79,7 @@ class Edited:
         self.inserts: list[Insert] = []
         self.after: list[Callable[[], None]] = []  # events to be added at new times
         self.shift = 0
-        self.label = json.loads((LABELS / f"{stem(case.source)}.json").read_text())
+        self.label = json.loads((LABELS / f"{strip_endings(case.source)}.json").read_text())
 
     @property
     def processes(self) -> list[object]:
@@ -96,7 +96,7 @@ class Edited:
         if len(marks) == len(starts):
             last = max(marks[-1][1], starts[-1] + 1)
         else:
-            last = starts[-1] + int(median(_lengths(starts))) if len(starts) > 1 else launches[-1] + 1
+            last = starts[-1] + int(median(_list_lengths(starts))) if len(starts) > 1 else launches[-1] + 1
         return list(zip(starts, [*starts[1:], last], strict=True))
 
     def is_free(self, time: int) -> bool:
@@ -133,20 +133,20 @@ class Edited:
         """The new times, and how long all steps took together (ns) before and after."""
         steps = self.steps()
         begin, finish = steps[0][0], steps[-1][1]
-        new = retime(self.works, self.waits, self.inserts)
+        new = retime_work(self.works, self.waits, self.inserts)
         clock = new.clocks.get(self.processes[0], Clock())
         return new, self._ends(None, finish) - begin, self._ends(new, finish) - clock.end(begin)
 
     def length(self, new: Retimed | None, steps: Sequence[tuple[int, int]]) -> int:
         """How long the GPU takes for some steps together (ns), from the end of what came before them; `new` None: as recorded."""
 
-        def done(launched: int) -> int:
+        def find_finish(launched: int) -> int:
             numbers = (number for number, work in enumerate(self.works) if (work.launch or work.start) <= launched)
             return max(
                 (self.works[number].end if new is None else new.ends[number] for number in numbers), default=launched
             )
 
-        return done(steps[-1][1]) - done(steps[0][0])
+        return find_finish(steps[-1][1]) - find_finish(steps[0][0])
 
     def _ends(self, new: Retimed | None, finish: int) -> int:
         """When the last step ends: on the host, or on the GPU what was launched in the steps."""
@@ -167,12 +167,12 @@ class Edited:
                 raise ValueError(f"{self.case.name}: GPU work {number} starts before the end of what it was behind")
 
 
-def _lengths(starts: Sequence[int]) -> list[int]:
+def _list_lengths(starts: Sequence[int]) -> list[int]:
     return [after - before for before, after in pairwise(starts)] or [0]
 
 
-def stem(path: Path) -> str:
-    """The name of a trace without the endings that tell its format; that of its label."""
+def strip_endings(path: Path) -> str:
+    """Return the name of a trace without the endings that tell its format; that of its label."""
     name = path.name
     for end in ENDS:
         name = name.removesuffix(end)
@@ -182,30 +182,30 @@ def stem(path: Path) -> str:
 # Edits. Each returns what it did, in words.
 
 
-def synchronize(count: int, read: bool = False) -> Callable[[Edited], str]:
-    """So many times a step the host waits until the GPU is dry: torch.cuda.synchronize(), or (read) loss.item()."""
+def add_syncs(count: int, read: bool = False) -> Callable[[Edited], str]:
+    """Make the host wait `count` times a step until the GPU is dry: torch.cuda.synchronize(), or (read) loss.item()."""
 
     def edit(edited: Edited) -> str:
         for begin, finish in edited.steps():
             for process in edited.processes:
-                for at, like in _statements(edited, process, begin, finish, count):
+                for at, like in _find_statements(edited, process, begin, finish, count):
                     insert = Insert(process, at, None)
                     edited.inserts.append(insert)
-                    edited.after.append(_added_sync(edited, insert, like, read))
+                    edited.after.append(_prepare_sync(edited, insert, like, read))
         return f"{count} x {'aten::item' if read else 'cudaDeviceSynchronize'} in each step"
 
     return edit
 
 
-def _statements(edited: Edited, process: object, begin: int, finish: int, count: int) -> Iterator[tuple[int, Any]]:
+def _find_statements(edited: Edited, process: object, begin: int, finish: int, count: int) -> Iterator[tuple[int, Any]]:
     """Moments between two operators of the forward and backward pass, evenly over them; and a call of that thread."""
     if edited.chrome:
         likes = {}
         thread = edited.chrome.main_thread()
-        launching = {time: work.thread for work, time in _launches(edited) if begin < time < finish}
+        launching = {time: work.thread for work, time in _list_launches(edited) if begin < time < finish}
         backward = min((time for time, owner in launching.items() if owner != thread), default=finish)
         for owner in {thread, *launching.values()}:
-            like = next(call for call in edited.chrome.calls if edit_chrome.track(call) == owner)
+            like = next(call for call in edited.chrome.calls if edit_chrome.read_track(call) == owner)
             # not in the optimizer, which has more operators than the passes, and little GPU work
             until = backward if owner == thread else finish
             here = [time for time in edited.chrome.boundaries(owner) if begin < time < until and edited.is_free(time)]
@@ -213,7 +213,7 @@ def _statements(edited: Edited, process: object, begin: int, finish: int, count:
         times = sorted(likes)
     else:
         assert edited.nsys
-        calls = [call for call in edited.nsys.calls if edit_nsys.process(call) == process]
+        calls = [call for call in edited.nsys.calls if edit_nsys.read_process(call) == process]
         main = max(
             {call["globalTid"] for call in calls}, key=lambda tid: sum(call["globalTid"] == tid for call in calls)
         )
@@ -227,14 +227,14 @@ def _statements(edited: Edited, process: object, begin: int, finish: int, count:
         yield at, likes[at]
 
 
-def _launches(edited: Edited) -> Iterator[tuple[Work, int]]:
+def _list_launches(edited: Edited) -> Iterator[tuple[Work, int]]:
     """GPU work whose launch is in the file, and when that was."""
     for work in edited.works:
         if work.launch is not None and work.thread is not None:
             yield work, work.launch
 
 
-def _added_sync(edited: Edited, insert: Insert, like: Any, read: bool) -> Callable[[], None]:
+def _prepare_sync(edited: Edited, insert: Insert, like: Any, read: bool) -> Callable[[], None]:
     def add() -> None:
         begin, finish = insert.new
         if edited.nsys:
@@ -264,7 +264,7 @@ def _add_item(trace: edit_chrome.Trace, like: Any, begin: int, finish: int) -> N
     operator = next(
         e
         for e in trace.host
-        if e.get("cat") in edit_chrome.OPERATORS and edit_chrome.track(e) == edit_chrome.track(like)
+        if e.get("cat") in edit_chrome.OPERATORS and edit_chrome.read_track(e) == edit_chrome.read_track(like)
     )
     number = trace.free_id()
     for level, name in enumerate(("aten::item", "aten::_local_scalar_dense")):
@@ -280,7 +280,7 @@ def _add_item(trace: edit_chrome.Trace, like: Any, begin: int, finish: int) -> N
     main = max(
         {work.stream for work in trace.works}, key=lambda stream: sum(work.stream == stream for work in trace.works)
     )
-    kernel = next(event for event in trace.gpu if edit_chrome.track(event) == main)
+    kernel = next(event for event in trace.gpu if edit_chrome.read_track(event) == main)
     is_old = kernel["cat"] == "Kernel"
     moved = trace.add_call(
         "Memcpy DtoH (Device -> Pageable)",
@@ -301,9 +301,9 @@ def fetch_longer(times: float) -> Callable[[Edited], str]:
         assert edited.chrome
         ranges = [event for event in edited.chrome.host if event["name"].startswith("enumerate(DataLoader)")]
         for event in ranges:
-            begin, finish = edit_chrome.start(event), edit_chrome.end(event)
+            begin, finish = edit_chrome.start(event), edit_chrome.read_end(event)
             extra = round((times - 1) * (finish - begin)) // 1000 * 1000
-            inside = [time for time in _inside(edited.chrome, event) if edited.is_free(time)]
+            inside = [time for time in _list_inner_starts(edited.chrome, event) if edited.is_free(time)]
             places = inside[:: max(len(inside) // 16, 1)] or [(begin + finish) // 2000 * 1000]
             for place in places:
                 edited.inserts.append(Insert(edit_chrome.PROCESS, place, extra // len(places) // 1000 * 1000))
@@ -319,23 +319,23 @@ def fetch_for(dur: int) -> Callable[[Edited], str]:
         assert edited.chrome
         ranges = [event for event in edited.chrome.host if event["name"].startswith("enumerate(DataLoader)")]
         for event in ranges:
-            middle = (edit_chrome.start(event) + edit_chrome.end(event)) // 2000 * 1000
+            middle = (edit_chrome.start(event) + edit_chrome.read_end(event)) // 2000 * 1000
             edited.inserts.append(Insert(edit_chrome.PROCESS, middle, dur))
         return f"{len(ranges)} fetches take {dur / MS:g} ms longer"
 
     return edit
 
 
-def _inside(trace: edit_chrome.Trace, outer: edit_chrome.Event) -> list[int]:
-    """Where the operators right inside a range begin."""
-    begin, finish, found = edit_chrome.start(outer), edit_chrome.end(outer), []
-    events = [e for e in trace.host if edit_chrome.track(e) == edit_chrome.track(outer) and e is not outer]
-    events = [e for e in events if begin < edit_chrome.start(e) and edit_chrome.end(e) < finish]
+def _list_inner_starts(trace: edit_chrome.Trace, outer: edit_chrome.Event) -> list[int]:
+    """Return when the operators right inside a range begin."""
+    begin, finish, found = edit_chrome.start(outer), edit_chrome.read_end(outer), []
+    events = [e for e in trace.host if edit_chrome.read_track(e) == edit_chrome.read_track(outer) and e is not outer]
+    events = [e for e in events if begin < edit_chrome.start(e) and edit_chrome.read_end(e) < finish]
     until = 0
-    for event in sorted(events, key=lambda e: (edit_chrome.start(e), -edit_chrome.end(e))):
+    for event in sorted(events, key=lambda e: (edit_chrome.start(e), -edit_chrome.read_end(e))):
         if edit_chrome.start(event) >= until:
             found.append(edit_chrome.start(event))
-        until = max(until, edit_chrome.end(event))
+        until = max(until, edit_chrome.read_end(event))
     return found
 
 
@@ -349,7 +349,7 @@ def fetch_in_process(dur: int) -> Callable[[Edited], str]:
         pattern = next(
             e
             for e in trace.host
-            if edit_chrome.track(e) == thread
+            if edit_chrome.read_track(e) == thread
             and (e["cat"] == "user_annotation" or e["name"].startswith("ProfilerStep#"))
         )
         for begin, finish in edited.steps():
@@ -367,8 +367,8 @@ def fetch_in_process(dur: int) -> Callable[[Edited], str]:
     return edit
 
 
-def unpin(factor: float = 3.0) -> Callable[[Edited], str]:
-    """Copies to the GPU come from pageable memory: at a third of the rate, and the call holds the host until they are done."""
+def unpin_copies(factor: float = 3.0) -> Callable[[Edited], str]:
+    """Let copies to the GPU come from pageable memory: at a third of the rate, the call holding the host until they are done."""
 
     def edit(edited: Edited) -> str:
         found = []
@@ -398,7 +398,7 @@ def unpin(factor: float = 3.0) -> Callable[[Edited], str]:
 
 def _is_pinned(edited: Edited, number: int) -> bool:
     if edited.nsys:
-        return bool(edit_nsys.unpinned([(number, edited.nsys.gpu[number])]))
+        return bool(edit_nsys.list_pinned_copies([(number, edited.nsys.gpu[number])]))
     assert edited.chrome
     return edited.chrome.gpu[number]["name"] == "Memcpy HtoD (Pinned -> Device)"
 
@@ -413,7 +413,9 @@ def freeze(count: int, most: int = 10) -> Callable[[Edited], str]:
             used: set[int] = set()
             for dur in durs:
                 at = next(
-                    t for t in _times(edited, calls) if edited.is_free(t) and all(abs(t - u) > 20 * US for u in used)
+                    t
+                    for t in _draw_times(edited, calls)
+                    if edited.is_free(t) and all(abs(t - u) > 20 * US for u in used)
                 )
                 used.add(at)
                 for process in edited.processes:
@@ -432,7 +434,7 @@ def _off_cpu(edited: Edited, insert: Insert) -> Callable[[], None]:
     return add
 
 
-def _times(edited: Edited, calls: Sequence[int]) -> Iterator[int]:
+def _draw_times(edited: Edited, calls: Sequence[int]) -> Iterator[int]:
     """Moments at random over the time in which a step launches its work."""
     while True:
         yield edited.random.randint(calls[len(calls) // 20], calls[-len(calls) // 20]) // 1000 * 1000
@@ -446,7 +448,7 @@ def slow_collectives(factor: float) -> Callable[[Edited], str]:
 
     def edit(edited: Edited) -> str:
         kinds: dict[object, list[Work]] = defaultdict(list)
-        for kind, work in _collectives(edited):
+        for kind, work in _list_collectives(edited):
             kinds[kind].append(work)
         for works in kinds.values():
             shortest = min(work.end - work.start for work in works)
@@ -461,7 +463,7 @@ def slow_collectives(factor: float) -> Callable[[Edited], str]:
     return edit
 
 
-def _collectives(edited: Edited) -> Iterator[tuple[object, Work]]:
+def _list_collectives(edited: Edited) -> Iterator[tuple[object, Work]]:
     """Collectives and their kind: by what the file says they move, else by name and place in the step."""
     starts = [begin for begin, _ in edited.steps()]
     moved = edited.chrome.moved() if edited.chrome else {}
@@ -535,19 +537,19 @@ KERNELS = ("precision", "matmul-shape", "unfused-elementwise")
 WAITING = ("host-sync", "blocking-copy")
 
 
-def _synchronized() -> Iterator[Perturbation]:
+def _sync_cases() -> Iterator[Perturbation]:
     cause = ("host-sync",)
-    yield Perturbation("sync_ns", NS, synchronize(8), cause, KERNELS)
-    yield Perturbation("item_ns", NS, synchronize(16, read=True), cause, KERNELS)
-    yield Perturbation("sync_test", TEST, synchronize(12), cause, (*ALONE, *KERNELS))
-    yield Perturbation("item_control", CONTROL, synchronize(12, read=True), cause, (*ALONE, *KERNELS))
-    yield Perturbation("sync_w4", W4, synchronize(16), cause, KERNELS)
-    yield Perturbation("item_w4", W4, synchronize(24, read=True), cause, KERNELS)
-    yield Perturbation("sync_mfu", BEFORE, synchronize(200), cause, KERNELS)
-    yield Perturbation("item_mi300", MI300, synchronize(10, read=True), cause, KERNELS)
+    yield Perturbation("sync_ns", NS, add_syncs(8), cause, KERNELS)
+    yield Perturbation("item_ns", NS, add_syncs(16, read=True), cause, KERNELS)
+    yield Perturbation("sync_test", TEST, add_syncs(12), cause, (*ALONE, *KERNELS))
+    yield Perturbation("item_control", CONTROL, add_syncs(12, read=True), cause, (*ALONE, *KERNELS))
+    yield Perturbation("sync_w4", W4, add_syncs(16), cause, KERNELS)
+    yield Perturbation("item_w4", W4, add_syncs(24, read=True), cause, KERNELS)
+    yield Perturbation("sync_mfu", BEFORE, add_syncs(200), cause, KERNELS)
+    yield Perturbation("item_mi300", MI300, add_syncs(10, read=True), cause, KERNELS)
 
 
-def _loaded() -> Iterator[Perturbation]:
+def _load_cases() -> Iterator[Perturbation]:
     cause, workers = ("input-loading",), ("input-workers", "input-loading")
     yield Perturbation("loader_w0", W0, fetch_longer(3), cause, ALONE)
     yield Perturbation("loader_w0_array", W0A, fetch_longer(4), cause, ALONE)
@@ -559,15 +561,15 @@ def _loaded() -> Iterator[Perturbation]:
     yield Perturbation("loader_owl", OWL, fetch_longer(2), cause, ALONE)
 
 
-def _unpinned() -> Iterator[Perturbation]:
+def _unpin_cases() -> Iterator[Perturbation]:
     cause = ("blocking-copy", "input-copy", "slow-copy", "exposed-copy")
-    yield Perturbation("unpin_control", CONTROL, unpin(), cause, KERNELS)
-    yield Perturbation("unpin_test", TEST, unpin(), cause, KERNELS)
-    yield Perturbation("unpin_offload", OFFLOAD, unpin(), (*cause, "offload"))
-    yield Perturbation("unpin_streams", STREAMS, unpin(), cause, KERNELS)
+    yield Perturbation("unpin_control", CONTROL, unpin_copies(), cause, KERNELS)
+    yield Perturbation("unpin_test", TEST, unpin_copies(), cause, KERNELS)
+    yield Perturbation("unpin_offload", OFFLOAD, unpin_copies(), (*cause, "offload"))
+    yield Perturbation("unpin_streams", STREAMS, unpin_copies(), cause, KERNELS)
 
 
-def _frozen() -> Iterator[Perturbation]:
+def _freeze_cases() -> Iterator[Perturbation]:
     cause = ("frozen-host",)
     yield Perturbation("frozen_ns", NS, freeze(6), cause, ALONE)
     yield Perturbation("frozen_test", TEST, freeze(8), cause, ALONE)
@@ -589,7 +591,7 @@ def _slow_links() -> Iterator[Perturbation]:
     yield Perturbation("collectives_mfu", BEFORE, slow_collectives(10), cause)
 
 
-def _clocks() -> Iterator[Perturbation]:
+def _clock_cases() -> Iterator[Perturbation]:
     yield Perturbation("clock_ns", NS, shift_clock(200 * US), ())
     yield Perturbation("clock_w4", W4, shift_clock(-100 * US), ())
     yield Perturbation("clock_control", CONTROL, shift_clock(-300 * US), ())
@@ -600,7 +602,7 @@ def _clocks() -> Iterator[Perturbation]:
     yield Perturbation("slow_w4", W4, slow_kernels(1.3), ("slow-kernels",))
 
 
-CASES = (*_synchronized(), *_loaded(), *_unpinned(), *_frozen(), *_slow_links(), *_clocks())
+CASES = (*_sync_cases(), *_load_cases(), *_unpin_cases(), *_freeze_cases(), *_slow_links(), *_clock_cases())
 
 
 def main() -> None:

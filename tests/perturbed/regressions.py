@@ -18,7 +18,7 @@ sys.path[:0] = [str(Path(__file__).resolve().parent)]
 
 import edit_chrome  # noqa: E402
 import edit_nsys  # noqa: E402
-from perturbations import SHARED, US, Edited, Perturbation, stem  # noqa: E402
+from perturbations import SHARED, US, Edited, Perturbation, strip_endings  # noqa: E402
 from retimer import Insert  # noqa: E402
 
 # Real traces with ten steps and more.
@@ -72,7 +72,7 @@ def slower_kernel(edited: Edited) -> tuple[Apply, str]:
     if not times:
         raise HiddenError("there are no kernels")
     name, total = times.most_common(1)[0]
-    return _factor(edited, [number for number in kernels if _name(edited, number) == name], total), name
+    return _slow_work(edited, [number for number in kernels if _name(edited, number) == name], total), name
 
 
 def slower_copies(edited: Edited) -> tuple[Apply, str]:
@@ -81,7 +81,7 @@ def slower_copies(edited: Edited) -> tuple[Apply, str]:
     total = sum(edited.works[number].end - edited.works[number].start for number in copies)
     if not total:
         raise HiddenError("there are no copies")
-    return _factor(edited, copies, total), f"{len(copies)} copies"
+    return _slow_work(edited, copies, total), f"{len(copies)} copies"
 
 
 def longer_gap(edited: Edited) -> tuple[Apply, str]:
@@ -96,7 +96,7 @@ def longer_gap(edited: Edited) -> tuple[Apply, str]:
             break
     else:
         raise HiddenError("the host waits before every launch of some step")
-    return _inserted(edited, [(process, at) for process in edited.processes for at in places]), "one gap a step"
+    return _insert_delays(edited, [(process, at) for process in edited.processes for at in places]), "one gap a step"
 
 
 def slower_launches(edited: Edited) -> tuple[Apply, str]:
@@ -111,7 +111,7 @@ def slower_launches(edited: Edited) -> tuple[Apply, str]:
         place = bisect_left(waits, (middle, middle)) - 1
         if place < 0 or waits[place][1] < middle:
             places.append((work.process, middle))
-    return _inserted(edited, sorted(set(places), key=str)), f"{len(places)} launches"
+    return _insert_delays(edited, sorted(set(places), key=str)), f"{len(places)} launches"
 
 
 def slower_loader(edited: Edited) -> tuple[Apply, str]:
@@ -119,8 +119,8 @@ def slower_loader(edited: Edited) -> tuple[Apply, str]:
     if edited.chrome is None:
         raise HiddenError("nsys does not say where a batch is fetched")
     ranges = [event for event in edited.chrome.host if event["name"].startswith("enumerate(DataLoader)")]
-    places = [(edit_chrome.start(event) + edit_chrome.end(event)) // 2000 * 1000 for event in ranges]
-    return _inserted(edited, [(edit_chrome.PROCESS, at) for at in places]), f"{len(places)} fetches"
+    places = [(edit_chrome.start(event) + edit_chrome.read_end(event)) // 2000 * 1000 for event in ranges]
+    return _insert_delays(edited, [(edit_chrome.PROCESS, at) for at in places]), f"{len(places)} fetches"
 
 
 KINDS: dict[str, Callable[[Edited], tuple[Apply, str]]] = {
@@ -133,7 +133,7 @@ KINDS: dict[str, Callable[[Edited], tuple[Apply, str]]] = {
 """What is made slower. The word after FOLDER and TRACE."""
 
 
-def regression(trace: str, kind: str, share: float) -> Perturbation:
+def build_regression(trace: str, kind: str, share: float) -> Perturbation:
     """The trace with steps longer by `share`, in work of that kind."""
 
     def edit(edited: Edited) -> str:
@@ -141,7 +141,7 @@ def regression(trace: str, kind: str, share: float) -> Perturbation:
         _search(edited, apply, share)
         return what
 
-    return Perturbation(f"{stem(SHARED / trace)}.{kind}.{round(share * 1000)}", trace, edit, (kind,))
+    return Perturbation(f"{strip_endings(SHARED / trace)}.{kind}.{round(share * 1000)}", trace, edit, (kind,))
 
 
 def _search(edited: Edited, apply: Apply, share: float) -> None:
@@ -164,7 +164,7 @@ def _search(edited: Edited, apply: Apply, share: float) -> None:
     raise HiddenError(f"{edited.case.name}: no amount makes the steps longer by {share:.0%}")
 
 
-def _factor(edited: Edited, numbers: Sequence[int], total: int) -> Apply:
+def _slow_work(edited: Edited, numbers: Sequence[int], total: int) -> Apply:
     """Work that takes `total` ns takes longer by a share of the steps."""
     _, old, _ = edited.retimed()
 
@@ -175,7 +175,7 @@ def _factor(edited: Edited, numbers: Sequence[int], total: int) -> Apply:
     return apply
 
 
-def _inserted(edited: Edited, places: Sequence[tuple[object, int]]) -> Apply:
+def _insert_delays(edited: Edited, places: Sequence[tuple[object, int]]) -> Apply:
     """At these times the host is held for a share of the steps."""
     if not places:
         raise HiddenError("there is no place for it")
@@ -227,7 +227,7 @@ def _name(edited: Edited, number: int) -> str:
 
 def main() -> None:
     folder, trace, kind, per_cent = sys.argv[1:]
-    _, truth = regression(trace, kind, float(per_cent) / 100).make(Path(folder))
+    _, truth = build_regression(trace, kind, float(per_cent) / 100).make(Path(folder))
     sys.stdout.write(f"{truth['name']}: {truth['edit']}: {truth['old_ns']} -> {truth['new_ns']} ns a step\n")
 
 

@@ -96,16 +96,16 @@ class Clock:
 
     def start(self, old: int) -> int:
         """The new time of what begins at an old one."""
-        return self._at(old, bisect_right(self.old, old) - 1)
+        return self._shift_at(old, bisect_right(self.old, old) - 1)
 
     def end(self, old: int) -> int:
         """The new time of what ends at an old one: before anything inserted there."""
         place = bisect_left(self.old, old)
         if place < len(self.old) and self.old[place] == old:
             return self.before[place]
-        return self._at(old, place - 1)
+        return self._shift_at(old, place - 1)
 
-    def _at(self, old: int, place: int) -> int:
+    def _shift_at(self, old: int, place: int) -> int:
         if place < 0:
             return old
         if place + 1 == len(self.old):
@@ -152,7 +152,7 @@ def explain(works: Sequence[Work], event_waits: Sequence[tuple[object, object, i
     ends = {stream: [works[number].end for number in line] for stream, line in by_stream.items()}
     for work in works:
         _explain(work, works, by_stream, ends, usual, usual_gap)
-    _recorded_waits(works, by_stream, event_waits)
+    _add_recorded_waits(works, by_stream, event_waits)
 
 
 def _explain(work: Work, works: Sequence[Work], by_stream: dict, ends: dict, usual: int, usual_gap: int) -> None:
@@ -194,7 +194,9 @@ def _ends_before(work: Work, works: Sequence[Work], by_stream: dict, ends: dict,
     return best
 
 
-def _recorded_waits(works: Sequence[Work], by_stream: dict, event_waits: Sequence[tuple[object, object, int]]) -> None:
+def _add_recorded_waits(
+    works: Sequence[Work], by_stream: dict, event_waits: Sequence[tuple[object, object, int]]
+) -> None:
     """Work launched next after a wait for an event waits for what other streams had been given by then, if it did."""
     by_thread: dict[object, list[tuple[int, int]]] = defaultdict(list)
     for number, work in enumerate(works):
@@ -257,7 +259,7 @@ def full_queue(works: Sequence[Work], told: Collection[int] = ()) -> list[Wait]:
     return waits
 
 
-def retime(works: Sequence[Work], waits: Sequence[Wait], inserts: Sequence[Insert]) -> Retimed:
+def retime_work(works: Sequence[Work], waits: Sequence[Wait], inserts: Sequence[Insert]) -> Retimed:
     """The new times. Collectives of several processes are gone through until they no longer change."""
     ranks = defaultdict(list)
     for number, work in enumerate(works):
@@ -357,7 +359,9 @@ class _Pass:
         clock.add(insert.at, at, end)
 
 
-def waited_for(works: Sequence[Work], candidates: Sequence[int], start: int, end: int) -> tuple[tuple[int, ...], int]:
+def find_awaited_work(
+    works: Sequence[Work], candidates: Sequence[int], start: int, end: int
+) -> tuple[tuple[int, ...], int]:
     """Of GPU work launched before a call what it waited for: the last to end within it; and how long after it the call ended."""
     inside = [number for number in candidates if start < works[number].end <= end]
     if not inside:

@@ -10,7 +10,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from edit_chrome import PROCESS, Trace, end, start, track
+from edit_chrome import PROCESS, Trace, read_end, read_track, start
 from perturbations import CASES, MS, Perturbation
 from perturbed_truth import said, scored
 
@@ -22,7 +22,7 @@ FAST = ("loader_ns", "clock_jacobi")
 LARGE = ("clock_ns", "workers_control", "unpin_control")
 
 
-def there(name: str) -> Perturbation:
+def require_trace(name: str) -> Perturbation:
     case = NAMED[name]
     if not case.source.exists():
         pytest.skip("the folder shared is not beside the checkout")
@@ -49,7 +49,7 @@ def test_there_are_forty_with_names_of_their_own_and_causes_of_the_vocabulary():
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("name", [*FAST, *(pytest.param(name, marks=pytest.mark.slow) for name in LARGE)])
 def test_the_cause_comes_first_and_no_other_is_new(name, tmp_path):
-    case = there(name)
+    case = require_trace(name)
     path, truth = case.make(tmp_path)
     row, _ = (scored(truth, *each) for each in zip(said(case.source, tmp_path), said(path, tmp_path), strict=True))
     assert row.is_right, row
@@ -58,7 +58,7 @@ def test_the_cause_comes_first_and_no_other_is_new(name, tmp_path):
 
 @pytest.mark.slow
 def test_the_same_name_makes_the_same_file(tmp_path):
-    case = there("frozen_mi300")
+    case = require_trace("frozen_mi300")
     made = [case.make(folder)[0].read_bytes() for folder in (tmp_path / "a", tmp_path / "b") if not folder.mkdir()]
     first, second = (json.loads(gzip.decompress(data)) for data in made)
     assert first == second
@@ -66,32 +66,34 @@ def test_the_same_name_makes_the_same_file(tmp_path):
 
 @pytest.mark.slow
 def test_a_frozen_host_makes_slices_longer_but_keeps_them_nested(tmp_path):
-    case = there("frozen_mi300")
+    case = require_trace("frozen_mi300")
     path, truth = case.make(tmp_path)
     before, after = Trace(case.source), Trace(path)
     assert len(before.events) == len(after.events)
     assert truth["size_ns"] > 10 * MS
     for old, new in zip(before.host, after.host, strict=True):
-        if not any(start(old) < wait.end and wait.start < end(old) for wait in before.waits):  # waits become shorter
-            assert end(new) - start(new) >= end(old) - start(old)
-    assert nested(after) == nested(before)
+        if not any(
+            start(old) < wait.end and wait.start < read_end(old) for wait in before.waits
+        ):  # waits become shorter
+            assert read_end(new) - start(new) >= read_end(old) - start(old)
+    assert count_crossing_slices(after) == count_crossing_slices(before)
 
 
-def nested(trace: Trace) -> int:
-    """Slices of the host's threads that overlap one before them without lying inside it."""
+def count_crossing_slices(trace: Trace) -> int:
+    """Count slices of the host's threads that overlap one before them without lying inside it."""
     broken, stacks = 0, {}
-    for event in sorted(trace.host, key=lambda event: (start(event), -end(event))):
-        stack = stacks.setdefault(track(event), [])
+    for event in sorted(trace.host, key=lambda event: (start(event), -read_end(event))):
+        stack = stacks.setdefault(read_track(event), [])
         while stack and stack[-1] <= start(event):
             stack.pop()
-        broken += bool(stack) and stack[-1] < end(event)
-        stack.append(end(event))
+        broken += bool(stack) and stack[-1] < read_end(event)
+        stack.append(read_end(event))
     return broken
 
 
 @pytest.mark.slow
 def test_an_inserted_item_reads_from_the_gpu_and_holds_the_host(tmp_path):
-    case = there("item_ns")
+    case = require_trace("item_ns")
     path, _ = case.make(tmp_path)
     trace = Trace(path)
     added = len(trace.gpu) - len(Trace(case.source).gpu)
@@ -101,12 +103,12 @@ def test_an_inserted_item_reads_from_the_gpu_and_holds_the_host(tmp_path):
     for number in copies[-added:]:
         call, work = trace.launches[number], trace.works[number]
         assert call is not None
-        assert start(call) < work.start < work.end < end(call)
+        assert start(call) < work.start < work.end < read_end(call)
         assert work.process == PROCESS
 
 
 def test_unpinned_copies_of_an_export_come_from_pageable_memory(tmp_path):
-    path, truth = there("unpin_streams").make(tmp_path)
+    path, truth = require_trace("unpin_streams").make(tmp_path)
     with sqlite3.connect(path) as connection:
         kinds = connection.execute(
             "select distinct srcKind from CUPTI_ACTIVITY_KIND_MEMCPY where copyKind = 1"

@@ -6,14 +6,14 @@ from contextlib import closing
 from dataclasses import replace
 
 import handmade_runs
-from simulated_job import tables
+from simulated_job import fill_tables
 
 from traceq.runs.read_job import read_jobs
 
 
 def runs_of_job(made, name="job"):
     """One run per rank with the job that it is part of; a quarter of each step is communication, the rest compute."""
-    with closing(tables(made)) as connection:
+    with closing(fill_tables(made)) as connection:
         rows = connection.execute(
             "select trace_id, list(dur order by step) from step group by trace_id order by trace_id"
         ).fetchall()

@@ -47,13 +47,13 @@ call = st.builds(
 simple = work | launch | launch | copy | memset | graph | record | wait | sync | call
 
 
-def _inside(actions):
+def _flatten_inner(actions):
     several = st.lists(actions, max_size=6).map(tuple)
     kinds = st.sampled_from(["operator", "annotation"])
     return st.builds(Range, st.just("range"), several, kinds, causes)
 
 
-actions = st.recursive(simple, _inside, max_leaves=20)
+actions = st.recursive(simple, _flatten_inner, max_leaves=20)
 hand_over = st.builds(HandOver, st.just("autograd"), st.lists(actions, max_size=5).map(tuple), st.integers(1, 30))
 programs = st.lists(actions | hand_over, min_size=1, max_size=15).map(
     lambda several: Program((Process((Range("all", tuple(several)), launch_of_last())),))
@@ -65,10 +65,10 @@ def launch_of_last():
     return Launch(catalogue.ADD, 10)
 
 
-def flat(several):
-    """The actions in the order in which they are executed."""
+def flatten_actions(several):
+    """Return the actions in the order in which they are executed."""
     for action in several:
         if isinstance(action, Range | HandOver):
-            yield from flat(action.actions)
+            yield from flatten_actions(action.actions)
         else:
             yield action

@@ -9,17 +9,17 @@ from simulator.program import Action, Loader, Process, Program, Timing
 from simulator.scenes import CAUSES
 
 
-def loops(seed: int, count: int) -> Program:
+def draw_program(seed: int, count: int) -> Program:
     """A program of `count` random loops of one to three steps each; those of odd seeds use autograd's thread now and then."""
     random = Random(seed)  # noqa: S311
     actions: list[Action] = []
     for _ in range(count):
-        actions += _loop(random, has_autograd_thread=seed % 2 == 1 and random.random() < 0.5).actions()
+        actions += _draw_loop(random, has_autograd_thread=seed % 2 == 1 and random.random() < 0.5).actions()
     loader = Loader(random.randrange(1, 4), random.randrange(50_000, 3_000_000), random.randrange(1, 3))
     return Program((Process(tuple(actions), loader=loader),), start=random.randrange(10**9, 10**12))
 
 
-def _loop(random: Random, *, has_autograd_thread: bool) -> Loop:
+def _draw_loop(random: Random, *, has_autograd_thread: bool) -> Loop:
     causes = random.sample(list(CAUSES), random.randrange(0, 4))
     return Loop(
         steps=random.randrange(1, 4),

@@ -32,14 +32,18 @@ ENDS = {"cudaFree", "cudaFreeHost", "cudaStreamDestroy", "cudaEventDestroy", "cu
 
 
 @cache
-def written(kind, seed, tmp_path):
+def write_capture(kind, seed, tmp_path):
     """Write a capture and read its file back.
 
     Returns work on devices as (table, name, device, start, end), calls, ranges whole and open, what the profiler said.
     """
     one = capture(kind, seed)
     path = one.write(tmp_path)
-    seen = nsys(path) if one.format == "nsys" else kineto(path, is_whole=one.edit is None or kind == "nothing_recorded")
+    seen = (
+        read_nsys(path)
+        if one.format == "nsys"
+        else read_kineto(path, is_whole=one.edit is None or kind == "nothing_recorded")
+    )
     path.unlink()
     return one, seen
 
@@ -47,40 +51,41 @@ def written(kind, seed, tmp_path):
 @pytest.fixture(scope="module")
 def look(tmp_path_factory):
     folder = tmp_path_factory.mktemp("captures")
-    return lambda kind, seed: written(kind, seed, folder)
+    return lambda kind, seed: write_capture(kind, seed, folder)
 
 
-def nsys(path):
+def read_nsys(path):
     with closing(sqlite3.connect(path)) as db:
         tables = {name for (name,) in db.execute("select name from sqlite_master where type = 'table'")}
 
-        def rows(table, query):
+        def query_rows(table, query):
             return db.execute(query.format(table)).fetchall() if table in tables else []
 
-        names = dict(rows("StringIds", "select id, value from {}"))
+        names = dict(query_rows("StringIds", "select id, value from {}"))
         work = []
         for kind in NSYS_WORK:
             name = "demangledName" if kind == "KERNEL" else "0"
-            found = rows(f"CUPTI_ACTIVITY_KIND_{kind}", f"select {name}, deviceId, start, end from {{}}")
+            found = query_rows(f"CUPTI_ACTIVITY_KIND_{kind}", f"select {name}, deviceId, start, end from {{}}")
             work += [(kind, names.get(label, ""), *place) for label, *place in found]
-        calls = rows("CUPTI_ACTIVITY_KIND_RUNTIME", "select nameId, start, end from {} order by start")
-        ranges = rows("NVTX_EVENTS", "select coalesce(text, textId), start, end from {} where eventType = 59")
-        settings = rows("META_DATA_CAPTURE", "select name, value from {}")
+        calls = query_rows("CUPTI_ACTIVITY_KIND_RUNTIME", "select nameId, start, end from {} order by start")
+        ranges = query_rows("NVTX_EVENTS", "select coalesce(text, textId), start, end from {} where eventType = 59")
+        settings = query_rows("META_DATA_CAPTURE", "select name, value from {}")
         return SimpleNamespace(
             work=work,
             calls=[(names[name].partition("_v")[0], start, end) for name, start, end in calls],
             ranges=[(names.get(name, name), start, end) for name, start, end in ranges if end is not None],
             open=[names.get(name, name) for name, _, end in ranges if end is None],
-            host=len(calls) + len(ranges) + len(rows("OSRT_API", "select start from {}")),
+            host=len(calls) + len(ranges) + len(query_rows("OSRT_API", "select start from {}")),
             gpus=len(
-                rows("TARGET_INFO_GPU", "select id from {}") + rows("TARGET_INFO_CUDA_GPU", "select name from {}")
+                query_rows("TARGET_INFO_GPU", "select id from {}")
+                + query_rows("TARGET_INFO_CUDA_GPU", "select name from {}")
             ),
             settings=settings,
-            messages=[text for (text,) in rows("DIAGNOSTIC_EVENT", "select text from {}")],
+            messages=[text for (text,) in query_rows("DIAGNOSTIC_EVENT", "select text from {}")],
         )
 
 
-def kineto(path, *, is_whole):
+def read_kineto(path, *, is_whole):
     data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     if not is_whole:
         with pytest.raises(json.JSONDecodeError):
@@ -90,27 +95,29 @@ def kineto(path, *, is_whole):
     events = trace["traceEvents"] if isinstance(trace, dict) else trace
     slices = [one for one in events if one["ph"] == "X"]
 
-    def those(*categories):
+    def select_events(*categories):
         found = [one for one in slices if one["cat"].lower() in categories]
         return [(one, round(one["ts"] * 1000), round((one["ts"] + one["dur"]) * 1000)) for one in found]
 
-    work = [(KINETO_WORK[one["cat"].lower()], one["name"], one["pid"], *when) for one, *when in those(*KINETO_WORK)]
+    work = [
+        (KINETO_WORK[one["cat"].lower()], one["name"], one["pid"], *when) for one, *when in select_events(*KINETO_WORK)
+    ]
     return SimpleNamespace(
         work=work,
-        calls=[(one["name"], *when) for one, *when in those("cuda_runtime", "cuda_driver")],
-        ranges=[(one["name"], *when) for one, *when in those("user_annotation")],
+        calls=[(one["name"], *when) for one, *when in select_events("cuda_runtime", "cuda_driver")],
+        ranges=[(one["name"], *when) for one, *when in select_events("user_annotation")],
         open=[],
-        host=len(those(*HOST, *OTHER_HOST)),
+        host=len(select_events(*HOST, *OTHER_HOST)),
         gpus=len(trace.get("deviceProperties", []) if isinstance(trace, dict) else []),
-        others=len(those("mtia_runtime", "privateuse1_runtime", "hpu_op", *GPU_OF_OTHERS)),
+        others=len(select_events("mtia_runtime", "privateuse1_runtime", "hpu_op", *GPU_OF_OTHERS)),
     )
 
 
-def several(look, kind):
+def draw_captures(look, kind):
     return [look(kind, seed) for seed in SEEDS]
 
 
-def kernels(seen):
+def list_kernels(seen):
     return [one for one in seen.work if one[0] in ("KERNEL", "GRAPH_TRACE")]
 
 
@@ -130,12 +137,12 @@ def test_a_seed_gives_the_same_bytes(kind, tmp_path):
 
 
 def test_nothing_recorded_has_no_row_of_a_program(look):
-    for one, seen in several(look, "nothing_recorded"):
+    for one, seen in draw_captures(look, "nothing_recorded"):
         assert (seen.work, seen.host, one.reason) == ([], 0, "empty"), one.name
 
 
 def test_hosts_alone_have_no_work_on_a_gpu(look):
-    for one, seen in several(look, "host_only"):
+    for one, seen in draw_captures(look, "host_only"):
         assert seen.work == [], one.name
         assert seen.host > 0, one.name
         said = [value for name, value in getattr(seen, "settings", []) if name == "CAPTURE_EVENT_TYPE"]
@@ -147,9 +154,9 @@ def test_hosts_alone_have_no_work_on_a_gpu(look):
 
 
 def test_start_up_has_copies_and_memsets_but_no_kernel(look):
-    for one, seen in several(look, "start_up_only"):
-        assert (kernels(seen) == []) == (one.reason != "trivial"), one.name
-        assert len(kernels(seen)) < 10, one.name
+    for one, seen in draw_captures(look, "start_up_only"):
+        assert (list_kernels(seen) == []) == (one.reason != "trivial"), one.name
+        assert len(list_kernels(seen)) < 10, one.name
         assert seen.work, one.name
         last = max(end for *_, end in seen.work)
         torn_down = {name for name, start, _ in seen.calls if start > last} & ENDS
@@ -157,35 +164,35 @@ def test_start_up_has_copies_and_memsets_but_no_kernel(look):
 
 
 def test_fragments_lack_what_their_reason_says(look):
-    for one, seen in several(look, "fragment"):
+    for one, seen in draw_captures(look, "fragment"):
         assert seen.work, one.name
         calls = Counter(name for name, _, _ in seen.calls)
         launches = sum(count for name, count in calls.items() if "Launch" in name)
         if one.reason == "graph_capture":
             assert calls["cudaStreamBeginCapture"] == calls["cudaStreamEndCapture"] > 0, one.name
-            assert launches > 5 * len(kernels(seen)), one.name
+            assert launches > 5 * len(list_kernels(seen)), one.name
             assert calls["cudaGraphLaunch"] == 0, one.name
         if one.reason == "devices_missing":
             rows = Counter(device for _, _, device, _, _ in seen.work)
-            assert launches > len(kernels(seen)) > 0, one.name
+            assert launches > len(list_kernels(seen)) > 0, one.name
             assert sum(count > 2 for count in rows.values()) < seen.gpus or one.era.name == "pre2021", one.name
 
 
 def test_what_is_done_once_takes_most_of_the_window(look):
-    for one, seen in several(look, "one_off"):
+    for one, seen in draw_captures(look, "one_off"):
         assert one.once >= 0.7, one.name
         assert seen.work, one.name
         if one.reason == "whole_run":
-            names = Counter(name for _, name, *_ in kernels(seen))
+            names = Counter(name for _, name, *_ in list_kernels(seen))
             assert max(names.values()) == 1, one.name
         else:
             assert sum(name in one.marks for name, _, _ in seen.ranges) <= 1, one.name
 
 
 def test_windows_are_busy_without_start_up_or_marks(look):
-    for one, seen in several(look, "window"):
+    for one, seen in draw_captures(look, "window"):
         assert (one.steps, one.marks, one.once) == (None, (), 0.0), one.name
-        assert len(kernels(seen)) > 20, one.name
+        assert len(list_kernels(seen)) > 20, one.name
         assert not any("ProfilerStep" in name or "step" in name for name, _, _ in seen.ranges), one.name
         assert (min(start for *_, start, _ in seen.work), max(end for *_, end in seen.work)) == pytest.approx(
             one.window, abs=2_000
@@ -193,7 +200,7 @@ def test_windows_are_busy_without_start_up_or_marks(look):
 
 
 def test_steps_are_as_many_as_their_marks(look):
-    for one, seen in several(look, "steps"):
+    for one, seen in draw_captures(look, "steps"):
         assert one.once <= 0.3, one.name
         assert one.steps >= (1 if one.reason == "marked" else 4), one.name
         if one.reason == "marked":
@@ -201,7 +208,7 @@ def test_steps_are_as_many_as_their_marks(look):
         else:
             assert one.marks == (), one.name
         if one.situation == "one_kernel":
-            assert len(kernels(seen)) == one.steps, one.name
+            assert len(list_kernels(seen)) == one.steps, one.name
         begin, end = one.window
         assert sum(begin - 2_000 <= start and until <= end + 2_000 for *_, start, until in seen.work) >= one.steps, (
             one.name
@@ -209,18 +216,18 @@ def test_steps_are_as_many_as_their_marks(look):
 
 
 def test_no_sequence_of_kernels_recurs_in_a_window(look):
-    for one, seen in several(look, "window"):
+    for one, seen in draw_captures(look, "window"):
         if one.situation != "prefills":
-            names = [name for _, name, *_ in sorted(kernels(seen), key=lambda row: row[3])]
+            names = [name for _, name, *_ in sorted(list_kernels(seen), key=lambda row: row[3])]
             eights = Counter(zip(*(names[at:] for at in range(8)), strict=False))
             assert max(eights.values()) <= 2, one.name
 
 
 def test_work_of_a_stream_does_not_overlap(look):
     for kind in ("one_off", "steps"):
-        for one, seen in several(look, kind)[:4]:
+        for one, seen in draw_captures(look, kind)[:4]:
             if one.devices == (0,) and one.situation in ("training", "batch", "fortran", "solver"):
-                times = sorted((start, end) for *_, start, end in kernels(seen))
+                times = sorted((start, end) for *_, start, end in list_kernels(seen))
                 assert all(end <= start + 2_000 for (_, end), (start, _) in pairwise(times)), one.name
 
 

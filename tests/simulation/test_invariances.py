@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 
 import pytest
-from random_loops import loops
+from random_loops import draw_program
 from random_slices import FLAVOURS, Worlds
 from simulator import Step, simulate, truth
-from test_traces import LEDGER, STEPS, WORK, WRITERS, happened
-from test_traces import differences as beside_the_truth
+from test_traces import LEDGER, STEPS, WORK, WRITERS, list_happened
+from test_traces import list_differences as beside_the_truth
 from transformations import (
     SLICES,
     UNIONS,
@@ -67,7 +67,7 @@ def test_made_up_traces(seed):
 @pytest.mark.parametrize("trace_format", WRITERS)
 @pytest.mark.parametrize("seed", LOOP_SEEDS)
 def test_simulated_loops(seed, trace_format, tmp_path):
-    run = simulate(loops(seed, LOOPS))
+    run = simulate(draw_program(seed, LOOPS))
     write, suffix = WRITERS[trace_format]
     path = tmp_path / f"loops.{suffix}"
     write(run, path, 0)
@@ -75,7 +75,7 @@ def test_simulated_loops(seed, trace_format, tmp_path):
     plain = assert_invariant(importer, path)
     work, marks, ledger = (plain.execute(query, {"t": 1}).fetchall() for query in (WORK, STEPS, LEDGER))
     told = truth(run, trace_format)
-    assert work == happened(told)
+    assert work == list_happened(told)
     assert [Step(*one) for one in marks] == list(told.steps)
     # where one thread waits for another one, traceq says in what it waits and the truth what for: docs/decisions/0009
     if len(run.processes[0].threads) == 1:

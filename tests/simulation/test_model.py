@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import flat, programs
+from programs import flatten_actions, programs
 from simulator import CAUSES, simulate, truth
 from simulator.program import Copy, Record, Sync, Wait
 
@@ -15,14 +15,14 @@ few = settings(max_examples=25, deadline=None)
 WORK_CATEGORIES = ("compute", "communication", "copy_h2d", "copy_d2h", "memset")
 
 
-def started(run):
+def list_started(run):
     return run.processes[0].started
 
 
-def launched(program, run):
+def list_launched(program, run):
     """The program's actions in order, each with the work it started, if any."""
-    work = iter(started(run))
-    actions = flat(program.processes[0].actions)
+    work = iter(list_started(run))
+    actions = flatten_actions(program.processes[0].actions)
     return [(action, next(work) if hasattr(action, "timing") else None) for action in actions]
 
 
@@ -31,7 +31,7 @@ def launched(program, run):
 def test_streams_run_in_order_and_nothing_starts_before_its_launch(program):
     run = simulate(program)
     last = {}
-    for one in started(run):
+    for one in list_started(run):
         item, stream = one.item, one.item.action.stream
         overlap = getattr(item.action, "overlap", 0)
         assert item.start >= one.ts
@@ -46,7 +46,7 @@ def test_streams_run_in_order_and_nothing_starts_before_its_launch(program):
 def test_copies_of_one_direction_do_not_overlap(program):
     run = simulate(program)
     engines = {}
-    for one in started(run):
+    for one in list_started(run):
         if isinstance(one.item.action, Copy) and one.item.action.direction != "DtoD":
             engines.setdefault((one.item.action.stream.device, one.item.action.direction), []).append(one.item)
     for copies in engines.values():
@@ -58,7 +58,7 @@ def test_copies_of_one_direction_do_not_overlap(program):
 def test_streams_wait_for_what_events_were_recorded_behind(program):
     run = simulate(program)
     last, recorded, bound = {}, {}, {}
-    for action, one in launched(program, run):
+    for action, one in list_launched(program, run):
         if isinstance(action, Record):
             recorded[action.event] = max(last.get(action.stream, 0), bound.get(action.stream, 0))
         elif isinstance(action, Wait):
@@ -75,7 +75,7 @@ def test_synchronizing_calls_return_after_the_work_is_done(program):
     names = ("cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize")
     calls = iter(sorted((one for one in run.processes[0].slices if one.name in names), key=lambda one: one.ts))
     ends, recorded = {}, {}
-    for action, one in launched(program, run):
+    for action, one in list_launched(program, run):
         if isinstance(action, Record):
             recorded[action.event] = ends.get(action.stream, 0)
         elif isinstance(action, Sync):
@@ -92,7 +92,7 @@ def test_synchronizing_calls_return_after_the_work_is_done(program):
 @few
 @given(programs)
 def test_pageable_copies_hold_the_host(program):
-    for action, one in launched(program, simulate(program)):
+    for action, one in list_launched(program, simulate(program)):
         if isinstance(action, Copy):
             assert action.is_pinned or one.ts_end > one.item.end
 
@@ -103,7 +103,7 @@ def test_launches_wait_for_a_place_in_the_queue(program, most):
     with patch("simulator.gpu.MOST_PENDING", most):
         run = simulate(program)
     for device in (0, 1):
-        there = [one for one in started(run) if one.item.action.stream.device == device]
+        there = [one for one in list_started(run) if one.item.action.stream.device == device]
         for now in (one.ts_end for one in there):
             assert sum(one.ts_end <= now < one.item.start for one in there) <= most
 

@@ -41,7 +41,7 @@ def served(tmp_path_factory):
     return made
 
 
-def executed(batches, run):
+def list_executed_steps(batches, run):
     """Per step, as a dict: its batch, when it ran, and what the GPU did."""
     (process,) = run.processes
     marks = [one for one in process.slices if one.name.startswith(("execute_", "step["))]
@@ -65,27 +65,27 @@ def executed(batches, run):
     return found
 
 
-def percentiles(several):
+def compute_percentiles(several):
     """p50, p95 and p99, interpolated."""
     cuts = quantiles(several, n=100, method="inclusive") if len(several) > 1 else several * 99
     return median(several), cuts[94], cuts[98]
 
 
-def reckoned(steps):
+def compute_stats(steps):
     """The rows of STATS."""
     buckets = defaultdict(list)
     for step in steps:
         buckets[step["batch"].kind, 2 ** (step["batch"].requests.bit_length() - 1)].append(step)
     for (kind, least), several in buckets.items():
         durations = [each["dur"] for each in several]
-        tokens = [None] * 3 if kind == "prefill" else percentiles(durations)
+        tokens = [None] * 3 if kind == "prefill" else compute_percentiles(durations)
         gaps = [[each[name] for each in several if each[name] is not None] for name in ("host_gap", "gpu_gap")]
         yield (
             kind,
             least,
             len(several),
             sum(durations),
-            *percentiles(durations),
+            *compute_percentiles(durations),
             *tokens,
             sum(each["batch"].new_tokens for each in several) * 1e9 / sum(durations),
             sum(len(each["batch"].decode) for each in several) * 1e9 / sum(durations),
@@ -104,10 +104,10 @@ def test_statistics_of_a_server_are_those_of_its_batches(name, trace_format, ser
     with traceq.open(target) as db:
         found = {row[:2]: row[2:] for row in db.sql(STATS).fetchall()}
         counted = db.sql("select source, count(*), count(excluded) from step group by source").fetchall()
-    steps = executed(batches, run)
+    steps = list_executed_steps(batches, run)
     # a long prompt first is no warming up
     assert counted == [("serving", len(steps), 0)]
-    expected = {row[:2]: row[2:] for row in reckoned(steps)}
+    expected = {row[:2]: row[2:] for row in compute_stats(steps)}
     assert found.keys() == expected.keys()
     for key, row in expected.items():
         assert [value is None for value in found[key]] == [value is None for value in row], key
@@ -132,7 +132,7 @@ def test_the_payload_of_each_step_is_that_of_its_batch(name, served):
 @pytest.mark.parametrize("name", SERVERS)
 def test_what_decoding_requests_waited_for_prompts(name, served):
     batches, run, target = served(name, "kineto")
-    steps = executed(batches, run)
+    steps = list_executed_steps(batches, run)
     decoding = [number for number, step in enumerate(steps) if step["batch"].decode]
     expected = []
     for earlier, later in pairwise(decoding):

@@ -12,7 +12,7 @@ import pytest
 from simulator.kinds import KINDS
 from simulator.program import Graph
 from transformations import without_annotations
-from unit_programs import WRITERS, boundaries, found, made, tables, verdict
+from unit_programs import WRITERS, fill_unit_tables, find_unit, judge_unit, list_boundaries, make_program
 
 PROGRAMS = int(os.environ.get("TRACEQ_UNIT_PROGRAMS", "2"))
 # Of all programs.
@@ -24,20 +24,22 @@ WINDOW = "select * exclude (trace_id, share) from phase_of_run where phase in ('
 LEDGER = "select device, step, category, dur from time_ledger order by all"
 
 
-def judged(folder, *, is_marked):
-    """What traceq makes of each program, by kind: (kind, seed) -> verdict."""
+def judge_programs(folder, *, is_marked):
+    """Judge each program by kind: (kind, seed) -> verdict."""
     said = {}
     for kind in KINDS:
         for seed in range(PROGRAMS):
-            one = made(kind, seed, list(WRITERS)[seed % 2], folder)
+            one = make_program(kind, seed, list(WRITERS)[seed % 2], folder)
             if is_marked or one.known.recurs:
                 change = {} if is_marked else {"change": without_annotations()}
-                said[kind, seed] = verdict(found(tables(one.path, **change)), one.known, boundaries(one.known, one.run))
+                said[kind, seed] = judge_unit(
+                    find_unit(fill_unit_tables(one.path, **change)), one.known, list_boundaries(one.known, one.run)
+                )
             one.path.unlink()
     return said
 
 
-def table(said):
+def tally_verdicts(said):
     """Kinds and how many of each are right, abstained, wrong."""
     rows = defaultdict(Counter)
     for (kind, _), verdict_ in said.items():
@@ -51,8 +53,8 @@ def table(said):
 @pytest.mark.slow
 @pytest.mark.parametrize("is_marked", [False, True], ids=["unmarked", "marked"])
 def test_units_of_programs_of_all_kinds(is_marked, tmp_path):
-    said = judged(tmp_path, is_marked=is_marked)
-    print(table(said))  # noqa: T201
+    said = judge_programs(tmp_path, is_marked=is_marked)
+    print(tally_verdicts(said))  # noqa: T201
     wrong = {key: words for key, words in said.items() if words not in ("right", "abstained")}
     assert len(wrong) <= WRONG * len(said), wrong
     counted = Counter(said.values())
@@ -63,8 +65,8 @@ def test_units_of_programs_of_all_kinds(is_marked, tmp_path):
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", [kind for number, kind in enumerate(KINDS) if PROGRAMS > 2 or number % 4 == 0])
 def test_both_formats_say_the_same(kind, tmp_path):
-    several = [made(kind, 1, trace_format, tmp_path) for trace_format in WRITERS]
-    connections = [tables(one.path, "time_ledger") for one in several]
+    several = [make_program(kind, 1, trace_format, tmp_path) for trace_format in WRITERS]
+    connections = [fill_unit_tables(one.path, "time_ledger") for one in several]
     # nsys shows graphs as a whole
     is_opaque = any(isinstance(one.item.action, Graph) for one in several[0].run.processes[0].started)
     for query in (UNIT, WINDOW, *(() if is_opaque else (LEDGER,))):

@@ -18,13 +18,13 @@ LEDGER = "select device, step, category, dur from time_ledger where trace_id = $
 STEPS = "select name, ts, ts + dur from step where trace_id = $t order by ts"
 
 
-def seen(db, trace_id):
-    """What traceq has of a trace: work, steps, ledger."""
+def read_trace(db, trace_id):
+    """Return work, steps and ledger that traceq has of a trace."""
     work, marks, ledger = (db.sql(query, {"t": trace_id}).fetchall() for query in (WORK, STEPS, LEDGER))
     return work, [Step(*one) for one in marks], {tuple(key): ns for *key, ns in ledger}
 
 
-def happened(told):
+def list_happened(told):
     return sorted(
         (
             one.device,
@@ -37,8 +37,8 @@ def happened(told):
     )
 
 
-def differences(ledger, told):
-    """Parts of the ledger that are not as the truth has them."""
+def list_differences(ledger, told):
+    """List parts of the ledger that differ from the truth."""
     causes = {key: ns for key, ns in told.causes().items() if key[1] is not None}
     busy = {key: ns for key, ns in told.ledger().items() if key[2] != "idle"}
     for key in sorted(ledger.keys() | causes.keys() | busy.keys(), key=str):
@@ -60,13 +60,13 @@ def test_traces_hold_the_run_and_the_ledger_is_the_truth(name, trace_format, ing
     for rank in {run.ranks[0], run.ranks[-1]}:
         with traceq.open(ingested(name, trace_format, rank)) as db:
             assert db.sql("select code from import_note where severity <> 'info'").fetchall() == []
-            work, marks, ledger = seen(db, 1)
+            work, marks, ledger = read_trace(db, 1)
         told = truth(run, trace_format, rank)
         if name == "unmarked":
             told = truth(run, trace_format, rank, marks)
-        assert work == happened(told)
+        assert work == list_happened(told)
         assert marks == list(told.steps)
-        assert list(differences(ledger, told)) == []
+        assert list(list_differences(ledger, told)) == []
 
 
 @pytest.mark.parametrize("trace_format", WRITERS)

@@ -15,12 +15,12 @@ SEEDS = os.environ.get("TRACEQ_TRIAGE_SEEDS", "2")
 RIGHT = 0.98
 
 
-def _seeds():
+def _list_seeds():
     first, _, last = SEEDS.rpartition("..")
     return range(int(first or 0), int(last))
 
 
-def _found(one, folder):
+def _triage_capture(one, folder):
     path = one.write(folder)
     importer = importers.sniff(path)
     connection = tables.filled(importer.read(path, lambda *_: None), "triage", format_=importer.NAME)
@@ -33,8 +33,8 @@ def _found(one, folder):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_simulated_captures_are_what_they_were_made_as(kind, tmp_path):
-    made = [capture(kind, seed) for seed in _seeds()]
-    found = [_found(one, tmp_path) for one in made]
+    made = [capture(kind, seed) for seed in _list_seeds()]
+    found = [_triage_capture(one, tmp_path) for one in made]
     wrong = [
         f"{one.seed} {one.situation} ({one.format}): {one.kind} {one.reason}, found {' '.join(each[:2])}"
         for one, each in zip(made, found, strict=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from simulator.kinds import KINDS
 from transformations import after, started_later, without_annotations
-from unit_programs import WRITERS, boundaries, found, made, tables, verdict
+from unit_programs import WRITERS, fill_unit_tables, find_unit, judge_unit, list_boundaries, make_program
 
 SEEDS = 1
 START_UP = 60 * 10**9
@@ -23,10 +23,10 @@ def test_a_capture_twice_as_long_has_the_same_unit(tmp_path):
     for number, kind in enumerate(RECURRING):
         for seed in range(SEEDS):
             trace_format = list(WRITERS)[(number + seed) % 2]
-            several = [made(kind, seed, trace_format, tmp_path, times) for times in (1, 2)]
-            databases = [tables(one.path, change=without_annotations()) for one in several]
+            several = [make_program(kind, seed, trace_format, tmp_path, times) for times in (1, 2)]
+            databases = [fill_unit_tables(one.path, change=without_annotations()) for one in several]
             verdicts = [
-                verdict(found(database), one.known, boundaries(one.known, one.run))
+                judge_unit(find_unit(database), one.known, list_boundaries(one.known, one.run))
                 for database, one in zip(databases, several, strict=True)
             ]
             if "abstained" in verdicts:
@@ -42,10 +42,10 @@ def test_a_capture_twice_as_long_has_the_same_unit(tmp_path):
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("kind", RECURRING[::3])
 def test_a_long_start_up_changes_no_share_of_the_window(kind, tmp_path):
-    path = made(kind, 1, "kineto", tmp_path).path
+    path = make_program(kind, 1, "kineto", tmp_path).path
     bare = without_annotations()
     changes = bare, after(bare, started_later(START_UP))
-    ours, theirs = (tables(path, "time_ledger", change=change) for change in changes)
+    ours, theirs = (fill_unit_tables(path, "time_ledger", change=change) for change in changes)
     ledger = ours.execute(LEDGER).fetchall()
     assert ledger
     assert theirs.execute(LEDGER).fetchall() == ledger

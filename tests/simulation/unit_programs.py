@@ -53,7 +53,7 @@ class Found(NamedTuple):
     possible: list[int]  # numbers of the other units that the step may be
 
 
-def made(kind: str, seed: int, trace_format: str, folder: Path, times: int = 1) -> Made:
+def make_program(kind: str, seed: int, trace_format: str, folder: Path, times: int = 1) -> Made:
     known = KINDS[kind](Draw(f"{kind} {seed}", times))
     run = simulate(known.program)
     write, suffix = WRITERS[trace_format]
@@ -62,7 +62,7 @@ def made(kind: str, seed: int, trace_format: str, folder: Path, times: int = 1) 
     return Made(known, run, trace_format, path)
 
 
-def tables(path: Path, *analyses: str, change: Change = unchanged) -> duckdb.DuckDBPyConnection:
+def fill_unit_tables(path: Path, *analyses: str, change: Change = unchanged) -> duckdb.DuckDBPyConnection:
     """The tables of the trace, changed, with its steps, and what else is asked for."""
     (importer,) = (one for one in importers.IMPORTERS if one.sniff(path))
     rows = (
@@ -71,23 +71,23 @@ def tables(path: Path, *analyses: str, change: Change = unchanged) -> duckdb.Duc
     return filled(rows, *analyses, format_=importer.NAME)
 
 
-def found(connection: duckdb.DuckDBPyConnection) -> Found:
+def find_unit(connection: duckdb.DuckDBPyConnection) -> Found:
     steps = connection.execute("select source, ts, ts + dur from step where excluded is null order by ts").fetchall()
     window = connection.execute("select ts, ts + dur from phase_of_run where phase = 'window'").fetchone()
     possible = connection.execute("select count from unit where is_possible and not is_step").fetchall()
     return Found(steps[0][0], [step[1:] for step in steps], window, [count for (count,) in possible])
 
 
-def boundaries(known: Known, run: Simulated) -> list[Boundary]:
-    """Where each step starts, and where the last one ends."""
+def list_boundaries(known: Known, run: Simulated) -> list[Boundary]:
+    """Return where each step starts, and where the last one ends."""
     (process,) = run.processes
     marks = sorted((one.ts, one.ts + one.dur) for one in process.slices if re.search(known.mark, one.name))
     work = sorted((one.ts, one.item.start, one.item.end) for one in process.started)
     calls = sorted(one.ts + one.dur for one in process.slices if one.kind in ("runtime", "driver", "operator"))
-    return [_boundary(ts, work, calls) for ts in (*(ts for ts, _ in marks), *(end for _, end in marks[-1:]))]
+    return [_make_boundary(ts, work, calls) for ts in (*(ts for ts, _ in marks), *(end for _, end in marks[-1:]))]
 
 
-def _boundary(ts: int, work: Sequence[tuple[int, int, int]], calls: Sequence[int]) -> Boundary:
+def _make_boundary(ts: int, work: Sequence[tuple[int, int, int]], calls: Sequence[int]) -> Boundary:
     place, call = bisect_left(work, (ts,)), bisect_left(calls, ts + 1)
     before, after = work[:place], work[place:]
     gpu_end = max((end for _, _, end in before), default=0)
@@ -96,8 +96,8 @@ def _boundary(ts: int, work: Sequence[tuple[int, int, int]], calls: Sequence[int
     return Boundary(calls[call - 1] if call else 0, latest, *gpu)
 
 
-def verdict(said: Found, known: Known, shown: list[Boundary]) -> str:
-    """right, abstained, or what is wrong."""
+def judge_unit(said: Found, known: Known, shown: list[Boundary]) -> str:
+    """Return right, abstained, or what is wrong."""
     counted = len(said.steps)
     if said.source == "window":
         return "right" if known.steps <= 1 else "abstained"

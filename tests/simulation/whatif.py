@@ -142,14 +142,14 @@ class Seen(NamedTuple):
     promises: list[Promise]
 
 
-def _triples() -> dict[str, Callable[[], Program]]:
+def _list_triples() -> dict[str, Callable[[], Program]]:
     def inject(causes: tuple[str, ...]) -> Program:
         return Program((Process(Loop(inject={cause: CAUSES[cause] for cause in causes}).actions()),))
 
     return {"+".join(three): partial(inject, three) for three in combinations(CAUSES, 3)}
 
 
-def _injected() -> dict[str, Callable[[], Program]]:
+def _list_injected() -> dict[str, Callable[[], Program]]:
     """Loops of other kinds, each with a cause injected: there the same time hides or is waited for elsewhere."""
 
     def inject(loop: Callable[..., Loop], cause: str) -> Program:
@@ -168,8 +168,8 @@ def _injected() -> dict[str, Callable[[], Program]]:
 
 # Steps without marks are other steps when the program is faster.
 ALONE = {name: make for name, make in SCENES.items() if name not in PAIRS and name != "unmarked"}
-INJECTED = _injected()
-TRIPLES = _triples()
+INJECTED = _list_injected()
+TRIPLES = _list_triples()
 ALL = {**ALONE, **PAIRS, **INJECTED, **TRIPLES}
 
 
@@ -193,23 +193,23 @@ _PROMISES = """
 """
 
 
-def seen(path: Path) -> Seen:
-    """The steps and promises of a trace, as an ingest would find them."""
+def read_promises(path: Path) -> Seen:
+    """Return the steps and promises of a trace, as an ingest would find them."""
     (importer,) = (one for one in importers.IMPORTERS if one.sniff(path))
     with _fewer_topics():
         connection = filled_as_by_ingest(importer.read(path), importer.NAME)
     (replayed,) = connection.execute("select list(step order by step) from step where excluded is null").fetchone()
-    promises = _promises(connection)
-    return Seen(replayed, [*promises, *_asked(connection, promises)])
+    promises = _list_promises(connection)
+    return Seen(replayed, [*promises, *_ask_promises(connection, promises)])
 
 
-def _promises(connection: duckdb.DuckDBPyConnection) -> list[Promise]:
+def _list_promises(connection: duckdb.DuckDBPyConnection) -> list[Promise]:
     """The rows of the table, and of work on devices what a quarter of it saves."""
     found = connection.execute(_PROMISES, {"assumed": _ASSUMED, "work": _WORK}).fetchall()
     return [Promise(*row) for row in found]
 
 
-def _asked(connection: duckdb.DuckDBPyConnection, promises: Iterable[Promise]) -> list[Promise]:
+def _ask_promises(connection: duckdb.DuckDBPyConnection, promises: Iterable[Promise]) -> list[Promise]:
     """The savings of QUESTIONS, and of pairs and the triple of what saves most alone, taken away together."""
     alone = [one for one in promises if one.scenario in CATEGORIES and one.saved]
     most = [one.scenario for one in sorted(alone, key=lambda one: -one.saved)[:3]]
@@ -241,16 +241,16 @@ def step_times(scene: str, trace_format: str, scenario: str | None, rank: int) -
     return tuple(one.dur for one in steps(simulate(program, without).of(rank)))
 
 
-def cases(scene: str, trace_format: str, folder: Path, rank: int = 0) -> list[Case]:
+def list_cases(scene: str, trace_format: str, folder: Path, rank: int = 0) -> list[Case]:
     """Each promise of the scene's trace that says a number and whose scenario can really be carried out."""
     write, suffix = WRITERS[trace_format]
     path = folder / f"{scene}.{rank}.{suffix}".replace("/", "-")
     write(simulate(ALL[scene]()), path, rank)
-    replayed, promises = seen(path)
+    replayed, promises = read_promises(path)
     path.unlink()
     first, last = replayed[0], replayed[-1] + 1
 
-    def whole(scenario: str | None) -> int:
+    def simulate_whole(scenario: str | None) -> int:
         return sum(step_times(scene, trace_format, scenario, rank)[first:last])
 
     found = [
@@ -261,8 +261,8 @@ def cases(scene: str, trace_format: str, folder: Path, rank: int = 0) -> list[Ca
             one.saved,
             one.low,
             one.high,
-            whole(None) - whole(one.scenario),
-            whole(None),
+            simulate_whole(None) - simulate_whole(one.scenario),
+            simulate_whole(None),
         )
         for one in promises
         if all(name in COUNTERFACTUALS for name in one.scenario.split(" & "))
@@ -284,8 +284,8 @@ class Sum(NamedTuple):
         return f"{self.count:6} {self.valued:6} {100 * self.median:8.2f} % {100 * self.most:9.1f} % {100 * self.inside:7.1f} %"
 
 
-def summed(found: Iterable[Case]) -> Sum:
-    """Of the cases together."""
+def sum_cases(found: Iterable[Case]) -> Sum:
+    """Return the sums of the cases together."""
     several = list(found)
     errors = sorted(one.error for one in several if one.error is not None)
     most = errors[min(int(0.95 * len(errors)), len(errors) - 1)] if errors else nan

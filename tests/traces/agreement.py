@@ -12,8 +12,8 @@ def assert_same_rows(found: Iterable[Hashable], expected: Iterable[Hashable]) ->
     """Equal as multisets."""
     ours, theirs = Counter(found), Counter(expected)
     missing, surplus = theirs - ours, ours - theirs
-    absent = f"{missing.total()} rows missing, e.g. {_first(missing)}"
-    difference = f"{absent}; {surplus.total()} too many, e.g. {_first(surplus)}"
+    absent = f"{missing.total()} rows missing, e.g. {_take_first(missing)}"
+    difference = f"{absent}; {surplus.total()} too many, e.g. {_take_first(surplus)}"
     assert ours == theirs, difference
 
 
@@ -21,8 +21,8 @@ def assert_same_values(found: Mapping, expected: Mapping) -> None:
     """Equal as mappings, named by key."""
     different = {key: (found.get(key), expected.get(key)) for key in {*found, *expected}}
     different = {key: values for key, values in different.items() if values[0] != values[1]}
-    assert not different, f"{len(different)} keys differ (found, expected), e.g. {_first(different)}"
+    assert not different, f"{len(different)} keys differ (found, expected), e.g. {_take_first(different)}"
 
 
-def _first(items: Iterable) -> list:
+def _take_first(items: Iterable) -> list:
     return sorted(items.items() if isinstance(items, dict) else items, key=repr)[:SHOWN]

@@ -132,7 +132,7 @@ def _of_copies(trace: TraceReport, finding: Finding, connection: duckdb.DuckDBPy
 
 def _of_others(finding: Finding, numbered: dict[str, Finding], trace: TraceReport) -> Iterator[str]:
     """Look at what a report says of time that other findings own."""
-    said = _texts(block for block in compose_report(Report((trace,), "")) if isinstance(block, Facts))
+    said = _list_texts(block for block in compose_report(Report((trace,), "")) if isinstance(block, Facts))
     for text in said:
         for name in re.findall(r"\bF\d+\b", text.partition("see also")[2]):
             if name not in numbered:
@@ -145,7 +145,7 @@ def _of_others(finding: Finding, numbered: dict[str, Finding], trace: TraceRepor
 
 def wrong_of_tables(trace: TraceReport) -> Iterator[str]:
     """List tables with a column of several scales, shares above all, and bounds beside shares of likely values."""
-    for block in _within(compose_report(Report((trace,), ""))):
+    for block in _walk_blocks(compose_report(Report((trace,), ""))):
         if isinstance(block, Table):
             yield from _of_table(block)
         if isinstance(block, Ranking):
@@ -154,46 +154,48 @@ def wrong_of_tables(trace: TraceReport) -> Iterator[str]:
                     yield f"{row.anchor}: {row.saves} | {row.share}"
                 if row.saves.startswith("<=") and row.cumulative != "-":
                     yield f"{row.anchor}: {row.cumulative} as fast, though only bounds are known"
-    for text in _texts(compose_report(Report((trace,), ""))):
+    for text in _list_texts(compose_report(Report((trace,), ""))):
         for part, whole in re.findall(
             r"(?<![\d.,])(\d[\d,]*) of (?:the )?(\d[\d,]*)(?![\d.,]| (?:ns|µs|ms|s|%)\b|\.\d)", text
         ):
-            if _whole(part) > _whole(whole):
+            if _parse_whole(part) > _parse_whole(whole):
                 yield f"{part} of {whole} in {text!r}"
 
 
-def _whole(number: str) -> int:
+def _parse_whole(number: str) -> int:
     return int(number.rstrip(",").replace(",", ""))
 
 
 def _of_table(table: Table) -> Iterator[str]:
     for place, title in enumerate(table.columns):
         cells = [row[place] for row in table.rows]
-        kinds = {_kind(cell) for cell in cells} - {"nothing"}
+        kinds = {_read_kind(cell) for cell in cells} - {"nothing"}
         if place not in table.text_columns and len(kinds) > 1 and kinds != {"number", "text"}:
             yield f"column {title!r} has {sorted(kinds)}: {cells[:4]}"
         if "share" in title:
-            yield from (f"{cell} in column {title!r}" for cell in cells if _kind(cell) == "share" and _above_all(cell))
+            yield from (
+                f"{cell} in column {title!r}" for cell in cells if _read_kind(cell) == "share" and _above_all(cell)
+            )
 
 
 def _above_all(cell: str) -> bool:
     return float(re.sub(r"[<= %]", "", cell)) > 100
 
 
-def _kind(cell: str) -> str:
+def _read_kind(cell: str) -> str:
     return next((kind for kind, pattern in _KINDS.items() if pattern.fullmatch(cell)), "text")
 
 
-def _within(blocks: Iterable[Block]) -> Iterator[Block]:
+def _walk_blocks(blocks: Iterable[Block]) -> Iterator[Block]:
     for block in blocks:
         yield block
         if isinstance(block, Fold | Card):
-            yield from _within(block.blocks)
+            yield from _walk_blocks(block.blocks)
 
 
-def _texts(blocks: Iterable[Block]) -> Iterator[str]:
+def _list_texts(blocks: Iterable[Block]) -> Iterator[str]:
     """Yield the sentences of the blocks."""
-    for block in _within(blocks):
+    for block in _walk_blocks(blocks):
         if isinstance(block, Paragraph):
             yield "".join(block.spans)
         elif isinstance(block, Items):

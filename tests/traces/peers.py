@@ -7,12 +7,12 @@ import json
 from pathlib import Path
 
 import pytest
-from trace_files import PEER_FACTS, stem
+from trace_files import PEER_FACTS, strip_container
 
 
-def nsys(path: Path, report: str) -> list[dict[str, str]]:
+def read_nsys_report(path: Path, report: str) -> list[dict[str, str]]:
     """Rows of an nsys report; skips where nsys had nothing to report."""
-    file = PEER_FACTS / "nsys" / stem(path) / f"{report}.csv"
+    file = PEER_FACTS / "nsys" / strip_container(path) / f"{report}.csv"
     if not file.exists():
         pytest.skip(f"nsys made no {report} of this file")
     header, *lines = [line for line in file.read_text().splitlines() if line]
@@ -26,27 +26,27 @@ def nsys(path: Path, report: str) -> list[dict[str, str]]:
 
 def _name_last(line: str, columns: int) -> list[str]:
     *numbers, name = line.split(",", columns - 1)
-    return [*numbers, _unquoted(name)]
+    return [*numbers, _unquote(name)]
 
 
 def _name_first(line: str, columns: int) -> list[str]:
     name, *numbers = line.rsplit(",", columns - 1)
-    return [_unquoted(name), *numbers]
+    return [_unquote(name), *numbers]
 
 
-def _unquoted(name: str) -> str:
+def _unquote(name: str) -> str:
     return name[1:-1] if name.startswith('"') else name
 
 
-def perfetto(path: Path) -> dict[str, tuple[int, int]]:
+def read_perfetto(path: Path) -> dict[str, tuple[int, int]]:
     """Slices and their summed duration, ns, per category."""
-    with (PEER_FACTS / "perfetto" / f"{stem(path)}.csv").open(newline="") as file:
+    with (PEER_FACTS / "perfetto" / f"{strip_container(path)}.csv").open(newline="") as file:
         return {row["cat"]: (int(row["n"]), int(row["dur_ns"])) for row in csv.DictReader(file)}
 
 
-def hta(path: Path) -> dict:
+def read_hta(path: Path) -> dict:
     """HolisticTraceAnalysis' figures; skips where it could not read the file."""
-    facts = json.loads((PEER_FACTS / "hta" / f"{stem(path)}.json").read_text())
+    facts = json.loads((PEER_FACTS / "hta" / f"{strip_container(path)}.json").read_text())
     if not isinstance(facts.get("temporal_breakdown"), list):
         pytest.skip("HTA failed on this file")
     return facts["temporal_breakdown"][0] | facts["comm_comp_overlap"][0]
@@ -54,7 +54,7 @@ def hta(path: Path) -> dict:
 
 def hta_kinds(path: Path) -> list[dict]:
     """HolisticTraceAnalysis' time per kind of GPU work and what it overlaps, us; skips where it could not read the file."""
-    facts = json.loads((PEER_FACTS / "hta" / f"{stem(path)}.json").read_text())
+    facts = json.loads((PEER_FACTS / "hta" / f"{strip_container(path)}.json").read_text())
     if not facts.get("kernel_breakdown"):
         pytest.skip("HTA failed on this file")
     return facts["kernel_breakdown"]

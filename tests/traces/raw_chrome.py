@@ -54,7 +54,7 @@ def read(path: Path) -> RawTrace:
         unstored=Counter(),
         utc_origin=header.get("baseTimeNanoseconds"),
         machine={header[key] for key in KEYS_OF_MACHINE if key in header},
-        place=_place(header.get("distributedInfo", {})),
+        place=_read_place(header.get("distributedInfo", {})),
     )
     for event in events:
         _sort(event, raw)
@@ -68,13 +68,13 @@ def load(path: Path) -> Any:
     return json.loads(content, parse_float=Decimal, parse_int=int)
 
 
-def nanoseconds(microseconds: Decimal | int) -> int:
+def to_nanoseconds(microseconds: Decimal | int) -> int:
     exact = microseconds * 1000
     assert exact == int(exact), f"{microseconds} us is finer than a nanosecond"
     return int(exact)
 
 
-def _place(info: Event) -> tuple[int | None, int | None]:
+def _read_place(info: Event) -> tuple[int | None, int | None]:
     return info.get("rank"), info.get("world_size")
 
 
@@ -104,8 +104,8 @@ def _host_slice(event: Event) -> HostSlice:
         kind=_host_kind(event),
         category=event.get("cat"),
         name=event["name"],
-        ts=nanoseconds(event["ts"]),
-        dur=max(0, nanoseconds(event.get("dur", 0))),
+        ts=to_nanoseconds(event["ts"]),
+        dur=max(0, to_nanoseconds(event.get("dur", 0))),
         thread=(_number(event["pid"]), _number(event["tid"])),
         correlation=event.get("args", {}).get("correlation"),
     )
@@ -123,18 +123,18 @@ def _device_slice(event: Event) -> DeviceSlice:
     return DeviceSlice(
         kind=DEVICE_KINDS[event["cat"]],
         name=event["name"],
-        ts=nanoseconds(event["ts"]),
-        dur=max(0, nanoseconds(event["dur"])),
+        ts=to_nanoseconds(event["ts"]),
+        dur=max(0, to_nanoseconds(event["dur"])),
         device=args.get("device", event["pid"]),
         stream=args.get("stream", event["tid"]),
         correlation=args.get("correlation"),
         bytes=args.get("bytes"),
-        grid=_shape(args.get("grid")),
-        block=_shape(args.get("block")),
+        grid=_read_shape(args.get("grid")),
+        block=_read_shape(args.get("block")),
     )
 
 
-def _shape(numbers: list[int] | None) -> tuple[int, ...] | None:
+def _read_shape(numbers: list[int] | None) -> tuple[int, ...] | None:
     return None if numbers is None else tuple(numbers)
 
 

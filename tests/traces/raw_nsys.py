@@ -38,10 +38,10 @@ SUFFIX = re.compile(r"(_v\d{4,}|_ptsz|_ptds)+$")
 
 def read(path: Path) -> RawTrace:
     """Every row of the file's event tables, each under the table it belongs to."""
-    with opened(path) as database:
+    with open_export(path) as database:
         return RawTrace(
-            host=list(_host(database)),
-            device=[*_kernels(database), *_copies(database), *_memsets(database)],
+            host=list(_read_host(database)),
+            device=[*_read_kernels(database), *_read_copies(database), *_read_memsets(database)],
             other=Counter(
                 {ours: _number(database, f"select count(*) from {theirs}") for theirs, ours in OTHER_TABLES.items()}
             ),
@@ -53,7 +53,7 @@ def read(path: Path) -> RawTrace:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[sqlite3.Connection]:
+def open_export(path: Path) -> Iterator[sqlite3.Connection]:
     with tempfile.TemporaryDirectory() as folder:
         if path.suffix == ".gz":
             unpacked = Path(folder) / path.stem
@@ -65,16 +65,16 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 def _number(database: sqlite3.Connection, query: str) -> int:
     table = query.split("from ")[1].split(maxsplit=1)[0]
-    return database.execute(query).fetchone()[0] if _columns(database, table) else 0
+    return database.execute(query).fetchone()[0] if _list_columns(database, table) else 0
 
 
-def _columns(database: sqlite3.Connection, table: str) -> set[str]:
+def _list_columns(database: sqlite3.Connection, table: str) -> set[str]:
     return {row[1] for row in database.execute(f"pragma table_info({table})")}
 
 
-def _rows(database: sqlite3.Connection, table: str, columns: str, where: str = "true") -> list[tuple]:
+def _read_rows(database: sqlite3.Connection, table: str, columns: str, where: str = "true") -> list[tuple]:
     """The rows of a table, none where the export lacks it; `value` is the text that the row's name stands for."""
-    if not _columns(database, table):
+    if not _list_columns(database, table):
         return []
     name = "demangledName" if table.endswith("KERNEL") else "nameId"
     join = f"left join StringIds on StringIds.id = {name}" if "value" in columns else ""
@@ -82,12 +82,12 @@ def _rows(database: sqlite3.Connection, table: str, columns: str, where: str = "
 
 
 def _utc_origin(database: sqlite3.Connection) -> int | None:
-    rows = _rows(database, "TARGET_INFO_SESSION_START_TIME", "utcEpochNs")
+    rows = _read_rows(database, "TARGET_INFO_SESSION_START_TIME", "utcEpochNs")
     return rows[0][0] if rows else None
 
 
 def _names_of_machine(database: sqlite3.Connection) -> set[str]:
-    tables = [table for table in TABLES_OF_MACHINE if _columns(database, table)]
+    tables = [table for table in TABLES_OF_MACHINE if _list_columns(database, table)]
     queries = [
         f"select value from {table} where name in ('Hostname', 'EXPORT_HOST', 'EXPORT_USER')" for table in tables
     ]
@@ -97,24 +97,26 @@ def _names_of_machine(database: sqlite3.Connection) -> set[str]:
 def _rank(database: sqlite3.Connection) -> int | None:
     """MPI's own name for the thread (event type 39), where it was traced."""
     query = "select text from NVTX_EVENTS where eventType = 39 and text like 'MPI Rank %'"
-    row = database.execute(query).fetchone() if _columns(database, "NVTX_EVENTS") else None
+    row = database.execute(query).fetchone() if _list_columns(database, "NVTX_EVENTS") else None
     return int(row[0].split()[-1]) if row else None
 
 
-def _thread(global_tid: int) -> tuple[int, int]:
+def _split_thread(global_tid: int) -> tuple[int, int]:
     return (global_tid >> 24) & 0xFFFFFF, global_tid & 0xFFFFFF
 
 
-def _host(database: sqlite3.Connection) -> Iterator[HostSlice]:
+def _read_host(database: sqlite3.Connection) -> Iterator[HostSlice]:
     calls = 'start, "end", globalTid, value, correlationId'
-    yield from _slices("runtime", _rows(database, "CUPTI_ACTIVITY_KIND_RUNTIME", calls, "eventClass in (0, 1)"))
+    yield from _make_slices(
+        "runtime", _read_rows(database, "CUPTI_ACTIVITY_KIND_RUNTIME", calls, "eventClass in (0, 1)")
+    )
     others = 'start, "end", globalTid, value, null'
-    yield from _slices("os", _rows(database, "OSRT_API", others, "globalTid & 0xFFFFFF <> 0"))
-    yield from _slices("overhead", _rows(database, "PROFILER_OVERHEAD", others))
-    yield from _slices("overhead", _rows(database, "CUPTI_ACTIVITY_KIND_OVERHEAD", others))
-    for start, end, thread, text, is_nested in _ranges(database):
+    yield from _make_slices("os", _read_rows(database, "OSRT_API", others, "globalTid & 0xFFFFFF <> 0"))
+    yield from _make_slices("overhead", _read_rows(database, "PROFILER_OVERHEAD", others))
+    yield from _make_slices("overhead", _read_rows(database, "CUPTI_ACTIVITY_KIND_OVERHEAD", others))
+    for start, end, thread, text, is_nested in _read_ranges(database):
         kind, name = range_of(text, is_nested=is_nested)
-        yield HostSlice(kind, None, name, start, end - start, _thread(thread), None)
+        yield HostSlice(kind, None, name, start, end - start, _split_thread(thread), None)
 
 
 def range_of(text: str, *, is_nested: bool) -> tuple[str, str]:
@@ -136,41 +138,43 @@ def range_of(text: str, *, is_nested: bool) -> tuple[str, str]:
     return ("op" if is_nested and (known or of_library or in_graph) else "annotation"), name
 
 
-def _slices(kind: str, rows: list[tuple]) -> Iterator[HostSlice]:
+def _make_slices(kind: str, rows: list[tuple]) -> Iterator[HostSlice]:
     for start, end, thread, name, correlation in rows:
-        yield HostSlice(kind, None, SUFFIX.sub("", name), start, end - start, _thread(thread), correlation)
+        yield HostSlice(kind, None, SUFFIX.sub("", name), start, end - start, _split_thread(thread), correlation)
 
 
-def _ranges(database: sqlite3.Connection) -> list[tuple]:
+def _read_ranges(database: sqlite3.Connection) -> list[tuple]:
     """Push/pop (nested) and start/end ranges and marks; no file here has a range that was never closed."""
     query = """
         select start, coalesce("end", iif(eventType = 34, start, null)), globalTid, coalesce(text, value), eventType in (59, 70)
         from NVTX_EVENTS left join StringIds on StringIds.id = textId where eventType in (34, 59, 60, 70, 71)
     """
-    return database.execute(query).fetchall() if _columns(database, "NVTX_EVENTS") else []
+    return database.execute(query).fetchall() if _list_columns(database, "NVTX_EVENTS") else []
 
 
-def _kernels(database: sqlite3.Connection) -> Iterator[DeviceSlice]:
+def _read_kernels(database: sqlite3.Connection) -> Iterator[DeviceSlice]:
     columns = 'start, "end", deviceId, streamId, correlationId, value, gridX, gridY, gridZ, blockX, blockY, blockZ'
-    for start, end, device, stream, correlation, name, *shape in _rows(database, "CUPTI_ACTIVITY_KIND_KERNEL", columns):
+    for start, end, device, stream, correlation, name, *shape in _read_rows(
+        database, "CUPTI_ACTIVITY_KIND_KERNEL", columns
+    ):
         grid, block = tuple(shape[:3]), tuple(shape[3:])
         yield DeviceSlice("kernel", name, start, end - start, device, stream, correlation, None, grid, block)
 
 
-def _copies(database: sqlite3.Connection) -> Iterator[DeviceSlice]:
+def _read_copies(database: sqlite3.Connection) -> Iterator[DeviceSlice]:
     columns = 'start, "end", deviceId, streamId, correlationId, bytes, copyKind, srcKind, dstKind'
-    for start, end, *where, size, kind, source, target in _rows(database, "CUPTI_ACTIVITY_KIND_MEMCPY", columns):
+    for start, end, *where, size, kind, source, target in _read_rows(database, "CUPTI_ACTIVITY_KIND_MEMCPY", columns):
         places = "Unified" if kind in UNIFIED else f"{MEMORIES[source]} -> {MEMORIES[target]}"
-        yield _transfer("memcpy", f"Memcpy {DIRECTIONS[kind]} ({places})", (start, end), where, size)
+        yield _make_transfer("memcpy", f"Memcpy {DIRECTIONS[kind]} ({places})", (start, end), where, size)
 
 
-def _memsets(database: sqlite3.Connection) -> Iterator[DeviceSlice]:
+def _read_memsets(database: sqlite3.Connection) -> Iterator[DeviceSlice]:
     columns = 'start, "end", deviceId, streamId, correlationId, bytes, memKind'
-    for start, end, *where, size, memory in _rows(database, "CUPTI_ACTIVITY_KIND_MEMSET", columns):
-        yield _transfer("memset", f"Memset ({MEMORIES[memory]})", (start, end), where, size)
+    for start, end, *where, size, memory in _read_rows(database, "CUPTI_ACTIVITY_KIND_MEMSET", columns):
+        yield _make_transfer("memset", f"Memset ({MEMORIES[memory]})", (start, end), where, size)
 
 
-def _transfer(kind: str, name: str, interval: Interval, where: list[int], size: int) -> DeviceSlice:
+def _make_transfer(kind: str, name: str, interval: Interval, where: list[int], size: int) -> DeviceSlice:
     """Migrations of unified memory have no call: their correlation is 0."""
     (start, end), (device, stream, correlation) = interval, where
     return DeviceSlice(kind, name, start, end - start, device, stream, correlation or None, size, None, None)

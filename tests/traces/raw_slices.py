@@ -55,8 +55,8 @@ class RawTrace(NamedTuple):
     place: tuple[int | None, int | None] = (None, None)
 
 
-def tally(rows: Iterable[HostSlice | DeviceSlice], key: Callable[..., Hashable]) -> dict[Hashable, Interval]:
-    """Number of rows and summed duration under each key."""
+def tally_rows(rows: Iterable[HostSlice | DeviceSlice], key: Callable[..., Hashable]) -> dict[Hashable, Interval]:
+    """Count rows and sum their duration under each key."""
     found: dict[Hashable, Interval] = {}
     for row in rows:
         count, total = found.get(key(row), (0, 0))
@@ -64,8 +64,8 @@ def tally(rows: Iterable[HostSlice | DeviceSlice], key: Callable[..., Hashable])
     return found
 
 
-def extent(rows: Iterable[HostSlice | DeviceSlice]) -> dict[str, Interval]:
-    """First start and last end of each kind."""
+def find_extent(rows: Iterable[HostSlice | DeviceSlice]) -> dict[str, Interval]:
+    """Return first start and last end of each kind."""
     found: dict[str, Interval] = {}
     for row in rows:
         first, last = found.get(row.kind, (row.ts, row.ts + row.dur))
@@ -73,7 +73,7 @@ def extent(rows: Iterable[HostSlice | DeviceSlice]) -> dict[str, Interval]:
     return found
 
 
-def merged(intervals: Iterable[Interval]) -> list[Interval]:
+def merge_intervals(intervals: Iterable[Interval]) -> list[Interval]:
     """The union of half-open (start, end) intervals as disjoint ones in order; touching ones become one."""
     union: list[Interval] = []
     for start, end in sorted(intervals):
@@ -84,10 +84,10 @@ def merged(intervals: Iterable[Interval]) -> list[Interval]:
     return union
 
 
-def length(intervals: Iterable[Interval]) -> int:
-    """Length of the union of the intervals."""
-    return sum(end - start for start, end in merged(intervals))
+def measure_union(intervals: Iterable[Interval]) -> int:
+    """Return the length of the union of the intervals."""
+    return sum(end - start for start, end in merge_intervals(intervals))
 
 
-def intervals(rows: Iterable[DeviceSlice]) -> list[Interval]:
+def list_intervals(rows: Iterable[DeviceSlice]) -> list[Interval]:
     return [(row.ts, row.ts + row.dur) for row in rows]

@@ -38,7 +38,7 @@ class World:
     def rows(self, text: str, **values: Any) -> list[tuple[Any, ...]]:
         """Return what a query finds, with $t and $d for the trace and its device."""
         known = {"t": self.trace_id, "d": self.device, **values}
-        return self.connection.execute(text, {name: known[name] for name in _parameters(text)}).fetchall()
+        return self.connection.execute(text, {name: known[name] for name in _list_parameters(text)}).fetchall()
 
     def value(self, text: str, **values: Any) -> Any:
         """Return the only value that a query finds."""
@@ -95,11 +95,11 @@ class World:
         }
 
 
-def _parameters(text: str) -> set[str]:
+def _list_parameters(text: str) -> set[str]:
     return set(re.findall(r"\$(\w+)", text))
 
 
-def untold(text: str, told: Sequence[str]) -> Iterator[str]:
+def list_untold(text: str, told: Sequence[str]) -> Iterator[str]:
     """List what the text should say and does not, and the numbers in it that nobody counted."""
     rest = text
     for each in told:
@@ -378,10 +378,10 @@ def gpu_saturated(world: World, text: str) -> list[str]:
     told = [share(world.ledger["compute"] / world.judged_ns), duration(world.ledger["compute"] / len(world.steps))]
     if "is not known" in text:
         return told
-    return [*told, f"work to {share(_coverage(world))} of the multiprocessors"]
+    return [*told, f"work to {share(_measure_coverage(world))} of the multiprocessors"]
 
 
-def _coverage(world: World) -> float:
+def _measure_coverage(world: World) -> float:
     """Return the share of the multiprocessors that get a block, by the time for which kernels account."""
     units = world.value("select sm_count from device_model where trace_id = $t and device = $d")
     kernels = world.counted(
@@ -422,7 +422,7 @@ def low_mfu(world: World, text: str) -> list[str]:
         for what in ("flops / (peak * 1e3)", "gpu_dur")
     )
     flops = dict(world.rows("select slice_id, flops from operator_cost where trace_id = $t"))
-    inside = _inside(world)
+    inside = _list_inside(world)
     kernels = world.counted(
         "select b.step, b.slice_id, b.ledger_dur, o.family, b.name, coalesce(g.operator_id, l.operator_id) from"
         " busy_piece as b"
@@ -453,7 +453,7 @@ def low_mfu(world: World, text: str) -> list[str]:
     return told
 
 
-def _inside(world: World) -> Callable[[int | None], list[int]]:
+def _list_inside(world: World) -> Callable[[int | None], list[int]]:
     """Return the function that lists an operator and the two around it, which may have the cost of its kernels."""
     around = dict(
         world.rows(
@@ -462,14 +462,14 @@ def _inside(world: World) -> Callable[[int | None], list[int]]:
         )
     )
 
-    def chain(operator: int | None) -> list[int]:
+    def list_chain(operator: int | None) -> list[int]:
         found: list[int] = []
         while operator is not None and len(found) < 3:
             found.append(operator)
             operator = around.get(operator)
         return found
 
-    return chain
+    return list_chain
 
 
 def small_microbatch(world: World, text: str) -> list[str]:
@@ -490,11 +490,11 @@ def small_microbatch(world: World, text: str) -> list[str]:
         f"about {len(kernels) / turns:,.0f} kernels",
         duration(median(dur for _, dur in kernels)),
     ]
-    told.append(f"waits {share(_launching(world) / sum(world.steps.values()))} of the step")
+    told.append(f"waits {share(_sum_late_launches(world) / sum(world.steps.values()))} of the step")
     return told + _of_memory(world, text)
 
 
-def _launching(world: World) -> int:
+def _sum_late_launches(world: World) -> int:
     """Return the idle time of gaps below a millisecond in which the host was late to launch, ns."""
     return sum(
         dur
@@ -529,20 +529,20 @@ def _of_memory(world: World, text: str) -> list[str]:
 def goal_advice(world: World, text: str) -> list[str]:
     """Each phrase has one number of its own."""
     total = sum(world.steps.values())
-    compute, launching = world.ledger["compute"] / total, _launching(world) / total
+    compute, launching = world.ledger["compute"] / total, _sum_late_launches(world) / total
     told = [f"step of {duration(world.step_ns)}"]
     for phrase, known in (
         ("waits {} of the step for", lambda: launching),
         ("compute is {} of the step", lambda: compute),
         ("against {} compute", lambda: compute),
         ("communication {}, so", lambda: world.ledger["communication"] / total),
-        ("work to {} of the multiprocessors", lambda: _coverage(world)),
-        ("fills {} of the multiprocessors", lambda: _coverage(world)),
-        ("Waits come first: {} of the step", lambda: _waits(world) / total),
-        ("optimizer and copy kernels take {} of the step", lambda: _fusible(world) / total),
-        ("on fp32 data take {} of the step", lambda: _arithmetic(world, "fp32") / total),
-        ("TF32 arithmetic takes {} of the step", lambda: _arithmetic(world, "tf32") / total),
-        ("at the compute limit takes {} of the step", lambda: _arithmetic(world, "half") / total),
+        ("work to {} of the multiprocessors", lambda: _measure_coverage(world)),
+        ("fills {} of the multiprocessors", lambda: _measure_coverage(world)),
+        ("Waits come first: {} of the step", lambda: _sum_waits(world) / total),
+        ("optimizer and copy kernels take {} of the step", lambda: _sum_fusible(world) / total),
+        ("on fp32 data take {} of the step", lambda: _measure_arithmetic(world, "fp32") / total),
+        ("TF32 arithmetic takes {} of the step", lambda: _measure_arithmetic(world, "tf32") / total),
+        ("at the compute limit takes {} of the step", lambda: _measure_arithmetic(world, "half") / total),
     ):
         pattern = re.escape(phrase).replace(r"\{\}", r"(?:< )?\d+\.\d %")
         if times := len(re.findall(pattern, text)):
@@ -550,21 +550,21 @@ def goal_advice(world: World, text: str) -> list[str]:
     if "times as large" in text:
         told.append(f"about {1 + launching / max(compute, launching / 8):.2g} times as large")
     told += [f"({number})" for number in range(1, 6) if f"({number})" in text]
-    return [*told, *_of_memory(world, text), *_exposed(world, text, total)]
+    return [*told, *_of_memory(world, text), *_check_exposed(world, text, total)]
 
 
-def _waits(world: World) -> int:
+def _sum_waits(world: World) -> int:
     names = ("data", "checkpoint", "compile", "allocation", "sync", "os")
     return sum(world.ledger[f"idle_{name}"] for name in names) + world.ledger["copy_h2d"]
 
 
-def _fusible(world: World) -> float:
+def _sum_fusible(world: World) -> float:
     families = ("elementwise", "norm", "reduce", "softmax", "optimizer", "copy")
     rows = world.counted("select step, family, exclusive_dur from kernel_occupancy where trace_id = $t and device = $d")
     return sum(dur for _, family, dur in rows if family in families)
 
 
-def _arithmetic(world: World, kind: str) -> float:
+def _measure_arithmetic(world: World, kind: str) -> float:
     rows = world.counted(
         "select step, dtype, compute_type, bound, coalesce(gpu_dur, 0) from operator_cost where trace_id = $t and"
         " device = $d and kind"
@@ -578,7 +578,7 @@ def _arithmetic(world: World, kind: str) -> float:
     return sum(dur for _, dtype, computed, bound, dur in rows if is_of(dtype, computed, bound))
 
 
-def _exposed(world: World, text: str, total: int) -> list[str]:
+def _check_exposed(world: World, text: str, total: int) -> list[str]:
     """Return the shares of communication that are said to be exposed, none of which may be more than all of it."""
     told, most = [], world.ledger["communication"] / total
     for said in re.findall(r"exposed for ((?:< )?\d+\.\d %)", text):
@@ -602,7 +602,7 @@ def parallelism_choices(world: World, text: str) -> list[str]:
     return _of_layers(world, text) if text.startswith("Layers") else _of_model(world, text)
 
 
-def _reduced(world: World) -> list[tuple[Any, ...]]:
+def _list_reduced(world: World) -> list[tuple[Any, ...]]:
     return world.counted(
         "select step, op, bytes, group_size, bus_bandwidth, slice_id from collective_slice where trace_id = $t and"
         " device = $d"
@@ -613,7 +613,7 @@ def _of_layers(world: World, text: str) -> list[str]:
     """The group that reduces most often is that of the layers."""
     found = re.search(r"over (\d+) ranks, which all-reduce ([\d.e+]+) times", text)
     ranks = int(found[1]) if found else 0
-    own = [each for each in _reduced(world) if each[1] == "all_reduce" and each[3] == ranks]
+    own = [each for each in _list_reduced(world) if each[1] == "all_reduce" and each[3] == ranks]
     steps = len(world.steps)
     # of one group others may reduce something else, too: no more than all of them is said
     times = min(float(found[2]) if found else 0.0, len(own) / steps)
@@ -649,10 +649,10 @@ def _of_model(world: World, text: str) -> list[str]:
     if abs(times - round(times)) > 0.001:
         told.append("as many gradients as parameters")
     width = own[0][2] / own[0][5]
-    turned = _turns(world)
+    turned = _count_turns(world)
     gradients, part = width * parameters, (ranks - 1) / ranks
     micro, updates = turned["backward"] / steps, turned["optimizer"] / steps
-    held = parameters * (width if own[0][1] == "all_reduce" else _gathered_width(rows))
+    held = parameters * (width if own[0][1] == "all_reduce" else _measure_gathered_width(rows))
     sends = {
         "DDP": 2 * part * gradients * times,
         "ZeRO-1": part * (gradients * times + held * updates),
@@ -706,12 +706,12 @@ def _split(world: World, reduced: float, ranks: int, micro: float) -> list[str]:
     ]
 
 
-def _gathered_width(rows: Sequence[tuple[Any, ...]]) -> float:
+def _measure_gathered_width(rows: Sequence[tuple[Any, ...]]) -> float:
     gathered = [each for each in rows if each[1] == "all_gather"]
     return gathered[0][2] / gathered[0][5]
 
 
-def _turns(world: World) -> Counter[str]:
+def _count_turns(world: World) -> Counter[str]:
     """Return how often the program turns to the backward pass and to the optimizer in counted steps."""
     phases = world.counted(
         "select g.step, q.phase from gpu_slice as g inner join launch_state as q using (trace_id, slice_id) inner"
@@ -760,16 +760,19 @@ def rank_imbalance(world: World, _text: str) -> list[str]:
         for name, dur in units[most].items()
         if name not in _OF_OTHERS
     }
-    told = [f"{_called(most)} needs {duration(round(own[most]))}", f"{_called(least)} {duration(round(own[least]))}"]
+    told = [
+        f"{_name_unit(most)} needs {duration(round(own[most]))}",
+        f"{_name_unit(least)} {duration(round(own[least]))}",
+    ]
     told += [f"of {len(units)} compared", f"+{duration(round(max(more.values())))} per step"]
     told += [
         f"takes {duration(round(units[most]['compute']))}",
-        f"{_called(least)} {duration(round(units[least]['compute']))}",
+        f"{_name_unit(least)} {duration(round(units[least]['compute']))}",
     ]
     return told
 
 
-def _called(unit: tuple[int | None, int]) -> str:
+def _name_unit(unit: tuple[int | None, int]) -> str:
     rank, device = unit
     return f"device {device}" if rank is None else f"rank {rank} (device {device})"
 
@@ -957,9 +960,9 @@ def memory_unused(world: World, text: str) -> list[str]:
     stays = min((each[2] for each in rows if each[2] is not None), default=peak)
     told = [f"{bytes_in('GiB', used, 2)} of {bytes_in('GiB', capacity, 0)} GiB", f"({share(used / capacity)})"]
     if "multiprocessors" in text:
-        told.append(f"work to {share(_coverage(world))} of the multiprocessors")
+        told.append(f"work to {share(_measure_coverage(world))} of the multiprocessors")
     else:
-        told.append(f"waits {share(_launching(world) / sum(world.steps.values()))} of the step")
+        told.append(f"waits {share(_sum_late_launches(world) / sum(world.steps.values()))} of the step")
     if "What a step allocates" in text:
         times = (0.8 * capacity - stays) / max(peak - stays, 1)
         told += [

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import mean, median
 
-from recounts import World, length_of, untold
+from recounts import World, length_of, list_untold
 
 from traceq.analysis.categories import HOST_LABELS, label
 from traceq.common.units import count, duration, share, size, some
@@ -30,20 +30,20 @@ from traceq.reports.sections import (
 Intervals = list[tuple[int, int]]
 
 
-def _paragraphs(blocks: Iterable[Block]) -> list[str]:
+def _list_paragraphs(blocks: Iterable[Block]) -> list[str]:
     return ["".join(each.spans) for each in blocks if isinstance(each, Paragraph)]
 
 
-def _tables(blocks: Iterable[Block]) -> list[Table]:
+def _list_tables(blocks: Iterable[Block]) -> list[Table]:
     return [each for each in blocks if isinstance(each, Table)]
 
 
-def _differs(said: Sequence[object], counted: Sequence[object]) -> Iterator[str]:
+def _list_differences(said: Sequence[object], counted: Sequence[object]) -> Iterator[str]:
     if list(said) != list(counted):
         yield f"it says {list(said)}, and there is {list(counted)}"
 
 
-def _inside(world: World, slices: Iterable[tuple[int, int]]) -> Intervals:
+def _clip_to_steps(world: World, slices: Iterable[tuple[int, int]]) -> Intervals:
     """Return what of the slices is in counted steps."""
     spans = world.rows("select ts, ts_end from step where trace_id = $t and excluded is null order by ts")
     found = []
@@ -62,10 +62,10 @@ def _of_device(world: World, device: int, condition: str) -> Intervals:
     rows = world.rows(
         f"select ts, ts_end from gpu_slice where trace_id = $t and device = $device and {condition}", device=device
     )
-    return _inside(world, rows)
+    return _clip_to_steps(world, rows)
 
 
-def _both(one: Intervals, other: Intervals) -> int:
+def _measure_both(one: Intervals, other: Intervals) -> int:
     return length_of(one) + length_of(other) - length_of([*one, *other])
 
 
@@ -86,9 +86,9 @@ def of_copies(world: World, report: TraceReport) -> Iterator[str]:
         rows = world.rows(
             "select slice_id, ts, ts_end from gpu_slice where trace_id = $t and device = $device", device=each.device
         )
-        own = _inside(world, ((ts, end) for slice_id, ts, end in rows if kinds.get(slice_id) == each.category))
+        own = _clip_to_steps(world, ((ts, end) for slice_id, ts, end in rows if kinds.get(slice_id) == each.category))
         computes = _of_device(world, each.device, _COMPUTES)
-        exposed = _ledger(world, each.device)[each.category]
+        exposed = _sweep_ledger(world, each.device)[each.category]
         launched = world.counted(
             "select c.step, g.bytes, g.dur from copy_overlap as c inner join gpu_slice as g using (trace_id,"
             " slice_id)"
@@ -96,15 +96,15 @@ def of_copies(world: World, report: TraceReport) -> Iterator[str]:
             device=each.device,
             category=each.category,
         )
-        yield from _differs(
+        yield from _list_differences(
             (each.copies, each.busy_ns, each.overlapped_ns, each.exposed_ns),
-            (len(launched), length_of(own), _both(own, computes), exposed),
+            (len(launched), length_of(own), _measure_both(own, computes), exposed),
         )
         if each.bytes is not None:
-            yield from _differs([each.bytes], [sum(moved for _, moved, _ in launched)])
+            yield from _list_differences([each.bytes], [sum(moved for _, moved, _ in launched)])
     if facts.totals:
         worst = max(facts.totals, key=lambda each: each.exposed_ns)
-        yield from _headline_of_copies(_paragraphs(blocks)[0], worst, report)
+        yield from _headline_of_copies(_list_paragraphs(blocks)[0], worst, report)
     for group in facts.groups:
         if max(group.pageable or 0, group.blocking or 0, group.returning) > group.copies:
             yield f"more pageable, blocking or returning copies than there are: {group}"
@@ -123,10 +123,10 @@ def _headline_of_copies(text: str, worst, report: TraceReport) -> Iterator[str]:
         told += [f"at most {duration(worst.could_overlap_ns)}"] if worst.could_overlap_ns else []
     if (worst.could_overlap_ns or 0) > worst.exposed_ns:
         yield f"{worst.could_overlap_ns} of {worst.exposed_ns} could run beside"
-    yield from untold(text, told)
+    yield from list_untold(text, told)
 
 
-def _ledger(world: World, device: int) -> Counter[str]:
+def _sweep_ledger(world: World, device: int) -> Counter[str]:
     return World(world.connection, world.trace_id, device).ledger
 
 
@@ -136,13 +136,13 @@ def of_communication(world: World, report: TraceReport) -> Iterator[str]:
     for each in totals:
         own = _of_device(world, each.device, "is_communication")
         computes = _of_device(world, each.device, _COMPUTES)
-        yield from _differs(
+        yield from _list_differences(
             (each.communication_ns, each.overlapped_ns, each.exposed_ns),
-            (length_of(own), _both(own, computes), _ledger(world, each.device)["communication"]),
+            (length_of(own), _measure_both(own, computes), _sweep_ledger(world, each.device)["communication"]),
         )
     if totals:
         worst = max(totals, key=lambda each: each.exposed_ns)
-        text = _paragraphs(communication.describe_communication(report))[0].split(". ")[0]
+        text = _list_paragraphs(communication.describe_communication(report))[0].split(". ")[0]
         told = [duration(worst.communication_ns), duration(worst.exposed_ns)]
         if not report.steps.is_window:
             told.append(f"({duration(worst.exposed_ns / report.steps.counted)} per step)")
@@ -151,7 +151,7 @@ def of_communication(world: World, report: TraceReport) -> Iterator[str]:
                 f"{duration(worst.overlapped_ns)} of it ({share(worst.overlapped_ns / worst.communication_ns)})"
             )
         told += [f"on GPU {worst.device}"] if f"on GPU {worst.device}" in text else []
-        yield from untold(text, told)
+        yield from list_untold(text, told)
     for each in report.topics.communication.collectives:
         rows = world.counted(
             "select step, bytes, dur, exposed from collective_slice where trace_id = $t and op = $op and"
@@ -162,7 +162,7 @@ def of_communication(world: World, report: TraceReport) -> Iterator[str]:
             size=each.group_size,
             **{"class": each.size_class_bytes},
         )
-        yield from _differs(
+        yield from _list_differences(
             (each.slices, each.dur_ns, each.exposed_ns),
             (len(rows), sum(row[2] for row in rows), sum(row[3] for row in rows)),
         )
@@ -171,7 +171,7 @@ def of_communication(world: World, report: TraceReport) -> Iterator[str]:
 def of_kernels(world: World, report: TraceReport) -> Iterator[str]:
     """Kernels by device and by name; their time is at most that of all of them, and at least what they alone run."""
     blocks = list(kernels.describe_kernels(report))
-    texts = _paragraphs(blocks)
+    texts = _list_paragraphs(blocks)
     for each in report.topics.kernels.fill:
         rows = world.rows(
             "select ts, ts_end, step, is_communication from gpu_slice where trace_id = $t and device = $device"
@@ -181,7 +181,9 @@ def of_kernels(world: World, report: TraceReport) -> Iterator[str]:
         own = [(ts, end) for ts, end, step, is_communication in rows if step in world.steps and not is_communication]
         others = [(ts, end) for ts, end, step, is_communication in rows if step not in world.steps or is_communication]
         most = length_of(own)
-        if each.kernels != len(own) or not most - _both(own, others) - len(own) <= each.dur_ns <= most + len(own):
+        if each.kernels != len(own) or not most - _measure_both(own, others) - len(own) <= each.dur_ns <= most + len(
+            own
+        ):
             yield f"{each.kernels} kernels, {each.dur_ns}: there are {len(own)}, {most}"
         if some(each.kernels, "kernel") not in " ".join(texts) and len(report.topics.kernels.fill) <= 4:
             yield f"it does not say {some(each.kernels, 'kernel')}"
@@ -222,18 +224,18 @@ def _of_mfu(world: World, each, report: TraceReport) -> Iterator[str]:
 def of_gaps(world: World, report: TraceReport) -> Iterator[str]:
     """Gaps by number and time, and the longest."""
     rows = world.counted("select step, dur from idle_gap where trace_id = $t")
-    yield from _differs(
+    yield from _list_differences(
         (sum(each.gaps for each in report.gap_sizes), sum(each.dur_ns for each in report.gap_sizes)),
         (len(rows), sum(dur for _, dur in rows)),
     )
     if report.gaps:
-        yield from _differs(
+        yield from _list_differences(
             [each.dur_ns for each in report.gaps], sorted((dur for _, dur in rows), reverse=True)[: len(report.gaps)]
         )
     idle_ns = sum(
         dur
         for device in report.ledger
-        for category, dur in _ledger(world, device.device).items()
+        for category, dur in _sweep_ledger(world, device.device).items()
         if category.startswith("idle")
     )
     if report.gap_sizes and sum(each.dur_ns for each in report.gap_sizes) != idle_ns:
@@ -252,7 +254,7 @@ def of_training_thread(world: World, report: TraceReport) -> Iterator[str]:
         yield f"host ledger {told}, and there is {dict(held)}"
     if told and sum(told.values()) != sum(world.steps.values()):
         yield f"{sum(told.values())} ns of {sum(world.steps.values())}"
-    for table in _tables(idle.describe_training_thread(report)):
+    for table in _list_tables(idle.describe_training_thread(report)):
         for words, phase, time, part in table.rows[:-2]:
             found = [
                 dur
@@ -275,7 +277,7 @@ def of_critical_path(world: World, report: TraceReport) -> Iterator[str]:
         yield "shares that are not all of it"
     if sum(each.dur_ns for each in facts.names) > total * (1 + 1e-9):
         yield "names with more time than the path"
-    (text, *_) = _paragraphs(critical_path.describe_critical_path(report))
+    (text, *_) = _list_paragraphs(critical_path.describe_critical_path(report))
     if "explains" in text:
         part = (facts.summary.unexplained_ns or 0) / facts.summary.dur_ns
         if (f"all but {share(part)}" if part else "explains all of it") not in text:
@@ -288,13 +290,13 @@ def of_steps(world: World, report: TraceReport) -> Iterator[str]:
     facts = report.steps
     if not durs:
         return
-    yield from _differs(
+    yield from _list_differences(
         (facts.counted, facts.total_ns, facts.min_ns, facts.max_ns), (len(durs), sum(durs), min(durs), max(durs))
     )
     if abs((facts.mean_ns or 0) - mean(durs)) > 1 or abs((facts.p50_ns or 0) - median(durs)) > 1:
         yield f"mean {facts.mean_ns} and median {facts.p50_ns}: {mean(durs)}, {median(durs)}"
     blocks = list(steps.describe_steps(report))
-    text = " ".join(_paragraphs(blocks))
+    text = " ".join(_list_paragraphs(blocks))
     if len(facts.excluded) and f"{len(facts.excluded)} left out" not in text and not facts.is_window:
         yield f"{len(facts.excluded)} steps left out"
     excluded = world.value("select count(*) from step where trace_id = $t and excluded is not null")
@@ -308,7 +310,7 @@ def of_where_time_goes(world: World, report: TraceReport) -> Iterator[str]:
         if not isinstance(block, Ledger) or not report.ledger:
             continue
         found = re.search(r"GPU (\d+)", "".join(block.title))
-        held = _ledger(world, int(found[1]) if found else -1)
+        held = _sweep_ledger(world, int(found[1]) if found else -1)
         total = sum(world.steps.values())
         left = total
         for row in block.rows:
@@ -330,10 +332,10 @@ def of_data(world: World, report: TraceReport) -> Iterator[str]:
     )
     if stall.data_wait_ns is not None and stall.data_wait_ns != fetching:
         yield f"fetches for {stall.data_wait_ns}, by the ledger {fetching}"
-    most = max((_ledger(world, each.device)["idle_data"] for each in report.ledger), default=0)
+    most = max((_sweep_ledger(world, each.device)["idle_data"] for each in report.ledger), default=0)
     if (stall.idle_data_ns or 0) > most:
         yield f"idles {stall.idle_data_ns} for input, by the ledger {most}"
-    for text in _paragraphs(data.describe_input(report))[:1]:
+    for text in _list_paragraphs(data.describe_input(report))[:1]:
         steps_ = len(world.steps)
         told = [
             duration(each / steps_) for each in (stall.data_wait_ns, stall.data_stall_ns, stall.idle_data_ns) if each

@@ -14,12 +14,12 @@ PRIORITY = ("compute", "communication", "copy_h2d", "copy_d2h", "copy_other", "m
 
 class Change(NamedTuple):
     at: int
-    category: str
+    categorize_slice: str
     by: int
 
 
-def category(row: DeviceSlice, *, is_communication: bool) -> str:
-    """What a device slice counts as; migrations of unified memory are copies of a kind of their own."""
+def categorize_slice(row: DeviceSlice, *, is_communication: bool) -> str:
+    """Return what a device slice counts as; migrations of unified memory are copies of a kind of their own."""
     if is_communication:
         return "communication"
     if row.kind == "memcpy" and "Unified" in row.name:
@@ -29,9 +29,9 @@ def category(row: DeviceSlice, *, is_communication: bool) -> str:
     return "memset" if row.kind == "memset" else "compute"
 
 
-def ledger(slices: Iterable[tuple[DeviceSlice, str]], window: Interval) -> dict[str, int]:
+def sweep_ledger(slices: Iterable[tuple[DeviceSlice, str]], window: Interval) -> dict[str, int]:
     """Nanoseconds of the window per category, idle among them; categories without any are left out."""
-    changes = sorted(change for row, name in slices for change in _clipped(row, name, window))
+    changes = sorted(change for row, name in slices for change in _clip_slice(row, name, window))
     running: Counter[str] = Counter()
     spent: Counter[str] = Counter()
     before = window[0]
@@ -43,7 +43,7 @@ def ledger(slices: Iterable[tuple[DeviceSlice, str]], window: Interval) -> dict[
     return {name: time for name, time in spent.items() if time}
 
 
-def _clipped(row: DeviceSlice, name: str, window: Interval) -> list[Change]:
+def _clip_slice(row: DeviceSlice, name: str, window: Interval) -> list[Change]:
     start, end = max(row.ts, window[0]), min(row.ts + row.dur, window[1])
     return [Change(start, name, 1), Change(end, name, -1)] if start < end else []
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from trace_files import SHARED, every_trace, stem
+from trace_files import SHARED, every_trace, strip_container
 
 from traceq.analysis.categories import IDLE
 
@@ -18,13 +18,13 @@ SMALL = 12_000
 LEAST = 0.05
 
 
-def incomplete(trace):
+def list_incomplete(trace):
     """List what is wrong with the account of a trace: sums, verdicts, savings."""
     if trace.triage is not None and not trace.triage.is_judged:
         return [f"account of {each.category}, though there is nothing to judge" for each in trace.account]
     sums = [
         f"lines of {category} of device {device} add up to another time"
-        for device, of_device in ledgers(trace).items()
+        for device, of_device in read_ledgers(trace).items()
         for category, held in of_device.items()
         if lines_of(trace, device, category) != pytest.approx(held, abs=1)
     ]
@@ -55,7 +55,7 @@ def wrong_of(line):
         yield "a saving that the critical device has already"
 
 
-def ledgers(trace):
+def read_ledgers(trace):
     """The ns per counted step of each category by device, or of the training thread (None)."""
     # idle time of a sample, and of a capture of graphs, is only what was left out
     leaves_idle_out = trace.triage is not None and trace.triage.reason in ("sampled", "graph_capture")
@@ -74,15 +74,15 @@ def ledgers(trace):
 
 @every_trace
 def test_it_is_complete(path, reports):
-    assert [wrong for trace in reports(path).traces for wrong in incomplete(trace)] == []
+    assert [wrong for trace in reports(path).traces for wrong in list_incomplete(trace)] == []
 
 
 @pytest.mark.parametrize(
     "path",
     [
-        pytest.param(path, id=stem(path), marks=[pytest.mark.slow] if path.stat().st_size > SMALL else [])
+        pytest.param(path, id=strip_container(path), marks=[pytest.mark.slow] if path.stat().st_size > SMALL else [])
         for path in OTHERS
     ],
 )
 def test_it_is_complete_of_other_traces(path, reports):
-    assert [wrong for trace in reports(path).traces for wrong in incomplete(trace)] == []
+    assert [wrong for trace in reports(path).traces for wrong in list_incomplete(trace)] == []

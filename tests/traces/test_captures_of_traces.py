@@ -28,14 +28,14 @@ STEPS = """
 RIGHT = 0.95
 
 
-def _paths():
+def _list_paths():
     for label in LABELS:
         path = SHARED / label["trace"]
         if path.exists() and path.name not in NO_TRACE:
             yield label, path
 
 
-def _judged(path):
+def _judge_capture(path):
     importer = importers.sniff(path)
     connection = tables.filled(importer.read(path, lambda *_: None), "triage", format_=importer.NAME)
     ((kind, reason),) = connection.execute("select kind, reason from triage").fetchall()
@@ -44,25 +44,25 @@ def _judged(path):
     return kind, reason, steps
 
 
-def _accepted_kinds(capture):
+def _accept_kinds(capture):
     return {capture["kind"], *(each["kind"] for each in capture["may_also_be"])}
 
 
-def _accepted_steps(unit):
+def _accept_steps(unit):
     others = [each for each in unit["may_also_be"] if not re.match("wrong|the layer", each.get("why", ""))]
     none = {0 for each in others if each.get("kind") == "none"}
     return {unit["steps"], *none, *(each["steps"] for each in others if "steps" in each)}
 
 
-def _wrong(chosen):
+def _list_wrong(chosen):
     """Lists captures and units that are not as labelled, and how many there were."""
     kinds, units = [], []
     for label, path in chosen:
-        kind, reason, steps = _judged(path)
-        accepted = _accepted_kinds(label["capture"])
+        kind, reason, steps = _judge_capture(path)
+        accepted = _accept_kinds(label["capture"])
         if kind not in accepted:
             kinds.append(f"{path.name}: {' or '.join(sorted(accepted))}, found {kind} {reason}")
-        if steps not in _accepted_steps(label["unit"]):
+        if steps not in _accept_steps(label["unit"]):
             units.append(f"{path.name}: {label['unit']['steps']} steps, found {steps}")
     return kinds, units, len(chosen)
 
@@ -70,22 +70,22 @@ def _wrong(chosen):
 def _check(chosen):
     if not chosen:
         pytest.skip("the folder shared is not beside the checkout")
-    kinds, units, number = _wrong(chosen)
+    kinds, units, number = _list_wrong(chosen)
     assert len(kinds) <= (1 - RIGHT) * number, "\n".join(kinds)
     assert len(units) <= (1 - RIGHT) * number, "\n".join(units)
 
 
 def test_small_captures_and_their_units_are_as_labelled():
-    _check([(label, path) for label, path in _paths() if path.stat().st_size <= SMALL])
+    _check([(label, path) for label, path in _list_paths() if path.stat().st_size <= SMALL])
 
 
 @pytest.mark.slow
 def test_all_captures_and_their_units_are_as_labelled():
-    _check(list(_paths()))
+    _check(list(_list_paths()))
 
 
 def _without_gpu_work():
-    for label, path in _paths():
+    for label, path in _list_paths():
         if label["capture"]["kind"] in ("nothing_recorded", "host_only"):
             marks = [pytest.mark.slow] if path.stat().st_size > 10 * SMALL else []
             yield pytest.param(label, path, id=path.name, marks=marks)
@@ -95,4 +95,4 @@ def _without_gpu_work():
 def test_of_captures_without_gpu_work_the_reason_is_the_labelled_one(label, path):
     capture = label["capture"]
     accepted = {(each["kind"], each["reason"]) for each in (capture, *capture["may_also_be"])}
-    assert _judged(path)[:2] in accepted
+    assert _judge_capture(path)[:2] in accepted

@@ -126,7 +126,7 @@ OVERLAP = """
 @pytest.mark.parametrize("name", HTA_AGREES)
 def test_overlap_is_that_of_hta(name, database):
     (found,) = database(f"torch/{name}.json.gz").execute(OVERLAP).fetchone()
-    expected = peers.hta(TRACES / "torch" / f"{name}.json.gz")["comp_comm_overlap_pctg"]
+    expected = peers.read_hta(TRACES / "torch" / f"{name}.json.gz")["comp_comm_overlap_pctg"]
     assert found == pytest.approx(expected, abs=0.0051)
 
 
@@ -134,7 +134,7 @@ def test_overlap_is_that_of_hta(name, database):
 def test_overlap_differs_from_that_of_hta_for_a_reason(name, database):
     (found,) = database(f"torch/{name}.json.gz").execute(OVERLAP).fetchone()
     ours, reason = HTA_DIFFERS[name]
-    theirs = peers.hta(TRACES / "torch" / f"{name}.json.gz")["comp_comm_overlap_pctg"]
+    theirs = peers.read_hta(TRACES / "torch" / f"{name}.json.gz")["comp_comm_overlap_pctg"]
     assert found == pytest.approx(ours, abs=0.01), reason
     assert found != pytest.approx(theirs, abs=0.0051), f"{name} is no exception any more"
 

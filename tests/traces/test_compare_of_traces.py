@@ -47,7 +47,7 @@ def runs(databases):
     return run
 
 
-def resnet(runs, workers, era):
+def ingest_resnet(runs, workers, era):
     return runs(TORCH / f"kineto_resnet50_w{workers}.{era}.pt.trace.json.gz")
 
 
@@ -55,7 +55,7 @@ def resnet(runs, workers, era):
 @real
 @pytest.mark.parametrize("era", ERAS)
 def test_workers_that_load_data_are_an_improvement(runs, era):
-    found = compare(resnet(runs, 0, era), resnet(runs, 4, era))
+    found = compare(ingest_resnet(runs, 0, era), ingest_resnet(runs, 4, era))
     assert found.verdict == "improvement", found.reasons
     assert found.causes[0].category == "idle_data"
     assert found.change.interval_ns[1] < 0
@@ -70,7 +70,7 @@ def test_workers_that_load_data_are_an_improvement(runs, era):
 @real
 @pytest.mark.parametrize("era", ERAS)
 def test_the_other_way_round_it_is_a_regression(runs, era):
-    found = compare(resnet(runs, 4, era), resnet(runs, 0, era))
+    found = compare(ingest_resnet(runs, 4, era), ingest_resnet(runs, 0, era))
     assert found.verdict == "regression", found.reasons
     assert found.causes[0].category == "idle_data"
 
@@ -78,14 +78,14 @@ def test_the_other_way_round_it_is_a_regression(runs, era):
 @real
 @pytest.mark.parametrize("workers", [0, 4])
 def test_against_itself_nothing_changed(runs, workers):
-    found = compare(resnet(runs, workers, "v19"), resnet(runs, workers, "v19"))
+    found = compare(ingest_resnet(runs, workers, "v19"), ingest_resnet(runs, workers, "v19"))
     assert found.verdict == "no change"
     assert not any(cause.delta_ns for cause in found.causes)
 
 
 @real
 def test_another_program_on_another_gpu_cannot_be_compared(runs):
-    found = compare(resnet(runs, 0, "v19"), runs(TORCH / "megatron_tp8_rank0.json.gz"))
+    found = compare(ingest_resnet(runs, 0, "v19"), runs(TORCH / "megatron_tp8_rank0.json.gz"))
     assert found.verdict == "cannot tell"
     assert not found.comparable
     assert found.reasons[0] == "another GPU: Tesla V100-DGXS-32GB against NVIDIA A100-SXM4-80GB"
@@ -150,12 +150,12 @@ LONG = (
 )
 
 
-def halves(run):
+def split_run(run):
     """The odd and the even counted steps, as two runs of the same program."""
     return [[replace(run, sha256=f"{run.sha256} {part}", steps=run.counted[part::2], items=())] for part in (0, 1)]
 
 
-def longer(runs, factor):
+def lengthen_steps(runs, factor):
     """The same with all steps longer."""
     return [
         replace(run, steps=tuple(replace(step, dur=round(factor * step.dur)) for step in run.steps)) for run in runs
@@ -170,11 +170,11 @@ def test_half_of_a_run_against_the_other_half_is_no_change(name, runs):
         pytest.skip("not beside the checkout")
     (run,) = runs(path)
     assert len(run.counted) >= 10
-    odd, even = halves(run)
+    odd, even = split_run(run)
     found = compare(odd, even)
     assert found.verdict in ("no change", "cannot tell")
     for factor in (1.03, 1.1):
-        slower = compare(odd, longer(even, factor))
+        slower = compare(odd, lengthen_steps(even, factor))
         if (
             slower.change.detectable_ns is not None
             and slower.change.detectable_ns < (factor - 1) * slower.change.base_ns

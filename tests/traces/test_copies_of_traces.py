@@ -94,7 +94,9 @@ def test_it_holds_that(rule, path, databases):
 
 @every_nsys_trace
 def test_times_of_copies_are_those_of_cuda_gpu_mem_time_sum(path, databases):
-    report = [row for row in peers.nsys(path, "cuda_gpu_mem_time_sum") if row["Operation"] != "[CUDA memset]"]
+    report = [
+        row for row in peers.read_nsys_report(path, "cuda_gpu_mem_time_sum") if row["Operation"] != "[CUDA memset]"
+    ]
     query = f"select {OPERATION}, sum(dur), count(*), min(dur), max(dur) from copy_overlap group by 1"
     columns = ("Operation", "Total Time (ns)", "Count", "Min (ns)", "Max (ns)")
     found = [tuple(str(cell) for cell in row) for row in databases(path).execute(query).fetchall()]
@@ -106,7 +108,9 @@ def test_times_of_copies_are_those_of_cuda_gpu_mem_time_sum(path, databases):
 @every_nsys_trace
 def test_sizes_of_copies_are_those_of_cuda_gpu_mem_size_sum(path, databases):
     """nsys prints megabytes of 10^6 bytes with three decimals."""
-    report = [row for row in peers.nsys(path, "cuda_gpu_mem_size_sum") if row["Operation"] != "[CUDA memset]"]
+    report = [
+        row for row in peers.read_nsys_report(path, "cuda_gpu_mem_size_sum") if row["Operation"] != "[CUDA memset]"
+    ]
     query = f"select {OPERATION}, sum(bytes) / {MEGABYTE} from copy_overlap group by 1"
     expected = {row["Operation"]: pytest.approx(float(row["Total (MB)"]), abs=0.0005001) for row in report}
     assert dict(databases(path).execute(query).fetchall()) == expected
@@ -124,7 +128,7 @@ RULE = """
 
 @every_nsys_trace
 def test_pageable_copies_of_asynchronous_calls_are_those_of_cuda_memcpy_async(path, databases):
-    rows = _rule(path, "cuda_memcpy_async")
+    rows = _run_rule(path, "cuda_memcpy_async")
     query = f"{RULE} where o.is_async_call and o.is_pageable"
     assert sorted(databases(path).execute(query).fetchall()) == rows
     # and every one of them blocks
@@ -134,14 +138,14 @@ def test_pageable_copies_of_asynchronous_calls_are_those_of_cuda_memcpy_async(pa
 @every_nsys_trace
 def test_copies_of_synchronous_calls_are_those_of_cuda_memcpy_sync(path, databases):
     """Of them those with host memory block; the calls of copies inside and between GPUs return before these are done."""
-    rows = _rule(path, "cuda_memcpy_sync")
+    rows = _run_rule(path, "cuda_memcpy_sync")
     query = f"{RULE} where not o.is_async_call and not (o.direction = 'h2d' and o.bytes <= {SMALL})"
     assert sorted(databases(path).execute(query).fetchall()) == rows
     of_the_host = [row for row in rows if {row[2], row[3]} & {"pageable", "pinned"}]
     assert sorted(databases(path).execute(f"{query} and o.is_blocking").fetchall()) == of_the_host
 
 
-def _rule(path: Path, name: str) -> list[tuple]:
+def _run_rule(path: Path, name: str) -> list[tuple]:
     columns = ("PID", "Device ID", "Context ID", "Stream ID")
     return sorted(
         (
@@ -151,7 +155,7 @@ def _rule(path: Path, name: str) -> list[tuple]:
             row["Dst Kind"].lower(),
             *(int(row[column]) for column in columns),
         )
-        for row in peers.nsys(path, name)
+        for row in peers.read_nsys_report(path, name)
     )
 
 
@@ -212,13 +216,13 @@ def test_overlap_of_copies_is_that_of_hta_where_hta_does_not_round(path, databas
 
 @pytest.fixture
 def ask(databases):
-    def rows(name: str, query: str) -> list[tuple]:
+    def query_rows(name: str, query: str) -> list[tuple]:
         path = TRACES / name
         if not path.exists():
             pytest.skip(f"{name} is not there")
         return databases(path).execute(query).fetchall()
 
-    return rows
+    return query_rows
 
 
 @pytest.mark.slow

@@ -41,7 +41,7 @@ where c.kind = 'runtime' group by all order by count(*) desc limit 1
 """
 
 
-def stretches(database, window):
+def list_stretches(database, window):
     """Our path of a window as (ts, ts_end, (kind, edge))."""
     with closing(connect(database)) as connection:
         pid, thread = connection.execute(MOST_CALLS).fetchone()
@@ -55,7 +55,7 @@ def stretches(database, window):
     ]
 
 
-def beside(one, other):
+def sum_agreement(one, other):
     """Time in ns by what two lists of stretches say of it."""
     found = Counter()
     times = sorted({time for each in (*one, *other) for time in each[:2]})
@@ -74,12 +74,12 @@ def test_the_path_is_where_hta_has_it(name, least, tmp_path):
     trace = labels.TORCH / labels.ASKED[name][0]
     if not trace.exists():
         pytest.skip("the folder shared is not beside the checkout")
-    told = labels.spans(json.loads((labels.LABELS / f"{name}.json").read_text()))
+    told = labels.list_spans(json.loads((labels.LABELS / f"{name}.json").read_text()))
     database = tmp_path / "trace.duckdb"
     ingest([trace], database)
     # The origin of a trace's clock is that of its file.
-    ours = stretches(database, (told[0][0], told[-1][1]))
+    ours = list_stretches(database, (told[0][0], told[-1][1]))
     assert (ours[0][0], ours[-1][1]) == (told[0][0], told[-1][1])
-    found = beside([(ts, ts_end, where) for ts, ts_end, where, _ in told], ours)
+    found = sum_agreement([(ts, ts_end, where) for ts, ts_end, where, _ in told], ours)
     agree = sum(time for what, time in found.items() if what in SAME)
     assert agree / sum(found.values()) >= least, found.most_common()

@@ -48,15 +48,15 @@ def test_identities(databases, path):
     assert broken == {rule: [] for rule in BROKEN}
 
 
-def of(name):
+def open_database(name):
     paths = [path for path in TORCH if path.name.startswith(f"{name}.")]
     return paths[0] if paths else TRACES / name
 
 
-def answers(databases, name, query):
-    if not of(name).exists():
+def query_database(databases, name, query):
+    if not open_database(name).exists():
         pytest.skip("the folder shared/traces is not beside the checkout")
-    return databases(of(name)).execute(query).fetchall()
+    return databases(open_database(name)).execute(query).fetchall()
 
 
 TOTALS = """
@@ -82,7 +82,7 @@ TOTALS = """
     ],
 )
 def test_what_fetching_costs(databases, name, expected):
-    ((kind, fetches, *times, workers),) = answers(databases, name, TOTALS)
+    ((kind, fetches, *times, workers),) = query_database(databases, name, TOTALS)
     assert (kind, fetches, workers) == (expected[0], expected[1], expected[-1])
     assert [None if each is None else round(each, 6) for each in times] == list(expected[2:-1])
 
@@ -90,7 +90,7 @@ def test_what_fetching_costs(databases, name, expected):
 @pytest.mark.slow
 def test_frames_tell_what_was_done_in_a_fetch_and_which_is_the_first(databases):
     query = "select is_first, iterator_dur, dur, transform, python, unexplained from data_fetch order by ts limit 2"
-    assert answers(databases, "tracelens_h100_owlv2", query) == [
+    assert query_database(databases, "tracelens_h100_owlv2", query) == [
         (True, 150262, 127773623, 662909, 127098574, 12140),
         (False, None, 121822516, 607719, 121189736, 25061),
     ]
@@ -98,5 +98,5 @@ def test_frames_tell_what_was_done_in_a_fetch_and_which_is_the_first(databases):
 
 def test_a_trace_in_which_nothing_names_fetching_tells_nothing_of_it(databases):
     query = "select distinct fetches, data_wait, data_stall, loader from data_stall"
-    assert answers(databases, "sidnb13_h100_transformer", query) == [(0, None, None, None)]
-    assert answers(databases, "tracelens_mi210_gpu_only", query) == [(0, None, None, None)]
+    assert query_database(databases, "sidnb13_h100_transformer", query) == [(0, None, None, None)]
+    assert query_database(databases, "tracelens_mi210_gpu_only", query) == [(0, None, None, None)]

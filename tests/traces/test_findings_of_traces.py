@@ -20,7 +20,7 @@ def evidence_of(trace):
     yield from (each.evidence for each in trace.observations)
 
 
-def same(found, printed):
+def is_same_value(found, printed):
     """Sums of doubles depend on the order of threads in the last digits, of which savings keep three; other values are text."""
     if isinstance(found, float) and isinstance(printed, float):
         return found == pytest.approx(printed, rel=1e-9, abs=0.001)
@@ -46,7 +46,7 @@ def test_every_query_gives_the_numbers_it_stands_beside(path, reports, databases
                 pair
                 for rows in zip(found, evidence.rows, strict=True)
                 for pair in zip(*rows, strict=True)
-                if not same(*pair)
+                if not is_same_value(*pair)
             ] == []
 
 

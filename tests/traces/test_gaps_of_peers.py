@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import peers
 import pytest
-from trace_files import every_nsys_trace, every_torch_trace, stem
+from trace_files import every_nsys_trace, every_torch_trace, strip_container
 
 GAP = 1_000_000
 
@@ -29,10 +29,10 @@ WITHOUT_GAPS = {"centerformer_nvtx_only", "cestwc_report11", "nways_gh200_jacobi
 @every_nsys_trace
 def test_idle_segments_of_a_millisecond_are_those_of_gpu_gaps(path, databases):
     found = databases(path).execute(f"select * from ({IDLE}) where dur >= {GAP} order by all").fetchall()
-    if stem(path) in WITHOUT_GAPS:
+    if strip_container(path) in WITHOUT_GAPS:
         assert found == []
         return
-    report = peers.nsys(path, "gpu_gaps")
+    report = peers.read_nsys_report(path, "gpu_gaps")
     columns = ("Device ID", "Start (ns)", "Duration (ns)")
     assert found == sorted(tuple(int(row[column]) for column in columns) for row in report)
 
@@ -57,7 +57,7 @@ def test_gaps_in_steps_are_those_idle_segments_and_no_others(path, databases):
 @every_torch_trace
 def test_windows_are_as_busy_as_hta_says_within_its_rounding(path, databases):
     """HTA brings each end of a slice to a whole microsecond: a busy stretch may lose one at each end, a gap win two."""
-    facts = peers.hta(path)
+    facts = peers.read_hta(path)
     database = databases(path)
     (trims,) = database.execute("select count(*) > 1 from cpu_slice where name like 'ProfilerStep#%'").fetchone()
     if trims:

@@ -23,15 +23,15 @@ PAIRS = [
 pytestmark = pytest.mark.skipif(not JUDGED.exists(), reason="the folder shared/judged is not beside the checkout")
 
 
-def events(name):
+def read_events(name):
     with gzip.open(JUDGED / f"tracelens_{name}.json.gz") as file:
         return json.load(file)["traceEvents"]
 
 
-def captured(name):
+def list_captured(name):
     """The operator of each launch that a capture holds, graph by graph: its name and shapes, by PyTorch's own ids."""
     found, graph = [], None
-    listed = events(name)
+    listed = read_events(name)
     operators = {each["args"]["External id"]: each for each in listed if each.get("cat") == "cpu_op"}
     for each in sorted((each for each in listed if each.get("cat") == "cuda_runtime"), key=lambda each: each["ts"]):
         if each["name"] == "hipStreamBeginCapture":
@@ -45,9 +45,9 @@ def captured(name):
     return found
 
 
-def replayed(name):
+def list_replayed(name):
     """The kernels of each launch of a graph, in their order."""
-    listed = events(name)
+    listed = read_events(name)
     launches = {each["args"]["correlation"] for each in listed if each["name"] == "hipGraphLaunch"}
     found = defaultdict(list)
     for each in sorted((each for each in listed if each.get("cat") == "kernel"), key=lambda each: each["ts"]):
@@ -67,7 +67,7 @@ def test_kernels_of_graphs_have_the_operators_of_the_capture(trace, capture, gra
         capture=JUDGED / f"tracelens_{capture}.json.gz",
     )
     expected, places = Counter(), 0
-    for ran, launched in zip(replayed(trace), captured(capture), strict=True):
+    for ran, launched in zip(list_replayed(trace), list_captured(capture), strict=True):
         assert [each["name"] for each in ran] == [name for name, _, _ in launched]
         for (name, operator, dims), each in zip(launched, ran, strict=True):
             expected[name, operator, json.dumps(dims)] += round(each["dur"] * 1000)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tables import filled_as_by_ingest, put_together
-from trace_files import NSYS, TORCH, stem
+from trace_files import NSYS, TORCH, strip_container
 from transformations import OTHER_DEVICES, after, backwards, doubled, scaled, shifted, started_later, unchanged
 
 from traceq import importers
@@ -25,9 +25,9 @@ TEN = (
 )
 EVERY_DAY = ("hta_amd_mi250_train", "kineto_2026_before_fix_trace")
 CHOSEN = [
-    pytest.param(path, id=stem(path), marks=[] if stem(path) in EVERY_DAY else [pytest.mark.slow])
+    pytest.param(path, id=strip_container(path), marks=[] if strip_container(path) in EVERY_DAY else [pytest.mark.slow])
     for path in [*NSYS, *TORCH]
-    if stem(path) in TEN
+    if strip_container(path) in TEN
 ]
 LATER = 10**15
 SECOND_NS = 10**9
@@ -42,7 +42,7 @@ QUERIES = {
 }
 
 
-def told(path, change=unchanged, *, first=0):
+def judge_changed(path, change=unchanged, *, first=0):
     """Analyse and judge a trace after `change`; return rows of the first process by query, times less `first` ns."""
     (importer,) = (one for one in importers.IMPORTERS if one.sniff(path))
     batches = [(table, new) for table, batch in importer.read(path) for new in change(table, batch) if new.num_rows]
@@ -62,7 +62,7 @@ def told(path, change=unchanged, *, first=0):
     return found
 
 
-def without(found, *names):
+def leave_out(found, *names):
     return {name: rows for name, rows in found.items() if name not in names}
 
 
@@ -70,24 +70,24 @@ def without(found, *names):
 def plain():
     """Return the unchanged results of a trace, computed once for all tests."""
     known = {}
-    return lambda path: known.get(path) or known.setdefault(path, told(path))
+    return lambda path: known.get(path) or known.setdefault(path, judge_changed(path))
 
 
 @pytest.mark.parametrize("path", CHOSEN)
 def test_the_order_of_rows_says_nothing(path, plain):
-    assert told(path, backwards) == plain(path)
+    assert judge_changed(path, backwards) == plain(path)
 
 
 @pytest.mark.parametrize("path", CHOSEN)
 def test_when_a_program_ran_says_nothing(path, plain):
-    assert told(path, shifted(LATER), first=LATER) == plain(path)
+    assert judge_changed(path, shifted(LATER), first=LATER) == plain(path)
 
 
 # What one process saves is replayed with all processes: the other one's work goes on as it did, and the capture lasts for that.
 @pytest.mark.parametrize("path", CHOSEN)
 def test_another_process_on_other_gpus_says_nothing_of_the_first(path, plain):
-    beside, alone = told(path, doubled), plain(path)
-    assert without(beside, "path", "findings") == without(alone, "path", "findings")
+    beside, alone = judge_changed(path, doubled), plain(path)
+    assert leave_out(beside, "path", "findings") == leave_out(alone, "path", "findings")
     assert [(rule, owned, sure) for rule, _, owned, sure in beside["findings"]] == [
         (rule, owned, sure) for rule, _, owned, sure in alone["findings"]
     ]
@@ -98,7 +98,7 @@ def test_another_process_on_other_gpus_says_nothing_of_the_first(path, plain):
 @pytest.mark.parametrize("path", CHOSEN)
 def test_a_second_of_nothing_before_the_program_moves_no_border(path, plain):
     later = after(unchanged, started_later(SECOND_NS))
-    assert told(path, later, first=SECOND_NS)["step"] == plain(path)["step"]
+    assert judge_changed(path, later, first=SECOND_NS)["step"] == plain(path)["step"]
 
 
 # Thresholds of so much and more are times in ns, those of sizes aside: they are doubled with the times.
@@ -111,15 +111,15 @@ NEAR, NEAR_OF_GAPS = 0.03, {"cestwc_report11": 0.1}
 
 @pytest.mark.parametrize("path", CHOSEN)
 def test_a_program_that_takes_twice_as_long_wins_twice_as_much(path):
-    once, twice = (savings(path, factor) for factor in (1, 2))
-    near = NEAR_OF_GAPS.get(stem(path), NEAR)
+    once, twice = (find_savings(path, factor) for factor in (1, 2))
+    near = NEAR_OF_GAPS.get(strip_container(path), NEAR)
     compared = (once.keys() | twice.keys()) - AGAINST_A_LINK
     assert {rule: twice.get(rule) for rule in compared} == {
         rule: pytest.approx(2 * once.get(rule, 0), rel=near) for rule in compared
     }
 
 
-def savings(path, factor):
+def find_savings(path, factor):
     """The likely saving by rule of a trace whose times, and those among the thresholds of rules, are `factor` times as long."""
     (importer,) = (one for one in importers.IMPORTERS if one.sniff(path))
     change = scaled(factor)

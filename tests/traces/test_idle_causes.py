@@ -48,7 +48,7 @@ BY_CAUSE = """
 """
 
 
-def facts():
+def load_facts():
     if not FACTS.exists():
         return []
     lines = [line.strip("|").split("|") for line in FACTS.read_text().splitlines() if line.startswith("|")]
@@ -74,7 +74,7 @@ EXTENT = """
 @pytest.mark.sample(16)
 @pytest.mark.parametrize(
     "row",
-    facts() or [pytest.param([], marks=pytest.mark.skip("no shared facts"))],
+    load_facts() or [pytest.param([], marks=pytest.mark.skip("no shared facts"))],
     ids=lambda row: row[0] if row else "none",
 )
 def test_idle_time_by_cause(row, monkeypatch):
@@ -89,14 +89,14 @@ def test_idle_time_by_cause(row, monkeypatch):
         mine = dict(connection.execute(BY_CAUSE).fetchall())
     idle, data, operator, launch, python, waiting, latency, allocation, _ = (number(cell) for cell in row[1:])
     assert sum(mine.values()) == pytest.approx(idle, abs=0.06)
-    agrees(name, "data", mine.get("idle_data", 0), data, TOLERANCE)
+    check_agreement(name, "data", mine.get("idle_data", 0), data, TOLERANCE)
     host = operator + launch + python + allocation
-    agrees(name, "host", sum(mine.get(cause, 0) for cause in HOST), host, max(1, 0.03 * host))
+    check_agreement(name, "host", sum(mine.get(cause, 0) for cause in HOST), host, max(1, 0.03 * host))
     device = waiting + latency
-    agrees(name, "device", sum(mine.get(cause, 0) for cause in DEVICE), device, max(1, 0.03 * device))
+    check_agreement(name, "device", sum(mine.get(cause, 0) for cause in DEVICE), device, max(1, 0.03 * device))
 
 
-def agrees(name, what, found, independent, tolerance):
+def check_agreement(name, what, found, independent, tolerance):
     expected, reason = KNOWN_DIFFERENCES.get((name, what), (None, ""))
     if expected is None:
         assert found == pytest.approx(independent, abs=tolerance), what

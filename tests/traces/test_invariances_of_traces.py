@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from trace_files import NSYS, TORCH, parametrized, stem
+from trace_files import NSYS, TORCH, parametrize_paths, strip_container
 from transformations import (
     SLICES,
     UNIONS,
@@ -26,12 +26,12 @@ from transformations import (
 from traceq import importers
 
 SMALL = ("hta_amd_mi250_train", "kineto_2026_before_fix_trace", "nsysai_mock", "testcuda_4streams_report1")
-CHOSEN = [path for path in [*NSYS, *TORCH] if "TRACEQ_RANDOM_TRACES" in os.environ or stem(path) in SMALL]
+CHOSEN = [path for path in [*NSYS, *TORCH] if "TRACEQ_RANDOM_TRACES" in os.environ or strip_container(path) in SMALL]
 LATER = 10**15
 
 
 @pytest.mark.sample(3)
-@parametrized(CHOSEN)
+@parametrize_paths(CHOSEN)
 def test_what_must_not_change_does_not(path):
     (importer,) = (one for one in importers.IMPORTERS if one.sniff(path))
     plain = analyzed(importer, path)

@@ -42,11 +42,11 @@ needs = {name: pytest.mark.skipif(not there, reason="not beside the checkout") f
 def job(shared_file):
     """The database of some traces, made once."""
 
-    def made(name, files):
+    def make_job_database(name, files):
         path = shared_file(f"{name}.job.duckdb", lambda target: ingest(files, target) and None)
         return traceq.open(path)
 
-    return made
+    return make_job_database
 
 
 @pytest.mark.slow
@@ -84,7 +84,7 @@ def test_megatron(job):
         assert traces.sql(evidence).fetchall() == [("aten::empty", 23_227_000, 13_000, 4)]
 
 
-def found(name, shared_file):
+def find_in_job(name, shared_file):
     """Rule and unit of what is found in a job whose database `job` has made; each query gives its rows again."""
     path = shared_file(f"{name}.job.duckdb", lambda _: pytest.fail("made before"))
     with closing(connect(path)) as connection:
@@ -105,7 +105,7 @@ def test_findings_of_real_jobs(job, shared_file):
     files = {"megatron": MEGATRON, "ddp": [DDP], "rank3": rank3, **parquet}
     for name, paths in files.items():
         job(name, paths).close()
-    assert {name: found(name, shared_file) for name in files} == {
+    assert {name: find_in_job(name, shared_file) for name in files} == {
         "megatron": [
             *(("job-straggler", f"rank {rank}") for rank in (0, 6, 2, 3)),
             ("waiting-not-network", "all ranks"),
@@ -258,7 +258,7 @@ def test_two_ranks_and_one_collective(job, shared_file):
         assert traces.sql("select ranks, round(late_start / 1e6, 2) from job").fetchall() == [(2, 11.26)]
         waits = traces.sql("select rank, round(wait / 1e6, 2) from job_rank order by rank").fetchall()
         assert waits == [(0, 0.0), (1, 11.26)]
-    assert found("toy", shared_file) == [("late-start", "rank 0")]
+    assert find_in_job("toy", shared_file) == [("late-start", "rank 0")]
 
 
 @pytest.mark.slow

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_data_of_traces import answers
+from test_data_of_traces import query_database
 from trace_files import every_trace
 
 BROKEN = {
@@ -72,4 +72,4 @@ SUMMARY = """
     ],
 )
 def test_peaks(databases, name, expected):
-    assert answers(databases, name, SUMMARY) == expected
+    assert query_database(databases, name, SUMMARY) == expected

@@ -36,7 +36,7 @@ def compared():
     return compare_memory(*(FOLDER / f"{name}.pickle" for name in PAIR)).content
 
 
-def asked(name, query):
+def query_snapshot(name, query):
     with traceq.open(FOLDER / f"{name}.pickle") as trace:
         return trace.sql(query).fetchall()
 
@@ -45,7 +45,7 @@ def snapshot_of(side):
     return dict(zip(("base", "new"), PAIR, strict=True))[side]
 
 
-def held_at(snapshot, until):
+def list_held(snapshot, until):
     """What PyTorch says is not freed yet after the first events: allocations by the program's own innermost line."""
     part = deepcopy(snapshot)
     part["device_traces"] = [part["device_traces"][0][:until]]
@@ -69,17 +69,17 @@ def test_peak_and_owners(snapshots, compared, side):
     """Before, at and after the event that reaches the peak; and at every hundredth event: never more."""
     snapshot = snapshots[snapshot_of(side)]
     found = getattr(compared, side)
-    ((number,),) = asked(snapshot_of(side), "select number from memory_peak")
-    held = held_at(snapshot, number + 1)
+    ((number,),) = query_snapshot(snapshot_of(side), "select number from memory_peak")
+    held = list_held(snapshot, number + 1)
     assert sum(held.values()) == found.peak.peak_bytes
     assert dict(held) == dict(found.holders)
     for until in {number, number + 2, *range(0, len(snapshot["device_traces"][0]), 100)}:
-        assert sum(held_at(snapshot, until).values()) <= found.peak.peak_bytes
+        assert sum(list_held(snapshot, until).values()) <= found.peak.peak_bytes
 
 
 def test_difference_and_its_owners(snapshots, compared):
-    ends = [asked(name, "select number + 1 from memory_peak")[0][0] for name in PAIR]
-    base, new = (held_at(snapshots[name], end) for name, end in zip(PAIR, ends, strict=True))
+    ends = [query_snapshot(name, "select number + 1 from memory_peak")[0][0] for name in PAIR]
+    base, new = (list_held(snapshots[name], end) for name, end in zip(PAIR, ends, strict=True))
     assert compared.delta_bytes == sum(new.values()) - sum(base.values()) == -186_104_320
     assert sum(each.delta_bytes for each in compared.owners) == compared.delta_bytes
     assert sum(each.delta_bytes for each in compared.categories) == compared.delta_bytes
@@ -115,7 +115,7 @@ def test_memory_at_the_end_by_stack(snapshots):
                 sum(bytes - requested_bytes)
             from allocator_block
         """
-        ((active, inactive, gaps),) = asked(name, query)
+        ((active, inactive, gaps),) = query_snapshot(name, query)
         assert sizes == {"active_allocated": active, "inactive": inactive, "gaps": gaps}
 
 

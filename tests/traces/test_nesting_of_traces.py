@@ -37,7 +37,9 @@ class Slice(NamedTuple):
 @pytest.mark.parametrize(("kind", "column"), [("annotation", "annotation_id"), ("op", "operator_id")])
 def test_a_slice_names_the_innermost_one_that_covers_it(path, kind, column, databases):
     slices = [Slice(*row) for row in databases(path).execute(SLICES.format(column)).fetchall()]
-    wrong = [(found, covering) for found, covering in with_innermost(slices, kind) if not names(found, covering)]
+    wrong = [
+        (found, covering) for found, covering in with_innermost(slices, kind) if not has_same_name(found, covering)
+    ]
     assert not wrong, f"{len(wrong)} of {len(slices)} slices do not name what covers them, e.g. {wrong[:2]}"
 
 
@@ -56,5 +58,5 @@ def with_innermost(slices: list[Slice], kind: str) -> Iterator[tuple[Slice, Slic
             still_open.append(found)
 
 
-def names(found: Slice, covering: Slice) -> bool:
+def has_same_name(found: Slice, covering: Slice) -> bool:
     return (found.around_ts, found.around_dur) == (covering.ts, covering.dur)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from finding_checks import wrong_of_findings, wrong_of_tables
 from labelled.rule_cases import functions, remarked
-from recounts import RECOUNTS, World, untold
+from recounts import RECOUNTS, World, list_untold
 from recounts_of_sections import ELSEWHERE, SECTIONS
-from trace_files import NSYS, ODD, SHARED, TORCH, stem
+from trace_files import NSYS, ODD, SHARED, TORCH, strip_container
 
 import traceq
 from traceq.database.sql import shelved
@@ -35,14 +35,14 @@ EVERY = [*NSYS, *TORCH, *ODD, *OTHERS]
 every_report = pytest.mark.parametrize(
     "path",
     [
-        pytest.param(path, id=stem(path), marks=[pytest.mark.slow] if path.stat().st_size > SMALL else [])
+        pytest.param(path, id=strip_container(path), marks=[pytest.mark.slow] if path.stat().st_size > SMALL else [])
         for path in EVERY
     ]
     or [pytest.param(None, marks=pytest.mark.skip(reason="the folder shared is not beside the checkout"))],
 )
 
 
-def remarking():
+def list_remarking_rules():
     """The rules that can make a remark."""
     declared = {name for name in shelved("diagnosis/rules") if "remark" in rule_query(name).header}
     in_code = {
@@ -58,7 +58,7 @@ COUNTED_BY_HAND = {"out-of-memory": "tests/analysis/test_memory_failures.py"}
 
 
 def test_every_note_is_counted_again():
-    assert {rule.replace("_", "-") for rule in remarking()} == RECOUNTS.keys() | COUNTED_BY_HAND.keys()
+    assert {rule.replace("_", "-") for rule in list_remarking_rules()} == RECOUNTS.keys() | COUNTED_BY_HAND.keys()
 
 
 @every_report
@@ -76,11 +76,15 @@ def wrong_of(note, world):
     """List what is wrong with a note."""
     if note.rule in COUNTED_BY_HAND:
         return []
-    return [*untold(note.text, RECOUNTS[note.rule](world, note.text))]
+    return [*list_untold(note.text, RECOUNTS[note.rule](world, note.text))]
 
 
 @pytest.mark.parametrize(
-    "rule", [pytest.param(rule, marks=[] if rule in MADE_UP else [pytest.mark.slow]) for rule in sorted(remarking())]
+    "rule",
+    [
+        pytest.param(rule, marks=[] if rule in MADE_UP else [pytest.mark.slow])
+        for rule in sorted(list_remarking_rules())
+    ],
 )
 def test_notes_on_made_up_traces_say_what_is_there(rule):
     told = [
@@ -131,7 +135,7 @@ def test_sections_say_what_is_there(path, reports, databases):
     ],
 )
 def test_a_number_that_is_not_there_is_noticed(text, told, problems):
-    assert [each for each in untold(text, told) if each.startswith("it does not")] == [
+    assert [each for each in list_untold(text, told) if each.startswith("it does not")] == [
         each for each in problems if each.startswith("it does not")
     ]
-    assert set(problems) <= set(untold(text, told))
+    assert set(problems) <= set(list_untold(text, told))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from raw_slices import intervals, length
-from trace_files import every_trace, raw
+from raw_slices import list_intervals, measure_union
+from trace_files import every_trace, read_raw
 
 # Without opting in a block has no more shared memory than this. PyTorch asks the calculator without opting in, and writes 0.
 DEFAULT_SHARED_MEMORY = 49152
@@ -38,9 +38,9 @@ def test_estimated_occupancy_is_what_the_profiler_wrote(path, databases):
 def test_exclusive_durations_add_up_to_the_time_in_which_any_kernel_runs(path, databases):
     query = "select device, sum(exclusive_dur) from kernel_occupancy group by device"
     found = dict(databases(path).execute(query).fetchall())
-    rows = [row for row in raw(path).device if row.kind == "kernel"]
+    rows = [row for row in read_raw(path).device if row.kind == "kernel"]
     devices = {row.device for row in rows}
-    expected = {each: length(intervals(row for row in rows if row.device == each)) for each in devices}
+    expected = {each: measure_union(list_intervals(row for row in rows if row.device == each)) for each in devices}
     assert found == pytest.approx(expected, rel=1e-9)
 
 

@@ -53,13 +53,13 @@ SAID_FIRST = {
 ROW = re.compile(r"^\| (\d+) \| [^|]+ \| [^|]+ \| ([^|]+) \|", re.MULTILINE)
 
 
-def expected() -> dict[int, str]:
+def read_expected() -> dict[int, str]:
     """The verdicts of the table, by the number of the pair."""
     return {int(number): verdict.strip() for number, verdict in ROW.findall(PAIRS.read_text())}
 
 
 def test_the_table_and_the_files_are_of_the_same_pairs():
-    assert expected().keys() == FILES.keys()
+    assert read_expected().keys() == FILES.keys()
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def is_right(found: Comparison, verdict: str) -> bool:
 @pytest.mark.parametrize("number", FILES)
 def test_the_verdict_is_that_of_an_expert(number, compared):
     found = compared(number)
-    assert is_right(found, expected()[number]), (found.verdict, found.reasons)
+    assert is_right(found, read_expected()[number]), (found.verdict, found.reasons)
     assert found.reasons[0].startswith(SAID_FIRST.get(number, "")), found.reasons
 
 

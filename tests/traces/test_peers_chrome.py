@@ -15,7 +15,7 @@ import peers
 import pytest
 from agreement import assert_same_values
 from raw_slices import Interval
-from trace_files import every_torch_trace, raw
+from trace_files import every_torch_trace, read_raw
 
 PERFETTO = """
     select category, count(*), sum(dur) from cpu_slice where category is not null group by category
@@ -41,13 +41,13 @@ def test_slices_per_category_are_those_of_perfetto(path, databases):
     """Perfetto drops slices that overlap on one track, but in none of these files: every category can be compared."""
     database = databases(path)
     found = {category: (count, dur) for category, count, dur in database.execute(PERFETTO).fetchall()}
-    instants = sum(row.category is None for row in raw(path).host)
-    expected = {category: figures for category, figures in peers.perfetto(path).items() if category}
+    instants = sum(row.category is None for row in read_raw(path).host)
+    expected = {category: figures for category, figures in peers.read_perfetto(path).items() if category}
     of_devices = {kind: expected.pop(category) for category, kind in DEVICE_CATEGORIES.items() if category in expected}
     assert_same_values(found, expected)
     query = "select kind, count(*), sum(dur) from gpu_slice group by kind"
     assert_same_values({kind: (count, dur) for kind, count, dur in database.execute(query).fetchall()}, of_devices)
-    assert peers.perfetto(path).get("", (0, 0)) == (instants, 0)
+    assert peers.read_perfetto(path).get("", (0, 0)) == (instants, 0)
 
 
 class Breakdown(NamedTuple):
@@ -61,7 +61,7 @@ class Breakdown(NamedTuple):
 
 @every_torch_trace
 def test_busy_and_compute_time_are_those_of_hta(path, databases):
-    facts = peers.hta(path)
+    facts = peers.read_hta(path)
     found = hta_breakdown(databases(path).execute(HTA_SLICES).fetchall())
     assert found.span == facts["kernel_time(us)"]
     assert found.span - found.busy == facts["idle_time(us)"]
@@ -71,14 +71,14 @@ def test_busy_and_compute_time_are_those_of_hta(path, databases):
 
 @every_torch_trace
 def test_overlap_of_communication_with_compute_is_that_of_hta(path, databases):
-    facts = peers.hta(path)
+    facts = peers.read_hta(path)
     found = hta_breakdown(databases(path).execute(HTA_SLICES).fetchall())
     assert found.overlap_percent == pytest.approx(facts["comp_comm_overlap_pctg"], abs=0.005001)
 
 
 @every_torch_trace
 def test_activity_of_the_whole_trace_is_that_of_hta_where_hta_neither_trims_nor_rounds(path, databases):
-    facts = peers.hta(path)
+    facts = peers.read_hta(path)
     database = databases(path)
     (trims,) = database.execute("select count(*) > 1 from cpu_slice where name like 'ProfilerStep#%'").fetchone()
     (rounds,) = database.execute("select bool_or(ts % 1000 <> 0 or dur % 1000 <> 0) from gpu_slice").fetchone()
@@ -95,24 +95,24 @@ def test_activity_of_the_whole_trace_is_that_of_hta_where_hta_neither_trims_nor_
 
 def hta_breakdown(rows: list[tuple[int, int, bool, bool]]) -> Breakdown:
     rounds = any(ts % 1000 or dur % 1000 for ts, dur, _, _ in rows)
-    whole = [(*_microseconds(ts, dur, rounds=rounds), *kinds) for ts, dur, *kinds in rows]
-    everything = _union((start, end) for start, end, _, _ in whole)
-    compute = _length((start, end) for start, end, kernel, talks in whole if kernel and not talks)
-    talking = _length((start, end) for start, end, _, talks in whole if talks)
-    either = _length((start, end) for start, end, kernel, talks in whole if kernel or talks)
+    whole = [(*_to_microseconds(ts, dur, rounds=rounds), *kinds) for ts, dur, *kinds in rows]
+    everything = _merge_like_hta((start, end) for start, end, _, _ in whole)
+    compute = _measure_union((start, end) for start, end, kernel, talks in whole if kernel and not talks)
+    talking = _measure_union((start, end) for start, end, _, talks in whole if talks)
+    either = _measure_union((start, end) for start, end, kernel, talks in whole if kernel or talks)
     overlap = 100 * (talking + compute - either) / talking if talking else None
     return Breakdown(
         everything[-1][1] - everything[0][0], sum(end - start for start, end in everything), compute, overlap
     )
 
 
-def _microseconds(ts: int, dur: int, *, rounds: bool) -> Interval:
+def _to_microseconds(ts: int, dur: int, *, rounds: bool) -> Interval:
     if rounds:
         return math.ceil(ts / 1000), math.floor(ts / 1000 + dur / 1000)
     return ts // 1000, (ts + dur) // 1000
 
 
-def _union(intervals) -> list[Interval]:
+def _merge_like_hta(intervals) -> list[Interval]:
     """HTA's own merging: an interval that ends before it starts stands alone, with a negative length."""
     union: list[Interval] = []
     for start, end in sorted(intervals):
@@ -123,5 +123,5 @@ def _union(intervals) -> list[Interval]:
     return union
 
 
-def _length(intervals) -> int:
-    return sum(end - start for start, end in _union(intervals))
+def _measure_union(intervals) -> int:
+    return sum(end - start for start, end in _merge_like_hta(intervals))

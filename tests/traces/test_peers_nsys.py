@@ -10,7 +10,7 @@ import peers
 import pytest
 from agreement import assert_same_rows, assert_same_values
 from raw_nsys import range_of
-from trace_files import every_nsys_trace, stem
+from trace_files import every_nsys_trace, strip_container
 
 SUFFIX = re.compile(r"(_v\d{4,}|_ptsz|_ptds)+$")
 OPERATION = """
@@ -44,7 +44,7 @@ LAUNCHES = """
 
 @every_nsys_trace
 def test_kernels_are_those_of_cuda_gpu_kern_sum(path, databases):
-    report = peers.nsys(path, "cuda_gpu_kern_sum")
+    report = peers.read_nsys_report(path, "cuda_gpu_kern_sum")
     query = "select name, sum(dur), count(*), min(dur), max(dur) from gpu_slice where kind = 'kernel' group by name"
     columns = ("Name", "Total Time (ns)", "Instances", "Min (ns)", "Max (ns)")
     assert_same_rows(_as_text(databases(path), query), [tuple(row[column] for column in columns) for row in report])
@@ -52,7 +52,7 @@ def test_kernels_are_those_of_cuda_gpu_kern_sum(path, databases):
 
 @every_nsys_trace
 def test_times_of_copies_are_those_of_cuda_gpu_mem_time_sum(path, databases):
-    report = peers.nsys(path, "cuda_gpu_mem_time_sum")
+    report = peers.read_nsys_report(path, "cuda_gpu_mem_time_sum")
     query = (
         f"select {OPERATION}, sum(dur), count(*), min(dur), max(dur) from gpu_slice where kind <> 'kernel' group by 1"
     )
@@ -63,7 +63,7 @@ def test_times_of_copies_are_those_of_cuda_gpu_mem_time_sum(path, databases):
 @every_nsys_trace
 def test_sizes_of_copies_are_those_of_cuda_gpu_mem_size_sum(path, databases):
     """nsys prints megabytes of 10^6 bytes with three decimals."""
-    report = peers.nsys(path, "cuda_gpu_mem_size_sum")
+    report = peers.read_nsys_report(path, "cuda_gpu_mem_size_sum")
     query = f"select {OPERATION}, count(*), sum(bytes) from gpu_slice where kind <> 'kernel' group by 1"
     found = {name: (count, size / MEGABYTE) for name, count, size in databases(path).execute(query).fetchall()}
     expected = {row["Operation"]: (int(row["Count"]), float(row["Total (MB)"])) for row in report}
@@ -74,7 +74,7 @@ def test_sizes_of_copies_are_those_of_cuda_gpu_mem_size_sum(path, databases):
 def test_api_calls_are_those_of_cuda_api_sum(path, databases):
     expected: Counter[tuple[str, str]] = Counter()
     _skip_if_counted_twice(path)
-    for row in peers.nsys(path, "cuda_api_sum"):
+    for row in peers.read_nsys_report(path, "cuda_api_sum"):
         name = SUFFIX.sub("", row["Name"])
         expected[name, "calls"] += int(row["Num Calls"])
         expected[name, "dur"] += int(row["Total Time (ns)"])
@@ -88,7 +88,7 @@ def test_api_calls_are_those_of_cuda_api_sum(path, databases):
 @every_nsys_trace
 def test_ranges_are_those_of_nvtx_sum(path, databases):
     """nsys puts the name of the domain, where it has one, before the name of the range."""
-    report = peers.nsys(path, "nvtx_sum")
+    report = peers.read_nsys_report(path, "nvtx_sum")
     query = """
         select if(category is null, name, category || ':' || name), sum(dur), count(*) from cpu_slice
         where kind in ('annotation', 'op') group by 1
@@ -104,7 +104,7 @@ def test_ranges_are_those_of_nvtx_sum(path, databases):
 
 @every_nsys_trace
 def test_idle_stretches_of_a_millisecond_are_those_of_gpu_gaps(path, databases):
-    report = peers.nsys(path, "gpu_gaps")
+    report = peers.read_nsys_report(path, "gpu_gaps")
     query = f"""
         with busy as (
             select device, ts, ts_end, max(ts_end) over (partition by device order by ts, slice_id) as busy_until
@@ -121,13 +121,13 @@ def test_idle_stretches_of_a_millisecond_are_those_of_gpu_gaps(path, databases):
 def test_launches_are_those_of_cuda_kern_exec_sum(path, databases):
     """Per thread, device, API call and kernel: how many, and the extremes of the times in call, queue and kernel."""
     _skip_if_counted_twice(path)
-    report = peers.nsys(path, "cuda_kern_exec_sum")
+    report = peers.read_nsys_report(path, "cuda_kern_exec_sum")
     expected = [(*(row[column] for column in LAUNCH_COLUMNS), SUFFIX.sub("", row["API Name"])) for row in report]
     assert_same_rows(_as_text(databases(path), LAUNCHES), expected)
 
 
 def _skip_if_counted_twice(path: Path) -> None:
-    if stem(path) == COUNTED_TWICE:
+    if strip_container(path) == COUNTED_TWICE:
         pytest.skip("nsys counts the calls of this file twice")
 
 
@@ -137,7 +137,7 @@ def _as_text(database, query: str) -> list[tuple[str, ...]]:
 
 @every_nsys_trace
 def test_projections_of_ranges_are_those_of_nvtx_gpu_proj_sum(path, databases):
-    report = peers.nsys(path, "nvtx_gpu_proj_sum")
+    report = peers.read_nsys_report(path, "nvtx_gpu_proj_sum")
     columns = ("Range", "Total Proj Time (ns)", "Total Range Time (ns)", "Range Instances", "Total GPU Ops")
     query = """
         select name, sum(gpu_dur), sum(dur), count(*), sum(gpu_slices)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from trace_files import NSYS, TORCH, every_trace, raw
+from trace_files import NSYS, TORCH, every_trace, read_raw
 
 # Environment variables in the files had been replaced by this text before they came here.
 CANARY = "CANARY_ENVIRONMENT_VALUE"
@@ -19,7 +19,9 @@ TEXT_COLUMNS = """
 """
 
 
-def holding(database: duckdb.DuckDBPyConnection, words: set[str], *, without: tuple[str, ...] = ()) -> list[str]:
+def list_columns_with(
+    database: duckdb.DuckDBPyConnection, words: set[str], *, without: tuple[str, ...] = ()
+) -> list[str]:
     """The text columns, as `table.column`, in which one of the words occurs."""
     found = []
     for table, column in database.execute(TEXT_COLUMNS).fetchall() if words else ():
@@ -31,7 +33,7 @@ def holding(database: duckdb.DuckDBPyConnection, words: set[str], *, without: tu
 
 @every_trace
 def test_no_text_of_the_database_holds_an_environment_variable(path, databases):
-    assert holding(databases(path), {CANARY}) == []
+    assert list_columns_with(databases(path), {CANARY}) == []
 
 
 @every_trace
@@ -43,7 +45,7 @@ def test_no_byte_of_the_database_file_holds_an_environment_variable(path, databa
 @every_trace
 def test_no_text_of_the_database_names_the_machine_or_its_user(path, databases):
     """The path of the source is the user's own, as given."""
-    assert holding(databases(path), raw(path).machine, without=("trace.path",)) == []
+    assert list_columns_with(databases(path), read_raw(path).machine, without=("trace.path",)) == []
 
 
 @every_trace
@@ -66,7 +68,7 @@ def test_no_report_holds_an_environment_variable_or_names_the_machine_or_its_use
 
     for form in RENDERERS:
         text = rendered(path, form)
-        names = {CANARY, *raw(path).machine}
+        names = {CANARY, *read_raw(path).machine}
         # a machine can be called vm, as vmstat begins
         assert [(form, name) for name in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)] == []
 
@@ -76,10 +78,10 @@ def test_the_files_hold_what_must_not_be_found():
     paths = [path for path in (*NSYS, *TORCH) if path.exists()]
     if not paths:
         pytest.skip("the folder shared/traces is not beside the checkout")
-    assert sum(CANARY.encode() in _content(path) for path in paths) > 10
-    assert sum(bool(raw(path).machine) for path in paths) > 10
+    assert sum(CANARY.encode() in _read_content(path) for path in paths) > 10
+    assert sum(bool(read_raw(path).machine) for path in paths) > 10
 
 
-def _content(path: Path) -> bytes:
+def _read_content(path: Path) -> bytes:
     content = path.read_bytes()
     return gzip.decompress(content) if path.suffix == ".gz" else content

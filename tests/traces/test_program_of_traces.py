@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from trace_files import SHARED, stem
+from trace_files import SHARED, strip_container
 
 # Programs and units of judged3 are compared in test_captures_of_traces.py only (tests/truth/README.md).
 LABELS = [
@@ -28,28 +28,28 @@ OF_COMMAND_LINE = {"Thunder"}
 CAPTURES = {"tracelens_sglang_decode_capture"}
 
 
-def _path(label):
+def _find_path(label):
     return SHARED / label["trace"]
 
 
-def _labelled():
+def _list_labels():
     """Labels with the path of their trace; one rank of a job is enough for every day."""
     for label in LABELS:
-        path = _path(label)
+        path = _find_path(label)
         marks = [pytest.mark.slow] if re.search(r"(rank|worker)[1-7]", path.name) else []
         if not path.exists():
             marks = [pytest.mark.skip(reason="the folder shared is not beside the checkout")]
-        yield pytest.param(label["program"], path, id=stem(path), marks=marks)
+        yield pytest.param(label["program"], path, id=strip_container(path), marks=marks)
 
 
-def _accepted(label, key, found):
+def _is_accepted(label, key, found):
     """Whether a label has this value, or accepts it as well."""
     values = [label[key], *label.get(f"{key}_may_also_be", [])]
     return found in [NAMES.get(value, value) for value in values]
 
 
 @pytest.mark.sample(10)
-@pytest.mark.parametrize(("label", "path"), list(_labelled()))
+@pytest.mark.parametrize(("label", "path"), list(_list_labels()))
 def test_program_is_the_labelled_one(label, path, databases):
     rows = (
         databases(path).execute("select property, value from program order by property, count desc, value").fetchall()
@@ -58,7 +58,7 @@ def test_program_is_the_labelled_one(label, path, databases):
     for key, of_label in (("language", "language"), ("vendor", "gpu"), ("workload", "workload")):
         values = found.get(key, [])
         assert len(values) <= 1
-        assert _accepted(label, of_label, next(iter(values), None)), (key, values)
+        assert _is_accepted(label, of_label, next(iter(values), None)), (key, values)
 
     frameworks = set(found.get("framework", []))
     expected = {NAMES.get(name, name) for name in label["frameworks"]} - {"torch.compile"} - OF_COMMAND_LINE
@@ -66,5 +66,5 @@ def test_program_is_the_labelled_one(label, path, databases):
     assert expected <= frameworks <= expected | more
 
     modes = found.get("mode", [])
-    assert _accepted(label, "mode", next(iter(modes), None)) or stem(path) in CAPTURES, modes
+    assert _is_accepted(label, "mode", next(iter(modes), None)) or strip_container(path) in CAPTURES, modes
     assert "compiled" in modes or "torch.compile" not in label["frameworks"]

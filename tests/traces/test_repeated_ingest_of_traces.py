@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import duckdb
 import pytest
-from trace_files import NSYS, ODD, TORCH, is_large, stem
+from trace_files import NSYS, ODD, TORCH, is_large, strip_container
 
 # One of each kind of writer, large ones among them; starting a process for each of all files would take too long.
 SAMPLE = (
@@ -19,14 +19,14 @@ SAMPLE = (
     "tracelens_mi210_gpu_only",
     "hta_rank_not_found",
 )
-SAMPLES = [path for path in (*NSYS, *TORCH, *ODD) if stem(path) in SAMPLE]
+SAMPLES = [path for path in (*NSYS, *TORCH, *ODD) if strip_container(path) in SAMPLE]
 # Large when unpacked.
 UNPACKED = ("hta_ns_resolution_rank0", "kineto_resnet50_w0.array.pt.trace")
 
 
 def is_slow(path) -> bool:
     """Whether the trace takes seconds."""
-    return is_large(path) or stem(path) in UNPACKED
+    return is_large(path) or strip_container(path) in UNPACKED
 
 
 # Tables of jobs depend on all traces of a database.
@@ -64,12 +64,15 @@ def together(tmp_path_factory):
         connection.close()
 
 
-def contents(database: duckdb.DuckDBPyConnection, path) -> dict[str, tuple]:
+def count_contents(database: duckdb.DuckDBPyConnection, path) -> dict[str, tuple]:
     """Number of rows and a checksum of each table, for one file, whatever its number in the database."""
-    return {table: _checksum(database, table, columns, path) for table, columns in database.execute(TABLES).fetchall()}
+    return {
+        table: _compute_checksum(database, table, columns, path)
+        for table, columns in database.execute(TABLES).fetchall()
+    }
 
 
-def _checksum(database, table: str, columns: str, path) -> tuple:
+def _compute_checksum(database, table: str, columns: str, path) -> tuple:
     query = f"""
         select count(*), sum(hash({columns})::hugeint) from {table}
         where trace_id = (select trace_id from trace where parse_filename(path) = ?)
@@ -81,7 +84,10 @@ def _checksum(database, table: str, columns: str, path) -> tuple:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
-    [pytest.param(path, id=stem(path), marks=[pytest.mark.slow] if is_slow(path) else []) for path in SAMPLES],
+    [
+        pytest.param(path, id=strip_container(path), marks=[pytest.mark.slow] if is_slow(path) else [])
+        for path in SAMPLES
+    ],
 )
 def test_a_file_gives_the_same_rows_on_its_own_and_among_others(path, databases, together):
-    assert contents(together(path), path) == contents(databases(path), path)
+    assert count_contents(together(path), path) == count_contents(databases(path), path)

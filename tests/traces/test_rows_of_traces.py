@@ -9,8 +9,8 @@ from collections import Counter
 
 import pytest
 from agreement import assert_same_rows, assert_same_values
-from raw_slices import RawTrace, extent, tally
-from trace_files import NO_TRACE, NSYS, every_chrome_trace, every_nsys_trace, every_trace, raw
+from raw_slices import RawTrace, find_extent, tally_rows
+from trace_files import NO_TRACE, NSYS, every_chrome_trace, every_nsys_trace, every_trace, read_raw
 
 HOST_ROWS = """
     select kind, name, ts, dur, pid, tid, correlation_id
@@ -24,7 +24,7 @@ LAUNCH_SHAPES = """
 COPY_KINDS = {"HtoD": "h2d", "DtoH": "d2h", "DtoD": "d2d", "PtoP": "p2p"}
 
 
-def rows(trace: RawTrace, table: str) -> list:
+def list_rows(trace: RawTrace, table: str) -> list:
     return trace.host if table == "cpu_slice" else trace.device
 
 
@@ -32,7 +32,7 @@ def rows(trace: RawTrace, table: str) -> list:
 @pytest.mark.parametrize("table", ["cpu_slice", "gpu_slice"])
 def test_counts_and_summed_durations_of_each_kind_are_those_of_the_file(path, table, databases):
     found = databases(path).execute(f"select kind, count(*), sum(dur) from {table} group by kind").fetchall()
-    expected = tally(rows(raw(path), table), lambda row: row.kind)
+    expected = tally_rows(list_rows(read_raw(path), table), lambda row: row.kind)
     assert_same_values({kind: (count, total) for kind, count, total in found}, expected)
 
 
@@ -40,18 +40,20 @@ def test_counts_and_summed_durations_of_each_kind_are_those_of_the_file(path, ta
 @pytest.mark.parametrize("table", ["cpu_slice", "gpu_slice"])
 def test_first_start_and_last_end_of_each_kind_are_those_of_the_file(path, table, databases):
     found = databases(path).execute(f"select kind, min(ts), max(ts_end) from {table} group by kind").fetchall()
-    assert_same_values({kind: (first, last) for kind, first, last in found}, extent(rows(raw(path), table)))
+    assert_same_values(
+        {kind: (first, last) for kind, first, last in found}, find_extent(list_rows(read_raw(path), table))
+    )
 
 
 @every_trace
 def test_each_host_slice_of_the_file_is_one_row(path, databases):
-    expected = [(row.kind, row.name, row.ts, row.dur, *row.thread, row.correlation) for row in raw(path).host]
+    expected = [(row.kind, row.name, row.ts, row.dur, *row.thread, row.correlation) for row in read_raw(path).host]
     assert_same_rows(databases(path).execute(HOST_ROWS).fetchall(), expected)
 
 
 @every_trace
 def test_each_device_slice_of_the_file_is_one_row(path, databases):
-    assert_same_rows(databases(path).execute(DEVICE_ROWS).fetchall(), [row[:8] for row in raw(path).device])
+    assert_same_rows(databases(path).execute(DEVICE_ROWS).fetchall(), [row[:8] for row in read_raw(path).device])
 
 
 @every_trace
@@ -59,7 +61,7 @@ def test_grid_and_block_of_each_kernel_are_those_of_the_file(path, databases):
     found = databases(path).execute(LAUNCH_SHAPES).fetchall()
     none = (None, None, None)
     expected = [
-        (row.name, row.ts, row.grid or none, row.block or none) for row in raw(path).device if row.kind == "kernel"
+        (row.name, row.ts, row.grid or none, row.block or none) for row in read_raw(path).device if row.kind == "kernel"
     ]
     assert_same_rows([(name, ts, tuple(grid), tuple(block)) for name, ts, grid, block in found], expected)
 
@@ -80,13 +82,13 @@ def test_only_copies_have_a_kind_of_copy(path, databases):
 @every_trace
 @pytest.mark.parametrize("table", ["gpu_annotation", "synchronization", "cuda_event", "counter"])
 def test_rows_of_the_smaller_tables_are_as_many_as_in_the_file(path, table, databases):
-    assert databases(path).execute(f"select count(*) from {table}").fetchone() == (raw(path).other[table],)
+    assert databases(path).execute(f"select count(*) from {table}").fetchone() == (read_raw(path).other[table],)
 
 
 @every_trace
 def test_each_thread_holds_as_many_slices_as_in_the_file(path, databases):
     query = "select pid, tid, kind, count(*) from cpu_slice join thread using (trace_id, thread_id) group by all"
-    expected = Counter((*row.thread, row.kind) for row in raw(path).host)
+    expected = Counter((*row.thread, row.kind) for row in read_raw(path).host)
     assert_same_values(
         {(pid, tid, kind): count for pid, tid, kind, count in databases(path).execute(query).fetchall()}, expected
     )
@@ -94,31 +96,33 @@ def test_each_thread_holds_as_many_slices_as_in_the_file(path, databases):
 
 @every_trace
 def test_time_zero_is_where_the_file_says_it_is(path, databases):
-    expected = raw(path).utc_origin if path in NSYS else raw(path).utc_origin or 0
+    expected = read_raw(path).utc_origin if path in NSYS else read_raw(path).utc_origin or 0
     assert databases(path).execute("select utc_origin_ns from trace").fetchone() == (expected,)
 
 
 @every_trace
 def test_rank_and_world_size_are_those_of_the_file_if_it_says(path, databases):
-    assert databases(path).execute("select rank, world_size from trace").fetchone() == raw(path).place
+    assert databases(path).execute("select rank, world_size from trace").fetchone() == read_raw(path).place
 
 
 @every_chrome_trace
 def test_category_keeps_what_the_file_calls_each_slice(path, databases):
     query = "select category, count(*) from cpu_slice group by category"
-    assert_same_values(dict(databases(path).execute(query).fetchall()), Counter(row.category for row in raw(path).host))
+    assert_same_values(
+        dict(databases(path).execute(query).fetchall()), Counter(row.category for row in read_raw(path).host)
+    )
 
 
 @every_chrome_trace
 def test_flows_are_counted_since_they_are_not_stored(path, databases):
     query = "select coalesce(sum(count), 0) from import_note where code = 'flow_not_stored'"
-    assert databases(path).execute(query).fetchone() == (raw(path).unstored["flow_not_stored"],)
+    assert databases(path).execute(query).fetchone() == (read_raw(path).unstored["flow_not_stored"],)
 
 
 @every_nsys_trace
 def test_rows_that_no_table_holds_are_counted_in_the_notes(path, databases):
     counts = {count for (count,) in databases(path).execute("select count from import_note").fetchall()}
-    uncounted = {rows: count for rows, count in raw(path).unstored.items() if count and count not in counts}
+    uncounted = {rows: count for rows, count in read_raw(path).unstored.items() if count and count not in counts}
     assert not uncounted, f"no note counts {uncounted}"
 
 

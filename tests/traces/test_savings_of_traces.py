@@ -10,7 +10,7 @@ from trace_files import every_trace
 SLACK = 1.0
 
 
-def beyond(trace):
+def list_beyond(trace):
     """List what is wrong with the savings of a trace."""
     step_ns = trace.steps.mean
     busy = busy_by_device(trace)
@@ -50,4 +50,4 @@ def busy_by_device(trace):
 
 @every_trace
 def test_they_are_within_what_there_is(path, reports):
-    assert [wrong for trace in reports(path).traces for wrong in beyond(trace)] == []
+    assert [wrong for trace in reports(path).traces for wrong in list_beyond(trace)] == []

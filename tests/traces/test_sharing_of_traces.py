@@ -7,7 +7,7 @@ from pathlib import Path
 import database_diff
 import pytest
 from excerpt_checks import differences
-from trace_files import NSYS, SHARED, TORCH, parametrized
+from trace_files import NSYS, SHARED, TORCH, parametrize_paths
 
 from traceq.app.anonymise import anonymise
 from traceq.app.api import trim
@@ -23,16 +23,16 @@ JUDGED = [
 ]
 
 
-def suffix(path: Path) -> str:
+def read_suffix(path: Path) -> str:
     return ".json.gz" if ".json" in path.name else ".sqlite"
 
 
-def opened(path: Path, target: Path, **options: str):
+def open_anonymized(path: Path, target: Path, **options: str):
     ingest([path], target, options=TraceOptions(**options))
     return connect(target)
 
 
-def numbers(connection) -> list[int]:
+def list_step_numbers(connection) -> list[int]:
     """The steps as --steps names them."""
     rows = connection.execute("select step, name from step order by step").fetchall()
     own = [name.rpartition("#")[2] for _, name in rows if "#" in name]
@@ -44,54 +44,54 @@ def numbers(connection) -> list[int]:
 
 
 def check_steps(whole, path: Path, folder: Path) -> None:
-    found = numbers(whole)
+    found = list_step_numbers(whole)
     assert found
     middle = found[len(found) // 2]
     for first, last in {(middle, middle), (found[:2][-1], found[:3][-1])}:
-        part = folder / f"part-{first}-{last}{suffix(path)}"
+        part = folder / f"part-{first}-{last}{read_suffix(path)}"
         trim(path, part, steps=f"{first}..{last}", force=True)
-        with opened(part, folder / f"{first}-{last}.duckdb") as connection:
+        with open_anonymized(part, folder / f"{first}-{last}.duckdb") as connection:
             assert differences(whole, connection) == {}
 
 
 def check_window(path: Path, folder: Path) -> None:
     """A third of the GPU's time, wherever that cuts steps."""
-    with opened(path, folder / "gpu.duckdb", window="gpu") as connection:
+    with open_anonymized(path, folder / "gpu.duckdb", window="gpu") as connection:
         ((span,),) = connection.execute("select max(ts_end) - min(ts) from step").fetchall()
     window = f"{span * 37 // 100}ns..{span * 61 // 100}ns"
-    part = folder / f"window{suffix(path)}"
+    part = folder / f"window{read_suffix(path)}"
     trim(path, part, window=window, force=True)
     with (
-        opened(path, folder / "whole.duckdb", window=window) as whole,
-        opened(part, folder / "part.duckdb") as connection,
+        open_anonymized(path, folder / "whole.duckdb", window=window) as whole,
+        open_anonymized(part, folder / "part.duckdb") as connection,
     ):
         assert differences(whole, connection) == {}
 
 
 @pytest.mark.slow
-@parametrized([*TORCH, *NSYS])
+@parametrize_paths([*TORCH, *NSYS])
 def test_steps_cut_out_are_those_of_the_whole(path, databases, tmp_path):
     check_steps(databases(path), path, tmp_path)
 
 
 @pytest.mark.slow
-@parametrized([*TORCH, *NSYS])
+@parametrize_paths([*TORCH, *NSYS])
 def test_a_window_cut_out_is_that_of_the_whole(path, tmp_path):
     check_window(path, tmp_path)
 
 
 @pytest.mark.slow
-@parametrized(JUDGED)
+@parametrize_paths(JUDGED)
 def test_steps_and_windows_cut_out_of_judged_traces(path, tmp_path):
-    with opened(path, tmp_path / "steps.duckdb") as whole:
+    with open_anonymized(path, tmp_path / "steps.duckdb") as whole:
         check_steps(whole, path, tmp_path)
     check_window(path, tmp_path)
 
 
 @pytest.mark.slow
-@parametrized([*TORCH, *NSYS, *JUDGED])
+@parametrize_paths([*TORCH, *NSYS, *JUDGED])
 def test_the_report_is_the_same_without_names(path, tmp_path):
-    shared = tmp_path / f"shared{suffix(path)}"
+    shared = tmp_path / f"shared{read_suffix(path)}"
     anonymise(path, shared, force=True)
     assert find_secrets(shared) == []
     for source, target in ((path, "named.duckdb"), (shared, "shared.duckdb")):

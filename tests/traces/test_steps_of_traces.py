@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from trace_files import every_chrome_trace, raw, stem
+from trace_files import every_chrome_trace, read_raw, strip_container
 
 PROFILER_STEPS = {
     "hta_amd_mi250_train": 2,
@@ -33,16 +33,16 @@ BATCHES = {"tracelens_h100_owlv2"}
 
 
 def profiler_steps(path):
-    if stem(path) in BATCHES:
+    if strip_container(path) in BATCHES:
         return []
-    return sorted((row for row in raw(path).host if row.name.startswith("ProfilerStep#")), key=lambda row: row.ts)
+    return sorted((row for row in read_raw(path).host if row.name.startswith("ProfilerStep#")), key=lambda row: row.ts)
 
 
 @every_chrome_trace
 def test_there_are_as_many_profiler_steps_as_a_reader_counted(path, databases):
     query = "select count(*) from step where source = 'profiler_step'"
-    assert databases(path).execute(query).fetchone() == (PROFILER_STEPS.get(stem(path), 0),)
-    assert len(profiler_steps(path)) == PROFILER_STEPS.get(stem(path), 0)
+    assert databases(path).execute(query).fetchone() == (PROFILER_STEPS.get(strip_container(path), 0),)
+    assert len(profiler_steps(path)) == PROFILER_STEPS.get(strip_container(path), 0)
 
 
 @every_chrome_trace
@@ -61,8 +61,10 @@ def test_the_last_profiler_step_ends_with_the_work_it_launched(path, databases):
         pytest.skip("no ProfilerStep in this file")
     last = steps[-1]
     launched = {
-        row.correlation for row in raw(path).host if row.kind == "runtime" and last.ts <= row.ts < last.ts + last.dur
+        row.correlation
+        for row in read_raw(path).host
+        if row.kind == "runtime" and last.ts <= row.ts < last.ts + last.dur
     }
-    ends = [row.ts + row.dur for row in raw(path).device if row.correlation in launched]
+    ends = [row.ts + row.dur for row in read_raw(path).device if row.correlation in launched]
     found = databases(path).execute("select max(ts_end) from step").fetchone()
     assert found == (max([last.ts + last.dur, *ends]),)

@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 
 import pytest
-from trace_files import NSYS, TORCH, parametrized, stem
+from trace_files import NSYS, TORCH, parametrize_paths, strip_container
 from transformations import after, analyzed, started_later, without_annotations
 
 from traceq import importers
 
 SMALL = ("sidnb13_h100_transformer.pt.trace", "hta_cpu_only_rank34")
-CHOSEN = [path for path in [*NSYS, *TORCH] if "TRACEQ_RANDOM_TRACES" in os.environ or stem(path) in SMALL]
+CHOSEN = [path for path in [*NSYS, *TORCH] if "TRACEQ_RANDOM_TRACES" in os.environ or strip_container(path) in SMALL]
 # The launches of their two steps differ.
 SAMPLED = ("hta_sampled_rank0", "hta_sampled_rank1")
 
@@ -46,23 +46,23 @@ def read(path, *changes):
     return analyzed(importer, path, change)
 
 
-def source(database):
+def find_source(database):
     return database.execute("select any_value(source) from step").fetchone()[0]
 
 
-@parametrized(CHOSEN)
+@parametrize_paths(CHOSEN)
 def test_steps_are_where_the_marks_were(path):
     (importer,) = (one for one in importers.IMPORTERS if one.sniff(path))
     marked = analyzed(importer, path)
     marks = marked.execute(STEPS).fetchall()
     counted = sum(counts for _, _, counts in marks)
-    if source(marked) not in MARKED or counted < 2:
+    if find_source(marked) not in MARKED or counted < 2:
         pytest.skip("no marks of several steps in this file")
     bare = read(path, without_annotations())
-    if stem(path) in SAMPLED:
-        assert source(bare) == "window"
+    if strip_container(path) in SAMPLED:
+        assert find_source(bare) == "window"
         return
-    assert source(bare) == "recurrence"
+    assert find_source(bare) == "recurrence"
     steps = [(ts, first) for ts, first, counts in bare.execute(STEPS).fetchall() if counts]
     assert abs(len(steps) - counted) <= 1
     near = NEAR * (marks[-1][0] - marks[0][0]) / (len(marks) - 1)
@@ -71,7 +71,7 @@ def test_steps_are_where_the_marks_were(path):
         assert any(first == own or abs(ts - mark) <= near for mark, own, _ in marks)
 
 
-@parametrized(CHOSEN)
+@parametrize_paths(CHOSEN)
 def test_a_long_start_up_changes_no_share_of_the_window(path):
     plain, later = read(path, without_annotations()), read(path, without_annotations(), started_later(START_UP))
     assert later.execute(LEDGER).fetchall() == plain.execute(LEDGER).fetchall()

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from trace_files import SHARED, stem
+from trace_files import SHARED, strip_container
 
 # Programs and units of judged3 are compared in test_captures_of_traces.py only (tests/truth/README.md).
 LABELS = [
@@ -42,22 +42,22 @@ KERNELS = """
 """
 
 
-def _path(label):
+def _find_path(label):
     return SHARED / label["trace"]
 
 
-def _labelled(chosen=lambda _label: True):
+def _list_labels(chosen=lambda _label: True):
     """Labels with the path of their trace; one rank of a job is enough for every day."""
     for label in LABELS:
-        path = _path(label)
+        path = _find_path(label)
         marks = [pytest.mark.slow] if re.search(r"(rank|worker)[1-7]", path.name) else []
         if not path.exists():
             marks = [pytest.mark.skip(reason="the folder shared is not beside the checkout")]
         if chosen(label):
-            yield pytest.param(label, path, id=stem(path), marks=marks)
+            yield pytest.param(label, path, id=strip_container(path), marks=marks)
 
 
-def _accepted(unit):
+def _list_accepted(unit):
     """Numbers of steps that the label has, or accepts as well; 0 for no unit."""
     others = [each for each in unit["may_also_be"] if not re.match("wrong|the layer", each["why"])]
     also_none = {0 for each in others if each.get("kind") == "none"}
@@ -65,14 +65,14 @@ def _accepted(unit):
 
 
 @pytest.mark.sample(3)
-@pytest.mark.parametrize(("label", "path"), list(_labelled()))
+@pytest.mark.parametrize(("label", "path"), list(_list_labels()))
 def test_there_are_as_many_steps_as_labelled(label, path, databases):
     ((steps,),) = databases(path).execute(COUNTED).fetchall()
-    assert steps in _accepted(label["unit"])
+    assert steps in _list_accepted(label["unit"])
 
 
 @pytest.mark.parametrize(
-    ("label", "path"), list(_labelled(lambda label: label["unit"]["steps"] and label["unit"]["kernels"]))
+    ("label", "path"), list(_list_labels(lambda label: label["unit"]["steps"] and label["unit"]["kernels"]))
 )
 def test_a_step_has_as_many_kernels_as_labelled(label, path, databases):
     device = label["check"]["steps"].get("device")
@@ -84,7 +84,7 @@ def test_a_step_has_as_many_kernels_as_labelled(label, path, databases):
 
 
 @pytest.mark.parametrize(
-    ("label", "path"), list(_labelled(lambda label: label["unit"]["steps"] > 1 and label["unit"]["gpu_starts"]))
+    ("label", "path"), list(_list_labels(lambda label: label["unit"]["steps"] > 1 and label["unit"]["gpu_starts"]))
 )
 def test_steps_start_where_labelled(label, path, databases):
     unit = label["unit"]
@@ -97,7 +97,7 @@ def test_steps_start_where_labelled(label, path, databases):
         assert abs(gpu_ts - start - origin) <= OF_A_STEP * unit["period_ns"]
 
 
-@pytest.mark.parametrize(("label", "path"), list(_labelled()))
+@pytest.mark.parametrize(("label", "path"), list(_list_labels()))
 def test_the_window_is_the_labelled_one(label, path, databases):
     unit, window, run = label["unit"], label["window"], label["run"]
     ((steps,),) = databases(path).execute(COUNTED).fetchall()
@@ -115,10 +115,10 @@ def test_the_window_is_the_labelled_one(label, path, databases):
     theirs = [window["start"] - since, window["end"] - since]
     # an unmarked step starts when the host is done with the one before: up to a step before its first kernel is launched
     ((is_unmarked,),) = databases(path).execute("select bool_or(source = 'recurrence') from step").fetchall()
-    share = LATE_FIRST_STEP.get(stem(path), OF_THE_WINDOW)
+    share = LATE_FIRST_STEP.get(strip_container(path), OF_THE_WINDOW)
     near = max(share * (theirs[1] - theirs[0]), unit["period_ns"] if is_unmarked else 0)
     assert abs(ours[0] - theirs[0]) <= near
-    if stem(path) in IDLE_TAIL:
+    if strip_container(path) in IDLE_TAIL:
         assert ours[1] < theirs[1] / 10
     else:
         assert abs(ours[1] - theirs[1]) <= near

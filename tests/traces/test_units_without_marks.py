@@ -38,7 +38,7 @@ ON_THE_GPU = {"hta_ns_resolution_rank0", "nsightful_power_iteration"}
 FURTHER = {"sidnb13_h100_transformer": 0.07, "hta_cpu_only_rank34": 0.013}
 
 
-def _paths():
+def _list_paths():
     for folder, names in MARKED.items():
         for name in names:
             path = next((each for each in SHARED.glob(f"*/{folder}/{name}")), None)
@@ -47,15 +47,15 @@ def _paths():
             yield pytest.param(path, id=name.split(".")[0], marks=[*absent, *([pytest.mark.slow] if is_large else [])])
 
 
-def _steps(path, change):
+def _find_steps(path, change):
     importer = importers.find(path)
     rows = ((table, each) for table, batch in importer.read(path) for each in change(table, batch) if each.num_rows)
     return filled(rows, format_=importer.NAME).execute("select ts, dur, source from step order by step").fetchall()
 
 
-@pytest.mark.parametrize("path", list(_paths()))
+@pytest.mark.parametrize("path", list(_list_paths()))
 def test_steps_are_found_where_their_marks_were(path):
-    marked, unmarked = _steps(path, unchanged), _steps(path, without_annotations())
+    marked, unmarked = _find_steps(path, unchanged), _find_steps(path, without_annotations())
     assert {source for *_, source in unmarked} == {"recurrence"}
     name = path.name.split(".")[0]
     step = statistics.median(dur for _, dur, _ in marked)

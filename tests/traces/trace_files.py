@@ -27,30 +27,32 @@ SMALL = 500_000
 
 def is_large(trace: object) -> bool:
     """Whether what a test is parametrized with is a large trace, or the name of one."""
-    named = [trace] if isinstance(trace, Path) else [path for path in [*NSYS, *TORCH] if trace == stem(path)]
+    named = [trace] if isinstance(trace, Path) else [path for path in [*NSYS, *TORCH] if trace == strip_container(path)]
     return any(path.exists() and path.stat().st_size > SMALL for path in named)
 
 
-def parametrized(paths: list[Path]) -> pytest.MarkDecorator:
+def parametrize_paths(paths: list[Path]) -> pytest.MarkDecorator:
     absent = pytest.param(None, marks=pytest.mark.skip(reason="the folder shared/traces is not beside the checkout"))
-    return pytest.mark.parametrize("path", paths or [absent], ids=[stem(path) for path in paths] or ["absent"])
+    return pytest.mark.parametrize(
+        "path", paths or [absent], ids=[strip_container(path) for path in paths] or ["absent"]
+    )
 
 
 @functools.cache
-def stem(path: Path) -> str:
-    """Name of the trace without its container: also the name of its peer facts."""
+def strip_container(path: Path) -> str:
+    """Return the name of the trace without its container: also the name of its peer facts."""
     for suffix in (".gz", ".sqlite", ".json"):
         path = path.with_name(path.name.removesuffix(suffix))
     return path.name
 
 
-every_trace = parametrized([*NSYS, *TORCH, *ODD])
-every_nsys_trace = parametrized(NSYS)
-every_chrome_trace = parametrized([*TORCH, *ODD])
-every_torch_trace = parametrized(TORCH)
+every_trace = parametrize_paths([*NSYS, *TORCH, *ODD])
+every_nsys_trace = parametrize_paths(NSYS)
+every_chrome_trace = parametrize_paths([*TORCH, *ODD])
+every_torch_trace = parametrize_paths(TORCH)
 
 
 @functools.cache
-def raw(path: Path) -> RawTrace:
+def read_raw(path: Path) -> RawTrace:
     """The independent reading of a file, made once."""
     return raw_nsys.read(path) if path in NSYS else raw_chrome.read(path)

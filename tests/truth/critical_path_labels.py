@@ -42,7 +42,7 @@ def event_of(raw: dict[str, Any]) -> Event:
     return raw["cat"], raw["name"], raw["ts"] * 1_000, raw["dur"] * 1_000
 
 
-def marked(trace: Path) -> tuple[list[Event], list[tuple[str, int]]]:
+def list_marked(trace: Path) -> tuple[list[Event], list[tuple[str, int]]]:
     """The events that an overlay marks as critical; type and weight (ns) of the edges it draws. Both sorted."""
     with gzip.open(trace) as file:
         events = json.load(file)["traceEvents"]
@@ -54,7 +54,7 @@ def marked(trace: Path) -> tuple[list[Event], list[tuple[str, int]]]:
     return sorted(critical), sorted(edges)
 
 
-def spans(told: dict[str, Any]) -> list[tuple[int, int, str, str]]:
+def list_spans(told: dict[str, Any]) -> list[tuple[int, int, str, str]]:
     """The path of a label as stretches of time (ns) that follow each other: ts, ts_end, where it is, at or after which event."""
     found = []
     for kind, _, begin, begin_side, end, end_side in told["path"]:

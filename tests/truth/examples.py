@@ -29,13 +29,13 @@ EXAMPLES = ROOT / "traceq" / "diagnosis" / "rules" / "examples.json"
 _ENDS = (".json", ".json.gz", ".sqlite", ".sqlite.gz", ".pickle")
 
 
-def traces() -> list[Path]:
+def list_traces() -> list[Path]:
     """The real traces beside the checkout."""
     found = [path for name in ("traces", "judged") for path in sorted((SHARED / name).rglob("*"))]
     return [path for path in found if path.name.endswith(_ENDS) and "odd" not in path.parts]
 
 
-def triggered(path: Path) -> dict[str, dict[str, str]]:
+def find_triggered(path: Path) -> dict[str, dict[str, str]]:
     """The rules that a trace triggers, with what a report says of it; none where it is no trace that can be judged."""
     with TemporaryDirectory(prefix="traceq.") as folder:
         database = Path(folder) / "real.duckdb"
@@ -46,10 +46,10 @@ def triggered(path: Path) -> dict[str, dict[str, str]]:
             return {}
         with closing(connect(database)) as connection:
             judgements = judge(connection, rules=all_rules())
-            return {rule: said for judged in judgements for rule, said in of(judged, path.name).items()}
+            return {rule: said for judged in judgements for rule, said in list_said(judged, path.name).items()}
 
 
-def of(judged: Judged, trace: str) -> dict[str, dict[str, str]]:
+def list_said(judged: Judged, trace: str) -> dict[str, dict[str, str]]:
     """What is said by each rule with a finding or a remark."""
     found = {each.rule: {"trace": trace, "said": f"{each.title}. {each.deed}."} for each in judged.observations}
     for each in reversed(judged.every_finding):
@@ -64,7 +64,7 @@ def main() -> None:
     arguments.add_argument("--jobs", type=int, default=1)
     jobs = arguments.parse_args().jobs
     with ProcessPoolExecutor(jobs) as pool:
-        found = list(pool.map(triggered, traces()))
+        found = list(pool.map(find_triggered, list_traces()))
     # The first trace, by name, of which a report says something.
     examples = {rule: said for each in reversed(found) for rule, said in each.items()}
     EXAMPLES.write_text(json.dumps(examples, indent=2, sort_keys=True, ensure_ascii=False) + "\n", "utf-8")

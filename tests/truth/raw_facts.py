@@ -29,14 +29,14 @@ _STRAY_IDLE = 0.05
 _WITHOUT_GPU_WORK = {"nothing_recorded", "host_only"}
 
 
-def facts(label: dict) -> dict:
+def collect_facts(label: dict) -> dict:
     """What the raw file says about the numbers of a label."""
     raw = read(SHARED / label["trace"])
     check = label["check"]
-    steps = _steps(raw, check.get("steps"))
+    steps = _count_steps(raw, check.get("steps"))
     unit = {name: steps[name] for name in ("steps", "starts", "gpu_starts", "period_ns", "kernels", "kernels_of_steps")}
-    unit["inner"] = [_level(raw, level, steps) for level in check.get("inner", [])]
-    unit["outer"] = [_level(raw, level, steps) for level in check.get("outer", [])]
+    unit["inner"] = [_count_level(raw, level, steps) for level in check.get("inner", [])]
+    unit["outer"] = [_count_level(raw, level, steps) for level in check.get("outer", [])]
     every = raw.every()
     run = {
         "start": min((slice_.start for slice_ in every), default=None),
@@ -44,15 +44,15 @@ def facts(label: dict) -> dict:
     }
     return {
         "unit": unit,
-        "window": _window(raw, check["window"], steps, run),
+        "window": _count_window(raw, check["window"], steps, run),
         "run": run,
         "has_gpu_work": bool(raw.gpu),
     }
 
 
-def differences(label: dict) -> list[str]:
-    """Where a label and its raw file differ: one line each."""
-    found = facts(label)
+def list_differences(label: dict) -> list[str]:
+    """List where a label and its raw file differ: one line each."""
+    found = collect_facts(label)
     lines = [
         f"unit.{name}: label {label['unit'].get(name)}, file {value}"
         for name, value in found["unit"].items()
@@ -80,7 +80,7 @@ def differences(label: dict) -> list[str]:
 
 def with_facts(label: dict) -> dict:
     """The label with the numbers of its raw file."""
-    found = facts(label)
+    found = collect_facts(label)
     for side in ("inner", "outer"):
         found["unit"][side] = [
             told | level for told, level in zip(label["unit"][side], found["unit"][side], strict=True)
@@ -88,16 +88,16 @@ def with_facts(label: dict) -> dict:
     return label | {part: label[part] | found[part] for part in ("unit", "window", "run")}
 
 
-def kernels(raw: Raw, device: str | None = None) -> list[Slice]:
+def list_kernels(raw: Raw, device: str | None = None) -> list[Slice]:
     """Kernels and graphs in the order of their launch calls (of their starts where there is no call)."""
     found = [
         s for s in raw.gpu if s.kind in {"kernel", "graph"} and (device is None or s.track.startswith(device + "/"))
     ]
-    return sorted(found, key=_launched)
+    return sorted(found, key=_find_launch)
 
 
-def repeats(names: list, period: int) -> int:
-    """How many times a pattern of `period` kernels stands after itself, at its longest."""
+def count_repeats(names: list, period: int) -> int:
+    """Count how many times a pattern of `period` kernels stands after itself, at its longest."""
     longest = length = 0
     for one, other in zip(names, names[period:], strict=False):
         length = length + 1 if one == other else 0
@@ -105,7 +105,7 @@ def repeats(names: list, period: int) -> int:
     return (longest + period) // period if longest >= period else 0
 
 
-def marks(
+def find_marks(
     raw: Raw,
     regex: str,
     innermost: bool = False,
@@ -126,18 +126,18 @@ def marks(
             if not any(s is not o and s.track == o.track and s.start <= o.start and o.end <= s.end for o in found)
         ]
     if inside is not None:
-        around = marks(raw, inside, track=track)
+        around = find_marks(raw, inside, track=track)
         found = [s for s in found if any(o.start <= s.start and s.end <= o.end for o in around)]
     return found
 
 
-def _launched(slice_: Slice) -> int:
+def _find_launch(slice_: Slice) -> int:
     return slice_.start if slice_.launch is None else slice_.launch
 
 
-def _steps(raw: Raw, check: dict | None) -> dict:
+def _count_steps(raw: Raw, check: dict | None) -> dict:
     if check is None:
-        return _told([], [], [], None)
+        return _summarize_starts([], [], [], None)
     check = dict(check)
     by = check.pop("by")
     return {"marks": _by_marks, "order": _by_order, "kernel": _by_kernel}[by](raw, **check)
@@ -155,18 +155,18 @@ def _by_marks(
 
     `close`: the last step lasts until the last range of that name ends, for marks that stand only at a step's start.
     """
-    found = marks(raw, **which)[:complete]
+    found = find_marks(raw, **which)[:complete]
     starts = [mark.start for mark in found]
-    last = max(mark.end for mark in [*found, *(marks(raw, close) if close else [])])
+    last = max(mark.end for mark in [*found, *(find_marks(raw, close) if close else [])])
     ends = [*starts[1:], last] if until == "next" else [mark.end for mark in found]
-    order = [s for s in kernels(raw, device) if s.launch is not None]
-    calls = [_launched(s) for s in order]
+    order = [s for s in list_kernels(raw, device) if s.launch is not None]
+    calls = [_find_launch(s) for s in order]
     counts = [bisect_left(calls, end) - bisect_left(calls, start) for start, end in zip(starts, ends, strict=True)]
-    return _told(starts, _first_starts(order, starts, ends), counts, last, starts)
+    return _summarize_starts(starts, _first_starts(order, starts, ends), counts, last, starts)
 
 
 def _first_starts(order: list[Slice], starts: list[int], ends: list[int]) -> list[int] | None:
-    calls = [_launched(s) for s in order]
+    calls = [_find_launch(s) for s in order]
     found = [
         order[i].start
         for i, end in zip([bisect_left(calls, s) for s in starts], ends, strict=True)
@@ -177,23 +177,23 @@ def _first_starts(order: list[Slice], starts: list[int], ends: list[int]) -> lis
 
 def _by_order(raw: Raw, first: int, period: int, count: int, device: str | None = None) -> dict:
     """Steps of `period` kernels each in the order of launches, the first one from kernel `first`."""
-    order = kernels(raw, device)
+    order = list_kernels(raw, device)
     heads = [order[first + place * period] for place in range(count)]
     last = order[first + count * period - 1]
-    return _told([_launched(s) for s in heads], [s.start for s in heads], [period] * count, last.end)
+    return _summarize_starts([_find_launch(s) for s in heads], [s.start for s in heads], [period] * count, last.end)
 
 
 def _by_kernel(raw: Raw, regex: str, offset: int = 0, device: str | None = None, close: str | None = None) -> dict:
     """Steps that start `offset` kernels from each kernel that matches; the last ends with the last `close` match."""
-    order = kernels(raw, device)
+    order = list_kernels(raw, device)
     places = [place + offset for place, s in enumerate(order) if re.search(regex, s.name)]
     last = max((i for i, s in enumerate(order) if close and re.search(close, s.name)), default=places[-1])
     counts = [*(b - a for a, b in pairwise(places)), last + 1 - places[-1]]
     heads = [order[place] for place in places]
-    return _told([_launched(s) for s in heads], [s.start for s in heads], counts, order[last].end)
+    return _summarize_starts([_find_launch(s) for s in heads], [s.start for s in heads], counts, order[last].end)
 
 
-def _told(
+def _summarize_starts(
     starts: list[int], gpu_starts: list[int] | None, counts: list[int], end: int | None, clock: list[int] | None = None
 ) -> dict:
     clock = clock or gpu_starts or starts
@@ -210,21 +210,21 @@ def _told(
     }
 
 
-def _level(raw: Raw, check: dict, steps: dict) -> dict:
+def _count_level(raw: Raw, check: dict, steps: dict) -> dict:
     """How often an inner or outer level comes in the capture, and how many kernels it has."""
     check = dict(check)
     by = check.pop("by")
     if by == "repeat":
-        order = kernels(raw, check.get("device"))
+        order = list_kernels(raw, check.get("device"))
         names = [(s.name, s.shape) for s in order]
-        return {"per_step": repeats(names, check["period"]), "kernels": check["period"]}
+        return {"per_step": count_repeats(names, check["period"]), "kernels": check["period"]}
     found = {"marks": _by_marks, "kernel": _by_kernel, "order": _by_order}[by](raw, **check)
     count = found["steps"]
     each = count // steps["steps"] if steps["steps"] and count % steps["steps"] == 0 else None
     return {"count": count, "per_step": each, "kernels": found["kernels"]}
 
 
-def _window(raw: Raw, rule: str, steps: dict, run: dict) -> dict:
+def _count_window(raw: Raw, rule: str, steps: dict, run: dict) -> dict:
     if rule == "marks":
         start, end = steps["starts"][0], steps["end"]
         inside = [s.end for s in raw.gpu if s.launch is not None and start <= s.launch < end]
@@ -233,7 +233,7 @@ def _window(raw: Raw, rule: str, steps: dict, run: dict) -> dict:
         return {"start": steps["starts"][0], "end": steps["end"]}
     if rule in {"gpu", "all"}:
         work = raw.gpu if rule == "all" else without_stray(raw.gpu)
-        return {"start": min(map(_launched, work)), "end": max(s.end for s in work)}
+        return {"start": min(map(_find_launch, work)), "end": max(s.end for s in work)}
     return dict(run)
 
 
@@ -253,7 +253,7 @@ def without_stray(gpu: list[Slice]) -> list[Slice]:
     return gpu[first:]
 
 
-def text(label: dict) -> str:
+def render_label(label: dict) -> str:
     """A label as JSON, its lists of numbers each on one line."""
     lines = json.dumps(label, indent=2, ensure_ascii=False)
     return (
@@ -271,9 +271,9 @@ def main() -> int:
     for path in sorted(LABELS.glob("*.json")):
         label = json.loads(path.read_text())
         if "--write" in sys.argv:
-            path.write_text(text(with_facts(label)))
+            path.write_text(render_label(with_facts(label)))
             continue
-        lines = differences(label)
+        lines = list_differences(label)
         wrong += len(lines)
         sys.stdout.writelines(f"{path.stem}: {line}\n" for line in lines)
     return 1 if wrong else 0

@@ -55,13 +55,13 @@ class Raw:
         return [*self.gpu, *self.host, *self.calls, *self.other]
 
 
-def traces() -> list[Path]:
+def list_traces() -> list[Path]:
     """The traces of ../shared that have a label."""
     files = sorted(file for folder in _FOLDERS for file in (SHARED / folder).rglob("*") if file.name.endswith(_ENDS))
     return [file for file in files if not file.name.startswith("._")]
 
 
-def stem(file: Path) -> str:
+def strip_endings(file: Path) -> str:
     """The name of a trace without the endings that tell its format."""
     name = file.name
     for end in (".gz", ".json", ".sqlite", ".s37", ".trace", ".pt", ".rpd", ".pb", ".xplane"):
@@ -72,26 +72,26 @@ def stem(file: Path) -> str:
 @lru_cache(maxsize=1)
 def read(file: Path) -> Raw:
     """The slices of a trace, by its folder and its ending; none of a pointer to a file, and of a database without rows."""
-    if file.read_bytes().startswith(_POINTER) or (file.suffix == ".db" and not _rows(file)):
+    if file.read_bytes().startswith(_POINTER) or (file.suffix == ".db" and not _count_rows(file)):
         return Raw([], [], [], [])
     if ".sqlite" in file.name:
-        return _nsys(file)
+        return _read_nsys(file)
     if file.name.endswith(".xplane.pb"):
-        return _sorted_out(raw_others.xplane(file))
+        return _sort_rows(raw_others.read_xplane(file))
     if file.name.endswith(".rpd"):
-        return _sorted_out(raw_others.rpd(file))
+        return _sort_rows(raw_others.read_rpd(file))
     if file.parent.name == "rocm" and file.read_bytes().startswith(b"["):
-        return _sorted_out(raw_others.rpd_chrome(json.loads(file.read_bytes())))
-    return _sorted_out(raw_others.rocprofv3(file)) if file.parent.name == "rocm" else _chrome(file)
+        return _sort_rows(raw_others.rpd_chrome(json.loads(file.read_bytes())))
+    return _sort_rows(raw_others.read_rocprofv3(file)) if file.parent.name == "rocm" else _read_chrome(file)
 
 
-def _rows(database: Path) -> int:
+def _count_rows(database: Path) -> int:
     with sqlite3.connect(f"file:{database}?mode=ro&immutable=1", uri=True) as connection:
         tables = [row[0] for row in connection.execute("select name from sqlite_master where type = 'table'")]
         return sum(connection.execute(f'select count(*) from "{table}"').fetchone()[0] for table in tables)
 
 
-def _sorted_out(rows: Iterable[raw_others.Row]) -> Raw:
+def _sort_rows(rows: Iterable[raw_others.Row]) -> Raw:
     """The slices of another format, each in the group of its kind."""
     groups: dict[str, list[Slice]] = defaultdict(list)
     names = {"range": "host", "call": "calls", "other": "other"}
@@ -101,7 +101,7 @@ def _sorted_out(rows: Iterable[raw_others.Row]) -> Raw:
     return Raw(*(_by_start(groups[name]) for name in ("gpu", "host", "calls", "other")))
 
 
-def _nsys(file: Path) -> Raw:
+def _read_nsys(file: Path) -> Raw:
     with tempfile.NamedTemporaryFile(suffix=".sqlite") as copy:
         path = file
         if file.name.endswith(".gz"):
@@ -117,17 +117,17 @@ def _nsys_slices(connection: sqlite3.Connection) -> Raw:
     strings = dict(connection.execute("select id, value from StringIds").fetchall())
     tables = {row[0] for row in connection.execute("select name from sqlite_master where type = 'table'")}
 
-    def rows(table: str) -> list[dict]:
+    def read_rows(table: str) -> list[dict]:
         return [dict(row) for row in connection.execute(f"select * from {table}")] if table in tables else []
 
     calls, by_correlation = [], {}
-    for row in rows("CUPTI_ACTIVITY_KIND_RUNTIME"):
+    for row in read_rows("CUPTI_ACTIVITY_KIND_RUNTIME"):
         call = Slice("call", strings.get(row["nameId"], ""), row["start"], row["end"], str(row["globalTid"]))
         calls.append(call)
         if row["correlationId"]:
             by_correlation[row["globalTid"] >> 24, row["correlationId"]] = call
 
-    def gpu(row: dict, kind: str, name: str, shape: tuple[int, ...] = ()) -> Slice:
+    def make_gpu_slice(row: dict, kind: str, name: str, shape: tuple[int, ...] = ()) -> Slice:
         pid = (row.get("globalPid") or 0) >> 24
         if "globalPid" not in row:  # exports before 2021 hold one process
             pid = next(iter(by_correlation), (0,))[0]
@@ -138,42 +138,47 @@ def _nsys_slices(connection: sqlite3.Connection) -> Raw:
         )
 
     work = [
-        gpu(
+        make_gpu_slice(
             row,
             "kernel",
             strings.get(row["demangledName"], ""),
             (row["gridX"], row["gridY"], row["gridZ"], row["blockX"]),
         )
-        for row in rows("CUPTI_ACTIVITY_KIND_KERNEL")
+        for row in read_rows("CUPTI_ACTIVITY_KIND_KERNEL")
     ]
     work += [
-        gpu(row, "memcpy", f"copyKind {row['copyKind']}", (row["bytes"],)) for row in rows("CUPTI_ACTIVITY_KIND_MEMCPY")
+        make_gpu_slice(row, "memcpy", f"copyKind {row['copyKind']}", (row["bytes"],))
+        for row in read_rows("CUPTI_ACTIVITY_KIND_MEMCPY")
     ]
-    work += [gpu(row, "memset", "memset", (row["bytes"],)) for row in rows("CUPTI_ACTIVITY_KIND_MEMSET")]
-    work += [gpu(row, "graph", f"graph {row['graphId']}") for row in rows("CUPTI_ACTIVITY_KIND_GRAPH_TRACE")]
+    work += [
+        make_gpu_slice(row, "memset", "memset", (row["bytes"],)) for row in read_rows("CUPTI_ACTIVITY_KIND_MEMSET")
+    ]
+    work += [
+        make_gpu_slice(row, "graph", f"graph {row['graphId']}") for row in read_rows("CUPTI_ACTIVITY_KIND_GRAPH_TRACE")
+    ]
     host = [
         Slice(
             "range", row["text"] or strings.get(row.get("textId"), ""), row["start"], row["end"], str(row["globalTid"])
         )
-        for row in rows("NVTX_EVENTS")
+        for row in read_rows("NVTX_EVENTS")
         if row["start"] is not None and row["end"] is not None
     ]
     other = [
         Slice("other", table, row["start"], row["end"], "")
         for table in ("CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "OSRT_API")
-        for row in rows(table)
+        for row in read_rows(table)
         if row["end"] is not None
     ]
     if not (work or host or calls or other):  # only the profiler's own samples tell that the program ran
         other = [
             Slice("other", table, row["start"], row["start"], "")
             for table in ("COMPOSITE_EVENTS", "SCHED_EVENTS")
-            for row in rows(table)
+            for row in read_rows(table)
         ]
     return Raw(_by_start(work), _by_start(host), _by_start(calls), other)
 
 
-def _chrome(file: Path) -> Raw:
+def _read_chrome(file: Path) -> Raw:
     text = gzip.decompress(file.read_bytes()) if file.name.endswith(".gz") else file.read_bytes()
     document = json.loads(text.decode(errors="replace"), parse_float=Decimal, strict=False)
     events = document if isinstance(document, list) else document["traceEvents"]
@@ -182,7 +187,7 @@ def _chrome(file: Path) -> Raw:
     launches = {}
     for event in events:
         if event.get("cat") in _CALLS:
-            launches.setdefault(_correlation(event), event)
+            launches.setdefault(_read_correlation(event), event)
     for event in events:
         group, slice_ = _chrome_slice(event, launches)
         groups[group].append(slice_)
@@ -191,13 +196,13 @@ def _chrome(file: Path) -> Raw:
 
 def _chrome_slice(event: dict, launches: dict) -> tuple[str, Slice]:
     category, args = event.get("cat", ""), event.get("args") or {}
-    start, end = _ns(event["ts"]), _ns(Decimal(event["ts"]) + Decimal(event.get("dur", 0)))
+    start, end = _to_ns(event["ts"]), _to_ns(Decimal(event["ts"]) + Decimal(event.get("dur", 0)))
     track = f"{event.get('pid')}/{event.get('tid')}"
     if category.lower() == "kernel" or category in _MEMCPY | _MEMSET:
         kind = "kernel" if category.lower() == "kernel" else "memcpy" if category in _MEMCPY else "memset"
-        call = launches.get(_correlation(event))
+        call = launches.get(_read_correlation(event))
         shape = tuple(args.get("grid") or ()) or ((args["bytes"],) if "bytes" in args else ())
-        launch, caller = (_ns(call["ts"]), f"{call['pid']}/{call['tid']}") if call else (None, None)
+        launch, caller = (_to_ns(call["ts"]), f"{call['pid']}/{call['tid']}") if call else (None, None)
         return "gpu", Slice(kind, str(event["name"]), start, end, track, shape, launch, caller)
     if category in _CALLS:
         return "calls", Slice("call", str(event["name"]), start, end, track)
@@ -205,12 +210,12 @@ def _chrome_slice(event: dict, launches: dict) -> tuple[str, Slice]:
     return group, Slice(category, str(event["name"]), start, end, track)
 
 
-def _correlation(event: dict) -> object:
+def _read_correlation(event: dict) -> object:
     args = event.get("args") or {}
     return args.get("correlation", args.get("External id", args.get("external id")))
 
 
-def _ns(microseconds: Decimal | int) -> int:
+def _to_ns(microseconds: Decimal | int) -> int:
     return int((Decimal(microseconds) * 1000).to_integral_value())
 
 

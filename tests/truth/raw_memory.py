@@ -30,8 +30,8 @@ def load(path: Path) -> dict[str, Any]:
     return told
 
 
-def facts(snapshot: dict[str, Any]) -> dict[str, Any]:
-    """Counts, sums and the peak of a snapshot of one device. Times are us since the epoch, sizes bytes."""
+def count_facts(snapshot: dict[str, Any]) -> dict[str, Any]:
+    """Return counts, sums and the peak of a snapshot of one device. Times are us since the epoch, sizes bytes."""
     (history,) = snapshot["device_traces"]
     blocks = [block for segment in snapshot["segments"] for block in segment["blocks"]]
     active = {block["address"]: block for block in blocks if block["state"] != "inactive"}
@@ -60,7 +60,7 @@ def facts(snapshot: dict[str, Any]) -> dict[str, Any]:
             "time_us": None if at is None else history[at]["time_us"],
             "after_us": None if at is None else history[at]["time_us"] - history[0]["time_us"],
             "allocations": len(held),
-            "owners": _owners(held),
+            "owners": _rank_owners(held),
         },
         "end": {
             "requested": sum(block["requested_size"] for block in active.values()),
@@ -70,17 +70,17 @@ def facts(snapshot: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _owners(held: dict[int, tuple[int, list[dict[str, Any]]]]) -> list[list[Any]]:
+def _rank_owners(held: dict[int, tuple[int, list[dict[str, Any]]]]) -> list[list[Any]]:
     """The program's own innermost lines that hold most: line, bytes, allocations."""
     sizes: Counter[str] = Counter()
     counts: Counter[str] = Counter()
     for size, frames in held.values():
-        sizes[_own(frames)] += size
-        counts[_own(frames)] += 1
+        sizes[_find_own_line(frames)] += size
+        counts[_find_own_line(frames)] += 1
     return [[line, size, counts[line]] for line, size in sizes.most_common(3)]
 
 
-def _own(frames: list[dict[str, Any]]) -> str:
+def _find_own_line(frames: list[dict[str, Any]]) -> str:
     for frame in frames:
         if frame["filename"].endswith(".py") and not _LIBRARY.search(frame["filename"]):
             return f"{frame['filename'].rsplit('/', 1)[-1]}:{frame['line']} {frame['name']}"
@@ -90,7 +90,7 @@ def _own(frames: list[dict[str, Any]]) -> str:
 def main() -> None:
     for path in sorted(LABELS.glob("*.json")):
         label = json.loads(path.read_text("utf-8"))
-        found = facts(load(SHARED / label["trace"]))
+        found = count_facts(load(SHARED / label["trace"]))
         if "--write" in sys.argv:
             path.write_text(json.dumps({**label, "facts": found}, indent=2) + "\n", "utf-8")
         elif label["facts"] != found:

@@ -14,7 +14,7 @@ _OWN_CALLS = 1 << 31
 Row = tuple[str, str, int, int, str, tuple[int, ...], tuple[int, str] | None]
 
 
-def rocprofv3(file: Path) -> Iterator[Row]:
+def read_rocprofv3(file: Path) -> Iterator[Row]:
     """Dispatches and copies of the agents, calls and roctx ranges of the threads."""
     text = gzip.decompress(file.read_bytes()) if file.name.endswith(".gz") else file.read_bytes()
     for tool in json.loads(text)["rocprofiler-sdk-tool"]:
@@ -58,7 +58,7 @@ def rocprofv3(file: Path) -> Iterator[Row]:
             )
 
 
-def rpd(file: Path) -> Iterator[Row]:
+def read_rpd(file: Path) -> Iterator[Row]:
     """Operations of the GPUs, calls of the threads."""
     with sqlite3.connect(f"file:{file}?mode=ro&immutable=1", uri=True) as connection:
         strings = dict(connection.execute("select id, string from rocpd_string"))
@@ -108,25 +108,25 @@ def rpd_chrome(events: list[dict]) -> Iterator[Row]:
             yield kind, each["name"], start, end, str(each["tid"]), (), None
 
 
-def xplane(file: Path) -> Iterator[Row]:
+def read_xplane(file: Path) -> Iterator[Row]:
     """Read the lines of streams, calls of the GPU's runtime, and what else the threads of the host say.
 
     Other lines of a GPU (names, steps) are made from the streams.
     """
-    planes = [_message(plane) for plane in _message(file.read_bytes()).get(1, [])]
-    named = sorted(((_text(plane[2][0]), plane) for plane in planes), key=lambda pair: pair[0] != "/host:CPU")
+    planes = [_parse_message(plane) for plane in _parse_message(file.read_bytes()).get(1, [])]
+    named = sorted(((_decode_text(plane[2][0]), plane) for plane in planes), key=lambda pair: pair[0] != "/host:CPU")
     launches = {}
     for name, plane in named:
-        events = {key: _text(value.get(2, [b""])[0]) for key, value in _map(plane, 4).items()}
-        stats = {key: _text(value.get(2, [b""])[0]) for key, value in _map(plane, 5).items()}
+        events = {key: _decode_text(value.get(2, [b""])[0]) for key, value in _map(plane, 4).items()}
+        stats = {key: _decode_text(value.get(2, [b""])[0]) for key, value in _map(plane, 5).items()}
         gpu = name.rpartition(":")[2]
-        for line in map(_message, plane.get(3, [])):
-            label = _text(line.get(2, [b""])[0])
-            for event in map(_message, line.get(4, [])):
+        for line in map(_parse_message, plane.get(3, [])):
+            label = _decode_text(line.get(2, [b""])[0])
+            for event in map(_parse_message, line.get(4, [])):
                 start = line.get(3, [0])[0] * 1000 + event.get(2, [0])[0]
                 start, end = start // 1000, (start + event.get(3, [0])[0]) // 1000
-                told = {stats[stat[1][0]]: stat for stat in map(_message, event.get(4, []))}
-                number = next(iter(_first(told.get("correlation_id"))), None)
+                told = {stats[stat[1][0]]: stat for stat in map(_parse_message, event.get(4, []))}
+                number = next(iter(_take_first(told.get("correlation_id"))), None)
                 what = events[event[1][0]]
                 if name.startswith("/device:GPU:"):
                     track = f"{gpu}/{label.partition('#')[2].partition('(')[0]}"
@@ -139,38 +139,38 @@ def xplane(file: Path) -> Iterator[Row]:
                     yield "call" if is_call else "range", what, start, end, label, (), None
 
 
-def _first(stat: dict | None) -> list[int]:
+def _take_first(stat: dict | None) -> list[int]:
     return [] if stat is None else stat.get(3, stat.get(4, []))
 
 
 def _map(plane: dict, field: int) -> dict[int, dict]:
-    pairs = [_message(entry) for entry in plane.get(field, [])]
-    return {pair.get(1, [0])[0]: _message(pair[2][0]) for pair in pairs}
+    pairs = [_parse_message(entry) for entry in plane.get(field, [])]
+    return {pair.get(1, [0])[0]: _parse_message(pair[2][0]) for pair in pairs}
 
 
-def _text(value: bytes) -> str:
+def _decode_text(value: bytes) -> str:
     return value.decode(errors="replace")
 
 
-def _message(data: bytes) -> dict[int, list]:
+def _parse_message(data: bytes) -> dict[int, list]:
     """The fields of a protobuf message, by number, each with all its values."""
     found: dict[int, list] = {}
     place = 0
     while place < len(data):
-        key, place = _varint(data, place)
+        key, place = _parse_varint(data, place)
         wire = key & 7
         if wire == 0:
-            value, place = _varint(data, place)
+            value, place = _parse_varint(data, place)
         else:
             length = {1: 8, 5: 4}.get(wire)
             if length is None:
-                length, place = _varint(data, place)
+                length, place = _parse_varint(data, place)
             value, place = data[place : place + length], place + length
         found.setdefault(key >> 3, []).append(value)
     return found
 
 
-def _varint(data: bytes, place: int) -> tuple[int, int]:
+def _parse_varint(data: bytes, place: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         byte = data[place]

@@ -32,7 +32,7 @@ RECORD = Path(__file__).resolve().parents[2] / "traceq" / "diagnosis" / "rules" 
 Rows = dict[str, list[dict[str, Any]]]
 
 
-def rows(results: Iterable[GradedResult]) -> Rows:
+def collect_rows(results: Iterable[GradedResult]) -> Rows:
     """Return by rule what it said of each trace."""
     said: Rows = defaultdict(list)
     for result in results:
@@ -61,7 +61,7 @@ def blind_rows(folder: Path = BLIND) -> Rows:
     return said
 
 
-def merged(said: Rows, blind: Rows) -> Rows:
+def merge_rows(said: Rows, blind: Rows) -> Rows:
     """Return both; what a rule said blind of a trace stands for whatever it says of it later."""
     found: Rows = {}
     for rule in sorted({*said, *blind}):
@@ -81,7 +81,7 @@ def main() -> None:
     chosen = arguments.parse_args()
     if chosen.merge:
         content = json.loads(RECORD.read_text("utf-8"))
-        _write({**content, "rules": merged(content["rules"], blind_rows())})
+        _write({**content, "rules": merge_rows(content["rules"], blind_rows())})
         return
     missing = [name for name, path in real.labelled() if not path.is_file()]
     if missing:
@@ -90,7 +90,7 @@ def main() -> None:
         [each for sample in get_args(real.Sample) for each in real.truths(sample)], chosen.jobs, extra=True
     )
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-    _write({"commit": commit.stdout.strip(), "rules": merged(rows(results), blind_rows())})
+    _write({"commit": commit.stdout.strip(), "rules": merge_rows(collect_rows(results), blind_rows())})
 
 
 def _write(content: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from critical_path_labels import ASKED, LABELS, TORCH, event_of, marked, raw_events, spans
+from critical_path_labels import ASKED, LABELS, TORCH, event_of, list_marked, list_spans, raw_events
 from raw_files import SHARED
 
 needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="the public traces are not here")
@@ -24,7 +24,7 @@ WEIGHTS = {
 }
 
 
-def told(name):
+def read_path(name):
     label = json.loads((LABELS / f"{name}.json").read_text())
     label["events"] = [tuple(each) for each in label["events"]]
     return label
@@ -32,7 +32,7 @@ def told(name):
 
 @pytest.mark.parametrize("name", ASKED)
 def test_the_path_is_as_long_as_published(name):
-    label = told(name)
+    label = read_path(name)
     nodes, events = PUBLISHED[name]
     assert len(label["path"]) + 1 == nodes
     assert events in {None, len(label["events"])}
@@ -40,17 +40,17 @@ def test_the_path_is_as_long_as_published(name):
 
 @pytest.mark.parametrize("name", ASKED)
 def test_the_path_runs_through_without_a_hole(name):
-    label = told(name)
+    label = read_path(name)
     assert all(one[4:] == two[2:4] for one, two in pairwise(label["path"]))
-    assert all(ts <= end for ts, end, *_ in spans(label))
+    assert all(ts <= end for ts, end, *_ in list_spans(label))
     weights = sum(weight for _, weight, *_ in label["path"])
-    assert (weights, spans(label)[-1][1] - spans(label)[0][0]) == WEIGHTS[name]
+    assert (weights, list_spans(label)[-1][1] - list_spans(label)[0][0]) == WEIGHTS[name]
 
 
 @pytest.mark.parametrize("name", ASKED)
 def test_a_weight_is_the_time_of_its_edge_or_nothing(name):
-    label = told(name)
-    for (kind, weight, *_), (ts, end, *_) in zip(label["path"], spans(label), strict=True):
+    label = read_path(name)
+    for (kind, weight, *_), (ts, end, *_) in zip(label["path"], list_spans(label), strict=True):
         assert weight in {0, end - ts}
         assert weight == 0 or kind not in {"dependency", "sync_dependency"}
 
@@ -58,7 +58,7 @@ def test_a_weight_is_the_time_of_its_edge_or_nothing(name):
 @needs_shared
 @pytest.mark.parametrize("name", ASKED)
 def test_every_event_stands_in_the_raw_file(name):
-    label = told(name)
+    label = read_path(name)
     raw = Counter(event_of(each) for each in raw_events(TORCH / ASKED[name][0]) if each["ph"] == "X")
     assert not Counter(label["events"]) - raw
 
@@ -66,8 +66,8 @@ def test_every_event_stands_in_the_raw_file(name):
 @needs_shared
 def test_the_overlay_marks_the_same_events_and_edges():
     """It draws no edges within operators and kernels, and none from kernel to kernel."""
-    label = told("simple_add")
-    events, edges = marked(TORCH / ASKED["simple_add"][0])
+    label = read_path("simple_add")
+    events, edges = list_marked(TORCH / ASKED["simple_add"][0])
     assert events == sorted(label["events"])
     drawn = {"dependency", "kernel_launch_delay", "sync_dependency"}
     assert edges == sorted((kind, weight) for kind, weight, *_ in label["path"] if kind in drawn)

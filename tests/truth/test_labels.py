@@ -41,7 +41,7 @@ def test_there_are_labels():
     assert len(LABELS) >= 71
 
 
-def lacking(judged):
+def list_lacking(judged):
     """Return what a label lacks: what every label needs, and what those of this project need beside it."""
     if set(judged) - {"line"} != KEYS:
         yield f"keys {sorted(set(judged) ^ KEYS)}"
@@ -56,7 +56,7 @@ def lacking(judged):
 
 
 def test_every_label_is_complete():
-    assert_none(f"{name}: {wrong}" for name, judged in BOTH.items() for wrong in lacking(judged))
+    assert_none(f"{name}: {wrong}" for name, judged in BOTH.items() for wrong in list_lacking(judged))
 
 
 def test_rules_that_name_causes_are_rules():

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 
 import pytest
-from raw_memory import LABELS, SHARED, facts, load
+from raw_memory import LABELS, SHARED, count_facts, load
 
 import traceq
 from traceq.reports.sections.verdict import write_verdict
@@ -29,7 +29,7 @@ def told(request, tmp_path_factory):
     return known, load(path), database
 
 
-def asked(database, query):
+def query_memory(database, query):
     with traceq.open(database) as trace:
         return trace.sql(query).fetchall()
 
@@ -42,25 +42,29 @@ def test_there_is_a_label_for_every_snapshot():
 @needs_shared
 def test_a_label_says_what_the_raw_file_says(told):
     known, snapshot, _ = told
-    assert known["facts"] == facts(snapshot)
+    assert known["facts"] == count_facts(snapshot)
 
 
 @needs_shared
 def test_tables_hold_every_event_block_and_frame(told):
     _, snapshot, database = told
     (history,) = snapshot["device_traces"]
-    events = asked(database, "select action, ts, address, bytes, stream, stack_id from allocator_event order by number")
+    events = query_memory(
+        database, "select action, ts, address, bytes, stream, stack_id from allocator_event order by number"
+    )
     assert [event[:5] for event in events] == [
         (each["action"], each["time_us"] * 1000, each["addr"], each["size"], each["stream"]) for each in history
     ]
     stacks: dict[int, list[tuple[str, str, int]]] = {}
     frames = "select stack_id, file, name, line from allocator_stack order by stack_id, depth"
-    for stack_id, *frame in asked(database, frames):
+    for stack_id, *frame in query_memory(database, frames):
         stacks.setdefault(stack_id, []).append(tuple(frame))
     # names of C++ are cut
     raw = [[(f["filename"], f["name"][:500], f["line"]) for f in each["frames"]] for each in history]
     assert [stacks.get(event[5], []) for event in events] == raw
-    blocks = asked(database, "select address, bytes, requested_bytes, state from allocator_block order by address")
+    blocks = query_memory(
+        database, "select address, bytes, requested_bytes, state from allocator_block order by address"
+    )
     assert blocks == sorted(
         (block["address"], block["size"], block["requested_size"], block["state"])
         for segment in snapshot["segments"]
@@ -72,11 +76,11 @@ def test_tables_hold_every_event_block_and_frame(told):
 def test_tables_equal_the_independent_reading(told):
     known, _, database = told
     raw = known["facts"]
-    counts = asked(database, "select action, count(*) from allocator_event group by action")
+    counts = query_memory(database, "select action, count(*) from allocator_event group by action")
     assert dict(counts) == raw["actions"]
     peak = raw["peak"]
     columns = "number, ts, bytes, older, at_end, requested_at_end, bytes_at_end, reserved_at_end"
-    assert asked(database, f"select {columns} from memory_peak") == [
+    assert query_memory(database, f"select {columns} from memory_peak") == [
         (
             peak["event"],
             peak["time_us"] * 1000,
@@ -88,11 +92,11 @@ def test_tables_equal_the_independent_reading(told):
             raw["end"]["reserved"],
         )
     ]
-    held = asked(database, "select count(*), sum(requested_bytes) from allocation where at_peak")
+    held = query_memory(database, "select count(*), sum(requested_bytes) from allocation where at_peak")
     assert held == [(peak["allocations"], peak["bytes"])]
     owners: Counter[str] = Counter()
     numbers: Counter[str] = Counter()
-    for owner, size, count in asked(database, "select owner, bytes, allocations from memory_holder"):
+    for owner, size, count in query_memory(database, "select owner, bytes, allocations from memory_holder"):
         owners[owner] += size
         numbers[owner] += count
     assert [[name, size, numbers[name]] for name, size in owners.most_common(3)] == peak["owners"]

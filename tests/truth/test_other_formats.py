@@ -10,9 +10,9 @@ from raw_files import SHARED
 from traceq.health import identities
 
 FILES = {
-    "rocm/tracelens_rocprofv3_908.json.gz": raw_others.rocprofv3,
-    "rocm/rpd_matmul.rpd": raw_others.rpd,
-    "xplane/tracelens_jax_conv_mi300.xplane.pb": raw_others.xplane,
+    "rocm/tracelens_rocprofv3_908.json.gz": raw_others.read_rocprofv3,
+    "rocm/rpd_matmul.rpd": raw_others.read_rpd,
+    "xplane/tracelens_jax_conv_mi300.xplane.pb": raw_others.read_xplane,
 }
 # cpu_slice.kind of what the readings tell apart.
 HOST = {"call": {"runtime"}, "range": {"annotation", "python", "other"}, "other": {"overhead"}}
@@ -27,8 +27,8 @@ def both(request, databases):
     return list(FILES[request.param](path)), databases(path)
 
 
-def tally(rows, key):
-    """How many, and how long in all (ns), by key."""
+def tally_rows(rows, key):
+    """Return how many, and how long in all (ns), by key."""
     found = defaultdict(lambda: [0, 0])
     for row in rows:
         found[key(row)][0] += 1
@@ -43,7 +43,7 @@ def test_work_of_gpus_by_kind_and_stream(both):
         "select kind, device || '/' || stream, count(*), sum(dur)::bigint from gpu_slice group by all"
     ).fetchall()
     assert {(kind, place): numbers for kind, place, *numbers in found} == {
-        key: list(numbers) for key, numbers in tally(gpu, lambda row: (row[0], row[4])).items()
+        key: list(numbers) for key, numbers in tally_rows(gpu, lambda row: (row[0], row[4])).items()
     }
 
 
@@ -51,7 +51,7 @@ def test_what_threads_did_by_kind(both):
     rows, database = both
     query = "select kind, count(*), sum(dur)::bigint from cpu_slice group by kind"
     found = {kind: (count, total) for kind, count, total in database.execute(query).fetchall()}
-    expected = tally([row for row in rows if row[0] in HOST], lambda row: row[0])
+    expected = tally_rows([row for row in rows if row[0] in HOST], lambda row: row[0])
     together = {
         name: tuple(map(sum, zip(*(found[kind] for kind in kinds if kind in found), strict=True)))
         for name, kinds in HOST.items()

@@ -5,8 +5,8 @@ import json
 from pathlib import Path
 
 import pytest
-from raw_facts import LABELS, differences, kernels, repeats, without_stray
-from raw_files import SHARED, Raw, Slice, stem, traces
+from raw_facts import LABELS, count_repeats, list_differences, list_kernels, without_stray
+from raw_files import SHARED, Raw, Slice, list_traces, strip_endings
 
 _FIELDS = {"trace", "capture", "unit", "window", "run", "program", "evidence", "check"}
 
@@ -28,17 +28,17 @@ needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="the public traces
 SMALL = 300_000
 
 
-def _labels() -> list[Path]:
+def _list_labels() -> list[Path]:
     return sorted(LABELS.glob("*.json"))
 
 
 def _with_traces():
     """The labels, those of large traces as slow."""
-    marks = {label: (pytest.mark.slow,) if _size(label) > SMALL else () for label in _labels()}
+    marks = {label: (pytest.mark.slow,) if _measure_trace(label) > SMALL else () for label in _list_labels()}
     return [pytest.param(label, marks=mark, id=label.stem) for label, mark in marks.items()]
 
 
-def _size(label: Path) -> int:
+def _measure_trace(label: Path) -> int:
     """Bytes of the trace of the label; 0 where it is not here."""
     trace = SHARED / json.loads(label.read_text())["trace"]
     return trace.stat().st_size if trace.exists() else 0
@@ -47,13 +47,13 @@ def _size(label: Path) -> int:
 @needs_shared
 @pytest.mark.parametrize("label", _with_traces())
 def test_label_says_what_the_raw_file_says(label):
-    assert differences(json.loads(label.read_text())) == []
+    assert list_differences(json.loads(label.read_text())) == []
 
 
 @needs_shared
 def test_every_trace_has_a_label():
-    assert {stem(trace): str(trace.relative_to(SHARED)) for trace in traces()} == {
-        path.stem: json.loads(path.read_text())["trace"] for path in _labels()
+    assert {strip_endings(trace): str(trace.relative_to(SHARED)) for trace in list_traces()} == {
+        path.stem: json.loads(path.read_text())["trace"] for path in _list_labels()
     }
 
 
@@ -77,11 +77,11 @@ def _has_times(told: dict, part: str) -> bool:
 
 
 def test_labels_are_whole():
-    assert [label.stem for label in _labels() if not _is_whole(label.read_text())] == []
+    assert [label.stem for label in _list_labels() if not _is_whole(label.read_text())] == []
 
 
 def test_every_label_says_what_kind_of_capture_it_is():
-    captures = {label.stem: json.loads(label.read_text())["capture"] for label in _labels()}
+    captures = {label.stem: json.loads(label.read_text())["capture"] for label in _list_labels()}
     assert [name for name, told in captures.items() if not _is_a_capture(told)] == []
 
 
@@ -99,7 +99,7 @@ def _is_a_capture(told: dict) -> bool:
 
 def test_captures_agree_with_their_units():
     wrong = []
-    for label in _labels():
+    for label in _list_labels():
         told = json.loads(label.read_text())
         answer, steps = (told["capture"]["kind"], told["capture"]["reason"]), told["unit"]["steps"]
         least = {("steps", "marked"): 1, ("steps", "recurrence"): 2}.get(answer, 0)
@@ -117,25 +117,25 @@ def test_labels_owe_nothing_to_traceq():
 
 
 def test_repeats():
-    assert repeats(list("xabcabcabcy"), 3) == 3
-    assert repeats(list("xabcabcay"), 3) == 2
-    assert repeats(list("abcdef"), 3) == 0
+    assert count_repeats(list("xabcabcabcy"), 3) == 3
+    assert count_repeats(list("xabcabcay"), 3) == 2
+    assert count_repeats(list("abcdef"), 3) == 0
 
 
 def test_stray_work_before_a_start_up_is_left_out():
-    lone = _kernel(0, 1)
-    work = [_kernel(1_000 + place * 10, 9) for place in range(100)]
+    lone = _make_kernel(0, 1)
+    work = [_make_kernel(1_000 + place * 10, 9) for place in range(100)]
     assert without_stray([lone, *work]) == work
     assert without_stray(work) == work
-    many = [_kernel(place * 100, 1) for place in range(10)]
+    many = [_make_kernel(place * 100, 1) for place in range(10)]
     assert without_stray(many) == many
 
 
 def test_kernels_stand_in_the_order_of_their_launches():
-    late = _kernel(10, 5, launch=2)
-    early = _kernel(20, 5, launch=1)
-    assert kernels(Raw([late, early], [], [], [])) == [early, late]
+    late = _make_kernel(10, 5, launch=2)
+    early = _make_kernel(20, 5, launch=1)
+    assert list_kernels(Raw([late, early], [], [], [])) == [early, late]
 
 
-def _kernel(start, dur, launch=None):
+def _make_kernel(start, dur, launch=None):
     return Slice("kernel", "k", start, start + dur, "0/7", launch=launch)

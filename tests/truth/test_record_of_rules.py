@@ -7,7 +7,7 @@ import json
 import pytest
 from failure_list import assert_none
 from labelled import real
-from record import blind_rows, merged
+from record import blind_rows, merge_rows
 
 from traceq.database.sql import package
 from traceq.diagnosis.grading.grade import grade_finding
@@ -23,7 +23,7 @@ def test_it_is_about_rules_that_there_are():
     assert len(ENTRIES) > 200
 
 
-def wrong():
+def list_wrong():
     """List entries whose program is another, or whose verdict is not that of the label, or of the file of a blind batch."""
     blind = blind_rows()
     for rule, each in ENTRIES:
@@ -40,12 +40,12 @@ def wrong():
 
 
 def test_its_programs_and_verdicts_are_those_of_the_labels():
-    assert_none(wrong())
+    assert_none(list_wrong())
 
 
 def test_what_was_said_blind_is_in_it():
     """Else: python tests/truth/record.py --merge."""
-    assert merged(CONTENT["rules"], blind_rows()) == CONTENT["rules"]
+    assert merge_rows(CONTENT["rules"], blind_rows()) == CONTENT["rules"]
 
 
 def test_what_a_rule_said_blind_of_a_trace_stands_for_what_it_says_of_it_later(tmp_path):
@@ -68,9 +68,9 @@ def test_what_a_rule_said_blind_of_a_trace_stands_for_what_it_says_of_it_later(t
         "tf32-off": [{**of_blind, "trace": "cs336_new", "program": "cs336", "verdict": "partly"}],
     }
     blind = blind_rows(tmp_path)
-    assert merged(later, blind) == expected
-    assert merged(expected, blind) == expected
-    assert merged(expected, {}) == {"idle-data": later["idle-data"][:1]}
+    assert merge_rows(later, blind) == expected
+    assert merge_rows(expected, blind) == expected
+    assert merge_rows(expected, {}) == {"idle-data": later["idle-data"][:1]}
 
 
 def test_all_versions_of_a_program_are_one():
@@ -85,7 +85,7 @@ def test_the_bound_is_wilsons(true, said, low):
     assert wilson_low(true, said) == pytest.approx(low, abs=0.006)
 
 
-def of(*programs, wrong=0):
+def build_record(*programs, wrong=0):
     """A record of true findings in these programs, and `wrong` others."""
     return RuleRecord({"rule": (*((each, "right") for each in programs), *((f"p{n}", "wrong") for n in range(wrong)))})
 
@@ -93,13 +93,13 @@ def of(*programs, wrong=0):
 @pytest.mark.parametrize(
     ("record", "confidence"),
     [
-        (of("a", "b", "c", "c", "c"), "high"),
-        (of("a", "b", "c", "c"), "medium"),  # four times
-        (of("a", "b", "b", "b", "b"), "medium"),  # two programs
-        (of("a", "b", "c", "c", "c", wrong=1), "medium"),  # a bound of 0.68
-        (of("a", "b", "b"), "medium"),
-        (of("a", "a", "a"), "low"),  # one program
-        (of("a", "b", "c", wrong=2), "low"),  # a bound of 0.44
+        (build_record("a", "b", "c", "c", "c"), "high"),
+        (build_record("a", "b", "c", "c"), "medium"),  # four times
+        (build_record("a", "b", "b", "b", "b"), "medium"),  # two programs
+        (build_record("a", "b", "c", "c", "c", wrong=1), "medium"),  # a bound of 0.68
+        (build_record("a", "b", "b"), "medium"),
+        (build_record("a", "a", "a"), "low"),  # one program
+        (build_record("a", "b", "c", wrong=2), "low"),  # a bound of 0.44
         (RuleRecord(), "low"),
     ],
 )
@@ -112,13 +112,13 @@ def test_partly_right_is_not_right():
 
 
 def test_a_program_is_no_proof_of_what_is_said_of_itself():
-    record = of("a", "b", "c", "c", "c")
+    record = build_record("a", "b", "c", "c", "c")
     assert record.without_program("c").confidence_of("rule") == "low"
     assert record.without_program("d").confidence_of("rule") == "high"
 
 
 def test_the_words_give_the_numbers():
-    assert of("a", "a", "b", wrong=1).describe_rule("rule") == (
+    assert build_record("a", "a", "b", wrong=1).describe_rule("rule") == (
         "On labelled real traces this rule spoke 4 times and was right 3 times, in 2 programs."
     )
     assert RuleRecord().describe_rule("rule") == "No labelled trace has shown yet whether this rule is right."

@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 from check_runs import measured
 from job_runs import runs_of_job
-from simulated_job import job
+from simulated_job import build_job
 
 from traceq.app.check import CheckView, with_cause
 from traceq.errors import UnusableBudget
@@ -21,7 +21,7 @@ from traceq.runs.compare.jobs import compare_jobs
 
 
 def late_job(factor):
-    made = job(8, 20, "groups", 1)
+    made = build_job(8, 20, "groups", 1)
     made.work[3] *= factor
     return runs_of_job(made)[:1]
 

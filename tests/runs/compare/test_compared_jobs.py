@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from job_runs import runs_of_job
-from simulated_job import job
+from simulated_job import build_job
 
 from traceq.app.compare import ComparisonView
 from traceq.reports.redact import redact_comparison
@@ -20,7 +20,7 @@ RANKS, STEPS = 16, 20
 
 
 def made(change=None, seed=1):
-    found = job(RANKS, STEPS, "groups", seed)
+    found = build_job(RANKS, STEPS, "groups", seed)
     if change is not None:
         change(found)
     return found
@@ -145,7 +145,7 @@ def test_what_stands_against_comparing_ranks_stands_against_their_jobs(plain, sl
 def test_single_steps_show_whose_change_it_was_and_not_how_sure_that_is():
     sides = []
     for number, change in enumerate((None, slower(5, 1.5))):
-        found = job(8, 1, "groups", number, noise=0.001)
+        found = build_job(8, 1, "groups", number, noise=0.001)
         if change:
             change(found)
         sides.append(runs_of_job(found, f"side{number}"))
