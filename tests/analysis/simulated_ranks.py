@@ -85,7 +85,7 @@ class MadeUpJob:
             *(np.zeros(len(rows), bool) for _ in range(3)),
         )
 
-    def _local(self, rank: int, time: float) -> float:
+    def _to_local(self, rank: int, time: float) -> float:
         offset = self.offset[rank] if len(self.offset) else 0.0
         drift = self.drift[rank] if len(self.drift) else 0.0
         return round(time + offset + drift * time) + 10**12

@@ -73,13 +73,13 @@ class Export:
         table, row = self.gpu[number]
         return self.strings.get(row["demangledName"], "") if table == GPU[0] else table
 
-    def _work(self, row: Row, call: Row | None) -> Work:
+    def _read_work(self, row: Row, call: Row | None) -> Work:
         stream = (row["deviceId"], row["streamId"])
         if call is None:
             return Work(read_process(row), stream, row["start"], row["end"])
         return Work(read_process(row), stream, row["start"], row["end"], call["start"], call["end"], call["globalTid"])
 
-    def _told_full(self) -> set[int]:
+    def _list_full_launches(self) -> set[int]:
         """Work whose launch waits for room: the file has it as an overhead."""
         full = [row for table in OVERHEADS for row in self.rows(table) if self.strings.get(row["nameId"]) == FULL]
         starts = sorted((row["start"], row["end"]) for row in full)
@@ -103,7 +103,7 @@ class Export:
                     for number in numbers:
                         self.works[number].collective = place
 
-    def _waits(self) -> Iterator[Wait]:
+    def _list_waits(self) -> Iterator[Wait]:
         of_call = {id(call): number for number, call in enumerate(self.launches) if self.gpu[number][0] == GPU[1]}
         by_stream: dict[tuple[object, object], list[tuple[int, int]]] = defaultdict(list)
         for number, work in enumerate(self.works):
