@@ -82,7 +82,7 @@ def filled(
 ) -> duckdb.DuckDBPyConnection:
     """Tables in which an importer's rows are joined up and the analyses named have run, each with those before it in its
     topic."""
-    state = order.State(1, choice)
+    state = order.AnalysisState(1, choice)
     connection = _joined(rows, format_, state)
     for topic in (*order.TOPICS, *order.NOTES):
         until = max((number for number, name in enumerate(topic.analyses, 1) if name in analyses), default=0)
@@ -94,7 +94,7 @@ def filled_as_by_ingest(
     rows: Iterable[tuple[str, pa.RecordBatch]], format_: str, trace_id: int = 1, without: Collection[str] = ()
 ) -> duckdb.DuckDBPyConnection:
     """Tables in which an importer's rows are joined up and all analyses have run that an ingest would run, but for `without`."""
-    state = order.State(trace_id)
+    state = order.AnalysisState(trace_id)
     connection = _joined(rows, format_, state)
     present = order._present(connection)
     for topic in (*order.TOPICS, *order.NOTES):
@@ -115,7 +115,9 @@ def put_together(connections: Sequence[duckdb.DuckDBPyConnection]) -> duckdb.Duc
     return first
 
 
-def _joined(rows: Iterable[tuple[str, pa.RecordBatch]], format_: str, state: order.State) -> duckdb.DuckDBPyConnection:
+def _joined(
+    rows: Iterable[tuple[str, pa.RecordBatch]], format_: str, state: order.AnalysisState
+) -> duckdb.DuckDBPyConnection:
     """Tables with an importer's rows, joined up; `state` gets what later analyses need."""
     connection = empty_tables()
     for table, batch in rows:

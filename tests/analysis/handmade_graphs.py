@@ -91,6 +91,6 @@ class World:
     def beside(self, *captures: World) -> TraceBuilder:
         """The trace, with what the captures tell of its graphs."""
         connection = self.trace.fill("module_timeline")._connection
-        state = order.State(1, captures=[each.captured() for each in captures])
+        state = order.AnalysisState(1, captures=[each.captured() for each in captures])
         order.run(connection, ("graph_match", "graph_kernel"), state)
         return self.trace

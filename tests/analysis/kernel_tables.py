@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 from tables import insert_row
 
-from traceq.analysis.order import State, run
+from traceq.analysis.order import AnalysisState, run
 
 
 def add_device(
@@ -39,5 +39,5 @@ def add_kernel(
 
 def analyse_kernels(connection: duckdb.DuckDBPyConnection, columns: str) -> list[tuple[Any, ...]]:
     """Return these columns of kernel_occupancy, a row per kernel in the order of their ids."""
-    run(connection, ("kernel_family", "kernel_occupancy"), State(1))
+    run(connection, ("kernel_family", "kernel_occupancy"), AnalysisState(1))
     return connection.execute(f"select {columns} from kernel_occupancy order by slice_id").fetchall()

@@ -102,7 +102,7 @@ def test_where_memory_does_not_suffice_an_analysis_is_tried_again_by_one_thread_
 
     monkeypatch.setattr(order, "_IN_PYTHON", {"made_up": order.AnalysisStep(analyse, "", "")})
     with duckdb.connect(config={"memory_limit": "1GiB", "threads": 2}) as connection:
-        state = order.State(1)
+        state = order.AnalysisState(1)
         state.free_memory = partial(free_memory, connection, state)
         order._run_at_once(connection, ("made_up",), state, memory=3 << 29)
         assert tries == [(True, 2, "1.0 GiB"), (False, 1, "1.5 GiB")]

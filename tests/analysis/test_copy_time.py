@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from oracle import category_at
 from tables import a_hundred, empty_tables, insert, worlds
 
-from traceq.analysis.order import State, run
+from traceq.analysis.order import AnalysisState, run
 
 # activity -> the columns of gpu_slice that make it one
 COLUMNS = {
@@ -50,7 +50,7 @@ def fill_copy_times(devices, boundaries):
         "step name source ts dur",
         [(number, "s", "annotation", ts, end - ts) for number, (ts, end) in enumerate(steps)],
     )
-    run(connection, ("device_activity", "copy_call", "copy_time"), State(1))
+    run(connection, ("device_activity", "copy_call", "copy_time"), AnalysisState(1))
     return connection, slices, steps
 
 
@@ -102,7 +102,7 @@ def test_every_nanosecond_of_a_copy_is_where_the_oracle_says(devices, boundaries
 def test_totals_are_unions_and_their_exposed_part_is_the_ledgers(devices, boundaries):
     connection, slices, steps = fill_copy_times(devices, boundaries)
     connection.execute(NO_CALLS)
-    run(connection, ("copy_return", "copy_overlap"), State(1))
+    run(connection, ("copy_return", "copy_overlap"), AnalysisState(1))
     rows = connection.execute(
         "select device, step, category, busy, overlapped, hidden, exposed from copy_total where busy > 0"
     ).fetchall()
@@ -179,7 +179,7 @@ def test_bytes_that_come_back_are_those_the_oracle_pairs(devices):
             for rest in [(direction, *numbers)]
         ],
     )
-    run(connection, ("copy_call", "copy_return"), State(1))
+    run(connection, ("copy_call", "copy_return"), AnalysisState(1))
     assert dict(connection.execute("from _copy_return").fetchall()) == {
         100 * device + back: 100 * device + gone
         for device, of_one in enumerate(devices)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from oracle import ledger, running_at
 from tables import a_hundred, empty_tables, insert, worlds
 
-from traceq.analysis.order import TOPICS, State, run
+from traceq.analysis.order import TOPICS, AnalysisState, run
 
 # activity -> the columns of gpu_slice that make it one
 COLUMNS = {
@@ -55,7 +55,7 @@ def fill_ledger(devices, boundaries):
         "step name source ts dur",
         [(number, "s", "annotation", ts, end - ts) for number, (ts, end) in enumerate(steps)],
     )
-    run(connection, CHAIN, State(1))
+    run(connection, CHAIN, AnalysisState(1))
     return connection
 
 

@@ -8,7 +8,7 @@ import pytest
 from kernel_tables import add_device, add_kernel
 from tables import insert_row
 
-from traceq.analysis.order import State, run
+from traceq.analysis.order import AnalysisState, run
 
 ANALYSES = ("kernel_family", "kernel_occupancy", "operator_shape", "operator_work", "kernel_operand", "operator_cost")
 FP32, BF16, NUMBER = "float", "c10::BFloat16", "Scalar"
@@ -35,7 +35,7 @@ def add_launch(tables, slice_id, inside, name=TENSOR_CORES, dur=1000, **columns)
 
 
 def read_costs(tables, columns):
-    run(tables, ANALYSES, State(1))
+    run(tables, ANALYSES, AnalysisState(1))
     return tables.execute(f"select {columns} from operator_cost order by slice_id").fetchall()
 
 
