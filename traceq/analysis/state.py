@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def do_nothing() -> None:
-    """Stand in for a call that small traces have no use for."""
+    """Do nothing: the default for calls that only large traces need."""
 
 
 @dataclass
 class AnalysisState:
-    """Input of the analyses of one trace, and results that later ones need.
+    """Input of the analyses of a trace, and results that later analyses need.
 
-    Of large traces analyses may `commit` on their way, and call `free_memory` before they make large arrays.
+    In large traces analyses may `commit` on their way, and call `free_memory` before they make large arrays.
     """
 
     trace_id: int
@@ -46,7 +46,7 @@ class AnalysisState:
     done: set[str] = field(default_factory=set)
 
     def parameters(self) -> dict[str, object]:
-        """Return the values that SQL files may name."""
+        """Return the parameters that SQL files of analyses may use, by name."""
         return {
             name: getattr(self, name) for name in ("trace_id", "cut", "overlapping", "has_step_range", "has_window")
         }
@@ -66,7 +66,7 @@ def commit_and_begin(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def free_memory(connection: duckdb.DuckDBPyConnection, state: AnalysisState) -> None:
-    """Let DuckDB give back half of what it may hold, until the analysis is done: arrays of Python come in its place."""
+    """Halve DuckDB's memory limit until the analysis is done, to make room for arrays of Python."""
     ((limit,),) = connection.execute("select current_setting('memory_limit')").fetchall()
     connection.commit()
     # DuckDB refuses where it cannot give back so much, and goes on as before.
@@ -76,7 +76,7 @@ def free_memory(connection: duckdb.DuckDBPyConnection, state: AnalysisState) -> 
 
 
 def restore_memory_limit(connection: duckdb.DuckDBPyConnection, state: AnalysisState) -> None:
-    """Let DuckDB hold as much as before set_memory_limit()."""
+    """Restore DuckDB's memory limit from before set_memory_limit()."""
     if state.memory_limit is not None:
         connection.execute(f"set memory_limit = '{state.memory_limit}'")
         state.memory_limit = None

@@ -34,11 +34,11 @@ _AT_ONCE = 1 << 18
 
 
 class CriticalPath(NamedTuple):
-    """The path as columns, a segment each, in the order of time; they follow one another without gaps. Times in ns.
+    """The critical path as columns, an element per segment, in the order of time and without gaps; times in ns.
 
-    `kind` is a position in SEGMENTS: host (a thread works, in the call `slice_id` or on the way to it), gpu, transfer (a copy or
-    collective), or wait; `edge` of a wait one in EDGES. `slice_id` is -1 for none, `thread` counts only where `has_thread`.
-    `unexplained` of a wait is the part that nothing explains.
+    `kind` is a position in SEGMENTS: host (a thread works, in the call `slice_id` or on the way to it), gpu, transfer
+    (a copy or collective), or wait; for waits, `edge` is a position in EDGES. `slice_id` is -1 for none; `thread`
+    counts only where `has_thread`. `unexplained` is the part of a wait for which the trace has no reason.
     """
 
     ts: Integers
@@ -51,15 +51,15 @@ class CriticalPath(NamedTuple):
 
     @property
     def has_thread(self) -> Booleans:
-        """Whether a thread works or waits."""
+        """Mask of the segments in which a host thread works or waits."""
         return np.asarray((self.kind == _HOST) | (self.edge >= _FIRST_RETURN) & (self.edge < _START))
 
 
 def find_critical_path(recorded: Recorded, graph: Graph) -> CriticalPath:
-    """Return the path from the end of the last step, or of all its work when that is later, to the start of the first.
+    """Return the critical path from the end of the last step, or of all its work if that is later, to the start of the first.
 
-    Each piece of work is followed to what let it begin last: of the edges of the graph the one whose source, plus what is usual
-    on the edge, was latest.
+    Each piece of work is followed back along the edge that let it begin last: the one whose source end plus usual lag
+    was latest.
     """
     walk = _PathGraph(recorded, graph)
     nodes, now, left = _walk_back(walk)
@@ -85,14 +85,14 @@ def find_critical_path(recorded: Recorded, graph: Graph) -> CriticalPath:
 
 
 class _Predecessors(NamedTuple):
-    """For each node on the path its predecessor (-1: none) and when it left the path."""
+    """The predecessor of each node on the path (-1: none), and the time at which the path comes to it, ns."""
 
     until: Integers
     node: Integers
 
 
 class _FromSlices(NamedTuple):
-    """Begins of GPU slices on the path, the edge by which the path continues, and the usual lag of that edge."""
+    """Begins (ns) of GPU slices on the path, the edge on which the path goes back from each, and that edge's usual lag (ns)."""
 
     begin: Integers
     edge: Codes
@@ -101,7 +101,7 @@ class _FromSlices(NamedTuple):
 
 
 class _FromEvents(NamedTuple):
-    """Begins of host events on the path, the end of the event before, and whether the path continues to GPU work."""
+    """Begins of host events on the path, the end of the event before each (ns), and whether the path goes back to GPU work."""
 
     begin: Integers
     before: Integers
@@ -110,10 +110,10 @@ class _FromEvents(NamedTuple):
 
 
 class _PathGraph:
-    """A graph as nodes of the path: GPU slices, returns of host events, and host events when their launches are on their way.
+    """The dependency graph as nodes of the path; times in ns from the start of the first step.
 
-    The number of a node is that of the slice, or behind them that of the event, or behind those. Behind all of them are slices
-    to which a call came back that returned, by its clock, before they began. Times count from the start.
+    Nodes are numbered in this order: GPU slices; returns of host events; host events when their launches are on their
+    way; slices that a call returned from before they began by their clock.
     """
 
     def __init__(self, recorded: Recorded, graph: Graph) -> None:
@@ -133,7 +133,7 @@ class _PathGraph:
         self._early_of[early] = self._first_early + np.arange(len(early))
 
     def start(self) -> tuple[int, int]:
-        """Return the node from which the path goes back, and when that ends."""
+        """Return the node at which the path ends, from where it is walked back, and that end in ns."""
         if self._graph.ends_on_gpu and self.slices:
             number = int(self._ts_end.argmax())
             return number, int(self._ts_end[number])
@@ -153,7 +153,7 @@ class _PathGraph:
         return _Predecessors(until, node)
 
     def find_bounds(self) -> tuple[Integers, Integers]:
-        """Return when the path usually reaches each node, and the earliest arrival from which it continues in the same way."""
+        """Return when the path usually reaches each node, and the earliest arrival with which it goes on as usual; ns."""
         begin = np.maximum(self._ts, 0)
         before = self._end_of_previous(np.arange(self.events))
         # At what is outside the path ends, whenever it comes there.
@@ -163,18 +163,18 @@ class _PathGraph:
         return usual, np.concatenate([begin, at_return, before, self._early_now])
 
     def is_event(self, nodes: Integers) -> Booleans:
-        """Return which nodes are host events."""
+        """Return a mask of the nodes that are host events."""
         return np.asarray((nodes >= self.slices) & (nodes < self._first_early))
 
     def slices_of(self, nodes: Integers) -> Integers:
-        """Return the GPU slices that nodes are."""
+        """Return the GPU slice of each node; the nodes must not be host events."""
         found = nodes.copy()
         early = nodes >= self._first_early
         found[early] = self._early[nodes[early] - self._first_early]
         return found
 
     def segments_of_slices(self, number: Integers, now: Integers) -> tuple[CriticalPath, CriticalPath]:
-        """Return the slices, and the waits before them; times from the start of the first step."""
+        """Return the segments of GPU slices and of the waits before them; times in ns from the start of the first step."""
         found = self._from_slices(number, now)
         slice_id = self._work.slice_id[number]
         none = np.full(len(number), NONE, np.int64)
@@ -187,7 +187,7 @@ class _PathGraph:
         )
 
     def segments_of_events(self, nodes: Integers, now: Integers) -> tuple[CriticalPath, CriticalPath]:
-        """Return the calls or what they waited for, and the thread on its way to them; times from the start of the first step."""
+        """Return the segments in calls (work or wait), and the thread's segments before them; times in ns from the first step."""
         found = self._from_events(nodes, now)
         number, _ = self._split_event(nodes)
         slice_id, thread = self._events.slice_id[number], self._events.thread[number]
@@ -252,24 +252,24 @@ class _PathGraph:
         return _FromEvents(begin, before, waits, _Predecessors(until, node))
 
     def _is_return(self, number: Integers, until: Integers) -> Booleans:
-        """Return whether events had to wait inside their calls for what was there at `until`."""
+        """Return whether each event had to wait inside its call for work that was done at `until` (ns)."""
         begun, is_outside = self._begun[number], self._events.is_outside[number]
         had_to = self._graph.waits.had_to[number] & (self._leave[number] > begun)
         return np.asarray(had_to & (until > begun) & ~is_outside)
 
     def _split_event(self, nodes: Integers) -> tuple[Integers, Booleans]:
-        """Return events of nodes, and whether the nodes are their returns."""
+        """Return the host event of each node, and whether the node is the event's return."""
         number = nodes - self.slices
         at_return = number < self.events
         return np.where(at_return, number, number - self.events), at_return
 
     def _end_of_previous(self, number: Integers) -> Integers:
-        """Return the end of the previous event in the lane of each event; the start for the first."""
+        """Return the end of the event before each in its lane, ns; 0 for the first."""
         previous = self._previous[number]
         return np.where(previous >= 0, self._leave[np.maximum(previous, 0)], 0)
 
     def _find_last_awaited(self) -> tuple[Integers, Integers]:
-        """Return for each event the slice that it waited for last (the first of several) and until when; -1 without one."""
+        """Return for each event the slice that it waited for last (the first of several) and until when (ns); -1 without one."""
         waits = self._graph.waits
         times = np.where(waits.kind[waits.event] == QUEUE, self._ts[waits.slice], self._ts_end[waits.slice])
         order = np.lexsort((-times, waits.event))
@@ -280,10 +280,10 @@ class _PathGraph:
 
 
 def _walk_back(walk: _PathGraph) -> tuple[Integers, Integers, int]:
-    """Return the nodes of the path from its end, when it comes to each, and the time from the start that is left when it ends.
+    """Return the path's nodes from its end back, the time at which it comes to each, and the time left where it stops; ns.
 
-    Where clocks disagree nodes may have waited for each other at one instant: a path of more nodes than there are goes in such
-    a circle, and ends.
+    Where clocks disagree, nodes may have waited for each other: a path of more nodes than there are goes in a circle,
+    and is cut.
     """
     usual, needed = walk.find_bounds()
     blocks = [np.arange(first, min(first + _AT_ONCE, len(usual))) for first in range(0, len(usual), _AT_ONCE)]

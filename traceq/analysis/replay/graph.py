@@ -46,18 +46,18 @@ class Lag(NamedTuple):
 
     @property
     def whole(self) -> Floats:
-        """Both together."""
+        """Usual plus unexplained lag, ns."""
         return np.asarray(self.usual + self.unexplained)
 
 
 @dataclass(frozen=True)
 class Graph:
-    """Dependency graph: nodes are host events and GPU slices by position (see recorded.py); absent edges have position -1.
+    """Dependency graph; nodes are host events and GPU slices by position (see recorded.py), -1 is no edge. Times in ns.
 
-    A slice starts at the latest of: the start of its launch + `lead` + `launch`; the end of the slice before it on its stream +
-    `stream`;
-    the end of the copy before it on its engine; the end of what its stream waits for + `event`. A host event starts `gap` after
-    the one before in its lane; it returns after `call`, or `own` where it waits, and not before what it waits for + `tail`.
+    A slice starts at the latest of four times: its launch's start + `lead` + `launch`; the end of the slice before it
+    on its stream + `stream`; the end of the copy before it on its copy engine; the end of the slice that its stream
+    waits for + `awaiting`. A host event starts `gap` after the one before it in its lane. It returns after `call`, and
+    not before the work that it waits for + `tail`.
     """
 
     lane: Integers
@@ -85,9 +85,9 @@ class Graph:
 
 
 def build_graph(recorded: Recorded) -> Graph:
-    """Return the graph of what was recorded, with lags predicted from the other half of the steps.
+    """Build the dependency graph of the recorded steps, with lags predicted from the other half of the steps.
 
-    What is launched before the window's end belongs to it: it lasts to the end of that on the GPU.
+    Work launched before the end of the window belongs to it: the window lasts until that work ends on the GPU.
     """
     events, work = recorded.events, recorded.work
     waits = waits_of_host(recorded)
@@ -141,7 +141,10 @@ def build_graph(recorded: Recorded) -> Graph:
 
 
 def _previous_copies(work: Work) -> Integers:
-    """Return the copy before in the same direction, where it had ended when this one started: they may share an engine."""
+    """Return for each copy the last one in the same direction on its device, if it ended before this one began; -1 otherwise.
+
+    They may share a copy engine.
+    """
     found = np.full(len(work.ts), NONE, dtype=np.int64)
     for name in ("copy_h2d", "copy_d2h"):
         here = np.flatnonzero(work.category == BUSY.index(name))
@@ -153,7 +156,10 @@ def _previous_copies(work: Work) -> Integers:
 
 
 def _find_awaited(recorded: Recorded) -> tuple[Integers, Booleans]:
-    """Return what each slice's stream waits for; inside a CUDA graph of several streams the node that ended last before it."""
+    """Return the slice that each slice's stream waits for, and a mask of waits inside a CUDA graph.
+
+    Inside a CUDA graph of several streams this is the node that ended last before the slice.
+    """
     work = recorded.work
     awaited = work.awaited.copy()
     is_graph = np.zeros(len(awaited), dtype=bool)
@@ -177,10 +183,10 @@ def _find_awaited(recorded: Recorded) -> tuple[Integers, Booleans]:
 
 
 def _infer_waits(recorded: Recorded, lead: Floats, before: Integers, engine: Integers, awaited: Integers) -> Integers:
-    """Return what each slice waits for, including waits between streams that the trace does not record.
+    """Return the slice that each slice waits for, with waits between streams that the trace does not record.
 
-    A stream that waits for another one waits for what was launched there last. A slice that starts right when that ends,
-    and that nothing else held up, waited for it; then so do the other slices of its name.
+    A stream that waits for another waits for the slice launched there last. A slice that nothing else held up and that
+    starts right when that one ends waited for it; then so do the other slices of its name.
     """
     work = recorded.work
     found = awaited.copy()
@@ -211,7 +217,7 @@ def _infer_waits(recorded: Recorded, lead: Floats, before: Integers, engine: Int
 
 
 def _await_just_ended(work: Work, awaited: Integers, late: Integers) -> Integers:
-    """Return `awaited` completed by earlier launches that ended on another stream when a late slice started."""
+    """Return `awaited` with waits for the slices `late` added: for an earlier one that ended on another stream as they start."""
     found = awaited.copy()
     order = np.argsort(work.ts_end, kind="stable")
     ends = work.ts_end[order]
@@ -227,7 +233,7 @@ def _await_just_ended(work: Work, awaited: Integers, late: Integers) -> Integers
 
 
 def _find_leads(recorded: Recorded, waits: Waits) -> Floats:
-    """Return per event the time in its call, beyond what such calls take, before what it launches is on its way.
+    """Return for each event how long its call is busy, beyond the usual, before its launch is on the way to the GPU, ns.
 
     A long launch loads a module or is not scheduled: that comes before the GPU hears of it.
     """
@@ -240,9 +246,10 @@ def _find_leads(recorded: Recorded, waits: Waits) -> Floats:
 def _times_since(
     recorded: Recorded, lead: Floats, before: Integers, engine: Integers, awaited: Integers
 ) -> tuple[Floats, list[Floats]]:
-    """Return per slice the time since its launch was called, and since the ends of what it may wait for; infinite without.
+    """Return for each slice the time since its launch was called and since three predecessors ended, ns; infinite without.
 
-    That is what is before it on its stream, what its stream waits for, and what is before it on its copy engine.
+    These are the slice before it on its stream, the slice that its stream waits for, and the copy before it on its copy
+    engine.
     """
     work = recorded.work
     # Whole numbers first: a time since 1970 as a double is 256 ns rough.
@@ -257,7 +264,7 @@ def _times_since(
 def _predict_work_lags(
     recorded: Recorded, lead: Floats, before: Integers, engine: Integers, awaited: Integers
 ) -> tuple[Lag, Lag, Lag]:
-    """Return lags of launches, of stream order and of waits for events."""
+    """Return the lags from launches, from the slice before on the stream, and from awaited slices."""
     work, fold = recorded.work, recorded.fold_of_slice
     n = len(work.ts)
     none = Lag(np.zeros(n), np.zeros(n))
@@ -315,10 +322,9 @@ def _predict_work_lags(
 def _find_binding_edge(
     recorded: Recorded, since: tuple[Floats, Floats, Floats, Floats], before: Integers, is_first: Booleans
 ) -> tuple[Integers, Floats]:
-    """Return which edge each slice waited for last, and the rough latency of its launch, ns.
+    """Return which edge each slice waited for last (_LAUNCH, _STREAM or _EVENT), and the rough latency of its launch, ns.
 
-    `since` are the times since its launch, and since the ends of what is before it on its stream, of what its stream waits for
-    and of what is before it on its copy engine.
+    `since` are the results of _times_since.
     """
     work, n = recorded.work, len(recorded.work.ts)
     since_call, since_before, since_awaited, since_engine = since
@@ -347,9 +353,10 @@ def _find_binding_edge(
 
 
 def _find_doubtful(since_call: Floats, since_before: Floats, binding: Integers) -> Booleans:
-    """Return slices that started late, where the trace does not tell whether launch or stream order held them.
+    """Return a mask of slices that start late, where either launch or stream order may have held them.
 
-    The launch was under way when the stream became free. Both hold such a slice, so that taking one away wins nothing.
+    The launch was under way when the stream became free. Both count as the reason, so that taking away one saves
+    nothing.
     """
     under_way = (since_call >= since_before) & (since_call <= since_before + _MOST_LATENCY)
     is_late = (since_call > _MOST_LATENCY) & (since_before > _MOST_SPACING)
@@ -363,7 +370,7 @@ def _predict_lag(keys: list[Integers], value: Floats, counts: Booleans, fold: In
 
 
 def _after_waiting(recorded: Recorded, waits: Waits) -> Floats:
-    """Return per event what its call takes after all that it waits for, ns: what it takes when there is nothing to wait for."""
+    """Return for each event how long its call takes after all that it waits for, ns: its length with nothing to wait for."""
     until = np.full(len(recorded.events.ts), np.iinfo(np.int64).min)
     np.maximum.at(until, waits.event, _wait_ends(recorded, waits))
     after = recorded.events.ts_end - np.maximum(until, recorded.events.ts)
@@ -371,13 +378,13 @@ def _after_waiting(recorded: Recorded, waits: Waits) -> Floats:
 
 
 def _wait_ends(recorded: Recorded, waits: Waits) -> Integers:
-    """Return per edge of waits when what is waited for is there."""
+    """Return for each wait the time at which its condition is met, ns: the slice's end, or for a full launch queue its start."""
     work = recorded.work
     return np.where(waits.kind[waits.event] == QUEUE, work.ts[waits.slice], work.ts_end[waits.slice])
 
 
 def _predict_tails(recorded: Recorded, waits: Waits) -> Lag:
-    """Return per edge of waits: how long after what it waited for the call returned."""
+    """Return for each wait the lag from the end of the awaited work to the return of the call."""
     events, work = recorded.events, recorded.work
     if not len(waits.event):
         return Lag(np.zeros(0), np.zeros(0))

@@ -32,9 +32,10 @@ _SPREAD = 4
 
 
 class PathNames:
-    """Names of slices as positions in `words`, -1 for none.
+    """Names of the slices on the path and of the operators around them, as positions in `words`; -1 for none.
 
-    Known are the slices of `recorded`, the host slices `asked` and their operators: of a large trace few steps are replayed.
+    It holds the slices of `recorded`, the host slices `asked` and their operators: of a large trace few steps are
+    replayed.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, recorded: Recorded, asked: Sequence[Integers]) -> None:
@@ -61,18 +62,18 @@ class PathNames:
         self._place[self._gpu.places_of(recorded.work.slice_id)] = np.arange(len(recorded.work.slice_id))
 
     def work_places(self, slice_id: Integers) -> Integers:
-        """Return the position of GPU slices in the work that is replayed; -1 for what is none."""
+        """Return the position of each GPU slice in the recorded work; -1 for ids that are not in it."""
         return _take_at(self._place, self._gpu.places_of(slice_id)).astype(np.int64)
 
     def of_work(self, place: Integers) -> tuple[Numbers, Numbers]:
-        """Return names of GPU slices by position in the work, and the operators around their launches or in their graphs."""
+        """Return the names of GPU slices, by position in the work, and the operators around their launches or in their graphs."""
         here = self._gpu.places_of(self._work.slice_id[place])
         operator = _take_at(self._operator_of_work, here)
         launching = _take_at(self._operator, self._host.places_of(self._launch[place]))
         return _take_at(self._name_of_work, here), np.where(operator >= 0, operator, launching)
 
     def of_host(self, slice_id: Integers, or_itself: Booleans) -> tuple[Numbers, Numbers]:
-        """Return names of host slices, and the operators around them; where `or_itself` an operator is its own."""
+        """Return the names of host slices, and the operators around them; with `or_itself`, an operator counts as its own."""
         here = self._host.places_of(slice_id)
         name, operator = _take_at(self._name, here), _take_at(self._operator, here)
         is_it = or_itself & (here >= 0) & self._is_operator[here]
@@ -80,14 +81,14 @@ class PathNames:
 
 
 class _IdRange(NamedTuple):
-    """The ids from `first` to `last`; `last` is less where there are none."""
+    """The ids from `first` to `last`; `last` is smaller than `first` where there are none."""
 
     first: int
     last: int
 
 
 def _range_of(ids: Sequence[Integers]) -> _IdRange:
-    """Return the range of ids, without those below 0, which stand for none."""
+    """Return the range of all these ids; negative ones stand for none and are left out."""
     known = [some[some >= 0] for some in ids]
     known = [some for some in known if len(some)]
     if not known:
@@ -96,7 +97,7 @@ def _range_of(ids: Sequence[Integers]) -> _IdRange:
 
 
 def _extend_to_operators(connection: duckdb.DuckDBPyConnection, ids: _IdRange) -> _IdRange:
-    """Return the range of host slices, with the operators around them."""
+    """Return the range of host slice ids, extended to the operators around them."""
     least, most = connection.execute(
         "select min(operator_id), max(operator_id) from cpu_slice where slice_id between $first and $last",
         ids._asdict(),
@@ -105,7 +106,7 @@ def _extend_to_operators(connection: duckdb.DuckDBPyConnection, ids: _IdRange) -
 
 
 class _IdPlaces:
-    """Places for the slices of a table in a range of ids: these follow one another, nearly always."""
+    """Positions for the slices of a table in a range of ids, which nearly always follow one another."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, table: str, ids: _IdRange) -> None:
         first, last, count = connection.execute(
@@ -123,11 +124,11 @@ class _IdPlaces:
             self._sorted, self._count = np.asarray(found["slice_id"]), count
 
     def fill_none(self) -> Numbers:
-        """Return a number for each place, -1 so far, and one for no place."""
+        """Return an array of -1 with an element per position, and a last one for ids without a position."""
         return np.full(self._count + 1, NONE, np.int32)
 
     def places_of(self, ids: Integers) -> Integers:
-        """Return places of ids; -1 for unknown ids."""
+        """Return the position of each id; -1 for unknown ids."""
         if self._sorted is None:
             places = ids - self._first
             return np.where((places >= 0) & (places < self._count), places, NONE)
@@ -136,14 +137,14 @@ class _IdPlaces:
 
 
 def _take_at(column: Numbers, places: Integers | Numbers) -> Numbers:
-    """Return the numbers at places; the last one stands for no place."""
+    """Return the elements of `column` at `places`; -1 takes the last element, which stands for no slice."""
     return np.asarray(column[places], np.int32)
 
 
 def _read(
     connection: duckdb.DuckDBPyConnection, name: str, ids: _IdRange
 ) -> Iterator[dict[str, npt.NDArray[np.int64]]]:
-    """Yield the rows of a query of this folder for a range of slices as columns, block by block."""
+    """Yield the rows of analysis/replay/`name`.sql for a range of slice ids, block by block, as columns by name."""
     query = relation(connection, statement(f"analysis/replay/{name}.sql"), **ids._asdict())
     for batch in query.to_arrow_reader(_READ_AT_ONCE):
         yield {
@@ -167,7 +168,7 @@ _UNKNOWN = CATEGORIES.index("idle_unattributed")
 
 
 class _Stretches(NamedTuple):
-    """Segments of the path inside steps, in the order of time: the position of the segment and the step, and times in ns."""
+    """Segments of the path cut at steps, in the order of time: the segment's position, the step, begin and end in ns."""
 
     segment: Integers
     step: Integers
@@ -176,7 +177,7 @@ class _Stretches(NamedTuple):
 
 
 class _PathPieces(NamedTuple):
-    """Parts of stretches, in each of which a thread is in one slice (-1 for none); `cause` is a position in CATEGORIES."""
+    """Parts of stretches in each of which a thread is in the same slice (-1 for none); `cause` is a position in CATEGORIES."""
 
     stretch: Integers
     ts: Integers
@@ -186,7 +187,7 @@ class _PathPieces(NamedTuple):
     cause: Codes
 
     def select(self, which: Booleans | Integers) -> _PathPieces:
-        """Return those that are chosen, or at positions."""
+        """Return the pieces that `which` selects (flags or positions)."""
         return _PathPieces(
             self.stretch[which],
             self.ts[which],
@@ -198,7 +199,7 @@ class _PathPieces(NamedTuple):
 
 
 def fill_path(connection: duckdb.DuckDBPyConnection, trace_id: int, path: CriticalPath, recorded: Recorded) -> None:
-    """Build rows of critical_path for the steps that were replayed."""
+    """Insert the rows of critical_path for the steps that were replayed."""
     if not len(path.ts):
         return
     stretches = _find_stretches(connection, path, recorded)
@@ -242,7 +243,10 @@ def _find_stretches(connection: duckdb.DuckDBPyConnection, path: CriticalPath, r
 def _find_host_pieces(
     connection: duckdb.DuckDBPyConnection, path: CriticalPath, stretches: _Stretches, here: Integers
 ) -> _PathPieces:
-    """Return pieces of the stretches `here`. Where a thread that launches is in no slice, the training thread speaks for it."""
+    """Return the stretches `here` cut where the thread's innermost slice changes.
+
+    Where a launching thread is in no slice, the training thread's slice counts instead.
+    """
     thread = path.thread[stretches.segment[here]]
     cause = np.full(1 << 8, _UNKNOWN, np.int8)
     for activity, name in run(connection, "analysis/replay/replay_cause.sql").fetchall():
@@ -272,7 +276,7 @@ def _concatenate_pieces(found: list[_PathPieces]) -> _PathPieces:
 def _cut_pieces(
     connection: duckdb.DuckDBPyConnection, thread: int, stretches: _Stretches, cause: Codes
 ) -> Iterator[_PathPieces]:
-    """Yield pieces of stretches (`segment` is their number) by the timeline of a thread, block by block."""
+    """Yield the stretches cut at a thread's timeline, block by block; pieces get the stretches' `segment` as `stretch`."""
     if not len(stretches.ts):
         return
     first, last = run(connection, "analysis/replay/path_timeline_extent.sql", thread_id=thread).fetchall()[0]
@@ -301,7 +305,7 @@ def _build_rows(
     names: PathNames,
     recorded: Recorded,
 ) -> dict[str, Any]:
-    """Build the table's columns for stretches of the path; where `is_piece` for pieces of them, given in `piece`."""
+    """Build the table's columns for stretches of the path; those marked by `is_piece` are replaced by the rows of `piece`."""
     segment = stretches.segment[stretch]
 
     def with_pieces(column: Integers, pieces: Integers) -> Integers:
@@ -349,10 +353,10 @@ def _build_rows(
 
 
 def _cause_of_edges() -> Codes:
-    """Return by edge the position of its cause in CATEGORIES."""
+    """Return for each edge of EDGES the position of its cause in CATEGORIES."""
     return np.array([CATEGORIES.index(_CAUSE_OF_EDGE.get(edge, "idle_sync")) for edge in EDGES], np.int8)
 
 
 def _decode_words(codes: Codes | Numbers, words: tuple[str, ...] | pa.Array) -> pa.DictionaryArray:
-    """Decode text by its position in `words`, NULL for -1."""
+    """Return the texts at positions `codes` of `words`, as a dictionary array; NULL for -1."""
     return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(words))

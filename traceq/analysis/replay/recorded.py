@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class TooLarge(ValueError):
-    """Error for a trace too large to be replayed: `count` of the items that are too many, `note` with the way out."""
+    """Error for a trace that is too large to be replayed; `count` is the number of its slices or threads, `note` the way out."""
 
     def __init__(self, count: int, what: str, note: str) -> None:
         self.count, self.note = count, note
@@ -25,7 +25,7 @@ class TooLarge(ValueError):
 
 
 def too_many_slices(slices: int, size: int) -> TooLarge:
-    """Return the first counted step has more GPU slices than there is memory to replay (`size` bytes)."""
+    """Return the error for a first counted step whose GPU slices would take `size` bytes to replay, more than there are."""
     taking = f"replaying them takes about {bytes_text(size)} of memory"
     return TooLarge(
         slices,
@@ -36,7 +36,7 @@ def too_many_slices(slices: int, size: int) -> TooLarge:
 
 
 def too_many_threads(threads: int, most: int) -> TooLarge:
-    """Return the error that more threads make calls than clocks are kept for."""
+    """Return the error for a trace in which more than `most` threads make calls for a GPU."""
     return TooLarge(
         threads,
         f"{threads:,} threads make calls for a GPU, and at most {most:,} are replayed",
@@ -62,7 +62,7 @@ _MOST_THREADS = 4_000
 
 
 class ReplayStep(NamedTuple):
-    """A step as replay_step.sql has it; times in ns."""
+    """A step as a row of replay_step.sql; times in ns; `counts` is whether it is counted."""
 
     step: int
     ts: int
@@ -109,7 +109,7 @@ class Events:
 
 @dataclass(frozen=True)
 class Work:
-    """GPU slices in the order of their launches. `event` is the position of the launch, `stream` numbers the streams."""
+    """GPU slices in the order of their launches; `event` is the position of the launch, `stream` a number for each stream."""
 
     slice_id: Integers
     event: Integers
@@ -131,7 +131,10 @@ class Work:
 
 @dataclass(frozen=True)
 class Recorded:
-    """The steps that are replayed, from `ts` on; `fold` of events and slices is 0 or 1: each half is predicted from the other."""
+    """The steps that are replayed, from `ts` to `ts_end` (ns).
+
+    The folds of events and slices are 0 or 1: lags in each half of the steps are predicted from the other half.
+    """
 
     ts: int
     ts_end: int
@@ -166,7 +169,7 @@ def read(connection: duckdb.DuckDBPyConnection, steps: list[ReplayStep]) -> Reco
 
 
 def _find_positions(ids: Integers, asked: Integers) -> Integers:
-    """Return the places of ids, which are there once each; -1 for unknown ids."""
+    """Return the position in `ids`, which are distinct, of each id in `asked`; -1 for unknown ids."""
     if not len(ids):
         return np.full(len(asked), NONE, dtype=np.int64)
     by_id = np.argsort(ids)
@@ -175,7 +178,7 @@ def _find_positions(ids: Integers, asked: Integers) -> Integers:
 
 
 def _fold_of(ts: Integers, steps: list[ReplayStep]) -> Integers:
-    """Even and odd steps; of a single step its two halves."""
+    """Return 0 or 1 for each time: even or odd step; the first or second half of a single step."""
     if len(steps) == 1:
         middle = np.median(ts) if len(ts) else 0
         return np.asarray(ts > middle, dtype=np.int64)
@@ -189,7 +192,10 @@ def _to_integers(column: npt.NDArray[Any]) -> Integers:
 
 
 def _find_processes(slices: dict[str, Any], training: int) -> Integers:
-    """Process of each slice; what does not say it and has no launch is of the process that launches on its device."""
+    """Return the process of each slice; without one and without a launch, it is the one that launches most on the device.
+
+    `training` stands in where no process is known.
+    """
     pid, device = _to_integers(slices["pid"]), _to_integers(slices["device"])
     for one in np.unique(device[pid == NONE]).tolist():
         known, sizes = np.unique(pid[(device == one) & (pid != NONE)], return_counts=True)
@@ -202,7 +208,10 @@ def _to_booleans(column: npt.NDArray[Any]) -> Booleans:
 
 
 def _infer_launch_times(slices: dict[str, Any], launched: Integers, is_launched: Booleans) -> Integers:
-    """Launch times; what has none was launched before the capture, so before whatever is launched in it and runs later."""
+    """Return launch times, ns; slices without one take that of the first known launch that runs after them on their device.
+
+    They were launched before the capture.
+    """
     if is_launched.all():
         return launched
     found = launched.copy()
@@ -217,7 +226,10 @@ def _infer_launch_times(slices: dict[str, Any], launched: Integers, is_launched:
 def _build_events(
     calls: dict[str, Any], slices: dict[str, Any], steps: list[ReplayStep], ts: int
 ) -> tuple[Events, Integers]:
-    """Return all host events in order, and per GPU slice the position of the event that launched it. Consumes `calls`."""
+    """Return all host events in the order of time, and for each GPU slice the position of the event that launched it.
+
+    `calls` is emptied meanwhile, to save memory.
+    """
     ids = _to_integers(calls.pop("slice_id"))
     launch = _to_integers(slices["launch_id"])
     launched = _infer_launch_times(slices, _to_integers(slices["launched"]), launch >= 0)
@@ -282,9 +294,9 @@ def _build_events(
 def _assign_lanes(
     pid: Integers, thread: Integers, ts: Integers, ts_end: Integers, is_outside: Booleans, mark: Integers
 ) -> Integers:
-    """Assign host clocks: one for threads of a process that never work at the same time, one for outside launches.
+    """Return the lane (host clock) of each event: threads of a process that never work at once share one.
 
-    Raises TooLarge where too many threads work.
+    Lane 0 is for outside launches. Raises TooLarge where too many threads work.
     """
     lane = np.full(len(ts), NONE, dtype=np.int64)
     lane[is_outside] = 0
@@ -314,7 +326,7 @@ def _assign_lanes(
 
 
 class _Calls(NamedTuple):
-    """Begins of a thread's calls, in order, and ends, ns; the first begin and the last end."""
+    """Begins and ends of a thread's calls, ns, in the order of begins; the first begin and the last end."""
 
     ts: Integers
     ts_end: Integers
@@ -328,7 +340,7 @@ def _calls_of(ts: Integers, ts_end: Integers, here: Booleans) -> _Calls:
 
 
 def _at_once(one: _Calls, other: _Calls) -> bool:
-    """Return whether calls of two threads run at the same time, more than now and then."""
+    """Return whether calls of two threads overlap more often than now and then."""
     if one.begin >= other.end or other.begin >= one.end:
         return False
     fewer, more = (one, other) if len(one.ts) <= len(other.ts) else (other, one)
@@ -342,7 +354,7 @@ def _at_once(one: _Calls, other: _Calls) -> bool:
 def _host_times(
     lane: Integers, ts: Integers, ts_end: Integers, is_outside: Booleans, start: int
 ) -> tuple[Integers, Floats, Floats]:
-    """Return per event when it begins in its lane, the host's time since the end of the one before, and its own, ns."""
+    """Return for each event its begin in its lane, the host's time since the event before it, and its own time; ns."""
     begun, gap, call = ts.copy(), np.zeros(len(ts)), np.zeros(len(ts))
     for one in np.unique(lane).tolist():
         here = np.flatnonzero(lane == one)
@@ -359,7 +371,7 @@ def _host_times(
 
 
 def _number_keys(*keys: Integers) -> Integers:
-    """Return the number of each combination of keys, in their order, from 0."""
+    """Return for each element the number of its combination of keys, from 0, in the order of the keys."""
     order = np.lexsort(keys[::-1])
     begins = np.zeros(len(order), dtype=bool)
     for key in keys:
@@ -370,7 +382,7 @@ def _number_keys(*keys: Integers) -> Integers:
 
 
 def _build_work(slices: dict[str, Any], event: Integers) -> Work:
-    """Return the GPU slices in order. Consumes `slices`: two copies of a large trace are hundreds of megabytes."""
+    """Return the GPU slices in the order of launches. `slices` is emptied meanwhile, to save memory."""
     order = np.lexsort((_to_integers(slices["slice_id"]), _to_integers(slices["ts"]), event))
 
     def integers(name: str) -> Integers:

@@ -25,14 +25,14 @@ _CONTEXTS = ("idle_data", "idle_checkpoint", "idle_compile")
 
 
 class _ReplayTimeline(NamedTuple):
-    """Segments of a thread, which follow one another: where each begins, ns, and the number of its cause."""
+    """Segments of a thread that follow one another: the begin of each, ns, and the number of its cause."""
 
     bounds: Integers
     cause: Causes
 
 
 class _EventTimes(NamedTuple):
-    """Three times of events: when the one before it ended, when it begins and ends, and where these are in the segments."""
+    """Three times of events (the previous event's end, its own begin, its own end), and where they lie among segments."""
 
     here: Integers  # positions of the events
     lengths: Integers  # of the segments but the last
@@ -41,7 +41,7 @@ class _EventTimes(NamedTuple):
 
 
 class HostTime:
-    """Host time between and in the events of `recorded`, by cause; the training thread speaks for idle ones."""
+    """Host time between and in the events of `recorded`, by cause; where a thread is idle, the training thread's cause counts."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, recorded: Recorded) -> None:
         self._connection, self._recorded = connection, recorded
@@ -71,7 +71,7 @@ class HostTime:
             self._timelines[thread] = timeline, self._place_events(thread, timeline.bounds)
 
     def cause_times(self, cause: str) -> tuple[Floats, Floats]:
-        """Return per event the time of `cause` before it and in it, ns."""
+        """Return for each event the time of `cause` between it and the event before, and inside it; ns."""
         if self._last is None or self._last[0] != cause:
             number = self._number.get(cause, -1)
             found = [(times, timeline.cause == number) for timeline, times in self._timelines.values()]
@@ -79,15 +79,19 @@ class HostTime:
         return self._last[1]
 
     def times_in_slices(self, pattern: str) -> tuple[Floats, Floats]:
-        """Return per event the time before it and in it in slices whose name fits `pattern` (as GLOB of SQL), ns."""
+        """Return for each event the time before it and inside it in slices whose name matches the GLOB `pattern`; ns."""
         return self._times_in_intervals("replay_named", pattern=pattern)
 
     def stall_times(self) -> tuple[Floats, Floats]:
-        """Return per event the time before it and in it in which its thread stood still (host_stall), ns."""
+        """Return for each event the time before it and inside it in which its thread stood still (host_stall); ns."""
         return self._times_in_intervals("replay_stall")
 
     def _times_in_intervals(self, query: str, **settings: str) -> tuple[Floats, Floats]:
-        """Return per event the time before and in it within the intervals that a query lists for its thread, ns."""
+        """Return for each event the time before it and inside it that intervals cover; ns.
+
+        Before it means since the event before in its lane. The intervals come from analysis/replay/`query`.sql for each
+        thread.
+        """
         window = {"ts": self._recorded.ts, "ts_end": self._recorded.ts_end, **settings}
         found = []
         for thread in self._timelines:
@@ -98,7 +102,7 @@ class HostTime:
         return self._sum_segments(found)
 
     def _place_events(self, thread: int, bounds: Integers) -> _EventTimes:
-        """Return the times of the thread's events among segments that begin at `bounds`."""
+        """Return where the thread's events lie among segments that begin at `bounds` (ns)."""
         here = np.flatnonzero((self._threads == thread) & ~self._recorded.events.is_outside)
         times = [time[here] for time in self._times]
         at = tuple(np.maximum(np.searchsorted(bounds, moments, side="right") - 1, 0) for moments in times)
@@ -106,7 +110,7 @@ class HostTime:
         return _EventTimes(here, np.diff(bounds), at, inside)
 
     def _sum_segments(self, found: list[tuple[_EventTimes, Booleans]]) -> tuple[Floats, Floats]:
-        """Return per event the time before it and in it in the segments that are meant, ns."""
+        """Return for each event the time before it and inside it that lies in the marked segments; ns."""
         gap, call = np.zeros(len(self._threads)), np.zeros(len(self._threads))
         for times, is_it in found:
             if is_it.any():
@@ -117,7 +121,7 @@ class HostTime:
         return gap, call
 
     def _read_timeline(self, thread: int) -> _ReplayTimeline:
-        """Return the segments of a thread from the start of the window on."""
+        """Return the thread's segments from the start of the replayed steps on."""
         rows = relation(
             self._connection,
             statement("analysis/replay/replay_timeline.sql"),
@@ -137,13 +141,13 @@ class HostTime:
 
 
 def _merge_alike(bounds: Integers, cause: Causes) -> _ReplayTimeline:
-    """Return the segments, those of one cause that follow one another as one: of many host slices few segments are left."""
+    """Return the timeline with neighbouring segments of equal cause merged: of many host slices few segments are left."""
     begins = np.append(True, cause[1:] != cause[:-1])
     return _ReplayTimeline(bounds[begins], cause[begins])
 
 
 def _unite_intervals(ts: Integers, ts_end: Integers) -> tuple[Integers, Booleans]:
-    """Return the union of intervals, which are in the order of their starts, as bounds and whether each begins a part of it."""
+    """Return the union of intervals sorted by start: bounds (ns), and whether each bound begins a covered part."""
     if not len(ts):
         return np.array([0]), np.array([False])
     until = np.maximum.accumulate(ts_end)
@@ -154,7 +158,7 @@ def _unite_intervals(ts: Integers, ts_end: Integers) -> tuple[Integers, Booleans
 
 
 def _fill_idle(timeline: _ReplayTimeline, by: _ReplayTimeline) -> _ReplayTimeline:
-    """Return the timeline, with what another thread does where this one does nothing."""
+    """Return the timeline in which the causes of `by`, another thread, fill the segments without a cause."""
     bounds, own, other = _align_timelines(timeline, by)
     return _merge_alike(bounds, np.where(own == 0, other, own))
 
@@ -162,7 +166,10 @@ def _fill_idle(timeline: _ReplayTimeline, by: _ReplayTimeline) -> _ReplayTimelin
 def _overlay_profiler(
     timeline: _ReplayTimeline, profiler: _ReplayTimeline, overhead: int, contexts: list[int]
 ) -> _ReplayTimeline:
-    """Lay the profiler's own work (`overhead`) over a timeline: of one row, where idle_overhead.sql takes all of a process."""
+    """Return the timeline with the profiler's own work (cause `overhead`) laid over all segments but those of `contexts`.
+
+    `profiler` is the timeline of one row for the whole process, as idle_overhead.sql makes it.
+    """
     bounds, own, other = _align_timelines(timeline, profiler)
     return _merge_alike(bounds, np.where((other == overhead) & ~np.isin(own, contexts), other, own))
 

@@ -47,7 +47,10 @@ _KINDS = ("thread", "hand_over", "launch", "stream", "copy_engine", "event", "gr
 
 
 def build_edges(recorded: Recorded, graph: Graph) -> Iterator[dict[str, Any]]:
-    """kind, source_id, target_id, lag, usual and unexplained (ns), a row an edge; part by part, since all of them are many."""
+    """Yield the edges of the graph as columns of dependency, part by part; lags in ns.
+
+    Columns are kind, source_id, target_id, lag, usual and unexplained.
+    """
     for kind, *columns in _build_parts(recorded, graph):
         found: dict[str, Any] = {"kind": pa.DictionaryArray.from_arrays(pa.array(kind), pa.array(_KINDS))}
         for name, column in zip(("source_id", "target_id", "lag", "usual", "unexplained"), columns, strict=True):
@@ -111,7 +114,7 @@ def _between_slices(
 
 
 def _return_edges(recorded: Recorded, graph: Graph) -> list[Any]:
-    """Return edges from GPU work to the return of calls."""
+    """Return the edges from GPU work to the returns of the calls that waited for it."""
     events, work, waits = recorded.events, recorded.work, graph.waits
     kind = waits.kind[waits.event]
     until = np.where(kind == QUEUE, work.ts[waits.slice], work.ts_end[waits.slice])
@@ -161,9 +164,10 @@ _UNCAPPED = ("idle_sync", "idle_dependency", "idle_allocation", "idle_profiler")
 def fill_replay(
     connection: duckdb.DuckDBPyConnection, trace_id: int, free_memory: Callable[[], None] = lambda: None
 ) -> None:
-    """Build rows of a trace in all four tables; none without counted steps, and but a note where these are too large.
+    """Fill dependency, replay_step, critical_path and replay for a trace; nothing without counted steps.
 
-    `free_memory` is called when all is read, before the arrays of the replay are made.
+    A trace that is too large gets only a note. `free_memory` is called when all is read, before the arrays of the
+    replay are made.
     """
     try:
         world = read_world(connection)
@@ -224,7 +228,7 @@ def _is_of_the_job(asked: dict[str, ReplayChange]) -> bool:
 
 
 def read_world(connection: duckdb.DuckDBPyConnection) -> ReplayWorld | None:
-    """Return the steps of the one trace that the connection sees, as far as replays need them; None without counted steps.
+    """Return the steps to replay, with their graph, of the only trace that the connection sees; None without counted steps.
 
     Raises TooLarge where a single step takes more memory than there is, or too many threads make calls.
     """
@@ -240,13 +244,13 @@ def read_world(connection: duckdb.DuckDBPyConnection) -> ReplayWorld | None:
 
 
 def _most_slices(connection: duckdb.DuckDBPyConnection) -> int:
-    """Return the number of GPU slices that fit in memory."""
+    """Return the number of GPU slices whose arrays fit into DuckDB's memory limit."""
     ((limit,),) = connection.execute("select current_setting('memory_limit')").fetchall()
     return int(_OF_LIMIT * parse_size(limit) + _BESIDE) // _BYTES_PER_SLICE
 
 
 def _choose_steps(steps: list[ReplayStep], most: int) -> list[ReplayStep]:
-    """Return the steps to replay: from the first that counts, as many as `most` slices allow, at least one."""
+    """Return the steps to replay: from the first counted one on, at least one, and as many as `most` GPU slices allow."""
     counted = [number for number, step in enumerate(steps) if step.counts]
     if not counted:
         return []
@@ -261,7 +265,7 @@ def _choose_steps(steps: list[ReplayStep], most: int) -> list[ReplayStep]:
 
 
 def _choose_changes(removable: Iterable[str]) -> dict[str, ReplayChange]:
-    """Return the changes to replay, by name of the scenario: each category that the ledger holds, and what is special to them."""
+    """Return the changes to replay by scenario: to remove each category in the ledger, and those of SPECIAL about these."""
     held = set(removable)
     asked = {name: ReplayChange("remove", name) for name in CATEGORIES if name in held and name != "idle_earlier_work"}
     for name, (change, _) in SPECIAL.items():
@@ -271,7 +275,7 @@ def _choose_changes(removable: Iterable[str]) -> dict[str, ReplayChange]:
 
 
 def _category_of(name: str, held: Iterable[str]) -> str:
-    """Return the category of the ledger that a scenario is about; of copies the first that there is."""
+    """Return the ledger's category that a scenario is about; for copies, the first that the ledger holds."""
     category = SPECIAL[name][1] if name in SPECIAL else name
     return category if category != "copies" else next((one for one in COPIES if one in held), category)
 
@@ -283,7 +287,7 @@ def _on_path(name: str, on_path: dict[str, int]) -> int:
 
 
 def _path_category(change: ReplayChange) -> ReplayChange:
-    """Return a quarter of the change; what cannot be done by halves as it is."""
+    """Return a quarter of the change: its category scaled to 75 %; a change that cannot be scaled is returned as it is."""
     if change.kind == "remove" and change.what not in ("idle_sync", "idle_dependency"):
         return ReplayChange("scale", change.what, 0.75)
     return change
@@ -298,7 +302,7 @@ def _build_row(
     on_path: int,
     told: ReplayAccuracy,
 ) -> dict[str, Any]:
-    """Return a row of replay; `saved` is what each change saves, ns."""
+    """Return the row of replay for a scenario; `saved` is the saving of each change, ns, `removable` and `on_path` its time."""
     is_category = name not in SPECIAL
     limit = told.span
     if name.endswith("_overlap"):
@@ -341,10 +345,10 @@ def _build_row(
 
 
 def _saving_of_stalls(saved: dict[ReplayChange, float], change: ReplayChange) -> tuple[float, float, float]:
-    """Return the saving, at worst and at best, when the host never stands still, ns.
+    """Return the likely, worst and best saving if the host never stands still, ns.
 
-    At worst the other ranks come as late as they did. At best none of them stands still either. Likely is what this rank's
-    stalls cost where it waits for nobody: the others are in the same place.
+    At worst the other ranks come as late as they did; at best none of them stands still either. The likely saving is
+    what this rank's stalls cost where it waits for nobody: other ranks stall likewise.
     """
     alone = saved[change]
     of_the_job = max(saved.get(_OF_THE_JOB, alone), alone)

@@ -38,12 +38,12 @@ class ReplayAccuracy(NamedTuple):
 
     @property
     def is_likely(self) -> bool:
-        """Whether it is close enough for a saving to be a value, and not only bounds."""
+        """Whether the replay is accurate enough to give a likely saving besides the bounds."""
         return self.is_tied and self.error <= MOST_ERROR and self.unexplained <= MOST_UNEXPLAINED
 
 
 class ReplaySaving(NamedTuple):
-    """Saving of a scenario over the counted steps, ns; `likely` is None where only bounds can be given."""
+    """The saving of a scenario over the counted steps, ns, with its bounds; `likely` is None where only bounds can be given."""
 
     likely: float | None
     low: float
@@ -51,7 +51,10 @@ class ReplaySaving(NamedTuple):
 
 
 def marks_of(scenarios: Iterable[Scenario]) -> Floats:
-    """Return when each step starts and the last ends, by scenario (rows), ns; scenarios of one graph are replayed together."""
+    """Return the start of each step and the end of the last, ns, in a row per scenario.
+
+    Scenarios of the same graph are replayed together.
+    """
     replays: dict[int, tuple[Graph, Replay]] = {}
     places: list[tuple[int, int, float]] = []
     counts: dict[int, int] = {}
@@ -74,13 +77,13 @@ def marks_of(scenarios: Iterable[Scenario]) -> Floats:
 
 
 def sum_unexplained(path: CriticalPath) -> float:
-    """Return the time on the critical path that nothing explains, ns."""
+    """Return the time on the critical path for which the trace has no reason, ns."""
     # One after the other, as the sum of a list is.
     return float(np.cumsum(path.unexplained)[-1]) if len(path.ts) else 0.0
 
 
 def measure_accuracy(world: ReplayWorld, marks: Floats, unexplained: float) -> ReplayAccuracy:
-    """Return the accuracy of the baseline's replay; `unexplained` of its critical path, ns."""
+    """Return the accuracy of the baseline's replay, whose step marks are `marks`; `unexplained` is of its critical path, ns."""
     span, baseline = world.graph.span, float(marks[-1] - marks[0])
     recorded = marks_as_recorded(world)
     errors = np.abs(np.diff(marks) - np.diff(recorded)) / np.maximum(np.diff(recorded), 1.0)
@@ -99,16 +102,17 @@ def _is_tied(world: ReplayWorld) -> bool:
 
 
 def marks_as_recorded(world: ReplayWorld) -> Floats:
-    """Return when each step starts and the last ends, as recorded, ns after the first start."""
+    """Return the start of each step and the end of the last as recorded, ns after the first start."""
     starts = [step.ts - world.recorded.ts for step in world.recorded.steps]
     return np.array([*starts, world.graph.span], dtype=np.float64)
 
 
 def estimate_saving(saved: float, told: ReplayAccuracy, most: float | None = None) -> ReplaySaving:
-    """Return likely value and bounds of a scenario's saving; `most` is its time on the critical path, ns.
+    """Return the likely saving and its bounds for a replayed saving of `saved` ns.
 
-    What nothing explains may take the place of what is gone, or go with it; what the replay is off counts in full where it is
-    too far off to be relied on, else as a share of what is saved.
+    `most` is the time on the critical path that the scenario is about, ns; None for no such limit. Unexplained time may
+    replace the time taken away, or go with it. The replay's error counts in full if it is too large to rely on, else as
+    a share of the saving.
     """
     unexplained = told.unexplained * told.span
     doubt = unexplained + (_MARGIN + told.error) * abs(saved)

@@ -70,7 +70,7 @@ class Runs:
 
 
 def find_runs(graph: Graph) -> Runs:
-    """Return the runs of the graph."""
+    """Return the graph cut into runs."""
     event, piece, closes = _order_elements(graph)
     has = piece >= 0
     at = np.maximum(piece, 0)
@@ -118,7 +118,7 @@ def find_runs(graph: Graph) -> Runs:
 
 
 def _order_elements(graph: Graph) -> tuple[Integers, Integers, Booleans]:
-    """Event and slice of each element, by lane and time, and whether it is the last of its event."""
+    """Return event and slice of each element, by lane and time, and whether it is the last of its event; slice -1 for none."""
     count = np.bincount(graph.event, minlength=len(graph.gap))
     alone = np.flatnonzero(count == 0)
     event = np.concatenate([graph.event, alone])
@@ -130,7 +130,7 @@ def _order_elements(graph: Graph) -> tuple[Integers, Integers, Booleans]:
 
 
 class RunLengths:
-    """Works out how long runs last; times of the host, or of the GPU, that scenarios share with the first, only once."""
+    """Computes how long runs last under weights; host or GPU times that are those of the first scenario are computed once."""
 
     def __init__(self, found: Runs, first: Weights) -> None:
         self._runs, self._first = found, first
@@ -139,9 +139,10 @@ class RunLengths:
         self._on_gpu = self._gpu_times(first) if self._has.any() else None
 
     def measure(self, weights: Weights) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return per run its time on the host, and what it takes until its last slice ends, ns.
+        """Return for each run its time on the host, and three times until its last slice ends, ns.
 
-        The latter from the start of the run, from the end of what is before on its stream, and from the start of its first slice.
+        These count from the run's start, from the end of the slice before it on its stream, and from the start of its
+        first slice.
         """
         found, first, piece = self._runs, self._first, self._piece
         same = weights.gap is first.gap and weights.call is first.call and weights.lead is first.lead
@@ -158,7 +159,7 @@ class RunLengths:
         return host_time, from_launch, from_before, from_before - weights.stream[np.maximum(found.first_slice, 0)]
 
     def _host_times(self, weights: Weights) -> tuple[Floats, Floats]:
-        """Return per run its time on the host; per element from the start of its run until its launch is on its way."""
+        """Return for each run its time on the host, and for each element the time from its run's start to its launch; ns."""
         found, event = self._runs, self._runs.event
         host = np.where(found.closes, weights.gap[event] + weights.call[event], 0.0)
         done = np.cumsum(host)
@@ -168,7 +169,7 @@ class RunLengths:
         return done[found.last] - base, start - base[number] + weights.gap[event] + weights.lead[event]
 
     def _gpu_times(self, weights: Weights) -> tuple[Floats, Floats]:
-        """Return per element the GPU time up to its end if only their order held slices; per run up to its start."""
+        """Return GPU times if stream order alone held slices: up to the end of each element, and up to each run's start; ns."""
         length = np.where(self._has, weights.stream[self._piece] + weights.dur[self._piece], 0.0)
         queue = np.cumsum(length)
         return queue, queue[self._runs.first] - length[self._runs.first]
@@ -179,7 +180,7 @@ _MOST_AT_ONCE = 32_000_000
 
 
 def replay(graph: Graph, scenarios: Sequence[Weights]) -> Floats:
-    """Return marks by scenario: when each step starts, and when the last ends, ns after the first recorded start.
+    """Return the start of each step and the end of the last in each scenario, ns after the first recorded start.
 
     Shape: scenarios x (steps + 1).
     """
@@ -190,7 +191,7 @@ def replay(graph: Graph, scenarios: Sequence[Weights]) -> Floats:
 
 
 class _RunWeights(NamedTuple):
-    """Lengths of the runs under a scenario's weights: all that a replay needs of them. Times in ns; see lengths and _held."""
+    """Lengths of the runs under a scenario's weights, ns: all that a replay needs of the weights. See RunLengths.measure."""
 
     host: Floats
     launched: Floats
@@ -203,7 +204,7 @@ class _RunWeights(NamedTuple):
 
 
 class Replay:
-    """Replays scenarios of one graph, as many at once as memory allows; their weights are let go when they are added."""
+    """Replays scenarios of a graph, as many at once as memory allows; their weights are freed when they are added."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph, self._runs = graph, find_runs(graph)
@@ -213,7 +214,7 @@ class Replay:
         self._marks: list[Floats] = []
 
     def add(self, weights: Weights) -> None:
-        """One more scenario."""
+        """Add a scenario by its weights."""
         self._lengths = self._lengths or RunLengths(self._runs, weights)
         first = self._runs.first_slice[self._runs.first_slice >= 0]
         self._measured.append(
@@ -229,7 +230,7 @@ class Replay:
             self._replay()
 
     def take_marks(self) -> Floats:
-        """Return the marks of the scenarios in the order in which they were added, see replay."""
+        """Return the step marks of all scenarios in the order in which they were added, as replay() does."""
         if self._measured:
             self._replay()
         return np.concatenate(self._marks)
@@ -243,7 +244,7 @@ class Replay:
 
 
 def _replay_scenarios(graph: Graph, found: Runs, every: _RunWeights) -> Floats:
-    """Return marks by scenario; the columns of `every` are scenarios."""
+    """Return the step marks of each scenario (row), ns; the columns of `every` are scenarios."""
     host, launched, queued, started = every[:4]
     count = host.shape[1]
     held = _starts_held(graph, found, every)
@@ -299,7 +300,10 @@ def _is_on_gpu(graph: Graph, mark: int) -> bool:
 
 
 def _starts_held(graph: Graph, found: Runs, every: _RunWeights) -> dict[int, list[tuple[int, Floats]]]:
-    """Return by run what its first slice waits for beside its stream: the run that ends with it, and its own time after it."""
+    """Return for each run what its first slice waits for beside stream order: the run that ends with that slice, and a lag.
+
+    The lag goes up to the end of the run, ns by scenario.
+    """
     held: dict[int, list[tuple[int, Floats]]] = {}
     with_slice = np.flatnonzero(found.first_slice >= 0)
     for others, lags in ((graph.awaited, every.awaiting), (graph.engine, every.engine)):
@@ -313,7 +317,7 @@ def _starts_held(graph: Graph, found: Runs, every: _RunWeights) -> dict[int, lis
 
 
 def _returns_held(graph: Graph, found: Runs, every: _RunWeights) -> dict[int, list[tuple[int, Floats]]]:
-    """Return by run what its event waits for before it returns: the run that ends with it, and the time from that end."""
+    """Return for each run the waits of its event's return: the run that ends with the awaited slice, and the lag in ns."""
     waits: dict[int, list[tuple[int, Floats]]] = {}
     if not len(graph.waits.event):
         return waits
@@ -325,7 +329,7 @@ def _returns_held(graph: Graph, found: Runs, every: _RunWeights) -> dict[int, li
 
 
 def _batches_paced(graph: Graph, found: Runs, every: _RunWeights) -> dict[int, tuple[int, Floats]]:
-    """Return by run that fetches a batch the run that fetched the one before, and how long after that the batch is there."""
+    """Return for each run that fetches a batch the run that fetched the last one, and how long after it this one is ready, ns."""
     if not len(graph.paces.event):
         return {}
     run_of_event = _run_of_event(graph, found)
@@ -342,6 +346,9 @@ def _run_of_event(graph: Graph, found: Runs) -> Integers:
 
 
 def _tail_times(graph: Graph, weights: Weights) -> Floats:
-    """Return the time from the end of the awaited work; waits for room in the queue count from its start."""
+    """Return for each wait the time from the end of the awaited slice to the call's return, ns.
+
+    Waits for room in the launch queue count from the slice's start.
+    """
     is_queue = graph.waits.kind[graph.waits.event] == QUEUE
     return np.asarray(weights.tail - np.where(is_queue, weights.dur[graph.waits.slice], 0.0))

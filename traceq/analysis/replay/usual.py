@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 def kind_medians(key: Integers, value: Floats, counts: Booleans, fewest: int = 1) -> Floats:
-    """Return per element the (lower) median of `value` over counting elements of its key; NaN for fewer than `fewest`."""
+    """Return for each element the (lower) median of `value` over the elements with its key that count.
+
+    NaN where fewer than `fewest` count.
+    """
     found = np.full(len(key), np.nan)
     where = np.flatnonzero(counts)
     if not len(where):
@@ -39,11 +42,12 @@ _LIKE = 0.5
 def predict_from_other_fold(
     keys: Sequence[Integers], value: Floats, counts: Booleans, fold: Integers, long: float = np.inf
 ) -> tuple[Floats, Booleans]:
-    """Predict per element its value from the other fold, and whether that has enough elements; `keys`: narrow to broad.
+    """Predict each element's value from elements of its kind in the other fold; return it, and whether enough elements told.
 
-    A kind with fewer says nothing: the next broader one does, then all. Where the other fold has fewer in all, those
-    there are, then those of its own; NaN where nothing counts. Beyond `long` a single one of the narrowest kind
-    is enough where it is like the one to be told: two steps that agree are no accident.
+    `keys` give the kinds, from narrow to broad. A kind with too few elements is passed over for the next broader one,
+    then for all elements. If all are too few, those few count, then those of the own fold; NaN where none counts. A
+    value above `long` may be predicted from a single element of the narrowest kind that is like it: steps that agree so
+    are no accident.
     """
     found = np.full(len(value), np.nan)
     everything = np.zeros(len(value), dtype=np.int64)
@@ -67,7 +71,7 @@ def predict_from_other_fold(
 
 
 def _fill(found: Floats, key: Integers, value: Floats, counts: Booleans, fold: Integers, fewest: int) -> None:
-    """Put medians of the other fold where `found` has none yet."""
+    """Set `found`, where it is NaN, to medians of the other fold's elements with the same key."""
     for one in (0, 1):
         here = (fold == one) & np.isnan(found)
         if here.any():
@@ -75,7 +79,7 @@ def _fill(found: Floats, key: Integers, value: Floats, counts: Booleans, fold: I
 
 
 def combine_keys(*parts: Integers) -> Integers:
-    """One key for each combination of parts."""
+    """Return a key for each combination of parts."""
     key = np.zeros(len(parts[0]), dtype=np.uint64)
     for part in parts:
         key = (key ^ part.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)

@@ -33,8 +33,9 @@ KINDS = ("synchronization", "blocking_copy", "queue", "allocation")
 class Waits(NamedTuple):
     """Edges from GPU work to the return of a call: `slice` and `event` are positions, sorted by event.
 
-    `kind` of an event is the position in KINDS or -1. What waits for room in the queue waits for the start of the slice,
-    everything else for its end. `had_to` of an event: whether any of it was still to end when the call was made.
+    `kind` is by event, a position in KINDS or -1. A call that waits for room in the launch queue waits for the slice's
+    start, others for its end. `had_to` is by event: whether any of the awaited work was still to come when the call was
+    made.
     """
 
     event: Integers
@@ -44,7 +45,10 @@ class Waits(NamedTuple):
 
 
 def waits_of_host(recorded: Recorded) -> Waits:
-    """Combine recorded waits with inferred ones: long calls that return when work ends, or has started."""
+    """Return the waits of host calls for GPU work, recorded or inferred.
+
+    Inferred ones are of long calls that return as GPU work ends or starts.
+    """
     events, work = recorded.events, recorded.work
     streams = _Streams(recorded)
     is_long = events.allocates & ~events.waits & (events.call > _LONG_CALL)
@@ -71,24 +75,24 @@ def waits_of_host(recorded: Recorded) -> Waits:
 
 
 class _Edges(NamedTuple):
-    """Events and the slices they may wait for; those of one event in the order of its streams."""
+    """Pairs of an event and a slice that it may wait for, by position; those of an event in the order of streams."""
 
     event: Integers
     slice: Integers
 
     def some(self, which: Booleans) -> _Edges:
-        """Return those that are chosen."""
+        """Return the edges that `which` marks."""
         return _Edges(self.event[which], self.slice[which])
 
 
 def _in_time(recorded: Recorded, kind: int, found: _Edges) -> tuple[int, _Edges]:
-    """`kind`, and the edges but those to what ended after the call had returned: that was not waited for."""
+    """Return `kind` and the edges without those to slices that end after the call returned: it did not wait for them."""
     ends = recorded.work.ts_end[found.slice]
     return kind, found.some(ends <= recorded.events.ts_end[found.event] + _CLOCKS_APART)
 
 
 def _run_dry(recorded: Recorded, found: _Edges) -> tuple[int, _Edges]:
-    """Return the edges of calls that waited: those that free do, those that allocate where they return as the GPU runs dry."""
+    """Return ALLOCATION and the edges of calls that waited: those that free memory, or that return as the GPU runs dry."""
     events, work = recorded.events, recorded.work
     latest = np.full(len(events.ts), np.iinfo(np.int64).min)
     np.maximum.at(latest, found.event, work.ts_end[found.slice])
@@ -99,7 +103,7 @@ def _run_dry(recorded: Recorded, found: _Edges) -> tuple[int, _Edges]:
 
 
 def _find_full_queues(recorded: Recorded) -> Booleans:
-    """Return the launches that found the queue full."""
+    """Return a mask of the launches that waited for room in a full launch queue."""
     events = recorded.events
     queued = _count_queued(recorded)
     most = int(queued.max(initial=0))
@@ -111,7 +115,7 @@ def _find_full_queues(recorded: Recorded) -> Booleans:
 
 
 class Paces(NamedTuple):
-    """Batches from worker processes: `event` was not given its batch before `lag` (ns) after `previous` was given its own."""
+    """Batches that had to be waited for: `event` gets its batch `lag` ns after `previous` got its own."""
 
     event: Integers
     previous: Integers
@@ -119,10 +123,10 @@ class Paces(NamedTuple):
 
 
 def paces_of_workers(recorded: Recorded) -> Paces:
-    """Return the fetches that waited for worker processes, which set the pace then, whatever the host does.
+    """Return the fetches that waited for worker processes, which then set the pace, whatever the host does.
 
-    A batch comes as long after the last one that was waited for (or the first of the capture) as it did, where few were fetched
-    between them without waiting.
+    A batch comes as long as recorded after the last batch that was waited for, or the first of the capture, if few were
+    fetched in between without waiting.
     """
     events = recorded.events
     here = np.flatnonzero(events.fetches)
@@ -144,7 +148,7 @@ def paces_of_workers(recorded: Recorded) -> Paces:
 
 
 def _count_queued(recorded: Recorded) -> Integers:
-    """Return launches of a process that have not started when each event's call is made."""
+    """Return for each event how many launches of its process have not started on the GPU when its call is made."""
     work, events = recorded.work, recorded.events
     queued = np.zeros(len(events.ts), dtype=np.int64)
     if not len(work.ts):
@@ -162,7 +166,7 @@ def _count_queued(recorded: Recorded) -> Integers:
 
 
 class _Stream(NamedTuple):
-    """The slices of a stream in the order of launches: positions, events, and the time up to which those were called."""
+    """The slices of a stream in the order of launches: positions, launching events, and the latest launch time so far (ns)."""
 
     pid: int
     device: int
@@ -173,7 +177,7 @@ class _Stream(NamedTuple):
 
 
 class _Streams:
-    """Return the last work on the streams before calls are made."""
+    """The streams of the recorded work; finds the last work on them before calls are made."""
 
     def __init__(self, recorded: Recorded) -> None:
         self._events, self._work = recorded.events, recorded.work
@@ -188,7 +192,7 @@ class _Streams:
                 self._streams.append(_Stream(*place, part, event, launched))
 
     def find_awaited(self, numbers: Integers) -> _Edges:
-        """Return the last slice before each call on the stream it waits for; without one, on every stream of its process."""
+        """Return for each call the last slice before it on the stream that it waits for, or on all streams of its process."""
         events = self._events
         found = []
         asked = np.stack([events.pid, events.stream, events.device, events.kind])[:, numbers]
@@ -208,7 +212,7 @@ class _Streams:
         return _concatenate_edges(found)
 
     def all_of(self, numbers: Integers) -> _Edges:
-        """Return the last slice before each call on every stream of its process."""
+        """Return for each call the last slice before it on every stream of its process."""
         pids = self._events.pid[numbers]
         return _concatenate_edges(
             [
@@ -219,7 +223,7 @@ class _Streams:
         )
 
     def find_started(self, numbers: Integers) -> _Edges:
-        """Return the last slice, of those launched before, that started while each call waited: it made room in the queue."""
+        """Return for each call the last earlier launched slice that started while it waited, and so made room in the queue."""
         events, work = self._events, self._work
         found = []
         for pid in np.unique(events.pid[numbers]).tolist():
@@ -245,7 +249,7 @@ class _Streams:
 
 
 def _last_before_at(stream: _Stream, numbers: Integers, places: Integers) -> _Edges:
-    """Return the slices before `places`, where there are any."""
+    """Return edges from each call to the slice before its place on the stream; none for place 0."""
     there = places > 0
     return _Edges(numbers[there], stream.slice[places[there] - 1])
 
@@ -256,7 +260,7 @@ def _concatenate_edges(found: list[_Edges]) -> _Edges:
 
 
 def previous_with_key(keys: Integers) -> Integers:
-    """Return the position of the element before with the same key; -1 for none."""
+    """Return for each element the position of the last one before it with the same key; -1 for none."""
     order = np.argsort(keys, kind="stable")
     found = np.full(len(keys), NONE, dtype=np.int64)
     same = keys[order][1:] == keys[order][:-1]

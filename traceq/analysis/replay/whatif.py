@@ -46,9 +46,9 @@ _DEFINED_IN = {
 
 
 def show_one_trace(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
-    """Let unqualified names of tables mean the rows of one trace, by temp views, and make what replays read beside them.
+    """Make temp views that hide all traces but one, and the temp tables that replays read beside them.
 
-    Slices that do not nest count as they were recorded: how an ingest cut them is not kept.
+    Slices that do not nest count as recorded: how they were cut while ingesting is not kept.
     """
     catalog = connection.execute("select current_database()").fetchone()
     for name in _READ:
@@ -70,10 +70,7 @@ def show_one_trace(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None
 
 
 def _temp_table_definition(file: str, table: str) -> duckdb.Statement:
-    """Return the only statement of an SQL file that creates the temp table `table`.
-
-    Whether the text of a statement has the comments before it depends on DuckDB's version.
-    """
+    """Return the statement of an SQL file that creates the temp table `table`."""
     begins = re.compile(rf"^create temp table {table}\b", re.MULTILINE)
     (found,) = (one for one in parse(statement(file)) if begins.search(one.query))
     return found
@@ -86,22 +83,22 @@ _NO_TIME = ("idle_earlier_work", "idle_dependency")
 
 
 class NothingToReplay(ValueError):
-    """The trace has no counted steps, or one that is too large for the memory."""
+    """Error for a trace without counted steps, or with one that is too large for the memory."""
 
 
 class ReplayLimit(NamedTuple):
-    """Time of a category of the ledger, or `other`, on the critical path after the changes, ns a step."""
+    """A category of the ledger, or "other", and its time on the critical path after the changes, ns per step."""
 
     category: str
     dur_ns: float
 
 
 class ReplayAnswer(NamedTuple):
-    """Times in ns per step, over `steps` steps.
+    """The replayed steps before and after changes; times in ns per step, means over `steps` steps.
 
-    `recorded_ns` is a step as recorded, `before_ns` as replayed, `after_ns` as replayed with the changes; the three of `saved`
-    are before less after, with its bounds (likely is None where the replay gives bounds only), negative where steps get
-    longer. `found` says of each change whether it changed anything that the model knows of. `limits` add up to `after_ns`.
+    `recorded_ns` is a step as recorded, `before_ns` as replayed, `after_ns` as replayed with the changes. `saved` is
+    before less after, with bounds: likely is None where the replay gives only bounds, and all are negative where steps
+    get longer. `found` tells for each change whether there was anything to change. `limits` add up to `after_ns`.
     """
 
     steps: int
@@ -117,8 +114,8 @@ class ReplayAnswer(NamedTuple):
 def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Sequence[ReplayChange]) -> ReplayAnswer:
     """Replay the counted steps of a trace with all of `changes`, one after another.
 
-    Raises NothingToReplay without counted steps, ValueError for an impossible change. The connection gets temp views that hide
-    the other traces of the database: open one for it.
+    Raises NothingToReplay without counted steps, ValueError for an impossible change. The connection gets temp views
+    that hide the other traces of the database: open one for this call.
     """
     show_one_trace(connection, trace_id)
     try:
@@ -157,7 +154,7 @@ def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Seque
 
 
 def _extreme_scenarios(world: ReplayWorld, changes: Sequence[ReplayChange]) -> list[Scenario]:
-    """Return the changes at worst and at best: work that is moved slows the rest down, or does not."""
+    """Return the scenario with all changes at their worst, and with all at their best (see change_extremes)."""
     found = []
     for extreme in (0, 1):
         scenario = world.baseline
@@ -168,7 +165,7 @@ def _extreme_scenarios(world: ReplayWorld, changes: Sequence[ReplayChange]) -> l
 
 
 def _most_saved(connection: duckdb.DuckDBPyConnection, changes: Sequence[ReplayChange]) -> float | None:
-    """Return the most that the changes can save: their time on the critical path, ns; None if unknown by category."""
+    """Return the time on the critical path that the changes are about, ns: they save no more; None where that is unknown."""
     on_path: dict[str, int] = dict(run(connection, "analysis/replay/replay_on_path.sql").fetchall())
     most = 0.0
     for change in changes:
@@ -187,7 +184,10 @@ def _most_saved(connection: duckdb.DuckDBPyConnection, changes: Sequence[ReplayC
 def _estimate_saving(
     saved: Sequence[float], told: ReplayAccuracy, changes: Sequence[ReplayChange], most: float | None
 ) -> ReplaySaving:
-    """Return the saving of the changes, at worst and at best, ns, negative where steps get longer."""
+    """Return the saving of the changes with its bounds, ns; negative where steps get longer.
+
+    `saved` are the replayed savings: as asked, at worst, and at best.
+    """
     likely, worst, best = (_either_way(ns, told, most) for ns in saved)
     low, high = min(likely.low, worst.low), max(likely.high, best.high)
     if any(change.what == UNKNOWN_CAUSE for change in changes):
@@ -203,14 +203,17 @@ def _either_way(saved: float, told: ReplayAccuracy, most: float | None) -> Repla
 
 
 def _share_left(name: str, changes: Sequence[ReplayChange]) -> float:
-    """Share of the host's time of a category that the changes leave; a change of GPU work is about what is left of it."""
+    """Return the share (0..1) of a host category's time that the changes leave; 1 for GPU work."""
     kept = {"remove": 0.0, "move": 0.0}
     mine = [change for change in changes if change.what == name and name not in BUSY]
     return float(np.prod([change.factor if change.kind == "scale" else kept.get(change.kind, 1.0) for change in mine]))
 
 
 def _order_limits(parts: dict[str, float], whole: float, count: int) -> tuple[ReplayLimit, ...]:
-    """Return the parts of the path, longest first, which together are at most all of it; what is in none of them is other."""
+    """Return the parts of the path, longest first, ns per step.
+
+    Their sum is at most `whole`; time in none of them is "other".
+    """
     total = sum(parts.values())
     found = {name: dur * min(whole / total, 1.0) for name, dur in parts.items() if dur > 0}
     if total < whole:
@@ -219,7 +222,7 @@ def _order_limits(parts: dict[str, float], whole: float, count: int) -> tuple[Re
 
 
 def _has_effect(before: Scenario, after: Scenario) -> bool:
-    """Return whether a change had anything to change."""
+    """Return whether the change between two scenarios had anything to change."""
     if before.graph is not after.graph or before.least != after.least:
         return True
     pairs = zip(vars(before.weights).values(), vars(after.weights).values(), strict=True)

@@ -13,9 +13,9 @@ _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1, None: 10**9}
 
 
 class Window(NamedTuple):
-    """The ends of a window: ns from the first GPU work (of the first slice, without a GPU), or names of annotations.
+    """The ends of a window: ns from the first GPU work (without a GPU, from the first slice), names of annotations, or None.
 
-    A window of all GPU work has neither.
+    None is an end that is not limited; both are None for all GPU work.
     """
 
     first: int | str | None
@@ -23,10 +23,11 @@ class Window(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The choice of steps.
+    """The user's choice of steps.
 
-    `step_range`: regular expression for the annotations that are the steps; `steps_per`: steps in what is found as one, a half
-    for two that make up one; `window`: what to judge, the rest being start-up and tail.
+    `step_range` is a regular expression for the annotations that are the steps. `steps_per` is the number of steps in
+    each unit that is found; 1/2 where two units make up a step. `window` is the part to judge; the rest is start-up and
+    tail.
     """
 
     step_range: str | None = None
@@ -38,7 +39,7 @@ AS_FOUND = Choice()
 
 
 def choice_of(step_range: str | None = None, steps_per: str | None = None, window: str | None = None) -> Choice:
-    """Return the choice that the texts say; WrongUse when they say none."""
+    """Return the choice that the option texts give; raise WrongUse where a text is not understood."""
     return Choice(
         step_range=step_range,
         steps_per=Fraction(1) if steps_per is None else read_steps_per(steps_per),
@@ -47,7 +48,7 @@ def choice_of(step_range: str | None = None, steps_per: str | None = None, windo
 
 
 def read_steps_per(text: str) -> Fraction:
-    """Return the number in `text`: 2, or 1/2. WrongUse when it is neither n nor 1/n."""
+    """Return the number in `text`, such as 2 or 1/2; raise WrongUse unless it is n or 1/n."""
     try:
         number = Fraction(text.strip())
     except (ValueError, ZeroDivisionError):
@@ -59,7 +60,10 @@ def read_steps_per(text: str) -> Fraction:
 
 
 def read_window(text: str) -> Window:
-    """Return the window in `text`: gpu, A..B with times (3.2s..4s, 250ms..) or names of annotations, or one name. WrongUse."""
+    """Return the window that `text` describes; raise WrongUse where it is not understood.
+
+    It is "gpu", A..B with times (3.2s..4s, 250ms..) or names of annotations, or a single name.
+    """
     if text == "gpu":
         return Window(None, None)
     first, found, last = text.partition("..")
@@ -76,7 +80,7 @@ def read_window(text: str) -> Window:
 
 
 def _parse_end(text: str) -> int | str | None:
-    """Return nanoseconds, or the name of an annotation; None for nothing."""
+    """Return an end of a window: a time in ns, or the name of an annotation; None for an empty text."""
     text = text.strip()
     if match := _SECONDS.fullmatch(text):
         return round(Fraction(match["number"]) * _NANOSECONDS[match["unit"]])

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 class StepMark(NamedTuple):
-    """A step: from `ts` to the next one's, the last to `own_end`. `excluded` says why it does not count."""
+    """A step: it lasts from `ts` to the next step's `ts`, the last one to `own_end`; ns.
+
+    `excluded` says why it is not counted; None if it is.
+    """
 
     name: str
     thread_id: int | None
@@ -24,7 +27,10 @@ class StepMark(NamedTuple):
 
 
 def regroup_marks(marks: list[StepMark], steps_per: Fraction, launched: Integers) -> list[StepMark]:
-    """Cut or join `marks` so that each has `steps_per` steps, with equally many of the launches (times, ascending)."""
+    """Cut or join `marks` into steps, given `steps_per` steps in each; cut parts have equally many launches.
+
+    `launched` are the times of all launches, ns, ascending.
+    """
     if steps_per.denominator > 1:
         return _join_marks(marks, steps_per.denominator)
     ends = [*(mark.ts for mark in marks[1:]), *(mark.own_end for mark in marks[-1:])]
@@ -34,7 +40,7 @@ def regroup_marks(marks: list[StepMark], steps_per: Fraction, launched: Integers
 
 
 def _join_marks(marks: list[StepMark], size: int) -> list[StepMark]:
-    """Return the marks that count, `size` of them as one; those that do not count stay alone."""
+    """Return the counted marks joined, `size` at a time; excluded marks stay as they are."""
     joined: list[StepMark] = []
     for excluded, alike in groupby(marks, key=lambda mark: mark.excluded):
         group = list(alike)
@@ -51,7 +57,7 @@ def _join_marks(marks: list[StepMark], size: int) -> list[StepMark]:
 
 
 def _cut_mark(mark: StepMark, end: int, parts: int, launched: Integers) -> list[StepMark]:
-    """Return the mark in equal parts by launches; whole where it has fewer launches than parts."""
+    """Return the mark cut into `parts` with equally many launches; uncut where it has fewer launches."""
     first, last = np.searchsorted(launched, [mark.ts, end])
     if last - first < parts:
         return [mark]
@@ -67,10 +73,11 @@ SEVERAL = 1.5
 
 
 class StepLevel(NamedTuple):
-    """A level of recurrence, as steps.
+    """A level of recurrence, taken as the steps.
 
-    `source` as in step.source; `evidence`: what shows that it is the step; `is_sure`: nothing else is likely; `clock`: whether
-    its times are the host's or the GPU's; `launches` in each, None where they differ; `share` of launches that recur.
+    `source` is as in step.source; `evidence` shows that this level is the step; `is_sure` is whether nothing else is
+    likely; `clock` is "host" or "gpu", whose times they are; `launches` are those in each step, None where they differ;
+    `share` of launches recur (0..1).
     """
 
     source: str
@@ -84,7 +91,7 @@ class StepLevel(NamedTuple):
 
 
 class Annotations(NamedTuple):
-    """A row of annotation_level.sql: annotations of one name, up to digits, on one thread."""
+    """Annotations of a name (up to digits) on a thread: a row of annotation_level.sql."""
 
     thread_id: int
     pattern: str
@@ -104,9 +111,9 @@ class Annotations(NamedTuple):
 
 
 class LaunchLoop(NamedTuple):
-    """The recurrence of launches, the steps it would be, and how many launches there are in all.
+    """The recurrence of launches, the steps that it would make, and the number of all launches.
 
-    `layer_evidence`: what shows that its rounds are layers, or parts of a step; empty where nothing does.
+    `layer_evidence` says what shows that its rounds are layers, or parts of a step; empty if nothing does.
     """
 
     found: Recurrence
@@ -121,15 +128,15 @@ class LaunchLoop(NamedTuple):
 
     @property
     def coverage(self) -> float:
-        """Share of all launches that lie in whole rounds."""
+        """Share of all launches that lie in whole rounds (0..1)."""
         return sum(part.last - part.first for part in self.found.parts if part.is_round) / self.launches
 
 
 def is_layer(annotations: list[Annotations], rounds: int) -> bool:
-    """Return whether `rounds` rounds are layers, or parts of a step, by the annotations of layers.
+    """Return whether rounds, `rounds` of them, are layers or parts of a step, judged by the annotations of layers.
 
-    Names that count up (layers.0, layers.1) come once a pass, and so tell how many passes there are. Those that stay the same
-    (attention) come once a layer where about one comes with each round. Another annotation with each round says the contrary.
+    Names that count up (layers.0, layers.1) come once per pass, and so give the number of passes. An unchanging name
+    (attention) comes once per layer, if about as often as rounds. Another annotation in each round shows the contrary.
     """
     if any(not each.is_layer and abs(each.times - rounds) <= 1 for each in annotations):
         return False

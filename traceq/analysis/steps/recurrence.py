@@ -58,10 +58,10 @@ _BEFORE_INPUT = "before a copy to the GPU"
 
 
 class Launches(NamedTuple):
-    """The rows of launch_sequence.sql as arrays, one element a launch.
+    """The rows of launch_sequence.sql as arrays, an element per launch.
 
-    `is_aside`: on another stream than most; `is_compute`: a kernel that computes; `is_set_up`: memsets and
-    copies to the GPU alone; `thread_id`: -1 where no thread is known.
+    `is_aside` is whether it is on another stream than most; `is_compute`, a kernel that computes; `is_set_up`, a memset
+    or copy to the GPU alone; `thread_id` is -1 where unknown.
     """
 
     number: Integers
@@ -81,7 +81,7 @@ class Launches(NamedTuple):
 
     @classmethod
     def read(cls, batches: Iterable[pa.RecordBatch]) -> tuple[Launches, str]:
-        """Read rows with columns of these names batch by batch (a table beside the arrays is as large), and what rows are."""
+        """Return the launches in these batches, and the word for them; arrays are filled batch by batch to save memory."""
         what = ""
         parts: dict[str, list[npt.NDArray[Any]]] = {
             name: [np.zeros(0, np.bool_ if name.startswith("is_") else np.int64)] for name in cls._fields
@@ -94,15 +94,15 @@ class Launches(NamedTuple):
 
 
 class Recurrence(NamedTuple):
-    """Rounds of the same launches.
+    """Rounds of equal launches.
 
-    `parts`: the rounds and what lies between them, without gaps; `length` of most rounds in launches; `share` of launches that
-    recur; `first`, `last`: the stretch that recurs, whole rounds or not, [first, last);
-    `evidence`: what shows where a round starts; `is_sure`: it is what ends or begins a step, and no layer;
-    `inner`, `inner_share`: the shorter sequence inside a round, 0 for none; `inner_whole`: how many of them there are where, but
-    for reads, a round is no more, else 0;
-    `is_like_before`: the launches before the stretch are mostly some of its own, as in a first step that differs;
-    `is_ahead`: the host runs rounds ahead, so that only the GPU's times pace the rounds.
+    `parts` are the rounds and the launches between them, without gaps; `length` is the usual length of a round in
+    launches; `share` of launches recur (0..1). `first` and `last` bound the stretch that recurs, [first, last), in
+    whole rounds or not. `evidence` shows where a round starts; `is_sure`: that is what ends or begins a step, and no
+    layer. `inner` and `inner_share` are of the shorter sequence inside a round, 0 for none; `inner_whole` is the number
+    of these sequences if a round has no other launches but reads, else 0. `is_like_before`: most launches before the
+    stretch are also in it, as in a first step that differs. `is_ahead`: the host runs rounds ahead, so that only GPU
+    times pace the rounds.
     """
 
     parts: list[LaunchPart]
@@ -120,7 +120,7 @@ class Recurrence(NamedTuple):
 
 
 def find_recurrence(launches: Launches) -> Recurrence | None:
-    """Return the rounds of the sequence that recurs through most of the launches; None where none does."""
+    """Return the rounds of the sequence that recurs through most of the launches; None without one."""
     found = find_regular(launches.number, launches.is_graph, np.where(launches.is_compute, launches.gpu_ts, -1))
     if found is None:
         return None
@@ -162,7 +162,7 @@ def find_recurrence(launches: Launches) -> Recurrence | None:
 
 
 def _find_inner(launches: Launches, found: Regular) -> Regular | None:
-    """Return what recurs inside a round, through most of it."""
+    """Return the sequence that recurs through most of a round; None without one."""
     one = found.kept[found.first : found.first + found.period.lag]
     inside = find_regular(launches.number[one], launches.is_graph[one])
     if inside is None or inside.last - inside.first < _LEAST_COVERAGE * len(one):
@@ -175,9 +175,10 @@ def _find_inner(launches: Launches, found: Regular) -> Regular | None:
 
 
 def _are_steps(launches: Launches, found: Regular, inside: Regular) -> bool:
-    """Return whether what recurs inside a round are the steps: of an epoch with its validation, or between two logs.
+    """Return whether the sequence that recurs inside a round is the step, as in an epoch or between two logs.
 
-    Each updates weights; or, where nothing does, takes an input or reads a result, as what else is in the round does as well.
+    Then each such sequence updates weights. Where nothing does, it takes an input or reads a result, and so does the
+    rest of the round.
     """
     part = inside.kept[inside.first : inside.first + inside.period.lag]
     if launches.is_update[inside.kept].any():
@@ -197,7 +198,7 @@ def _launches_outside(found: Regular, inside: Regular) -> Integers:
 def _map_to_all(
     launches: Launches, kept: Integers, rounds: list[LaunchPart], first: int, last: int
 ) -> tuple[list[LaunchPart], int, int]:
-    """Map rounds and stretch, of the launches `kept`, to places among all launches."""
+    """Map rounds, and the stretch [first, last), from positions in `kept` to positions among all launches."""
     known = np.unique(launches.number[kept[first] : kept[last - 1] + 1])
     is_known = np.isin(launches.number, known)
     places = {
@@ -208,7 +209,10 @@ def _map_to_all(
 
 
 def _place_part(part: LaunchPart, places: dict[int, int], kept: Integers) -> Iterator[LaunchPart]:
-    """Yield a part of the launches `kept` among all: no round where much lies inside it, and shorter where much follows."""
+    """Yield a part at its place among all launches, not as a round if many other launches lie inside it.
+
+    Where many other launches follow, these are a part of their own.
+    """
     start, own_end, end = places[part.first], int(kept[part.last - 1]) + 1, places[part.last]
     length = part.last - part.first
     is_round = part.is_round and own_end - start < LONG * length
@@ -220,9 +224,10 @@ def _place_part(part: LaunchPart, places: dict[int, int], kept: Integers) -> Ite
 
 
 def _find_border(launches: Launches, is_known: Flags, kept: Integers, place: int) -> int:
-    """Find where in the gap before a place of those `kept` one round ends and the next one starts.
+    """Return where, among the launches before a place of `kept`, a round ends and the next one starts.
 
-    After a result that is read, before an input that is copied. Around the loop only what is in it as well is part of it.
+    That is after a result is read, or before an input is copied. Before the first and after the last round only
+    launches that also occur in rounds are added to them.
     """
     start = int(kept[place - 1]) + 1 if place else 0
     end = int(kept[place]) if place < len(kept) else len(launches.number)
@@ -237,10 +242,9 @@ def _find_border(launches: Launches, is_known: Flags, kept: Integers, place: int
 
 
 def _is_most(launches: Launches, rounds: list[LaunchPart]) -> bool:
-    """Return whether rounds are most of the program: of its launches, or of its GPU time.
+    """Return whether rounds are most of the program, by launches or by GPU time.
 
-    Of a program that computes, a loop that computes next to nothing is none of its steps, however many launches it has; nor is
-    one that only sets memory and fills it.
+    They are not if they compute next to nothing in a program that computes, or if they only set memory and fill it.
     """
     if all(launches.is_set_up[part.first : part.last].all() for part in rounds if part.is_round):
         return False
@@ -254,16 +258,16 @@ def _is_most(launches: Launches, rounds: list[LaunchPart]) -> bool:
 
 
 def _time_in(durs: Integers, rounds: list[LaunchPart]) -> int:
-    """Return the time of the launches in rounds, ns."""
+    """Return the summed time of the launches in rounds, ns."""
     until = np.concatenate([[0], np.cumsum(durs)])
     return sum(int(until[part.last] - until[part.first]) for part in rounds if part.is_round)
 
 
 def _round_length(launches: Launches, first: int, last: int, lag: int) -> int:
-    """Return the length of a round: `lag`, or a k-th of it where the host reads a result k times at equal distances.
+    """Return the length of a round in launches: `lag`, or a k-th of it if the host reads a result k times at equal distances.
 
-    A loop whose rounds differ in turn (sweeps along x, then along y) recurs after two of them; its reads of a time step, or of an
-    error, still come once a round.
+    A loop whose rounds alternate (sweeps along x, then along y) recurs after two of them, while its reads come once a
+    round.
     """
     reads = np.flatnonzero(launches.is_read[first : last - (last - first) % lag])
     places, counts = np.unique(reads % lag, return_counts=True)
@@ -275,9 +279,10 @@ def _round_length(launches: Launches, first: int, last: int, lag: int) -> int:
 def _find_phase(
     launches: Launches, first: int, last: int, length: int, *, has_ends: bool
 ) -> tuple[int, tuple[str, ...]]:
-    """Find where in the stretch a round starts, 0 to length - 1, and the evidence, strongest first.
+    """Return where in the stretch a round starts, 0 to length - 1, and the evidence, strongest first.
 
-    `has_ends`: the loop starts and ends with the stretch, which else is the part of it that is most regular.
+    `has_ends` is whether the loop starts and ends with the stretch; otherwise the stretch is only its most regular
+    part.
     """
     votes: dict[int, list[tuple[int, str]]] = {}
 
@@ -311,14 +316,14 @@ def _find_phase(
 
 
 def _place_near_update(places: dict[str, int], pauses: Integers) -> int:
-    """Find the place after a read or before an input that follows soon; at the longest pause."""
+    """Return, of the update and the reads or inputs that follow it soon, the place with the longest pause before it."""
     update, length = places[_AFTER_UPDATE], len(pauses)
     near = [place for place in places.values() if (place - update) % length <= _SOON * length]
     return max(near, key=lambda place: int(pauses[place]))
 
 
 def _votes_of_ends(launches: Launches, first: int, last: int, length: int) -> Iterator[tuple[int, int, str]]:
-    """Find where a round starts by the ends of the loop: place, weight, and words."""
+    """Yield places where a round may start, judged by the ends of the loop: (place, weight, words)."""
     count = len(launches.number)
     if (last - first) % length == 0:
         yield first, 3, "whole rounds from the first to the last"
@@ -334,26 +339,26 @@ def _votes_of_ends(launches: Launches, first: int, last: int, length: int) -> It
 
 
 def _places_after(flags: Flags) -> Integers:
-    """Return the places, in a round, behind those that are flagged; of several one after the other behind the last."""
+    """Return the places in a round right after flagged launches; after several in a row, the place after the last."""
     return np.flatnonzero(np.roll(flags, 1) & ~flags)
 
 
 def _first_places(flags: Flags) -> Integers:
-    """Return the places that are flagged; of several one after the other the first."""
+    """Return the flagged places in a round; of several in a row, the first."""
     return np.flatnonzero(flags & ~np.roll(flags, 1))
 
 
 def _is_like(some: Integers, stretch_numbers: Integers) -> bool:
-    """Return whether most of some launches are launches of the stretch as well."""
+    """Return whether most of the launches `some` also occur in the stretch."""
     return bool(len(some) and np.isin(some, stretch_numbers).mean() >= LIKE)
 
 
 def _find_rounds(
     launches: Launches, first: int, last: int, length: int, *, has_ends: bool
 ) -> tuple[list[LaunchPart], tuple[str, ...]]:
-    """Return the rounds of all launches, those of [first, last) being as the others, and what shows where they start.
+    """Return the rounds among all launches, found by those in [first, last), and the evidence for where they start.
 
-    After the last of them rounds as long may follow of other launches (another variant).
+    After the last round, rounds of equal length but of other launches (another variant) may follow.
     """
     phase, evidence = _find_phase(launches, first, last, length, has_ends=has_ends)
     start = first + phase
@@ -378,7 +383,7 @@ def _find_rounds(
 
 
 def _rounds_of_loops(launches: Launches, loops: Sequence[Loop]) -> tuple[list[LaunchPart], tuple[str, ...]]:
-    """Return the rounds of several loops and what lies between them; and what shows where those of the longest loop start."""
+    """Return the rounds of several loops with the launches between them, and the evidence for where the longest loop's start."""
     found: list[LaunchPart] = []
     evidence: dict[int, tuple[str, ...]] = {}
     for loop in loops:
@@ -393,7 +398,7 @@ def _rounds_of_loops(launches: Launches, loops: Sequence[Loop]) -> tuple[list[La
 
 
 def _find_templates(numbers: Integers, start: int, last: int, length: int) -> Integers:
-    """Return the shape of rounds: the first ones from `start` on that recur, in turn where they differ in turn."""
+    """Return typical rounds, a row each: those that recur most often from `start` on, or the first."""
     rows = numbers[start : start + (last - start) // length * length].reshape(-1, length)
     kinds, counts = np.unique(rows, axis=0, return_counts=True)
     usual: Integers = kinds[counts == counts.max()] if counts.max() > 1 else rows[:1]
@@ -401,9 +406,9 @@ def _find_templates(numbers: Integers, start: int, last: int, length: int) -> In
 
 
 def _is_sure(launches: Launches, rounds: list[LaunchPart]) -> bool:
-    """Return whether each round updates weights, reads a result or takes an input, or rounds are all that there is.
+    """Return whether a round updates weights, reads a result or takes an input, or rounds make up nearly all launches.
 
-    Layers do none of these, and the rest of a step follows them, again and again.
+    Layers do none of these, and the rest of a step follows them again and again.
     """
     lengths = [part.last - part.first for part in rounds]
     interruptions = len(lengths) - max(Counter(lengths).values())
@@ -415,7 +420,7 @@ def _is_sure(launches: Launches, rounds: list[LaunchPart]) -> bool:
 
 
 def _is_one_kernel(launches: Launches, rounds: list[LaunchPart]) -> bool:
-    """Return whether each round is one kernel: no layer is."""
+    """Return whether each round is a single kernel that computes: no layer is."""
     inside = [part for part in rounds if part.is_round]
     return all(part.last - part.first == 1 for part in inside) and bool(launches.is_compute[inside[0].first])
 
@@ -432,9 +437,9 @@ def _by_place(pauses: Integers, first: int, last: int, length: int) -> Integers:
 def _is_ahead(launches: Launches, rounds: list[LaunchPart]) -> bool:
     """Return whether the GPU paces the rounds, and not the host.
 
-    So it is where the host has launched the next rounds, and the ones after, when the GPU starts with one (median over all), and
-    where the GPU is still busy with a round when the next one is launched, and the host is far faster with some rounds than with
-    most, and the GPU is not: it fills the queue with them.
+    It does if the host has launched the next rounds when the GPU starts one (median over all). It also does if the GPU
+    is still busy with a round when the next is launched, and the host is far faster with some rounds than with most
+    while the GPU is not: the host fills the queue with them.
     """
     first = np.array([part.first for part in rounds])
     launched = np.searchsorted(launches.ts[first], launches.gpu_ts[first], side="right")
@@ -446,7 +451,7 @@ def _is_ahead(launches: Launches, rounds: list[LaunchPart]) -> bool:
 
 
 def _measure_haste(starts: Integers) -> float:
-    """Return by which share the shortest round is shorter than the median round."""
+    """Return by which share (0..1) the shortest round is shorter than the median."""
     lengths = np.diff(starts)
     median = np.median(lengths) if len(lengths) else 0.0
     return float((median - lengths.min()) / median) if median > 0 else 0.0

@@ -24,24 +24,27 @@ _LEAST_NAMES = 8
 
 
 class Borders(NamedTuple):
-    """Positions of the last collective of each step, in the order of launches, and how many collectives a step has."""
+    """Positions of the last collective of each step, in the order of launches, and the number of collectives in a step."""
 
     ends: list[int]
     length: int
 
 
 def find_recurring_communication(names: Integers, ts: Integers, ts_end: Integers) -> Borders | None:
-    """Return the ends of steps among collectives; None where they do not recur.
+    """Return the ends of steps among collectives; None where the collectives do not recur.
 
-    `names` are numbers, the same for what is the same collective; `ts` and `ts_end` when each was launched, ns; all in the order
-    of time.
+    `names` has equal numbers for equal collectives; `ts` and `ts_end` are when each was launched, ns; all are in the
+    order of time.
     """
     pauses = ts[1:] - ts_end[:-1]
     return _find_by_pauses(names, pauses) or _find_by_names(names, pauses)
 
 
 def _find_by_pauses(names: Integers, pauses: Integers) -> Borders | None:
-    """Return steps between the longest pauses, if these are at least twice as long as all others and equally far apart."""
+    """Return the steps between the longest pauses, if these are twice as long as all others and equally far apart.
+
+    None otherwise.
+    """
     order = np.argsort(-pauses, kind="stable")
     lengths = pauses[order]
     first, last = np.minimum.accumulate(order), np.maximum.accumulate(order)
@@ -68,7 +71,7 @@ def _are_alike(names: Integers, ends: Integers, length: int) -> bool:
 
 
 def _find_by_names(names: Integers, pauses: Integers) -> Borders | None:
-    """Return steps as long as the shortest sequence that makes up all of the names."""
+    """Return steps of the shortest length at which all names repeat; None where it is too short or too long for steps."""
     length = _find_period(names.tolist())
     if not _LEAST_NAMES <= length <= len(names) // _LEAST_STEPS:
         return None
@@ -79,7 +82,7 @@ def _find_by_names(names: Integers, pauses: Integers) -> Borders | None:
 
 
 def _find_period(names: list[int]) -> int:
-    """Return the least distance at which all names repeat (Knuth, Morris and Pratt); the number of names if they do not."""
+    """Return the least distance at which all names repeat (Knuth, Morris and Pratt); the number of names if they never do."""
     borders = [0] * len(names)
     for position in range(1, len(names)):
         border = borders[position - 1]

@@ -46,9 +46,9 @@ class Period(NamedTuple):
 
 
 def find_period(numbers: Integers) -> Period | None:
-    """Return the smallest lag at which launches recur about as well as at any; None where no two are the same.
+    """Return the smallest lag at which launches recur about as well as at any; None where no two launches are equal.
 
-    `numbers` are the launches in their order, the same number for the same launch. At least two whole periods are seen.
+    `numbers` are the launches in their order, equal for equal launches. At least two whole periods are seen.
     """
     if len(numbers) > _MOST:
         first = (len(numbers) - _MOST) // 2
@@ -69,12 +69,12 @@ def find_period(numbers: Integers) -> Period | None:
 
 
 def share_at(numbers: Integers, lag: int) -> float:
-    """Share of pairs `lag` launches apart that are the same."""
+    """Return the share (0..1) of launches that equal the one `lag` launches later."""
     return float(np.mean(numbers[:-lag] == numbers[lag:]))
 
 
 def _smallest_lag(numbers: Integers, estimate: Shares, near: float = _AS_GOOD) -> tuple[int, float]:
-    """Return the smallest lag whose share is at most `near` below the best one's, counted exactly; (0, 0.0) for none."""
+    """Return the smallest lag whose share is within `near` of the best one's, and its exact share; (0, 0.0) for none."""
     if len(estimate) <= 1 or estimate.max() <= 0:
         return 0, 0.0
     candidates = np.flatnonzero(estimate >= estimate.max() - near - _AS_GOOD)
@@ -85,10 +85,10 @@ def _smallest_lag(numbers: Integers, estimate: Shares, near: float = _AS_GOOD) -
 
 
 def _estimate_shares(numbers: Integers) -> Shares:
-    """Share of equal pairs for each lag from 0 (set to 0) to half of the length, estimated where there are many.
+    """Return the share of equal pairs at each lag from 0 (set to 0) to half of the length; estimated for long sequences.
 
-    Each number is a random unit vector in the complex plane: equal ones multiply to 1, different ones to 0 on average, so
-    that the real part of the autocorrelation counts equal pairs.
+    Each number becomes a random unit vector in the complex plane: equal ones multiply to 1, different ones to 0 on
+    average, so that the real part of the autocorrelation counts equal pairs.
     """
     count = len(numbers)
     if count <= _FEW:
@@ -109,7 +109,7 @@ def _estimate_shares(numbers: Integers) -> Shares:
 
 
 def _rank_numbers(numbers: Integers) -> tuple[int, Integers]:
-    """Count the distinct numbers, and rank each among them."""
+    """Return how many distinct numbers there are, and the rank of each among them."""
     if numbers.min() < 0 or numbers.max() > 2 * len(numbers):
         values, places = np.unique(numbers, return_inverse=True)
         return len(values), places
@@ -119,7 +119,7 @@ def _rank_numbers(numbers: Integers) -> tuple[int, Integers]:
 
 
 def _fast_length(least: int) -> int:
-    """Return the next length that the Fourier transform is fast for: 1, 3, 5 or 9 times a power of two."""
+    """Return the next length, at least `least`, for which the Fourier transform is fast: 1, 3, 5 or 9 times a power of two."""
     return min(odd << max(0, (-(-least // odd) - 1).bit_length()) for odd in (1, 3, 5, 9))
 
 
@@ -137,9 +137,9 @@ _OFTEN = (*range(1, 17), *range(20, 64, 4), *range(64, 257, 16))
 
 
 class Regular(NamedTuple):
-    """Launches [first, last) of those `kept` (their places among all, ascending), which recur with a period.
+    """A stretch [first, last) of the launches `kept` (their positions among all, ascending) that recurs with a period.
 
-    `share` of them recur; `same`: how many of all kept are the same as the one a period before or after.
+    `share` of them recur (0..1); `same` is how many of all kept launches equal the one a period before or after.
     """
 
     kept: Integers
@@ -151,10 +151,10 @@ class Regular(NamedTuple):
 
 
 def find_regular(numbers: Integers, is_graph: Flags, starts: Integers | None = None) -> Regular | None:
-    """Return the regular stretch of most launches; None where launches do not recur.
+    """Return the regular stretch that covers most launches; None where launches do not recur.
 
-    One launch that repeats is a loop where it is a graph, or where its `starts` on the GPU, ns, are evenly apart; they are
-    negative for what is no loop by itself.
+    A single repeating launch is a loop if it is a graph, or if its `starts` on the GPU (ns) are evenly spaced; negative
+    starts mark launches that are no loop by themselves.
     """
     best: Regular | None = None
     # Small numbers in their place: all that counts is which are the same.
@@ -172,7 +172,7 @@ def find_regular(numbers: Integers, is_graph: Flags, starts: Integers | None = N
 
 
 def find_stretch(numbers: Integers, lag: int) -> tuple[int, int]:
-    """Return the stretch [first, last) of launches in which most recur `lag` launches later: the one of the largest score."""
+    """Return the stretch [first, last) in which most launches recur `lag` launches later: the one with the largest score."""
     scores = np.where(numbers[:-lag] == numbers[lag:], 1, -_NOT_RECURRING)
     total = np.concatenate([[0], np.cumsum(scores)])
     lowest = np.minimum.accumulate(total)
@@ -182,12 +182,15 @@ def find_stretch(numbers: Integers, lag: int) -> tuple[int, int]:
 
 
 def is_regular(numbers: Integers, lag: int) -> bool:
-    """Return whether nearly all launches recur after `lag` launches."""
+    """Return whether nearly all launches equal the one `lag` launches later."""
     return share_at(numbers, lag) >= _LEAST_SHARE
 
 
 def _drop_rare(times: Integers) -> Iterator[tuple[int, Integers]]:
-    """Yield the places of all launches, of those that come twice or oftener (`times`), and so on; each with how often."""
+    """Yield (least, positions) of the launches that occur `least` times or more, for growing `least`.
+
+    `times` is how often each launch occurs.
+    """
     last = -1
     for least in _OFTEN:
         kept = np.flatnonzero(times >= least)
@@ -197,7 +200,7 @@ def _drop_rare(times: Integers) -> Iterator[tuple[int, Integers]]:
 
 
 def _check_regular(numbers: Integers, kept: Integers, is_graph: Flags, starts: Integers | None) -> Regular | None:
-    """Return the regular stretch of the launches kept."""
+    """Return the regular stretch of the launches `kept`; None without one."""
     numbers = numbers[kept]
     first, last = 0, len(numbers)
     found = find_period(numbers)
@@ -217,14 +220,14 @@ def _check_regular(numbers: Integers, kept: Integers, is_graph: Flags, starts: I
 
 
 def _count_recurring(numbers: Integers, lag: int) -> int:
-    """Count the launches that equal the one `lag` before or after."""
+    """Count the launches that equal the one `lag` launches before or after."""
     same = numbers[:-lag] == numbers[lag:]
     around = np.zeros(lag, np.bool_)
     return int((np.concatenate([same, around]) | np.concatenate([around, same])).sum())
 
 
 def _is_even(starts: Integers) -> bool:
-    """Return whether most of these times are about equally far from the one before."""
+    """Return whether most of these times are about equally far from the one before; False for negative times."""
     if len(starts) < _LEAST_EVEN or starts.min() < 0:
         return False
     distances = np.diff(starts)
@@ -233,7 +236,7 @@ def _is_even(starts: Integers) -> bool:
 
 
 def _is_loop(numbers: Integers, lag: int, *, may_be_one: bool) -> bool:
-    """Return whether the stretch is long and regular enough to be a loop."""
+    """Return whether the stretch is long and regular enough for a loop; `may_be_one`: a loop of a single launch is possible."""
     if len(numbers) / lag < (2 if lag >= _LONG else LEAST_ROUNDS):
         return False
     if lag == 1 and not may_be_one:
@@ -248,7 +251,7 @@ _MOSTLY_LOOPS = 0.93
 
 
 class Loop(NamedTuple):
-    """Launches [first, last) that are the same as the one `lag` launches before, but for the first round."""
+    """Launches [first, last) that each equal the one `lag` launches before, except in the first round."""
 
     first: int
     last: int
@@ -256,10 +259,10 @@ class Loop(NamedTuple):
 
 
 def split_into_loops(numbers: Integers, first: int, last: int, lag: int) -> tuple[Loop, ...]:
-    """Return the loops of shorter periods that the launches [first, last), which recur at `lag`, consist of, in their order.
+    """Return the loops of shorter periods, in their order, that make up the launches [first, last), which recur at `lag`.
 
-    Empty where they are one loop. Loops that follow one another and share launches recur together after several rounds of each: a
-    reference of five launches a round and a solver of four both recur after twenty.
+    Empty where they are a single loop. Loops that follow one another and share launches recur together after several
+    rounds of each: a reference of five launches a round and a solver of four both recur after twenty.
     """
     found = tuple(sorted(_find_loops(numbers, first, last, lag)))
     is_most = sum(loop.last - loop.first for loop in found) >= _MOSTLY_LOOPS * (last - first)
@@ -267,9 +270,9 @@ def split_into_loops(numbers: Integers, first: int, last: int, lag: int) -> tupl
 
 
 def _find_loops(numbers: Integers, first: int, last: int, lag: int) -> Iterator[Loop]:
-    """Yield the longest loop in [first, last) of a period that divides `lag`, and those before and after it.
+    """Yield the longest loop in [first, last) whose period divides `lag`, and the loops before and after it.
 
-    A loop of `lag` itself is one where no shorter period lasts.
+    A period of `lag` itself counts only where no shorter one lasts.
     """
     least = _LEAST_PERIODS * lag
     if last - first < least:
@@ -290,7 +293,7 @@ def _find_loops(numbers: Integers, first: int, last: int, lag: int) -> Iterator[
 
 
 def _find_longest_loop(numbers: Integers, first: int, last: int, lag: int) -> Loop:
-    """Return the whole rounds of the longest run in [first, last) in which each launch is the same as the one `lag` before."""
+    """Return the longest run in [first, last), in whole rounds, in which each launch equals the one `lag` launches before."""
     same = numbers[first : last - lag] == numbers[first + lag : last]
     borders = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]])))
     starts, ends = borders[::2], borders[1::2]

@@ -36,10 +36,11 @@ _TRACE_START = """
 def build_round_marks(
     connection: duckdb.DuckDBPyConnection, what: str, launches: Launches, found: Recurrence
 ) -> list[StepMark]:
-    """Return the rounds of `what` as steps; what comes before the first and after the last are steps that do not count.
+    """Return the rounds of launches as steps; launches before the first and after the last round become excluded steps.
 
-    On the host a round starts when the one before is over: after the wait, and the operator, that its last launch is followed by
-    and part of. Where the host runs rounds ahead, a round starts when the GPU starts with it.
+    A round starts on the host when the one before is over: after its last launch, the operator around it and the wait
+    that follows. Where the host runs rounds ahead, a round starts when the GPU starts it. `what` is the word for the
+    launches in the steps' name.
     """
     name = f"sequence of {found.length} {what}"
     first, last = found.parts[0].first, found.parts[-1].last
@@ -69,28 +70,31 @@ def build_round_marks(
 
 
 def _thread_at(launches: Launches, place: int) -> int | None:
-    """Return the thread that launched at the place; None where it is not known."""
+    """Return the thread of the launch at a place; None where it is unknown."""
     thread = int(launches.thread_id[place])
     return None if thread < 0 else thread
 
 
 def _is_clipped(launches: Launches, places: list[int], starts: list[int]) -> bool:
-    """Return whether the first round lacks what the others begin with, before their first launch: the capture starts later."""
+    """Return whether the first round lacks the host work that other rounds do before their first launch.
+
+    Then the capture starts inside the round.
+    """
     leads = launches.ts[np.array(places[:-1])] - np.array(starts[:-1])
     lengths = np.diff(starts[1:])
     return len(lengths) >= _SEVERAL and bool(np.median(leads[1:]) - leads[0] > _MISSED * np.median(lengths))
 
 
 def _gpu_starts(launches: Launches, places: list[int]) -> list[int]:
-    """Return when the GPU starts with each of the places, and ends with the launch before the last of them."""
+    """Return when the GPU starts each place but the last, ns, and when it ends all launches before the last place."""
     first = np.array(places[:-1])
     return [*launches.gpu_ts[first].tolist(), int(launches.gpu_ts_end[places[0] : places[-1]].max())]
 
 
 def _host_starts(connection: duckdb.DuckDBPyConnection, launches: Launches, places: list[int]) -> list[int]:
-    """Return when the host is done with its work before each of the places.
+    """Return when the host is done with its work before each of the places, ns.
 
-    Before the first of all launches nothing shows that: it starts as long before its first launch as the others do.
+    Before the first of all launches nothing shows that: it is put as long before the launch as usual.
     """
     before = np.array([place - 1 for place in places if place])
     after = np.append(launches.ts, np.iinfo(np.int64).max)[before + 1]

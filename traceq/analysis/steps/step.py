@@ -38,14 +38,17 @@ _THREADS = "select coalesce(pid::varchar, process_name), coalesce(tid::varchar, 
 
 
 class KeptSteps(NamedTuple):
-    """The steps that `traceq trim` wrote down, and whether more followed: then the last one ends where the next began."""
+    """The steps that `traceq trim` recorded in the trace; `is_followed` is whether more steps followed in the whole trace.
+
+    Then the last step ends where the next one began.
+    """
 
     level: StepLevel
     is_followed: bool
 
 
 def read_kept_steps(connection: duckdb.DuckDBPyConnection, trace_id: int) -> KeptSteps | None:
-    """Return how the trace was trimmed, as it says itself; None where it was not, or the record makes no sense."""
+    """Return the steps that `traceq trim` recorded in the trace; None if it was not trimmed, or the record is damaged."""
     row = connection.execute(_SAID, [trace_id]).fetchone()
     try:
         said = json.loads(row[0]) if row and row[0] else None
@@ -96,9 +99,9 @@ _COLUMNS = {
 
 
 class FoundSteps(NamedTuple):
-    """The source used (step.source), None when the trace has no slices at all; and whether there is what `choice` names.
+    """The source of the steps (step.source; None for a trace without slices), and whether the user's range and window exist.
 
-    Where there is not, steps are found, and the window is, as if it had not been given.
+    Where they do not, steps and window are found as if not given.
     """
 
     source: str | None
@@ -112,7 +115,10 @@ def find_steps(
     choice: Choice = AS_FOUND,
     free_memory: Callable[[], None] = lambda: None,
 ) -> FoundSteps:
-    """Fill the tables step, unit and phase_of_run. `free_memory` is called once the launches are read, as arrays."""
+    """Fill the tables step, unit and phase_of_run; return the source of the steps.
+
+    `free_memory` is called once the launches are read into arrays.
+    """
     run(connection, "analysis/steps/marked_warm_up.sql")
     annotations = [Annotations(*row) for row in run(connection, "analysis/steps/annotation_level.sql").fetchall()]
     loop, launched = _find_loop(connection, annotations, free_memory)
@@ -147,7 +153,7 @@ def find_steps(
 def _choose_level(
     connection: duckdb.DuckDBPyConnection, choice: Choice, annotations: list[Annotations], loop: LaunchLoop | None
 ) -> StepLevel:
-    """Return the level that is the step: what says so itself, then what there is most evidence for, else the window."""
+    """Return the level that is the step: marked steps first, then the level with most evidence, else the window."""
     marked = _find_marked(connection, choice.step_range)
     if marked and not (loop and marked.source == "profiler_step" and _is_several(marked.marks, loop)):
         return marked
@@ -167,7 +173,7 @@ def _choose_level(
 
 
 def _find_marked(connection: duckdb.DuckDBPyConnection, step_range: str | None) -> StepLevel | None:
-    """Annotations that say that they are steps; None where there are none."""
+    """Return the annotations that mark steps (by option, program, profiler or server); None without any."""
     patterns = {"step_range": step_range, "mark": r"^traceq\.step#\d+$", "profiler_step": r"^ProfilerStep#\d+"}
     for source, pattern in patterns.items():
         if pattern and (marks := _read(connection, "step_marked", pattern=pattern)):
@@ -177,7 +183,7 @@ def _find_marked(connection: duckdb.DuckDBPyConnection, step_range: str | None) 
 
 
 def _find_unnamed(connection: duckdb.DuckDBPyConnection, loop: LaunchLoop | None) -> StepLevel | None:
-    """Find recurring work without a name: launches, updates, collectives; None if it cannot be a step."""
+    """Return the step found by work that recurs without a name: launches, updates, collectives; None without one."""
     updates = _read(connection, "step_optimizer")
     if loop and loop.level.is_sure and not loop.layer_evidence and loop.rounds >= len(updates):
         return loop.level
@@ -191,7 +197,7 @@ def _find_unnamed(connection: duckdb.DuckDBPyConnection, loop: LaunchLoop | None
 
 
 def _is_several(marks: list[StepMark], loop: LaunchLoop) -> bool:
-    """Return whether the only mark of the profiler holds several rounds, each of which takes an input of its own."""
+    """Return whether the profiler's only mark holds several rounds that each take an input: then rounds are the steps."""
     (ts, end) = (marks[0].ts, marks[-1].own_end)
     first = loop.level.marks[0].ts
     return (
@@ -205,7 +211,7 @@ def _is_several(marks: list[StepMark], loop: LaunchLoop) -> bool:
 def _find_named(
     connection: duckdb.DuckDBPyConnection, annotations: list[Annotations], loop: LaunchLoop | None
 ) -> StepLevel | None:
-    """Return the annotations that are the step; None where none are, or where launches show that they hold several, or a part."""
+    """Return the annotations that are the step; None without any, or if launches show that each holds several steps or a part."""
     candidates = [
         annotation
         for annotation in annotations
@@ -229,7 +235,7 @@ def _find_named(
 
 
 def _single_pass(connection: duckdb.DuckDBPyConnection, annotations: list[Annotations]) -> StepLevel | None:
-    """Choose the one or two annotations of a pass through the model that hold nearly all work; return None for none."""
+    """Return one or two annotations of a pass through the model that hold nearly all work, as steps; None without any."""
     candidates = [annotation for annotation in annotations if annotation.is_pass_word and _holds_all(annotation)]
     if not candidates:
         return None
@@ -240,7 +246,7 @@ def _single_pass(connection: duckdb.DuckDBPyConnection, annotations: list[Annota
 
 
 def _holds_all(annotations: Annotations) -> bool:
-    """Return whether these one or two annotations hold nearly all work."""
+    """Return whether there are only one or two of these annotations, and they hold nearly all work."""
     return (
         annotations.times < _LEAST
         and min(annotations.coverage, annotations.busy_share) >= _NEARLY_ALL
@@ -249,7 +255,10 @@ def _holds_all(annotations: Annotations) -> bool:
 
 
 def _limit_to_window(chosen: StepLevel, choice: Choice, window: Extent) -> StepLevel:
-    """Return the level with only what lies in the window; the window itself where no whole step does, or for all GPU work."""
+    """Return the level with the steps outside of the window excluded.
+
+    The window itself is the step where no whole step lies in it, or for all GPU work.
+    """
     is_all = choice.window is not None and choice.window.first is None and choice.window.last is None
     marks = mark_of_extent(window) if is_all else exclude_outside(chosen.marks, window)
     if marks[0].name == "window":
@@ -260,7 +269,7 @@ def _limit_to_window(chosen: StepLevel, choice: Choice, window: Extent) -> StepL
 def _find_loop(
     connection: duckdb.DuckDBPyConnection, annotations: list[Annotations], free_memory: Callable[[], None]
 ) -> tuple[LaunchLoop | None, Integers]:
-    """Return the loop of launches, None where they do not recur; and when each launch was made."""
+    """Return the loop of launches (None where they do not recur), and the time of each launch, ns."""
     query = relation(connection, statement("analysis/steps/launch_sequence.sql"), communication=False)
     launches, what = Launches.read(query.to_arrow_reader(_ROWS_AT_ONCE))
     free_memory()
@@ -285,7 +294,7 @@ def _find_loop(
 def _layer_evidence(
     connection: duckdb.DuckDBPyConnection, annotations: list[Annotations], loop: LaunchLoop, launches: Launches
 ) -> str:
-    """Say what shows that the rounds of `loop` are layers; return an empty text where nothing does."""
+    """Return words for what shows that the rounds of `loop` are layers; empty if nothing does."""
     if is_layer(annotations, loop.rounds):
         return "annotations of layers come as often"
     rounds = [part for part in loop.found.parts if part.is_round]
@@ -309,9 +318,9 @@ def _layer_evidence(
 
 
 def _find_communicating(connection: duckdb.DuckDBPyConnection) -> list[StepMark]:
-    """Find steps from the end of one recurring sequence of communication to the end of the next.
+    """Return steps from the end of a recurring sequence of collectives to the end of the next; empty without any.
 
-    What lies before the first and after the last is no complete step.
+    Work before the first and after the last sequence is no complete step.
     """
     rows = relation(connection, statement("analysis/steps/launch_sequence.sql"), communication=True).to_arrow_table()
     found = find_recurring_communication(*(rows[column].to_numpy() for column in ("number", "ts", "ts_end")))
@@ -329,7 +338,7 @@ def _read(connection: duckdb.DuckDBPyConnection, file: str, **parameters: object
 
 
 def _keep(connection: duckdb.DuckDBPyConnection, chosen: StepLevel) -> None:
-    """Fill the temporary table _step_mark."""
+    """Make the temporary table _step_mark from the marks of the level."""
     columns = [list(column) for column in zip(*chosen.marks, strict=True)] or [[] for _ in _COLUMNS]
     found = pa.table(
         [pa.array(*column_and_type) for column_and_type in zip(columns, _COLUMNS.values(), strict=True)], [*_COLUMNS]

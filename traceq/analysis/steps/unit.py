@@ -49,7 +49,7 @@ def fill_units(
     annotations: list[Annotations],
     loop: LaunchLoop | None,
 ) -> None:
-    """Fill the table unit with the level chosen and with what else recurs; nothing where there are no steps."""
+    """Fill the table unit with the level chosen as step and the other levels that recur; nothing without steps."""
     if not chosen.marks:
         return
     units = [_unit_of_steps(chosen, loop), *_units_of_loop(chosen, loop), *_units_of_annotations(chosen, annotations)]
@@ -68,7 +68,7 @@ def fill_units(
 
 
 def _unit_of_steps(chosen: StepLevel, loop: LaunchLoop | None) -> _FoundUnit:
-    """Return the steps, or the window."""
+    """Return the row for the steps, or for the window."""
     is_window = chosen.source == "window"
     whole = [mark for mark in chosen.marks if mark.excluded is None] or chosen.marks
     return _FoundUnit(
@@ -87,7 +87,7 @@ def _unit_of_steps(chosen: StepLevel, loop: LaunchLoop | None) -> _FoundUnit:
 
 
 def _median_distance(level: StepLevel) -> int | None:
-    """Return the median distance of marks, of one its length, ns."""
+    """Return the median distance between counted marks, ns; of a single mark its length; None without marks."""
     # Rounds follow one another as they were launched; of a damaged trace they can have run in another order.
     marks = sorted((mark for mark in level.marks if mark.excluded is None), key=lambda mark: mark.ts)
     distances = sorted(later.ts - mark.ts for mark, later in pairwise(marks))
@@ -97,7 +97,7 @@ def _median_distance(level: StepLevel) -> int | None:
 
 
 def _units_of_loop(chosen: StepLevel, loop: LaunchLoop | None) -> Iterator[_FoundUnit]:
-    """Yield the recurrence of launches where it is not the step, and what recurs inside its rounds."""
+    """Yield the row for the recurrence of launches if it is not the step, else for the sequence inside its rounds."""
     if loop is None:
         return
     steps = sum(mark.excluded is None for mark in chosen.marks) or 1
@@ -131,12 +131,15 @@ def _units_of_loop(chosen: StepLevel, loop: LaunchLoop | None) -> Iterator[_Foun
 
 
 def _inner_level(loop: LaunchLoop) -> str:
-    """Return what rounds inside a step are: with an input of their own micro-batches, else layers."""
+    """Return the name for rounds inside a step: "micro_batch" if each takes an input, else "layer"."""
     return "micro_batch" if "before a copy to the GPU" in loop.found.evidence else "layer"
 
 
 def _units_of_annotations(chosen: StepLevel, annotations: list[Annotations]) -> Iterator[_FoundUnit]:
-    """Annotations of the thread of the steps (of any, for steps without one) that come oftener or more seldom than steps."""
+    """Yield rows for annotations that come clearly more or less often than steps.
+
+    They are on the steps' thread; on any thread where steps have none.
+    """
     steps = sum(mark.excluded is None for mark in chosen.marks) or 1
     thread = chosen.marks[0].thread_id
     for annotation in annotations:

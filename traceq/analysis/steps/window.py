@@ -28,28 +28,28 @@ _CAPTURE = "select exists (from cpu_slice where kind = 'annotation' and regexp_m
 
 
 class Extent(NamedTuple):
-    """The time from `ts` to `ts_end`, ns."""
+    """The time from `ts` to `ts_end`, ns on the trace's clock."""
 
     ts: int
     ts_end: int
 
 
 def gpu_phase(connection: duckdb.DuckDBPyConnection) -> Extent | None:
-    """Return the stretch of GPU work, of the host without a GPU; None for a trace without slices."""
+    """Return the stretch of recurring GPU work (of host work without a GPU); None for a trace without slices."""
     rows = run(connection, "analysis/steps/gpu_phase.sql").fetchall()
     return Extent(*rows[0]) if rows else None
 
 
 def is_graph_capture(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Return whether the trace is of a server that captures CUDA graphs while it starts."""
+    """Return whether a server captures CUDA graphs in this trace while it starts."""
     ((is_capture,),) = connection.execute(_CAPTURE).fetchall()
     return bool(is_capture)
 
 
 def window_extent(connection: duckdb.DuckDBPyConnection, window: Window) -> Extent | None:
-    """Resolve `window` on the clock of the trace; None without an annotation of its name, or if it ends before it starts.
+    """Return the window as times of the trace; None without an annotation of its name, or if it ends before it starts.
 
-    Raises WrongUse where it begins behind all that the trace holds.
+    Raises WrongUse where it begins after all that the trace holds.
     """
     phase = gpu_phase(connection)
     if phase is None:
@@ -66,7 +66,7 @@ def window_extent(connection: duckdb.DuckDBPyConnection, window: Window) -> Exte
 
 
 def exclude_outside(marks: list[StepMark], extent: Extent) -> list[StepMark]:
-    """Exclude `marks` that do not lie in `extent`; the extent as one mark where none does."""
+    """Return `marks` with those outside of `extent` excluded; the extent as the only mark if no counted one is left."""
     ends = [*(later.ts for later in marks[1:]), *(later.own_end for later in marks[-1:])]
     judged = [
         mark
@@ -78,5 +78,5 @@ def exclude_outside(marks: list[StepMark], extent: Extent) -> list[StepMark]:
 
 
 def mark_of_extent(extent: Extent | None) -> list[StepMark]:
-    """Return the extent as one mark; no mark for none, or for one that lasts no time."""
+    """Return the extent as a single mark; no mark for None or an empty extent."""
     return [] if extent is None or extent.ts == extent.ts_end else [StepMark("window", None, extent.ts, extent.ts_end)]

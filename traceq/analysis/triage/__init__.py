@@ -1,1 +1,1 @@
-"""What a capture is, before anything in it is judged."""
+"""The kind of a capture, found before anything in it is judged."""
