@@ -186,7 +186,7 @@ class CommunicationTopic:
 
 @dataclass(frozen=True)
 class KernelFill:
-    """How full compute kernels make a device: occupancy by launch geometry, tensor cores by kernel names (shares 0..1)."""
+    """Shares (0..1) of a device that compute kernels fill: occupancy by launch geometry, tensor cores by kernel names."""
 
     device: int
     kernels: int
