@@ -134,7 +134,10 @@ def compare(
 
 
 def _read(sources: Sources, which: Which, read: ReadOptions, *, drawn: bool) -> tuple[list[Run], Timeline | None]:
-    """Read the runs of a side, of all ranks if none is chosen, and the typical step of the first that has a database."""
+    """Read the runs of a side (all ranks if none is chosen), and with `drawn` also draw the typical step of one of them.
+
+    The drawing is of the first run that has a database and such a step, else None.
+    """
     found: list[Run] = []
     timeline = None
     for source in as_list(sources):

@@ -12,7 +12,10 @@ from traceq.dataset.verify import Fault, find_leftovers, stale_windows
 
 
 class WindowListed(NamedTuple):
-    """A window: its ranks, the bytes of their files, when it was last judged (ISO 8601), and whether that holds."""
+    """A time window in a dataset: its ranks, the bytes of their files, and when its job was last judged.
+
+    `judged_at` is ISO 8601, empty if never; `is_fresh`: nothing has changed since.
+    """
 
     run: str
     window: int

@@ -15,7 +15,7 @@ from traceq.sharing.secrets import FoundSecrets, find_secrets
 
 
 class HealthView:
-    """The health of traces; `content` has one TraceHealth for each, `secrets` the secrets in its files, by path."""
+    """The health of traces: `content` has a TraceHealth for each, `secrets` what looks like a secret in their files, by path."""
 
     def __init__(self, content: tuple[TraceHealth, ...], secrets: dict[str, list[FoundSecrets]] | None = None) -> None:
         self.content = content
@@ -23,7 +23,7 @@ class HealthView:
 
     @property
     def broken(self) -> list[str]:
-        """Return the numbers that must agree and do not; empty when all is well."""
+        """The names of numbers that should add up and do not, each with its trace_id; empty when all is well."""
         return [f"{result.identity.name} (trace {trace.trace_id})" for trace in self.content for result in trace.broken]
 
     @property
@@ -47,9 +47,9 @@ class HealthView:
 def doctor(
     source: Source, read: ReadOptions = AS_FOUND, *, traces: Sequence[int] = (), rank: int | None = None
 ) -> HealthView:
-    """List the metrics of each trace of a trace database, or of each trace, and what would bring the others.
+    """Examine each trace of the source: the metrics it has, what would bring the others, and whether its numbers add up.
 
-    `traces` are the trace_ids to examine, all when it is empty, `rank` the rank.
+    `traces` are the trace_ids to examine (all if empty), `rank` the rank.
     """
     with open_source(source, "examined", read) as connection:
         wanted = select_traces(connection, traces, rank)

@@ -45,7 +45,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Running:
-    """The options that may change when an experiment goes on. Times are seconds."""
+    """Options that may differ when an experiment is resumed. Times are seconds; `tell` receives lines of progress."""
 
     repeats: int
     time_limit: float | None
@@ -56,22 +56,22 @@ class Running:
 
 
 class ExperimentView(View[Experiment]):
-    """The result of an experiment; `content` is that as plain data."""
+    """The result of an experiment; `content` is the result as plain data."""
 
     def blocks(self) -> Iterable[Block]:
-        """Return the document."""
+        """Compose the document."""
         return compose_experiment(self.content)
 
     def to_json(self) -> str:
-        """For programs."""
+        """Render as JSON, for programs."""
         return experiment_to_json(self.content)
 
 
 def experiment(plan: TrialPlan, directory: Path, running: Running) -> ExperimentView:
-    """Run the trials that are missing, keep each in `directory`, and judge all of them.
+    """Run the trials of the plan that are missing in `directory`, store them there, and judge all of them.
 
-    Raises WrongUse where the plan cannot be, or the directory is another experiment's; ProgramFailed where the program does not
-    run as it is.
+    Raises WrongUse for an impossible plan or the folder of another experiment, ProgramFailed when the unchanged program
+    fails.
     """
     plans.check(plan)
     folder = Folder(directory)
@@ -91,7 +91,7 @@ def experiment(plan: TrialPlan, directory: Path, running: Running) -> Experiment
 def _judge_trials(
     plan: TrialPlan, folder: Folder, running: Running, settings: Sequence[Setting], trials: Sequence[Trial]
 ) -> Experiment:
-    """Judge the trials, and write the checked predictions beside them."""
+    """Judge the trials, write the checked predictions to the experiment's folder, and return the result."""
     profiles = {setting.name: run for setting in settings if (run := profile_of(folder, setting)) is not None}
     predictions = _list_predictions(settings, profiles.get(BASELINE))
     found = study_experiment(
@@ -106,14 +106,17 @@ def _judge_trials(
 
 
 def _keep_checked(found: Experiment, profiles: Mapping[str, Run], file: Path, program: str) -> None:
-    """Write the predictions that were checked anew: more rounds tell more of them."""
+    """Replace the file of checked predictions by those of this result, as more rounds make them more precise."""
     file.unlink(missing_ok=True)
     for line in list_lines(found, profiles, program=program, cores=usable_cpus()):
         append(file, line)
 
 
 def _list_predictions(settings: Sequence[Setting], own: Run | None) -> dict[str, Predicted]:
-    """Return by setting the saving of the finding that asked for it; of an ablation the cost of the part."""
+    """Return the predicted saving by name of setting: of the finding that it tries, or of the part that it leaves out.
+
+    `own` is the recording of the baseline; empty without it.
+    """
     if own is None:
         return {}
     findings = {each.finding_id: each for each in own.findings}
@@ -126,7 +129,7 @@ def _list_predictions(settings: Sequence[Setting], own: Run | None) -> dict[str,
 
 
 class _Runner:
-    """The trials of an experiment, earlier ones and those that it adds."""
+    """Runs the trials of an experiment that are missing, and holds all of them."""
 
     def __init__(self, plan: TrialPlan, folder: Folder, running: Running) -> None:
         self._plan = plan
@@ -138,7 +141,7 @@ class _Runner:
         self._is_used_up = False
 
     def run(self) -> tuple[list[Setting], list[Trial]]:
-        """Decide what to run, run it, and run together what won; return the settings and all trials."""
+        """Choose the settings and run them, then the combination of the winners; return the settings and all trials."""
         settings = self._folder.settings() or self._choose_settings()
         alone = [setting for setting in settings if not plans.is_together(setting)]
         is_whole = self._run_rounds(alone, range(self._running.repeats))
@@ -151,7 +154,7 @@ class _Runner:
         return settings, self._trials
 
     def _choose_settings(self) -> list[Setting]:
-        """Return the settings, once the program has run and its profile is known."""
+        """Run the baseline once, then return the settings to try: those of the plan, and those that its findings suggest."""
         own = plans.baseline_setting(self._plan)
         asked = plans.list_settings(self._plan)
         self._run_rounds([own], range(1))
@@ -186,7 +189,7 @@ class _Runner:
         return tried
 
     def _combine_wins(self, alone: Sequence[Setting]) -> list[Setting]:
-        """Return a setting of all that won alone; nothing for one change or none."""
+        """Return one setting that combines all changes that won alone; empty for fewer than two."""
         choice = study_experiment(alone, self._trials, goal=self._running.goal, limits=self._running.limits).choice
         by_name = {each.name: each for each in alone}
         values: dict[str, str] = {}
@@ -198,7 +201,7 @@ class _Runner:
         return [Setting(plans.name_of(values), "try", values)] if len(values) > 1 else []
 
     def _run_rounds(self, settings: Sequence[Setting], rounds: range) -> bool:
-        """Run what has not run; return whether all of it has now."""
+        """Run the missing trials of these rounds; return whether all were run, False when the time budget is used up."""
         order = list(plans.order(settings, rounds))
         while left := self._list_left(order):
             round_, setting = left[0]
@@ -217,7 +220,7 @@ class _Runner:
         return True
 
     def _is_done(self, setting: Setting, round_: int) -> bool:
-        """Return whether it was run in this round, or failed in an earlier one: it would again."""
+        """Return whether the setting was run in this round, or failed before, so that it need not be run again."""
         of_setting = [trial for trial in self._trials if trial.setting == setting.name]
         return any(each.round == round_ or (each.outcome != "ok" and setting.name != BASELINE) for each in of_setting)
 
@@ -229,7 +232,7 @@ class _Runner:
         return f"; next {left[0][1].name}, {some(len(left), 'run')}, about {round_time(took * len(left))}"
 
     def _list_left(self, order: Sequence[tuple[int, Setting]]) -> list[tuple[int, Setting]]:
-        """Return what is still to run, in order; no baseline for rounds in which all else has failed."""
+        """Return the rounds and settings still to run, in order, without baselines of rounds in which nothing else runs."""
         left = [(number, each) for number, each in order if not self._is_done(each, number)]
         ran = {trial.round for trial in self._trials if trial.outcome == "ok" and trial.setting != BASELINE}
         others = ran | {number for number, each in left if each.name != BASELINE}
@@ -274,7 +277,7 @@ class _Runner:
         )
 
     def _add_profile(self, trial: Trial, launch: capture.TrialLaunch) -> Trial:
-        """Return the trial with its recording as a database, and the GPU share from it."""
+        """Return the trial with the database of its recording and the GPU's busy share; unchanged if there is no readable one."""
         traces = self._traces_of(launch)
         database = self._folder.traces / f"{launch.name}.duckdb"
         if not traces:
@@ -289,7 +292,7 @@ class _Runner:
 
 
 def _drop_timed_out(trials: Sequence[Trial], time_limit: float | None) -> list[Trial]:
-    """Return the trials without timed-out ones that were run again, or may run longer now."""
+    """Return the trials without those that timed out and were run again since, or may run longer with this `time_limit`."""
 
     def is_over(place: int, trial: Trial) -> bool:
         is_longer = trial.time_limit is not None and (time_limit is None or time_limit > trial.time_limit)
@@ -299,7 +302,7 @@ def _drop_timed_out(trials: Sequence[Trial], time_limit: float | None) -> list[T
 
 
 def profile_of(folder: Folder, setting: Setting) -> Run | None:
-    """Return the recording of a setting, judged by the rules of all packs; None if it has none."""
+    """Return the recorded run of a setting, judged by all rules; None if there is no recording."""
     database = folder.traces / f"{file_name(setting)}.duckdb"
     return read_runs_of(database, rules=all_rules())[0] if database.exists() else None
 

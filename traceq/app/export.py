@@ -57,10 +57,10 @@ def export(
     goal: Goal = "throughput",
     rules: Sequence[str | Path] = (),
 ) -> Written | None:
-    """Write a trace with its findings for Perfetto, or tables as files; traceq.app.api.export says what it is given.
+    """Write a trace with its findings for Perfetto, or tables as files; traceq.app.api.export explains the parameters.
 
-    Raises ValueError for what does not go together, StoreError for what cannot be read or written, QueryError for a
-    table that is not there.
+    Returns how many events were written, None for tables. Raises ValueError for options that do not fit together,
+    StoreError for unreadable or unwritable files, QueryError for a missing table.
     """
     output = Path(output)
     name = format or _format_of(output)
@@ -100,7 +100,7 @@ def _format_of(output: Path) -> Format:
 
 
 def _check(name: Format, output: Path, finding: str | None, tables: Sequence[str]) -> None:
-    """Refuse what does not go together, and a directory that is there already."""
+    """Raise WrongUse for options that do not fit together, and for an output directory that exists."""
     if name in _TABLE:
         if finding is not None:
             raise WrongUse("--finding is for a trace: -o FILE.json.")
@@ -124,7 +124,7 @@ def _is_one_file(output: Path) -> bool:
 def _write_tables(
     connection: duckdb.DuckDBPyConnection, name: str, output: Path, names: Sequence[str], traces: Sequence[int]
 ) -> None:
-    """Write tables and views, those with rows unless they are named."""
+    """Write the named tables and views to files; all that have rows if `names` is empty."""
     known = catalogue.list_tables(connection)
     wanted = [catalogue.find(known, name) for name in dict.fromkeys(names)] or known
     if _is_one_file(output):
@@ -142,7 +142,7 @@ def _write_tables(
 
 @contextmanager
 def _write_folder(output: Path) -> Iterator[Path]:
-    """Yield a directory to fill, which is there in full or not at all."""
+    """Yield a temporary directory to fill, which is renamed to `output` after the block. Raises StoreError if that fails."""
     part = output.with_name(f".{output.name}.{owner_word()}.part")
     remove_gone(output.parent, re.compile(rf"\.{re.escape(output.name)}\.({PATTERN})\.part"))
     try:
@@ -161,7 +161,7 @@ def _write_folder(output: Path) -> Iterator[Path]:
 def _select_rows(
     connection: duckdb.DuckDBPyConnection, table: CatalogueTable, traces: Sequence[int]
 ) -> duckdb.DuckDBPyRelation:
-    """Select the rows of some traces."""
+    """Return the table's rows of these traces; all rows if `traces` is empty or the table has no trace_id."""
     relation = connection.table(table.name)
     if traces and any(column.name == "trace_id" for column in table.columns):
         return relation.filter(ColumnExpression("trace_id").isin(*map(ConstantExpression, traces)))

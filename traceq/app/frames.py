@@ -23,7 +23,7 @@ _WHERE = "device device_name stream phase annotation operator source_line"
 
 
 def tabulate_traces(report: Report) -> pd.DataFrame:
-    """Make a row for each trace: what it is, and how long its steps take."""
+    """Return a table with a row for each trace: its file, its devices, and the durations of its steps."""
     rows = (
         {
             **vars(trace.steps),
@@ -40,10 +40,10 @@ def tabulate_traces(report: Report) -> pd.DataFrame:
 
 
 def tabulate_findings(report: Report) -> pd.DataFrame:
-    """Make a row for each finding, per trace the largest saving first, and of the pack extra last; times are per counted step.
+    """Return a table of findings, for each trace the largest saving first, the pack extra last; times are per counted step.
 
-    `finding` is its number in the report (F1; E1 of the pack extra), `id` stays the same in every report. `query` gives its
-    claim again, `instances_query` its worst pieces.
+    `finding` is the number in the report (F1; E1 for the pack extra), `id` is the same in every report. `query` is SQL
+    that reproduces the claim, `instances_query` its worst instances.
     """
     rows = (
         {
@@ -69,7 +69,7 @@ def tabulate_findings(report: Report) -> pd.DataFrame:
 
 
 def tabulate_observations(report: Report) -> pd.DataFrame:
-    """Make a row for each observation: worth knowing, but saving no time by itself."""
+    """Return a table of observations: remarks of rules that save no time by themselves."""
     rows = (
         {
             **vars(trace.trace),
@@ -85,9 +85,9 @@ def tabulate_observations(report: Report) -> pd.DataFrame:
 
 
 def tabulate_ledger(report: Report) -> pd.DataFrame:
-    """Make a row for each device and category with time in the counted steps, most first.
+    """Return a table with a row for each device and category with time in counted steps, largest first.
 
-    Per device the `dur_ns` add up to the counted steps exactly.
+    For each device the `dur_ns` add up to the counted steps exactly.
     """
     rows = (
         {**vars(trace.trace), **vars(part), "device": device.device, "device_name": device.name}
@@ -100,9 +100,9 @@ def tabulate_ledger(report: Report) -> pd.DataFrame:
 
 
 def tabulate_steps(report: Report) -> pd.DataFrame:
-    """Make a row for each counted step, with a column for each category of the ledger of the busiest device.
+    """Return a table of counted steps, with a column for each ledger category of the busiest device.
 
-    Those columns add up to `dur_ns` exactly. Of a trace without GPU activity there are none.
+    These columns add up to `dur_ns` exactly. A trace without GPU activity has no rows.
     """
     columns = {category: f"{category}_ns" for category in CATEGORIES}
     rows = (
@@ -122,9 +122,9 @@ def tabulate_steps(report: Report) -> pd.DataFrame:
 def _make_typed_frame(
     names: str, rows: Iterable[Mapping[str, Any]], kinds: Sequence[type], types: Mapping[str, type]
 ) -> pd.DataFrame:
-    """Make a frame with the columns `trace_id`, `rank` and `names`, whatever is in the rows.
+    """Return a DataFrame with the columns `trace_id`, `rank` and `names`, even if there are no rows.
 
-    What type they have say `types`, else the fields of the dataclasses `kinds`; the others are text.
+    A column's type comes from `types`, else from the field of that name in the dataclasses `kinds`; others are text.
     """
     hints = {name: hint for kind in (TraceFacts, *kinds) for name, hint in get_type_hints(kind).items()}
     columns = ["trace_id", "rank", *names.split()]
@@ -136,14 +136,14 @@ def _make_typed_frame(
 def make_frame(
     rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None, dtype: type | None = None
 ) -> pd.DataFrame:
-    """Make a frame of the rows, with all that they have or these columns. Raises MissingTool without pandas."""
+    """Return a DataFrame of the rows, with the given columns or all they have. Raises MissingTool without pandas."""
     pandas = import_extra("pandas", "frames", "data frames")
     frame: pd.DataFrame = pandas.DataFrame(list(rows), columns=columns, dtype=dtype)
     return frame
 
 
 def _choose_dtype(hint: Any) -> str:
-    """Return the dtype of columns of a type; whole numbers that may be missing are Int64."""
+    """Return the pandas dtype for a type hint; whole numbers that may be None are Int64."""
     kinds = get_args(hint) or (hint,)
     if int in kinds:
         return "Int64" if type(None) in kinds else "int64"

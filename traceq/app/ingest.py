@@ -34,10 +34,10 @@ def ingest(
     wait: float = 0,
     failed: Callable[[Failure], None] = lambda _failure: None,
 ) -> IngestResult:
-    """Read trace files, directories or globs into one trace database, beside what it holds already, and run the rules.
+    """Read traces into one trace database or dataset, beside what it holds already, and run the rules.
 
-    traceq.app.api.ingest says what it is given. Raises a TraceqError and leaves the database as it was when any source fails;
-    when the rules cannot run, the result's `not_judged` says why.
+    traceq.app.api.ingest explains the parameters. When a source of a database fails, raises a TraceqError and leaves it
+    unchanged; when rules cannot run, the result's `not_judged` says why.
     """
     beside = MonitorLogs(tuple(map(Path, logs)), offset)
     if database is not None and _is_of_dataset(database):
@@ -58,7 +58,7 @@ def ingest(
 
 
 def _is_of_dataset(target: str | Path) -> bool:
-    """Return whether a dataset is meant: a folder that ends in a slash, an address, or an existing dataset."""
+    """Return whether `target` is a dataset: it ends in a slash, is an address, or exists as one."""
     return str(target).endswith("/") or is_address(target) or is_dataset(target)
 
 

@@ -20,7 +20,7 @@ from traceq.runs.statistics import Statistic
 
 
 class NoiseView(View[Noise]):
-    """The noise between runs; `content` is its plain data, shares are of a step."""
+    """The measured noise between runs; `content` is plain data, with shares of a step."""
 
     def blocks(self) -> Iterable[Block]:
         """Compose the document."""
@@ -34,7 +34,7 @@ class NoiseView(View[Noise]):
 def noise(
     sources: Sources, which: Which = LOWEST, read: ReadOptions = AS_FOUND, *, statistic: Statistic = "typical"
 ) -> NoiseView:
-    """Measure how much runs of one program differ beyond their steps; `sources` are databases, traces or baselines of it.
+    """Measure the noise between runs of one program beyond that of their steps; sources are databases, traces or baselines.
 
     Raises WrongUse for fewer than two runs, and for runs that cannot be compared.
     """

@@ -35,7 +35,7 @@ _BASE = '<base href="about:srcdoc">'
 
 
 def verdict_to_text(report: Report) -> str:
-    """Put the verdict on each trace into words, for a console."""
+    """Return the verdict on each trace as plain text, for a console."""
     lines = ["traceq report"]
     for trace in report.traces[:_MOST_TRACES]:
         lines += [_write_title(trace), *(indent("\n".join(wrap(text, _WIDTH)), "  ") for text in _write_verdict(trace))]
@@ -43,21 +43,20 @@ def verdict_to_text(report: Report) -> str:
 
 
 def verdict_to_markdown(report: Report) -> str:
-    """Put the verdict on each trace into Markdown, for a notebook that shows no pages."""
+    """Return the verdict on each trace as Markdown, for notebooks that show no HTML."""
     return "\n\n".join(_write_paragraphs(report, markdown, "**{}**")) + "\n"
 
 
 def frame_report(report: Report, page: str) -> str:
-    """Lay `page`, the report as HTML, over the verdict in words."""
+    """Return HTML of the report `page` (HTML) in a frame, over the verdict as text."""
     words = "\n".join(f"<p>{text}</p>" for text in _write_paragraphs(report, escape, "<strong>{}</strong>"))
     return frame_page(page, words, "traceq report")
 
 
 def frame_page(page: str, words: str, title: str) -> str:
-    """Put a page into a frame, so that its styles and the notebook's do not meet.
+    """Return HTML that shows `page` (HTML) in a frame, so that its styles and the notebook's do not mix.
 
-    The frame lies over `words`, which are HTML: that is what remains where frames are taken out (GitHub, a notebook that
-    is not trusted).
+    The frame lies over `words` (HTML), which remain visible where frames are removed (GitHub, untrusted notebooks).
     """
     # In an attribute only these two mean something; a page has many of < and ", which may stay as they are.
     source = page.replace("<head>", f"<head>{_BASE}", 1).replace("&", "&amp;").replace("'", "&#39;")
@@ -70,7 +69,7 @@ def frame_page(page: str, words: str, title: str) -> str:
 
 
 def _write_paragraphs(report: Report, escaped: Callable[[str], str], strong: str) -> Iterator[str]:
-    """Titles, within the markup `strong`, and the verdicts below them."""
+    """Yield the title of each trace, formatted by `strong`, and the paragraphs of its verdict; `escaped` escapes text."""
     yield strong.format("traceq report")
     for trace in report.traces[:_MOST_TRACES]:
         yield strong.format(escaped(_write_title(trace)))
@@ -92,7 +91,7 @@ def _write_verdict(trace: TraceReport) -> Iterator[str]:
 
 
 def _write_closing(report: Report) -> Iterator[str]:
-    """Say how many traces are not listed above, and how to see more than a verdict."""
+    """Yield sentences on traces that are not listed and on how to see the whole report."""
     if not report.traces:
         yield _NO_TRACES
         return

@@ -102,7 +102,7 @@ class Traces:
 
     @contextmanager
     def _store_errors(self, done: str) -> Iterator[None]:
-        """Raise StoreError where the database is closed or damaged."""
+        """Turn DuckDB's errors inside the block into StoreError: the database is closed, or cannot be `done` (reported, ...)."""
         try:
             yield
         except duckdb.ConnectionException as error:
@@ -128,7 +128,7 @@ class Traces:
 
 @contextmanager
 def _find_database(source: str | Path, read: ReadOptions, *, judged: bool = False) -> Iterator[Path]:
-    """Yield the path of the database `source`, or that of traces; a missing file is taken for a database."""
+    """Yield the path of the database `source`, or of one made of the traces `source`; a missing file counts as a database."""
     if Path(source).exists() or is_trace(source) or is_dataset(source):
         with database_of(source, read, judged=judged) as database:
             yield database
@@ -138,7 +138,7 @@ def _find_database(source: str | Path, read: ReadOptions, *, judged: bool = Fals
 
 @contextmanager
 def open_locked(source: str | Path, read: ReadOptions = AS_FOUND) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a trace database, or that of traces, for SQL typed by anybody: read-only, no files, network or extensions."""
+    """Yield a connection for SQL of untrusted users: read-only, without files, network, extensions or changed settings."""
     with ExitStack() as stack:
         connection = connect(stack.enter_context(_find_database(source, read)))
         stack.callback(_close, connection)
@@ -148,7 +148,7 @@ def open_locked(source: str | Path, read: ReadOptions = AS_FOUND) -> Iterator[du
 
 
 def _close(connection: duckdb.DuckDBPyConnection) -> None:
-    """Close, and stop queries that still run: also when nobody reads their results any more (| head, Ctrl-C)."""
+    """Interrupt the connection's queries and close it, also when nobody reads their results any more (| head, Ctrl-C)."""
     while True:
         connection.interrupt()
         try:

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 def ensure_cached(source: str | Path, read: ReadOptions) -> Path | None:
-    """Return the database of the traces `source` in the cache, which is made where the cache lacks it.
+    """Return the path of the cached database of the traces `source`, making it if missing; None if the cache is off.
 
-    None where there is to be no cache, or, after a note that says why, where it cannot be used.
+    Also None, after a note to the user, when the cache cannot be used.
     """
     if not (read.cache and is_cache_wanted()):
         return None
@@ -53,10 +53,10 @@ def make_database(
     beside: MonitorLogs | None = None,
     judged: bool = True,
 ) -> IngestResult:
-    """Load and analyse traces, judge them, and publish the database, beside what it holds already.
+    """Read and analyse traces, run the rules (unless `judged` is False), and add the result to the database.
 
-    Raises a TraceqError and leaves the database as it was when any source fails; when the rules cannot run, the result's
-    `not_judged` says why. Without `judged` they do not run.
+    When a source fails, raises a TraceqError and leaves the database unchanged; when rules cannot run, the result's
+    `not_judged` says why.
     """
     # What reads and analyses traces takes 0.15 s to import, which a report on a database should not have to wait for.
     from traceq.loading.ingest import new_database
@@ -72,7 +72,7 @@ def make_database(
 
 
 def judge_traces(connection: duckdb.DuckDBPyConnection) -> str | None:
-    """Run the rules on the open database and store what they find in it; return why that failed, else None."""
+    """Run the rules on the open database and store their findings; return why that failed, None on success."""
     try:
         run_interruptibly(connection, partial(fill, connection))
     except (StoreError, OSError) as error:

@@ -72,7 +72,7 @@ def _choose_trace(report: ReportView, trace: int | None) -> TraceReport:
 
 
 def _make_figure(drawing: Drawing, words: str) -> Figure:
-    """Draw a figure that notebooks show: they learn to show figures when pyplot is imported, which these do without."""
+    """Return the drawing as a matplotlib figure that notebooks show without pyplot; `words` describe it for blind readers."""
     from traceq.reports.charts.figure import draw_figure, save_png
 
     figure = draw_figure(drawing)

@@ -19,15 +19,15 @@ KnownNoiseOf = float | str | Path
 class ReadOptions(TraceOptions):
     """Options for reading sources: traces, databases and baselines.
 
-    What is said about traces is for traces only: a database is fixed. Without `cache` a trace is ingested into a temporary
-    database. `writes` are the files that are going to be written, none of which may be one that is read.
+    Options of TraceOptions only apply to traces. Without `cache` a trace is ingested into a temporary database.
+    `writes` are the files that will be written, which must not be among those that are read.
     """
 
     cache: bool = True
     writes: tuple[Path, ...] = ()
 
     def with_writes(self, *paths: Path | None) -> Self:
-        """Add files that the use case is going to write; None stands for none."""
+        """Return the options with further files that will be written; None is ignored."""
         return replace(self, writes=(*self.writes, *(path for path in paths if path is not None)))
 
 
@@ -35,14 +35,14 @@ AS_FOUND = ReadOptions()
 
 
 class Which(NamedTuple):
-    """The rank, or the trace by its trace_id, to take where runs are compared; the lowest rank where neither is named."""
+    """The choice of a rank, or of a trace by trace_id, where runs are compared; without either the lowest rank."""
 
     rank: int | None = None
     trace: int | None = None
 
     @property
     def is_named(self) -> bool:
-        """Return whether the user chose a rank or a trace."""
+        """Whether the user chose a rank or a trace."""
         return self != LOWEST
 
 

@@ -50,35 +50,35 @@ Detail = Literal["brief", "evidence", "full"]
 
 
 class ReportView(View[Report]):
-    """A report on the traces of a database, which it needs no longer. As the last line of a notebook's cell it shows itself.
+    """A report on the traces of a database, which a notebook shows when it is the last line of a cell.
 
-    `content` is the report as plain data. The DataFrames are made anew at each access, so that changing one changes
-    no other; times are ns and end in `_ns`.
+    `content` is the report as plain data; the database is no longer needed. DataFrames are made anew at each access, so
+    that changing one changes no other; times are ns and end in `_ns`.
     """
 
     @property
     def traces(self) -> pd.DataFrame:
-        """Return a row for each trace: what it is, and how long its steps take."""
+        """A row for each trace: its file, its devices, and the durations of its steps."""
         return frames.tabulate_traces(self.content)
 
     @property
     def findings(self) -> pd.DataFrame:
-        """Return a row for each finding, per trace the largest saving first, the pack extra last; times are per counted step."""
+        """A row for each finding, for each trace the largest saving first, the pack extra last; times are per counted step."""
         return frames.tabulate_findings(self.content)
 
     @property
     def observations(self) -> pd.DataFrame:
-        """Return a row for each observation: worth knowing, but saving no time by itself."""
+        """A row for each observation: a remark of a rule that saves no time by itself."""
         return frames.tabulate_observations(self.content)
 
     @property
     def ledger(self) -> pd.DataFrame:
-        """Return a row for each device and category with time; per device they add up to the counted steps exactly."""
+        """A row for each device and category with time; for each device they add up to the counted steps exactly."""
         return frames.tabulate_ledger(self.content)
 
     @property
     def steps(self) -> pd.DataFrame:
-        """Return a row for each counted step, a column for each category of the ledger; they add up to `dur_ns` exactly."""
+        """A row for each counted step, with a column for each ledger category; these add up to `dur_ns` exactly."""
         return frames.tabulate_steps(self.content)
 
     def __init__(self, content: Report, source: Source | None = None) -> None:
@@ -86,15 +86,15 @@ class ReportView(View[Report]):
         self._source = None if source is None else str(source)
 
     def blocks(self) -> Iterable[Block]:
-        """Compose the whole document."""
+        """Compose the whole document, for plain text."""
         return compose_report(self.content)
 
     def markdown_blocks(self) -> Iterable[Block]:
-        """Compose the whole document for Markdown, which has parts that open."""
+        """Compose the whole document for Markdown, with sections that fold."""
         return compose_report(self.content, folds=True)
 
     def html_blocks(self) -> Iterable[Block]:
-        """Compose the whole document for HTML, which has parts that open, and drawings."""
+        """Compose the whole document for HTML, with sections that fold and drawings."""
         return compose_report(self.content, folds=True, draws=True)
 
     def to_text(
@@ -106,9 +106,9 @@ class ReportView(View[Report]):
         finding: str | None = None,
         sql: bool = False,
     ) -> str:
-        """Render as the command prints it: the first screen, unless `detail` is "evidence" or "full", or a `finding` is given.
+        """Render as text: the first screen by default, more with `detail` "evidence" or "full", or only one `finding`.
 
-        A finding is named by F1, its id or its rule. `sql`: with the queries that reproduce the numbers.
+        A finding is named by F1, its id or its rule. With `sql` the queries that reproduce the numbers are included.
         """
         if finding is not None:
             blocks = compose_finding(self.content, finding, sql=sql)
@@ -121,12 +121,15 @@ class ReportView(View[Report]):
         return blocks_to_text(blocks, width, colour=colour, source=quote(self._source or "DB"))
 
     def finding(self, name: str) -> Finding:
-        """Return the finding called `name`: F1, E1, its id or its rule. Raises StoreError, with the known names, for another."""
+        """Return the finding called `name`: F1, E1, its id or its rule.
+
+        Raises StoreError, with the known names, if there is none.
+        """
         return choose(name, {trace.trace.trace_id: trace.every_finding for trace in self.content.traces}).finding
 
     @property
     def verdict(self) -> str:
-        """Return the verdict in a line: that on a job with late ranks, else that on the trace to look at first."""
+        """The verdict in one line: on a job with late ranks, else on the trace to look at first."""
         traces = self.content.traces
         if not traces:
             return "the database holds no trace"
@@ -138,11 +141,11 @@ class ReportView(View[Report]):
         return ". ".join("".join(spans).removesuffix(".") for spans in (said.spans, *said.lines[:1]))
 
     def to_json(self) -> str:
-        """For programs; the keys are described in docs/report-json.md."""
+        """Render as JSON, for programs; docs/report-json.md describes the keys."""
         return RENDERERS["json"](self.content)
 
     def suffixes(self) -> Mapping[str, str]:
-        """Return the formats by suffix, those of other packages included."""
+        """Return the names of formats by file suffix, including those of other packages."""
         return all_suffixes()
 
     def render(self, format_: str) -> str:
@@ -156,7 +159,7 @@ class ReportView(View[Report]):
         return all_renderers()[format_](self.content)
 
     def save_with_charts(self, path: Path) -> None:
-        """Write it to `path` as Markdown, with its charts as SVG files beside it."""
+        """Write the report to `path` as Markdown, and its charts as SVG files beside it."""
         from traceq.reports.charts.svg import draw_svg_file
 
         charts = [block for block in compose_report(self.content) if isinstance(block, Picture)]
@@ -190,9 +193,9 @@ def report(
     traces: Sequence[int] = (),
     rank: int | None = None,
 ) -> ReportView:
-    """Report on every trace of a trace database, on traces, or on several; traceq.app.api.report describes the parameters.
+    """Report on a trace database, on traces, or on several sources together; traceq.app.api.report explains the parameters.
 
-    `drawn`: with timelines, which only HTML shows. Raises UnusableTrace where the traces hold nothing to report on.
+    With `drawn` it has timelines, which only HTML shows. Raises UnusableTrace if nothing was recorded.
     """
     if not isinstance(source, str | Path):
         if store:
@@ -231,7 +234,7 @@ def report(
 
 
 def _check_recorded(connection: duckdb.DuckDBPyConnection, content: Report, source: Source) -> None:
-    """Raise UnusableTrace where the traces hold nothing to report on."""
+    """Raise UnusableTrace if the traces hold nothing to report on: no work, memory history or monitor samples."""
     traces = [trace.trace.trace_id for trace in content.traces]
     (row,) = ask(connection, statement("reports/sql/recorded.sql"), traces=traces)
     if row["is_recorded"]:
@@ -254,10 +257,10 @@ def report_of(
     traces: Sequence[int] | None = None,
     looked: Selection | None = None,
 ) -> tuple[Report, list[Judged]]:
-    """Report on these traces of an open database, all where none is given; return the report and its judgements.
+    """Return the report on traces of an open database (all if `traces` is None), and the judgements of the rules.
 
-    Of a job of many ranks only those that stand for the others are judged, unless they are named; of a dataset, of which
-    `looked` says what is looked at, only they are reported.
+    In a job of many ranks only representative ranks are judged, unless `traces` names them. `looked` is the selected
+    part of a dataset, None for a database.
     """
     if top < 1:
         raise ValueError(f"top is the number of findings to show, at least 1, not {top}")

@@ -37,7 +37,7 @@ Judging = tuple[Goal, Sequence[Rule]]
 
 
 def is_trace(source: Source) -> bool:
-    """Return whether the source is to be ingested: a file that is no database, a directory that is no dataset, or a pattern."""
+    """Return whether the source has to be ingested: a file or directory that is no database or dataset, or a glob pattern."""
     path = Path(source)
     if is_address(source) or is_dataset(source):
         return False
@@ -45,7 +45,7 @@ def is_trace(source: Source) -> bool:
 
 
 def check_is_trace(source: Source) -> None:
-    """Raise WrongUse for a database or dataset that was made of traces."""
+    """Raise WrongUse if the source is a database or dataset instead of a trace."""
     if is_dataset(source):
         raise WrongUse(f"{source} is a dataset: name the trace that it was made from.")
     if not is_trace(source) and Path(source).exists():
@@ -56,10 +56,10 @@ def check_is_trace(source: Source) -> None:
 def open_source(
     source: Source, done: str, read: ReadOptions = AS_FOUND, judging: Judging | None = None
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open the database `source`, or that of the traces `source`, read-only.
+    """Yield a read-only connection to the database `source`, or to one made of the traces `source`.
 
-    `judging` and errors are as in `database_of`. When its tables cannot be queried, the error says that it cannot be `done`
-    (reported, examined).
+    `judging` is as in `database_of`. Raises StoreError, saying that it cannot be `done` (reported, examined), for
+    DuckDB's errors inside the block.
     """
     with database_of(source, read, judging=judging) as database, closing(connect(database)) as connection:
         try:
@@ -74,9 +74,9 @@ def open_source(
 def open_selection(
     source: Source, traces: Sequence[int], rank: int | None, read: ReadOptions, *, whole: bool
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Selection | None]]:
-    """Open the database `source` to report on, and return the selected part of a dataset; None for all of it.
+    """Yield a connection to report on the source, and the selected part of a dataset; None for all of it, and for others.
 
-    Only what is looked at is in the database then, unless the `whole` is wanted.
+    With a selection the database only holds the selected traces, or all with `whole`.
     """
     found = None
     if is_dataset(source):
@@ -100,10 +100,10 @@ def open_selection(
 def database_of(
     source: Source, read: ReadOptions = AS_FOUND, *, judged: bool = False, judging: Judging | None = None
 ) -> Iterator[Path]:
-    """Yield the trace database `source`, or that of the traces `source`: from the cache, or a temporary one.
+    """Yield the path of the trace database `source`, or of one made of the traces `source`, cached or temporary.
 
-    With `judged` the temporary one holds the findings, as what is in the cache always does; with `judging`, a goal and rules,
-    those that these rules make, unless the source is a trace database.
+    With `judged` the rules have run on it, as on every cached one. With `judging` (a goal and rules) it holds the
+    findings of these rules instead, unless the source is a trace database.
     """
     if not str(source):
         raise WrongUse("A source is empty: name a trace, a trace database or a baseline.")
@@ -135,7 +135,7 @@ def database_of(
 
 @contextmanager
 def ingest_together(sources: Sequence[Source], read: ReadOptions = AS_FOUND) -> Iterator[Path]:
-    """Make a temporary database of several traces, with their findings."""
+    """Yield the path of a temporary database of several traces, judged by the rules."""
     check_writes(read.writes, [*sources, *as_list(read.capture)])
     with temporary_folder() as folder:
         make_database(sources, folder / "traces.duckdb", read)
@@ -143,7 +143,7 @@ def ingest_together(sources: Sequence[Source], read: ReadOptions = AS_FOUND) -> 
 
 
 def _refuse_options(read: ReadOptions) -> None:
-    """Refuse options about traces that are ingested: a database is fixed."""
+    """Raise WrongUse for options that only apply to traces being ingested, because a database is fixed."""
     if read.step_texts:
         raise WrongUse(
             "The steps of a database are fixed when it is made: give the trace itself, or ingest it again"
@@ -156,9 +156,9 @@ def _refuse_options(read: ReadOptions) -> None:
 
 
 def check_writes(writes: Sequence[Path], reads: Sequence[Source]) -> None:
-    """Refuse to write a file that is read, baselines by name included, one file twice, or where nothing can be written.
+    """Raise WrongUse if a file to write is among those read, or is given twice; StoreError if its directory is missing.
 
-    Checked before anything is read, which may take an hour.
+    This is checked first, because reading may take an hour.
     """
     files = {file_of(str(source)).resolve() for source in reads}
     for path in writes:
@@ -171,7 +171,7 @@ def check_writes(writes: Sequence[Path], reads: Sequence[Source]) -> None:
 
 
 def _spare_traces(connection: duckdb.DuckDBPyConnection, database: Path, writes: Sequence[Path]) -> None:
-    """Refuse to write a trace that the database was made from; its path may be relative to either place."""
+    """Raise WrongUse if a file to write is a trace that the database was made from."""
     if not writes:
         return
     written = {path.resolve() for path in writes}
@@ -189,9 +189,10 @@ def open_runs(
     all_ranks: bool = False,
     rules: Sequence[Rule] | None = None,
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection | None, dict[int, Run]]]:
-    """Open the runs of one rank (the lowest when none is named), or of all, by trace_id, and the connection to their database.
+    """Yield a connection to the source's database and its runs by trace_id: of one rank (by default the lowest), or of all.
 
-    A baseline has no database: None, and numbers from 0.
+    A baseline has no database: the connection is None, and runs are numbered from 0. `rules` are judged, None for the
+    default.
     """
     stored = baseline_runs(source)
     if stored is not None:
@@ -211,7 +212,7 @@ def read_runs_of(
     read: ReadOptions = AS_FOUND,
     rules: Sequence[Rule] | None = None,
 ) -> list[Run]:
-    """Read the runs of all sources, one rank of each, judged by `rules`. Raises WrongUse when a source lacks the rank."""
+    """Return the runs of all sources, one rank of each, judged by `rules`. Raises WrongUse when a source lacks the rank."""
     found: list[Run] = []
     for source in as_list(sources):
         with open_runs(source, which, read, rules=rules) as (_, runs):
@@ -220,5 +221,5 @@ def read_runs_of(
 
 
 def as_list(sources: Sources) -> list[Source]:
-    """Return the sources as a list, also when there is one."""
+    """Return the sources as a list; a single source becomes a list of one."""
     return [sources] if isinstance(sources, str | Path) else list(sources)

@@ -24,7 +24,7 @@ _TOP = 20
 
 
 class TicketText(NamedTuple):
-    """A ticket in the markup of its site, and its verdict in a line."""
+    """A ticket as text in the markup of its site, and its verdict in one line."""
 
     text: str
     verdict: str
@@ -41,11 +41,11 @@ def ticket(
     traces: Sequence[int] = (),
     rank: int | None = None,
 ) -> TicketText:
-    """Write the report on a trace database or on traces as a ticket for GitHub, GitLab or Jira, with names replaced.
+    """Return the report on a source as a short ticket for GitHub, GitLab or Jira, with names of hosts, users and paths replaced.
 
-    `against` is the base to compare with: a trace database, a trace or a baseline, by path or name. `traces` are the trace_ids
-    to report on, all when it is empty, `rank` the rank, which is compared, too.
-    Raises what `report` and `compare` raise.
+    `against` is a base to compare with: a trace database, trace or baseline, by path or name. `traces` are the
+    trace_ids to report on (all if empty), `rank` the rank to report on and compare. Raises the errors of `report` and
+    `compare`.
     """
     found = None
     if against is not None and (is_snapshot(source) or is_snapshot(against)):
@@ -69,7 +69,7 @@ def _redact(content: Report, found: Comparison | None, options: tuple[str, ...])
 
 
 def _list_options(goal: Goal, read: ReadOptions) -> Iterator[str]:
-    """List the options that change numbers, as words of a command line; an expression may hold names, and is not shown."""
+    """Yield the options that change numbers, as words of a command line; expressions are hidden, as they may contain names."""
     if goal != "throughput":
         yield from ("--goal", goal)
     for option, value in read.step_texts.items():

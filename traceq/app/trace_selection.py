@@ -18,9 +18,9 @@ def select_traces(
     rank: int | None = None,
     ranks: Sequence[int] = (),
 ) -> dict[int, int | None]:
-    """Return the ranks of the traces by trace_id, in the order of ingest.
+    """Return the rank of each selected trace by trace_id, in the order of ingest; all traces if nothing is selected.
 
-    Raises StoreError, with what there is, for a trace or a rank that is not there.
+    Raises StoreError, with what there is, for a missing trace or rank.
     """
     known = {row["trace_id"]: row["rank"] for row in ask(connection, statement("database/trace.sql"))}
     missing = [str(trace) for trace in traces if trace not in known]

@@ -38,18 +38,18 @@ _PICTURES = (".png", ".svg")
 
 
 class TradeoffView(View[Tradeoff]):
-    """Throughput against latency over the values of a parameter; `content` is that as plain data."""
+    """The trade-off between throughput and latency over the values of a parameter; `content` is plain data."""
 
     def blocks(self) -> Iterable[Block]:
-        """Return the document."""
+        """Compose the document."""
         return compose_tradeoff(self.content)
 
     def to_json(self) -> str:
-        """For programs."""
+        """Render as JSON, for programs."""
         return tradeoff_to_json(self.content)
 
     def draw(self, path: Path) -> None:
-        """Write the curve as a picture, .png or .svg. Raises TraceqError when there is nothing to draw."""
+        """Write the curve as a picture to `path` (.png or .svg). Raises TraceqError with fewer than two values."""
         if len(self.content.points) < 2:  # noqa: PLR2004 - to draw anything between
             raise TraceqError(f"{path}: not drawn: there are not two values; leave --plot out")
         drawing = chart_values.draw(self.content)
@@ -69,7 +69,7 @@ def tradeoff(
     percentile: Percentile = "p95",
     plot: Path | None = None,
 ) -> TradeoffView:
-    """Throughput against latency over the values of a parameter; traceq.app.api.tradeoff says what it is given.
+    """Weigh throughput against latency over the values of a parameter; traceq.app.api.tradeoff explains the parameters.
 
     Raises ValueError when runs have no value, or `work` is not marked.
     """
@@ -96,7 +96,7 @@ def tradeoff(
 
 
 def _find_values(runs: Sequence[tuple[float | None, Run]], knob: str | None) -> tuple[list[Taken], str, ValuesFrom]:
-    """Return the runs with their values, the name of the parameter, and where that is from."""
+    """Return the runs with their values, the parameter's name, and where the values come from. Raises WrongUse if unknown."""
     if any(value is not None for value, _ in runs):
         return [Taken(value, run) for value, run in runs], knob or AMOUNTS[0], "given"
     found = [run for _, run in runs]
@@ -120,7 +120,7 @@ def _find_values(runs: Sequence[tuple[float | None, Run]], knob: str | None) -> 
 
 
 def _suggest_command(runs: Sequence[Run], knob: str | None) -> str:
-    """Return the command to type, with the numbers in which file names differ as values; the user has to judge them."""
+    """Return the command to type, with the numbers in which file names differ as guessed values."""
     numbers = differing_numbers([run.source for run in runs])
     values = numbers or ["VALUE"] * len(runs)
     given = (f"{value}={quote(run.source)}" for value, run in zip(values, runs, strict=True))

@@ -31,7 +31,7 @@ _ENDINGS = (".json", ".gz", ".sqlite", ".db")
 
 @dataclass(frozen=True)
 class Trimmed:
-    """A file that was written: its path, its steps, its events or rows, and its size in bytes beside that of the whole."""
+    """A written part of a trace: its path, its numbers of steps and of events or rows, its size and the whole file's, bytes."""
 
     path: Path
     steps: int
@@ -49,12 +49,12 @@ def trim(
     ranks: Sequence[int] = (),
     force: bool = False,
 ) -> list[Trimmed]:
-    """Write a part of a trace: the `steps` (3 or 3..5), or the `window` (as of a report); of a job, those of `ranks`.
+    """Write a part of a trace: the `steps` (3 or 3..5) or the window of `read`; for a job, only its `ranks`.
 
-    A step's number is that in its own name, where it has one (ProfilerStep#3), else that of the table step. Slices that
-    touch the part are whole, and what its ledger is worked out from is kept with it: docs/sharing.md. `output` is a file,
-    of a source with several traces a directory; what is there already is replaced with `force` only. Raises WrongUse for
-    what does not go together or is not there.
+    A step's number is the one in its name, if there is one (ProfilerStep#3), else that of the table step. Slices that
+    overlap the part are kept whole, and so is what its ledger depends on: docs/sharing.md. `output` is a file, or a
+    directory for several traces; existing files are replaced with `force` only. Raises WrongUse for options that do not
+    fit or name nothing.
     """
     window = read.window
     if steps is not None and window is not None:
@@ -83,7 +83,7 @@ def trim(
 
 
 def check_is_new(target: Path, *, force: bool) -> None:
-    """Refuse to write over a file, unless with `force`."""
+    """Raise WrongUse if the file exists, unless `force`."""
     if target.is_file() and not force:
         raise WrongUse(f"{target} is there already: name another file to write, or give --force.")
 
@@ -116,16 +116,16 @@ def _choose(source: str | Path, ranks: Sequence[int], read: ReadOptions) -> list
 
 
 def _name(source: TraceSource) -> str:
-    """Return the name of a part in a directory: that of its trace, plain where the trace is an archive or a report of nsys."""
+    """Return the part's file name in a directory: the trace's, uncompressed if that is an archive or an nsys report."""
     suffixes = _SUFFIXES.get(source.importer.NAME, ("",))
     name = source.path.name
     return name if name.lower().endswith(suffixes) else f"{source.path.stem}{suffixes[0]}"
 
 
 def check_suffix(source: TraceSource, target: Path, done: str = "trimmed") -> None:
-    """Refuse a name that says another format than that of the trace, and traces of formats that are only read.
+    """Raise WrongUse if the target's suffix does not fit the trace's format, or traces of this format cannot be written.
 
-    `done` is what is done with it.
+    `done` says in the message what is done with the trace.
     """
     suffixes = _SUFFIXES.get(source.importer.NAME)
     if suffixes is None:
@@ -166,7 +166,7 @@ def _write(
 
 @contextmanager
 def sqlite_target(target: Path) -> Iterator[Path]:
-    """Yield a path for a SQLite file, which becomes `target` when the block ends without an error."""
+    """Yield a temporary path for a SQLite file, which is copied to `target` when the block ends without an error."""
     with temporary_folder() as folder:
         made = folder / "part.sqlite"
         yield made
@@ -174,7 +174,7 @@ def sqlite_target(target: Path) -> Iterator[Path]:
 
 
 def put(made: Path, target: Path) -> None:
-    """Copy the file `made` to `target`, compressed if its name says so."""
+    """Copy the file `made` to `target`, compressed if that ends in .gz."""
     with write_packed(target, is_small=True) as file, made.open("rb") as content:
         while chunk := content.read(1 << 20):
             file.write(chunk)

@@ -15,7 +15,7 @@ from traceq.errors import WrongUse
 
 
 class Upgraded(NamedTuple):
-    """The database and its version of the schema before and after; `not_judged` says why the rules could not run."""
+    """The database and its schema versions before and after; `not_judged` says why rules could not run, None if they did."""
 
     database: Path
     before: int
@@ -25,10 +25,10 @@ class Upgraded(NamedTuple):
 
 
 def upgrade(database: Path, output: Path | None = None) -> Upgraded:
-    """Bring `database` to the schema of this version, or write it so to the new file `output`.
+    """Upgrade `database` to this schema version, in place or into the new file `output`, and judge it again.
 
     Readers see the old database or the new one. Raises StoreError when a file cannot be read or written, SchemaMismatch
-    when there is no way from its version to this one, as for all datasets.
+    when its version cannot be upgraded, as for all datasets.
     """
     if is_dataset(database):
         if output is not None:

@@ -22,7 +22,7 @@ from traceq.runs.verify.verify import verify as verify_runs
 
 
 class VerificationView(View[Verification]):
-    """The check of a finding after its fix; `content` is its plain data, times are ns per counted step."""
+    """The result of verifying a finding's fix; `content` is plain data, times are ns per counted step."""
 
     def blocks(self) -> Iterable[Block]:
         """Compose the document."""
@@ -33,7 +33,7 @@ class VerificationView(View[Verification]):
         return verification_to_json(self.content)
 
     def append_to(self, file: Path, program: str | None = None, *, is_public: bool = False) -> str | None:
-        """Add the result to a file of checked predictions; return why nothing was added, else None.
+        """Append the result to a file of checked predictions; return why nothing was added, None if it was.
 
         `program` is any name of the program, of which a hash is kept; `is_public` keeps the name.
         """
@@ -65,7 +65,7 @@ def verify(
 
 
 def _with_earlier(verification: Verification, file: Path | None, kind: Hardware) -> Verification:
-    """Add how right the predictions of this rule in `file` were, where it has some."""
+    """Return the verification with the accuracy of the rule's predictions in `file`; unchanged if there are none."""
     if file is None or not file.exists():
         return verification
     rule = verification.finding.rule

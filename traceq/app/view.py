@@ -17,21 +17,21 @@ T = TypeVar("T")
 
 
 class View(ABC, Generic[T]):
-    """A result; `content` is its plain data."""
+    """The result of a use case, which can be rendered in several formats; `content` is its plain data."""
 
     def __init__(self, content: T) -> None:
         self.content = content
 
     @abstractmethod
     def blocks(self) -> Iterable[Block]:
-        """Compose the document."""
+        """Compose the document from the result, for plain text."""
 
     def markdown_blocks(self) -> Iterable[Block]:
-        """Compose the document for Markdown, which may have parts that open."""
+        """Compose the document for Markdown, which may have sections that fold."""
         return self.blocks()
 
     def html_blocks(self) -> Iterable[Block]:
-        """Compose the document for HTML, which may have parts that open, and drawings."""
+        """Compose the document for HTML, which may have drawings and sections that fold."""
         return self.blocks()
 
     @abstractmethod
@@ -39,22 +39,22 @@ class View(ABC, Generic[T]):
         """Render as JSON, for programs."""
 
     def to_text(self, width: int = WIDTH, *, colour: bool = False) -> str:
-        """Render as the command prints it, in lines of at most `width` columns."""
+        """Render as plain text in lines of at most `width` columns, as the command prints it."""
         return blocks_to_text(self.blocks(), width, colour=colour)
 
     def to_markdown(self, pictures: Mapping[str, str] | None = None) -> str:
-        """Render for GitHub, GitLab and Jira; `pictures` are the files of charts beside it, by name."""
+        """Render as Markdown for GitHub, GitLab and Jira; `pictures` are file names of charts beside it, by name of chart."""
         return blocks_to_markdown(self.markdown_blocks(), pictures=pictures)
 
     def to_html(self) -> str:
-        """Render as one page that needs nothing else."""
+        """Render as a single HTML page that loads no other files."""
         # Its templates take 35 ms to import.
         from traceq.reports.renderers.to_html import html_of
 
         return html_of(self.html_blocks())
 
     def suffixes(self) -> Mapping[str, str]:
-        """Return the formats by suffix."""
+        """Return the names of formats by file suffix."""
         return SUFFIXES
 
     def render(self, format_: str) -> str:
@@ -64,9 +64,10 @@ class View(ABC, Generic[T]):
         return documents[format_]()
 
     def save(self, path: str | Path) -> None:
-        """Write it to `path`, in full or not at all, in the format of its suffix: .html, .md, .json or .txt.
+        """Write the result to `path` in the format of its suffix: .html, .md, .json or .txt.
 
-        Raises ValueError for another suffix, StoreError when it cannot be written.
+        The file is replaced in full or not at all. Raises ValueError for another suffix, StoreError when it cannot be
+        written.
         """
         path = Path(path)
         format_ = self.suffixes().get(path.suffix.lower())
