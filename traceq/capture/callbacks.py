@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class _Callback:
-    """The run of a training, and the marks that are open in it: a step, and a phase within the step."""
+    """The profiled run of a training, and its open marks: a step, and a phase within the step."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ class Lightning(_Callback):
         self._undo: list[Callable[[], None]] = []
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        """Begin, at the trainer's step."""
+        """Begin the profiled run; steps are counted on from the trainer's global step."""
         self._begin(trainer.global_step)
         self._steps, self._is_open = trainer.global_step, False
         pl_module.training_step = annotate.phase("forward")(pl_module.training_step)
@@ -87,7 +87,7 @@ class Lightning(_Callback):
             self._undo.append(optimizer.register_step_post_hook(self._end_phase).remove)
 
     def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:  # noqa: ARG002
-        """Begin a step, if this is its first batch."""
+        """Begin a step, unless one is open, as with accumulated batches."""
         if not self._is_open:
             self._begin_step()
             self._is_open = True
@@ -101,7 +101,7 @@ class Lightning(_Callback):
         self._end_phase()
 
     def on_before_optimizer_step(self, trainer: Any, pl_module: Any, optimizer: Any) -> None:  # noqa: ARG002
-        """Begin the optimizer's own work."""
+        """Begin the phase optimizer."""
         self._begin_phase("optimizer")
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:  # noqa: ARG002
@@ -120,11 +120,11 @@ class Lightning(_Callback):
         self._end_phase()
 
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:  # noqa: ARG002
-        """End."""
+        """End the profiled run."""
         self._end()
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:  # noqa: ARG002
-        """End where the training does."""
+        """End the profiled run with the training's error."""
         self._end(exception)
 
     def _end(self, error: BaseException | None = None) -> None:
@@ -134,13 +134,13 @@ class Lightning(_Callback):
 
 
 class HuggingFace(_Callback):
-    """Hooks of TrainerCallback: a step for each of the Trainer's, and the phase optimizer in it.
+    """Hooks of TrainerCallback: a mark for each of the Trainer's steps, and the phase optimizer in it.
 
     The Trainer has no hook for errors: after one, the trace is written when the process ends.
     """
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
-        """Begin, at the trainer's step."""
+        """Begin the profiled run; steps are counted on from the trainer's global step."""
         self._begin(state.global_step)
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
@@ -148,11 +148,11 @@ class HuggingFace(_Callback):
         self._begin_step()
 
     def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
-        """Begin the optimizer's work."""
+        """Begin the phase optimizer."""
         self._begin_phase("optimizer")
 
     def on_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
-        """End the optimizer's work."""
+        """End the phase optimizer."""
         self._end_phase()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
@@ -161,7 +161,7 @@ class HuggingFace(_Callback):
         self._step.close()
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
-        """End."""
+        """End the profiled run."""
         self._end()
 
 
@@ -173,7 +173,7 @@ _CALLBACKS = {
 
 
 def __getattr__(name: str) -> Any:
-    """Make the class, as an attribute of this module so that a framework can pickle its callbacks."""
+    """Return LightningCallback or HuggingFaceCallback, made on first use: an attribute of this module can be pickled."""
     if name not in _CALLBACKS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     hooks, modules, base, package = _CALLBACKS[name]

@@ -35,7 +35,7 @@ def is_distributed() -> bool:
 
 
 def read_launcher_ranks() -> dict[str, int]:
-    """Read rank and world size as a launcher (torchrun) put them into the environment, where they are numbers."""
+    """Return rank and world size that a launcher (torchrun) put into the environment, those that are numbers."""
     found = {"rank": _read_number("RANK"), "world_size": _read_number("WORLD_SIZE")}
     return {key: number for key, number in found.items() if number is not None}
 
@@ -50,7 +50,7 @@ _written: set[Path] = set()
 
 
 def unwritten_name(directory: Path, name: str) -> str:
-    """Return `name`, or NAME-2 and so on if this process has written a trace of that name to the directory before."""
+    """Return `name`, or NAME-2 and so on if this process has already written a trace of that name to the directory."""
     return next(free for free in number_names(name) if _trace_path(directory, free) not in _written)
 
 
@@ -64,9 +64,9 @@ def _trace_path(directory: Path, name: str) -> Path:
 
 
 def save(export: Callable[[str], None], directory: Path, name: str) -> Path:
-    """Compress what `export` writes to the path it is given into the file of this rank, and return its path.
+    """Call `export` with a temporary path, compress the file it writes into this rank's trace, and return the trace's path.
 
-    The file appears under its name only when it is complete; one of that name is replaced. Raises OSError.
+    The trace appears under its name only when complete, and replaces an older one. Raises OSError.
     """
     path = _trace_path(directory, name)
     directory.mkdir(parents=True, exist_ok=True)
@@ -87,7 +87,7 @@ def save(export: Callable[[str], None], directory: Path, name: str) -> Path:
 
 
 def _hide_path(trace: Path, name: str) -> None:
-    """Let the trace be called `name` inside, not by the directories it was written to."""
+    """Replace the trace's own record of its path, which names directories, by `name`."""
     with trace.open("r+b") as file:
         file.seek(max(0, trace.stat().st_size - _TAIL))
         start = file.tell()

@@ -32,7 +32,7 @@ Source = Callable[[], list[Value]]
 
 @contextmanager
 def sample_machine(log: Path) -> Iterator[None]:
-    """Sample the machine into the file `log` while the block runs; no file where there is nothing to sample with."""
+    """Sample the machine into the file `log` in a thread while the block runs; without psutil and NVML no file is written."""
     stopped = threading.Event()
     thread = threading.Thread(target=_run, args=(log, stopped), daemon=True, name="traceq-monitor")
     # The main thread waits for signals: this one must not get any.
@@ -61,7 +61,10 @@ def _run(log: Path, stopped: threading.Event) -> None:
 
 
 def sample_until(stopped: threading.Event, sources: Sequence[Source], write: Callable[[str], Any]) -> None:
-    """Write a line of JSON a beat, of all values of the sources; the first of rates is of the second beat."""
+    """Write a line of JSON with the values of all sources at every beat, until `stopped`.
+
+    Rates need two samples, so they start with the second line.
+    """
     due = time.monotonic()
     while not stopped.is_set():
         began = time.thread_time()
@@ -72,7 +75,7 @@ def sample_until(stopped: threading.Event, sources: Sequence[Source], write: Cal
 
 
 def _open_host() -> Source | None:
-    """Return a source of samples of the host, by psutil; None without it."""
+    """Return a function that samples the host with psutil; None without psutil."""
     try:
         psutil = import_module("psutil")
     except ImportError:
@@ -110,7 +113,7 @@ def _sample_levels(psutil: Any) -> list[Value]:
 
 
 def _sample_totals(psutil: Any, disks: Sequence[str]) -> dict[tuple[str | None, str], float]:
-    """Read the counts since boot by instance and series; their growth a second is the value of the series."""
+    """Return totals since boot by (instance, series); a total's growth per second is the series' value."""
     swap = psutil.swap_memory()
     found: dict[tuple[str | None, str], float] = {(None, "swap_in"): swap.sin, (None, "swap_out"): swap.sout}
     counters = psutil.disk_io_counters(perdisk=True) if disks else {}
@@ -152,7 +155,7 @@ def _make_rates(
 
 
 def _make_cpu_shares(before: Any, after: Any) -> list[Value]:
-    """Return the shares of the time of all CPUs, in per cent."""
+    """Return the shares (per cent) of all CPUs' time between two readings of psutil, by kind (user, idle, ...)."""
     spent = {name: max(0.0, getattr(after, name) - getattr(before, name)) for name in after._fields}
     # Time of guests is in that of programs already.
     total = sum(value for name, value in spent.items() if not name.startswith("guest"))
@@ -163,7 +166,7 @@ def _make_cpu_shares(before: Any, after: Any) -> list[Value]:
 
 
 def _find_disks(counters: Any) -> list[str]:
-    """Find whole disks: neither their partitions, nor what is only in memory or a file."""
+    """Return the names of whole disks in psutil's counters, without partitions and memory- or file-backed devices."""
     return [
         name
         for name in counters or {}
@@ -180,7 +183,7 @@ def _read_lines(path: str) -> list[str]:
 
 
 def _open_gpus() -> Source | None:
-    """Return a source of samples of the GPUs that the program may use, as it numbers them; None without NVML."""
+    """Return a function that samples the GPUs visible to the program, by its numbers for them; None without NVML."""
     try:
         nvml = import_module("pynvml")
         nvml.nvmlInit()
@@ -195,7 +198,7 @@ def _open_gpus() -> Source | None:
 
 
 def visible_handles(nvml: Any) -> list[Any]:
-    """Return NVML's handles of the GPUs that the program may use, in the order in which it counts them."""
+    """Return NVML's handles of the GPUs that the program may use, in the order of the program's own numbers."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is None:
         return [nvml.nvmlDeviceGetHandleByIndex(index) for index in range(nvml.nvmlDeviceGetCount())]
@@ -207,7 +210,7 @@ def visible_handles(nvml: Any) -> list[Any]:
 
 
 def _sample_gpu(nvml: Any, handle: Any) -> Iterator[tuple[str, float]]:
-    """Yield series and value; what a GPU does not say is left out."""
+    """Yield (series, value) for a GPU; values that the GPU does not report are left out."""
     reasons = (
         getattr(nvml, "nvmlDeviceGetCurrentClocksEventReasons", None) or nvml.nvmlDeviceGetCurrentClocksThrottleReasons
     )

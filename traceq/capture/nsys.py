@@ -12,10 +12,10 @@ _REPORTS = (".nsys-rep", ".qdrep")
 
 
 def profile_command(output: Path, *, windowed: bool, memory: bool = False) -> list[str]:
-    """Return `nsys profile` with what training needs, in front of the program's command; writes OUTPUT.nsys-rep.
+    """Return the arguments of `nsys profile`, to stand before the program's command; it writes OUTPUT.nsys-rep.
 
-    With a window, collection starts at the program's cudaProfilerStart and stops at its cudaProfilerStop, after which
-    the program goes on; without one, all of the program is collected. `memory`: with what CUDA hands out.
+    If `windowed`, collection starts at the program's cudaProfilerStart and stops at its cudaProfilerStop, after which
+    the program goes on; else all of it is collected. With `memory`, CUDA's memory use is recorded as well.
     """
     window = ["--capture-range=cudaProfilerApi", "--capture-range-end=stop"] if windowed else []
     return [
@@ -37,12 +37,12 @@ def profile_command(output: Path, *, windowed: bool, memory: bool = False) -> li
 
 
 def find_report(output: Path) -> Path | None:
-    """Find the report that a profile command left, if it did."""
+    """Return the path of the report that a profile command wrote; None if there is none."""
     return next((path for suffix in _REPORTS if (path := Path(f"{output}{suffix}")).exists()), None)
 
 
 def export_command(report: Path, output: Path, *, blobs: bool = True) -> list[str]:
-    """Return `nsys export` to SQLite; `blobs` are the payloads of NCCL's ranges (size, peer, communicator)."""
+    """Return the arguments of `nsys export` to SQLite; `blobs` adds payloads of NCCL's ranges (size, peer, communicator)."""
     return [
         "nsys",
         "export",
@@ -55,7 +55,7 @@ def export_command(report: Path, output: Path, *, blobs: bool = True) -> list[st
 
 
 def export(report: Path) -> Path:
-    """Write the report as SQLite beside it. Raises UnusableTrace when nsys cannot."""
+    """Write the report as SQLite beside it, and return the new file's path. Raises UnusableTrace when nsys cannot."""
     output = report.with_suffix(".sqlite")
     # nsys before 2024 has no payloads, and does not know the option either.
     for blobs in (True, False):
@@ -72,5 +72,5 @@ def export(report: Path) -> Path:
 
 
 def _escape_path(path: Path) -> str:
-    """Escape the path for -o, in which nsys replaces %h, %p and %q{NAME}."""
+    """Return the path for nsys's option -o, with % escaped, as nsys replaces %h, %p and %q{NAME}."""
     return str(path).replace("%", "%%")

@@ -9,11 +9,11 @@ from typing import Any
 
 
 class Clock:
-    """Measures iterations, from the end of one step to the end of the next, without waiting for a device.
+    """A clock that measures iterations, from the end of one step to the end of the next, without waiting for a device.
 
-    With a CUDA or XPU device in use, an event is recorded on the current stream at both ends: the device's own clock,
-    read once at the end. That is the true length of an iteration also where the host runs ahead of the device. Without
-    one it is the host's clock. What happens between `end` and `begin` (the profiler's start and stop) is in none.
+    With a CUDA or XPU device in use, events on the current stream mark both ends, and are read once at the end: that is
+    the true length even where the host runs ahead. Otherwise the host's clock is used. The time between `end` and
+    `begin` (the profiler's start and stop) is in no iteration.
     """
 
     def __init__(self) -> None:
@@ -28,21 +28,24 @@ class Clock:
         self._cpu_begun = time.thread_time_ns()
 
     def end(self, *, whole: bool) -> None:
-        """End the iteration; one that is not `whole` counts as an iteration and is not measured."""
+        """End the iteration; one that is not `whole` is counted but not measured."""
         self._cpu.append(time.thread_time_ns() - self._cpu_begun if whole else None)
         self._measured.append((self._begun, (time.perf_counter_ns(), _record_event())) if whole else None)
 
     def lengths(self, first: int, end: int) -> list[int]:
-        """Return the lengths in ns of the iterations from `first` up to `end`, which is not among them; waits for the device."""
+        """Return the lengths (ns) of the measured iterations in [first, end); waits for the device."""
         return [_length_between(*ends) for ends in self._measured[first:end] if ends is not None]
 
     def cpu(self, first: int, end: int) -> list[int]:
-        """Return the CPU time (ns) of this thread for these iterations: other programs of the machine change it little."""
+        """Return the CPU time (ns) of this thread in each measured iteration in [first, end).
+
+        Other programs of the machine change it little.
+        """
         return [spent for spent in self._cpu[first:end] if spent is not None]
 
 
 def _record_event() -> Any:
-    """Record an event now on the current stream; None if no device is in use."""
+    """Record a CUDA or XPU event on the current stream and return it; None if no device is in use."""
     torch = sys.modules["torch"]
     if torch.cuda.is_initialized():
         if torch.cuda.is_current_stream_capturing():
@@ -67,7 +70,10 @@ def _length_between(begin: tuple[int, Any], end: tuple[int, Any]) -> int:
 def measure_overhead(
     unprofiled: list[int], profiled: list[int], unprofiled_cpu: list[int], profiled_cpu: list[int]
 ) -> dict[str, int | float | None]:
-    """Return medians of lengths and CPU times (ns), how many there are, and the share by which profiled ones are longer."""
+    """Return medians of iterations' lengths and CPU times (ns), their numbers, and the share by which profiled ones are longer.
+
+    A median is None without any iteration.
+    """
     without, within, cpu_without, cpu_within = (
         round(median(times)) if times else None for times in (unprofiled, profiled, unprofiled_cpu, profiled_cpu)
     )

@@ -22,10 +22,10 @@ _FETCH = names.fetch("")[:-1]
 
 
 class Phases:
-    """Marks on the thread that trains; outside of a window, and on other threads, they do nothing."""
+    """Marks set on the training thread within a window; outside a window, and on other threads, the methods do nothing."""
 
     def __init__(self, before: Callable[[], None]) -> None:
-        """Make marks; `before` is called before each of them begins."""
+        """Prepare for marks; `before` is called before each mark begins."""
         self._before = before
         self.thread: int | None = None
         self._open: list[tuple[str, emit.Mark | None]] = []
@@ -33,15 +33,15 @@ class Phases:
         self._undo: list[Callable[[], None]] = []
 
     def start(self, torch: Any) -> None:
-        """Mark from now on what this thread does."""
+        """Mark fetches, forward passes and other phases on this thread from now on."""
         self.thread = get_ident()
         self._watch_fetches()
         self._watch_modules(torch)
 
     def stop(self) -> None:
-        """End what is open and take all hooks away.
+        """End the open phases and remove all hooks.
 
-        A step that is open has not come to its end, and its record (kept, because dropping it ends it) says so.
+        An open step has not come to its end; its mark is kept open, so that the trace shows the step as unfinished.
         """
         while self._open:
             _pop(self._open.pop()[1])
@@ -50,22 +50,25 @@ class Phases:
             self._undo.pop()()
 
     def forget(self) -> None:
-        """Forget what is open: in a forked child it is the parent's."""
+        """Forget the open marks: in a forked child they are the parent's."""
         self._open.clear()
         self.stop()
 
     def next_step(self, number: int) -> None:
-        """End the step that is open, and begin this one. Ranges of the program's own may cross its borders."""
+        """End the open step and begin step `number`. The program's own ranges may cross the border between steps."""
         self.end_step()
         self._step = _push(names.step(number), crosses=True)
 
     def end_step(self) -> None:
-        """End the step that is open."""
+        """End the open step."""
         _pop(self._step)
         self._step = None
 
     def begin(self, label: str) -> bool:
-        """Begin a phase (or fetch), unless one is open or this is no thread to mark; whether it was begun."""
+        """Begin the mark of a phase (or fetch); return whether it was begun.
+
+        It is not on other threads, within another phase, or within an equal mark of the program.
+        """
         if self.thread is None or get_ident() != self.thread:
             return False
         self._before()
@@ -78,12 +81,12 @@ class Phases:
         return True
 
     def end(self, *, begun: bool) -> None:
-        """End the phase that begin() began, if the window has not ended it before."""
+        """End the phase if begin() returned true as `begun`, unless the window's end has ended it already."""
         if begun and self._open and get_ident() == self.thread:
             _pop(self._open.pop()[1])
 
     def _watch_fetches(self) -> None:
-        """Mark what data loaders do on request; the iterators that exist are of this class, too."""
+        """Mark each fetch from any DataLoader, also from iterators that exist already."""
         from torch.utils.data import dataloader
 
         batches_class: Any = dataloader._BaseDataLoaderIter  # noqa: SLF001 - unlike DataLoader.__iter__ it leaves types alone
@@ -101,7 +104,7 @@ class Phases:
         self._undo.append(lambda: setattr(batches_class, "__next__", original))
 
     def _watch_modules(self, torch: Any) -> None:
-        """Mark the outermost modules that train. Hooks, because what torch.compile has compiled stays valid with them."""
+        """Mark the forward passes of outermost modules that train, through hooks, so that compiled modules stay valid."""
         from torch.nn.modules import module
 
         depth = 0
@@ -134,7 +137,7 @@ class Phases:
 
 
 def _without_warning() -> Callable[[], None]:
-    """Keep torch.compile's modules from warning of hooks that the user has not set; returns what undoes it."""
+    """Suppress torch.compile's warning about hooks on modules; return the function that undoes this."""
     known = list(warnings.filters)
     warnings.filterwarnings("ignore", message="Using `torch.compile.module.` when there are global hooks")
     added = [rule for rule in warnings.filters if rule not in known]

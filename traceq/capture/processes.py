@@ -22,7 +22,7 @@ KNOWN = (_PROC / "self" / "stat").exists()
 
 @contextmanager
 def adopt_orphans() -> Iterator[None]:
-    """Adopt, while the block runs, processes below this one that lose their parent, so that they are found (Linux)."""
+    """During the block, adopt descendants of this process whose parent ends, so that they can still be found (Linux)."""
     libc = ctypes.CDLL(None)
     has = hasattr(libc, "prctl")
     if has:
@@ -35,7 +35,7 @@ def adopt_orphans() -> Iterator[None]:
 
 
 def find_descendants(root: int) -> list[int]:
-    """Find all processes below `root`, parents first; none if the system does not say (macOS)."""
+    """Return the ids of all processes below `root`, parents first; empty where the system does not tell (macOS)."""
     children: dict[int, list[int]] = {}
     for pid, parent in _read_parents():
         children.setdefault(parent, []).append(pid)
@@ -58,26 +58,26 @@ def _read_parents() -> Iterator[tuple[int, int]]:
 
 
 def read_environment(pid: int) -> bytes:
-    """Read the environment that the process was started with; empty if the system does not say."""
+    """Return the environment with which the process was started, as the kernel stores it; b"" where the system does not tell."""
     with suppress(OSError):
         return (_PROC / str(pid) / "environ").read_bytes()
     return b""
 
 
 def read_session(pid: int) -> int | None:
-    """Return the session of the process, by the number of the process that began it; None if it has ended."""
+    """Return the session id of the process (the id of its first process); None if it has ended."""
     with suppress(OSError):
         return os.getsid(pid)
     return None
 
 
 def measure_memory(pids: list[int]) -> int:
-    """Return the bytes that these processes hold together, shared ones counted once; 0 if it is not known."""
+    """Return the bytes of memory that these processes hold together, shared pages counted once; 0 if unknown."""
     return sum(_read_field(pid, "smaps_rollup", "Pss:") for pid in pids)
 
 
 def measure_peak(pids: list[int]) -> int:
-    """Return the peak bytes of the largest of these processes."""
+    """Return the largest peak memory (bytes) of any of these processes."""
     return max((_read_field(pid, "status", "VmHWM:") for pid in pids), default=0)
 
 
@@ -90,7 +90,7 @@ def _read_field(pid: int, file: str, name: str) -> int:
 
 
 def count_oom_kills() -> int | None:
-    """Count the processes that the kernel has killed since it started because memory ran out; None if unknown."""
+    """Return how many processes the kernel has killed for lack of memory since it started; None if unknown."""
     with suppress(OSError):
         for line in (_PROC / "vmstat").read_text().splitlines():
             if line.startswith("oom_kill "):
@@ -134,7 +134,7 @@ def _send(pids: list[int], number: int) -> None:
 
 
 def _is_running(pid: int) -> bool:
-    """Return whether it runs; one that has ended and waits for its parent does not."""
+    """Return whether the process runs; one that has ended and waits to be reaped does not."""
     try:
         return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:

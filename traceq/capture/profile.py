@@ -79,7 +79,7 @@ def _say(text: str) -> None:
 
 
 class ProfiledRun:
-    """A training loop under traceq.profile, which makes it.
+    """A training loop that traceq.profile records; made by that function.
 
     Each step is marked traceq.step#N, from its begin to its end. PyTorch adds ProfilerStep#K, from the end of the step
     before to the end of this one (so that it holds the fetch of the data as well), with K = N - `first`.
@@ -105,7 +105,7 @@ class ProfiledRun:
         error: BaseException | None = None,
         _traceback: TracebackType | None = None,
     ) -> None:
-        """End the session; before the mark that advance() left open, which is so recorded as unfinished."""
+        """End the recording; a step that advance() left open is recorded as unfinished."""
         if self._session is not None and self._is_here():
             self._session.end(error, within_step=self._mark is not None)
             self._session = None
@@ -132,11 +132,11 @@ class ProfiledRun:
         self.begin_step({}, crosses=False)
 
     def loader(self, iterable: Iterable[_T], name: str = "loader") -> Iterable[_T]:
-        """Mark each fetch, as traceq.annotate.loader does: the batches are the same."""
+        """Return an iterable over the same batches that marks each fetch, as traceq.annotate.loader does."""
         return annotate.loader(iterable, name)
 
     def enter_step(self, payload: dict[str, float], *, crosses: bool) -> None:
-        """Begin a step for step(), unless it is within another, where its payload is about that."""
+        """Begin a step for step(); within another step, only add the payload to that one."""
         self._depth += 1
         if self._depth == 1:
             self.begin_step(payload, crosses=crosses)
@@ -150,12 +150,12 @@ class ProfiledRun:
             self.end_step(whole=whole)
 
     def begin_step(self, payload: dict[str, float], *, crosses: bool) -> None:
-        """Open the mark of a step, for step() and advance(); it need not nest with others where it `crosses`."""
+        """Open the mark of a step, for step() and advance(); with `crosses`, it need not nest with other marks."""
         self._mark = emit.push(names.step(self._number), crosses=crosses)
         annotate.payload(**payload)
 
     def end_step(self, *, whole: bool) -> None:
-        """Close the mark and let the profiler know; a step is `whole` unless it ended by an exception."""
+        """Close the mark of the step and advance the profiler; a step is `whole` unless it ended by an exception."""
         self._end_mark()
         self._number += 1
         if self._session is not None and self._is_here():

@@ -69,7 +69,7 @@ def _run_program(command: Sequence[str], environment: Mapping[str, str]) -> int:
 
 @contextmanager
 def _hold_signals() -> Iterator[list[int]]:
-    """Collect the signals that arrive before there is a program, and forget those that arrive after its end."""
+    """Yield a list that collects the signals that arrive before the program runs; drop those that arrive after its end."""
     early: list[int] = []
     # What is ignored (by nohup, or in the background) stays so, also for the program.
     caught = [number for number in _PASSED_ON if signal.getsignal(number) is not signal.SIG_IGN]
@@ -105,7 +105,10 @@ def _wait(child: subprocess.Popen[bytes]) -> None:
 
 
 def _wait_polling(child: subprocess.Popen[bytes], arrived: list[int]) -> None:
-    """Wait where signals do not say who sent them: SIGINT is taken for Ctrl-C, which the program has already."""
+    """Wait for the program where signals do not name their sender.
+
+    SIGINT is taken for Ctrl-C, which the program received as well; other signals are passed on.
+    """
     while child.poll() is None:
         while signal.SIGINT in arrived:
             arrived.remove(signal.SIGINT)
@@ -115,9 +118,9 @@ def _wait_polling(child: subprocess.Popen[bytes], arrived: list[int]) -> None:
 
 @dataclass(frozen=True)
 class Request:
-    """A program to record: its command, the profiler, where traces go, the window in optimizer steps.
+    """A program to record: its command, the profiler, the directory of traces, and the window in optimizer steps.
 
-    `memory`: with allocations. `stacks`: with the Python functions that ran, which makes steps longer.
+    `memory` records allocations; `stacks` records the Python functions that ran, which makes steps longer.
     """
 
     command: tuple[str, ...]
@@ -132,7 +135,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Launch:
-    """The start of a program: the whole command and what is added to its environment; traces are NAME.*."""
+    """The start of a program: the whole command and the additions to its environment; traces are named NAME.*."""
 
     command: tuple[str, ...]
     additions: Mapping[str, str]
@@ -142,7 +145,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class Recording:
-    """The outcome: the program's exit code, the traces, and a line for each that is missing or cut short."""
+    """The outcome of a recording: the program's exit code, its traces, and a sentence for each that is missing or cut short."""
 
     exit_code: int
     traces: tuple[Path, ...]
@@ -150,7 +153,7 @@ class Recording:
 
 
 def plan(request: Request) -> Launch:
-    """Plan how the program is run; touches nothing."""
+    """Return how the program is to be started; nothing is run or written."""
     directory = request.directory.absolute()
     name = _free_name(directory, _name_after(request.command))
     command = request.command
@@ -161,10 +164,10 @@ def plan(request: Request) -> Launch:
 
 
 def record(request: Request, launch: Launch) -> Recording:
-    """Run the program to its end.
+    """Run the program to its end, and return the outcome.
 
-    A program that fails, and one that leaves no trace, is no error: its exit code is kept and the reasons say why. Raises
-    MissingTool when the command (or nsys) is not there, StoreError when the directory cannot be written.
+    A program that fails or leaves no trace is no error: the outcome holds its exit code and the reasons. Raises
+    MissingTool when the command (or nsys) is missing, StoreError when the directory cannot be written.
     """
     for tool in (launch.command[0], request.command[0]):
         _check_tool(tool)
@@ -186,7 +189,10 @@ def record(request: Request, launch: Launch) -> Recording:
 
 
 def _put_snapshot(told: Path, launch: Launch) -> None:
-    """Put what the lowest rank was made with beside the trace of nsys; where no process said it, the machine it ran on."""
+    """Put the environment snapshot of the lowest rank, from the directory `told`, beside nsys's trace.
+
+    Without any, write a snapshot of this machine.
+    """
     found = sorted(told.glob(f"rank*{SUFFIX}"), key=lambda path: (len(path.name), path.name))
     target = launch.directory / f"{launch.name}{SUFFIX}"
     with suppress(OSError):
@@ -222,7 +228,7 @@ def _check_tool(tool: str) -> None:
 
 
 def _name_after(command: Sequence[str]) -> str:
-    """Name the traces after the first Python file or module of the command without its suffix, else the program."""
+    """Return the name for traces: the command's first Python file or module without suffix, else the program."""
     files = [Path(word).stem for word in command[1:] if word.endswith(".py")]
     modules = [after for before, after in pairwise(command) if before == "-m"]
     name = next(iter([*files, *modules[-1:]]), Path(command[0]).name)
@@ -230,7 +236,7 @@ def _name_after(command: Sequence[str]) -> str:
 
 
 def _free_name(directory: Path, name: str) -> str:
-    """Return `name`, or NAME-2 and so on: nothing that is there is overwritten or mixed with the new traces."""
+    """Return `name`, or NAME-2 and so on, the first under which the directory holds no traces."""
     there = [path.name for path in directory.iterdir()] if directory.is_dir() else []
 
     def is_taken(name: str) -> bool:
@@ -247,7 +253,7 @@ def _status_path(directory: Path, name: str) -> Path:
 
 
 def _make_environment(request: Request, directory: Path, name: str) -> dict[str, str]:
-    """Make environment variables for the program."""
+    """Return the environment variables to add for the program."""
     options = {
         "backend": request.backend,
         "directory": str(directory),
@@ -259,15 +265,15 @@ def _make_environment(request: Request, directory: Path, name: str) -> dict[str,
 
 
 def inject_traceq(options: Mapping[str, object], path: str | None) -> dict[str, str]:
-    """Return variables that bring traceq into a program with the PYTHONPATH `path`."""
+    """Return environment variables that load traceq in a program, with `options` for it and the program's own PYTHONPATH."""
     # An empty entry would mean the current directory.
     return {"PYTHONPATH": os.pathsep.join(filter(None, [str(INJECT), path])), "TRACEQ_RECORD": json.dumps(options)}
 
 
 def keep_marks() -> dict[str, str]:
-    """Return the variable that lets marks be written: without them there are no phases, fetches and steps of the program.
+    """Return the environment variable that switches marks on if the user's shell sets it, else none.
 
-    What a shell still says about marks is not meant for a recording.
+    A recording needs the marks of phases, fetches and steps.
     """
     return {"TRACEQ_ANNOTATE": "all"} if "TRACEQ_ANNOTATE" in os.environ else {}
 

@@ -16,13 +16,13 @@ from traceq.capture.snapshot.write import write_beside
 
 
 class RecordWindow:
-    """No window: nsys collects all of the program, and marks are set from the first step to the last."""
+    """The window of a recording without limits: nsys collects all of the program, and all steps are marked."""
 
     def __init__(self) -> None:
         self._steps = 0
 
     def open(self) -> None:
-        """Open the window before its first step, or that of its warm-up."""
+        """Open the window before its first step, or the first step of its warm-up."""
 
     def advance(self) -> bool:
         """End a step and begin the next; return False when it was the last one of the window."""
@@ -30,17 +30,17 @@ class RecordWindow:
         return True
 
     def close(self) -> Path | None:
-        """End; the trace that this process has written, if it writes one and there is a step in it."""
+        """Close the window; return the trace that this process wrote, None if it writes none or no step was recorded."""
 
     def recorded(self) -> int:
-        """Return the number of whole steps that are recorded."""
+        """Return the number of whole steps recorded so far."""
         return self._steps
 
 
 class TorchWindow(RecordWindow):
-    """torch.profiler, and a file per process; `before` is how many steps the clock has measured before.
+    """A window recorded by torch.profiler, with a trace per process; `before` is the number of steps timed before the window.
 
-    What was seen of the program stands beside the trace, with the rest of what it was made with.
+    The environment snapshot, with what was `seen` of the program, is written beside the trace.
     """
 
     def __init__(self, options: Mapping[str, Any], clock: Clock, before: int, seen: Seen) -> None:
@@ -53,7 +53,7 @@ class TorchWindow(RecordWindow):
         self._profiler: Any = None
 
     def open(self) -> None:
-        """Start the profiler, which warms up first."""
+        """Start the profiler, whose warm-up comes first."""
         options = self._options
         chosen = {key: options[key] for key in ("warmup", "steps", "stacks", "memory")}
         plan = RecordingPlan(Path(options["directory"]), options["name"], skip=0, **chosen)
@@ -61,7 +61,7 @@ class TorchWindow(RecordWindow):
         self._profiler.start()
 
     def advance(self) -> bool:
-        """Let the profiler go on to the next step; with the last one it writes its file."""
+        """Advance the profiler to the next step; after the window's last step it writes the trace, and False is returned."""
         self._steps += 1
         if self._steps == self._options["warmup"] + self._options["steps"]:
             self._describe()
@@ -71,7 +71,7 @@ class TorchWindow(RecordWindow):
         return True
 
     def close(self) -> Path | None:
-        """Stop the profiler; in the middle of the window what is there is written, unless no step is whole."""
+        """Stop the profiler and return the trace; within the window the recorded part is written if it has a whole step."""
         if not self.recorded():
             self._profiler.on_trace_ready = None
         elif self._path is None:
@@ -80,11 +80,11 @@ class TorchWindow(RecordWindow):
         return self._path
 
     def recorded(self) -> int:
-        """Return the number of steps after the warm-up."""
+        """Return the number of steps recorded after the warm-up."""
         return max(0, self._steps - int(self._options["warmup"]))
 
     def _describe(self) -> None:
-        """Say in the trace what the profiler costs; PyTorch takes it only while it records."""
+        """Add the profiler's overhead to the trace, which PyTorch accepts only while it records."""
         start = self._before + int(self._options["warmup"])
         # The first step of a run is like no other, and the first of the clock's begins with the import of torch.
         describe(self._profiler, self._clock, (2, self._before), (start, start + self.recorded()))
@@ -102,14 +102,14 @@ class TorchWindow(RecordWindow):
 
 
 class CudaRange(RecordWindow):
-    """A range between cudaProfilerStart and cudaProfilerStop, for which nsys waits; nsys writes the trace."""
+    """A window between cudaProfilerStart and cudaProfilerStop, in which nsys collects and then writes the trace."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         super().__init__()
         self._wanted = int(options["steps"])
 
     def open(self) -> None:
-        """Let nsys collect. RuntimeError without CUDA."""
+        """Call cudaProfilerStart. Raises RuntimeError without CUDA."""
         torch: Any = sys.modules["torch"]
         if not torch.cuda.is_available():
             raise RuntimeError(
@@ -118,11 +118,11 @@ class CudaRange(RecordWindow):
         torch.cuda.cudart().cudaProfilerStart()
 
     def advance(self) -> bool:
-        """Count a step; return False after the last one."""
+        """Count a step; return False after the last step of the window."""
         return super().advance() and self._steps < self._wanted
 
     def close(self) -> None:
-        """Let nsys stop, once the device has done what the window launched."""
+        """Call cudaProfilerStop once the device has finished the window's work."""
         torch: Any = sys.modules["torch"]
         torch.cuda.synchronize()
         torch.cuda.cudart().cudaProfilerStop()

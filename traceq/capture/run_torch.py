@@ -39,12 +39,12 @@ _UNMARKED = 3
 
 
 def install(options: Mapping[str, Any], say: Say) -> None:
-    """Watch this process; called when it has imported torch."""
+    """Start recording in this process; called when the program has imported torch. `say` reports events to the parent."""
     Recorder(options, say).watch(sys.modules["torch"])
 
 
 class Recorder:
-    """The recording of one process: waits for its window, is in it, or is over."""
+    """The recording of one process: waiting for its window, within it, or over."""
 
     def __init__(self, options: Mapping[str, Any], say: Say) -> None:
         self._options = options
@@ -64,7 +64,7 @@ class Recorder:
         self._within_backward = self._is_due = self._is_own = self._is_busy = self._sigterm_came = False
 
     def watch(self, torch: Any) -> None:
-        """Put the hooks in place."""
+        """Install the hooks in torch by which steps, backward passes and other profilers are seen."""
         self._undo = [
             watch.watch_optimizers(torch, self.on_optimizer_begin, self.on_optimizer_end),
             watch.watch_backward_passes(torch, self.on_backward_begin, self.on_backward_end),
@@ -78,11 +78,11 @@ class Recorder:
     # What the hooks tell.
 
     def on_optimizer_begin(self) -> bool:
-        """Begin the phase of an optimizer's step."""
+        """Begin the phase optimizer; return whether it was begun."""
         return self._phases.begin("optimizer")
 
     def on_optimizer_end(self, optimizer: Any, *, begun: bool, done: bool) -> None:
-        """End an optimizer's step: if it is the first optimizer's, end a step of the training, too."""
+        """End the phase optimizer; if it was a step of the program's first optimizer, end the training step, too."""
         self._phases.end(begun=begun)
         if self._over or not done or not self._is_the_first(optimizer) or self._is_within_marks():
             return
@@ -91,28 +91,28 @@ class Recorder:
             self._begin_due_step()
 
     def on_backward_begin(self) -> bool:
-        """Begin the phase of a backward pass."""
+        """Begin the phase backward; return whether it was begun."""
         self._seen.backward_begins()
         begun = self._phases.begin("backward")
         self._within_backward = True
         return begun
 
     def on_backward_end(self, *, begun: bool) -> None:
-        """End the phase of a backward pass."""
+        """End the phase backward."""
         self._phases.end(begun=begun)
         self._within_backward = False
         if not watch.open_program_marks():
             self._begin_due_step()
 
     def on_mark_begin(self, name: str) -> None:
-        """Begin a step that waited for a mark of the program to end, and take a step mark of the program for a step."""
+        """Begin a step that was due; if the mark is one of the program's own steps, count a step."""
         self._begin_due_step()
         # A step within a step is a part of it.
         if name.startswith(_STEP) and not self._over and not _is_step_open():
             self._program_step()
 
     def on_mark_end(self) -> None:
-        """Begin a step that waited for this mark of the program to end."""
+        """Begin a step that was due and could not begin within the program's marks."""
         if not watch.open_program_marks():
             self._begin_due_step()
 
@@ -125,7 +125,10 @@ class Recorder:
         self._on_step_boundary(self._completed + 1)
 
     def _is_within_marks(self) -> bool:
-        """Return whether the program's marks are the steps when an optimizer made one; not once it has stopped marking."""
+        """Return whether the program's own marks define the steps, when an optimizer made a step.
+
+        Once several optimizer steps were made outside of marks, they no longer do.
+        """
         if not self._marks_its_steps or _is_step_open():
             return self._marks_its_steps
         self._unmarked += 1
@@ -138,17 +141,17 @@ class Recorder:
         return False
 
     def _begin_due_step(self) -> None:
-        """Begin the next step, if one ended where it could not begin.
+        """Begin the next step, if one ended where the next could not begin.
 
-        That is in a backward pass, for an optimizer per parameter that autograd calls, and in a mark of the program's, which
-        the mark of the step would cross.
+        That is within a backward pass, for an optimizer per parameter that autograd calls, and within a mark of the
+        program, which the step's mark would cross.
         """
         if self._is_due and not self._within_backward and not self._over:
             self._is_due = False
             self._on_step_boundary(self._completed + 1)
 
     def on_other_profiler(self) -> None:
-        """Give way to a profiler that the program starts: there can be one at a time, and the program's goes first."""
+        """Stop recording before a profiler that the program starts, because only one can run at a time."""
         if not self._is_own and not self._over:
             self._finish(
                 "the program uses a PyTorch profiler of its own, which goes first: switch it off to record all"
@@ -163,7 +166,7 @@ class Recorder:
     # Borders of steps.
 
     def _on_step_boundary(self, completed: int) -> None:
-        """Act between two steps; `completed` is the number of steps so far."""
+        """Open, advance or close the window between two steps; `completed` is the number of steps so far."""
         try:
             self._is_busy = True
             self._clock.end(whole=True)
@@ -194,7 +197,10 @@ class Recorder:
             self._finish(None)
 
     def _steps_before_window(self) -> int:
-        """Return the steps to complete before the window; the first begins where nobody knows, unless the program marks it."""
+        """Return the number of steps to complete before the window opens.
+
+        It is at least 1 unless the program marks its steps, because the begin of the first step is unknown.
+        """
         warmup = self._options["warmup"] if self._options["backend"] == "nsys" else 0
         return max(int(self._options["skip"]) + warmup, 0 if self._marks_its_steps else 1)
 
@@ -215,7 +221,7 @@ class Recorder:
             self._phases.next_step(self._completed)
 
     def _run_as_own(self, action: Callable[[], Any]) -> Any:
-        """Run the action; a profiler that it starts is not taken for the program's."""
+        """Return the result of `action`, during which a started profiler is not taken for the program's."""
         self._is_own = True
         try:
             return action()
@@ -225,7 +231,7 @@ class Recorder:
     # Ends.
 
     def _finish(self, reason: str | None) -> None:
-        """Finish the recording: end the window if it is open, and report the outcome."""
+        """End the recording: close an open window, and report its end or the `reason` to the parent."""
         if self._over:
             return
         self._over = True
@@ -244,7 +250,7 @@ class Recorder:
             self._take_away()
 
     def _write_snapshot(self) -> None:
-        """Write what the run was made with for the parent, which puts it beside the trace that nsys writes."""
+        """Write this process's environment snapshot for the parent, which puts it beside the trace of nsys."""
         if self._options["backend"] == "nsys":
             with suppress(Exception):
                 path = Path(self._options["status"]) / f"rank{files.rank()}{SUFFIX}"
@@ -285,7 +291,7 @@ class Recorder:
             self._on_step_boundary(self._completed + 1)
 
     def _catch_sigterm(self) -> None:
-        """Write the trace when a batch system ends the job, unless the program has something to do then itself."""
+        """Have the trace written on SIGTERM, as when a batch system ends the job, unless the program handles SIGTERM itself."""
         if current_thread() is main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, self._on_sigterm)
 
@@ -302,7 +308,7 @@ class Recorder:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     def _on_fork(self) -> None:
-        """Stop recording in a forked child, unless it was forked before the window, of which it may have its own."""
+        """Reset the recording in a forked child; if the parent was in its window already, the child records nothing."""
         had_window = self._window is not None
         if isinstance(self._window, TorchWindow):
             _end_without_destructors()
@@ -314,7 +320,7 @@ class Recorder:
 
 
 def _is_step_open() -> bool:
-    """Return whether the program has a mark of a step open on this thread."""
+    """Return whether a step mark of the program is open on this thread."""
     return any(name.startswith(_STEP) for name in watch.open_program_marks())
 
 

@@ -33,7 +33,7 @@ _PAYLOAD = "traceq.payload#"
 
 
 class TrialWork:
-    """Sums over the steps since begin()."""
+    """The work of counted steps, summed since begin(): marked amounts, and samples of fetched batches."""
 
     def __init__(self) -> None:
         self._marked: dict[str, float] = {}
@@ -41,13 +41,13 @@ class TrialWork:
         self._counts = False
 
     def begin(self) -> None:
-        """Count from now on."""
+        """Start summing from zero."""
         self._marked, self._fetched, self._counts = {}, [], True
 
     def per_step(self, steps: int) -> dict[str, float]:
-        """Return the work per step, by name: what is marked, else `samples` of the batches; empty if there is neither.
+        """Return the work per step by name: marked amounts, else `samples` in the fetched batches.
 
-        Of batches of which one is not known, nothing is.
+        Empty if there is neither, or the size of a batch is unknown. Ends the summing.
         """
         self._counts = False
         sizes = [size for size in self._fetched if size is not None]
@@ -56,7 +56,7 @@ class TrialWork:
         return {name: total / steps for name, total in found.items()}
 
     def watch(self, torch: Any) -> None:
-        """Listen to marks and fetches in this process."""
+        """Listen to the program's payload marks and DataLoader fetches in this process."""
         # All marks come through here, as the recorder lets them be active.
         emit.write_instant = _call_first(emit.write_instant, self._mark)
         self._watch_fetches(torch)
@@ -109,9 +109,9 @@ class TrialWork:
 
 
 def _count_samples(batches: Any, index: Any) -> int | None:
-    """Count the samples in the batch of these indices; None if that is not known.
+    """Return the number of samples in the batch with these indices; None if unknown.
 
-    An iterable dataset is asked for a full batch, and may have less left.
+    An iterable dataset is taken to fill the batch, although it may have less left.
     """
     if not batches._auto_collation:  # noqa: SLF001 - as the rest, what fetching goes by itself
         return None
@@ -135,7 +135,7 @@ def _call_first(function: Any, see: Callable[[str], None]) -> Any:
 
 
 def install(options: Mapping[str, Any], say: Say) -> None:
-    """Turn the knobs and watch this process; called when it has imported torch."""
+    """Apply the knobs and watch this process; called when the program has imported torch."""
     torch = sys.modules["torch"]
     trial = options["trial"]
     hooks, work = KnobHooks(), TrialWork()
@@ -146,7 +146,7 @@ def install(options: Mapping[str, Any], say: Say) -> None:
 
 
 class TrialRecorder(Recorder):
-    """A recording that measures the steps before its window, which it may do without."""
+    """A recording that first measures the counted steps, and then may record a window."""
 
     def __init__(self, options: Mapping[str, Any], say: Say, hooks: KnobHooks, work: TrialWork) -> None:
         super().__init__(options, say)
@@ -160,7 +160,7 @@ class TrialRecorder(Recorder):
         self._has_other_profiler = False
 
     def on_other_profiler(self) -> None:
-        """Note the program's own profiler: it makes steps longer in all settings alike; there is no window beside it."""
+        """Note that the program runs its own profiler: it lengthens steps in all settings alike, and no window is recorded."""
         if not self._is_own:
             self._has_other_profiler = True
 
@@ -173,14 +173,17 @@ class TrialRecorder(Recorder):
         super()._act_at_boundary()
 
     def _begin_measuring(self) -> None:
-        """Begin the steps that count."""
+        """Begin the counted steps: start the sums of work, energy and time."""
         self._work.begin()
         self._energy = Energy(sys.modules["torch"])
         self._first = self._boundaries
         self._joules, self._began = self._energy.read_joules(), time.monotonic()
 
     def _steps_before_window(self) -> int:
-        """Return the steps to complete before the window: those that count take some time together, or are very many."""
+        """Return the number of steps to complete before the window opens.
+
+        The number grows until the counted steps have taken their least time, or are very many.
+        """
         least = super()._steps_before_window()
         is_long = time.monotonic() - self._began >= self._trial["least_seconds"]
         return least if is_long or self._completed >= least + _MOST else max(least, self._completed + 1)
@@ -216,7 +219,7 @@ class TrialRecorder(Recorder):
         }
 
     def _joules_per_step(self, steps: int) -> float | None:
-        """Return the joules a step, None if too little time has passed to tell."""
+        """Return the GPUs' energy per step (joules); None if unknown, or too little time has passed."""
         now = self._energy.read_joules() if self._energy else None
         if now is None or self._joules is None or time.monotonic() - self._began < SHORTEST:
             return None
@@ -224,14 +227,14 @@ class TrialRecorder(Recorder):
 
 
 def _gpu_memory_peak(torch: Any) -> int | None:
-    """Return the peak bytes of tensors, of the device with most."""
+    """Return the peak bytes of PyTorch's tensors on the GPU with the highest peak; None without any."""
     if not torch.cuda.is_initialized():
         return None
     return max(int(torch.cuda.max_memory_allocated(device)) for device in range(torch.cuda.device_count()))
 
 
 class Energy:
-    """Energy of the GPUs that this process has memory on, by NVML's own library, which needs no package."""
+    """Energy counter of the GPUs that this process has memory on, read through NVML's library without a Python package."""
 
     def __init__(self, torch: Any) -> None:
         self._handles: list[ctypes.c_void_p] = []
@@ -252,7 +255,7 @@ class Energy:
         return handle if found == _OK else None
 
     def read_joules(self) -> float | None:
-        """Return the joules since the driver was loaded, over all these devices."""
+        """Return the joules used since the driver was loaded, summed over these GPUs; None if unknown."""
         total = 0
         for handle in self._handles:
             used = ctypes.c_ulonglong()

@@ -26,12 +26,12 @@ _EXPERIMENTAL = ("enable_cuda_sync_events", "profile_all_threads")
 
 
 class _Lost(Exception):
-    """The session cannot be brought to an end; the message says why."""
+    """Raised when the profiler's session cannot be ended; the message says why."""
 
 
 @dataclass(frozen=True)
 class RecordingPlan:
-    """The steps that are recorded (counted from 0), what is recorded of them, and where the trace goes."""
+    """The recorded steps (counted from 0), what is recorded in them, and the directory and name of the trace."""
 
     directory: Path
     name: str
@@ -44,17 +44,17 @@ class RecordingPlan:
 
     @property
     def start(self) -> int:
-        """The first recorded step."""
+        """The number of the first recorded step."""
         return self.skip + self.warmup
 
     @property
     def end(self) -> int:
-        """The first step after the recorded ones."""
+        """The number of the first step after the recorded ones."""
         return self.start + self.steps
 
 
 class RecordingSession:
-    """Takes the profiler from step to step; what goes wrong with it becomes a line for `say`, and training goes on."""
+    """A profiler's session over the steps of a training; its failures become a line for `say`, and training goes on."""
 
     def __init__(self, plan: RecordingPlan, say: Callable[[str], None]) -> None:
         self._plan = plan
@@ -70,7 +70,7 @@ class RecordingSession:
         self._profiler: Any = None
 
     def begin(self) -> None:
-        """Start before the first step."""
+        """Start the profiler and the clock before the first step."""
         with self._report_failures():
             self._profiler = make_profiler(self._save, self._plan)
             self._unwatch = self._seen.watch(sys.modules["torch"])
@@ -79,7 +79,7 @@ class RecordingSession:
         self._clock.begin()
 
     def end_step(self, *, whole: bool) -> None:
-        """End a step: what follows belongs to the next. It is `whole` unless it ended by an exception."""
+        """End a step: the following work belongs to the next. It is `whole` unless it ended by an exception."""
         if self._profiler is None:
             return
         self._clock.end(whole=whole)
@@ -99,7 +99,7 @@ class RecordingSession:
         self._clock.begin()
 
     def end(self, error: BaseException | None, *, within_step: bool) -> None:
-        """End after the last step: save what was recorded, if there is a step in it, or the part of one that an error ended."""
+        """End the session after the last step, and save the trace if a step was recorded, or in part, when an error ended it."""
         if self._profiler is None:
             return
         self._ending = f"the loop ended by {type(error).__name__}" if error else "the loop ended early"
@@ -117,7 +117,7 @@ class RecordingSession:
         return self._plan.start <= self._ended < self._plan.end
 
     def _look_around(self) -> None:
-        """Look for other profilers, which may come and go until this one warms up."""
+        """Note whether another PyTorch profiler is active when the warm-up is about to begin."""
         if self._ended == self._plan.skip:
             self._watch.noticed = is_another_active()
 
@@ -146,7 +146,7 @@ class RecordingSession:
             self._give_up(f"the PyTorch profiler failed: {' '.join(str(error).split())}")
 
     def _give_up(self, reason: str) -> None:
-        """Leave the profiler as it is: its session may be another's now, and stopping that crashes the process."""
+        """Abandon the profiler without stopping it: its session may be another's now, and stopping that crashes the process."""
         if self._profiler is not None:
             self._profiler.profiler = None  # or it would look like an active one
             self._profiler = None
@@ -156,7 +156,7 @@ class RecordingSession:
             self._tell(f"no trace: {reason}; training goes on without it")
 
     def _describe(self) -> None:
-        """Add what no event says. PyTorch takes it only while it records."""
+        """Add traceq's facts (overhead, rank) to the trace, which PyTorch accepts only while it records."""
         if self._watch.noticed or self._is_saved:
             return
         # The first step of a run is like no other.
@@ -186,7 +186,7 @@ def _suggest_report(path: Path) -> str:
 
 
 def make_profiler(save: Callable[[Any], None], plan: RecordingPlan) -> Any:
-    """Make a torch.profiler.profile with what the analyses read; `save` is called with it when the steps are recorded."""
+    """Return a torch.profiler.profile that records what the analyses read; it calls `save` with itself after the last step."""
     import torch
     from torch.profiler import ProfilerActivity, profile, schedule
 
@@ -205,7 +205,10 @@ def make_profiler(save: Callable[[Any], None], plan: RecordingPlan) -> Any:
 
 
 def describe(profiler: Any, clock: Clock, unprofiled: tuple[int, int], profiled: tuple[int, int]) -> None:
-    """Say in the trace what the profiler costs, by the steps from and up to these numbers, and as which rank it was made."""
+    """Add version, rank and the profiler's overhead to the trace.
+
+    `unprofiled` and `profiled` are ranges [from, up to) of iterations of the clock, which are compared.
+    """
     ranks = {} if files.is_distributed() else files.read_launcher_ranks()
     cost = measure_overhead(
         clock.lengths(*unprofiled), clock.lengths(*profiled), clock.cpu(*unprofiled), clock.cpu(*profiled)
@@ -215,7 +218,7 @@ def describe(profiler: Any, clock: Clock, unprofiled: tuple[int, int], profiled:
 
 
 def make_experimental_config(*, memory: bool) -> Any:
-    """Return the options of this version of PyTorch that make a trace more useful; not all go with `memory` events."""
+    """Return the useful experimental options that this PyTorch has; some cannot be combined with `memory` events."""
     from torch._C._profiler import _ExperimentalConfig
 
     # The signature of what is written in C++ is the first line of its documentation.

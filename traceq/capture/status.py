@@ -14,7 +14,7 @@ _BY_HAND = "put `with traceq.profile(...)` around the loop (docs/capture.md)"
 
 @dataclass(frozen=True)
 class Event:
-    """A report of a process: python (it started), torch (imported), step (the first), window (open), end, reason."""
+    """A report of a process; `kind` is python (it started), torch (imported), step (the first), window (open), end or reason."""
 
     kind: str
     pid: int
@@ -24,7 +24,7 @@ class Event:
 
 
 def read(directory: Path) -> list[Event]:
-    """Read all events of all processes in the order of time, without lines that a killed process left unfinished."""
+    """Return the events of all processes by time; unfinished lines of killed processes are left out."""
     events = [_parse_event(line) for path in directory.glob("*.jsonl") for line in path.read_text("utf-8").splitlines()]
     return sorted((event for event in events if event is not None), key=lambda event: event.time)
 
@@ -38,13 +38,13 @@ def _parse_event(line: str) -> Event | None:
 
 
 def explain_missing(events: Sequence[Event], *, got_a_trace: bool, exit_code: int) -> list[str]:
-    """Explain why there are fewer or shorter traces than requested, a line each; `exit_code` is the program's."""
+    """Return sentences on why there are fewer or shorter traces than requested; `exit_code` is the program's."""
     said = [*list_reasons(events), *dict.fromkeys(_explain_broken_off(events))]
     return said or ([] if got_a_trace else [_explain_no_trace(events, exit_code)])
 
 
 def list_reasons(events: Sequence[Event]) -> list[str]:
-    """List the reasons that processes gave themselves."""
+    """Return the distinct reasons that processes reported themselves, with their ranks."""
     return list(
         dict.fromkeys(f"{_name_rank(event)}{event.facts['text']}" for event in events if event.kind == "reason")
     )

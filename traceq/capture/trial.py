@@ -31,10 +31,10 @@ _PATIENCE = 5.0
 
 @dataclass(frozen=True)
 class TrialLaunch:
-    """How the program is run once: `values` of knobs to turn in it, `variables` that are added to its environment.
+    """One run of a program to start: `values` of knobs to apply in it, `variables` to add to its environment.
 
-    `warmup` steps are left out, `steps` count, more where these take less than `least_seconds`; `profiled` follow under the
-    profiler, 0 for none, into NAME.* in `traces`.
+    The first `warmup` steps are not counted, the next `steps` are, and more where these take less than `least_seconds`.
+    Then `profiled` steps are recorded under the profiler (0: none), into NAME.* in `traces`.
     """
 
     command: tuple[str, ...]
@@ -53,7 +53,7 @@ class TrialLaunch:
 
 @dataclass(frozen=True)
 class TrialResult:
-    """The outcome of a run: its exit code (negative: the signal), what its processes said, memory in bytes."""
+    """The outcome of a run: its exit code (negative: the signal), its processes' reports, and memory in bytes."""
 
     end: End
     exit_code: int
@@ -65,9 +65,9 @@ class TrialResult:
 
 
 def run(launch: TrialLaunch) -> TrialResult:
-    """Run the program until its steps are made, and end all of its processes, whatever happens here.
+    """Run the program until its steps are made, end all of its processes in any case, and return the outcome.
 
-    Its output goes to the log. Raises MissingTool when the command is not there.
+    Its output goes to the log. Raises MissingTool when the command is missing.
     """
     told = launch.traces / f".{launch.name}.status"
     with signals.raise_signals(), _empty_folder(told), processes.adopt_orphans(), launch.log.open("wb") as log:
@@ -94,7 +94,7 @@ def run(launch: TrialLaunch) -> TrialResult:
 
 
 def _end_all(told: Path, child: subprocess.Popen[bytes] | None) -> None:
-    """End all processes of the program. ProgramFailed where the one that was started cannot be ended."""
+    """End all processes of the program. Raises ProgramFailed where the process that was started cannot be ended."""
     if child is not None and not processes.KNOWN:
         processes.end_group(child, _PATIENCE)
     if child is None or not processes.KNOWN:
@@ -115,9 +115,10 @@ def _end_all(told: Path, child: subprocess.Popen[bytes] | None) -> None:
 
 
 def _processes_of(told: Path, child: subprocess.Popen[bytes]) -> list[int]:
-    """Find the running processes of the program: the one started, all below it, and those that this process has adopted.
+    """Return the ids of the program's running processes: the one started, its descendants, and orphans that were adopted.
 
-    Adopted ones are known by their session, or by the directory to report to in their environment: a program may lose either.
+    Adopted ones are known by their session, or by the directory `told` in their environment: a program may change
+    either.
     """
     mark = str(told).encode()
     own = [] if child.poll() is not None else [child.pid, *processes.find_descendants(child.pid)]
@@ -131,7 +132,7 @@ def _processes_of(told: Path, child: subprocess.Popen[bytes]) -> list[int]:
 
 @contextmanager
 def _delay_signals() -> Iterator[None]:
-    """Let a second Ctrl-C wait: the program would be left behind."""
+    """Delay SIGINT, SIGTERM and SIGHUP until the block ends, so that a second Ctrl-C leaves no process behind."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
     try:
         yield
@@ -161,7 +162,7 @@ def _start(launch: TrialLaunch, told: Path, log: Any) -> subprocess.Popen[bytes]
 
 
 def _set_variables(launch: TrialLaunch) -> dict[str, str]:
-    """Return variables that --env may override."""
+    """Return the environment variables for the run that the user's --env may override."""
     return {
         "TRACEQ_SEED": str(launch.seed),
         **keep_marks(),
@@ -170,7 +171,7 @@ def _set_variables(launch: TrialLaunch) -> dict[str, str]:
 
 
 def _inject_traceq(launch: TrialLaunch, told: Path, path: str | None) -> dict[str, str]:
-    """Return variables that bring traceq into the program; `path` is the PYTHONPATH that it has."""
+    """Return environment variables that load traceq in the program; `path` is the program's own PYTHONPATH."""
     options = {
         "backend": "torch",
         "directory": str(launch.traces),
@@ -193,7 +194,7 @@ def _inject_traceq(launch: TrialLaunch, told: Path, path: str | None) -> dict[st
 
 
 class _RunningProgram:
-    """A running program."""
+    """A program that was started for a trial, observed through the reports of its processes."""
 
     def __init__(self, child: subprocess.Popen[bytes], told: Path, launch: TrialLaunch) -> None:
         self._child = child
@@ -206,7 +207,7 @@ class _RunningProgram:
         self.memory = 0
 
     def wait(self) -> End:
-        """Wait until the steps are made, the program ends or its time is over."""
+        """Wait for the end of the measurement; return why it ended: measured, gave up, time (limit), or exit of the program."""
         while self._child.poll() is None:
             if self._is_measured():
                 return "measured"
@@ -222,7 +223,7 @@ class _RunningProgram:
         return "measured" if self._is_measured() else "exit"
 
     def _is_measured(self) -> bool:
-        """Return whether all processes that make steps are done, or waited for long enough since the first was."""
+        """Return whether all processes that make steps are done, or were waited for long enough after the first was done."""
         size = sum(path.stat().st_size for path in self._told.glob("*.jsonl"))
         if size == self._size and self._first_done is None:
             return False

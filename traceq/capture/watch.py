@@ -19,7 +19,7 @@ _STARTERS = ("_prepare_profiler", "_enable_profiler")
 
 
 class _WatchedThreads(threading.local):
-    """For each thread whether it is in an optimizer's step, and the open marks of the program, with their names."""
+    """For each thread, whether an optimizer's step is running, and the program's open marks with their names."""
 
     def __init__(self) -> None:
         self.within = False
@@ -30,16 +30,16 @@ _threads = _WatchedThreads()
 
 
 class StepEnded(Protocol):
-    """The callback for the end of an optimizer's step."""
+    """Callback for the end of an optimizer's step."""
 
     def __call__(self, optimizer: Any, *, begun: bool, done: bool) -> None:
-        """End the step, by an exception unless `done`; `begun` is what was returned when it began."""
+        """Handle the end of the step. `begun` is the result of the callback at its begin; `done` is false after an exception."""
 
 
 def watch_optimizers(torch: Any, begin: Callable[[], bool], end: StepEnded) -> Callable[[], None]:
-    """Watch the steps of all optimizers that are made from now on; returns what ends it.
+    """Call `begin` and `end` around steps of all optimizers made from now on; return the function that stops this.
 
-    Outside of torch's own wrapper of step(), whose range a step mark begun in a hook would cross.
+    They run outside of torch's own wrapper of step(), whose range a step mark begun in a hook would cross.
     """
     optimizer = torch.optim.Optimizer
     original = getattr(optimizer, "_patch_step_function", None)
@@ -84,7 +84,7 @@ def _watch_step(step: Callable[..., Any], begin: Callable[[], bool], end: StepEn
 
 
 def _optimizer_hooks(end: StepEnded) -> Callable[[], None]:
-    """Watch steps through public hooks, for a torch whose Optimizer looks different inside."""
+    """Watch steps through public hooks, for a torch whose Optimizer differs inside; return the function that stops this."""
     from torch.optim.optimizer import register_optimizer_step_post_hook
 
     def after(optimizer: Any, _args: object, _kwargs: object) -> None:
@@ -96,7 +96,10 @@ def _optimizer_hooks(end: StepEnded) -> Callable[[], None]:
 
 
 def watch_backward_passes(torch: Any, begin: Callable[[], bool], end: Callable[..., None]) -> Callable[[], None]:
-    """Watch Tensor.backward, which calls torch.autograd.backward; `end` gets what `begin` returned. Returns what ends it."""
+    """Call `begin` and `end` around Tensor.backward and torch.autograd.backward; return the function that stops this.
+
+    `end` receives the result of `begin`.
+    """
     original = torch.autograd.backward
 
     @functools.wraps(original)
@@ -113,7 +116,10 @@ def watch_backward_passes(torch: Any, begin: Callable[[], bool], end: Callable[.
 
 
 def watch_program_marks(begins: Callable[[str], None], ended: Callable[[], None]) -> Callable[[], None]:
-    """Watch the marks that the program sets itself with traceq.annotate; returns what ends it."""
+    """Call `begins` with the name before, and `ended` after, each traceq.annotate mark of the program.
+
+    Return the function that stops this.
+    """
     begin_mark, pop_mark = emit.begin, emit.pop
 
     def begin(name: str, *, crosses: bool) -> emit.Mark:
@@ -137,14 +143,14 @@ def watch_program_marks(begins: Callable[[str], None], ended: Callable[[], None]
 
 
 def open_program_marks() -> list[str]:
-    """Return the names of the marks of the program that are open on this thread."""
+    """Return the names of the program's open marks on this thread."""
     return [name for _, name in _threads.open]
 
 
 def replace_attribute(place: Any, name: str, ours: Any) -> Callable[[], None]:
-    """Put `ours` where `place` has `name`; return the function that undoes it.
+    """Set the attribute `name` of `place` to `ours`; return the function that restores the original.
 
-    Where somebody has wrapped it since, it stays below theirs, and does nothing.
+    Where somebody has wrapped `ours` since, the attribute is left as it is.
     """
     original = getattr(place, name)
     setattr(place, name, ours)
@@ -157,7 +163,7 @@ def replace_attribute(place: Any, name: str, ours: Any) -> Callable[[], None]:
 
 
 def is_another_active() -> bool:
-    """Return whether a PyTorch profiler records, or warms up, anywhere in this process."""
+    """Return whether a PyTorch profiler is recording or warming up in this process."""
     from torch.autograd import profiler
 
     # No flag says that one warms up; its object does. This takes some ten milliseconds a million objects.
@@ -168,7 +174,7 @@ def is_another_active() -> bool:
 
 
 def watch_starts(then: Callable[[], None]) -> Callable[[], None]:
-    """Call `then` before any profiler of PyTorch's starts, emit_nvtx too; return the function that ends it."""
+    """Call `then` before any profiler of PyTorch (or emit_nvtx) starts; return the function that stops this."""
     from torch.autograd import profiler
 
     undo = ExitStack()
@@ -187,7 +193,7 @@ def _call_before(then: Callable[[], None], original: Callable[..., Any]) -> Call
 
 
 class Watch:
-    """Notices every profiler that is started by others, from now until `end`."""
+    """Watch for PyTorch profilers that others start: `noticed` is true once one did; `end` stops watching."""
 
     def __init__(self) -> None:
         self.noticed = False
@@ -199,7 +205,7 @@ class Watch:
 
     @contextmanager
     def own(self) -> Iterator[None]:
-        """Take the profilers that are started in this block for one's own."""
+        """During the block, do not notice profilers that are started."""
         self._is_own = True
         try:
             yield

@@ -82,7 +82,10 @@ class Names:
         self.replaced: Counter[str] = Counter()
 
     def show(self, kind: str, text: str) -> str:
-        """Return the name itself if it is known to be harmless, else its pseudonym; `kind` is that of the thing (kernel, frame)."""
+        """Return the name itself if it is known to be harmless, else its pseudonym.
+
+        `kind` says what has the name: kernel, operator, frame, thread, ...
+        """
         if kind == "program":  # without its folders and arguments
             kind, text = "thread", re.split(r"[/\\]", text.split(" -", 1)[0].strip())[-1].split(" ")[0]
         if kind == "kernel":

@@ -31,7 +31,7 @@ class Status:
         self.directory = directory
 
     def say(self, kind: str, **facts: object) -> None:
-        """Add a line; a child that was forked has a file of its own."""
+        """Append a line of JSON on an event to this process's file; a forked child has a file of its own."""
         facts.update(kind=kind, pid=os.getpid(), rank=os.environ.get("RANK"), time=time.time())
         path = os.path.join(self.directory, f"{os.getpid()}.jsonl")  # noqa: PTH118
         try:
@@ -43,7 +43,7 @@ class Status:
 
 
 class AfterTorch:
-    """An import hook that lets the others find torch, and calls back when it has been imported."""
+    """An import hook that calls a function once the module torch has been imported."""
 
     def __init__(self, status: Status, then: Callable[[], None]) -> None:
         self.status = status
@@ -51,7 +51,7 @@ class AfterTorch:
         self.searching = False
 
     def find_spec(self, name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:
-        """Return the spec of torch, as the others find it, with a loader that calls back."""
+        """Return the spec of torch, with a loader that also calls the function; None for other modules."""
         if name != "torch" or self.searching:
             return None
         self.searching = True
@@ -64,7 +64,7 @@ class AfterTorch:
             self.searching = False
 
     def with_callback(self) -> ModuleSpec | None:
-        """Ask the other finders, and wrap what executes the module."""
+        """Return the spec of torch from the other import hooks, with its loader wrapped; None if there is no torch."""
         from importlib.util import find_spec
 
         spec = find_spec("torch")
@@ -83,11 +83,11 @@ class AfterTorch:
 
 
 class WhereTraceqIs:
-    """An import hook that finds traceq where the parent has it, when the program's own Python has none."""
+    """An import hook that finds the parent's traceq when the program's own Python has none."""
 
     @staticmethod
     def find_spec(name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:
-        """Return the spec of traceq; its neighbours in that directory stay out of reach."""
+        """Return the spec of the parent's traceq, without making other modules beside it importable; None for other names."""
         if name != "traceq":
             return None
         from importlib.util import spec_from_file_location
@@ -97,7 +97,7 @@ class WhereTraceqIs:
 
 
 def watch(given: str) -> None:
-    """Arrange that run_torch is called once the program has imported torch."""
+    """Have run_torch installed once the program has imported torch; `given` are its options as JSON text."""
     options = json.loads(given)
     status = Status(options["status"])
     status.say("python")
@@ -121,7 +121,7 @@ def watch(given: str) -> None:
 
 
 def start_hidden() -> None:
-    """Run the sitecustomize that Python would have found without this one; Python reports its errors."""
+    """Run the program's own sitecustomize, if any, which this one hides. Python reports its errors."""
     from importlib.machinery import PathFinder
     from importlib.util import module_from_spec
 

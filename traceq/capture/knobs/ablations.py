@@ -18,7 +18,7 @@ GIVES_FIRST = "traceq_gives_first"
 
 
 def leave_out_data(torch: Any, hooks: KnobHooks) -> None:
-    """Load the first batch of each DataLoader, and no other. An epoch keeps its length where the loader knows it."""
+    """Let each DataLoader load its first batch only and give it again; an epoch keeps its length where the loader knows it."""
     from torch.utils.data import dataloader
 
     hooks.reasons["data"] = "the program fetched no batch from a DataLoader"
@@ -62,7 +62,7 @@ def _count_batches(loader: Any) -> int | None:
 
 
 class _Batch:
-    """A batch to give again: the same tensors, and copies from when the program was seen to write into them."""
+    """A batch to give again: its own tensors, or copies once the program was seen to write into them."""
 
     def __init__(self, torch: Any, batch: Any) -> None:
         self._torch = torch
@@ -84,7 +84,7 @@ class _Batch:
 
 
 def _open_batch(batch: Any) -> Any:
-    """Return the content of a batch of a class of its own (BatchEncoding)."""
+    """Return a batch of a mapping class (BatchEncoding) as a plain dict; others unchanged."""
     return dict(batch) if hasattr(batch, "keys") and hasattr(batch, "__getitem__") else batch
 
 
@@ -98,9 +98,9 @@ _MARK = "_traceq_skips"
 
 
 def leave_out_optimizer(torch: Any, hooks: KnobHooks) -> None:
-    """Let steps of optimizers that are made from now on do nothing; a closure is run, as it holds forward and backward.
+    """Let steps of optimizers made from now on do nothing but run their closure, which holds forward and backward.
 
-    Below the recorder's own wrapper, which finds the steps of the training by them.
+    The recorder's wrapper stays outside, since it finds the training's steps by them.
     """
     optimizer = torch.optim.Optimizer
     original = getattr(optimizer, "_patch_step_function", None)
@@ -129,7 +129,7 @@ def _make_skip(step: Any, hooks: KnobHooks) -> Any:
 
 
 def leave_out_communication(torch: Any, hooks: KnobHooks) -> None:
-    """Put each DistributedDataParallel that is made from now on into the state of no_sync, for good."""
+    """Switch off the synchronization of gradients and buffers in each DistributedDataParallel made from now on (as no_sync)."""
     if not torch.distributed.is_available():
         hooks.reasons["communication"] = "this PyTorch has no torch.distributed"
         return
@@ -158,7 +158,7 @@ _WRITERS = (("torch.utils.tensorboard.writer", "SummaryWriter"), ("tensorboardX.
 
 
 def leave_out_logging(_torch: Any, hooks: KnobHooks) -> None:
-    """Silence them from the first step on; what the program computes for its log (loss.item()) it still computes."""
+    """Silence print, logging and known loggers from the first step on; what the program computes for them still runs."""
     hooks.reasons["logging"] = (
         "the program logs nothing that is known (print, logging, SummaryWriter, wandb, mlflow, tqdm)"
     )
@@ -188,7 +188,7 @@ def _silence_libraries(silent: Callable[..., None]) -> None:
 
 
 def _silence_bars(hooks: KnobHooks) -> None:
-    """Bars count on, and draw nothing."""
+    """Let tqdm's progress bars count on without drawing."""
     bar: Any = getattr(sys.modules.get("tqdm.std"), "tqdm", None)
     if bar is None:
         return

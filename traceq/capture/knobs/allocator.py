@@ -24,7 +24,7 @@ KNOBS = (
 
 
 def apply(torch: Any, values: Mapping[str, str], hooks: KnobHooks) -> None:
-    """Only say whether the program uses CUDA."""
+    """Note whether the program uses CUDA; the values themselves act through environment variables."""
 
     def first_step() -> None:
         if torch.cuda.is_initialized():

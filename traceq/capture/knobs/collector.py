@@ -12,7 +12,7 @@ KNOBS = (Knob("gc", "Python's garbage collections", "off", require_one_of("off")
 
 
 def apply(_torch: Any, values: Mapping[str, str], hooks: KnobHooks) -> None:
-    """No collections but those that the program asks for; at the first step, when it has built its objects."""
+    """Disable Python's automatic garbage collection at the first step; collections the program asks for still run."""
 
     def off() -> None:
         gc.disable()

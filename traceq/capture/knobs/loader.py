@@ -22,7 +22,7 @@ _OF_WORKERS = ("prefetch_factor", "persistent_workers", "timeout", "multiprocess
 
 
 def apply(torch: Any, values: Mapping[str, str], hooks: KnobHooks) -> None:
-    """Give these values to each DataLoader that is made from now on."""
+    """Use these values for each DataLoader made from now on."""
     from torch.utils.data import DataLoader
 
     original = DataLoader.__init__
@@ -39,7 +39,7 @@ def apply(torch: Any, values: Mapping[str, str], hooks: KnobHooks) -> None:
 
 
 def change_arguments(given: dict[str, Any], values: Mapping[str, str], hooks: KnobHooks, *, has_gpu: bool) -> None:
-    """Put the values into the arguments of a DataLoader, if they go together with the others."""
+    """Put the values into the arguments `given` to a DataLoader, as far as they are compatible with its other arguments."""
     if "num_workers" in values:
         given["num_workers"] = int(values["num_workers"])
         hooks.acted.add("num_workers")

@@ -20,7 +20,7 @@ KNOBS = (
 
 
 def apply(torch: Any, values: Mapping[str, str], hooks: KnobHooks) -> None:
-    """Change the model after its first step, which is never one of those that count."""
+    """Compile, cast or lay out the model after its first step, which is never a counted step."""
 
     def change(model: Any) -> None:
         if "channels_last" in values:

@@ -10,9 +10,9 @@ from traceq.capture.knobs.knob import KnobHooks
 
 
 def change_models(change: Callable[[Any], None], hooks: KnobHooks) -> None:
-    """Call `change` at the end of the first step with each outermost module that was called in it.
+    """Call `change` at the end of the first step with each outermost module with parameters that was called in it.
 
-    Hooks of the first step only: those of every call would make the steps that count longer.
+    The hooks are removed after that step, because hooks at every call would lengthen the counted steps.
     """
     from torch.nn.modules import module
 
@@ -47,6 +47,6 @@ def change_models(change: Callable[[Any], None], hooks: KnobHooks) -> None:
 
 
 def device_of(model: Any) -> str:
-    """Return the kind of device that the model is on."""
+    """Return the type of the device that holds the model's parameters: cuda, cpu, ..."""
     kind: str = next(model.parameters()).device.type
     return kind

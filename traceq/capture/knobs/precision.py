@@ -14,7 +14,7 @@ KNOBS = (
 
 
 def apply(torch: Any, values: Mapping[str, str], hooks: KnobHooks) -> None:
-    """Set them, and once more at the first step: the program may have set them, too."""
+    """Set TF32 and cuDNN's benchmark mode now, and again at the first step, as the program may have changed them."""
 
     def switch() -> None:
         if "tf32" in values:

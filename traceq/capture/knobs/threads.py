@@ -20,7 +20,10 @@ KNOBS = (Knob("threads", "threads that an operator may use on the CPU", "a numbe
 
 
 def apply(torch: Any, values: Mapping[str, str], hooks: KnobHooks) -> None:
-    """Set them; what this process sets itself counts no more. One that it forks may: a DataLoader's worker takes one thread."""
+    """Set the number of threads, and ignore later calls of torch.set_num_threads in this process.
+
+    A forked process may still set its own number, as a DataLoader's worker does.
+    """
     turned_in, original = os.getpid(), torch.set_num_threads
 
     @functools.wraps(original)

@@ -41,7 +41,7 @@ _PATIENCE = 5
 
 
 def collect(*facts: tuple[str, Callable[[], object]]) -> dict[str, object]:
-    """Read the facts that are available, by name; warnings on the way are suppressed."""
+    """Return the value of each (name, function) by name; facts whose function fails are left out, warnings suppressed."""
     found: dict[str, object] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -52,7 +52,7 @@ def collect(*facts: tuple[str, Callable[[], object]]) -> dict[str, object]:
 
 
 def collect_host() -> dict[str, object]:
-    """Collect what the system says of the host, by name."""
+    """Return facts about the host, by name."""
     return collect(
         ("cpu", _cpu_model),
         ("cpus", os.cpu_count),
@@ -67,7 +67,7 @@ def collect_host() -> dict[str, object]:
 
 
 def _kernel_version() -> str | None:
-    """Return the numbers of its version: behind them stands the name of a build, at times of a company's own."""
+    """Return the numbers of the kernel's version, without the build's name, which may be a company's own."""
     numbers = re.match(r"\d+(?:\.\d+){1,2}", platform.release())
     return numbers and numbers[0]
 
@@ -78,7 +78,7 @@ def _cpu_model() -> str | None:
 
 
 def disk_kind(folder: Path) -> str | None:
-    """Return the kind of disk that the folder lies on: rotational, ssd, nvme, virtual, network, overlay or memory."""
+    """Return the kind of the folder's disk: rotational, ssd, nvme, virtual, network, overlay, memory; None if unknown."""
     device = folder.stat().st_dev
     number = f"{os.major(device)}:{os.minor(device)}"
     kind, source = _find_mount(number)
@@ -94,7 +94,7 @@ def disk_kind(folder: Path) -> str | None:
 
 
 def _find_mount(number: str) -> tuple[str | None, str | None]:
-    """Find the file system and the source of the mount of this device."""
+    """Return file system and source of the mount of the device `number` (MAJOR:MINOR), (None, None) if not found."""
     for line in (_PROC / "self/mountinfo").read_text().splitlines():
         before, _, after = line.partition(" - ")
         if before.split(" ")[2] == number:
@@ -104,7 +104,7 @@ def _find_mount(number: str) -> tuple[str | None, str | None]:
 
 
 def _block_kind(block: Path) -> str | None:
-    """Return the kind of a block device, or of the disk that the partition is of, or of the disks below it (LVM, RAID)."""
+    """Return the kind of a block device's disk, also for a partition, or for disks below it (LVM, RAID)."""
     real = block.resolve()
     whole = real.parent if (real / "partition").exists() else real
     below = next(iter(sorted((whole / "slaves").glob("*"))), None)
@@ -120,7 +120,7 @@ def _block_kind(block: Path) -> str | None:
 
 
 def collect_gpus() -> list[dict[str, object]]:
-    """Collect the facts of each GPU, in the order in which the process counts them; none if nothing tells them."""
+    """Return facts about each GPU, in the order of the process's own numbers; empty without NVML and nvidia-smi."""
     try:
         nvml = import_module("pynvml")
         nvml.nvmlInit()

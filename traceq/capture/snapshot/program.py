@@ -54,7 +54,7 @@ _CUDNN_9 = 90_000
 
 
 def collect_software(torch: Any) -> Facts:
-    """Collect versions; of modules only if the program has imported them."""
+    """Return versions by name; of modules only those that the program has imported."""
     modules = {name: sys.modules[name] for name in FACTS["software"] if name in sys.modules}
     facts: Facts = {name: _public_version(getattr(module, "__version__", None)) for name, module in modules.items()}
     facts |= {"python": platform.python_version(), "traceq": __version__}
@@ -68,13 +68,13 @@ def collect_software(torch: Any) -> Facts:
 
 
 def _public_version(version: object) -> str:
-    """Return the version without what names a private build."""
+    """Return the version without a suffix that names a private build."""
     public, _, build = str(version).partition("+")
     return f"{public}+{build}" if _BUILD.fullmatch(build) else public
 
 
 def _cudnn_version(number: int | None) -> str | None:
-    """Return the version of cuDNN, which is a number: 90100 is 9.1.0, 8902 is 8.9.2."""
+    """Return the version of cuDNN as text from its number: 90100 is 9.1.0, 8902 is 8.9.2."""
     if number is None:
         return None
     major, rest = divmod(number, 10_000 if number >= _CUDNN_9 else 1000)
@@ -82,7 +82,7 @@ def _cudnn_version(number: int | None) -> str | None:
 
 
 def collect_precision(torch: Any) -> Facts:
-    """Collect how exact and how repeatable PyTorch has to be."""
+    """Return PyTorch's settings for precision (TF32 and the like) and determinism, by name."""
     backends = torch.backends
     return collect(
         ("float32_matmul_precision", torch.get_float32_matmul_precision),
@@ -103,22 +103,22 @@ def _is_tf32(backend: Any) -> bool:
 
 
 def collect_threads(torch: Any) -> Facts:
-    """Collect the numbers of threads of PyTorch's operators."""
+    """Return the numbers of threads of PyTorch's operators, by name."""
     return {"intra_op_threads": torch.get_num_threads(), "inter_op_threads": torch.get_num_interop_threads()}
 
 
 def start_method() -> str:
-    """Return how multiprocessing starts processes; asking for it the usual way would fix it."""
+    """Return how multiprocessing starts processes, without fixing the choice as the usual call does."""
     return multiprocessing.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
 
 
 def collect_environment() -> Facts:
-    """Return all variables: formats.made_with chooses which are kept."""
+    """Return all environment variables; formats.made_with chooses which are kept."""
     return dict(os.environ)
 
 
 def collect_program() -> Facts:
-    """Hash the arguments, which may hold secrets, with a key of the user; and say what replaces malloc."""
+    """Return a keyed hash of the command line, which may hold secrets, and the allocator that replaces malloc, if any."""
     arguments = [os.path.basename(sys.argv[0]), *sys.argv[1:]] if sys.argv else []  # noqa: PTH119 - pathlib drops a final dot
     preloaded = os.environ.get("LD_PRELOAD", "")
     hashed_arguments = hashed("\0".join(arguments).encode(errors="replace").decode())
@@ -129,7 +129,7 @@ def collect_program() -> Facts:
 
 
 def find_alive(torch: Any) -> Alive:
-    """Find the objects of this process that tell something, by kind."""
+    """Return the live objects of this process that facts are read from, by kind: optimizer, scaler, inductor, ..."""
     wanted = dict(_list_classes(torch))
     kinds: dict[int, str | None] = {}
     found: dict[str, list[Any]] = {kind: [] for kind in wanted.values()}
@@ -165,7 +165,7 @@ def _list_classes(torch: Any) -> Iterator[tuple[type, str]]:
 
 
 def collect_optimizers(torch: Any, found: Alive) -> list[Facts]:
-    """Collect the facts of each optimizer, the one of most parameters first; wrappers around others are left out."""
+    """Return facts about each optimizer, the one with most parameters first; wrappers around others are left out."""
     facts = []
     for optimizer in found["optimizer"]:
         inner = (vars(optimizer).get(name) for name in ("optimizer", "_optimizer"))
@@ -189,22 +189,22 @@ def _describe_optimizer(optimizer: Any) -> Facts:
 
 
 def _switch_or_default(switch: object) -> object:
-    """Return the switch, or "default" if it is left to PyTorch."""
+    """Return the switch, or "default" if it is None, which leaves the choice to PyTorch."""
     return "default" if switch is None else switch
 
 
 def type_name(dtype: object) -> str:
-    """Return the name of a type of PyTorch: bfloat16."""
+    """Return the name of a torch.dtype without its module: bfloat16."""
     return str(dtype).removeprefix("torch.")
 
 
 def has_scaler(found: Alive) -> bool | None:
-    """Return True if a gradient scaler is in use, else None: its absence alone tells nothing."""
+    """Return True if an enabled gradient scaler exists, else None, because its absence proves nothing."""
     return any(scaler.is_enabled() for scaler in found["scaler"]) or None
 
 
 def collect_compile(found: Alive) -> Facts:
-    """Collect how torch.compile was called, the first of several times."""
+    """Return the mode and dynamic option of torch.compile, of its first use; the mode is "off" if it is not used."""
     for wrapper in found["inductor"]:
         changed = frozenset(name for name, value in wrapper.config.items() if value)
         return {"compile": _MODES.get(changed, "options"), "compile_dynamic": _switch_or_default(wrapper.dynamic)}
@@ -214,7 +214,7 @@ def collect_compile(found: Alive) -> Facts:
 
 
 def collect_parallel(torch: Any, found: Alive) -> Facts:
-    """Collect the number of processes, how they share the work, and how DistributedDataParallel is set."""
+    """Return the number of processes, how they share the work, and the settings of DistributedDataParallel, by name."""
     facts: Facts = {}
     if files.is_distributed():
         facts |= {"world_size": torch.distributed.get_world_size(), "backend": torch.distributed.get_backend()}
@@ -233,7 +233,10 @@ def collect_parallel(torch: Any, found: Alive) -> Facts:
 
 
 def describe_loader(batches: Any, of: Any = None) -> Facts:
-    """Describe a DataLoader by its iterator, which is not yet complete if the loader `of` is given, too."""
+    """Return facts about a DataLoader, read from its iterator `batches`.
+
+    The loader `of` must be given while its iterator is not complete yet.
+    """
     count = batches._num_workers  # noqa: SLF001 - there is no public way from an iterator to its loader
     facts: Facts = {"num_workers": count, "pin_memory": bool(batches._pin_memory)}  # noqa: SLF001
     if batches._auto_collation:  # noqa: SLF001 - else batches are made by the dataset
@@ -245,11 +248,11 @@ def describe_loader(batches: Any, of: Any = None) -> Facts:
 
 
 def worker_start_method(of: Any) -> str | None:
-    """Return how workers are started if the loader was told; else they start as the process starts others."""
+    """Return how the loader's workers are started if it was told; None for the process's default."""
     context = of.multiprocessing_context
     return None if context is None else context.get_start_method()
 
 
 def _drop_repeated(facts: Iterable[Facts]) -> list[Facts]:
-    """Drop repeated facts, in the order in which they come."""
+    """Return the distinct facts, in the order of first appearance."""
     return [*{repr(sorted(fact.items())): fact for fact in reversed(list(facts))}.values()][::-1]

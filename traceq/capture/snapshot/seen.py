@@ -18,7 +18,7 @@ _MOST_LOADERS = 64
 
 
 class Seen:
-    """The observations of the program. Everything is watched before the window, in it only the begin of passes over data."""
+    """Observations of the running program. Within the window only the begin of passes over DataLoaders is watched."""
 
     def __init__(self) -> None:
         self._loaders: dict[str, _SeenLoader] = {}
@@ -29,7 +29,7 @@ class Seen:
         self._leave_autocast: Callable[[], None] | None = None
 
     def watch(self, torch: Any) -> Callable[[], None]:
-        """Watch from now on; return the function that ends it."""
+        """Start watching; return the function that stops the watch."""
         undo = ExitStack()
         with suppress(Exception):  # a PyTorch that is different inside: then that is not known
             undo.callback(self._watch_loaders())
@@ -39,7 +39,7 @@ class Seen:
         return undo.close
 
     def step_ended(self) -> None:
-        """Count a step before the window, which ended."""
+        """Count a step before the window."""
         self._steps += 1
         self._backward_passes[self._backward] += 1
         self._backward = 0
@@ -49,14 +49,14 @@ class Seen:
         self._backward += 1
 
     def window_opens(self) -> None:
-        """Stop watching what costs time at each step, and count batches from now on for the window."""
+        """Stop watching autocast, which costs time at each step, and count batches anew for the window."""
         if self._leave_autocast is not None:
             self._leave_autocast()
         for loader in self._loaders.values():
             loader.window_opens()
 
     def loaders(self, found: program.Alive) -> list[program.Facts]:
-        """Return the facts of each loader that was iterated, those from which the window fetched most first."""
+        """Return facts about each loader that was iterated; those from which the window fetched most batches come first."""
         for batches in found["loader"]:
             with suppress(Exception):
                 self._note_loader(batches)
@@ -64,13 +64,13 @@ class Seen:
         return [loader.facts for loader in listed]
 
     def autocast(self, compiled: program.Facts) -> str | None:
-        """Return the type that autocast was seen with, "off" if it would have been seen, None if it is not known."""
+        """Return the types that autocast was seen with, "off" if it was certainly not used, None if unknown."""
         if self._types:
             return ", ".join(sorted(self._types))
         return "off" if self._steps and self._leave_autocast is not None and compiled == {"compile": "off"} else None
 
     def backward_passes(self) -> int | None:
-        """Return the backward passes of a step, if all steps before the window had the same number of them, and some."""
+        """Return the number of backward passes per step; None unless it was equal in all steps before the window, and not 0."""
         (passes,) = self._backward_passes if len(self._backward_passes) == 1 else (0,)
         return passes or None
 
@@ -111,7 +111,7 @@ class Seen:
 
 
 class _SeenLoader:
-    """A loader's facts, and the batches that its newest pass has given."""
+    """A loader's facts, and the number of batches that its newest pass has given."""
 
     def __init__(self, facts: program.Facts) -> None:
         self.facts = facts
@@ -119,16 +119,16 @@ class _SeenLoader:
         self._before = 0
 
     def take(self, batches: Any) -> None:
-        """Count the batches of this pass, which begins or goes on."""
+        """Follow the pass `batches`, which has just begun or goes on."""
         if self._batches is None or self._batches() is not batches:
             self._batches, self._before = weakref.ref(batches), 0
 
     def window_opens(self) -> None:
-        """Count from here."""
+        """Count batches from now on."""
         self._before = self._count_given()
 
     def fetched(self) -> int:
-        """Return the batches since the window opened, or since the pass began."""
+        """Return the number of batches fetched since the window opened, or since a later pass began."""
         given = self._count_given()
         return given - self._before if given >= self._before else given
 

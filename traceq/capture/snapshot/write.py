@@ -18,9 +18,9 @@ Things = Sequence[Mapping[str, object]]
 
 
 def write_beside(trace: Path, torch: Any, seen: Seen) -> None:
-    """Take the snapshot of this process and write it beside its trace, which is complete.
+    """Write the environment snapshot of this process beside its trace, which must be complete.
 
-    What goes wrong is left out: a program is recorded for its trace.
+    Failures are ignored: a program is recorded for its trace.
     """
     with suppress(Exception):
         # Never that of another trace that had the name before.
@@ -29,9 +29,9 @@ def write_beside(trace: Path, torch: Any, seen: Seen) -> None:
 
 
 def write(path: Path, torch: Any, seen: Seen | None, size: int | None = None) -> None:
-    """Write the snapshot of this process; without `torch` and `seen`, which another process has, of the machine alone.
+    """Write the environment snapshot to `path`; without `torch` and `seen`, of the machine only.
 
-    `size` is that of the trace's content, bytes.
+    `size` is the size of the trace's content in bytes, by which the snapshot is known to belong to it.
     """
     content: dict[str, object] = {"traceq_made_with": VERSION, "traceq": __version__}
     content |= {} if size is None else {"trace_bytes": size}
@@ -45,7 +45,7 @@ def write(path: Path, torch: Any, seen: Seen | None, size: int | None = None) ->
 
 
 def _collect_topics(torch: Any, seen: Seen | None) -> dict[str, Things]:
-    """Collect the facts of each thing by topic: values by their names, as text."""
+    """Return by topic (host, gpu, software, ...) the facts of each thing, as text by name; topics without facts are left out."""
     asked: dict[str, Callable[[], Things]] = {
         "host": lambda: [machine.collect_host()],
         "gpu": machine.collect_gpus,
@@ -86,7 +86,7 @@ def _list_program_topics(torch: Any, seen: Seen) -> dict[str, Callable[[], Thing
 
 
 def _keep_public(topic: str, ask: Callable[[], Things]) -> Things:
-    """Keep what may be kept of each thing; nothing if that cannot be had."""
+    """Return the facts that `ask` returns and that may be kept, as text; empty if `ask` fails."""
     facts: Things = []
     with suppress(Exception):
         facts = [
