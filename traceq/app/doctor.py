@@ -28,7 +28,7 @@ class HealthView:
 
     @property
     def damage(self) -> list[str]:
-        """Return the damage of the traces whose numbers do not agree; empty where one of these is whole."""
+        """The known damage of the traces whose numbers do not add up; empty if one of these has no damage that excuses it."""
         broken = [trace for trace in self.content if trace.broken]
         return [what for trace in broken for what in trace.damage] if all(trace.damage for trace in broken) else []
 

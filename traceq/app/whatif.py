@@ -60,7 +60,7 @@ _WORDS = {"communication": "communication"}
 
 
 class WhatIfView(View[WhatIfAnswer]):
-    """The prediction for a change; `content` is its plain data, times are ns per counted step."""
+    """The predicted step after a change; `content` is plain data, times are ns per counted step."""
 
     def blocks(self) -> Iterable[Block]:
         """Compose the document."""
@@ -72,7 +72,7 @@ class WhatIfView(View[WhatIfAnswer]):
 
 
 class WhatIfChoicesView(View[Choices]):
-    """The changes that are possible in a trace; `content` is their plain data."""
+    """The changes that can be predicted for a trace; `content` is plain data."""
 
     def blocks(self) -> Iterable[Block]:
         """Compose the document."""
@@ -91,9 +91,10 @@ def whatif(
     trace: int | None = None,
     rank: int | None = None,
 ) -> WhatIfView:
-    """Predict how long the steps would take with all changes together; traceq.app.api.whatif lists the changes.
+    """Predict the duration of the steps with all changes together; traceq.app.api.whatif lists the changes.
 
-    Raises ValueError for an impossible change or what the trace does not have, StoreError for a finding that is not there.
+    `trace` is a trace_id, by default the first, `rank` its rank. Raises ValueError for an impossible change or one of
+    something that the trace lacks, StoreError for a missing finding.
     """
     asked, finding = request.changes(), request.finding
     with open_source(source, "replayed", read) as connection:
@@ -123,14 +124,14 @@ def whatif_choices(
 
 
 def _trace_id_of(connection: duckdb.DuckDBPyConnection, trace: int | None, rank: int | None) -> int | None:
-    """Return the trace_id of the trace that is named by either, None where neither is given."""
+    """Return the trace_id that `trace` or `rank` names; None if both are None. Raises StoreError if there is no such trace."""
     if rank is None:
         return trace
     return next(iter(select_traces(connection, () if trace is None else (trace,), rank)))
 
 
 def choices_of(connection: duckdb.DuckDBPyConnection, trace: int | None) -> WhatIfChoicesView:
-    """List what can be changed in the trace."""
+    """Return the changes that can be predicted for the trace; None means the first."""
     subject = _subject_of(connection, trace)
     times = _times_by_category(connection, subject)
     found = [
@@ -165,7 +166,7 @@ def choices_of(connection: duckdb.DuckDBPyConnection, trace: int | None) -> What
 
 
 def answer_of(connection: duckdb.DuckDBPyConnection, asked: Sequence[Asked], trace: int | None) -> WhatIfView:
-    """Predict the steps of the trace. Raises WrongUse for what it does not have."""
+    """Predict the steps of the trace (None: the first) with the changes. Raises WrongUse for a change of what it lacks."""
     subject = _subject_of(connection, trace)
     _check_present(connection, subject, asked)
     facts = _facts_before(connection, subject, asked)
@@ -190,7 +191,7 @@ def answer_of(connection: duckdb.DuckDBPyConnection, asked: Sequence[Asked], tra
 
 
 def _facts_before(connection: duckdb.DuckDBPyConnection, subject: Subject, asked: Sequence[Asked]) -> WhatIfAnswer:
-    """Return an answer that holds what is known before anything is changed."""
+    """Return an answer with the recorded facts only: the trace, its steps and its ledger."""
     return WhatIfAnswer(
         trace_id=subject.trace_id,
         file=_file_name(connection, subject.trace_id),
@@ -203,7 +204,10 @@ def _facts_before(connection: duckdb.DuckDBPyConnection, subject: Subject, asked
 
 
 def _changes_without(subject: Subject, name: str, finding: Finding) -> tuple[Asked, ...]:
-    """Return the changes that take away what a finding owns of each category of the ledger."""
+    """Return the changes that remove the time that a finding owns in each ledger category.
+
+    Raises WrongUse if the replay can remove none of it; `name` is what the user called the finding.
+    """
     owned = {category: ns for category, ns in finding.owned_by_category.items() if category in ASKABLE}
     if not owned:
         raise WrongUse(f"{name}: what it owns cannot be replayed without it: {', '.join(finding.owned_by_category)}.")
@@ -216,7 +220,7 @@ def _changes_without(subject: Subject, name: str, finding: Finding) -> tuple[Ask
 
 
 def _replay_changes(asked: Asked) -> list[ReplayChange]:
-    """Return the change in the form that replays take."""
+    """Return the requested change as changes of a replay: one for each category that it affects."""
     of_everything = {"graph": "kernels", "transfer": "communication"}
     what = [asked.what or of_everything[asked.kind]]
     if asked.what == COPIES and asked.kind != "overlap":
@@ -278,7 +282,7 @@ def _not_there(subject: Subject, asked: Asked) -> WrongUse:
 
 
 def _times_by_category(connection: duckdb.DuckDBPyConnection, subject: Subject) -> dict[str, float]:
-    """Return categories that can be changed, with their time per counted step, longest first: GPU work, then idle time."""
+    """Return the categories that can be changed, with ns per counted step: first GPU work, then idle time, longest first."""
     work = ask(connection, statement("reports/sql/whatif_work.sql"), trace_id=subject.trace_id)
     idle = sorted(
         ((name, dur) for name, dur in subject.ledger.items() if name in ASKABLE and name not in BUSY and dur),
@@ -303,9 +307,9 @@ def _file_name(connection: duckdb.DuckDBPyConnection, trace_id: int) -> str:
 
 
 def _host_answer(subject: Subject, facts: WhatIfAnswer) -> WhatIfAnswer | None:
-    """Predict the steps of a trace without GPU work: time saved on the training thread is saved in the step.
+    """Predict the steps of a trace without GPU work, where time saved on the training thread is saved in the step.
 
-    None where that thread, and those it waits for, have nothing of what is requested.
+    None if neither that thread nor those it waits for do anything of what is to be changed.
     """
     if not subject.steps:
         return replace(facts, reason="the trace has no steps that count: nothing can be predicted")
@@ -330,7 +334,7 @@ def _host_answer(subject: Subject, facts: WhatIfAnswer) -> WhatIfAnswer | None:
 
 
 def _without_finding(facts: WhatIfAnswer, finding: Finding) -> WhatIfAnswer:
-    """Predict the steps without what a finding would save: no more than it says, of the categories that it owns."""
+    """Predict the steps of a trace without GPU work if the finding's saving were taken from the categories that it owns."""
     step = facts.recorded_ns or 0.0
     owned = sum(finding.owned_by_category.values())
     left = {
@@ -347,7 +351,7 @@ def _without_finding(facts: WhatIfAnswer, finding: Finding) -> WhatIfAnswer:
 
 
 def _host_choices(ledger: Mapping[str, float]) -> list[WhatIfChoice]:
-    """List the categories of the training thread's time that can be changed, longest first."""
+    """Return the categories of the training thread's ledger that can be changed, longest first."""
     found = sorted(((name, dur) for name, dur in ledger.items() if name in HOST and dur), key=lambda part: -part[1])
     move = dict.fromkeys(HOST_MOVABLE, ("--move",))
     return [
@@ -366,7 +370,7 @@ def _host_change(asked: Asked) -> HostChange:
 
 
 def _host_doubt(asked: Sequence[Asked], won: HostWon) -> str | None:
-    """Return why there are only bounds, or nothing."""
+    """Return why a likely saving cannot be told for a change of host work; None if it can."""
     for change, held, elsewhere in zip(asked, won.held_ns, won.elsewhere_ns, strict=True):
         if held < _LEAST_SEEN * elsewhere:
             return f"most of {change.what} runs on other threads while the training thread works: what it costs is not known"
@@ -374,7 +378,7 @@ def _host_doubt(asked: Sequence[Asked], won: HostWon) -> str | None:
 
 
 def _scale_parts(left: Mapping[str, float], after: float) -> tuple[TimePart, ...]:
-    """Return the parts of the step, longest first, scaled to add up to `after`."""
+    """Return the parts of the step, longest first, scaled to add up to `after`, ns."""
     whole = sum(left.values())
     parts = [(name, dur * after / whole) for name, dur in left.items() if dur > 0 and whole]
     return tuple(TimePart(name, dur) for name, dur in sorted(parts, key=lambda part: -part[1]))

@@ -31,7 +31,7 @@ _MOST_ERROR = 0.02
 
 
 class JobWhatIfView(View[JobAnswer]):
-    """The prediction for a job with other ranks; `content` is its plain data, times are ns per step of the job."""
+    """The predicted step of a job without slow ranks; `content` is plain data, times are ns per step of the job."""
 
     def blocks(self) -> Iterable[Block]:
         """Compose the document."""
@@ -45,9 +45,9 @@ class JobWhatIfView(View[JobAnswer]):
 def whatif_job(
     source: Source, read: ReadOptions = AS_FOUND, *, ranks: Sequence[int] = (), hosts: Sequence[str] = ()
 ) -> JobWhatIfView:
-    """Predict how long the job would take if these ranks, and those of these hosts, were like the median rank.
+    """Predict the duration of the job's steps if these ranks, and all ranks of these hosts, were like the median rank.
 
-    Raises WrongUse for ranks or hosts that are not there, and for traces that are no job that could be judged.
+    Raises WrongUse for missing ranks or hosts, and for traces that are not one job that can be replayed.
     """
     with open_source(source, "replayed", read) as connection:
         return run_interruptibly(connection, lambda: _replay_job(connection, ranks, hosts))

@@ -49,7 +49,7 @@ _LISTS = "traceq whatif SOURCE --list shows what can be changed"
 
 
 class WhatIfRequest(NamedTuple):
-    """The changes of a what-if as given on the command line or in Python, or the finding whose owned time is taken away."""
+    """The changes of a what-if as the user gave them, or the finding whose owned time is to be removed."""
 
     remove: Named = ()
     scale: Numbered = ()
@@ -61,13 +61,13 @@ class WhatIfRequest(NamedTuple):
 
     @property
     def is_given(self) -> bool:
-        """Return whether any change is requested."""
+        """Whether any change is requested."""
         return any(self)
 
     def changes(self) -> tuple[Asked, ...]:
-        """Return the changes in the order of the options, none for a finding.
+        """Return the changes in the order of the options; empty for a finding.
 
-        Raises WrongUse for changes that no trace allows, and when there is none.
+        Raises WrongUse for changes that no trace allows, and when none is requested.
         """
         if self.finding is not None:
             if any(self[:-1]):
@@ -89,7 +89,7 @@ class WhatIfRequest(NamedTuple):
 
 
 def is_missing(asked: Asked, present: Collection[str]) -> bool:
-    """Return whether a trace with the categories `present` has nothing to change; patterns are looked up elsewhere."""
+    """Return whether a trace with the ledger categories `present` has nothing to change; False for patterns of names."""
     if asked.what.startswith(PATTERNS):
         return False
     needed = {

@@ -99,7 +99,7 @@ _RUNS_OTHERS = frozenset({"record", "experiment"})
 
 
 def _lack_of_resources() -> str | None:
-    """Return what this process lacks where libraries would end it without a word: addresses, files or threads."""
+    """Return the message on a limit of addresses, files or threads under which libraries would crash; None if there is none."""
     addresses, files = address_space(), open_files(USUAL_OPEN_FILES)
     if addresses is not None and addresses < LEAST_ADDRESS_SPACE:
         return (

@@ -23,14 +23,14 @@ class CiFiles(NamedTuple):
     code_quality: Path | None
 
     def write(self, view: CiView[Any]) -> None:
-        """Write those that are wanted."""
+        """Write the files that are wanted."""
         for path, render in zip(self, (view.to_junit, view.to_sarif, view.to_code_quality), strict=True):
             if path is not None:
                 write(render(), path)
 
 
 def ci_options(junit_help: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Declare --junit, --sarif and --code-quality, and pass them as one argument `ci`."""
+    """Return a decorator that declares --junit, --sarif and --code-quality, and passes them as one argument `ci`."""
 
     def decorate(command: Callable[..., T]) -> Callable[..., T]:
         command = gather("ci", CiFiles, "junit", "sarif", "code_quality")(command)

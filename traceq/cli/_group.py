@@ -29,7 +29,10 @@ BROKEN_PIPE = 128 + 13  # SIGPIPE, which Windows does not name
 
 
 class LazyGroup(click.Group):
-    """A group that lists its commands as name -> (module that holds it under this name, or module:name, one line of help)."""
+    """A group of commands that are imported when they are called.
+
+    `lazy` maps a command's name to its module (which holds it under that name, or as module:name) and a line of help.
+    """
 
     lazy: ClassVar[Mapping[str, tuple[str, str]]] = {}
     # The same under headings, where there are many.
@@ -38,11 +41,11 @@ class LazyGroup(click.Group):
     default: ClassVar[str | None] = None
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        """Return the names in the order of the list, which is the order of use."""
+        """Return the commands' names in the order of `lazy`, for help."""
         return list(self.lazy)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's
-        """Import the module of the command."""
+        """Import and return the command; None if there is none of that name."""
         if cmd_name not in self.lazy:
             return None
         module, _ = self.lazy[cmd_name]
@@ -55,7 +58,10 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the arguments begin with, `default` for a file; suggest names for anything else."""
+        """Return the command that the arguments name, or `default` if they begin with a file.
+
+        Raises UsageError with suggestions.
+        """
         name, *others = args
         if name == "help" and not others:
             click.echo(ctx.get_help())
@@ -72,7 +78,7 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete the names of commands, without importing these; files where no name fits and files are taken."""
+        """Complete names of commands without importing them; files if no name fits and a default command takes files."""
         from click.shell_completion import CompletionItem
 
         found = [
@@ -83,14 +89,14 @@ class LazyGroup(click.Group):
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        """List the commands without importing them."""
+        """Write the list of commands for --help, without importing them."""
         width = max(map(len, self.lazy))
         for title, commands in (self.groups or {"Commands": self.lazy}).items():
             with formatter.section(title):
                 formatter.write_dl([(name.ljust(width), help_line) for name, (_, help_line) in commands.items()])
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run the command; every failure a user can meet ends as one line on stderr and an exit code."""
+        """Run the command; print any failure that a user can cause as one line on stderr, and set the exit code."""
         if isinstance(sys.stdout, io.TextIOWrapper):
             # A terminal set to ASCII or Latin-1 gets escapes, not a traceback.
             sys.stdout.reconfigure(errors="backslashreplace")
@@ -123,7 +129,7 @@ class LazyGroup(click.Group):
 
 
 def _system_says(error: OSError | RuntimeError) -> str:
-    """Return the message where the system refuses something; another error is a fault of traceq, and raised again."""
+    """Return the message for an error of the system; any other error is a bug and raised again."""
     if isinstance(error, OSError):
         return os_error_words(error)
     if (lack := thread_lack_in(error)) is None:
@@ -132,13 +138,13 @@ def _system_says(error: OSError | RuntimeError) -> str:
 
 
 def os_error_words(error: OSError) -> str:
-    """Return the message of the system, with the file that it is about."""
+    """Return the system's message on the error, with the file it concerns."""
     where = f"{error.filename}: " if error.filename is not None else ""
     return f"{where}{error.strerror or error}"
 
 
 def _is_source(name: str) -> bool:
-    """Return whether the argument is a path: an existing file, a pattern or a word with a dot or a slash; no command has one."""
+    """Return whether the argument looks like a path: it exists, is a glob pattern, or has a dot or slash (no command has one)."""
     is_path = not name.startswith("-") and ("." in name or os.sep in name)
     return Path(name).exists() or glob.has_magic(name) or is_path
 

@@ -37,10 +37,10 @@ Completer = Callable[[click.Context, click.Parameter, str], "list[CompletionItem
 
 
 class Several(click.Command):
-    """A command whose options that may be repeated take several values at once, up to the next option: --base A B C."""
+    """A command whose repeatable options take several values at once, up to the next option: --base A B C."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Repeat the option before each of its values."""
+        """Parse the arguments after repeating the option's name before each of its values."""
         several = {
             name for param in self.params if isinstance(param, click.Option) and param.multiple for name in param.opts
         }
@@ -55,7 +55,7 @@ class Several(click.Command):
         return super().parse_args(ctx, spread)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete options, else one more value of the last option, a file."""
+        """Complete options; for anything else files, as further values of the last option."""
         if incomplete.startswith("-"):
             return super().shell_complete(ctx, incomplete)
         from click.shell_completion import CompletionItem
@@ -64,18 +64,18 @@ class Several(click.Command):
 
 
 class Parsed(click.ParamType[T], Generic[T]):
-    """A value that a function makes of the text; the ValueError that it raises says what is accepted."""
+    """A click type whose function `parse` turns text into a value; the function's ValueError becomes the usage error."""
 
     def __init__(self, name: str, parse: Callable[[str], T]) -> None:
         self.name = name
         self._parse = parse
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:  # noqa: ARG002 - click's
-        """Return the name of the value in --help."""
+        """Return the placeholder of the value in --help."""
         return self.name.upper()
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> T:
-        """Return the parsed value; fail with what is accepted."""
+        """Return the parsed value; fail with the message of the parsing function's ValueError."""
         if not isinstance(value, str):
             found: T = value
             return found
@@ -86,16 +86,16 @@ class Parsed(click.ParamType[T], Generic[T]):
 
 
 class _RulePaths(click.Path):
-    """Paths or the name of a pack; a colon at the end of the variable that lists them adds no empty one."""
+    """Paths of rules, or the name of a pack; empty paths in the environment variable are dropped."""
 
     def convert(
         self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
     ) -> str | bytes | os.PathLike[str]:
-        """Return the name of a pack as it is, else the path, which has to exist."""
+        """Return the name of a pack unchanged, else the path, which must exist."""
         return value if value == EXTRA else super().convert(value, param, ctx)
 
     def split_envvar_value(self, rv: str) -> Sequence[str]:
-        """Return the paths that a variable of the environment lists."""
+        """Return the non-empty paths in the value of the environment variable."""
         return [path for path in super().split_envvar_value(rv) if path]
 
 
@@ -178,7 +178,7 @@ rules_option = click.option(
 
 
 def timeout_option(what: str) -> Callable[[F], F]:
-    """Declare --timeout: how long `what` may take."""
+    """Return a decorator that declares --timeout, the time limit of `what`."""
     return click.option(
         "--timeout",
         type=Parsed("duration", _parse_seconds),
@@ -203,7 +203,7 @@ noise_option = click.option(
 
 
 def within_limits(command: Callable[..., T]) -> Callable[..., T]:
-    """Run the command within its --memory-limit, --jobs and --timeout, with a progress bar and notes on stderr."""
+    """Run the command within its --memory-limit, --jobs and --timeout; progress and notes go to stderr."""
 
     @wraps(command)
     def run(
@@ -220,7 +220,7 @@ def within_limits(command: Callable[..., T]) -> Callable[..., T]:
 
 
 def gather(name: str, make: Callable[..., object], *options: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Replace the arguments of these options by one argument `name` that `make` builds from them."""
+    """Return a decorator that replaces the arguments of these options by one argument `name`, built by `make`."""
 
     def decorate(command: Callable[..., T]) -> Callable[..., T]:
         @wraps(command)
@@ -234,13 +234,13 @@ def gather(name: str, make: Callable[..., object], *options: str) -> Callable[[C
 
 
 def trace_options(command: Callable[..., T]) -> Callable[..., T]:
-    """Declare the options about traces and pass them as one argument `options`; run the command within its limits."""
+    """Declare the options on traces, pass them as one argument `options`, and run the command within its limits."""
     command = within_limits(gather("options", TraceOptions, *_OF_TRACES)(command))
     return _declare_step_options(capture_option(inductor_option(memory_option(command))))
 
 
 def read_options(command: Callable[..., T]) -> Callable[..., T]:
-    """Declare the options about sources and pass them as one argument `read`; run the command within its limits."""
+    """Declare the options on sources, pass them as one argument `read`, and run the command within its limits."""
     command = within_limits(gather("read", ReadOptions, *_OF_TRACES, "cache")(command))
     return _declare_step_options(capture_option(inductor_option(memory_option(cache_option(command)))))
 
@@ -259,7 +259,7 @@ def _declare_step_options(command: F) -> F:
 
 
 def finding_option(name: str, help_: str) -> Callable[[F], F]:
-    """Declare the option that takes a finding."""
+    """Return a decorator that declares the option `name`, which takes a finding."""
     return click.option(
         name,
         "finding",
@@ -270,33 +270,33 @@ def finding_option(name: str, help_: str) -> Callable[[F], F]:
 
 
 def runs_option(name: str, help_: str, complete: Completer, *, required: bool = False) -> Callable[[F], F]:
-    """Declare an option that takes several runs, to be pooled."""
+    """Return a decorator that declares the option `name`, which takes several runs to be pooled."""
     return click.option(
         name, multiple=True, required=required, metavar="SOURCE...", shell_complete=complete, help=help_
     )
 
 
 def statistic_option(verb: str) -> Callable[[F], F]:
-    """Declare --by: the statistic of the steps."""
+    """Return a decorator that declares --by, the statistic of the steps; `verb` says in --help what is done with the step."""
     help_ = f"The step to {verb}: the middle half of all steps, or all of them."
     kinds = click.Choice(("typical", "mean"))
     return click.option("--by", "statistic", type=kinds, default="typical", show_default=True, help=help_)
 
 
 def json_option(help_: str, *others: str) -> Callable[[F], F]:
-    """Declare --format of what is printed as text, as JSON, and in the formats of `others`."""
+    """Return a decorator that declares --format: text, json, and the formats `others`."""
     kinds = click.Choice(("text", *others, "json"))
     return click.option("--format", "format_", type=kinds, default="text", show_default=True, help=help_)
 
 
 def goal_option(help_: str) -> Callable[[F], F]:
-    """Declare --goal."""
+    """Return a decorator that declares --goal."""
     goals = click.Choice(("throughput", "latency"))
     return click.option("--goal", type=goals, default="throughput", show_default=True, help=help_)
 
 
 def rank_option(verb: str, default: str = "the lowest") -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Declare --rank and --trace of commands that compare, and pass them as one argument `which`."""
+    """Return a decorator that declares --rank and --trace of commands that compare, and passes them as one argument `which`."""
 
     def decorate(command: Callable[..., T]) -> Callable[..., T]:
         command = gather("which", Which, "rank", "trace")(command)
@@ -309,7 +309,7 @@ def rank_option(verb: str, default: str = "the lowest") -> Callable[[Callable[..
 
 
 def traces_options(command: F) -> F:
-    """Declare --trace and --rank of commands that show traces: only those."""
+    """Declare --trace and --rank of commands that show traces, to show only these."""
     command = click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Only traces of this rank.")(command)
     return click.option(
         "--trace", "traces", type=int, multiple=True, metavar="N", help="Only the trace with this trace_id; repeatable."
@@ -324,19 +324,19 @@ def _parse_numbers(_ctx: click.Context, _param: click.Parameter, value: str | No
 
 
 def ranks_option(command: F) -> F:
-    """Declare --ranks: several ranks in one word."""
+    """Declare --ranks, which takes several ranks in one word: 0,6."""
     return click.option("--ranks", callback=_parse_numbers, metavar="N,N", help="Only traces of these ranks: 0,6.")(
         command
     )
 
 
 def document_options(suffixes: Mapping[str, str] = SUFFIXES, default: str | None = "text") -> Callable[[F], F]:
-    """Declare -o and --format."""
+    """Return a decorator that declares -o and --format, with formats by file suffix."""
     return lambda command: output_option(format_option(suffixes, default)(command))
 
 
 def format_option(suffixes: Mapping[str, str], default: str | None) -> Callable[[F], F]:
-    """Declare --format beside output_option: what is given, else the format of the suffix of -o, else `default`."""
+    """Return a decorator that declares --format; without it the suffix of -o decides, else `default`."""
 
     def choose_format(ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
         output: Path | None = ctx.params.get("output")
@@ -358,7 +358,7 @@ def format_option(suffixes: Mapping[str, str], default: str | None) -> Callable[
 
 
 def _make_progress() -> Progress:
-    """Return a progress bar where stderr is a terminal."""
+    """Return a progress bar if stderr is a terminal, else one that shows nothing."""
     if not sys.stderr.isatty():
         return Silent()
     from traceq.cli._progress import ProgressBar
@@ -367,7 +367,7 @@ def _make_progress() -> Progress:
 
 
 def explicit_options(*names: str) -> list[str]:
-    """List those of these parameters that the command line sets, by the names of their options."""
+    """Return those of these parameters that the command line sets, by the names of their options (--top)."""
     context = click.get_current_context()
     return [
         param.opts[0]

@@ -29,7 +29,7 @@ class _ToText(Protocol):
 
 
 def write_view(view: View[Any], format_: str, output: Path | None) -> None:
-    """Write a result in one of its formats; as text in the width and colours of the terminal."""
+    """Write a result in one of its formats to `output` or stdout; text fits the terminal's width and colours."""
     if format_ == "text":
         write_text(view.to_text, output)
     else:
@@ -37,13 +37,13 @@ def write_view(view: View[Any], format_: str, output: Path | None) -> None:
 
 
 def write_text(to_text: _ToText, output: Path | None) -> None:
-    """Write a text in the width and colours of the terminal."""
+    """Write the text that `to_text` makes for the terminal's width and colours; plain and 100 columns wide for a file."""
     width, colour = terminal_width_and_colour() if output is None else (_WIDTH, False)
     write(to_text(width, colour=colour), output, colour=colour)
 
 
 def write_json(content: object) -> None:
-    """Print plain data as indented JSON, without what could steer a terminal."""
+    """Print plain data as indented JSON, without characters that could steer a terminal."""
     import msgspec
 
     from traceq.common.text import quiet_json
@@ -52,7 +52,7 @@ def write_json(content: object) -> None:
 
 
 def write_blocks(blocks: Iterable[Block]) -> None:
-    """Write a document to stdout as text."""
+    """Print a document on stdout as text."""
     from traceq.reports.renderers.to_text import blocks_to_text
 
     width, colour = terminal_width_and_colour()
@@ -60,9 +60,9 @@ def write_blocks(blocks: Iterable[Block]) -> None:
 
 
 def write(text: str, output: Path | None, *, colour: bool = False) -> None:
-    """Write to `output` if it is given, else to stdout, with question marks for what the terminal cannot show.
+    """Write the text to the file `output`, else to stdout (in a pager if it is long), with ? for characters it cannot encode.
 
-    With `colour` its codes go to stdout even where that is no terminal.
+    With `colour` colour codes go to stdout even if that is no terminal.
     """
     if output is None:
         encoding = sys.stdout.encoding or "utf-8"
@@ -80,7 +80,7 @@ def write(text: str, output: Path | None, *, colour: bool = False) -> None:
 
 
 def _show_in_pager(text: str, pager: str, *, colour: bool) -> None:
-    """Show the text in the pager; its colours only in one that shows them, or where FORCE_COLOR demands them."""
+    """Show the text in the pager, with colours only if it can show them or FORCE_COLOR demands them."""
     if colour and pager == "less":
         # click sets -R only where LESS is unset. It goes in front, as what the user set may end in the text of a prompt.
         os.environ["LESS"] = f"-R {os.environ.get('LESS', '')}".rstrip()
@@ -88,7 +88,7 @@ def _show_in_pager(text: str, pager: str, *, colour: bool) -> None:
 
 
 def _pager_name() -> str | None:
-    """Return the name, without its path, of click's pager; None where PAGER is empty or not a command."""
+    """Return the name, without its path, of the pager that click uses; None if PAGER is empty or not a command."""
     said = os.environ.get("PAGER")
     try:
         words = shlex.split(said or "")
@@ -98,10 +98,10 @@ def _pager_name() -> str | None:
 
 
 def terminal_width_and_colour() -> tuple[int, bool]:
-    """Return the columns that stdout has, and whether it shows colours.
+    """Return the number of columns of stdout, and whether to write colours.
 
-    COLUMNS says how wide it is, whatever it is. NO_COLOR forbids colours, FORCE_COLOR (but for 0) demands them;
-    else there are colours on a terminal that is not dumb.
+    COLUMNS sets the width of anything. NO_COLOR forbids colours, FORCE_COLOR (except 0) demands them; otherwise a
+    terminal that is not dumb gets them.
     """
     is_terminal = sys.stdout.isatty()
     said = os.environ.get("COLUMNS", "")

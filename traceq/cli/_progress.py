@@ -20,10 +20,10 @@ _LONGEST_IN_SECONDS = 100
 
 
 class _TimeLeft(bars.ProgressColumn):
-    """Seconds or minutes left, if the rest goes as what is done; rich's own looks at the last 30 s only."""
+    """The estimated time left, if the rest goes as fast as all so far; rich's own only looks at the last 30 s."""
 
     def render(self, task: bars.Task) -> Text:
-        """Return `12 s left`, `3 min left`; empty where hardly anything is done."""
+        """Return `12 s left` or `3 min left`; empty while hardly anything is done."""
         if not task.elapsed or not task.total or task.completed < _LEAST_DONE * task.total:
             return Text("")
         left = task.elapsed * (task.total / task.completed - 1)
@@ -34,7 +34,7 @@ class _TimeLeft(bars.ProgressColumn):
 
 
 class ProgressBar:
-    """A traceq.common.progress.Progress that draws a bar."""
+    """A progress bar on stderr: an implementation of traceq.common.progress.Progress."""
 
     def __init__(self) -> None:
         self._bar = bars.Progress(
@@ -48,28 +48,28 @@ class ProgressBar:
         )
 
     def start(self, total_bytes: int) -> None:
-        """Show the bar; `total_bytes` are to be read."""
+        """Show the bar for sources of `total_bytes`."""
         self._total = max(1, total_bytes)
         self._task = self._bar.add_task("reading", total=1.0, detail="")
         self._bar.start()
 
     def advance(self, read_bytes: int, rows: int) -> None:
-        """Show that `read_bytes` are read; `rows` in all so far give the rate."""
+        """Show the bytes read so far, and the rate of rows."""
         elapsed = self._bar.tasks[self._task].elapsed
         rate = f", {rows / elapsed:,.0f} rows/s" if elapsed else ""
         share = min(1.0, read_bytes / self._total)
         self._show("reading", share * _READING, f"{size(read_bytes)} of {size(self._total)}{rate}")
 
     def analyse(self, stage: str, share: float) -> None:
-        """Show that `share` of the analyses is done; `stage` is what is analysed now."""
+        """Show the analysis that runs now, and the share of analyses done."""
         self._show("analysing", _READING + share * _ANALYSES, stage)
 
     def judge(self) -> None:
-        """Say that the rules are run now."""
+        """Show that rules run now."""
         self._show("judging", 1 - _RULES, f"{len(RULES)} rules")
 
     def pieces(self, made: int, total: int, read_bytes: int) -> None:
-        """Show how many ranks are done."""
+        """Show how many of a dataset's ranks are read."""
         self._show("reading", min(1.0, read_bytes / self._total), f"{made:,} of {some(total, 'rank')}")
 
     def finish(self) -> None:

@@ -20,9 +20,9 @@ from traceq.database.catalogue import list_all
 
 
 def prompt_for(connection: duckdb.DuckDBPyConnection, is_ready: Callable[[str], bool]) -> Callable[[], str]:
-    """Make a function that asks for the next statement or dot command; raises EOFError on Ctrl-D.
+    """Return a function that reads the next statement or dot command from the user; it raises EOFError on Ctrl-D.
 
-    `is_ready` says whether what is typed can be answered.
+    `is_ready` decides whether Enter ends the input or starts a new line.
     """
     session: PromptSession[str] = PromptSession(
         "traceq> ",
@@ -39,7 +39,7 @@ def prompt_for(connection: duckdb.DuckDBPyConnection, is_ready: Callable[[str], 
 
 
 def make_completer(connection: duckdb.DuckDBPyConnection) -> WordCompleter:
-    """Completes names of tables, views, macros and columns, then SQL's keywords."""
+    """Return a completer for names of tables, views, macros and columns, then SQL keywords."""
     known = list_all(connection)
     names = dict.fromkeys(
         [table.name for table in known] + [column.name for table in known for column in table.columns]
@@ -49,7 +49,7 @@ def make_completer(connection: duckdb.DuckDBPyConnection) -> WordCompleter:
 
 
 def read_history(directory: Path) -> History:
-    """Read what was typed in earlier sessions; only of this one where `directory` cannot be written."""
+    """Return the history of earlier sessions, kept in `directory`; only in memory if that is not writable."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         file = directory / "history"

@@ -29,10 +29,10 @@ def write_plain(
     file: BinaryIO,
     width: int | None = None,
 ) -> None:
-    """Write aligned columns, numeric ones to the right; with `width` (cells of a terminal) no line is longer.
+    """Write aligned columns, numbers to the right; with `width` (terminal columns) no line is longer.
 
-    Long text is then cut, marked by an ellipsis. Where that is not enough, few rows are shown one below the other, and of
-    many the columns in the middle are left out, which a last line says.
+    Long text is then cut, with an ellipsis. If that is not enough, a few rows are written vertically; for many rows
+    columns in the middle are left out, as a last line says.
     """
     lines = [[printable(cell) for cell in row] for row in (header, *rows)]
     widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
@@ -57,7 +57,7 @@ def write_plain(
 def write_vertical(
     header: Sequence[str], rows: Iterable[Sequence[str]], file: BinaryIO, width: int | None = None
 ) -> None:
-    """Write a line for each value, with the name of its column before it, and a blank line between rows."""
+    """Write each value on a line after its column's name, with a blank line between rows."""
     names = [printable(name) for name in header]
     margin = max(map(cell_len, names), default=0)
     for number, row in enumerate(rows):
@@ -71,14 +71,14 @@ def write_vertical(
 def write_markdown(
     header: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[bool], file: BinaryIO
 ) -> None:
-    """Write a table of GitHub's Markdown."""
+    """Write the rows as a table of GitHub's Markdown."""
     rule = ["---:" if is_number else "---" for is_number in numeric]
     cells = chain((map(markdown, header), rule), ([telling_nobody(markdown(cell)) for cell in row] for row in rows))
     file.writelines(f"| {' | '.join(row)} |\n".encode() for row in cells)
 
 
 def write_result(result: Result, file: BinaryIO, *, vertical: bool = False) -> None:
-    """Write aligned columns, or a line for each value; a query plan, which is a drawing, as it is."""
+    """Write a query's result in aligned columns, or with `vertical` a line per value; a query plan unchanged."""
     rows = list(result.rows())
     if result.schema.names == ["explain_key", "explain_value"]:
         file.writelines(f"{printable(line)}\n".encode() for _, plan in rows for line in plan.splitlines())
@@ -98,7 +98,7 @@ def _total_width(widths: Sequence[int]) -> int:
 
 
 def _columns_that_fit(widths: Sequence[int], available: int) -> list[int]:
-    """Return the columns from both ends that fit beside a column of an ellipsis, all where all fit; at least the first."""
+    """Return the indices of columns that fit, from both ends, with room for an ellipsis; all if all fit, at least the first."""
     if _total_width(widths) <= available:
         return list(range(len(widths)))
     left, right = [0], list[int]()
@@ -115,7 +115,7 @@ def _columns_that_fit(widths: Sequence[int], available: int) -> list[int]:
 def _leave_out(
     lines: Sequence[Sequence[str]], widths: Sequence[int], numeric: Sequence[bool], shown: Sequence[int]
 ) -> tuple[list[list[str]], list[int], list[bool]]:
-    """Return lines, widths and kinds with the columns `shown`, and an ellipsis where others are left out."""
+    """Return lines, widths and kinds of the columns `shown`, with a column of ellipses in place of the others."""
     at = next(number for number, column in enumerate([*shown, len(widths)]) if number != column)
 
     def cut(row: Sequence[T], mark: T) -> list[T]:
@@ -126,7 +126,7 @@ def _leave_out(
 
 
 def _narrow(widths: Sequence[int], numeric: Sequence[bool], available: int) -> list[int]:
-    """Take from the widest text column until all fit or none can give more; a number is never cut."""
+    """Return the widths with the widest text columns narrowed until all fit, or none can give more; numbers are never cut."""
     narrowed = list(widths)
     texts = [i for i, is_number in enumerate(numeric) if not is_number]
     excess = sum(widths) + len(_GAP) * (len(widths) - 1) - available

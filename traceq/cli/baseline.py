@@ -106,7 +106,7 @@ def list_(*, directory: Path | None) -> None:
 
 
 def _read(path: Path) -> tuple[StoredBaseline | str, int]:
-    """Read the baseline, or why it cannot be read, and the size of its file."""
+    """Return the baseline, or the reason why it cannot be read, and the size of its file in bytes."""
     from traceq.errors import UnusableBaseline
     from traceq.runs import baselines
 

@@ -55,7 +55,7 @@ def complete_baselines(context: click.Context, parameter: click.Parameter, begun
 
 
 def complete_findings(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Complete F1, F2, ... of the trace on the line, as far as a database or the cache knows them; else the first few."""
+    """Complete F1, F2, ... with the titles of the trace on the line, if a database or the cache has them; else the first few."""
     from click.shell_completion import CompletionItem
 
     titles = _finding_titles(context) or dict.fromkeys(range(1, _USUAL_FINDINGS + 1))
@@ -63,7 +63,7 @@ def complete_findings(context: click.Context, _parameter: click.Parameter, begun
 
 
 def _finding_titles(context: click.Context) -> dict[int, str]:
-    """Return the titles of the findings by number; empty where they are not known without reading a trace."""
+    """Return the titles of findings by number; empty if they are not known without reading a trace."""
     from traceq.database.connect import connect
     from traceq.errors import TraceqError
 
@@ -78,7 +78,7 @@ def _finding_titles(context: click.Context) -> dict[int, str]:
 
 
 def _databases_on_line(context: click.Context) -> Iterator[Path]:
-    """Yield the databases on the line, and those in the cache of traces on it."""
+    """Yield the databases named on the command line, and cached ones of traces named there."""
     from traceq.app.cache import last_of
     from traceq.database.connect import is_database
 
@@ -94,7 +94,7 @@ def _databases_on_line(context: click.Context) -> Iterator[Path]:
 
 
 def complete_changes(_context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Complete the names of changes that this option of traceq whatif takes."""
+    """Complete the names of changes that this option of `traceq whatif` accepts."""
     from traceq.app.whatif_request import ASKABLE, COPIES, MOVABLE, TRANSFERS
 
     names = {"overlap": TRANSFERS, "move": MOVABLE}

@@ -47,13 +47,13 @@ def demo(context: click.Context, output: str | None) -> None:
 
 
 def default_database() -> str:
-    """Return a path in the current directory, or in a new temporary directory when that cannot be written."""
+    """Return the path for the demo's database: in the current directory, or in a new temporary one if that is not writable."""
     if os.access(Path.cwd(), os.W_OK):
         return _DATABASE
     return str(Path(tempfile.mkdtemp(prefix="traceq-")) / _DATABASE)
 
 
 def next_steps(database: str) -> str:
-    """Return three commands to try on the database."""
+    """Return text with three commands to try on the database."""
     quoted = shlex.quote(database)
     return f'Also try:\n  traceq sql {quoted} "{_QUERY}"\n  traceq shell {quoted}\n  traceq tables time_ledger'

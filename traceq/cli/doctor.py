@@ -150,7 +150,10 @@ def _plan_verdict(capture: Capture | str) -> str:
 
 
 def _format_commands(tool: str, commands: str | None, missing: Sequence[str]) -> str:
-    """Return a heading that a shell and Python take for a comment, and what to paste below it."""
+    """Return the commands of a recording tool, to paste, below a heading in # comments.
+
+    `missing` are the metrics that the tool cannot record; without `commands` it can record none.
+    """
     if not commands:
         return f"# {tool}: gives none of these"
     exceptions = f", all but {', '.join(missing)}" if missing else ""

@@ -27,7 +27,7 @@ def _parse_seconds(text: str) -> float:
 
 
 def _split_values(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the values, of which several may be listed in one word."""
+    """Return the values as a flat tuple without repetitions, split at commas."""
     return tuple(dict.fromkeys(one.strip() for value in values for one in value.split(",") if one.strip()))
 
 
@@ -55,7 +55,7 @@ _SIZE = Parsed("size", parse_size)
 
 
 def _list_knobs(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
-    """Print the knobs, and end."""
+    """Print the table of knobs and exit, if the option is given."""
     if not wanted:
         return
     from traceq.cli._output import write_blocks

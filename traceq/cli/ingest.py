@@ -111,7 +111,7 @@ def _print_failure(failure: Failure) -> None:
 
 
 def summarize(result: IngestResult) -> str:
-    """Describe what an ingest did to its database in one line; print a note on stderr if the rules could not run."""
+    """Return one line on what an ingest added to its database; print a note on stderr if the rules could not run."""
     if result.not_judged is not None:
         click.echo(printable(f"traceq: note: every report will run the rules again: {result.not_judged}"), err=True)
     new, skipped = result.ingested, len(result.skipped)

@@ -56,7 +56,7 @@ def mcp() -> None:
 
 
 def make_server(session: Session) -> MCPServer[Any]:
-    """Make the server, whose tools are methods of `session`: agents read their signatures and docstrings."""
+    """Return an MCP server whose tools are methods of `session`, with their signatures and docstrings."""
     from mcp.server import MCPServer
     from mcp.types import CallToolResult, TextContent, ToolAnnotations
 

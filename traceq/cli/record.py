@@ -117,7 +117,10 @@ def _print_line(text: str) -> None:
 def _ingest_and_report(
     context: click.Context, database: Path, traces: tuple[Path, ...], *, report: bool, html: Path | None
 ) -> bool:
-    """Ingest the traces and report on them; False when that failed, which must not hide the program's exit code."""
+    """Ingest the recorded traces and report on them; return whether that worked.
+
+    An error is only printed, so that it does not hide the recorded program's exit code.
+    """
     from traceq.app.ingest import ingest
     from traceq.cli.ingest import summarize
 

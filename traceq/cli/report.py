@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class TextOptions(NamedTuple):
-    """The parts that the text of a report shows."""
+    """The options on what the text of a report shows: evidence (-v), everything, one finding, queries."""
 
     verbose: bool
     full: bool
@@ -43,11 +43,11 @@ class TextOptions(NamedTuple):
 
     @property
     def detail(self) -> Detail:
-        """Return how much of the report to show."""
+        """The amount of the report to show: brief, evidence or full."""
         return "full" if self.full else "evidence" if self.verbose else "brief"
 
     def check(self, name: str) -> None:
-        """Refuse options that do not go together, or with the format `name`."""
+        """Raise UsageError for options that do not fit together, or do not apply to the format `name`."""
         given = [option for option, value in zip(("-v", "--full", "--finding", "--sql"), self, strict=True) if value]
         if name != "text" and given:
             rest = "is brief" if name == "llm" else "holds everything"
@@ -167,7 +167,7 @@ def report(
 
 
 def _check_ticket(format_: str | None, sources: tuple[str, ...], *, is_ticket: bool) -> None:
-    """Refuse options that a ticket does not use."""
+    """Raise UsageError for options that a ticket does not use, or that are only for tickets."""
     if not is_ticket:
         raise click.UsageError("--against and --for say what is in a ticket: add --ticket.")
     if format_ not in (None, "md", "text"):

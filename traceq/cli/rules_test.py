@@ -100,7 +100,10 @@ def test_rules(
 
 
 def _freeze_or_grade(folder: Path, again: str | None, jobs: int | None, output: Path | None) -> None:
-    """Freeze what is said of the traces in the folder; where that is done, grade it."""
+    """Judge the traces in the folder and freeze the results, or grade them by the labels if they are frozen already.
+
+    `again` names a later set that is not blind.
+    """
     from traceq.app.blind.folder import place_of
     from traceq.app.blind.freeze import freeze, is_frozen
     from traceq.app.blind.grade import measure

@@ -62,7 +62,7 @@ def shell(context: click.Context, /, *, database: str, read: ReadOptions) -> Non
 
 
 def line_editor(connection: duckdb.DuckDBPyConnection) -> Callable[[], str]:
-    """Return a function that asks for the next statement. Raises MissingTool where the extra `shell` is not installed."""
+    """Return a function that reads the next statement from the user. Raises MissingTool without the extra `shell`."""
     try:
         from traceq.cli._prompt import prompt_for
     except ModuleNotFoundError as error:
@@ -74,7 +74,7 @@ def line_editor(connection: duckdb.DuckDBPyConnection) -> Callable[[], str]:
 
 
 def is_ready(text: str) -> bool:
-    """Return whether `text` can be answered: nothing, a dot command, or statements up to the last semicolon."""
+    """Return whether `text` can be run: it is empty, a dot command, or ends with a statement's semicolon."""
     from traceq.database.user_sql import is_complete
 
     stripped = text.strip()
@@ -82,7 +82,7 @@ def is_ready(text: str) -> bool:
 
 
 class ShellSession:
-    """Answers statements and dot commands; an error is one line and counted in `failures`."""
+    """Runs statements and dot commands of a shell; each error is printed on one line and counted in `failures`."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.failures = 0
@@ -99,7 +99,7 @@ class ShellSession:
         }
 
     def interact(self, ask: Callable[[], str]) -> None:
-        """Answer each text that `ask` returns until .quit or Ctrl-D; Ctrl-C drops the line or stops the query."""
+        """Run each text that `ask` returns until .quit or Ctrl-D; Ctrl-C drops the line or stops the query."""
         while not self._over:
             try:
                 self.answer(ask())
@@ -110,7 +110,7 @@ class ShellSession:
                 self._over = True
 
     def follow(self, lines: Iterable[str]) -> None:
-        """Answer each statement as soon as its semicolon has come, and what is left at the end."""
+        """Run each statement of the lines as soon as it is complete (its semicolon came), and the rest at the end."""
         pending = ""
         for line in lines:
             pending += line
@@ -122,7 +122,7 @@ class ShellSession:
         self.answer(pending)
 
     def answer(self, text: str) -> None:
-        """Answer one dot command, or every statement of `text`."""
+        """Run a dot command, or every SQL statement of `text`."""
         from traceq.database.user_sql import split_statements
 
         if text.lstrip().startswith("."):

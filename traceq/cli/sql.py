@@ -34,10 +34,10 @@ FORMATS = {".txt": "text", ".csv": "csv", ".json": "json", ".parquet": "parquet"
 
 
 class _WithQuery(click.Command):
-    """A command with a query among its arguments, which may begin with a comment."""
+    """A command that takes an SQL query as argument, which may begin with a comment (--)."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Let no comment be taken for an option: names of options have no spaces."""
+        """Parse the arguments with a blank before SQL comments, so that none is taken for an option."""
         return super().parse_args(ctx, [f" {word}" if _COMMENT.match(word) else word for word in args])
 
 
@@ -116,7 +116,7 @@ def sql(
 
 
 def terminal_width() -> int | None:
-    """Return the cells of a line of the terminal, None when the output goes elsewhere."""
+    """Return the number of columns of the terminal; None when the output is not a terminal."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 

@@ -73,13 +73,13 @@ def tables(name: str | None, format_: str) -> None:
 
 
 def write_overview(known: Sequence[CatalogueTable], file: BinaryIO, format_: str) -> None:
-    """Write one line for each table, view and macro."""
+    """Write a line for each table, view and macro: its name, kind, and what a row is."""
     rows = [(table.name, table.kind, table.comment) for table in known]
     _write(("name", "kind", "one row"), rows, file, format_)
 
 
 def write_columns(table: CatalogueTable, file: BinaryIO, format_: str) -> None:
-    """Write what a row of `table` is, then one line for each column; those of a macro are in the comment."""
+    """Write what a row of `table` is, then a line for each column; those of a macro are in its comment."""
     from traceq.common.text import markdown, printable
 
     comment = markdown(table.comment) if format_ == "md" else printable(table.comment)
@@ -92,7 +92,7 @@ def write_columns(table: CatalogueTable, file: BinaryIO, format_: str) -> None:
 
 
 def write_dictionary(known: Sequence[CatalogueTable]) -> str:
-    """Return the whole dictionary as one Markdown page."""
+    """Return the whole data dictionary as one Markdown page."""
     page = io.BytesIO()
     page.write(_INTRODUCTION.encode())
     write_overview(known, page, "md")

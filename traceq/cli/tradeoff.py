@@ -88,7 +88,7 @@ def tradeoff(
 
 
 def _group_sources(texts: Sequence[str]) -> dict[float, list[str]] | list[str]:
-    """Return the sources by the value before them, or all sources if none has a value."""
+    """Return the sources by their value in VALUE=SOURCE, or a list if none has one. Raises UsageError if only some have."""
     matches = [_GIVEN.fullmatch(text) for text in texts]
     given = [match for match in matches if match is not None]
     if not given:

@@ -110,7 +110,7 @@ def whatif(
 
 
 def _check_job(like: tuple[str, ...], *, is_chosen: bool) -> None:
-    """Refuse changes that are impossible for a job."""
+    """Raise UsageError unless the options are a change of a job: `like median`, with ranks or hosts and nothing else."""
     from traceq.app.whatif_job import LIKE
 
     if like != ("like", LIKE):
