@@ -30,7 +30,7 @@ import re
 
 
 class TraceqError(Exception):
-    """Root of all errors a user can meet; the command line prints it as one line and exits 1."""
+    """The root of all errors that a user can meet; the command line prints the message as one line and exits with 1."""
 
     slug = "error"
 
@@ -40,27 +40,27 @@ class TraceqError(Exception):
 
 
 class WrongUse(TraceqError, ValueError):
-    """Arguments that cannot be, or do not go together; the command line exits 2."""
+    """Arguments are impossible or do not go together; the command line exits with 2."""
 
 
 class UnknownFormat(TraceqError):
-    """The content is of no format that traceq knows."""
+    """The file's content is of no trace format that traceq knows."""
 
 
 class UnusableTrace(TraceqError):
-    """The format is recognised, but nothing can be read from the file."""
+    """The file's format is recognised, but its content cannot be used (empty, damaged, unreadable)."""
 
 
 class NoTraces(TraceqError):
-    """A directory, glob or archive that holds no trace."""
+    """A directory, glob or archive holds no trace."""
 
 
 class StoreError(TraceqError):
-    """The trace database cannot be opened or written."""
+    """The trace database cannot be opened, written or trusted."""
 
 
 class SchemaMismatch(StoreError):
-    """The database holds a schema this version of traceq cannot use."""
+    """Another version of traceq made the database, with a schema that this version cannot use."""
 
 
 class QueryError(TraceqError):
@@ -68,48 +68,48 @@ class QueryError(TraceqError):
 
 
 class UnknownMetric(TraceqError):
-    """A metric that traceq has no plan for; the message names those that come closest."""
+    """A capture is planned for a metric that does not exist; the message names the closest ones."""
 
 
 class UnusableRule(TraceqError):
-    """A rule that a user added cannot be used; the message says what its file lacks."""
+    """A user's own rule cannot be used; the message says what its file lacks."""
 
 
 class UnusablePlugin(TraceqError):
-    """An entry point of an installed package cannot be loaded, or takes a name that is taken."""
+    """An entry point of an installed package cannot be loaded, or its name is taken already."""
 
 
 class NoSuchRule(TraceqError):
-    """No rule has this name; the message names those that come closest."""
+    """No rule has this name; the message names the closest ones."""
 
 
 class UnusableBudget(TraceqError):
-    """A file of budgets that cannot be used; the message names the file, the key and what may stand there."""
+    """A budget file for `traceq check` cannot be used; the message names the file, the key and what is allowed there."""
 
 
 class UnusableBaseline(TraceqError):
-    """There is no such baseline, or it cannot be used; the message says which there are or what to do."""
+    """A baseline cannot be found, read or made; the message says which there are or what to do."""
 
 
 class NoSuchFinding(TraceqError):
-    """No run has a finding of this id or rule; the message names those there are."""
+    """No run has a finding of this id or rule; the message names the existing ones."""
 
 
 class UnusableCalibration(TraceqError):
-    """The file of checked predictions holds something else."""
+    """The file of checked predictions cannot be read or written, or holds something else."""
 
 
 class UnusableLabel(TraceqError):
-    """Labels of traces, or what was frozen of these, cannot be used; the message says which file, what is wrong, what to do."""
+    """Labels of traces, or frozen results, cannot be used; the message names the file, the error and the way out."""
 
 
 class BrokenIdentity(TraceqError):
-    """Numbers of a trace database that must agree do not: of a damaged trace, a changed database, or by a fault of traceq."""
+    """Numbers in a trace database that must agree do not: a damaged trace, a changed database, or a bug in traceq."""
 
 
 class ProgramFailed(TraceqError):
-    """A program that is to be measured fails before anything was changed; the message names its output."""
+    """The unchanged program of an experiment fails; the message names its output."""
 
 
 class MissingTool(TraceqError):
-    """A program outside Python is needed and not on PATH."""
+    """A program or package that traceq needs is not installed, such as nsys."""

@@ -67,21 +67,22 @@ def ingest(
 ) -> IngestResult:
     """Read trace files, directories or globs into one trace database, beside what it holds already, and run the rules.
 
-    Content that is there (same SHA-256) is skipped, with `force` replaced. `jobs` is the number of processes to use.
-    `step_range` is a regular expression for the annotations that mark the steps; `steps_per`, how many there are in each unit
-    found (2; 1/2 when two units are one); `window`, what to judge (gpu, 3.2s..4s, NAME..NAME). `capture` are traces of the same
-    program, of the capture of its CUDA graphs or without them: they give the kernels of graphs their operators, shapes, modules
-    and source lines. `inductor` are files or folders that torch.compile wrote of its kernels (torch_compile_debug), by default
-    those beside each trace. DuckDB holds at most `memory_limit` bytes in all processes together, by default a quarter of the
-    memory at hand; no more processes are used than have 128 MiB each. `logs` are logs of monitors that ran beside (nvidia-smi,
-    iostat and others, docs/monitors.md): traces that are there already are then read again. `offset` is what to add to
-    their times (s), where that cannot be told. What the rules find is in the table finding, and reports
-    take it from there. Raises a TraceqError and leaves the database as it was when any source fails; when the
-    rules cannot run, the result's `not_judged` says why.
+    Traces with the same content (SHA-256) are skipped, or with `force` replaced. `jobs` is the number of processes to
+    use. `step_range` is a regular expression for annotations that mark steps; `steps_per`, the number of steps in each
+    detected unit (2; 1/2 when two units are one step); `window`, the time to judge (gpu, 3.2s..4s, NAME..NAME).
+    `capture` are traces of the same program that recorded the capture of its CUDA graphs, or ran without graphs: they
+    give kernels in graphs their operators, shapes, modules and source lines. `inductor` are files or folders that
+    torch.compile wrote about its kernels (torch_compile_debug), by default those beside each trace. DuckDB holds at
+    most `memory_limit` bytes in all processes together, by default a quarter of the usable memory; each process gets at
+    least 128 MiB, so that there may be fewer. `logs` are logs of monitors that ran at the same time (nvidia-smi, iostat
+    and others, docs/monitors.md): existing traces are then read again. `offset` is added to the logs' times (s), where
+    it cannot be found out. Findings are stored in the table finding, from which reports take them.
 
-    A `database` that ends in a slash, or is an address, is a dataset (docs/scale.md): it takes what can be read, and the result's
-    `failures` are the others, of each of which `failed` is told at once. `cluster` is the address of the scheduler of
-    dask.distributed whose workers read the traces; `wait` is how long another one may write the dataset before (s).
+    Raises a TraceqError and leaves the database unchanged when any source fails; when rules cannot run, the result's
+    `not_judged` says why. A `database` that ends in a slash, or is an address, is a dataset (docs/scale.md): it takes
+    all readable sources, the result's `failures` are the others, and `failed` is called with each at once. `cluster` is
+    the address of the dask.distributed scheduler whose workers read the traces; `wait` is how many seconds to wait for
+    another writer of the dataset.
     """
     from traceq.app.ingest import ingest as work
 
@@ -110,10 +111,10 @@ def open_traces(
     cache: bool = True,
     memory_limit: int | None = None,
 ) -> Traces:
-    """Open the trace database at `path`, read-only, or a temporary one that is made of the traces at `path`.
+    """Open the trace database at `path`, read-only, or a database made of the traces at `path`.
 
-    The database of traces is kept in the cache (`traceq cache`), without `cache` only as long as it is open. DuckDB holds at most
-    `memory_limit` bytes, by default a quarter of the memory at hand.
+    A database made of traces is kept in the cache (`traceq cache`); with `cache=False` it is removed when it is closed.
+    DuckDB holds at most `memory_limit` bytes, by default a quarter of the usable memory.
     """
     from traceq.app.open import Traces
 
@@ -143,13 +144,14 @@ def report(
 ) -> ReportView:
     """Report on every trace of a trace database, or on traces, with at most `top` findings for each.
 
-    `goal` is what the advice optimises for: "throughput" (samples per second) or "latency" (the time of a step). `rules` are
-    files or directories of rules of your own, each of which may take `timeout` seconds for a trace; the word "extra" asks the
-    rules that no labelled trace has confirmed. `store` puts all findings into the table finding of the database. `drawn`: with
-    timelines, which only HTML shows. `ticket`: to be shown to others, with hosts, users and paths replaced. `traces` are the
-    trace_ids to report on, all when it is empty, `rank` the rank.
-    Raises ValueError when `top` or `goal` is none of these, StoreError when the database is damaged, UnusableTrace where
-    nothing was recorded.
+    `goal` is what the advice optimises for: "throughput" (samples per second) or "latency" (the time of a step).
+    `rules` are files or directories of your own rules, each of which may take `timeout` seconds per trace; the word
+    "extra" adds the rules that no labelled trace has confirmed. `store` writes all findings into the table finding of
+    the database. `drawn` adds timelines, which only HTML shows. `ticket` makes a report to be shown to others: hosts,
+    users and paths are replaced. `traces` are the trace_ids to report on (all if empty), `rank` the rank.
+
+    Raises ValueError for a wrong `top` or `goal`, StoreError when the database is damaged, UnusableTrace if nothing was
+    recorded.
     """
     from traceq.app.report import report as work
 
@@ -182,15 +184,15 @@ def compare(
     cache: bool = True,
     memory_limit: int | None = None,
 ) -> ComparisonView:
-    """Compare `new` with `base`: each a trace database, a trace or a baseline, by path or name, or several, pooled.
+    """Compare `new` with `base`: each is a trace database, a trace or a baseline, by path or name, or several, which are pooled.
 
-    When neither `rank` nor `trace` is given, jobs are compared where both sides are jobs of several ranks, else the lowest rank
-    of each. `level` is how often chance may pass for a change, `floor_share` the smallest
-    change to call one, as a share of the base; "no change" is said only when one of `sensitivity_share` would have been found.
-    `statistic` is "typical" (the middle half of the steps) or "mean". `noise` is what runs of one program are known to differ
-    by, a standard deviation as a share of the step, or the baseline whose runs tell it. `anyway` gives a verdict although GPUs,
-    shapes or settings differ. `drawn`: with the typical step of both, for HTML. `ticket`: in at most 10 KB, with hosts, users
-    and paths replaced. Raises StoreError for what cannot be read, ValueError for a rank that is not there.
+    Without `rank` and `trace`, jobs are compared if both sides are jobs of several ranks, else the lowest rank of each.
+    `level` is the accepted probability of taking chance for a change, `floor_share` the smallest change that counts, as
+    a share of the base; "no change" means that a change of `sensitivity_share` would have been found. `statistic` is
+    "typical" (the middle half of the steps) or "mean". `noise` is the known noise between runs of one program: a
+    standard deviation as a share of the step, or a baseline with several runs. `anyway` gives a verdict although GPUs,
+    shapes or settings differ. `drawn` adds the typical step of both, for HTML. `ticket` makes a document of at most 10
+    KB, with hosts, users and paths replaced. Raises StoreError for unreadable sources, ValueError for a missing rank.
     """
     from traceq.app.compare import compare as work
 
@@ -234,11 +236,11 @@ def check(
 ) -> CheckView:
     """Check that runs of a program keep their budgets, and that the step is as fast as in a baseline.
 
-    `sources` are trace databases, traces or baselines, judged together. `budgets` is their file, by default traceq.toml if
-    it is there. `max_regression` is by how much the step may be slower, a share of it; None allows none that the
-    steps show, and with `fail_on_likely` none that is likely. `noise` is as in `compare`. `rank` is the rank to check, the
-    lowest when it is None. The query of a budget may take `timeout` seconds.
-    Raises ValueError when there is nothing to check, UnusableBudget and UnusableBaseline.
+    `sources` are trace databases, traces or baselines, judged together. `budgets` is the budget file, by default
+    traceq.toml if that exists. `max_regression` is how much slower the step may be, as a share; None allows no
+    regression that the steps show, and with `fail_on_likely` no likely one. `noise` is as in `compare`. `rank` is the
+    rank to check, by default the lowest. A budget's query may take `timeout` seconds. Raises ValueError when there is
+    nothing to check, UnusableBudget and UnusableBaseline.
     """
     from traceq.app.check import check as work
 
@@ -270,7 +272,7 @@ def noise(
     cache: bool = True,
     memory_limit: int | None = None,
 ) -> NoiseView:
-    """Measure how far runs of one program differ beyond what steps explain; `sources` are its databases, traces or baselines.
+    """Measure the noise between runs of one program beyond that of their steps; sources are databases, traces or baselines.
 
     Raises WrongUse for fewer than two runs, and for runs that cannot be compared.
     """
@@ -299,11 +301,11 @@ def verify(
     cache: bool = True,
     memory_limit: int | None = None,
 ) -> VerificationView:
-    """Check whether `finding` of the runs before (an id, a rule or F1) is gone after a fix, and how much was saved.
+    """Check whether `finding` of the runs before (an id, a rule or F1) is gone after a fix, and how much that saved.
 
-    `before` and `after` are trace databases, traces or baselines. `noise` is as in `compare`. `anyway` measures although GPUs,
-    shapes or settings differ. `calibration` is a file of checked predictions, of which those of the rule are told instead of
-    this project's. Raises NoSuchFinding when the runs before have no such finding.
+    `before` and `after` are trace databases, traces or baselines. `noise` is as in `compare`. `anyway` measures
+    although GPUs, shapes or settings differ. `calibration` is a file of checked predictions, whose accuracy for the
+    rule is reported instead of this project's. Raises NoSuchFinding when the runs before have no such finding.
     """
     from traceq.app.verify import verify as work
 
@@ -332,13 +334,12 @@ def tradeoff(
     cache: bool = True,
     memory_limit: int | None = None,
 ) -> TradeoffView:
-    """Weigh throughput against latency over the values of a parameter.
+    """Weigh throughput against latency over the values of a parameter, such as the batch size.
 
-    `sources` maps values of the parameter to runs: trace databases, traces or baselines. Without values those that
-    traceq.annotate marked are taken, else those of what runs were made with, or of names of files. `knob` is what the
-    parameter is called, `work` what throughput counts; `latency_budget` is the longest step allowed, ns, and `percentile` the
-    step it is about. `plot` is a picture to write.
-    Raises ValueError when runs have no value, or `work` is not marked.
+    `sources` maps values of the parameter to runs: trace databases, traces or baselines. Without values, those that
+    traceq.annotate marked are used, else recorded settings or numbers in file names. `knob` is the parameter's name,
+    `work` the unit that throughput counts. `latency_budget` is the longest step allowed, ns, at the `percentile` of
+    steps. `plot` is the path of a picture to write. Raises ValueError when runs have no value, or `work` is not marked.
     """
     from traceq.app.tradeoff import tradeoff as weigh
 
@@ -378,12 +379,13 @@ def whatif(
 ) -> WhatIfView:
     """Predict how long the steps would take with all changes together, and what would limit them then.
 
-    What is changed is a category of the ledger ("idle_data", "compute"), "copies", "host:GLOB" or "kernel:GLOB": host slices
-    or GPU work by name. `remove` takes its time away, `scale` multiplies it ({"kernel:*flash*": 0.5}), `overlap` lets
-    communication or copies run beside kernels, `move` lets host work run in so many other threads ({"idle_data": 4}), `graph`
-    launches kernels as a CUDA graph does, `transfer_only` lets no collective wait for other ranks. `finding` (F1, its id or
-    its rule) takes away what the finding owns of each category. `trace` is a trace_id, by default the first, `rank` its rank.
-    Raises ValueError for an impossible change or what the trace does not have, StoreError for a finding that is not there.
+    A change affects a category of the ledger ("idle_data", "compute"), "copies", or host slices or GPU work by name:
+    "host:GLOB", "kernel:GLOB". `remove` removes its time, `scale` multiplies it ({"kernel:*flash*": 0.5}), `overlap`
+    runs communication or copies beside kernels, `move` runs host work in that many other threads ({"idle_data": 4}),
+    `graph` launches kernels as one CUDA graph, `transfer_only` lets no collective wait for other ranks. `finding` (F1,
+    its id or its rule) removes the time that the finding owns. `trace` is a trace_id, by default the first, `rank` its
+    rank. Raises ValueError for an impossible change or one of something that the trace lacks, StoreError for a missing
+    finding.
     """
     from traceq.app.whatif import whatif as work
     from traceq.app.whatif_request import WhatIfRequest
@@ -428,9 +430,9 @@ def doctor(
     cache: bool = True,
     memory_limit: int | None = None,
 ) -> HealthView:
-    """List the metrics that each trace has, and what would bring the others.
+    """List the metrics that each trace has, what would bring the others, and whether its numbers add up.
 
-    `traces` are the trace_ids to examine, all when it is empty, `rank` the rank.
+    `traces` are the trace_ids to examine (all if empty), `rank` the rank.
     """
     from traceq.app.doctor import doctor as work
 
@@ -454,12 +456,12 @@ def trim(
     cache: bool = True,
     memory_limit: int | None = None,
 ) -> list[Trimmed]:
-    """Write a part of a trace: the `steps` (3 or 3..5), or the `window` (as of a report); of a job, those of `ranks`.
+    """Write a part of a trace: the `steps` (3 or 3..5) or the `window` (as of a report); for a job, only its `ranks`.
 
-    A step's number is that in its own name, where it has one (ProfilerStep#3), else that of the table step. Slices that
-    touch the part are whole, and what its ledger is worked out from is kept with it: docs/sharing.md. `output` is a file,
-    of a source with several traces a directory; what is there already is replaced with `force` only. Raises WrongUse for
-    what does not go together or is not there.
+    A step's number is the one in its name, if there is one (ProfilerStep#3), else that of the table step. Slices that
+    overlap the part are kept whole, and so is what its ledger depends on: docs/sharing.md. `output` is a file, or a
+    directory for several traces; existing files are replaced with `force` only. Raises WrongUse for options that do not
+    fit or name nothing.
     """
     from traceq.app.trim import trim as work
 
@@ -469,11 +471,11 @@ def trim(
 
 
 def convert(source: str | Path, target: str | Path, *, memory_limit: int | None = None, wait: float = 0) -> Converted:
-    """Make a dataset `target` of the trace database `source`, or a trace database of a dataset, as an ingest would have made it.
+    """Convert a trace database `source` to a dataset `target`, or a dataset to a database, as an ingest would have made it.
 
-    trace_ids stay what they are. Traces without a run are listed under the name of the folder that holds them. DuckDB holds at
-    most `memory_limit` bytes, by default a quarter of the memory at hand. Raises WrongUse when the target is there already or is
-    not of the other kind. `wait` is for how many seconds another one may write the dataset before.
+    trace_ids stay the same. Traces without a run are listed under the name of their folder. DuckDB holds at most
+    `memory_limit` bytes, by default a quarter of the usable memory. `wait` is how many seconds to wait for another
+    writer of the dataset. Raises WrongUse when the target exists or is of the wrong kind.
     """
     from traceq.app.convert import convert as work
 
@@ -502,14 +504,14 @@ def export(
     cache: bool = True,
     memory_limit: int | None = None,
 ) -> Written | None:
-    """Write a trace with its findings for Perfetto, or tables as files; how many events a trace got, None for tables.
+    """Write a trace with its findings for Perfetto, or tables as files; return the number of events, None for tables.
 
     A .json or .json.gz file is a Chrome trace for ui.perfetto.dev: all of it, or the time around `finding` (its id, its
-    rule, or F1, F2, ...). .parquet and .csv hold one table; with `format` and a new directory every table and view that has
-    rows, or those named in `tables`, becomes a file of its own. `traces` are the trace_ids to write, all when empty;
-    `rank` is theirs, and so are `ranks`; ranks of a job are on one clock. `goal`, `rules` and `timeout` are those of a report.
-    Raises ValueError for what does not go together, StoreError for what cannot be read or written, QueryError for a
-    table that is not there.
+    rule, or F1, F2, ...). .parquet and .csv hold one table; with `format` and a new directory every table and view with
+    rows, or those named in `tables`, becomes a file of its own. `traces` are the trace_ids to write (all if empty),
+    `rank` or `ranks` choose by rank; ranks of a job share one clock. `goal`, `rules` and `timeout` are as for a report.
+    Raises ValueError for options that do not fit together, StoreError for unreadable or unwritable files, QueryError
+    for a missing table.
     """
     from traceq.app.export import export as work
 

@@ -31,10 +31,10 @@ _SECONDS_BETWEEN_TRIES = 0.02
 
 
 class Traces:
-    """A trace database, opened read-only, or a temporary one of traces; a context manager that closes it.
+    """A read-only trace database, or a temporary one made of traces; a context manager that closes it.
 
-    Raises StoreError when there is no database at `path`, SchemaMismatch when another version of traceq
-    made it, and what `ingest` raises for traces.
+    Raises StoreError when there is no database at `path`, SchemaMismatch when another version of traceq made it, and
+    the errors of `ingest` for traces.
     """
 
     def __init__(self, path: str | Path, read: ReadOptions = AS_FOUND) -> None:
@@ -48,11 +48,10 @@ class Traces:
         self._connection.execute("set python_enable_replacements = false")
 
     def sql(self, query: str, params: user_sql.Parameters | None = None) -> duckdb.DuckDBPyRelation:
-        """Return the result of `query` as a DuckDB relation: .df() for pandas, .arrow() for Arrow, .fetchall().
+        """Run the SQL `query` and return its result as a DuckDB relation: .df() for pandas, .arrow() for Arrow, .fetchall().
 
-        `params` are the values of ? (a sequence) or $name (a mapping) in the query. Times are ns, sizes
-        bytes. The relation is lazy: read it before the database is closed. Raises QueryError, with line and
-        column.
+        `params` are the values of ? (a sequence) or $name (a mapping) in the query. Times are ns, sizes bytes. The
+        relation is lazy: read it before the database is closed. Raises QueryError, with line and column.
         """
         with user_sql.one_line_errors():
             self._connection.execute(user_sql.ERRORS_WITH_POSITION)
@@ -62,11 +61,11 @@ class Traces:
                 self._connection.execute(user_sql.ERRORS_FOR_PEOPLE)
 
     def report(self, top: int = 10, *, goal: Goal = "throughput", rules: Sequence[str | Path] = ()) -> ReportView:
-        """Report on every trace of the database, with at most `top` findings for each; the report needs no database.
+        """Report on every trace of the database, with at most `top` findings for each; the result no longer needs the database.
 
         `goal` is what the advice optimises for: "throughput" (samples per second) or "latency" (the time of a step).
-        `rules` are files or directories of rules of your own; the word "extra" asks those that no labelled trace has confirmed.
-        Raises ValueError when `top` or `goal` is none of these, StoreError when the database is closed or damaged.
+        `rules` are files or directories of your own rules; the word "extra" adds those that no labelled trace has
+        confirmed. Raises ValueError for a wrong `top` or `goal`, StoreError when the database is closed or damaged.
         """
         from traceq.app.report import ReportView, report_of
 
@@ -111,7 +110,7 @@ class Traces:
             raise StoreError(f"{self.path}: cannot be {done}: {one_line(error)}; ingest the traces again") from error
 
     def close(self) -> None:
-        """Close the database; what `sql` returned cannot be read any more."""
+        """Close the database; relations that `sql` returned can no longer be read."""
         self._stack.close()
 
     def __enter__(self) -> Self:

@@ -148,9 +148,9 @@ def connect(
 ) -> duckdb.DuckDBPyConnection:
     """Open and check a trace database; with `older` also one that `traceq upgrade` has yet to bring to this schema.
 
-    DuckDB keeps to the command's limits (traceq.common.limits), and queries reach no other file, except to write into
-    the folder `writes`. Raises StoreError when the database is missing or unreadable, SchemaMismatch when another
-    version of traceq made it.
+    DuckDB keeps to the command's limits (traceq.common.limits). Queries read no other files than those of
+    `trust_places`, and write none outside the folder `writes`. Raises StoreError when the database is missing or
+    unreadable, SchemaMismatch when another version of traceq made it.
     """
     path = Path(path)
     _check_file(path)
