@@ -205,9 +205,9 @@ def compare(
 def compare_memory(
     base: Source, new: Source, *, cache: bool = True, memory_limit: int | None = None
 ) -> MemoryComparisonView:
-    """Compare two memory snapshots: the peak, what it is made of, and who holds it.
+    """Compare two memory snapshots: their peaks, and the categories and owners of the memory in them.
 
-    Each is a file of torch.cuda.memory._dump_snapshot(), or a database of one. Raises WrongUse for anything else.
+    Each is a file of torch.cuda.memory._dump_snapshot(), or a database made of one. Raises WrongUse for anything else.
     """
     from traceq.app.compare_memory import compare_memory as work
 

@@ -62,7 +62,7 @@ def last_of(source: str | Path) -> Path | None:
 
 
 def clear() -> list[Entry]:
-    """Remove all databases from the cache and return what was removed. Processes that have one open can read on."""
+    """Remove all databases from the cache and return the removed entries. Processes that have one open can read on."""
     removed = list_entries()
     for entry in removed:
         entry.path.unlink(missing_ok=True)

@@ -61,9 +61,9 @@ _KEYS = ("base", "new", "delta_bytes", "categories", "owners", "segments_only_ba
 
 
 def compare_memory(base: Source, new: Source, read: ReadOptions = AS_FOUND, *, top: int = TOP) -> MemoryComparisonView:
-    """Compare two memory snapshots: the peak, what it is made of, and who holds it.
+    """Compare two memory snapshots: their peaks, and the categories and owners of the memory in them.
 
-    Raises WrongUse for what is neither a file of torch.cuda.memory._dump_snapshot() nor a database of one.
+    Raises WrongUse for sources other than files of torch.cuda.memory._dump_snapshot() and databases of a single one.
     """
     if not (is_snapshot(base) and is_snapshot(new)):
         raise WrongUse("A memory snapshot is compared with one other memory snapshot: nothing else has what it tells.")

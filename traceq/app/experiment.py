@@ -154,7 +154,7 @@ class _Runner:
         return settings, self._trials
 
     def _choose_settings(self) -> list[Setting]:
-        """Run the baseline once, then return the settings to try: those of the plan, and those that its findings suggest."""
+        """Run the baseline once, then return the settings to try: the plan's own, and remedies for findings of the baseline."""
         own = plans.baseline_setting(self._plan)
         asked = plans.list_settings(self._plan)
         self._run_rounds([own], range(1))

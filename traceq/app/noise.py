@@ -43,9 +43,9 @@ def noise(
 
 
 def read_known_noise(known: KnownNoiseOf | None, rank: int | None = None) -> KnownNoise | None:
-    """Read the stated noise between runs: a share of the step (0.008, "0.8%"), or a baseline with several runs.
+    """Return the stated noise between runs, given as a share of the step (0.008, "0.8%") or as a baseline with several runs.
 
-    Raises WrongUse for what is neither, and for a baseline of fewer than two runs.
+    None without one. Raises WrongUse for anything else, and for a baseline with fewer than two runs.
     """
     if known is None:
         return None

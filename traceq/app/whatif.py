@@ -166,7 +166,7 @@ def choices_of(connection: duckdb.DuckDBPyConnection, trace: int | None) -> What
 
 
 def answer_of(connection: duckdb.DuckDBPyConnection, asked: Sequence[Asked], trace: int | None) -> WhatIfView:
-    """Predict the steps of the trace (None: the first) with the changes. Raises WrongUse for a change of what it lacks."""
+    """Predict the steps of the trace (None: the first) with the changes. Raises WrongUse if the trace lacks what they change."""
     subject = _subject_of(connection, trace)
     _check_present(connection, subject, asked)
     facts = _facts_before(connection, subject, asked)
@@ -309,7 +309,7 @@ def _file_name(connection: duckdb.DuckDBPyConnection, trace_id: int) -> str:
 def _host_answer(subject: Subject, facts: WhatIfAnswer) -> WhatIfAnswer | None:
     """Predict the steps of a trace without GPU work, where time saved on the training thread is saved in the step.
 
-    None if neither that thread nor those it waits for do anything of what is to be changed.
+    None if the change affects neither this thread nor those it waits for.
     """
     if not subject.steps:
         return replace(facts, reason="the trace has no steps that count: nothing can be predicted")

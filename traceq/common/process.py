@@ -199,8 +199,8 @@ class _NoPandas:
 
 
 def block_pandas_import() -> None:
-    """Make pandas look absent, for processes of traceq's own that hand out no data frames.
+    """Make pandas look absent, for processes of traceq's own that return no data frames.
 
-    Arrow imports pandas, where there is one, to see whether what it is given is a data frame: 0.4 s of every start.
+    Arrow would import it, which takes 0.4 s at every start, to check whether its arguments are data frames.
     """
     sys.meta_path.insert(0, _NoPandas())

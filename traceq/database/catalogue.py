@@ -14,7 +14,7 @@ from traceq.errors import QueryError
 
 @dataclass(frozen=True)
 class Column:
-    """A column with its SQL type and what it means; the comment is empty when nobody wrote one."""
+    """A column with its SQL type and its meaning, as a comment; empty if the schema has none."""
 
     name: str
     type: str

@@ -182,7 +182,7 @@ class Run:
 
     @property
     def typical(self) -> tuple[RunStep, ...]:
-        """The counted steps without the shortest and the longest quarter, in the order of time."""
+        """The counted steps without the shortest and the longest quarter (by number of steps), in the order of time."""
         ordered = sorted(self.counted, key=lambda step: (step.dur, step.step))
         left_out = len(ordered) // TRIM
         return tuple(sorted(ordered[left_out : len(ordered) - left_out], key=lambda step: step.step))

@@ -321,9 +321,9 @@ def _read_number(value: object) -> Fraction | str:
 
 
 def judge_sql(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBudget:
-    """Judge the number that the user's SQL gave: that of the run furthest beyond the limits.
+    """Judge the number that the user's SQL gave; of several runs the number furthest beyond the limits.
 
-    Cannot judge if the query gave no number for one of the runs.
+    Cannot judge if the query gave no number for some run.
     """
     query = _fill_in_query(budget, measured)
     answers: list[Fraction] = []
@@ -361,5 +361,5 @@ _JUDGES: Mapping[str, Callable[[Budget, Sequence[MeasuredBudget]], JudgedBudget]
 
 
 def evaluate(budgets: Sequence[Budget], measured: Sequence[MeasuredBudget]) -> tuple[JudgedBudget, ...]:
-    """Judge all budgets, in order; they must not contain that of a comparison, and there must be at least one run."""
+    """Return the results of all budgets, in order; there must be at least one run, and no budget of a comparison."""
     return tuple(_JUDGES[budget.table](budget, measured) for budget in budgets)

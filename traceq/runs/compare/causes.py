@@ -227,9 +227,9 @@ def _variance_between(sides: tuple[Sequence[MatchPiece], Sequence[MatchPiece]], 
 
 
 def _variance_within(pieces: Sequence[MatchPiece]) -> float:
-    """Return the variance of a side's time that the scatter of its steps makes, ns squared.
+    """Return the variance of a side's time due to the scatter of steps, ns squared.
 
-    Errors of pieces of one run are added, as if they varied together.
+    Errors of pieces of the same run are added, as if they varied together.
     """
     errors: dict[int, float] = {}
     for piece in pieces:

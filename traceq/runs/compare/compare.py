@@ -108,7 +108,7 @@ def _rank_kind(of_kind: Comparison) -> tuple[int, float]:
 
 
 def _compare_kind(base: Sequence[Run], new: Sequence[Run], by: Criteria) -> Comparison:
-    """Compare runs whose steps are of one kind; parameters as in `compare`."""
+    """Compare runs whose steps are all of the same kind, and return the comparison; parameters as in `compare`."""
     repeated = [
         f"{name}: {each}" for name, runs in (("base", base), ("new", new)) for each in describe_duplicates(runs)
     ]

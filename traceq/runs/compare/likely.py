@@ -190,7 +190,7 @@ def _sum_busy(run: Run) -> int:
 
 
 def _is_apart(base: Sequence[Run], new: Sequence[Run]) -> bool:
-    """Return whether all steps of one side are longer than all of the other."""
+    """Return whether every step of one side is longer than every step of the other."""
     first, second = (np.concatenate([step_durations(run) for run in runs]) for runs in (base, new))
     return bool(first.max() < second.min() or second.max() < first.min())
 

@@ -40,7 +40,10 @@ class Noise:
 
 
 def measure_noise(given: Sequence[Run], statistic: Statistic = "typical") -> Noise:
-    """Measure the noise of runs of one program. Raises WrongUse for fewer than two runs of two steps, or other programs."""
+    """Measure the noise between runs of one program. Raises WrongUse if they ran different programs or fewer than two qualify.
+
+    A run qualifies with two or more counted steps. `statistic` is the step that is compared.
+    """
     runs = [run for run in runs_with_steps(drop_duplicates(given)) if len(run.counted) > 1]
     if len(runs) < 2:  # noqa: PLR2004 - to differ
         qualify = "1 qualifies" if len(runs) == 1 else f"{len(runs)} qualify"

@@ -70,9 +70,9 @@ def _may_be_as_good(mine: Floats | None, best: Floats | None, work: float) -> bo
 def fit_budget(
     points: Sequence[Point], curve: StepCurve | None, choice: BestValues | None, setting: TradeoffTerms
 ) -> Within | None:
-    """Return the best value within the latency budget, and the next larger one tried; None without a budget.
+    """Return the best value within the latency budget, the next larger one tried, and an estimate between them.
 
-    `setting` holds the budget and its percentile; `choice` is what is best without a budget.
+    None without a budget. `setting` holds the budget and its percentile; `choice` is the best choice without a budget.
     """
     if setting.budget_ns is None:
         return None
