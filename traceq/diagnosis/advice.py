@@ -12,13 +12,13 @@ from traceq.diagnosis.finding import Confidence
 
 @dataclass(frozen=True)
 class Advice:
-    """Advice that says how to save the time of `claim`. All texts are whole sentences but `title`.
+    """Advice on how to save the time of `claim`; all texts but `title` are whole sentences.
 
-    `fix` uses what the trace knows and has the line of code to change; `wrong_if` says what would show that it is
-    wrong. `title` and `key` are for rules that say several things of a trace: `key` (a few words in kebab-case that
-    stay the same from run to run) tells their ids apart. `is_rest`: claims what is left of a category of the ledger.
-    `same_fix`: findings with the same word are won by one fix; "" for one of its own. `made_by`: the rules of causes
-    that may have made this one, where they are much larger.
+    `fix` uses facts of the trace, and shows the line of code to change; `wrong_if` says what would show that the advice
+    is wrong. `title` and `key` are for rules that give several pieces of advice on a trace: `key`, a few words in
+    kebab-case that stay the same from run to run, tells their ids apart. `is_rest`: it claims the rest of a category of
+    the ledger. `same_fix`: findings with the same word are won by the same fix; "" for a fix of its own. `made_by`
+    names rules of causes that may have made this one, where they are much larger.
     """
 
     claim: Claim
@@ -35,7 +35,7 @@ class Advice:
 
 @dataclass(frozen=True)
 class Remark:
-    """An observation: worth knowing, but saving no time by itself; the query `query`.sql of the rules proves it."""
+    """An observation that saves no time by itself but is worth knowing; rows of the rules' query `query`.sql prove it."""
 
     text: str
     query: str

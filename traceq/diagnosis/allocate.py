@@ -25,7 +25,7 @@ class Proposal(NamedTuple):
 
 
 class SavedShares(NamedTuple):
-    """Low, likely and high share (0..1) of the saving of a claim that lies in the owned part."""
+    """Shares (0..1) of a claim's low, likely and high saving that lie in the part of its time that it owns."""
 
     low: float
     likely: float
@@ -34,10 +34,10 @@ class SavedShares(NamedTuple):
 
 @dataclass(frozen=True)
 class Allocated:
-    """Advice with the share (0..1) of its claim that it owns, and what others say of time that it owns.
+    """Advice with the share (0..1) of its claimed time that it owns, and others' advice on time that it owns (`parts`).
 
-    `owned` is what it owns of each category of the ledger, ns over the counted steps. `goes` differs from `share` where shares
-    of pieces do, and those that others own have larger or smaller ones.
+    `owned` is its time by category of the ledger, ns over the counted steps. `goes` differs from `share` where the
+    pieces owned by others have larger or smaller savings than its own.
     """
 
     proposal: Proposal
@@ -55,10 +55,10 @@ class Allocated:
 def allocate(
     subject: Subject, proposals: Sequence[Proposal], held: Mapping[str, float], least: float = 0.0
 ) -> list[Allocated]:
-    """Allocate time in the given order; return the advice that saves at least `least` (ns per step) of the time that it owns.
+    """Allocate the time of claims in the order of `proposals`; return the advice that saves at least `least` ns per step so.
 
-    `held` is what there is of each category of the ledger over the counted steps. Advice that saves less gives back what it owns:
-    time that stands under nobody is there for others to claim.
+    `held` is the time in each category of the ledger over the counted steps, ns. Advice that saves less gives back the
+    time that it owns, for others to claim.
     """
     connection = subject.connection
     run(connection, "diagnosis/sql/ordered_claim.sql")
@@ -105,7 +105,7 @@ def _attach_parts(
 
 
 def _saved_shares(going: Mapping[str, float], share: float) -> SavedShares:
-    """Return the shares that a fix saves of the owned part; `share` if it saves nothing of the claim."""
+    """Return the shares of a claim's saving in its owned part; `share` where the claim saves nothing."""
     of = {name: (going[f"owned_{name}"], going[f"claimed_{name}"]) for name in SavedShares._fields}
     return SavedShares(
         **{name: min(max(owned / claimed, 0.0), 1.0) if claimed else share for name, (owned, claimed) in of.items()}
@@ -113,7 +113,7 @@ def _saved_shares(going: Mapping[str, float], share: float) -> SavedShares:
 
 
 def _find_owner(first: dict[int, dict[int, float]], number: int) -> int:
-    """Of the claims that were first on pieces of claim `number`, another one: the one on most of its time."""
+    """Return the other claim that was first on most of the time of claim `number`."""
     others = {other: ns for other, ns in first[number].items() if other != number}
     return max(others, key=lambda other: (others[other], -other))
 
@@ -121,10 +121,10 @@ def _find_owner(first: dict[int, dict[int, float]], number: int) -> int:
 def _share_out(
     subject: Subject, held: Mapping[str, float]
 ) -> tuple[dict[int, dict[str, float]], dict[int, dict[int, float]], dict[int, dict[str, float]]]:
-    """Per claim what it owns of each category, by who was first on them its pieces' claimed time, and what goes of both, ns.
+    """Return by claim: its owned time by category; its claimed time by the claim that was first on it; and both times savings.
 
-    Work that was launched in a counted step may run after it, so that pieces add up to more than the ledger holds; what is
-    more belongs to nobody.
+    All in ns. Work launched in a counted step may run after it, so that pieces add up to more than the ledger holds:
+    the excess belongs to no claim.
     """
     left = dict(held)
     owned: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))

@@ -13,7 +13,7 @@ from traceq.diagnosis.needs import CannotTell
 
 @contextmanager
 def catch_outcomes(name: str, title: str, unknown: list[NotApplicable], broken: list[Failed]) -> Iterator[None]:
-    """Add the rule to `unknown` where it cannot tell, and to `broken` where it breaks; Ctrl-C ends all rules."""
+    """Catch errors of a rule: add it to `unknown` for CannotTell, to `broken` for others; an interrupt of DuckDB goes on."""
     try:
         yield
     except CannotTell as error:

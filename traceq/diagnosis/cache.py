@@ -31,7 +31,7 @@ _REACHED = ("analysis", "common", "database", "diagnosis", "errors.py", "formats
 
 
 def fill(connection: duckdb.DuckDBPyConnection, goal: Goal = "throughput", rules: Sequence[Rule] | None = None) -> None:
-    """Judge the traces of the database that are not in its cache yet, and cache what `rules`, else those asked by default, say.
+    """Judge the traces that the database's cache lacks, by `rules` or the default ones, and save all judgements in it.
 
     Of a job of many ranks only those that stand for the others are judged.
     """
@@ -47,10 +47,10 @@ def save(
     goal: Goal = "throughput",
     rules: Sequence[Rule] | None = None,
 ) -> None:
-    """Replace the cached judgements, and with them the view finding, by `judgements`, which `rules` made for `goal`.
+    """Replace the cached judgements, and so the view finding, by `judgements`, which `rules` made for `goal`.
 
-    What rules of a user say is in the view and counts for no later report: nothing tells when such a rule changes.
-    Raises StoreError when the database cannot be written, which leaves it as it was.
+    Judgements by a user's rules stand in the view, but are never read back: nothing tells when such a rule changes.
+    Raises StoreError where the database cannot be written; it then stays as it was.
     """
     chosen = _chosen(rules)
     key = current_stamp(connection, chosen) if _are_own(chosen) else ""
@@ -75,10 +75,10 @@ def load_judgements(
     rules: Sequence[Rule] | None = None,
     traces: Collection[int] | None = None,
 ) -> list[tuple[Subject, Callable[[], Judged]]]:
-    """Return the traces with these trace_ids in the order of ingest, each with a function that returns its judgement.
+    """Return the traces with these ids, in the order of ingest, each with a function that returns its judgement.
 
-    Without `traces` it is every trace of the database, and of a job of many ranks only those that stand for the others are
-    asked. A judgement by traceq's own rules that the database has cached is taken from there.
+    Without `traces`, these are all traces, but of a job of many ranks only those that stand for the others are judged.
+    Cached judgements by traceq's own rules are used.
     """
     chosen = _chosen(rules)
     cached = _read_cached(connection, goal, chosen) if _are_own(chosen) else {}
@@ -95,7 +95,7 @@ def load_judgements(
 
 
 def _decode_or_judge(content: str, subject: Subject, rules: Sequence[Rule]) -> Judged:
-    """Decode a cached judgement; judge the trace again if it is damaged, as in a database of others it may be."""
+    """Return the cached judgement in `content` (JSON); judge the trace again if it is damaged."""
     try:
         return msgspec.json.decode(content, type=Judged)
     except (msgspec.DecodeError, RecursionError):
@@ -121,7 +121,7 @@ def _are_own(rules: Sequence[Rule]) -> bool:
 
 
 def current_stamp(connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule]) -> str:
-    """Hash of traceq, the rules asked and the traces of the database: the judgement on one may depend on the others."""
+    """Return a hash of traceq's code, the rules asked and the database's traces: any change makes cached judgements void."""
     traces = [list(row.values()) for row in ask(connection, statement("diagnosis/sql/stamp.sql"))]
     made_by = [__version__, SCHEMA_VERSION, code_hash(*_REACHED), [rule.name for rule in rules], traces]
     return hashlib.sha256(json.dumps(made_by).encode()).hexdigest()

@@ -23,10 +23,10 @@ ON: Mapping[Hardware, str] = {"cpu": "without a GPU", "gpu": "on a GPU"}
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Count predictions and programs, gains inside the bounds, and further gains whose intervals reach the bounds.
+    """Accuracy of a rule's checked predictions: their number, that of programs, and how many gains lie inside the bounds.
 
-    `error` is the median distance of likely from won, as a share of won, `bias` the median of the same with its sign: above 0
-    where more was predicted.
+    `reaching` counts further gains whose intervals reach the bounds. `error` is the median distance of likely from
+    measured gain, as a share of the gain; `bias` is the median with its sign: above 0 where too much was predicted.
     """
 
     predictions: int
@@ -49,7 +49,7 @@ def accuracy_of_rule(rule: str) -> dict[Hardware, Accuracy]:
 
 
 def shares_of_rule(rule: str, hardware: Hardware) -> dict[str, float]:
-    """Return the fitted shares low, likely and high that replace those of the header; empty if the header counts."""
+    """Return the fitted shares low, likely and high of the rule on such hardware; empty where its header's shares stand."""
     found: dict[str, float] = _read_numbers().get(rule, {}).get(hardware, {}).get("shares", {})
     return found
 
@@ -62,7 +62,7 @@ def describe_accuracy(accuracy: Accuracy, of: str = "") -> str:
 
 
 def describe_shares(rule: str) -> str:
-    """Say where the shares of a rule come from, in sentences."""
+    """Return sentences on where the shares of a rule come from: fitted to measured gains, or assumed."""
     told = [_describe_fit(rule, kind, shares) for kind in ON if (shares := shares_of_rule(rule, kind))]
     if not told:
         return "What share of it a fix takes away is assumed."
@@ -81,7 +81,7 @@ def _capitalize(text: str) -> str:
 
 
 def describe_predictions(rule: str) -> str:
-    """Say how right predictions of the rule were, in sentences; empty if none was checked."""
+    """Return sentences on how accurate checked predictions of the rule were; empty without any."""
     return " ".join(
         f"{_capitalize(ON[kind])}, {describe_accuracy(each)}." for kind, each in accuracy_of_rule(rule).items()
     )

@@ -14,9 +14,9 @@ class Saving(NamedTuple):
 
 
 def cap_saving(low: float, likely: float, high: float, most: float) -> Saving:
-    """Return the savings in order, none below 0 and none above `most`; all in ns per counted step.
+    """Return the saving with 0 <= low <= likely <= high <= `most`; all in ns per counted step.
 
-    What is likely is never above what is won at most: a bound is worth more than an estimate.
+    A value above the next higher bound is lowered to it.
     """
     high = max(0.0, min(high, most))
     likely = max(0.0, min(likely, high))

@@ -20,14 +20,14 @@ F = TypeVar("F", bound=_OfPack)
 
 
 class Chosen(NamedTuple):
-    """A finding and its place among those of its trace: F1, F2, ... or, of the pack extra, E1, E2, ..."""
+    """A finding and its place in the report of its trace: F1, F2, ...; in the pack extra E1, E2, ..."""
 
     place: str
     finding: Finding
 
     @property
     def names(self) -> dict[str, str]:
-        """The words that a user may call it by."""
+        """The words that a user may give for it: its id, its rule, and its place."""
         return {"id": self.finding.finding_id, "rule": self.finding.rule, "place": self.place}
 
 
@@ -38,9 +38,9 @@ def number_findings(findings: Sequence[F]) -> list[tuple[str, F]]:
 
 
 def choose(text: str, findings: Mapping[int, Sequence[Finding]]) -> Chosen:
-    """Return the finding called `text`, in any case: its id, its rule, or F1, E1, ... as the report numbers them.
+    """Return the finding that `text` names, in any case: by its id, its rule, or its place in the report (F1, E1).
 
-    `findings` are those of each trace, ranked. Raises StoreError, with what there is, when none is meant or several.
+    `findings` are the ranked findings of each trace. Raises StoreError, which lists them, if none or several are meant.
     """
     every = [Chosen(*numbered) for ranked in findings.values() for numbered in number_findings(ranked)]
     wanted = text.casefold()

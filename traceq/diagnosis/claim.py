@@ -36,7 +36,10 @@ WORST: dict[str, Setting] = {"worst": 5}
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim: the time that a rule's `query` finds with `values`, its summary (`row`), and its `number` within the trace."""
+    """A claim on time of the ledger: the rule's `query` with its parameters `values`, and the claim's `number` in the trace.
+
+    `row` is the summary of all pieces.
+    """
 
     query: RuleQuery
     values: Mapping[str, Setting]
@@ -50,45 +53,45 @@ class Claim:
 
     @property
     def claimed_ns(self) -> float:
-        """Claimed per counted step, ns."""
+        """Claimed time, ns per counted step."""
         return float(self.row["claimed_ns"])
 
     @property
     def saving_ns(self) -> float:
-        """The likely saving of a fix if no other rule had a claim, ns per counted step."""
+        """The likely saving of a fix if no other rule claimed the time, ns per counted step."""
         return float(self.row["saving_ns"])
 
     @property
     def rule_share(self) -> float:
-        """The share `likely` of the rule (0..1), which is in its header or fitted; shares of pieces are times this."""
+        """The rule's share `likely` (0..1), from its header or fitted; it is multiplied by the shares of pieces."""
         return float(str(self.values["likely"]))
 
     @property
     def is_down_to_limit(self) -> bool:
-        """Return whether what the claim leaves of a piece is the time that the piece takes near a limit of the GPU or a link."""
+        """Whether the time that the claim leaves of a piece is what the piece takes near a limit of the GPU or a link."""
         return self.query.header.get("down-to") == "limit"
 
     def assumed_share(self, saving_ns: float, owned_ns: float) -> float:
-        """Return the share (0..1) of the owned time that the fix is assumed to take away, without effects of a replay."""
+        """Return the share (0..1) of the owned time that the rule assumes a fix to take away, before any replay."""
         if not _is_of_host(self.query):
             return self.rule_share
         # pieces have shares of their own
         return min(saving_ns / owned_ns, 1.0) if owned_ns else 0.0
 
     def evidence(self) -> Evidence:
-        """Return the summary as evidence."""
+        """Return the summary row with its query as evidence."""
         text = standalone_query(self.query, self.values, summary_query(self.query))
         return Evidence(tuple(self.row), (tuple(self.row.values()),), text)
 
     def worst(self, found: Sequence[Mapping[str, Any]]) -> Evidence:
-        """Return the worst pieces `found` as evidence."""
+        """Return the claim's worst pieces, the rows `found`, with their query as evidence."""
         columns = tuple(found[0]) if found else ()
         text = standalone_query(self.query, {**self.values, **WORST}, statement("diagnosis/sql/instances.sql"))
         return Evidence(columns, tuple(tuple(map(_show_value, row.values())) for row in found), text)
 
 
 def summary_query(query: RuleQuery) -> str:
-    """Return the query that adds up the rows of `query`: of host time where no GPU works, or of the ledger of a GPU."""
+    """Return the SQL that sums up the rows of `query`: summary_host.sql for host time without a GPU, else summary.sql."""
     return statement(f"diagnosis/sql/{'summary_host' if _is_of_host(query) else 'summary'}.sql")
 
 
@@ -97,7 +100,7 @@ def _is_of_host(query: RuleQuery) -> bool:
 
 
 def check_pieces(connection: duckdb.DuckDBPyConnection, values: Mapping[str, Setting]) -> None:
-    """Raise ValueError unless what rule_instances claims is there: a share of pieces of the ledger."""
+    """Raise ValueError where rule_instances claims time that is no piece of the ledger, or more than the piece has."""
     for row in ask(connection, statement("diagnosis/sql/beyond.sql"), **values):
         if row["gap_id"] is None and row["busy_id"] is None:
             raise ValueError("it claims time without gap_id or busy_id")
@@ -106,7 +109,7 @@ def check_pieces(connection: duckdb.DuckDBPyConnection, values: Mapping[str, Set
 
 
 def _show_value(value: object) -> Value:
-    """Return the value as it can be shown: lists, dates and NaN as text."""
+    """Return the value in a form that JSON can hold: lists, dates, NaN and infinity as text."""
     if value is None or isinstance(value, str) or (isinstance(value, int | float) and isfinite(value)):
         return value
     return str(value)

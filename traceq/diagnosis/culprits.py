@@ -33,7 +33,10 @@ _LEAST = 0.01
 
 @dataclass
 class Node:
-    """Slices of one name in one place of the tree: time in them and what is inside, and in them alone, ns per trace."""
+    """Slices of the same name at the same place of the tree.
+
+    `total` is the time in them with inner slices, `own` without these; ns over the counted steps.
+    """
 
     name: str
     kind: str
@@ -49,7 +52,7 @@ class Node:
 
 @dataclass(frozen=True)
 class CulpritPlace:
-    """A part of a claim by name: its time and its share of the claim, and the parts inside that are worth a name."""
+    """A named part of a claim's time: its time (ns), its share of the claim (0..1), and its parts that are worth a name."""
 
     name: str
     dur: float
@@ -58,12 +61,15 @@ class CulpritPlace:
 
 
 def strip_address(name: str) -> str:
-    """Return the name of a built-in function without its address."""
+    """Return the name; for a built-in function of Python only the function's own name."""
     return _BUILT_IN.sub(r"\1", name)
 
 
 def group_by_claim(rows: Iterable[dict[str, Any]], claims: Iterable[int]) -> dict[int, list[dict[str, Any]]]:
-    """Group rows of diagnosis/sql/culprit_tree.sql by claim, in the same order: its slices (own_ns) and those around them."""
+    """Return for each claim the rows of diagnosis/sql/culprit_tree.sql with its slices and those around them, in their order.
+
+    `own_ns` is the claim's time in the slice itself.
+    """
     slices = {row["slice_id"]: row for row in rows}
     order = {slice_id: place for place, slice_id in enumerate(slices)}
     found: dict[int, dict[int | None, dict[str, Any]]] = {claim: {} for claim in claims}
@@ -81,7 +87,10 @@ def group_by_claim(rows: Iterable[dict[str, Any]], claims: Iterable[int]) -> dic
 def _add_around(
     slice_id: int | None, slices: dict[int | None, dict[str, Any]], found: dict[int | None, dict[str, Any]]
 ) -> None:
-    """Add the slice and those around it that are not there yet, without time of their own."""
+    """Add the slice, and those around it that are not in `found` yet, with no time of their own.
+
+    Raises StoreError where a parent is missing.
+    """
     while slice_id not in found:
         row = slices.get(slice_id)
         if row is None or (slice_id is not None and row["name"] is None):
@@ -93,7 +102,7 @@ def _add_around(
 
 
 def build_tree(rows: Iterable[dict[str, Any]]) -> Node:
-    """Build the tree of a claim's rows (group_by_claim); its root stands for all of the claim."""
+    """Build the tree of a claim's slices from rows of group_by_claim; its root stands for all of the claim's time."""
     slices = {row["slice_id"]: row for row in rows}
     root = Node("", "")
     nodes: dict[int | None, Node] = {None: root}
@@ -120,7 +129,10 @@ def _walk_missing(
 
 
 def _add_child(parent: Node, row: dict[str, Any]) -> Node:
-    """Return the node of a slice inside `parent`, made if need be; slices that differ by a number share one, a step gets none."""
+    """Return the node of a slice inside `parent`, made if missing; for a step it is `parent` itself.
+
+    Annotations and modules that differ only by numbers share a node.
+    """
     name, key = _name_and_key(row["kind"], row["name"])
     if key is None:
         return parent
@@ -132,7 +144,7 @@ def _add_child(parent: Node, row: dict[str, Any]) -> Node:
 
 @lru_cache(maxsize=1 << 16)
 def _name_and_key(kind: str, name: str) -> tuple[str, str | None]:
-    """Return the name of a slice and the key that slices of its node share; None for a step. Cached: names are few."""
+    """Return the name of a slice, and a key that all slices of its node share; None as the key of a step."""
     if kind == "annotation" and _STEP.match(name):
         return name, None
     name = strip_address(name)
@@ -141,7 +153,7 @@ def _name_and_key(kind: str, name: str) -> tuple[str, str | None]:
 
 
 def _walk_outside_in(root: Node) -> Iterator[Node]:
-    """All nodes, each before what is inside it."""
+    """Yield all nodes, each before those inside it."""
     stack = [root]
     while stack:
         yield (node := stack.pop())
@@ -149,7 +161,7 @@ def _walk_outside_in(root: Node) -> Iterator[Node]:
 
 
 def divide_time(root: Node) -> list[CulpritPlace]:
-    """Divide the time into parts of at least a tenth, the longest first; if it does not divide so, into the three longest."""
+    """Divide a claim's time into named parts of at least a tenth, the longest first; else return its three longest parts."""
     if not root.total:
         return []
     found = _divide(root, root.total)
@@ -159,7 +171,7 @@ def divide_time(root: Node) -> list[CulpritPlace]:
 
 
 def _merge_places(found: Iterable[CulpritPlace]) -> list[CulpritPlace]:
-    """Parts of one name as one, the longest first."""
+    """Merge places of the same name; return them the longest first."""
     by_name: dict[str, CulpritPlace] = {}
     for place in found:
         same = by_name.get(place.name, CulpritPlace(place.name, 0.0, 0.0))
@@ -169,7 +181,10 @@ def _merge_places(found: Iterable[CulpritPlace]) -> list[CulpritPlace]:
 
 
 def _divide(node: Node, total: float) -> list[Node]:
-    """Into what the first node that does not lie nearly all in one of its children divides; itself where it does not."""
+    """Return the large parts inside the first node that does not lie nearly all in a single child; that node if none are.
+
+    Large is at least a tenth of `total`.
+    """
     while (only := _dominant_child(node)) is not None:
         node = only
     inside = [*node.inside(), Node(node.name or OUTSIDE, node.kind, node.is_line, node.own, node.own)]
@@ -182,7 +197,10 @@ def _dominant_child(node: Node) -> Node | None:
 
 
 def _name_place(node: Node, total: float) -> CulpritPlace:
-    """Return the node as a place, called by the innermost telling name, with the parts that it divides into."""
+    """Return the node as a place, with the parts that it divides into.
+
+    Its name is that of the innermost line of Python, operator or annotation that holds nearly all of its time.
+    """
     chain = [node]
     while (only := _dominant_child(chain[-1])) is not None:
         chain.append(only)
@@ -211,7 +229,7 @@ def _telling_name(node: Node) -> str:
 
 
 def common_name(root: Node, kind: str) -> str | None:
-    """Return the innermost name of this kind (annotation, op, or line of Python) that holds at least half of the time."""
+    """Return the innermost name of the kind (annotation, op, line) that holds at least half of the time; None without one."""
     totals: dict[str, tuple[float, int]] = {}
     for node, depth, above in _walk_kind(root, kind):
         dur, deepest = totals.get(node.name, (0.0, 0))
@@ -221,7 +239,7 @@ def common_name(root: Node, kind: str) -> str | None:
 
 
 def _walk_kind(root: Node, kind: str) -> Iterator[tuple[Node, int, bool]]:
-    """Nodes of the kind with their depth, and whether one of their name is around them: then their time is in that one's."""
+    """Yield the nodes of the kind, their depth, and whether a node of the same name is around them, which holds their time."""
     stack: list[tuple[Node, int, frozenset[str]]] = [(root, 0, frozenset())]
     while stack:
         node, depth, above = stack.pop()

@@ -34,7 +34,7 @@ class Where:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The rows that `query` returns. Columns that end in _ns, and ts and dur, hold nanoseconds, in _share 0..1."""
+    """The rows of `query`, an SQL text. Columns ending in _ns, and ts and dur, are in ns; those ending in _share are 0..1."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
@@ -43,9 +43,9 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Part:
-    """Another rule's view of time that a finding owns: what it would win alone, per step, and what its fix is.
+    """Another rule's view of time that a finding owns; `saving_ns` is its saving if fixed alone, per counted step.
 
-    `is_extra`: no labelled real trace has confirmed the rule.
+    `is_extra`: the rule is of the pack extra, which no labelled real trace has confirmed.
     """
 
     rule: str
@@ -60,17 +60,17 @@ class Part:
 
 @dataclass(frozen=True)
 class Finding:
-    """A problem, what fixing it could win, and the queries that prove it. Times are nanoseconds per counted step.
+    """A problem, the saving of a fix, and the queries that prove it; times in ns per counted step.
 
-    `claimed_ns` is the time of the ledger that the rule lays claim to, `owned_ns` the part of it that no finding before it
-    owns; the savings are those of the owned part. With `only_bounds` the replay is too far off for a likely value, and
-    `saving_ns` is the middle of the bounds. `assumed_share` is the part of the owned time that the rule assumes a fix
-    to take away. `rule_share` is what the rule itself has as `likely`, which is multiplied by shares of single pieces;
-    None where findings of several are one. `summary` is one row: the claim, and its savings if it owned all of it.
-    `instances` are its worst pieces, `occurrences` the number of slices that it is on. `owned_by_category` is what it owns
-    of each category of the ledger. Where findings of several are one, `claimed_ns` is the least that all of them together
-    lay claim to; `summary`, `instances` and `occurrences` are those of the largest. `is_extra`: no labelled real trace has
-    confirmed the rule.
+    `claimed_ns` is the ledger's time that the rule claims, `owned_ns` the part of it that no earlier finding owns;
+    savings are of the owned part. With `only_bounds` the replay is too inaccurate for a likely value, and `saving_ns`
+    is the middle of the bounds. `assumed_share` is the share of the owned time that the rule assumes a fix to take
+    away. `rule_share` is the rule's own `likely`, which shares of pieces multiply; None where merged findings differ in
+    it. `summary` is a single row: the claim, and its savings if it owned all of its time. `instances` are its worst
+    pieces, `occurrences` the number of slices that it is on. `owned_by_category` is its owned time by category of the
+    ledger. Where several findings are merged, `claimed_ns` is the least that they claim together; `summary`,
+    `instances` and `occurrences` are the largest one's. `is_extra`: the rule is of the pack extra, which no labelled
+    real trace has confirmed.
     """
 
     rule: str
@@ -106,7 +106,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Observation:
-    """Something that wins no time by itself and yet matters for what to do. `is_extra` as of findings."""
+    """An observation: it saves no time by itself, but changes what to do. `is_extra` is as in Finding."""
 
     rule: str
     finding_id: str
@@ -126,7 +126,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class Clean:
-    """A rule that looked and found nothing to win."""
+    """The outcome of a rule that had its input and found nothing to win."""
 
     rule: str
     title: str
@@ -135,7 +135,7 @@ class Clean:
 
 @dataclass(frozen=True)
 class NotApplicable:
-    """A rule that cannot tell, with what is missing and what brings it."""
+    """The outcome of a rule that cannot tell; `reason` says which input is missing, and how to get it."""
 
     rule: str
     title: str
@@ -144,7 +144,7 @@ class NotApplicable:
 
 @dataclass(frozen=True)
 class Failed:
-    """A rule that broke: an error in traceq or in the database, never a statement about the trace."""
+    """The outcome of a rule that broke, by an error in traceq or in the database; it says nothing about the trace."""
 
     rule: str
     title: str

@@ -22,7 +22,7 @@ _NOT_SEEN = "For most of the time nothing says what the host did."
 
 
 def make_finding(subject: Subject, allocated: Allocated) -> Finding:
-    """Make the finding of some advice; its savings are those of the part of the claim that it owns."""
+    """Return the finding for allocated advice; its savings are of the part of the claim that it owns."""
     rule, advice = allocated.proposal
     claim, owned_ns, goes = advice.claim, advice.claim.claimed_ns * allocated.share, allocated.goes
     saving = cap_saving(
@@ -66,9 +66,9 @@ def make_finding(subject: Subject, allocated: Allocated) -> Finding:
 def _rate_confidence(
     subject: Subject, rule: Rule, advice: Advice, owned: Mapping[str, float], *, only_bounds: bool
 ) -> tuple[Confidence, str]:
-    """Say how sure a finding is, and why: by the record of its rule, if evidence and replay are complete.
+    """Return the confidence of a finding and the reason, by its rule's record, the replay and the capture.
 
-    `owned` is what it owns of each category, in any unit. A user's own rules have no record: their word stands.
+    `owned` is its owned time by category, in any unit. A user's own rules have no record: their own word stands.
     """
     if only_bounds:
         return "low", f"{advice.reason} {_ONLY_BOUNDS}"
@@ -88,7 +88,7 @@ def _rate_confidence(
 
 
 def make_observation(subject: Subject, rule: Rule, remark: Remark) -> Observation:
-    """Make the observation of a remark."""
+    """Return the observation for a rule's remark, with the rows of its query as evidence."""
     query = rule_query(remark.query)
     values = {**subject.workspace.given(), **subject.settings(query), **remark.settings}
     rows = subject.ask(remark.query, **remark.settings)
@@ -107,7 +107,7 @@ def make_observation(subject: Subject, rule: Rule, remark: Remark) -> Observatio
 
 
 def finding_id(subject: Subject, rule: Rule, said: Advice | Remark) -> str:
-    """Stays the same from one capture of a program to the next, so that a ticket can follow it."""
+    """Return an id that stays the same from a capture of a program to the next, so that a ticket can follow it."""
     return f"{rule.name}{f':{said.key}' if said.key else ''}{subject.place}"
 
 
@@ -128,7 +128,7 @@ def _make_part(subject: Subject, proposal: Proposal) -> Part:
 
 
 def _find_place(subject: Subject, claim: Claim) -> Where:
-    """Return the place that at least half of a claim's time has in common."""
+    """Return the place that a finding is about; each field is filled where at least half of the claim's time shares it."""
     culprits, found = subject.culprits(claim), subject.common(claim)
     return Where(
         subject.trace_id,

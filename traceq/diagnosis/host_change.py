@@ -14,9 +14,9 @@ from traceq.diagnosis.subject import Subject
 
 @dataclass(frozen=True)
 class HostChange:
-    """A change of slices by the pattern `glob`, or of categories of host_ledger.
+    """A change of the host's work: of slices whose names match the GLOB pattern `glob`, or of categories of host_ledger.
 
-    The share `left` of their time stays; or `workers` threads or processes do them beside the rest of the step.
+    The share `left` (0..1) of their time stays; or `workers` threads or processes do them beside the rest of the step.
     """
 
     glob: str | None = None
@@ -27,10 +27,10 @@ class HostChange:
 
 @dataclass(frozen=True)
 class HostWon:
-    """The joint gain of changes, ns per counted step; negative where steps get longer.
+    """The joint gain of changes, ns per counted step, with its bounds; negative where steps get longer.
 
-    `held_ns` is for each change the training thread's time that it is about, `elsewhere_ns` what slices of its name take on
-    other threads. `left_ns` is the remaining part of the training thread's time, by category of host_ledger.
+    `held_ns` is for each change the training thread's time that it applies to, `elsewhere_ns` the time of slices of the
+    same name on other threads. `left_ns` is the rest of the training thread's time, by category of host_ledger.
     """
 
     low_ns: float
@@ -48,7 +48,7 @@ _QUERY = RuleQuery(
 
 
 def measure_host_changes(subject: Subject, changes: Sequence[HostChange]) -> HostWon:
-    """Predict what the changes win of the counted steps of a trace without GPU work."""
+    """Predict the joint gain of the changes over the counted steps of a trace without GPU work."""
     numbered = json.dumps([{"number": number, **vars(change)} for number, change in enumerate(changes)])
     try:
         subject.workspace.make_used(_QUERY)

@@ -30,16 +30,21 @@ WHY_LEFT = "the ranks are judged together: the findings of the job tell"
 
 @dataclass(frozen=True)
 class JobBound:
-    """Of one rank, ns per step: what the job wins if it is like the usual rank, how far it is beyond that, and its transfers."""
+    """Bounds of a rank's savings for its job, ns per step.
+
+    `win` is the job's saving if the rank were usual, `late` how far the rank is beyond the usual, `transfer` its time
+    in transfers.
+    """
 
     win: float
     late: float
     transfer: float
 
     def of(self, finding: Finding) -> float:
-        """Return the most that the finding wins, ns per step.
+        """Return the most that the finding saves for the job, ns per step.
 
-        What a rank does by itself as all others do is won when all ranks are fixed; waiting is won where the others are.
+        Own work that all ranks do alike is saved when it is fixed on all ranks; waiting is saved only where the late
+        rank is.
         """
         own = sum(ns for category, ns in finding.owned_by_category.items() if category not in _OF_OTHERS)
         as_usual = max(own - self.late, 0.0) if own else min(finding.owned_ns, self.transfer)
@@ -47,7 +52,7 @@ class JobBound:
 
 
 def leave_to_job(subject: Subject, rules: Sequence[Rule]) -> tuple[Sequence[Rule], list[NotApplicable]]:
-    """Return the rules to ask of a trace, and those that the judgement on its job replaces."""
+    """Return the rules to ask of a trace, and as not applicable those that the judgement on its job replaces."""
     if not ask(subject.connection, statement("diagnosis/sql/judged_job.sql"), trace_id=subject.trace_id):
         return rules, []
     left = [rule for rule in rules if rule.name in LEFT_TO_JOB]
@@ -56,7 +61,7 @@ def leave_to_job(subject: Subject, rules: Sequence[Rule]) -> tuple[Sequence[Rule
 
 
 def bound_by_job(subject: Subject, findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings with what they win for the job of the rank, without those that then win too little."""
+    """Return the findings with savings bounded by what the rank's job saves, without those that then save too little."""
     bound = _read_bound(subject)
     if bound is None:
         return list(findings)

@@ -40,12 +40,12 @@ _NOT_FOUND = "not there, or below 1 % of the step"
 
 @dataclass(frozen=True)
 class Judged:
-    """Hold what the rules say of a trace. `findings` are ranked by what they would win; `small` names rules below WORTH_LISTING.
+    """The judgement on a trace: findings ranked by saving, observations, and the other rules by outcome.
 
-    Where `asked` is false, no rule was asked: that nothing was found says nothing then. `account`: a verdict on every line of
-    the ledger of each device, the critical one first. `extra_findings`: what rules of the pack extra would win, ranked, where
-    they were asked; their time may be that of findings. `extra_left_out`: how many more rules of that pack there are for such
-    a trace.
+    `small` names rules whose savings are below WORTH_LISTING. Where `asked` is false no rule was asked, so that the
+    lack of findings says nothing. `account` has a verdict on every line of each device's ledger, the critical device
+    first. `extra_findings` are those of the pack extra, if asked, ranked; they may share time with findings.
+    `extra_left_out` is the number of further rules of that pack for such a trace.
     """
 
     trace_id: int
@@ -62,7 +62,7 @@ class Judged:
 
     @property
     def every_finding(self) -> tuple[Finding, ...]:
-        """The findings, then those of the pack extra."""
+        """The findings, followed by those of the pack extra."""
         return (*self.findings, *self.extra_findings)
 
 
@@ -73,10 +73,10 @@ def judge(
     scaled: Scaled | None = None,
     record: RuleRecord | None = None,
 ) -> tuple[Judged, ...]:
-    """Return what `rules`, else those asked by default, say of every trace of the database, in the order of ingest.
+    """Judge every trace of the database, in the order of ingest, by `rules` or the default ones.
 
-    `scaled` has factors for some of traceq.diagnosis.query.all_thresholds(), by their keys, to see what depends on them.
-    `record` says how often rules were right, by which findings are called sure; without it that of traceq.
+    `scaled` has factors for thresholds by their keys (see traceq.diagnosis.query.all_thresholds), to see what depends
+    on them. `record` says how often rules were right, which confidences follow; traceq's own by default.
     """
     chosen = default_rules() if rules is None else rules
     return tuple(judge_subject(subject, chosen) for subject in load_subjects(connection, goal, scaled, record=record))
@@ -89,7 +89,7 @@ def load_subjects(
     traces: Collection[int] | None = None,
     record: RuleRecord | None = None,
 ) -> list[Subject]:
-    """Load the traces of the database with these trace_ids, or all, ready to be judged."""
+    """Return the traces of the database with these trace_ids (all by default) as subjects to judge."""
     found = ask(connection, statement("diagnosis/sql/traces.sql"))
     return [
         _load_subject(connection, trace, place, goal, scaled or {}, load_record() if record is None else record)
@@ -99,7 +99,7 @@ def load_subjects(
 
 
 def _complete_ids(traces: Sequence[dict[str, Any]]) -> list[str]:
-    """Return the endings of ids of findings: run and rank, which outlive a re-run, and a hash where needed."""
+    """Return for each trace the ending of its findings' ids: @RUN@RANK, and a hash where several traces share these."""
     parts = [[trace["run"], None if trace["rank"] is None else f"rank{trace['rank']}"] for trace in traces]
     taken = Counter(map(tuple, parts))
     for part, trace in zip(parts, traces, strict=True):
@@ -158,7 +158,7 @@ def _load_subject(
 
 
 def _load_ledgers(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[int, dict[str, int]]:
-    """Load for each device the ns of each category in the counted steps."""
+    """Return for each device the time in each category of the ledger over the counted steps, ns."""
     ledgers: dict[int, dict[str, int]] = {}
     for row in ask(connection, statement("analysis/ledger/ledger.sql"), trace_id=trace_id):
         ledgers.setdefault(row["device"], {})[row["category"]] = row["dur"]
@@ -166,18 +166,18 @@ def _load_ledgers(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[
 
 
 def _load_host_ledger(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[str, int]:
-    """Load the ns of each category of the training thread's own time in the counted steps."""
+    """Return the training thread's time in each category of host_ledger over the counted steps, ns."""
     found = ask(connection, statement("diagnosis/sql/host_ledger.sql"), trace_id=trace_id)
     return {row["category"]: row["dur"] for row in found}
 
 
 def not_asked(trace_id: int) -> Judged:
-    """Return the judgement on a trace that no rule was asked about."""
+    """Return an empty judgement on a trace, for which no rule was asked."""
     return Judged(trace_id, (), (), (), (), (), (), asked=False)
 
 
 def judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
-    """Ask `rules` of one trace."""
+    """Judge a trace by `rules`."""
     try:
         judged = _judge_subject(subject, rules)
     finally:
@@ -242,7 +242,7 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
 def _rank_findings(
     subject: Subject, proposals: Sequence[Proposal], not_applicable: list[NotApplicable], broken: list[Failed]
 ) -> list[Finding]:
-    """Return what the proposals are worth where they share out the time among them, what wins most first."""
+    """Return the findings of the proposals after time is allocated among these, the largest saving first."""
     found: list[tuple[str, Finding]] = []
     listed_first = _allocate_time(subject, proposals)
     subject.locate(allocated.proposal.advice.claim for allocated in listed_first)
@@ -257,7 +257,7 @@ def _rank_findings(
 
 
 def _draw_up_account(subject: Subject, findings: Sequence[Finding], proposals: Sequence[Proposal]) -> tuple[Line, ...]:
-    """Return the account of a trace; nothing where there is nothing to judge in it."""
+    """Return the account of a trace; empty where the capture holds nothing to judge."""
     if subject.triage is not None and not subject.triage.is_judged:
         return ()
     claims = {number: finding_id(subject, *each) for number, each in enumerate(_order_proposals(subject, proposals))}
@@ -272,8 +272,8 @@ def _allocate_time(subject: Subject, proposals: Sequence[Proposal]) -> list[Allo
 def _order_proposals(subject: Subject, proposals: Sequence[Proposal]) -> list[Proposal]:
     """Return the proposals that are worth listing, in the order in which time is allocated to them.
 
-    That of the rules, in which a cause comes before what measures its effect; but a cause of whose time little can be won leaves
-    it to those that win more. Without a GPU no replay says what wins.
+    This is the order of the rules, in which a cause comes before its effects; but causes that can win little of their
+    time come last. Without a GPU no replay says what can be won.
     """
     found = [proposal for proposal in proposals if proposal.advice.claim.saving_ns >= WORTH_LISTING * subject.step_ns]
     if subject.device is None:
@@ -282,6 +282,6 @@ def _order_proposals(subject: Subject, proposals: Sequence[Proposal]) -> list[Pr
 
 
 def _wins_little(proposal: Proposal) -> bool:
-    """Return whether the replay saves little of the time that a rule says could go."""
+    """Return whether the replay saves under a tenth of the time that the rule expects to save."""
     claim = proposal.advice.claim
     return claim.saving_ns < _LITTLE_OF_CLAIM * claim.rule_share * claim.claimed_ns

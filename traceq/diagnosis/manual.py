@@ -18,7 +18,10 @@ SECTIONS = ("What it finds", "Why it matters", "How it is measured", "What to tr
 
 @dataclass(frozen=True)
 class Manual:
-    """Title, text and references of a rule. `write` makes the text: to fill the lines of all rules takes 30 ms."""
+    """Title, text and references (addresses) of a rule's manual page.
+
+    `write` makes the text on demand: filling the lines of all rules takes 30 ms.
+    """
 
     title: str
     write: Callable[[], str]
@@ -26,12 +29,12 @@ class Manual:
 
     @property
     def text(self) -> str:
-        """The sections, each with its text indented."""
+        """The sections of the page, each a heading with indented text."""
         return self.write()
 
 
 def parse_manual(docstring: str) -> Manual:
-    """Parse the manual page in `docstring`: its first line is the title; SECTIONS follow, each with its text indented.
+    """Return the manual page in a module's docstring: the title in its first line, then SECTIONS with indented texts.
 
     Raises ValueError when a section is missing.
     """
@@ -44,7 +47,10 @@ def parse_manual(docstring: str) -> Manual:
 
 
 def manual_of_header(name: str, query: RuleQuery, on_shares: str = "") -> Manual:
-    """Return the manual page in the header of the rule `name`; a user's may lack sections. `on_shares`: their origin."""
+    """Return the manual page in the header of the rule `name`'s SQL file; sections that a user's rule lacks are left out.
+
+    `on_shares` are sentences on where the rule's shares come from.
+    """
     header = {"measured": query.header.get("reason", ""), "try": query.header.get("fix", ""), **query.header}
     header["measured"] = f"{header['measured']} {on_shares}".strip()
     texts = [(section, header.get(key, "")) for section, key in zip(SECTIONS, _KEYS, strict=True)]

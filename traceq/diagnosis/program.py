@@ -100,7 +100,7 @@ _OF_AMD = {
 
 @dataclass(frozen=True)
 class Program:
-    """The properties of a trace in the table program; all may be empty."""
+    """The program of a trace: sets of values from the table program by property; all may be empty."""
 
     languages: frozenset[str] = frozenset()
     frameworks: frozenset[str] = frozenset()
@@ -111,17 +111,17 @@ class Program:
 
     @property
     def kind(self) -> str:
-        """The kind that remedies are for, by what its user would change; empty if the trace does not say."""
+        """The kind of program that remedies are written for ("pytorch", "vllm", "cuda", ...); empty if the trace does not say."""
         return next((kind for name, kind in _KINDS.items() if name in self.frameworks), "")
 
     @property
     def name(self) -> str:
-        """The kind in words."""
+        """The kind in words ("PyTorch", "vLLM", ...)."""
         return _NAMES.get(self.kind, "unknown")
 
     @property
     def language(self) -> str:
-        """python, julia, c++, or empty where the trace does not say; of several the one that calls the others."""
+        """The language, "python", "julia" or "c++", empty if unknown; of several the one that calls the others."""
         if self.kind in _IN_PYTHON:
             return "python"
         found = next((language for language in ("python", "julia", "c++") if language in self.languages), "")
@@ -129,56 +129,56 @@ class Program:
 
     @property
     def launches_from_python(self) -> bool:
-        """Return whether Python may run between its launches: it shows no other language or executor with own threads."""
+        """Whether Python may run between its launches: no other language is shown, and no executor with own threads."""
         return self.language in ("", "python") and self.kind not in _EXECUTORS
 
     @property
     def may_be_pytorch(self) -> bool:
-        """Return whether PyTorch launches its work, as far as the trace shows."""
+        """Whether PyTorch launches its work, as far as the trace shows."""
         return self.kind in ("", *_ON_PYTORCH)
 
     @property
     def is_pytorch(self) -> bool:
-        """Return whether its user writes PyTorch: servers are set up, not written."""
+        """Whether its user writes PyTorch; the user of a server only sets options."""
         return self.kind == "pytorch"
 
     @property
     def trains(self) -> bool:
-        """Return whether it trains a model, or may do so as nothing says what it is for."""
+        """Whether it trains a model; also true where its workload is unknown."""
         return "training" in self.workloads or not self.workloads
 
     @property
     def runs_model(self) -> bool:
-        """Return whether it trains or runs a model, or may do so as nothing says what it is for."""
+        """Whether it trains or runs a model; also true where its workload is unknown."""
         return "batch" not in self.workloads or len(self.workloads) > 1
 
     @property
     def is_server(self) -> bool:
-        """Return whether it answers requests for tokens."""
+        """Whether it answers requests for tokens."""
         return self.kind in SERVERS or "serving" in self.workloads
 
     @property
     def is_amd(self) -> bool:
-        """Return whether its GPUs are AMD's."""
+        """Whether its GPUs are AMD's."""
         return "amd" in self.vendors
 
     @property
     def is_compiled(self) -> bool:
-        """Return whether a compiler made some of its kernels."""
+        """Whether a compiler such as torch.compile made some of its kernels."""
         return "compiled" in self.modes
 
     @property
     def can_compile(self) -> bool:
-        """Return whether nothing shows that its PyTorch is older than torch.compile."""
+        """Whether its PyTorch may have torch.compile: nothing shows that it is older than 2."""
         return "PyTorch 1" not in self.frameworks
 
     @property
     def has_graphs(self) -> bool:
-        """Return whether it replays graphs of launches."""
+        """Whether it replays CUDA or HIP graphs."""
         return "cuda_graph" in self.modes
 
     def about_it(self, references: Iterable[str]) -> tuple[str, ...]:
-        """Return the addresses of `references` that suit its framework and GPUs: all if the trace says neither."""
+        """Return the addresses in `references` that suit its framework and GPUs; all if these are unknown."""
         others = [r"nvidia\.com/"] if self.is_amd else []
         others += [] if self.may_be_pytorch else [r"pytorch\.org/", r"github\.com/(pytorch|facebookresearch)/"]
         return tuple(address for address in references if not any(re.search(other, address) for other in others))
@@ -193,7 +193,7 @@ class Program:
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """The variants of remedies that fit it, from the most specific to "any"."""
+        """Names of the variants of remedies that fit it, from the most specific to "any"."""
         found = [kind for name, kind in _PARALLEL.items() if name in self.frameworks] if self.is_pytorch else []
         states = {
             "before_compile": not self.can_compile,
@@ -216,14 +216,14 @@ class Program:
 
     @property
     def words(self) -> dict[str, str]:
-        """The words of its GPU's maker: prefix of the API, graphs, collectives, tools."""
+        """The GPU maker's words, by key: prefix of the API, names for graphs and collectives, tools."""
         if self.is_amd:
             return _OF_AMD
         return _OF_NVIDIA
 
 
 def program_of(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Program:
-    """Return the program of a trace."""
+    """Return the program of a trace, from the table program."""
     rows = ask(connection, "select property, value from program where trace_id = $trace_id", trace_id=trace_id)
     shown = [(row["property"], row["value"]) for row in rows]
     if ("framework", "PyTorch") in shown and _is_old(connection, trace_id):
@@ -232,7 +232,7 @@ def program_of(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Program:
 
 
 def program_from(shown: Iterable[tuple[str, str]]) -> Program:
-    """Return the program that has these properties and values in the table program."""
+    """Return the program with these pairs of property and value."""
     found: dict[str, set[str]] = {column: set() for column in _PROPERTIES.values()}
     for name, value in shown:
         found[_PROPERTIES[name]].add(value)

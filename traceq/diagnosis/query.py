@@ -68,7 +68,7 @@ Scaled = Mapping[tuple[str, str], float]
 
 
 class TableCondition(NamedTuple):
-    """A condition without which a query finds nothing: a row for which `holds` in a shared query or `table`."""
+    """A condition without which a query finds nothing: `table`, or a shared query, has a row for which `holds` (SQL) is true."""
 
     table: str
     holds: str
@@ -76,7 +76,7 @@ class TableCondition(NamedTuple):
 
 @dataclass(frozen=True)
 class RuleQuery:
-    """The text of a query, the header of its file by key, the thresholds in it by name, and what it finds nothing without."""
+    """A rule's SQL text, the header of its file by key, its thresholds by name, and its conditions (`only-with`)."""
 
     text: str
     header: Mapping[str, str] = field(default_factory=dict)
@@ -89,14 +89,14 @@ class RuleQuery:
 
     @property
     def shares(self) -> dict[str, float]:
-        """The shares of the claim that a fix takes away; one that the header lacks is no further than those that it has."""
+        """Shares (0..1) of the claim that a fix takes away: low, likely and high; a missing one is derived from the others."""
         high = float(self.header.get("high", 1))
         likely = float(self.header.get("likely", high))
         return {"low": float(self.header.get("low", min(0.5, likely))), "likely": likely, "high": high}
 
     @property
     def settings(self) -> dict[str, Setting]:
-        """Parameters of the query that the header gives: shares, thresholds and words."""
+        """The query's parameters from its header, by name: shares, thresholds and settings."""
         given: dict[str, Setting] = {**self.shares}
         for setting in self.listed("settings"):
             name, _, value = setting.partition("=")
@@ -104,7 +104,7 @@ class RuleQuery:
         return given | self.limits({})
 
     def limits(self, scaled: Scaled) -> dict[str, Setting]:
-        """Return the thresholds of the query and its shared queries by name, those in `scaled` times their factors."""
+        """Return the thresholds of the query and of the shared queries that it uses, by name, times their factors in `scaled`."""
         used = chain.from_iterable(shared_query(name).thresholds.values() for name in _names_used(self))
         found = {limit.name: limit for limit in (*used, *self.thresholds.values())}
         return {
@@ -113,12 +113,11 @@ class RuleQuery:
 
 
 def read(text: str, place: str = "") -> RuleQuery:
-    """Read the query in the text of the SQL file `place` (a path or, of traceq's own, a name).
+    """Return the query in the text of the SQL file `place` (a path, or the name of one of traceq's own).
 
     Its header is the comment lines at the top, `-- key: text`; a text goes on in comment lines without a key. Only
-    `threshold` and `only-with` may be there more than once.
-
-    Raises ValueError for a header line that begins with `-- word:` where the word is no key.
+    `threshold` and `only-with` may be there more than once. Raises ValueError for a header line that begins with `--
+    word:` where the word is no key.
     """
     texts: list[tuple[str, str]] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -151,7 +150,7 @@ def _refuse_unknown_key(line: str, place: str) -> None:
 
 
 def _parse_condition(place: str, text: str) -> TableCondition:
-    """Parse the text after `only-with:`; ValueError if it is not `table: condition`."""
+    """Return the condition in the text after `only-with:`; raise ValueError if it is not `table: condition`."""
     table, _, holds = text.partition(": ")
     if not table.isidentifier() or not holds:
         raise ValueError(f"only-with {text!r} in {place}: it is written as table: condition")
@@ -167,7 +166,7 @@ def _parse_setting(value: str) -> Setting:
 
 @cache
 def rule_query(name: str) -> RuleQuery:
-    """Return the query `name`.sql of the rules, on any shelf, with the text of the query that its header may name (`query`)."""
+    """Return the query in `name`.sql below diagnosis/rules/; if its header names another (`query`), with that one's text."""
     own = read(statement(shelved("diagnosis/rules")[name]), name)
     if "query" not in own.header:
         return own
@@ -194,13 +193,13 @@ def is_shared(name: str) -> bool:
 
 @cache
 def _queries_on_table(table: str) -> tuple[RuleQuery, ...]:
-    """Return the queries of traceq's rules that find nothing without rows of the table."""
+    """Return the queries of traceq's rules that have a condition (`only-with`) on the table."""
     queries = map(rule_query, shelved("diagnosis/rules"))
     return tuple(query for query in queries if any(condition.table == table for condition in query.only_with))
 
 
 def all_thresholds() -> tuple[Threshold, ...]:
-    """Return all thresholds of the rules of traceq, each once, by place and name."""
+    """Return all thresholds of traceq's rules, each once, sorted by place and name."""
     rules = [rule_query(name) for name in shelved("diagnosis/rules")]
     queries = [*rules, *(shared_query(name) for query in rules for name in _names_used(query))]
     found = {limit.key: limit for query in queries for limit in query.thresholds.values()}
@@ -208,9 +207,10 @@ def all_thresholds() -> tuple[Threshold, ...]:
 
 
 def standalone_query(query: RuleQuery, values: Mapping[str, Setting], around: str | None = None) -> str:
-    """Return the query with all that it uses and `values` for its parameters, as a user can run it.
+    """Return the SQL of the query with the shared queries it uses and `values` in place of parameters, for a user to run.
 
-    `around` is a query that reads what it finds as rule_instances; it may begin with CTEs of its own.
+    `around` is SQL that reads the query's rows as rule_instances; it may begin with common table expressions of its
+    own.
     """
     parts = {name: shared_query(name).text for name in _names_used(query)}
     if around is not None:
@@ -223,7 +223,7 @@ def standalone_query(query: RuleQuery, values: Mapping[str, Setting], around: st
 
 
 def _names_used(query: RuleQuery) -> Iterator[str]:
-    """Yield the names of shared queries that the query uses, each after those that it uses itself."""
+    """Yield the names of the shared queries that the query uses, each after those that it uses itself."""
     for name in query.listed("uses"):
         yield from _names_used(shared_query(name))
         yield name
@@ -231,10 +231,10 @@ def _names_used(query: RuleQuery) -> Iterator[str]:
 
 @dataclass
 class Workspace:
-    """The temp tables made for a trace and its critical device (-2 for none) until the trace is judged.
+    """The temp tables of a trace and its critical device (-2 for none) while the trace is judged.
 
-    They are what the queries use, rule_instances (what the latest claim is on), and claim_piece (claims that are worth listing).
-    `scaled` has factors for thresholds, to see what depends on them.
+    These are the shared queries, rule_instances (pieces of the latest claim), and claim_piece (pieces of claims that
+    are worth listing). `scaled` has factors for thresholds by key.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -249,7 +249,7 @@ class Workspace:
     _answers: dict[tuple[str, tuple[tuple[str, Setting], ...]], list[dict[str, Any]]] = field(default_factory=dict)
 
     def ask(self, query: RuleQuery, values: Mapping[str, Setting]) -> list[dict[str, Any]]:
-        """Return the rows of a query that does not read rule_instances: several rules may ask it, and it runs once."""
+        """Return the rows of a query that does not read rule_instances; it runs once, however many rules ask it."""
         key = query.text, tuple(sorted(values.items()))
         if key not in self._answers:
             self.make_used(query)
@@ -257,7 +257,10 @@ class Workspace:
         return [dict(row) for row in self._answers[key]]
 
     def may_find(self, query: RuleQuery) -> bool:
-        """Return whether the trace holds what the query finds nothing without, which is asked for all rules at once."""
+        """Return whether the trace fulfils the query's conditions (`only-with`).
+
+        Those of all rules on the same table are asked at once.
+        """
         return all(self._holds(condition.table, self._condition(query, condition)) for condition in query.only_with)
 
     def _condition(self, query: RuleQuery, condition: TableCondition) -> str:
@@ -277,7 +280,10 @@ class Workspace:
         return self._held[table, condition]
 
     def find(self, query: RuleQuery, values: Mapping[str, Setting], number: int | None = None) -> int | None:
-        """Make rule_instances of the rows of the query; return the number of the claim, new or `number`; None without rows."""
+        """Fill rule_instances with the rows of the query; return the claim's number, None without rows.
+
+        The number is `number`, or a new one if that is None.
+        """
         self.make_used(query)
         text = f"with found as (\n{query.text}\n)\n" + statement("diagnosis/sql/rule_instances.sql")
         rows = self.make_table("rule_instances", text, values)
@@ -287,7 +293,7 @@ class Workspace:
         return number if rows else None
 
     def keep(self) -> None:
-        """Keep in claim_piece which pieces rule_instances is on."""
+        """Add the pieces in rule_instances to claim_piece, under the number of the latest claim."""
         if "claim_piece" not in self._made:
             run(self.connection, "diagnosis/sql/claim_piece.sql")
             self._made.append("claim_piece")
@@ -296,12 +302,12 @@ class Workspace:
             self.kept.add(self.latest)
 
     def spend(self, claims: list[int]) -> None:
-        """Make claim_culprit: the host slices in these claims on idle time."""
+        """Make the temp table claim_culprit: the host slices in the idle time of these claims."""
         run(self.connection, "diagnosis/sql/claim_culprit.sql", trace_id=self.trace_id, claims=claims)
         self._made.append("claim_culprit")
 
     def drop(self) -> None:
-        """Drop all temp tables."""
+        """Drop all temp tables of the workspace, and forget its answers."""
         for name in self._made:
             self.connection.execute(f"drop table if exists temp.{name}")
         self._made.clear()
@@ -311,7 +317,7 @@ class Workspace:
         self.latest = None
 
     def make_used(self, query: RuleQuery) -> None:
-        """Make what the query uses."""
+        """Make the temp tables of the shared queries that the query uses."""
         for name in _names_used(query):
             if name not in self._made:
                 text = shared_query(name).text
@@ -321,16 +327,16 @@ class Workspace:
                 self.make_table(name, text, self.given() | shared_query(name).limits(self.scaled))
 
     def make_table(self, name: str, text: str, values: Mapping[str, Setting]) -> int:
-        """Make or replace a temp table of the rows of a query; return how many there are."""
+        """Make or replace the temp table `name` with the rows of the SQL `text`; return their number."""
         (made,) = ask(self.connection, f"create or replace temp table {name} as\n{text}", **values)
         if name not in self._made:
             self._made.append(name)
         return int(made["Count"])
 
     def given(self) -> dict[str, Setting]:
-        """Return the parameters that every query gets."""
+        """Return the parameters that every query gets, trace_id and device."""
         return {"trace_id": self.trace_id, "device": self.device}
 
     def settings(self, query: RuleQuery) -> dict[str, Setting]:
-        """Return the parameters that the query's header gives, thresholds as `scaled` has them."""
+        """Return the parameters in the query's header, with thresholds times their factors in `scaled`."""
         return query.settings | query.limits(self.scaled)

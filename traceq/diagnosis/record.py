@@ -26,7 +26,10 @@ _Z = 0.8416
 
 
 class Demand(NamedTuple):
-    """Say what a record must show: true findings, programs that they are of, and the least share that may be true (Wilson)."""
+    """The record that a confidence demands: true findings, programs that these are of, and the least share of true ones.
+
+    The share is Wilson's lower bound.
+    """
 
     true: int
     programs: int
@@ -38,7 +41,7 @@ _ORDER: tuple[Confidence, ...] = ("low", "medium", "high")
 
 
 def wilson_low(true: int, said: int) -> float:
-    """Return Wilson's lower bound (1927; one-sided, 80 %) of the share of findings that is true: `true` of `said` were."""
+    """Return Wilson's lower bound (one-sided, 80 %) for the share of true findings, where `true` of `said` were true."""
     if not said:
         return 0.0
     share, z2 = true / said, _Z * _Z
@@ -47,12 +50,12 @@ def wilson_low(true: int, said: int) -> float:
 
 @dataclass(frozen=True)
 class RuleRecord:
-    """Hold what each rule said of real traces: of which program, and whether that was right, partly right or wrong."""
+    """The verdicts on each rule's findings in labelled real traces, with the program that each trace is of."""
 
     entries: Mapping[str, tuple[tuple[str, Said], ...]] = field(default_factory=dict)
 
     def without_program(self, program: str) -> RuleRecord:
-        """Return the record without the traces of a program, to judge it by others."""
+        """Return the record without traces of the program, to judge that program by others."""
         return RuleRecord(
             {
                 rule: tuple(statement for statement in said if statement[0] != program)
@@ -61,11 +64,11 @@ class RuleRecord:
         )
 
     def has_confirmed(self, rule: str) -> bool:
-        """Return whether the rule was right of at least one trace."""
+        """Return whether the rule was right for at least one labelled trace."""
         return any(verdict == "right" for _, verdict in self.entries.get(rule, ()))
 
     def confidence_of(self, rule: str) -> Confidence:
-        """Return how sure findings of the rule may be called: high, medium or low."""
+        """Return the confidence that the rule's record allows for its findings: high, medium or low."""
         said = self.entries.get(rule, ())
         true = [program for program, verdict in said if verdict == "right"]
         bound = wilson_low(len(true), len(said))
@@ -75,7 +78,7 @@ class RuleRecord:
         return "low"
 
     def describe_rule(self, rule: str) -> str:
-        """Say in a sentence how often the rule was right."""
+        """Return a sentence on how often the rule was right on labelled traces."""
         said = self.entries.get(rule, ())
         if not said:
             return "No labelled trace has shown yet whether this rule is right."
@@ -93,7 +96,7 @@ def lowest_confidence(*levels: Confidence) -> Confidence:
 
 @cache
 def load_record() -> RuleRecord:
-    """Return the record that comes with traceq."""
+    """Return the record that comes with traceq, diagnosis/rules/record.json."""
     content = json.loads(package().joinpath("diagnosis/rules/record.json").read_text("utf-8"))
     return RuleRecord(
         {

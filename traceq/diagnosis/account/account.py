@@ -22,10 +22,10 @@ _LEAST_OWNED = 0.01
 
 
 def account_lines(subject: Subject, findings: Sequence[Finding], claims: Mapping[int, str]) -> tuple[Line, ...]:
-    """Return the lines of the critical device, the longest first.
+    """Return the lines of the account for the critical device, the longest first; those of a category add up to it.
 
-    `claims`: the id of the finding, or the part of one, that each claim made, by its number in the order of
-    allocation. Without a GPU the categories are those of the training thread's ledger. The lines of a category add up to it.
+    `claims` maps the number of each claim, in the order of allocation, to the id of its finding or of the part of one.
+    Without a GPU the categories are those of the training thread's ledger.
     """
     if not subject.step_ns:
         return ()
@@ -40,10 +40,10 @@ def account_lines(subject: Subject, findings: Sequence[Finding], claims: Mapping
 
 
 def lines_of_other_devices(subject: Subject, critical: Sequence[Line]) -> tuple[Line, ...]:
-    """Return the lines of the devices beside the critical one, whose lines are `critical`, by device and then the longest first.
+    """Return the lines of all devices but the critical one, by device, the longest first; `critical` are that one's lines.
 
-    What findings own of a category of the critical device they own of the same category of others in proportion: their fixes
-    are of the program. Savings are those of the critical device and stand there only. Needs the workspace of the subject dropped.
+    Findings own of a category on other devices the same share as on the critical one: their fixes are of the program.
+    Savings stand only with the critical device. The workspace of the subject must have been dropped.
     """
     if not subject.step_ns or subject.device is None:
         return ()
@@ -67,7 +67,7 @@ def lines_of_other_devices(subject: Subject, critical: Sequence[Line]) -> tuple[
 
 
 def _lines_like(subject: Subject, critical: Sequence[Line], ledger: Mapping[str, float]) -> Iterator[Line]:
-    """Yield the lines of a device as findings own those of the critical one, whose ledger is `ledger`."""
+    """Yield the lines of a device on which findings own the same shares as on the critical one, whose ledger is `ledger`."""
     left = dict(subject.ledger)
     for line in critical:
         total = subject.ledger.get(line.category, 0.0)
@@ -86,7 +86,7 @@ def _longest_first(line: Line) -> tuple[float, str, str]:
 
 @dataclass(frozen=True)
 class _AccountedCause:
-    """Name what owns time: a finding, or what became a part of one. Savings are ns per counted step."""
+    """An owner of time: a finding, or a part of one under the finding's id; savings in ns per counted step."""
 
     finding_id: str
     title: str
@@ -97,7 +97,7 @@ class _AccountedCause:
 
 
 def _causes_by_id(findings: Sequence[Finding]) -> dict[str, _AccountedCause]:
-    """Return by id the findings, and what stands under them, of which only the likely saving is known."""
+    """Return the findings and their parts by id; of a part only the likely saving is known."""
     causes = {
         part.finding_id: _AccountedCause(
             finding.finding_id, part.title, first_clause(part.fix), 0.0, part.saving_ns, part.saving_ns
@@ -119,9 +119,9 @@ def _causes_by_id(findings: Sequence[Finding]) -> dict[str, _AccountedCause]:
 
 
 def _avoidable_lines(subject: Subject, findings: Sequence[Finding], claims: Mapping[int, str]) -> list[Line]:
-    """Return the lines of time that findings and their parts own and can win at most; the rest stays in the category.
+    """Return the lines for the time that findings and their parts own and can win; the rest stays with the category.
 
-    Leaves in owned_piece what these lines are made of.
+    The temp table owned_piece keeps only the pieces of these lines.
     """
     causes = _causes_by_id(findings)
     owned: dict[str, dict[str, float]] = defaultdict(dict)
@@ -149,7 +149,7 @@ def _avoidable_lines(subject: Subject, findings: Sequence[Finding], claims: Mapp
 
 
 def _winnable_share(cause: _AccountedCause, owned: Mapping[str, float]) -> float:
-    """Return the largest share (0..1) of its owned time that a cause can win."""
+    """Return the largest share (0..1) of its owned time that a cause can win; `owned` is that time by category."""
     whole = sum(owned.values())
     return min(1.0, cause.high / whole) if whole else 0.0
 

@@ -19,15 +19,16 @@ _MUCH_UNKNOWN = 0.25
 
 @dataclass(frozen=True)
 class Line:
-    """Time of a category of the ledger, in whole or in part, with the verdict on it. Times are ns per counted step.
+    """Time of a category of the ledger, in whole or in part, with the verdict on it; times in ns per counted step.
 
-    `part` is the kernel family, operator, call or range that holds most of what findings leave of the category; None for the
-    category itself, or the rest of it. `finding_id`: the finding that owns the time of an avoidable line; its savings are the
-    finding's in proportion to what the line is of all that it owns. Without one it is time above what a limit takes, of which
-    the replay says what can be won. `limit` and `limit_share` (0..1): which limit was measured, and how much of it is
-    reached; of the critical path, the share beside which other work takes as long. `kernel`: what tools find the kernel with
-    most of the time by. `reason` is a sentence, `remedy` what to change or what would tell. `is_critical`: whether the device
-    is the one that findings are about. `query` is the SQL behind the line: empty for a finding's, whose finding has it.
+    `part` is the kernel family, operator, call or range that holds most of the time that findings leave of the
+    category; None for the whole category, or the rest of it. `finding_id` is the finding that owns the time of an
+    avoidable line; the line has the finding's savings in proportion to its share of the time that the finding owns. An
+    avoidable line without a finding is time above a limit, and the replay tells its saving. `limit` is the limit that
+    was measured, and `limit_share` (0..1) how much of it is reached; for the critical path, the share beside which
+    other work takes as long. `kernel` is a word by which tools find the kernel with most of the time. `reason` is a
+    sentence; `remedy` says what to change, or how to find out. `is_critical` is whether the device is the one that
+    findings are about. `query` is the SQL behind the line; empty for a finding's line, since the finding has it.
     """
 
     device: int | None
@@ -50,7 +51,7 @@ class Line:
 
 
 def largest_unknown(account: Sequence[Line]) -> Line | None:
-    """Return the longest line of which nothing can be told, if it takes more than a quarter of the step."""
+    """Return the longest line with the verdict "cannot tell" that takes more than a quarter of the step; None without one."""
     lines = [
         line
         for line in account
@@ -60,5 +61,5 @@ def largest_unknown(account: Sequence[Line]) -> Line | None:
 
 
 def saves_little(first: Finding) -> bool:
-    """Return whether a finding saves so little of the step that what cannot be told stands before it."""
+    """Return whether the finding saves under 5 % of the step, so that a large unknown line stands before it in the report."""
     return first.saving_ns < _LITTLE * (first.expected_step_ns + first.saving_ns)

@@ -42,9 +42,9 @@ _IN_PERFETTO = "Look at it in ui.perfetto.dev: `traceq export TRACE -o trace.jso
 
 
 def reason_and_remedy(subject: Subject, line: Line, most: str | None) -> tuple[str, str]:
-    """Return why it cannot be told whether the time of a line is avoidable, and the command or option that would tell.
+    """Return why the verdict on a line is "cannot tell", and a command or option that would tell.
 
-    `most`: what holds most of a line of several parts; None where nothing was recorded.
+    `most` is the part that holds most of a line of several parts; None where nothing was recorded.
     """
     if subject.device is None:
         return _explain_host(subject, HOST_LABELS.get(line.part or line.category, line.part or line.category))
@@ -60,7 +60,7 @@ def reason_and_remedy(subject: Subject, line: Line, most: str | None) -> tuple[s
 
 
 def remedy_above_limit(subject: Subject, line: Line) -> str:
-    """Return what to try for kernels or copies that take longer than near their limit."""
+    """Return advice on kernels or copies that take longer than near their limit."""
     if line.category != "compute":
         return _IN_PERFETTO
     name = next((name for name, families in _REMEDIES.items() if line.part in families), None)
@@ -101,7 +101,7 @@ def _explain_kernels(subject: Subject, line: Line) -> tuple[str, str]:
 
 
 def kernel_word(name: str) -> str | None:
-    """Return what tools find a kernel by: its name without namespaces, templates and arguments; None where that is no word."""
+    """Return the kernel's name without namespaces, templates and arguments, as profilers filter by it; None if it is no word."""
     bare = re.sub(r"\(anonymous namespace\)::", "", name)
     head = _without_brackets(bare).partition("(")[0]
     word = head.split()[-1].split("::")[-1] if head.split() else ""
@@ -109,14 +109,14 @@ def kernel_word(name: str) -> str | None:
 
 
 def _without_brackets(name: str) -> str:
-    """Return the name without what stands in <>."""
+    """Return the name without its template arguments in <>."""
     while (shorter := re.sub(r"<[^<>]*>", "", name)) != name:
         name = shorter
     return name.partition("<")[0]
 
 
 def _counter_command(subject: Subject, kernel: str | None) -> str:
-    """Return the command that measures what limits a kernel."""
+    """Return the command line that measures what limits a kernel, for NVIDIA's or AMD's profiler."""
     if subject.program.is_amd:
         return f"Measure it: `rocprof-compute profile -n kernel{f' -k {kernel}' if kernel else ''} -- PROGRAM`"
     return f"Measure it: `ncu --set roofline{f' -k regex:{kernel}' if kernel else ''} -c 5 PROGRAM`"

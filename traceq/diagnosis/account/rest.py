@@ -30,10 +30,10 @@ _NEARNESS: tuple[Nearness, ...] = ("near", "above", "unknown")
 
 @dataclass(frozen=True)
 class RestPart:
-    """Hold what findings leave of a category, or of a part of it; ns per counted step.
+    """Time of a category, or of a part of it, that findings leave; ns per counted step.
 
-    `nearness`: whether it is the time that its work takes near a limit, what it takes above that, or its limit is unknown.
-    `reached` is the least time that the work could take, by `limit`; None where that is not known.
+    `nearness` is "near" for the time that its work takes near a limit, "above" for its time beyond that, and "unknown"
+    without a limit. `reached` is the least time that the work could take, by `limit`; None if unknown.
     """
 
     nearness: Nearness
@@ -46,7 +46,7 @@ class RestPart:
 
 @dataclass(frozen=True)
 class Winnable:
-    """Hold shares (0..1) of a category's time: what the replay saves without it, and what of it is on the critical path."""
+    """Shares (0..1) of a category's time: the replay's likely and highest saving, and the part on the critical path."""
 
     likely: float
     high: float
@@ -54,12 +54,12 @@ class Winnable:
 
     @property
     def is_hidden(self) -> bool:
-        """Return whether other work takes as long beside nearly all of it."""
+        """Whether other work takes as long beside nearly all of it."""
         return max(self.high, self.on_path) <= 1 - _AT_LIMIT
 
 
 def rest_lines(subject: Subject, left: Mapping[str, float], winnable: Mapping[str, Winnable]) -> Iterator[Line]:
-    """Yield the lines of the time that findings leave of each category."""
+    """Yield the lines for the time that findings leave of each category; `left` is that time, ns per counted step."""
     large = [category for category, ns in left.items() if ns >= LEAST_SHARE * subject.step_ns]
     parts = _rest_by_part(subject, large)
     for category, rest in left.items():
@@ -69,7 +69,7 @@ def rest_lines(subject: Subject, left: Mapping[str, float], winnable: Mapping[st
 
 
 def _rest_by_part(subject: Subject, categories: Sequence[str]) -> dict[str, list[RestPart]]:
-    """Return what findings leave of these categories of a GPU, by part, the largest first."""
+    """Return the time that findings leave of these categories of a GPU, by category, in parts."""
     found: dict[str, list[RestPart]] = defaultdict(list)
     if subject.device is None or not categories:
         return found
@@ -93,7 +93,7 @@ def _account_query(name: str) -> RuleQuery:
 def _lines_of_category(
     subject: Subject, category: str, rest: float, parts: Sequence[RestPart], winnable: Winnable | None
 ) -> Iterator[Line]:
-    """Yield the lines of the time that findings leave of a category, by nearness to a limit and by the largest part."""
+    """Yield the lines for the rest of a category: by nearness to a limit, its largest part apart from the others."""
     if rest < LEAST_SHARE * subject.step_ns:
         if rest > 0:
             yield new_line(subject, category, None, rest, "small")
@@ -113,7 +113,10 @@ def _lines_of_category(
 
 
 def _largest_and_others(parts: Sequence[RestPart], least: float) -> list[RestPart]:
-    """Return the part that holds most of all, if it takes `least`, and all others as one."""
+    """Return the part that holds over half of the time, if it takes `least` ns, then the others merged.
+
+    All are merged where no part holds that much.
+    """
     if not parts:
         return []
     whole = sum(part.rest for part in parts)
@@ -130,7 +133,7 @@ def _scale_part(part: RestPart, scale: float) -> RestPart:
 
 
 def _merge_parts(parts: Sequence[RestPart], name: str | None) -> RestPart:
-    """Merge parts that are as near their limits; the limit is that of most of the time."""
+    """Merge parts of equal nearness into a part called `name`; its limit is that of the largest."""
     largest = max(parts, key=lambda each: each.rest)
     reached = [part.reached for part in parts if part.reached is not None]
     return RestPart(
@@ -144,7 +147,7 @@ def _merge_parts(parts: Sequence[RestPart], name: str | None) -> RestPart:
 
 
 def _line_of_hidden(subject: Subject, category: str, dur_ns: float, winnable: Winnable) -> Line:
-    """Return the line of time beside which other work takes as long."""
+    """Return the line for time beside which other work takes as long: its limit is the critical path."""
     saved = share(winnable.high * subject.ledger[category] / subject.step_ns)
     return replace(
         new_line(subject, category, None, dur_ns, "at its limit"),
@@ -161,7 +164,7 @@ def _line_of_hidden(subject: Subject, category: str, dur_ns: float, winnable: Wi
 
 
 def _line_of_rest(subject: Subject, category: str, part: RestPart, winnable: Winnable | None) -> Line:
-    """Return the line of a part: at its limit, above it, or with what would tell."""
+    """Return the line for a part: at its limit, avoidable above it, or "cannot tell" with a reason and a remedy."""
     line = new_line(subject, category, part.part, part.rest, "cannot tell")
     query = _account_query("rest_idle" if category in IDLE else "rest_busy")
     if subject.device is not None:
@@ -196,7 +199,7 @@ def _line_of_rest(subject: Subject, category: str, part: RestPart, winnable: Win
 
 
 def winnable_by_category(subject: Subject) -> dict[str, Winnable]:
-    """Return what the replay saves of each category, as a share of its time, where the replay is near enough to tell."""
+    """Return the shares that the replay saves of each category, where it is accurate enough for likely savings."""
     query = "select scenario, removable, saved, saved_high, on_path from replay where trace_id = $trace_id and saved is not null"
     found = ask(subject.connection, query, trace_id=subject.trace_id)
     return {
@@ -209,5 +212,5 @@ def winnable_by_category(subject: Subject) -> dict[str, Winnable]:
 
 
 def new_line(subject: Subject, category: str, part: str | None, dur_ns: float, verdict: Judgement) -> Line:
-    """Return a line of the device of the subject."""
+    """Return a line of the subject's device without savings, reason and remedy."""
     return Line(subject.device, category, part, dur_ns, dur_ns / subject.step_ns, verdict)

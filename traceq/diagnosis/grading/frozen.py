@@ -28,11 +28,11 @@ class AccountLine:
 
 @dataclass(frozen=True)
 class FrozenTrace:
-    """Hold what was said of a trace; its label has the same `name`. `path` is relative to the folder.
+    """The frozen report of a trace, under the `name` that its label has; `path` is relative to the folder.
 
-    `capture` is the kind and reason of the capture, `header` the first line of the report, `first` how it begins. `unit` is what
-    times are per, `steps` how many of them count, `whole_steps` the same with those that are left out as warm-up; both are 0 of
-    a window. Of a file that is refused there is only `error`.
+    `capture` is the kind and reason of the capture, `header` the report's first line, `first` its first statement.
+    `unit` is what times are per; `steps` counts its steps without those left out as warm-up, `whole_steps` with them;
+    both are 0 for a window. For a refused file only `error` is set.
     """
 
     name: str
@@ -54,7 +54,7 @@ class FrozenTrace:
 class FrozenPair:
     """The verdict of a comparison of two traces, and its words; without `verdict` it failed, for the reason in `words`.
 
-    `is_known`: a label gave the verdict already when this was frozen.
+    `is_known`: a label already gave the verdict when this was frozen.
     """
 
     base: str
@@ -66,9 +66,10 @@ class FrozenPair:
 
 @dataclass(frozen=True, kw_only=True)
 class Frozen:
-    """Hold what a version of traceq said, and when (ISO 8601, UTC); `commit` is that of a checkout, with `+` if it was changed.
+    """Reports by a version of traceq, and when they were frozen (ISO 8601, UTC).
 
-    `after` names a set that was frozen after the blind one. `labels` are the names of the labels that were there already.
+    `commit` is that of the checkout, with `+` if it was changed. `after` names a set that was frozen after the blind
+    one. `labels` names the labels that existed by then.
     """
 
     kind: Literal["traceq-blind"] = "traceq-blind"
@@ -83,7 +84,10 @@ class Frozen:
 
 
 def parse_frozen(content: bytes, where: str) -> Frozen:
-    """Return what a file holds. Raises UnusableLabel, which begins with `where`, where it is none or of another version."""
+    """Return the frozen reports in a file's `content`.
+
+    Raises UnusableLabel, with a text that begins with `where`, if it holds none or those of another version.
+    """
     try:
         frozen = msgspec.json.decode(content, type=Frozen)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

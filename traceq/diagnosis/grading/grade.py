@@ -16,7 +16,7 @@ Verdict = Literal["right", "partly", "wrong"]
 
 @dataclass(frozen=True)
 class GradedFinding:
-    """A finding: its rule, its likely saving as a share of the step of `step_ns`, its confidence, and whether that is true."""
+    """A finding with its grade: its rule, likely saving as a share (0..1) of a step of `step_ns`, confidence and verdict."""
 
     rule: str
     share: float
@@ -27,10 +27,10 @@ class GradedFinding:
 
 @dataclass(frozen=True)
 class GradedResult:
-    """Hold what the rules say of a trace, and how right the first statement is; `remarks` are the rules of observations.
+    """The graded report of a trace; `first` grades its first statement; `remarks` are the rules of its observations.
 
-    `found` is the number of bottlenecks that anything said names. `extra` are findings of the pack extra, where it was asked.
-    `untold`: the share of the step of which the account cannot tell; None without an account of a GPU.
+    `found` is the number of the label's bottlenecks that any statement names. `extra` are findings of the pack extra,
+    if asked. `untold` is the share (0..1) of the step with the verdict "cannot tell"; None without an account of a GPU.
     """
 
     truth: Truth
@@ -44,7 +44,7 @@ class GradedResult:
 
 
 def grade(truth: Truth, output: Output) -> GradedResult:
-    """Compare what a report says of a trace with the truth."""
+    """Grade a report by the truth about its trace."""
     said, extra = (
         tuple(_grade_statement(truth, statement) for statement in found) for found in (output.findings, output.extra)
     )
@@ -56,7 +56,7 @@ def grade(truth: Truth, output: Output) -> GradedResult:
 
 
 def grade_refused(truth: Truth) -> GradedResult:
-    """Grade a file that is refused: nothing is said of it, which is right where there is nothing to tell."""
+    """Grade the refusal of a file: right where nothing can be said of it."""
     return GradedResult(truth, (), (), (), "right" if truth.nothing else "wrong", 0)
 
 
@@ -75,9 +75,10 @@ _UNTOLD = {
 
 
 def grade_unknown(truth: Truth, said: Sequence[GradedFinding], category: str) -> Verdict:
-    """Grade a report that begins with what it cannot tell, time of `category`, and then says what is known so far.
+    """Grade a report that begins with time of `category` for which it cannot tell, before its findings.
 
-    Right where the label says so, too; partly where it names the label's line, or is known so far what may stand first.
+    Right where the label also says so; partly where the label's line is of the category, or the first finding may stand
+    first.
     """
     if truth.nothing:
         return "wrong" if any(statement.verdict == "wrong" for statement in said) else "right"
@@ -88,9 +89,9 @@ def grade_unknown(truth: Truth, said: Sequence[GradedFinding], category: str) ->
 
 
 def grade_finding(truth: Truth, rule: str, share: float, step_ns: float) -> Verdict:
-    """Grade a finding: right with a true cause and its size, partly with a true cause and another size, else wrong.
+    """Grade a finding: right with a true cause and its size, partly with a true cause of another size, else wrong.
 
-    A cause that may be said as well has no size of its own: it must not be larger than the largest bottleneck can be.
+    A cause that is only also true has no size of its own; its saving must not exceed that of the largest bottleneck.
     """
     named = causes_of(rule)
     meant = [bottleneck for bottleneck in truth.bottlenecks if bottleneck.cause in named]
@@ -103,9 +104,10 @@ def grade_finding(truth: Truth, rule: str, share: float, step_ns: float) -> Verd
 
 
 def grade_first(truth: Truth, said: Sequence[GradedFinding], remarks: Sequence[str]) -> Verdict:
-    """Grade how the report begins: right with an accepted cause of the right size.
+    """Grade a report's first statement: right if it names an accepted cause with the right size.
 
-    Where nothing can be won, or the capture cannot tell, no finding may be wrong. Without findings a report begins with remarks.
+    Where nothing can be won, or the capture cannot tell, no finding may be wrong. Without findings a report begins with
+    `remarks`.
     """
     if truth.nothing:
         return "wrong" if any(statement.verdict == "wrong" for statement in said) else "right"

@@ -14,9 +14,9 @@ from traceq.diagnosis.grading.labels import Label, truth_of
 
 @dataclass(frozen=True)
 class GradedTrace:
-    """Hold what was said of a trace and how right that is; `is_blind`: it was frozen before there was a label.
+    """A frozen report of a trace with its grades; `is_blind`: it was frozen before the trace had a label.
 
-    `has_unit`: whether its unit is right; None where the label does not say.
+    `has_unit` is whether its number of steps is right; None where the label gives none.
     """
 
     trace: FrozenTrace
@@ -28,7 +28,7 @@ class GradedTrace:
 
 @dataclass(frozen=True)
 class GradedPair:
-    """The verdict on a pair, and those that are right."""
+    """The verdict of a comparison of two traces, and the verdicts that its label accepts."""
 
     pair: FrozenPair
     accepted: tuple[str, ...]
@@ -36,15 +36,15 @@ class GradedPair:
 
     @property
     def is_right(self) -> bool:
-        """Return whether the verdict is one of those that are right."""
+        """Whether the verdict is one that the label accepts."""
         return self.pair.verdict in self.accepted
 
 
 @dataclass(frozen=True)
 class Graded:
-    """All grades of frozen reports; `unlabelled` are the traces and pairs without a label, by name.
+    """All grades of frozen reports; `unlabelled` are the names of traces and pairs without a label.
 
-    `gone` are graded traces whose files are not there any more: whether they were changed is not known.
+    `gone` are graded traces whose files are missing: whether they changed is not known.
     """
 
     frozen: Frozen
@@ -55,7 +55,7 @@ class Graded:
 
 
 def grade_trace(frozen: Frozen, trace: FrozenTrace, label: Label) -> GradedTrace:
-    """Grade what was said of a trace by its label."""
+    """Grade the frozen report of a trace by its label."""
     truth = truth_of(label, trace.name, Path(trace.path))
     return GradedTrace(
         trace,
@@ -68,7 +68,7 @@ def grade_trace(frozen: Frozen, trace: FrozenTrace, label: Label) -> GradedTrace
 
 
 def record_by_rule(traces: Sequence[GradedTrace]) -> dict[str, list[dict[str, Any]]]:
-    """Return the graded findings by rule, as record.json has them, with their confidence beside."""
+    """Return the graded findings of each rule, with the fields of record.json and the confidence."""
     found: dict[str, list[dict[str, Any]]] = {}
     for trace, said in _said(traces):
         found.setdefault(said.rule, []).append(

@@ -20,7 +20,7 @@ _NO_UNIT = re.compile("wrong|the layer")
 
 
 class LabelledCause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An avoidable cause and what a fix wins, ns of a step: what it is likely to win, and between which bounds."""
+    """An avoidable cause and the time per step that a fix wins: the likely time and its bounds, ns."""
 
     cause: str
     size_ns: float
@@ -32,14 +32,14 @@ class LabelledCause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LabelledLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The categories of the ledger that hold the largest cause, and patterns of the names to blame."""
+    """The categories of the ledger that hold the largest cause, and patterns for the names of slices to blame."""
 
     categories: tuple[str, ...]
     names: tuple[str, ...] = ()
 
 
 class Refused(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Name what would be wrong to say of a trace, and why."""
+    """A statement that would be wrong for a trace, the causes that make it, and why."""
 
     what: str
     causes: tuple[str, ...]
@@ -47,7 +47,10 @@ class Refused(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LabelledJudgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Hold what limits a trace, as a person sees it; `step_ns` is the length of the step, window or run that sizes are per."""
+    """A person's judgement on a trace: its bottlenecks, what may stand first, and what is also true.
+
+    `step_ns` is the length of the step, window or run that sizes are per. `nothing`: there is nothing to win.
+    """
 
     per: Literal["step", "window", "run"]
     step_ns: float
@@ -63,20 +66,20 @@ class LabelledJudgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 
 class LabelledUnit(msgspec.Struct, frozen=True):
-    """Hold how many complete steps a trace has; 0 or null where nothing recurs."""
+    """The number of complete steps in a trace; 0 or null where nothing recurs."""
 
     steps: int | None = None
     may_also_be: tuple[dict[str, Any], ...] = ()
 
     def accepts(self, steps: int) -> bool:
-        """Return whether this number of steps is right; 0 stands for a window without any."""
+        """Return whether a report may count this many steps; 0 stands for a window without steps."""
         others = [other for other in self.may_also_be if not _NO_UNIT.match(other.get("why", ""))]
         none = {0 for other in others if other.get("kind") == "none"}
         return steps in {self.steps or 0, *none, *(other["steps"] for other in others if "steps" in other)}
 
 
 class Label(msgspec.Struct, frozen=True):
-    """A label. `program` names the program, of which the trace may be one of many; other keys are for its readers."""
+    """A label of a trace. `program` names the program that was traced, which other labels may share."""
 
     judged: LabelledJudgement
     unit: LabelledUnit | None = None
@@ -84,7 +87,7 @@ class Label(msgspec.Struct, frozen=True):
 
 
 def parse_label(content: bytes, where: str) -> Label:
-    """Return the label that a file holds. Raises UnusableLabel, which begins with `where`, for what can be none."""
+    """Return the label in a file's `content`; raise UnusableLabel, with a text that begins with `where`, for an unusable one."""
     try:
         label = msgspec.json.decode(content, type=Label)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -95,7 +98,7 @@ def parse_label(content: bytes, where: str) -> Label:
 
 
 def truth_of(label: Label, name: str, path: Path) -> Truth:
-    """Return what the label says is true of the trace `name` at `path`."""
+    """Return the label as the truth about the trace `name` at `path`, with sizes as shares of the step."""
     judged = label.judged
     step_ns = judged.step_ns or 1
     return Truth(
@@ -119,7 +122,7 @@ def truth_of(label: Label, name: str, path: Path) -> Truth:
 
 
 def _find_faults(judged: LabelledJudgement) -> Iterator[str]:
-    """Yield contradictions and unknown words of a label, with the way out."""
+    """Yield a sentence for each contradiction or unknown word in a label, with the way out."""
     named = {*judged.first, *judged.also_true, *(bottleneck.cause for bottleneck in judged.bottlenecks)}
     refused = {cause for entry in judged.must_not_say for cause in entry.causes}
     for cause in sorted((named | refused) - all_causes().keys()):

@@ -12,9 +12,9 @@ from traceq.diagnosis.finding import Confidence, Failed, Finding, Observation
 
 @dataclass(frozen=True)
 class Statement:
-    """A finding as it stands in a report: times per step of `step_ns`, `share` (0..1) of it is the likely saving.
+    """A finding as the report states it; times in ns per step of `step_ns`, `share` (0..1) is its likely saving over the step.
 
-    `parts` are the rules whose views of the same time are told with it.
+    `parts` are the rules whose views of the same time stand under it.
     """
 
     rule: str
@@ -30,11 +30,12 @@ class Statement:
 
 @dataclass(frozen=True)
 class Output:
-    """Hold what a report says of a trace; `remarks` are the rules of observations, `failed` those that broke, with the error.
+    """The statements of a report on a trace that can be graded.
 
-    `unknown`: the category of the ledger of which the report first says that it cannot tell, if it begins so. `untold`: the
-    share of the step of which the account cannot tell; None without an account of a GPU. `extra` are findings of the pack
-    extra, where it was asked.
+    `remarks` are the rules of observations; `failed` are the rules that broke, with their errors. `unknown` is the
+    category that the report begins with as one for which it cannot tell; None if it begins otherwise. `untold` is the
+    share (0..1) of the step for which the account cannot tell; None without an account of a GPU. `extra` are findings
+    of the pack extra, if asked.
     """
 
     findings: tuple[Statement, ...] = ()
@@ -46,7 +47,7 @@ class Output:
 
 
 class Conclusions(Protocol):
-    """Hold what rules found of a trace, whether judged just now or read from a report."""
+    """The outcomes of the rules for a trace, judged just now or read from a report."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -58,7 +59,7 @@ class Conclusions(Protocol):
 
     @property
     def observations(self) -> tuple[Observation, ...]:
-        """Return the observations, which win no time by themselves."""
+        """The observations, which save no time by themselves."""
 
     @property
     def failed(self) -> tuple[Failed, ...]:
@@ -66,11 +67,11 @@ class Conclusions(Protocol):
 
     @property
     def account(self) -> tuple[Line, ...]:
-        """The verdicts on the lines of the ledger."""
+        """The lines of the account, with their verdicts."""
 
 
 def summarize_report(found: Conclusions) -> Output:
-    """Return what a report says that shows these conclusions."""
+    """Return the gradable statements of a report with these conclusions."""
     remarks = tuple(observation.rule for observation in found.observations)
     return Output(
         findings=tuple(map(_make_statement, found.findings)),
@@ -98,7 +99,7 @@ def _make_statement(finding: Finding) -> Statement:
 
 
 def _first_unknown(found: Conclusions, remarks: Sequence[str]) -> str | None:
-    """Return the category that the report begins with as one of which it cannot tell; None where it begins otherwise."""
+    """Return the category that the report begins with as one for which it cannot tell; None where it begins otherwise."""
     is_told = "sampled-capture" not in remarks and any(line.device is not None for line in found.account)
     unknown = largest_unknown(found.account) if is_told else None
     if unknown is None or (found.findings and not saves_little(found.findings[0])):

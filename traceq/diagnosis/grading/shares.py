@@ -13,14 +13,14 @@ CONFIDENCES: tuple[Confidence, ...] = ("high", "medium", "low")
 
 
 def count_firsts(results: Sequence[GradedResult]) -> tuple[int, int, int]:
-    """Count first statements that are right, partly right and wrong."""
+    """Return the numbers of first statements that are right, partly right and wrong."""
     counts = Counter(result.first for result in results)
     right, partly, wrong = (counts[verdict] for verdict in VERDICTS)
     return right, partly, wrong
 
 
 def count_findings(results: Sequence[GradedResult], confidence: Confidence | None = None) -> tuple[int, int, int]:
-    """Count findings, those of a confidence or all, that are true, partly true and wrong."""
+    """Return the numbers of findings that are right, partly right and wrong; only those of `confidence`, if given."""
     counts = Counter(
         statement.verdict
         for result in results
@@ -32,9 +32,9 @@ def count_findings(results: Sequence[GradedResult], confidence: Confidence | Non
 
 
 def compute_shares(results: Sequence[GradedResult]) -> dict[str, float]:
-    """Return shares (0..1) of the traces, of the bottlenecks, of all findings and of those of high confidence.
+    """Return shares (0..1) of right first statements, found bottlenecks and true findings, by name.
 
-    A share of none is 1.
+    A share of nothing is 1.
     """
     right, _, wrong = count_firsts(results)
     true, *untrue = count_findings(results)

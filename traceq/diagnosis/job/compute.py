@@ -37,7 +37,10 @@ def work_imbalance(job: JobSubject) -> Iterator[JobFinding]:
 
 
 def find_reason(job: JobSubject, each: dict[str, Any]) -> str:
-    """Return the rule that tells why a late rank computes longer; empty if no rule does."""
+    """Return the rule ("slow-gpu", "work-imbalance") that explains why a straggler computes longer; empty if none does.
+
+    `each` is a row of the table straggler.
+    """
     if each["kind"] != "rank" or each["cause"] != "compute" or job.wanders:
         return ""
     kernels = job.ask("kernels", place=each["place"])

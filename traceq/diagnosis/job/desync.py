@@ -40,7 +40,7 @@ def find_desync(job: JobSubject) -> Iterator[JobFinding]:
 
 
 def _make_finding(job: JobSubject, variants: list[dict[str, Any]]) -> JobFinding:
-    """Make the finding of one group; `variants` are the sequences that only a minority of its ranks issued."""
+    """Return the finding on a group; `variants` are the operations, sizes or gaps that only a minority of its ranks has."""
     first = variants[0]
     group, most = first["group_ranks"], first["other_ranks"]
     # without a majority nobody knows who is wrong
@@ -79,7 +79,7 @@ def _describe_variants(variants: list[dict[str, Any]], *, has_majority: bool) ->
 
 
 def _describe_share(each: dict[str, Any], whose: str) -> str:
-    """Return what ranks have at the place: the operation, or bytes to the last one, as they may differ by one."""
+    """Return the operation, or the exact bytes, that ranks have at the place; `whose` is "" or the prefix "other_"."""
     if each["differs"] == "bytes":
         return f"{each[f'{whose}bytes']:,} bytes"
     return _hyphenate(each[f"{whose}op"] or "none")

@@ -9,11 +9,11 @@ from traceq.diagnosis.finding import Confidence, Evidence
 
 @dataclass(frozen=True)
 class JobFinding:
-    """A problem of the job, and the query that proves it. Times are nanoseconds per step of the job.
+    """A problem of the job, with the query that proves it; times in ns per step of the job.
 
-    `saving_ns` is what the replay of the job says that fixing this alone wins, `adds_ns` what it wins once the findings
-    before it are fixed; None where no replay has tried it. `place` is its place in the order in which they are to be fixed, from
-    1, where `adds_ns` is known. `because` is the reason in a few words. `ranks` are those it is about.
+    `saving_ns` is the replayed saving of fixing this alone, `adds_ns` its saving once the findings before it are fixed;
+    None where no replay tried it. `place` is its position, from 1, in the order in which to fix stragglers; None for
+    others. `because` is the reason in a few words. `ranks` are the ranks it is about, `unit` the words for them.
     """
 
     rule: str

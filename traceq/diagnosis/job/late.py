@@ -118,7 +118,10 @@ def _make_finding(job: JobSubject, rule: str, each: dict[str, Any], fix: str) ->
 
 
 def _rate_confidence(job: JobSubject, each: dict[str, Any]) -> tuple[Confidence, str]:
-    """Rate how sure it is that the lateness recurs; never high for hosts, as no real job at hand has had a slow one."""
+    """Return the confidence that the straggler is late again, and the reason.
+
+    It is never high for hosts, as no real job at hand has had a slow one.
+    """
     if each["late_steps"] is None:
         return "medium", "One step was recorded: whether it recurs is not known."
     held = f"It holds the job up in {share(each['late_steps'])} of {some(job.facts['steps'], 'step')}."
@@ -132,5 +135,5 @@ def _describe_cause(job: JobSubject, each: dict[str, Any]) -> str:
 
 
 def _say_more(straggler: dict[str, Any]) -> str:
-    """Say what it has more of than the usual rank, as the end of a sentence."""
+    """Return the end of a sentence on what the straggler has more of than the usual rank; empty if unknown."""
     return "" if straggler["cause"] is None else f"; it has more of {label(straggler['cause'])} than the usual rank"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class JobSubject:
-    """A window of a job to judge. `facts` is its row of the table job, with `wait_share`, `counted` and `present`, its ranks."""
+    """A window of a job to judge; `facts` is its row of the table job, with `wait_share`, `counted` and its ranks (`present`)."""
 
     connection: duckdb.DuckDBPyConnection = field(repr=False)
     job: int
@@ -29,26 +29,26 @@ class JobSubject:
 
     @cached_property
     def stragglers(self) -> list[dict[str, Any]]:
-        """The rows of the table straggler, the first to be fixed first, with the ranks they are about."""
+        """The rows of the table straggler with their ranks, in the order in which to fix them."""
         return self.ask("stragglers")
 
     @property
     def steps(self) -> int:
-        """The number of steps by which times of the job are divided."""
+        """The number of steps by which the job's times are divided, at least 1."""
         return max(int(self.facts["steps"]), 1)
 
     @property
     def wanders(self) -> bool:
-        """Return whether a different rank is late each time."""
+        """Whether a different rank is late each time."""
         return bool(self.facts["pattern"] == "wandering")
 
     def judged(self) -> None:
-        """Raise CannotTell where nothing is known of who waits for whom."""
+        """Raise CannotTell where the job was not judged: who waits for whom is not known then."""
         if self.facts["cannot_tell"] is not None or self.facts["dur"] is None:
             raise CannotTell(self.facts["cannot_tell"] or "its collectives tell no time")
 
     def ask(self, name: str, **settings: Setting) -> list[dict[str, Any]]:
-        """Return the rows of `name`.sql in traceq/diagnosis/job/sql/, asked once."""
+        """Return the rows of traceq/diagnosis/job/sql/`name`.sql for this window; each query runs once."""
         key = f"{name} {settings}"
         if key not in self._asked:
             self._asked[key] = ask(self.connection, _query_text(name), **self._given(settings))
@@ -70,7 +70,10 @@ class JobSubject:
         place: int | None = None,
         **settings: Setting,
     ) -> JobFinding:
-        """Make a finding that the rows of `proof`.sql prove; `saving` and `adds` are ns of all steps, `place` a straggler's."""
+        """Return a finding that the rows of `proof`.sql prove; `saving` and `adds` are in ns over all steps.
+
+        `place` is the straggler's.
+        """
         if place is not None:
             settings = {"place": place, **settings}
         rows = self.ask(proof, **settings)
