@@ -437,7 +437,7 @@ def test_memory_holds_a_dataset_of_one_process(job_traces):
 
 
 def test_memory_is_refused_where_other_processes_would_write(job_traces):
-    with pytest.raises(WrongUse, match=r"^memory://other/job: only the process that writes it sees it"):
+    with pytest.raises(WrongUse, match=r"^memory://other/job cannot be shared between processes"):
         traceq.ingest(job_traces / "window0", "memory://other/job", jobs=2)
     assert Place("memory://other/job").list_names() == []
 

@@ -61,14 +61,14 @@ def read_ledgers(trace):
     leaves_idle_out = trace.triage is not None and trace.triage.reason in ("sampled", "graph_capture")
     found = {
         each.device: {
-            part.category: part.per_step for part in each.parts if not (leaves_idle_out and part.category in IDLE)
+            part.category: part.per_step_ns for part in each.parts if not (leaves_idle_out and part.category in IDLE)
         }
         for each in trace.ledger
     }
     if not found:
         held = found[None] = {}
         for part in trace.host_ledger:
-            held[part.category] = held.get(part.category, 0) + part.dur / (trace.steps.counted or 1)
+            held[part.category] = held.get(part.category, 0) + part.dur_ns / (trace.steps.counted or 1)
     return found
 
 

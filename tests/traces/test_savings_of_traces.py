@@ -12,7 +12,7 @@ SLACK = 1.0
 
 def list_beyond(trace):
     """List what is wrong with the savings of a trace."""
-    step_ns = trace.steps.mean
+    step_ns = trace.steps.mean_ns
     busy = busy_by_device(trace)
     owned = sum(sum(each.owned_by_category.values()) for each in trace.findings)
     if owned > step_ns + SLACK:
@@ -42,7 +42,7 @@ def busy_by_device(trace):
     """The ns per step in which each device works; collectives may only wait for a rank that a fix makes faster."""
     return {
         device.device: sum(
-            part.per_step for part in device.parts if not part.category.startswith(("idle", "communication"))
+            part.per_step_ns for part in device.parts if not part.category.startswith(("idle", "communication"))
         )
         for device in trace.ledger
     }
