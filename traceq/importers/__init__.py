@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Importer(Protocol):
     """Interface of the packages of this folder, and of entry points of the group traceq.importers.
 
-    An importer of somebody else's may also have FORMAT, its record for traceq.formats, and trace_files(path): all files of the
-    trace that `path` is one of, the one that `read` is given first.
+    A plug-in importer may also have FORMAT, its record for traceq.formats, and trace_files(path): all files of the
+    trace that `path` belongs to, with the file for `read` first.
     """
 
     NAME: str
@@ -74,7 +74,7 @@ def importer_named(name: str) -> Importer:
 
 
 def files_of(importer: Importer, path: Path) -> tuple[Path, ...]:
-    """Return all files of the trace that `path` is one of, the one that is read first."""
+    """Return all files of the trace that `path` belongs to; the file to read comes first."""
     return tuple(importer.trace_files(path)) if hasattr(importer, "trace_files") else (path,)
 
 

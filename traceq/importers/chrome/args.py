@@ -59,21 +59,21 @@ _encoder = msgspec.json.Encoder()
 
 @dataclass
 class Decoded:
-    """The args of a family of events: a list per column, and per event what no column holds, as JSON or null."""
+    """The args of several events: a list of values per column, and per event the other members as JSON or null."""
 
     columns: dict[str, list[Any]]
     kept: pa.StringArray
 
 
 def decode(columns: tuple[_Column, ...], raws: Sequence[Any], notes: Counter[str]) -> Decoded:
-    """Decode one args object per event: any key, any type, doubled keys counted."""
+    """Return the decoded args, one args object (JSON) per event; duplicate keys are counted in `notes`."""
     taken = [_take_columns(raw, columns, notes) for raw in raws]
     kept = [_rest_as_json(bytes(raw), rest) for raw, (_, rest) in zip(raws, taken, strict=True)]
     return Decoded({name: [row[name] for row, _ in taken] for _, name, _ in columns}, text_array(kept))
 
 
 def _take_columns(raw: Any, columns: tuple[_Column, ...], notes: Counter[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the values of the columns in one args object, and what no column holds."""
+    """Return the values of the columns in one args object, and its other members."""
     rest = loads_pairs(bytes(raw), notes)
     present = {key: rest.pop(key) for key, _, _ in columns if key in rest}
     return {name: _coerce_type(present.get(key), kind, key, rest) for key, name, kind in columns}, rest
@@ -83,7 +83,7 @@ _raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def _rest_as_json(raw: bytes, pairs: dict[str, Any]) -> bytes | None:
-    """Return the pairs that are left as JSON, in the order of `raw` and with the numbers as they stand there."""
+    """Return the other members as JSON text, in the order of `raw` and with numbers written as there; None without any."""
     if not pairs:
         return None
     try:
@@ -96,7 +96,7 @@ def _rest_as_json(raw: bytes, pairs: dict[str, Any]) -> bytes | None:
 
 
 def loads_pairs(raw: bytes, notes: Counter[str]) -> dict[str, Any]:
-    """Return an args object as a dict; doubled keys and unreadable args are counted. What is no object is kept under "value"."""
+    """Return an args object (JSON) as a dict, other JSON under the key "value"; duplicate keys are counted in `notes`."""
     if not raw:
         return {}
 
@@ -116,7 +116,7 @@ def loads_pairs(raw: bytes, notes: Counter[str]) -> dict[str, Any]:
 
 
 def _coerce_type(value: Any, kind: Any, key: str, rest: dict[str, Any]) -> Any:
-    """Return the value in its column's type; what does not fit goes back to the rest, so that nothing is lost."""
+    """Return the value in its column's type; a value that does not fit becomes None and is put into `rest`."""
     if value is None:
         return None
     try:
@@ -127,20 +127,20 @@ def _coerce_type(value: Any, kind: Any, key: str, rest: dict[str, Any]) -> Any:
 
 
 def _to_integer(value: Any) -> Any:
-    """Return numbers written as text or with a fraction of nothing, as integers."""
+    """Return texts of digits, and floats without a fraction, as int; other values unchanged."""
     if isinstance(value, str) or (isinstance(value, float) and value.is_integer()):
         return int(value)
     return value
 
 
 def pick_columns(raws: Sequence[Any], columns: tuple[_Column, ...], notes: Counter[str]) -> list[dict[str, Any]]:
-    """Few events, one at a time: a dict per event with an entry per column and the rest under ""."""
+    """Return for each of a few events a dict with a value per column, and its other members as JSON under ""."""
     taken = [_take_columns(raw, columns, notes) for raw in raws]
     return [{**row, "": json.dumps(rest, ensure_ascii=False) if rest else None} for row, rest in taken]
 
 
 def text_array(values: Sequence[bytes | None]) -> pa.StringArray:
-    """JSON texts as an Arrow string column; None and empty objects are null."""
+    """Return JSON texts as an Arrow string column, with null for None and for empty objects."""
     return pa.array([None if value == b"{}" else value for value in values], pa.binary()).cast(pa.string())
 
 
@@ -157,7 +157,7 @@ _COLLECTIVE_ROW = (("External id", "external_id", INT), *COLLECTIVE_COLUMNS)
 
 
 def build_collectives(raws: Sequence[Any], ids: npt.NDArray[np.int64], notes: Counter[str]) -> Batches:
-    """Return a row per args object that names a collective; `ids` are the slices they belong to."""
+    """Return a row of collective for each args object that names one; `ids` are the slice ids of the events."""
     rows = []
     for slice_id, row in zip(ids, pick_columns(raws, _COLLECTIVE_ROW, notes), strict=True):
         if row["op"] is not None:

@@ -34,7 +34,7 @@ _LARGEST_HEADER = 512 << 20
 
 
 def largest_event() -> int:
-    """Return bytes of an event; one that is larger has lost its end, or holds what nobody asks for. Users can raise it."""
+    """Return how many bytes an event may have; users can raise it by an environment variable. Longer events are skipped."""
     said = os.environ.get(LIMIT, "")
     return (int(said) if said.isdecimal() else _LARGEST_EVENT) << 20
 
@@ -72,9 +72,9 @@ def _is_top_level(header: bytes) -> bool:
 
 
 def read_blocks(stream: ByteStream, text: bytes) -> Iterator[bytes]:
-    """Blocks of about BLOCK_BYTES that begin at an event and end at a "}", then the rest of the file as one more.
+    """Yield blocks of about BLOCK_BYTES that begin at an event and end at a "}", then the rest of the file as one more.
 
-    `text` is what was read of the stream and not used. Concatenated the blocks are the stream from there on.
+    `text` was read from the stream before and comes first. Concatenated, the blocks are the stream from there on.
     """
     parts = [text]
     size = len(text)
@@ -98,7 +98,7 @@ def read_blocks(stream: ByteStream, text: bytes) -> Iterator[bytes]:
 
 
 def _has_list_end(text: bytes) -> bool:
-    """Return whether the list of events ends in the text, which begins at an event and has no other one."""
+    """Return whether the list of events ends within the text, which begins at an event."""
     events = text.lstrip(b" \t\r\n,")
     for match in islice(_MAY_END.finditer(events), _MOST_ENDS):
         try:
@@ -110,7 +110,7 @@ def _has_list_end(text: bytes) -> bool:
 
 
 def _skip_event(stream: ByteStream) -> bytes:
-    """Skip the event that the stream stands in; return what follows it, or the last of the stream."""
+    """Skip the rest of an oversized event; return the text from its end on, or the last text of the stream."""
     stream.large_events += 1
     last = b""
     while more := stream.read(BLOCK_BYTES):

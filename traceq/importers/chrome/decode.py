@@ -39,7 +39,7 @@ _WORK = pa.schema([("slice_id", _INT), ("kind", _TEXT), ("name", _TEXT), ("ts", 
 
 
 class EventBlock(NamedTuple):
-    """A list of events: its text with brackets, how many there are, and what stood before the first and after the last."""
+    """A block as a list of events: its JSON text with brackets, the number of events, and the text cut off before and after."""
 
     text: bytes
     events: int
@@ -48,7 +48,7 @@ class EventBlock(NamedTuple):
 
     @property
     def as_read(self) -> bytes:
-        """The text it was made from."""
+        """The original text of the block."""
         return self.before + self.text[1:-1] + self.after
 
 
@@ -73,7 +73,7 @@ def split(text: bytes) -> EventBlock | None:
 
 
 class BlockDecoder:
-    """Decodes blocks with a number of threads."""
+    """Decoder of blocks of events into rows, through DuckDB with a number of threads."""
 
     def __init__(self, threads: int) -> None:
         self._duckdb = duckdb.connect(config={"threads": threads})
@@ -90,16 +90,16 @@ class BlockDecoder:
         self._is_twice: dict[int, bool] = {}
 
     def close(self) -> None:
-        """Free its memory."""
+        """Close the DuckDB connection and free its memory."""
         self._duckdb.close()
 
     def decode(self, text: bytes) -> BlockRows | None:
-        """Build rows of a block of comma-separated events, or None when it is not exactly that."""
+        """Return the rows of a block of comma-separated events; None when the text is not exactly that."""
         block = split(text)
         return None if block is None else self.decode_blocks([block])
 
     def decode_blocks(self, blocks: Sequence[EventBlock]) -> BlockRows | None:
-        """Build rows of blocks that follow each other, or None when one of them holds what is no event or no text."""
+        """Return the rows of consecutive blocks; None when one of them holds something other than events, or invalid text."""
         try:
             return self._decode_blocks(blocks)
         except (duckdb.InvalidInputException, RecursionError):
@@ -132,7 +132,7 @@ class BlockDecoder:
         return rows
 
     def _choose_ways(self, events: pa.Table, texts: _EventTexts) -> pa.Array:
-        """Choose who reads each event further: Python also where an argument stands twice."""
+        """Return how each event is decoded further: "odd" (in Python) where a key occurs twice, else as its row says."""
         ways = events["way"].combine_chunks()
         keys, first = np.unique(events["keys"].to_numpy(), return_index=True)
         for key, row in zip(keys.tolist(), first.tolist(), strict=True):
@@ -142,13 +142,13 @@ class BlockDecoder:
         return pc.if_else(pc.is_in(events["keys"], pa.array(twice, pa.uint64())), "odd", ways) if twice else ways
 
     def _run_query(self, query: str, name: str, table: pa.Table) -> pa.Table:
-        """Build rows of a query on `table` under this name."""
+        """Return the result of a prepared query that reads `table` under this name."""
         self._tables[name].table = table
         return self._duckdb.sql(f"execute {query}").to_arrow_table()
 
 
 class _QueryTable:
-    """A table for DuckDB that can be another one each time a query runs."""
+    """A table that prepared queries of DuckDB read; it can be exchanged between runs."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self.table = schema.empty_table()
@@ -158,7 +158,7 @@ class _QueryTable:
 
 
 class _EventTexts:
-    """The texts of events by number; a block is taken apart when one of its events is asked for."""
+    """JSON texts of events by number; a block is split only when one of its events is requested."""
 
     def __init__(self, blocks: Sequence[EventBlock], firsts: npt.NDArray[np.int64]) -> None:
         self._blocks = blocks
@@ -178,14 +178,14 @@ def _to_arrow(text: bytes) -> pa.StringArray:
 
 
 def _names_key_twice(event: msgspec.Raw) -> bool:
-    """Return whether an event, or its arguments, have two members of one name."""
+    """Return whether an event, or its args, has two members with the same key."""
     notes: Counter[str] = Counter()
     loads_pairs(bytes(event), notes)
     return notes["duplicate_key"] > 0
 
 
 def _add_host(slices: pa.Table, rows: BlockRows) -> None:
-    """Add cpu_slice rows, with numbers of their tracks."""
+    """Add the rows of cpu_slice to `rows`, with their tracks replaced by numbers."""
     if not slices:
         return
     slices = slices.drop_columns(["way", "keys"]).combine_chunks()
@@ -202,13 +202,13 @@ def _add_host(slices: pa.Table, rows: BlockRows) -> None:
 
 
 def _parse_track(text: str) -> Track:
-    """Process and thread of an event, from their JSON."""
+    """Return process and thread of an event, given as JSON text."""
     pid, tid = (json.loads(part, parse_int=_parse_integer) for part in text.split("\n"))
     return _text_if_nested(pid), _text_if_nested(tid)
 
 
 def _parse_integer(digits: str) -> int | str:
-    """Return the number, its text where it has more digits than any id: Python refuses to read thousands of them."""
+    """Return the number; digits too many for any id are returned as text."""
     return int(digits) if len(digits) <= _MOST_DIGITS else digits
 
 

@@ -70,7 +70,7 @@ _OTHERS_COLUMNS = {"kernel": _COPY_COLUMNS, "memcpy": _KERNEL_COLUMNS, "memset":
 
 
 def build_work_batches(work: pa.Table) -> Batches:
-    """Build rows of kernels, copies and memsets that have every column but those that their names tell."""
+    """Return rows of gpu_slice for kernels, copies and memsets; columns that follow from names (copy kind) are added."""
     result: Batches = []
     for kind in pc.unique(work["kind"]).to_pylist():
         of_kind = (
@@ -87,7 +87,7 @@ def build_work_batches(work: pa.Table) -> Batches:
 
 
 def _columns_from_names(family: str, names: Sequence[str]) -> dict[str, pa.Array]:
-    """Build the columns that the names of copies and memsets tell."""
+    """Return the columns that names of copies (kind, memories) and memsets (memory) tell; empty for other families."""
     if family == "memcpy":
         parsed = [_parse_copy(name) for name in names]
         columns = ("copy_kind", "src_memory", "dst_memory")
@@ -115,7 +115,7 @@ def _build_work_columns(family: str, columns: dict[str, list[Any]], events: Sequ
 
 
 def _null_if_zero(values: list[int | None]) -> pa.Array:
-    """Graph ids: Kineto writes 0 for work outside graphs."""
+    """Return graph ids with NULL for 0, which Kineto writes for work outside CUDA graphs."""
     return pa.array([value or None for value in values], pa.int64())
 
 
@@ -157,7 +157,10 @@ _MEMORY = {
 
 
 def _parse_copy(name: str) -> tuple[str | None, str | None, str | None]:
-    """(copy_kind, src_memory, dst_memory) from a name like "Memcpy HtoD (Pinned -> Device)"; arrays are device memory."""
+    """Return (copy_kind, src_memory, dst_memory) from a name like "Memcpy HtoD (Pinned -> Device)".
+
+    Memory of CUDA arrays counts as device memory.
+    """
     match = _COPY.search(name)
     if match is None:
         rocm = _ROCM_COPY.search(name)

@@ -24,7 +24,7 @@ _KEPT_OF_DISTRIBUTED = ("backend", "nccl_version", "pg_count", "pg_config")
 
 
 def parse(header: bytes, trailer: bytes, notes: Counter[str]) -> dict[str, Any]:
-    """Return the top-level members but the events, from the text before and after their list."""
+    """Return the members of the file's outermost object without the events, from the text before and after them."""
     members: dict[str, Any] = {}
     for text in (header.strip().rstrip(b",") + b"}" if header.strip() else b"{}", object_of_trailer(trailer)):
         members.update(_decode_or_repair(text, notes))
@@ -50,7 +50,7 @@ def _decode(text: bytes) -> dict[str, Any] | None:
 def build_trace_row(
     members: dict[str, Any], *, is_kineto: bool, first: int | None, notes: Counter[str]
 ) -> dict[str, Any]:
-    """Return the trace row."""
+    """Return the row of trace. `first` is the earliest time (ns) in the file."""
     distributed = members.get("distributedInfo")
     distributed = distributed if isinstance(distributed, dict) else {}
     rank, world_size = parse_integer(distributed.get("rank"), 32), parse_integer(distributed.get("world_size"), 32)
@@ -80,7 +80,10 @@ _ABSOLUTE = 10**18
 
 
 def _find_utc_origin(members: dict[str, Any], first: int | None) -> int | None:
-    """Return the base time. Kineto without one wrote times since 1970 or, for some weeks of 2024, since the process started."""
+    """Return the UTC time (ns since 1970) of the trace's time 0; None if unknown.
+
+    Where Kineto names no base time, it is 0 if times are as large as times since 1970.
+    """
     base = parse_integer(members.get("baseTimeNanoseconds"))
     if base is not None:
         return base
@@ -121,7 +124,7 @@ _NVIDIA_WARP_SIZE = 32
 
 
 def _compute_capability(properties: dict[str, Any]) -> str | None:
-    """E.g. 9.0; None for other makers' GPUs and where it is not written."""
+    """Return the compute capability as text (9.0); None for other makers' GPUs and where it is not written."""
     if parse_integer(properties.get("warpSize", _NVIDIA_WARP_SIZE)) != _NVIDIA_WARP_SIZE:
         return None
     if _OTHER_MAKERS.search(str(properties.get("name") or "")):

@@ -47,10 +47,10 @@ _OF_HOST = frozenset({"op", "annotation", "runtime", "python", "overhead"})
 
 
 class RangeEnd(NamedTuple):
-    """Half a range, to be paired over the whole file, or an instant of one. ts in ns; args as JSON text.
+    """One end of a range written as two events, to be paired over the whole file, or an instant. `ts` in ns, `args` as JSON.
 
-    `kind`: that of cpu_slice, by its category. `key`: what joins the halves of an asynchronous range, which may end on another
-    thread; None for B and E.
+    `kind` is the slice's kind, from its category. `key` joins the ends of an asynchronous range, which may end on
+    another thread; None for B and E.
     """
 
     number: int
@@ -74,7 +74,7 @@ def build_batches(
     threads: list[int],
     notes: Counter[str],
 ) -> Batches:
-    """cpu_slice rows of one family, and the collective and counter rows that come with them."""
+    """Return the rows of cpu_slice of one family of events, with rows of collective and counter that the events tell."""
     decoded = args.decode(args.HOST_COLUMNS, [event.args for event in events], notes)
     names = build_name_column(events)
     result: Batches = []
@@ -114,7 +114,7 @@ def build_name_column(events: Sequence[Any]) -> pa.DictionaryArray:
 
 
 def _kind_column(kinds: str | Sequence[str], names: pa.DictionaryArray) -> pa.DictionaryArray:
-    """Return the kinds of slices, but of traceq's marks, which are annotations."""
+    """Return the kinds of slices as a column; marks of traceq are always of the kind annotation."""
     is_mark = pc.match_substring_regex(names.dictionary, _MARK).take(names.indices)
     if isinstance(kinds, str):
         return pa.DictionaryArray.from_arrays(is_mark.cast(pa.int8()), pa.array([kinds, "annotation"]))
@@ -127,7 +127,7 @@ def _int64_or_none(value: Any) -> int | None:
 
 
 def merge_spellings(columns: dict[str, list[Any]], name: str, old_name: str) -> list[Any]:
-    """Return a column that an earlier era spells otherwise."""
+    """Return a column's values, filled with those of the name that another era of PyTorch uses for it."""
     if all(value is None for value in columns[old_name]):
         return columns[name]
     return [a if a is not None else b for a, b in zip(columns[name], columns[old_name], strict=True)]
@@ -163,7 +163,7 @@ def _build_counters(samples: Sequence[_CounterSample]) -> Batches:
 
 
 def build_counter_batches(events: Sequence[Any], ts: _Int64s, notes: Counter[str]) -> Batches:
-    """Build a row per series of each C event; values that are not numbers are counted as not_a_number."""
+    """Return a row of counter per series of each C event; values that are not numbers are counted as not_a_number."""
     rows: list[_CounterSample] = []
     for event, start in zip(events, ts, strict=True):
         of_gpu = _GPU_COUNTERS.fullmatch(str(event.pid))
@@ -180,7 +180,7 @@ def build_counter_batches(events: Sequence[Any], ts: _Int64s, notes: Counter[str
 def build_range_ends(
     events: Sequence[Any], ids: _Int64s, ts: _Int64s, threads: list[int], family: str | None
 ) -> list[RangeEnd]:
-    """Return the events of a block that begin or end ranges; `family`: of rows, that their category has."""
+    """Return the begins and ends of ranges among the events; `family` is their family by category, None without rows."""
     kind = family if family in _OF_HOST else "other"
     return [
         RangeEnd(
@@ -212,9 +212,9 @@ def _async_key(event: Any) -> str | None:
 
 
 def pair_ranges(ends: Sequence[RangeEnd], last: int, notes: Counter[str]) -> Batches:
-    """cpu_slice rows of pairs: an E ends the innermost open B of its thread, asynchronous ones go by their key.
+    """Return rows of cpu_slice of the pairs: an E ends the innermost open B of its thread, an asynchronous end joins by key.
 
-    What is left open lasts until `last`.
+    Ranges without an end last until `last` (ns).
     """
     open_ranges: dict[int | str, list[RangeEnd]] = {}
     closed: list[tuple[RangeEnd, int, bytes]] = []

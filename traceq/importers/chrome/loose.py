@@ -57,9 +57,9 @@ _loose_event = msgspec.json.Decoder(LooseEvent)
 
 
 def add_loosely(rows: BlockRows, texts: Sequence[Any], numbers: Sequence[int]) -> None:
-    """Add the rows of events given one by one with their numbers.
+    """Decode events one by one, and add their rows; `numbers` are the events' numbers.
 
-    What is no event is counted as malformed_event and leaves its number unused.
+    Text that is no event is counted as malformed_event, and its number stays unused.
     """
     groups: dict[tuple[str, Any], list[tuple[int, Any]]] = defaultdict(list)
     for number, text in zip(numbers, texts, strict=True):
@@ -103,7 +103,7 @@ def _add_group(phase: str, category: Any, members: list[tuple[int, Any]], rows: 
 
 
 def _split_families(phase: str, category: Any, members: list[tuple[int, Any]]) -> dict[str, list[tuple[int, Any]]]:
-    """Return events of one phase and category by family: one, or none when no table holds them."""
+    """Return events of one phase and category by family of rows; empty when no table holds them."""
     if phase == "X" and category == "Operator":
         families: dict[str, list[tuple[int, Any]]] = {"annotation": [], "op": []}
         for number, event in members:
@@ -141,5 +141,5 @@ def _build_family(family: str, category: Any, members: list[tuple[int, Any]], ro
 
 
 def _number_threads(events: Sequence[Any], ids: npt.NDArray[np.int64], rows: BlockRows) -> list[int]:
-    """Return numbers of the tracks of events."""
+    """Return the number of each event's track (process and thread)."""
     return [rows.number((event.pid, event.tid), number) for event, number in zip(events, ids.tolist(), strict=True)]

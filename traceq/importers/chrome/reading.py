@@ -59,7 +59,7 @@ def read(path: Path, progress: Callable[[int], None] = lambda _bytes: None, jobs
 
 
 class _BlockQueue:
-    """The blocks of a trace in order, read and split ahead by a thread: that is Python's part, DuckDB has the other cores."""
+    """The blocks of a trace in order, read and split ahead by a thread while DuckDB decodes earlier ones."""
 
     def __init__(self, source: Iterator[bytes]) -> None:
         self._source = source
@@ -71,7 +71,7 @@ class _BlockQueue:
         self._ahead = deque(self._thread.submit(self._read) for _ in range(_BLOCKS_AHEAD))
 
     def _read(self) -> tuple[EventBlock | bytes | None, int]:
-        """Return the next block and its bytes, as soon as few enough wait to be decoded."""
+        """Read the next block once few enough bytes wait to be decoded; return it (None at the end) and its size in bytes."""
         with self._changed:
             self._changed.wait_for(lambda: self._held < _BYTES_AHEAD or self._is_closed)
         text = next(self._source, None)
@@ -93,7 +93,7 @@ class _BlockQueue:
         return block
 
     def put_back(self, block: EventBlock | bytes) -> None:
-        """Undo `take_next`."""
+        """Return a taken block to the front of the queue."""
         self._waiting.append(block)
 
     def read_rest(self, most: int) -> bytes:
@@ -119,7 +119,7 @@ def _text_of_block(block: EventBlock | bytes | None) -> bytes:
 
 
 class _TraceReader:
-    """Carries state from block to block: numbers of events, threads, half ranges, notes."""
+    """Reader of a whole trace, which carries numbers of events, threads, open ranges and notes from block to block."""
 
     def __init__(self) -> None:
         self.notes: Counter[str] = Counter()
@@ -134,7 +134,7 @@ class _TraceReader:
         self._has_gpu_work = False
 
     def read_events(self, stream: ByteStream, text: bytes, jobs: int) -> Iterator[_Batch]:
-        """Yield batches of all blocks, in order."""
+        """Yield (table, batch) of all blocks, in order; `text` was read from the stream before."""
         with closing(BlockDecoder(jobs)) as decoder, closing(_BlockQueue(cut.read_blocks(stream, text))) as queue:
             group: list[EventBlock] = []
             size = events = 0
@@ -155,7 +155,7 @@ class _TraceReader:
             yield from self._add_group(group, decoder, queue)
 
     def _add_group(self, group: list[EventBlock], decoder: BlockDecoder, queue: _BlockQueue) -> Iterator[_Batch]:
-        """Yield batches of blocks that follow each other: all at once, or, where one is at fault, the first."""
+        """Yield the batches of consecutive blocks; where one cannot be decoded, only those of the first block."""
         if not group:
             return
         rows = decoder.decode_blocks(group)
@@ -169,7 +169,7 @@ class _TraceReader:
             yield from self._repair(group[0].as_read, decoder, queue)
 
     def _repair(self, text: bytes, decoder: BlockDecoder, queue: _BlockQueue) -> Iterator[_Batch]:
-        """Read a block that is no plain list of events, with as much of the following text as that takes."""
+        """Yield the batches of a block that is no plain list of events, with as much of the following text as it needs."""
         while True:
             more = queue.take_next()
             repaired = repair(text, decoder.decode, is_last=more is None)

@@ -44,7 +44,7 @@ _head = msgspec.json.Decoder(EventHead)
 
 
 def decode_head(event: bytes | msgspec.Raw) -> EventHead:
-    """Return the members of an event; of one that is no JSON none."""
+    """Return the identifying members of an event; all are empty for text that is no JSON."""
     try:
         return _head.decode(event)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
@@ -52,7 +52,7 @@ def decode_head(event: bytes | msgspec.Raw) -> EventHead:
 
 
 def start_of(event: bytes | msgspec.Raw, head: EventHead) -> int | None:
-    """Return the start of an event in ns, as `read` reads it; None where it has none."""
+    """Return the start of an event in ns, equal to that of its slice; None where it has no usable time."""
     ts = head.ts
     if is_inexact(ts):
         found = re.search(rb'"ts"\s*:\s*"?(-?[\d.eE+-]+)', bytes(event))
@@ -62,10 +62,10 @@ def start_of(event: bytes | msgspec.Raw, head: EventHead) -> int | None:
 
 
 class EventRecords:
-    """The events of a file, once from its beginning to its end. A context manager.
+    """Reader of a file's events in order, as texts; a context manager.
 
-    `before` is the text before the list of events (b"" for a bare list); `after` that after it, once `read_blocks` is through.
-    Raises UnusableTrace when the file holds no list of events.
+    `before` is the text before the list of events (b"" for a bare list), `after` the text behind it, known once
+    `read_blocks` has ended. Raises UnusableTrace when the file holds no list of events.
     """
 
     def __init__(self, path: Path, progress: Callable[[int], None] = lambda _bytes: None) -> None:
@@ -120,12 +120,12 @@ class EventRecords:
         return text
 
     def members_before(self) -> dict[str, msgspec.Raw] | None:
-        """Return the members of the file before its events, as they stand; None where that is no JSON."""
+        """Return the file's members before its events as JSON texts; None where the text is no JSON."""
         header = self.before.strip().rstrip(b",")
         return _decode_members(header + b"}" if header else b"{}")
 
     def members_after(self) -> dict[str, msgspec.Raw]:
-        """Return those that stand after the events; none where what stands there is no JSON."""
+        """Return the file's members after its events as JSON texts; empty where the text is no JSON."""
         return _decode_members(object_of_trailer(self.after)) or {}
 
 
@@ -140,7 +140,7 @@ def _decode_members(text: bytes) -> dict[str, msgspec.Raw] | None:
 
 
 def pair_half_ranges(path: Path) -> dict[int, int]:
-    """Return for each range that is written as two events the number of its end by that of its beginning."""
+    """Return, for each range written as two events, the number of its end event by the number of its begin event."""
     if not _has_half_ranges(path):
         return {}
     ends: list[RangeEnd] = []

@@ -35,8 +35,8 @@ _PAIR_LENGTH = 12
 class RepairedBlock:
     """The readable part of a block.
 
-    `rest` is text not used yet: after the end of the list when `ended`, else the beginning of an event that needs more text.
-    `events` are the texts of those that were read one by one; empty where `decode` read them.
+    `rest` is unused text: the text after the list when `ended`, else the beginning of an incomplete event. `events` are
+    the texts of events that were read one by one; empty where `decode` read them all.
     """
 
     rows: BlockRows | None
@@ -46,9 +46,9 @@ class RepairedBlock:
 
 
 def repair(text: bytes, decode: Callable[[bytes], BlockRows | None], *, is_last: bool) -> RepairedBlock:
-    """Read as many events from the beginning of `text` as there are; `is_last` says that no more text will come.
+    """Return the readable events at the beginning of `text`; `is_last` says that no more text follows.
 
-    `decode` says what rows a list of events without its brackets holds, None when it is not exactly that.
+    `decode` returns the rows of a list of events without its brackets, None when the text is not exactly that.
     """
     for match in list(_LIST_ENDS.finditer(text))[:_TRIES]:
         rows = decode(text[: match.start() + 1])
@@ -71,7 +71,7 @@ def repair(text: bytes, decode: Callable[[bytes], BlockRows | None], *, is_last:
 
 
 def clean(text: bytes, notes: Counter[str]) -> bytes:
-    """Return the text with everything replaced that has one obvious meaning."""
+    """Return the text with invalid JSON replaced: NaN by null, control characters by spaces, broken UTF-8; counted in `notes`."""
     text, count = _VALUE_NOT_A_NUMBER.subn(rb"\1null", text)
     notes["not_a_number"] += count
     controls = len(text) - len(text.translate(None, _CONTROL))
@@ -92,7 +92,7 @@ _BREAKS_AS_BLANKS = bytes.maketrans(b"\n\r\t", b"   ")
 
 
 def _count_breaks(text: bytes) -> int:
-    """Count line breaks and tabs inside strings."""
+    """Return the number of line breaks and tabs inside strings."""
     strings = b"".join(string[0] for string in _STRING.finditer(text))
     return len(strings) - len(strings.translate(None, b"\n\r\t"))
 
@@ -108,7 +108,7 @@ def _replace_lone_surrogates(text: bytes, notes: Counter[str]) -> bytes:
 
 
 def _repair_events(text: bytes, notes: Counter[str], *, is_last: bool) -> RepairedBlock:
-    """Find the events by counting brackets outside strings, and read each alone."""
+    """Split the text into events by counting brackets outside strings, and return those that can be read alone."""
     events, end, bracket = _split_objects(text)
     rest = text[end:]
     ended = bracket is not None
@@ -138,7 +138,7 @@ _SUSPICIOUS = 1 << 20
 
 
 def _split_objects(text: bytes) -> tuple[list[bytes], int, int | None]:
-    """Complete top-level objects, the position after the last one, and that of the bracket that ends the list."""
+    """Return the complete top-level objects, the position after the last one, and that of the list's closing bracket or None."""
     events: list[bytes] = []
     depth = 0
     begin = end = 0
@@ -164,9 +164,9 @@ def _split_objects(text: bytes) -> tuple[list[bytes], int, int | None]:
 
 
 def _resync_events(text: bytes, *, keep_last: bool = False) -> tuple[list[bytes], bytes, bool]:
-    """Return events of text whose quotes do not match: cut where one seems to end and the next to begin.
+    """Return the events of a text whose quotes do not match, cut where one seems to end and the next to begin.
 
-    Also the text after the last of them, and whether the list ends there.
+    Also return the text after the last event, and whether the list ends there.
     """
     pieces = [piece + b"}" for piece in _NEXT_EVENT.split(text)]
     last = pieces.pop()[:-1]
@@ -183,12 +183,12 @@ def _resync_events(text: bytes, *, keep_last: bool = False) -> tuple[list[bytes]
 
 
 def object_of_trailer(text: bytes) -> bytes:
-    """Return the text after the list of events as an object of its own."""
+    """Return the text after the list of events as the text of a JSON object."""
     return b"{" + text.strip().removesuffix(b"}").strip(b" \t\r\n,") + b"}"
 
 
 def _is_trailer(text: bytes) -> bool:
-    """Return whether this can stand after the list of events: the other members of the trace's object, or nothing."""
+    """Return whether the text can follow the list of events: other members of the outermost object, or nothing."""
     try:
         msgspec.json.decode(object_of_trailer(text), type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
@@ -197,7 +197,7 @@ def _is_trailer(text: bytes) -> bool:
 
 
 def _null_bad_numbers(event: bytes, notes: Counter[str]) -> bytes:
-    """Return the event with tokens that are no JSON numbers as null, wherever they stand."""
+    """Return the event's text with invalid numbers replaced by null."""
 
     def replace(match: re.Match[bytes]) -> bytes:
         if match[0].startswith(b'"'):

@@ -21,8 +21,8 @@ Track = tuple[Any, Any]
 class BlockRows:
     """Rows of a block: batches per table, the tracks their thread_id points into, and what needs the whole file.
 
-    Slice ids are numbers of events within the block, thread ids are numbers into `tracks`; `reading` shifts both. A track comes
-    with the number of its first event.
+    Slice ids are numbers of events within the block, thread ids are indices into `tracks`; `reading` shifts both. A
+    track has the number of its first event.
     """
 
     events: int
@@ -34,7 +34,7 @@ class BlockRows:
     _numbers: dict[Track, int] = field(default_factory=dict)
 
     def number(self, track: Track, first: int) -> int:
-        """Return the number of a track of which an event has the number `first`."""
+        """Return the number of a track, registered with `first`, the number of one of its events."""
         self.tracks[track] = min(first, self.tracks.get(track, first))
         return self._numbers.setdefault(track, len(self._numbers))
 
@@ -58,13 +58,13 @@ class TrackNumbers:
         self._devices: dict[Any, str] = {}
 
     def number_tracks(self, tracks: Mapping[Track, int]) -> pa.Array:
-        """thread_id of each track; new ones are numbered in the order of the numbers they are given with."""
+        """Return the thread_id of each track; new tracks are numbered by the event numbers in `tracks`."""
         for track in sorted(tracks, key=tracks.__getitem__):
             self._numbers.setdefault(_normalize_track(track), len(self._numbers))
         return pa.array([self._numbers[_normalize_track(track)] for track in tracks], pa.int32())
 
     def describe(self, metadata: Sequence[tuple[str, Track, bytes]]) -> None:
-        """Take names from `M` events."""
+        """Take the names of processes and threads from metadata (M) events."""
         for kind, track, raw in metadata:
             name = loads_pairs(raw, Counter()).get("name")
             if not isinstance(name, str) or not name:
@@ -79,11 +79,11 @@ class TrackNumbers:
                 self._thread_names[_normalize_track(track)] = match[1] if match else name
 
     def count_unmeasured(self) -> Counter[str]:
-        """Count the lanes of devices that traceq does not measure, by the code of the note on them."""
+        """Return the number of tracks on devices that traceq does not measure, by the code of the note on them."""
         return Counter(self._devices[pid] for pid, _ in self._numbers if pid in self._devices)
 
     def build_batches(self) -> Batches:
-        """Return a row per thread."""
+        """Return the rows of thread, one per track."""
         rows = [
             {
                 "thread_id": number,
@@ -102,7 +102,7 @@ class TrackNumbers:
 
 
 def _normalize_track(track: Track) -> Track:
-    """Return the track with ids as numbers where they are: in 2021 most events had thread ids in quotes, and some had not."""
+    """Return the track with ids as numbers where possible, because files of 2021 write the same id with and without quotes."""
     pid, tid = (parse_integer(number) for number in track)
     return track[0] if pid is None else pid, track[1] if tid is None else tid
 

@@ -42,7 +42,7 @@ class ByteStream:
         self.large_events = 0
 
     def read(self, size: int) -> bytes:
-        """Up to `size` bytes, b"" at the end; damage counts as the end and sets `is_damaged`."""
+        """Return up to `size` bytes, b"" at the end; damage counts as the end and sets `is_damaged`."""
         try:
             data = self._bytes.read(size)
         except _DAMAGED:
@@ -67,7 +67,7 @@ def _open_content(file: IO[bytes], path: Path) -> Readable:
 
 
 class _ArchiveFile:
-    """The file of a zip archive, whose list of members is read only where it is of a usual length."""
+    """The file of a zip archive; an overlong list of members is not read."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

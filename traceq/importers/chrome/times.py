@@ -22,12 +22,12 @@ SEVEN_DAYS = 7 * 86_400_000_000_000
 
 
 def is_inexact(value: object) -> bool:
-    """Return whether the value is a double that cannot tell times apart to the nanosecond: read the text again as a decimal."""
+    """Return whether the value is a double too large for exact nanoseconds, so that its text must be read as a decimal."""
     return isinstance(value, float) and _EXACT_BELOW <= abs(value) <= _MOST_MICROSECONDS
 
 
 def parse_starts(values: Sequence[object], notes: Counter[str]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Return nanoseconds of `ts` values, and which of them are usable; none of them is_inexact."""
+    """Return the ns of `ts` values (us), and whether each is usable; no value may be inexact (see is_inexact)."""
     ns, valid = _to_nanoseconds(values)
     bad = int(len(valid) - np.count_nonzero(valid))
     if bad:
@@ -36,7 +36,7 @@ def parse_starts(values: Sequence[object], notes: Counter[str]) -> tuple[npt.NDA
 
 
 def parse_durations(values: Sequence[object], notes: Counter[str]) -> npt.NDArray[np.int64]:
-    """Return nanoseconds of `dur` values: absent 0, negative 0, overflowing 0, each but the first counted in `notes`."""
+    """Return the ns of `dur` values (us), with 0 for absent, negative and overflowing ones; the last two are counted."""
     present = [0 if value is None else value for value in values]
     ns, valid = _to_nanoseconds(present)
     too_long = ~valid | (ns > SEVEN_DAYS)

@@ -48,10 +48,10 @@ def read(
 def beside(
     path: Path, utc_origin_ns: int, progress: Callable[[int], None] = lambda _bytes: None
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield (table, batch) for a snapshot of the process of a trace, on the trace's clock.
+    """Yield (table, batch) for a memory snapshot of the process of a trace, on the trace's clock.
 
-    `utc_origin_ns` is that of the trace (trace.utc_origin_ns): both clocks count from the epoch. Staged with the rows of a trace
-    they are what the analyses of allocations need. Raises UnusableTrace for a snapshot without times.
+    `utc_origin_ns` is the trace's (trace.utc_origin_ns): both clocks count from 1970. With the trace's own rows, these
+    are the input of the analyses of allocations. Raises UnusableTrace for a snapshot without times.
     """
     import pyarrow.compute as pc
 

@@ -50,13 +50,13 @@ _EMPTY = 0
 
 
 class Malformed(Exception):
-    """The bytes are no pickle of primitives; the message says why, without the path."""
+    """Raised when the bytes are no pickle of primitives; the message says why, without the path."""
 
 
 class PickledItems(list[Any]):
-    """A list on its way; `place` is where it stands among the objects that can be referred to.
+    """A list that is being read; `place` is its index among the numbered objects of the pickle.
 
-    `tag` and `seen` are the business of who reads: `seen`, how many items were looked at when the list was last finished.
+    `tag` and `seen` belong to the callbacks: `seen` is how many items were examined when the list was last finished.
     """
 
     __slots__ = ("place", "seen", "tag")
@@ -68,7 +68,7 @@ class PickledItems(list[Any]):
 
 
 class Pairs(dict[Any, Any]):
-    """A dict on its way; `place` as that of Items."""
+    """A dict that is being read; `place` as in PickledItems."""
 
     __slots__ = ("place",)
 
@@ -77,11 +77,11 @@ class Pairs(dict[Any, Any]):
 
 
 class PickleReader:
-    """Reads one pickle from `file`.
+    """Reads one pickle from `file` without building most of its objects.
 
-    `finished_dict(pairs, level)` is given each dict, and what is open below it where it goes into a list, the last of it; it
-    returns what to put in place of the dict, GONE for nothing, if it goes into a list. `finished_list(items)` is given each list
-    when it got items. Of dicts and lists only what these return in their place can be referred to later; it is hashable.
+    `finished_dict(pairs, level)` is called with each dict, and with the open lists around it, innermost last, if it
+    goes into a list. It returns a replacement, GONE to drop it from a list. `finished_list(items)` is called with each
+    list that got items, and returns its replacement. Only these hashable replacements can be referred to later.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class PickleReader:
         self.result: Any = None
 
     def run(self) -> Iterator[None]:
-        """Read on, chunk by chunk, until `result` is the object; raises Malformed."""
+        """Read the pickle chunk by chunk, yielding after each, until `result` is the object; raises Malformed."""
         self._fill(2)
         if self._buffer[:1] != b"\x80":
             raise Malformed("it does not begin like a pickle of protocol 2 or later")
@@ -138,7 +138,7 @@ class PickleReader:
     # --- bytes ---
 
     def _fill(self, needed: int) -> None:
-        """Have `needed` bytes in the buffer, or all that are left."""
+        """Read until the buffer holds `needed` bytes, or all that are left."""
         parts = [self._buffer[self._at :]]
         there = len(parts[0])
         while there < needed and not self._is_whole:
@@ -213,7 +213,7 @@ class PickleReader:
         return self._stack.pop()
 
     def _settle_list(self, value: Any) -> Any:
-        """Add what belongs to an object; a list without items becomes one from now on."""
+        """Return the value to put into an object: () for a list that is still without items, which then stays empty."""
         if type(value) is PickledItems and not value and value.tag is None:
             if value.place != _NOWHERE:
                 self._memo[value.place] = _EMPTY
@@ -267,7 +267,7 @@ class PickleReader:
             self._memo[pairs.place] = self._keep(made)
 
     def _get_level(self) -> list[Any] | None:
-        """Return what is open below the items of a list whose next item is the first that is kept; None elsewhere."""
+        """Return the open lists around an item that is about to be read, innermost last; None where it goes into no list."""
         level = self._stack or (self._below[-1] if self._below else None)
         return level if level and type(level[-1]) is PickledItems else None
 
@@ -307,7 +307,7 @@ class PickleReader:
             self._memo.append(self._keep(value))
 
     def _keep(self, value: Any, size: int = 0) -> int:
-        """Return the place of a value, of `size` bytes unless it is text, among those kept, of which there is one of each."""
+        """Return the index of a value in the kept ones; equal values share one. `size` (bytes) counts for values that are no text."""
         place = self._place_of.get(value)
         if place is None:
             self._count(len(value) if isinstance(value, (str, bytes)) else size)
@@ -328,7 +328,7 @@ class PickleReader:
         return self._kept[self._memo[number]]
 
     def _settle_empty(self, number: int) -> None:
-        """Take a list that has nothing in it for complete, if something was begun after it."""
+        """Treat the open list at index `number` as finished and empty, because something refers to it. Raises Malformed."""
         self._settlings += 1
         if self._settlings > _MOST_SETTLED:
             raise Malformed("it refers to too many lists that are not complete")
@@ -346,7 +346,7 @@ class PickleReader:
             self._stack.append(self._look_up(self._number(layout)))
 
     def _push_references(self) -> None:
-        """Take all references that a list begins with: mostly the frames of a stack that was there before."""
+        """Push all references at the beginning of a list at once, mostly the frames of a stack that occurred before."""
         self._at -= 1
         if len(self._buffer) - self._at < _MOST_AT_ONCE and not self._is_whole:
             self._fill(_MOST_AT_ONCE)
@@ -362,7 +362,7 @@ class PickleReader:
         self._whole_list(run)
 
     def _whole_list(self, run: bytes) -> None:
-        """Take a list of nothing but references, given as they are written."""
+        """Build a list of nothing but references from `run`, their bytes; equal bytes give the same list."""
         items = self._below[-1][-1]
         made = None if items else self._made_of.get(run)
         if made is None:
@@ -432,7 +432,7 @@ class PickleReader:
 
 
 def _check_plain(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the tuple; raises Malformed where it holds more than numbers and text."""
+    """Return the tuple; raises Malformed where it holds anything other than numbers and text."""
     if len(values) > _LONGEST_TUPLE or not all(type(value) in _PRIMITIVES for value in values):
         raise Malformed("a tuple holds more than a few numbers and texts")
     return values

@@ -21,7 +21,7 @@ _MOST_BYTES = 1 << 62
 
 
 class StackFrame:
-    """A frame of a stack: name, file, line. There is one of each."""
+    """A frame of a Python stack: name, file, line. Equal frames are one object."""
 
     __slots__ = ("file", "line", "name")
 
@@ -30,7 +30,7 @@ class StackFrame:
 
 
 class Stack:
-    """A stack, or the first part of a long one; `number` is its id from when it is used."""
+    """A Python stack, or the first part of a long one; `number` is its id, assigned on first use."""
 
     __slots__ = ("frames", "number")
 
@@ -40,7 +40,7 @@ class Stack:
 
 
 class SegmentBlock(NamedTuple):
-    """A block of a segment, with its size in bytes; of older files without an address and what was requested."""
+    """A block of an allocator's segment, with its size in bytes; older files lack its address and the requested size."""
 
     address: int | None
     bytes: int
@@ -50,7 +50,7 @@ class SegmentBlock(NamedTuple):
 
 
 class BlockUse(NamedTuple):
-    """Use of a block, as older files have it: requested bytes, and the stack."""
+    """A use of a block, as older files list it: requested bytes, and the stack."""
 
     bytes: int | None
     stack: Stack | None
@@ -70,7 +70,7 @@ Sink = Callable[[str, Sequence[Any]], None]
 
 
 class SnapshotParts:
-    """Gives the rows of a snapshot to `sink` while it is read; `marks` are the ends of annotations."""
+    """Converts the parts of a snapshot into rows for `sink` as they are read; `marks` are the ends of annotations."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
@@ -83,7 +83,7 @@ class SnapshotParts:
         self._bytes = 0
 
     def list_of(self, items: PickledItems) -> Any:
-        """Return a stack where the items are frames, a tuple where they are a few numbers (the id of a pool), else the list."""
+        """Return the replacement of a finished list: a Stack of frames, a tuple of a few numbers (a pool's id), else the list."""
         if items and len(items) <= _FEW and all(type(item) is int for item in items):
             return tuple(items)
         if not _are_frames(items):
@@ -97,7 +97,7 @@ class SnapshotParts:
         return stack
 
     def dict_of(self, pairs: Pairs, level: list[Any] | None) -> Any:
-        """Return what stands for the dict; GONE for an event or segment that goes into a list."""
+        """Return the replacement of a finished dict; events and segments become rows and are dropped (GONE) from their list."""
         if "action" in pairs:
             self._emit_event(pairs, _find_device(level) if level else 0)
         elif "blocks" in pairs and "total_size" in pairs:
@@ -115,7 +115,7 @@ class SnapshotParts:
         return GONE if level else None
 
     def _build_block(self, pairs: Pairs) -> SegmentBlock:
-        """Return the block; PyTorch 2.0 and older have what was asked for and its stack in a list of uses, the last first."""
+        """Return the block; for PyTorch 2.0 and older, requested size and stack come from the latest of its uses."""
         uses = pairs.get("history", ())
         last = uses[0] if type(uses) is PickledItems and uses and type(uses[0]) is BlockUse else BlockUse(None, None)
         return SegmentBlock(
@@ -185,7 +185,7 @@ class SnapshotParts:
             address = start + block.bytes
 
     def _number(self, stack: Stack | None) -> int | None:
-        """Return the id of the stack, whose rows are given when it is first used; None for none."""
+        """Return the id of the stack, None for no stack; on first use, its rows go to the sink."""
         if stack is None:
             return None
         if stack.number is None:
@@ -210,7 +210,7 @@ class SnapshotParts:
 
 
 def _are_frames(items: PickledItems) -> bool:
-    """Return whether there are items, and all of them are frames; a list that grows is not looked at from its start each time."""
+    """Return whether the list is not empty and holds frames only; items seen before are not examined again."""
     if items.seen != _MIXED:
         are_frames = all(type(item) is StackFrame for item in (items[items.seen :] if items.seen else items))
         items.seen = len(items) if are_frames else _MIXED
@@ -227,7 +227,7 @@ def _get_stack(pairs: Pairs) -> Stack | None:
 
 
 def _find_device(level: list[Any]) -> int:
-    """Return the device of the last list of `level`: its place among its neighbours, 0 where it is the only one."""
+    """Return the device of the innermost list in `level`: its index among its neighbours, 0 where it is the only one."""
     last = level[-1]
     if last.tag is None:
         if len(level) > _MOST_DEVICES and type(level[0]) is PickledItems:
@@ -260,7 +260,7 @@ def _get_integer(pairs: Pairs, key: str) -> int:
 
 
 def _get_time(pairs: Pairs) -> int:
-    """Return the time, ns since the epoch."""
+    """Return the time of the event, ns since 1970."""
     ns = _get_integer(pairs, "time_us") * NS_PER_US
     if not 0 <= ns < _INT64:
         raise Malformed("'time_us' is no time")

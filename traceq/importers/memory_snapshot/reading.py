@@ -62,7 +62,7 @@ def read(path: Path, progress: Callable[[int], None]) -> Iterator[tuple[str, pa.
 
 
 class _BatchCollector:
-    """Rows until there are enough of a table for a batch; `devices` are those that have segments."""
+    """Collects rows by table until there are enough for a batch; `devices` are the devices with segments."""
 
     def __init__(self) -> None:
         self._rows: dict[str, list[Sequence[Any]]] = {}
@@ -74,7 +74,7 @@ class _BatchCollector:
             self.devices.add(row[1])
 
     def take_batches(self, least: int) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Yield the batches of the tables that have more than `least` rows, which are gone then."""
+        """Yield and remove the rows of each table that has more than `least`, as (table, batch)."""
         for table, rows in self._rows.items():
             if len(rows) > least:
                 for start in range(0, len(rows), _ROWS):
@@ -104,7 +104,7 @@ def _read_settings(path: Path, whole: Any, parts: SnapshotParts) -> dict[str, An
 
 
 def _are_in_place(traces: Any, events: dict[int, int]) -> bool:
-    """Return whether each list of events is the device's that its events were given."""
+    """Return whether each device's events stand in the list of that device, as PyTorch writes them."""
     return type(traces) is PickledItems and all(
         device < len(traces) and type(traces[device]) is PickledItems and traces[device].tag == device
         for device in events
@@ -123,7 +123,7 @@ def _trace_row(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _build_annotations(marks: Sequence[AnnotationMark]) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Ranges that record_function() opened: an end closes the last range of its name on its device."""
+    """Yield the ranges of record_function(): an end closes the latest open range of its name on its device."""
     opened_at: dict[tuple[int, str], list[int]] = {}
     ranges = []
     for mark in marks:

@@ -41,7 +41,7 @@ class LogReader(Protocol):
         """Return whether a file that begins like this is of this format."""
 
     def read(self, text: str) -> Log:
-        """Return all of the file. Raises UnusableTrace, or what Python raises where the file is broken."""
+        """Return the log in the text. Raises UnusableTrace, or Python's own errors where the file is damaged."""
 
 
 READERS: tuple[LogReader, ...] = (
@@ -85,13 +85,13 @@ def read_log(path: Path) -> Log:
 
 
 def _decode_text(content: bytes) -> str:
-    """UTF-8 unless it begins with the mark of UTF-16, in which PowerShell writes."""
+    """Return the text: UTF-16 if it begins with its byte order mark, as PowerShell writes, else UTF-8."""
     is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return content.decode("utf-16" if is_utf16 else "utf-8", "replace")
 
 
 def _describe_error(error: Exception) -> str:
-    """Describe the error in words where Python's are about its types."""
+    """Return words on an error in a damaged log, in terms of the log rather than of Python's types."""
     if isinstance(error, KeyError):
         return f"it lacks {error.args[0]!r}"
     if isinstance(error, IndexError):

@@ -29,7 +29,7 @@ def sniff(head: str) -> bool:
 
 
 def read(text: str) -> Log:
-    """Return the log of all GPUs; of other entities nothing."""
+    """Return the log of all GPUs; other entities are left out."""
     names: list[str] = []
     log = LogBuilder(TOOL, _KNOWN)
     for line in text.splitlines():

@@ -89,7 +89,10 @@ def _time(names: list[str], row: list[str]) -> tuple[int, bool] | None:
 
 
 def _number_devices(names: list[str], rows: list[list[str]], times: list[int]) -> list[int]:
-    """Return the number of the GPU of each line; GPUs are listed in the order of their numbers."""
+    """Return the GPU's number of each line; GPUs named otherwise are numbered by first appearance.
+
+    Raises UnusableTrace where the log of several GPUs does not say which GPU a line is of.
+    """
     told = next((field for field in _IDENTITY if field in names), None)
     if told is None:
         if not is_steady(times):
@@ -103,7 +106,7 @@ def _number_devices(names: list[str], rows: list[list[str]], times: list[int]) -
 
 
 def _read_cell(name: str, unit: str | None, cell: str) -> list[tuple[str, str | None, float]]:
-    """Return name, unit and value of each series of a cell; none where it is no number."""
+    """Return (name, unit, value) of each series in a cell, empty where the cell is no number."""
     cell = cell.strip()
     if name == "reasons.active" and cell.lower().startswith("0x"):
         return [(decode_reason, None, value) for decode_reason, value in decode_reasons(int(cell, 16))]

@@ -25,7 +25,7 @@ def sniff(head: str) -> bool:
 
 
 def read(text: str) -> Log:
-    """Return the log of all processes; an instance is the pid and the command."""
+    """Return the log of all processes; a sample's instance is the pid and the command."""
     told = _FIRST.search(text)
     days = parse_dates(told["date"]) if told else []
     names: list[str] = []

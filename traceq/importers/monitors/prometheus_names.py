@@ -52,35 +52,35 @@ _INSTANCES = ("device", "cpu", "interface", "disk")
 
 
 def gpu_of(labels: Mapping[str, str]) -> int | None:
-    """Return the number of the GPU that a metric is of; None for the host."""
+    """Return the number of the GPU in a metric's labels; None for a metric of the host."""
     told = labels.get("gpu", labels.get("gpu_id", ""))
     return int(told) if told.isdigit() else None
 
 
 def instance_of(labels: Mapping[str, str]) -> str | None:
-    """Return the part of the host that a metric is about: a disk, a network interface, a CPU."""
+    """Return the part of the host in a metric's labels (disk, network interface, CPU); None for the whole host."""
     return next((labels[label] for label in _INSTANCES if label in labels and labels[label] != "nvidia"), None)
 
 
 def host_of(labels: Mapping[str, str]) -> str | None:
-    """Return the name of the machine."""
+    """Return the name of the machine in a metric's labels; None if they name none."""
     return labels.get("Hostname") or labels.get("nodename")
 
 
 def address_of(labels: Mapping[str, str]) -> str | None:
-    """Return where a series was scraped, without the port: exporters of one machine have one each."""
+    """Return the address in a series' labels without the port; exporters of one machine differ in the port only."""
     return labels.get("instance", "").rpartition(":")[0] or None
 
 
 def check_one(told: Iterable[str | None]) -> None:
-    """Raise UnusableTrace for several machines, of which GPUs and disks have the same names."""
+    """Raise UnusableTrace if the machines named are several, because their GPUs and disks have the same names."""
     found = sorted({machine for machine in told if machine})
     if len(found) > 1:
         raise UnusableTrace(f"series of {len(found)} machines ({found[0]}, {found[1]}, ...); query those of one")
 
 
 def convert_gauge(name: str, value: float) -> list[tuple[str, str | None, float]]:
-    """Return name, unit and value of the series of a gauge; none where DCGM says that there is no value."""
+    """Return (name, unit, value) of each series of a gauge; empty where DCGM marks the value as missing."""
     if value >= _BLANK:
         return []
     if name in MASKS:
@@ -89,7 +89,7 @@ def convert_gauge(name: str, value: float) -> list[tuple[str, str | None, float]
 
 
 def meaning_of_total(name: str, labels: Mapping[str, str]) -> Meaning | None:
-    """Return the meaning of a total's growth; None for other metrics and unknown totals."""
+    """Return the series that a total's growth per second is; None for other metrics and unknown totals."""
     if name == CPU_TOTAL:
         mode = labels.get("mode", "")
         return Meaning(f"cpu_{mode}", 100) if mode in _MODES else None

@@ -20,7 +20,7 @@ def sniff(head: str) -> bool:
 
 
 def read(text: str) -> Log:
-    """Return the log: gauges as they are, of totals that are known what they grow by in a second."""
+    """Return the log: gauges as they are, known totals as their growth per second."""
     samples: list[Sample] = []
     left_out, host = 0, None
     result = json.loads(text)["data"]["result"]

@@ -26,7 +26,7 @@ def sniff(head: str) -> bool:
 
 
 def read(text: str) -> Log:
-    """Return the log: gauges as they are, of totals that are known what they grow by in a second."""
+    """Return the log: gauges as they are, known totals as their growth per second."""
     log, rates = LogBuilder(TOOL, {}), Rates()
     machines: set[str | None] = set()
     now = None

@@ -19,9 +19,9 @@ Clock = Literal["utc", "local", "none"]
 
 
 class Sample(NamedTuple):
-    """One value: `ts` is ns since 1970 as the log's clock reads, `device` a GPU as the tool numbers it, None for the host.
+    """One value: `ts` is ns since 1970 as the log's clock reads, `device` the tool's number of a GPU, None for the host.
 
-    `instance` is what of the host it is of (a disk, a network interface, one CPU, a process), None for all of it.
+    `instance` is the part of the host (a disk, a network interface, one CPU, a process), None for the whole host.
     """
 
     ts: int
@@ -36,9 +36,9 @@ class Sample(NamedTuple):
 class Log:
     """All samples of a file in its order. `host` is the name of the machine, where the file says it.
 
-    `other_date` is what to add to every `ts` (ns) if the log writes day and month in the other order; 0 without a doubt.
-    `left_out` counts values that are no numbers, and reports that are of the time before the log. `odd_time` is the first time
-    that cannot be read.
+    `other_date` is the ns to add to every `ts` if the log writes day and month in the other order; 0 where that is
+    certain. `left_out` counts values that are no numbers, and reports on the time before the log. `odd_time` is the
+    first time that cannot be read.
     """
 
     tool: str
@@ -75,7 +75,7 @@ def parse_number(text: object) -> float | None:
 
 
 def parse_time(text: str) -> tuple[int, bool] | None:
-    """(ns since 1970 as the text reads, whether it is certainly UTC) of an ISO-like time or of seconds since 1970."""
+    """Return (ns since 1970 as the text reads, whether it is certainly UTC) for an ISO-like time or seconds since 1970, else None."""
     text = text.strip()
     if found := _EPOCH.match(text):
         return int(found[1]) * SECOND + _parse_fraction(found[2]), True
@@ -102,7 +102,10 @@ def _parse_zone(text: str | None) -> timezone:
 
 
 def parse_dates(text: str) -> list[int]:
-    """Ns since 1970 at the start of the day: one, or two where 11/12/26 may be the 11th or the 12th month; none of no date."""
+    """Return the ns since 1970 at the start of the day: two values where 11/12/26 may be the 11th or the 12th month.
+
+    Empty for text that is no date.
+    """
     if found := _ISO_DATE.match(text.strip()):
         readings = [(int(found[1]), int(found[2]), int(found[3]))]
     elif found := _LOCAL_DATE.match(text.strip()):
@@ -120,7 +123,7 @@ def parse_dates(text: str) -> list[int]:
 
 
 def parse_time_of_day(text: str) -> int | None:
-    """Ns since midnight of 14:05:09 or 02:05:09 PM."""
+    """Return the ns since midnight of 14:05:09 or 02:05:09 PM; None for other text."""
     words = text.strip().split()
     found = _TIME.match(words[0]) if words else None
     if not found:
@@ -132,7 +135,7 @@ def parse_time_of_day(text: str) -> int | None:
 
 
 def parse_local_time(text: str) -> tuple[int, int, bool] | None:
-    """(ns as the text reads, what to add for the other order of day and month, whether it is UTC) of a time of any kind."""
+    """Return (ns as the text reads, ns to add for the other order of day and month, whether it is UTC); None if unreadable."""
     whole = parse_time(text)
     if whole is not None:
         return whole[0], 0, whole[1]
@@ -144,7 +147,7 @@ def parse_local_time(text: str) -> tuple[int, int, bool] | None:
 
 
 def host_of_sysstat(text: str) -> dict[str, Any]:
-    """Return the machine in JSON of sysstat, with its reports. Raises UnusableTrace where it has none."""
+    """Return the host's object in sysstat's JSON, which holds its reports. Raises UnusableTrace where there is none."""
     match json.loads(text):
         case {"sysstat": {"hosts": [dict(host), *_]}} if isinstance(host.get("statistics"), list):
             return host
@@ -152,14 +155,14 @@ def host_of_sysstat(text: str) -> dict[str, Any]:
 
 
 def is_steady(times: list[int]) -> bool:
-    """Return whether times follow each other at one beat, and not in bursts, as those of several GPUs do."""
+    """Return whether the times follow at one beat, rather than in bursts, as the lines of several GPUs do."""
     gaps = sorted(after - before for before, after in pairwise(times))
     # At least half of the gaps are between bursts, and few are pauses.
     return not gaps or gaps[0] >= gaps[3 * len(gaps) // 4] / 2
 
 
 def clock_of(stamps: Iterable[tuple[int, bool] | None]) -> Clock:
-    """Return the kind of clock of a log, by the (ns, whether it is UTC) of all its times."""
+    """Return the kind of a log's clock (utc, local or none) from all of its times: (ns, whether it is UTC) or None."""
     seen = {None if stamp is None else stamp[1] for stamp in stamps}
     if not seen or None in seen:
         return "none"
@@ -179,7 +182,7 @@ class LogBuilder:
     def add(
         self, ts: int, device: int | None, instance: str | None, key: str, raw: object, unit: str | None = None
     ) -> None:
-        """Add the value of the tool's series `key` as it is written."""
+        """Add a sample of the tool's series `key`; `raw` is the value as the log writes it."""
         value = parse_number(raw)
         if value is None:
             self.left_out += 1
@@ -187,18 +190,18 @@ class LogBuilder:
             self.samples.append(Sample(ts, device, instance, *name_series(self._tool, key, unit, value, self._known)))
 
     def add_cpu_count(self, raw: object) -> None:
-        """Add the number of CPUs, once there are samples."""
+        """Add the number of CPUs as a sample at the log's first time; does nothing without samples."""
         count = parse_number(raw)
         if count and self.samples:
             self.samples.append(Sample(self.samples[0].ts, None, None, "cpu_count", None, count))
 
     def log(self, clock: Clock | None = None, host: str | None = None, other_date: int = 0, odd_time: str = "") -> Log:
-        """Return the log; without `clock` its clock is that of `times`."""
+        """Return the log; without `clock`, the kind of its clock follows from `times`."""
         return Log(self._tool, self.samples, clock or clock_of(self.times), host, other_date, self.left_out, odd_time)
 
 
 class Rates:
-    """Turns totals into what they grow by in a second."""
+    """Converts totals into their growth per second."""
 
     def __init__(self) -> None:
         self._before: dict[tuple[str, int | None, str | None], tuple[int, float]] = {}
@@ -206,7 +209,7 @@ class Rates:
     def add_total(
         self, meaning: Meaning, ts: int, device: int | None, instance: str | None, total: float
     ) -> list[Sample]:
-        """Return the rate since the total before, none for the first and where the total shrinks."""
+        """Return the growth per second since the previous total; empty for the first and where the total shrinks."""
         key = (meaning.name, device, instance)
         since, old = self._before.get(key, (ts, total))
         self._before[key] = (ts, total)

@@ -40,7 +40,7 @@ def sniff(head: str) -> bool:
 
 
 def read(text: str) -> Log:
-    """Return the log; local times (sadf -t) are of a zone that is certain only where it is UTC."""
+    """Return the log. Its local times (sadf -t) are in a certain zone only where that is UTC."""
     host = host_of_sysstat(text)
     log = LogBuilder(TOOL, _KNOWN | (_PAGES if host.get("machine") in ("x86_64", "i686") else {}))
     is_utc, other = True, 0
@@ -60,7 +60,7 @@ def read(text: str) -> Log:
 
 
 def _walk_report(value: Any, path: str, instance: str | None) -> Iterator[tuple[str | None, str, Any]]:
-    """(instance, path, value) of all that stands in a report."""
+    """Yield (instance, path, value) of every value in a report; the path joins the keys by dots."""
     if isinstance(value, list):
         for part in value:
             yield from _walk_report(part, path, instance)

@@ -92,7 +92,7 @@ class Meaning(NamedTuple):
 def name_series(
     tool: str, key: str, unit: str | None, value: float, known: dict[str, Meaning]
 ) -> tuple[str, str | None, float]:
-    """Return name, unit and value of a tool's series `key`: the common ones, or else the tool's own."""
+    """Return (name, unit, value) of a tool's series `key`: traceq's common series where known, else TOOL:KEY unchanged."""
     meant = known.get(key)
     if meant is None:
         return f"{tool}:{key}", unit, value
@@ -100,5 +100,5 @@ def name_series(
 
 
 def decode_reasons(mask: int) -> list[tuple[str, float]]:
-    """Return the series of all reasons of NVML's mask, each 0 or 1."""
+    """Return (series, 0 or 1) for every reason in NVML's mask of clock-throttling reasons."""
     return [(name, float(bool(mask & bit))) for bit, name in REASONS.items()]
