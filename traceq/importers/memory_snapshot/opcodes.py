@@ -307,7 +307,10 @@ class PickleReader:
             self._memo.append(self._keep(value))
 
     def _keep(self, value: Any, size: int = 0) -> int:
-        """Return the index of a value in the kept ones; equal values share one. `size` (bytes) counts for values that are no text."""
+        """Return the index of a value in the kept ones; equal values share one.
+
+        `size` (bytes) counts for values that are no text.
+        """
         place = self._place_of.get(value)
         if place is None:
             self._count(len(value) if isinstance(value, (str, bytes)) else size)

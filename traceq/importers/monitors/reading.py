@@ -75,7 +75,10 @@ def parse_number(text: object) -> float | None:
 
 
 def parse_time(text: str) -> tuple[int, bool] | None:
-    """Return (ns since 1970 as the text reads, whether it is certainly UTC) for an ISO-like time or seconds since 1970, else None."""
+    """
+
+    Eturn (ns since 1970 as the text reads, whether it is certainly UTC) for an ISO-like time or seconds since 1970, else None.
+    """
     text = text.strip()
     if found := _EPOCH.match(text):
         return int(found[1]) * SECOND + _parse_fraction(found[2]), True
