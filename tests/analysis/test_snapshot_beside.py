@@ -15,7 +15,7 @@ from traceq.errors import UnusableTrace
 
 sys.path.append(str(Path(__file__).parents[1] / "importers"))
 
-from snapshots import history, segment, snapshot, written
+from snapshots import make_history, make_segment, make_snapshot, write_file
 
 from traceq.importers.memory_snapshot import beside
 
@@ -42,8 +42,8 @@ def two_steps(tmp_path, malloc):
         trace.annotation(f"traceq.step#{step}", step * 10_000_000, 10_000_000)
     if malloc is not None:
         trace.call("cudaMalloc", malloc, 0)
-    blocks = segment(1000, "512 100 used init\n512 200 used forward\n3072 0 free -")
-    path = written(tmp_path, snapshot(history(HISTORY), segments=[blocks]))
+    blocks = make_segment(1000, "512 100 used init\n512 200 used forward\n3072 0 free -")
+    path = write_file(tmp_path, make_snapshot(make_history(HISTORY), segments=[blocks]))
     for table, batch in beside(path, START * 1000):
         for row in batch.to_pylist():
             trace.add(table, **row)
@@ -82,7 +82,7 @@ def test_a_snapshot_is_given_with_a_trace(tmp_path):
     ]
     trace = tmp_path / "trace.json"
     trace.write_text(json.dumps({"baseTimeNanoseconds": START * 1000, "traceEvents": events}))
-    path = written(tmp_path, snapshot(history(HISTORY)))
+    path = write_file(tmp_path, make_snapshot(make_history(HISTORY)))
     ingest(trace, tmp_path / "a.duckdb", logs=[path])
     with connect(tmp_path / "a.duckdb") as database:
         rows = database.execute("select ts, step from allocation order by ts").fetchall()
@@ -96,7 +96,7 @@ def test_a_snapshot_is_given_with_a_trace(tmp_path):
 def test_where_a_trace_has_no_time_of_day_the_offset_of_a_snapshot_must_be_given(tmp_path):
     trace = tmp_path / "trace.json"
     trace.write_text('[{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 0, "dur": 10}]')
-    path = written(tmp_path, snapshot(history(HISTORY)))
+    path = write_file(tmp_path, make_snapshot(make_history(HISTORY)))
     with pytest.raises(UnusableTrace, match="give --offset"):
         ingest(trace, tmp_path / "a.duckdb", logs=[path])
     ingest(trace, tmp_path / "a.duckdb", logs=[path], offset=-START / 1e6)
@@ -108,7 +108,7 @@ def test_samples_of_the_profiler_come_first(tmp_path):
     """Where the trace has totals itself, the snapshot's stand not beside them."""
     trace = TraceBuilder()
     trace.add("counter", device=0, name="memory_allocated", unit="bytes", ts=5, value=7.0)
-    path = written(tmp_path, snapshot(history("1 alloc 1 8 main")))
+    path = write_file(tmp_path, make_snapshot(make_history("1 alloc 1 8 main")))
     for table, batch in beside(path, 0):
         for row in batch.to_pylist():
             trace.add(table, **row)

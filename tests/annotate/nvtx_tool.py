@@ -56,6 +56,6 @@ def run(code: str, library: Path, log: Path, **variables: str) -> list[Call]:
     ]
 
 
-def shape(calls: list[Call]) -> list[str]:
+def render_shape(calls: list[Call]) -> list[str]:
     """Ranges and marks without threads and colours: `push NAME`, `pop`, `start NAME`, `end 1`, `mark NAME`."""
     return [f"{call.kind} {call.text}".strip() for call in calls if call.kind != "string"]

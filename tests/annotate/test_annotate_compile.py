@@ -24,19 +24,19 @@ def counters():
 
 
 @annotate.phase("decorated")
-def increment(x):
+def add_one(x):
     return x + 1
 
 
-def everything(x):
+def dump_everything(x):
     with annotate.step(3, samples=2), annotate.phase("within"):
         annotate.payload(tokens=1)
-        return increment(x * 2)
+        return add_one(x * 2)
 
 
 @backends
 def test_code_with_marks_compiles_as_one_graph(backend, profiled, counters):
-    compiled = torch.compile(everything, fullgraph=True, backend=backend)
+    compiled = torch.compile(dump_everything, fullgraph=True, backend=backend)
     assert compiled(torch.ones(2)).tolist() == [3.0, 3.0]
 
     def call():
@@ -48,7 +48,7 @@ def test_code_with_marks_compiles_as_one_graph(backend, profiled, counters):
 
 
 def test_nothing_is_compiled_again_when_marks_are_switched_or_open(tool, counters):
-    compiled = torch.compile(everything, fullgraph=True, backend="eager")
+    compiled = torch.compile(dump_everything, fullgraph=True, backend="eager")
     compiled(torch.ones(2))
     with annotate.phase("open"):
         compiled(torch.ones(2))
@@ -60,9 +60,9 @@ def test_nothing_is_compiled_again_when_marks_are_switched_or_open(tool, counter
 
 def test_marks_come_first_or_torch_does(tool):
     """The first mark of all is one that is being compiled."""
-    compiled = torch.compile(increment, fullgraph=True, backend="eager")
+    compiled = torch.compile(add_one, fullgraph=True, backend="eager")
     assert compiled(torch.ones(1)).tolist() == [2.0]
-    assert increment(torch.ones(1)).tolist() == [2.0]
+    assert add_one(torch.ones(1)).tolist() == [2.0]
     assert tool.calls == ["push traceq.phase#decorated", "pop traceq.phase#decorated"]
 
 

@@ -16,7 +16,7 @@ torch = lazy_import.module("torch")
 OPTIMIZER = ["push traceq.phase#optimizer", "pop traceq.phase#optimizer"]
 
 
-def sgd():
+def make_optimizer():
     return torch.optim.SGD([torch.nn.Parameter(torch.ones(2))], lr=0.5, momentum=0.9)
 
 
@@ -27,7 +27,7 @@ def train(optimizer):
 
 
 def test_step_and_zero_grad_are_phase_optimizer(tool):
-    optimizer = sgd()
+    optimizer = make_optimizer()
     assert annotate.optimizer(optimizer) is optimizer
     train(optimizer)
     optimizer.zero_grad(set_to_none=True)
@@ -36,14 +36,14 @@ def test_step_and_zero_grad_are_phase_optimizer(tool):
 
 
 def test_an_optimizer_marked_twice_is_marked_once(tool):
-    optimizer = annotate.optimizer(annotate.optimizer(sgd()))
+    optimizer = annotate.optimizer(annotate.optimizer(make_optimizer()))
     train(optimizer)
     assert tool.calls == OPTIMIZER
 
 
 @pytest.mark.parametrize("marked_first", [True, False])
 def test_schedulers_work_on_either_side(tool, marked_first):
-    optimizer = sgd()
+    optimizer = make_optimizer()
     if marked_first:
         annotate.optimizer(optimizer)
     schedulers = [torch.optim.lr_scheduler.StepLR(optimizer, 1, gamma=0.1)]
@@ -58,14 +58,14 @@ def test_schedulers_work_on_either_side(tool, marked_first):
 
 
 def test_a_step_that_raises_leaves_nothing_open(tool):
-    optimizer = annotate.optimizer(sgd())
+    optimizer = annotate.optimizer(make_optimizer())
     with pytest.raises(ZeroDivisionError):
         optimizer.step(lambda: 1 / 0)
     assert tool.calls == OPTIMIZER
 
 
 def test_a_scaler_steps_a_marked_optimizer(tool):
-    optimizer = annotate.optimizer(sgd())
+    optimizer = annotate.optimizer(make_optimizer())
     scaler = torch.amp.GradScaler("cpu")
     (parameter,) = optimizer.param_groups[0]["params"]
     scaler.scale(parameter.sum()).backward()
@@ -76,7 +76,7 @@ def test_a_scaler_steps_a_marked_optimizer(tool):
 
 
 def test_what_is_saved_of_an_optimizer_is_the_same():
-    plain, marked = sgd(), annotate.optimizer(sgd())
+    plain, marked = make_optimizer(), annotate.optimizer(make_optimizer())
     train(plain)
     train(marked)
     assert str(marked.state_dict()) == str(plain.state_dict())
@@ -89,7 +89,7 @@ def test_what_is_saved_of_an_optimizer_is_the_same():
 def test_marks_do_not_keep_an_optimizer_alive():
     gc.disable()
     try:
-        optimizer = annotate.optimizer(sgd())
+        optimizer = annotate.optimizer(make_optimizer())
         seen = weakref.ref(optimizer)
         del optimizer
         assert seen() is None
@@ -103,7 +103,7 @@ def new_net():
     return Net()
 
 
-def modules(tool):
+def list_modules(tool):
     return [call.removeprefix("push traceq.module#") for call in tool.calls if call.startswith("push")]
 
 
@@ -119,7 +119,7 @@ def test_forwards_of_modules(tool, depth, labels):
     net = new_net()
     annotate.model(net, depth=depth)
     net(torch.ones(1, 2))
-    assert modules(tool) == labels
+    assert list_modules(tool) == labels
     assert tool.left_open() == []
 
 
@@ -142,7 +142,7 @@ def test_a_forward_that_raises_leaves_nothing_open(tool):
     annotate.model(net, depth=2)
     with pytest.raises(RuntimeError):
         net(torch.ones(1, 3))
-    assert modules(tool) == ["Net", "encoder", "encoder.0"]
+    assert list_modules(tool) == ["Net", "encoder", "encoder.0"]
     assert tool.left_open() == []
     net(torch.ones(1, 2))
     assert tool.left_open() == []
@@ -171,7 +171,7 @@ def test_a_module_within_itself(tool):
     net = Twice()
     annotate.model(net)
     net(torch.ones(1))
-    assert modules(tool) == ["Twice", "Twice"]
+    assert list_modules(tool) == ["Twice", "Twice"]
     assert tool.left_open() == []
 
 
@@ -183,7 +183,7 @@ def test_a_marked_model_can_be_saved_and_copied(tool):
     file.seek(0)
     for twin in (torch.load(file, weights_only=False), copy.deepcopy(net)):
         twin(torch.ones(1, 2))
-    assert modules(tool) == 2 * ["Net", "encoder", "head"]
+    assert list_modules(tool) == 2 * ["Net", "encoder", "head"]
 
 
 def test_marks_switched_in_the_middle_of_a_forward(tool):
@@ -191,5 +191,5 @@ def test_marks_switched_in_the_middle_of_a_forward(tool):
     annotate.model(net)
     net.encoder.register_forward_hook(lambda *_: annotate.disable())
     net(torch.ones(1, 2))
-    assert modules(tool) == ["Net", "encoder"]
+    assert list_modules(tool) == ["Net", "encoder"]
     assert tool.left_open() == []

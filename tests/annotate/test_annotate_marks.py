@@ -127,14 +127,14 @@ def test_what_is_thrown_into_a_marked_generator_reaches_it(tool):
     assert tool.left_open() == []
 
 
-def numbers(label):
+def list_numbers(label):
     with annotate.phase(label):
         yield 1
         yield 2
 
 
 def test_with_around_yield_does_not_cross_what_the_consumer_marks(tool):
-    body = numbers("producer")
+    body = list_numbers("producer")
     with annotate.phase("first"):
         next(body)
     with annotate.phase("second"):
@@ -150,13 +150,13 @@ def test_with_around_yield_does_not_cross_what_the_consumer_marks(tool):
 
 
 def test_generators_that_take_turns(tool):
-    pairs = list(zip(numbers("a"), numbers("b"), strict=True))
+    pairs = list(zip(list_numbers("a"), list_numbers("b"), strict=True))
     assert pairs == [(1, 1), (2, 2)]
     assert tool.calls == ["start traceq.phase#a", "start traceq.phase#b", "end traceq.phase#a", "end traceq.phase#b"]
 
 
 def test_a_generator_that_nobody_finishes(tool):
-    body = numbers("dropped")
+    body = list_numbers("dropped")
     with annotate.phase("outer"):
         next(body)
         del body

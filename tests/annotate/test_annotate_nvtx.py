@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from nvtx_tool import build, run, shape
+from nvtx_tool import build, render_shape, run
 
 TRAINING = """
 for number in range(2):
@@ -28,7 +28,7 @@ def any_library(tmp_path_factory):
 
 def test_marks_arrive_whether_or_not_the_tool_can_be_asked_if_it_listens(library, tmp_path):
     calls = run(TRAINING, library, tmp_path / "log")
-    assert shape(calls) == ["push traceq.step#0", *ONE_STEP, "push traceq.step#1", *ONE_STEP]
+    assert render_shape(calls) == ["push traceq.step#0", *ONE_STEP, "push traceq.step#1", *ONE_STEP]
     assert {call.domain for call in calls} == {"traceq"}
 
 
@@ -66,7 +66,7 @@ with annotate.phase("main"):
 def test_ranges_that_cross_are_no_stack(any_library, tmp_path):
     calls = run(CROSSING, any_library, tmp_path / "log")
     starts = ["start traceq.phase#a", "start traceq.phase#b", "end 1", "end 2"]
-    assert shape(calls) == [*starts, "push traceq.phase#main", "push traceq.phase#thread", "pop"]
+    assert render_shape(calls) == [*starts, "push traceq.phase#main", "push traceq.phase#thread", "pop"]
     main, thread, popped = calls[-4].thread, calls[-2].thread, calls[-1].thread
     assert main == popped != thread
 
@@ -80,7 +80,7 @@ def test_whoever_asks_for_silence_gets_it(any_library, tmp_path, variables):
 
 def test_switching_marks_on_wins_over_the_environment(any_library, tmp_path):
     calls = run(f"annotate.enable()\n{TRAINING}", any_library, tmp_path / "log", TRACEQ_ANNOTATE="off")
-    assert shape(calls)[0] == "push traceq.step#0"
+    assert render_shape(calls)[0] == "push traceq.step#0"
 
 
 FORKING = """
@@ -103,8 +103,8 @@ def test_a_forked_child_does_not_pop_what_its_parent_pushed(any_library, tmp_pat
     parent, child = threads["traceq.step#0"], threads["traceq.phase#child"]
     of_parent = [call for call in calls if call.thread == parent]
     of_child = [call for call in calls if call.thread == child]
-    assert shape(of_parent) == ["push traceq.step#0", "push traceq.phase#parent", "pop", "pop"]
-    assert shape(of_child) == ["push traceq.phase#child", "pop"]
+    assert render_shape(of_parent) == ["push traceq.step#0", "push traceq.phase#parent", "pop", "pop"]
+    assert render_shape(of_child) == ["push traceq.phase#child", "pop"]
 
 
 BOTH = """

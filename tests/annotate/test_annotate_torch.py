@@ -19,7 +19,7 @@ torch = lazy_import.module("torch")
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def names(ranges):
+def list_names(ranges):
     return [name for name, _, _ in ranges]
 
 
@@ -42,7 +42,7 @@ def test_without_the_private_class_the_public_one_does(profiled, monkeypatch):
         with annotate.phase("forward"):
             torch.ones(3).sum()
 
-    assert names(profiled(train)) == ["traceq.phase#forward"]
+    assert list_names(profiled(train)) == ["traceq.phase#forward"]
 
 
 def test_tasks_that_take_turns_keep_their_own_times(profiled):
@@ -67,7 +67,7 @@ def test_a_mark_that_another_thread_ends(profiled):
         thread.start()
         thread.join()
 
-    assert names(profiled(hand_over)) == ["traceq.phase#handed"]
+    assert list_names(profiled(hand_over)) == ["traceq.phase#handed"]
 
 
 @pytest.mark.parametrize("remote", [False, True])
@@ -86,9 +86,9 @@ def test_marks_around_the_start_and_the_end_of_a_profiler(profiled, monkeypatch,
     before.__enter__()
     ranges = profiled(body)
     after.__exit__()
-    assert names(ranges) == ["traceq.phase#after", "traceq.phase#within"]
+    assert list_names(ranges) == ["traceq.phase#after", "traceq.phase#within"]
     # A second profiler finds nothing left over.
-    assert names(profiled(lambda: annotate.phase("again").__enter__())) == ["traceq.phase#again"]
+    assert list_names(profiled(lambda: annotate.phase("again").__enter__())) == ["traceq.phase#again"]
 
 
 def test_a_profiler_with_a_schedule_records_the_steps_of_its_window(monkeypatch):
@@ -112,7 +112,7 @@ def run(*command, **variables):
     )
 
 
-def strictly(code, **variables):
+def run_strictly(code, **variables):
     return run("-W", "error", "-c", code, **variables).stdout.strip()
 
 
@@ -124,7 +124,7 @@ with annotate.step(0, samples=1), annotate.phase("forward"):
     list(annotate.loader([1, 2]))
 print("torch" in sys.modules)
 """
-    assert strictly(code) == "False"
+    assert run_strictly(code) == "False"
 
 
 @pytest.mark.slow
@@ -138,7 +138,7 @@ with profile(activities=[ProfilerActivity.CPU]) as profiled, annotate.phase("lat
     pass
 print([event.name for event in profiled.events()])
 """
-    assert strictly(code).endswith("['traceq.phase#late']")
+    assert run_strictly(code).endswith("['traceq.phase#late']")
 
 
 NEITHER = """
@@ -159,7 +159,7 @@ print(function(), list(annotate.loader([1, 2])), annotate.enabled())
 
 
 def test_without_torch_and_nvtx_nothing_happens():
-    assert strictly(NEITHER, NVTX_INJECTION64_PATH="nowhere") == "3 [1, 2] True"
+    assert run_strictly(NEITHER, NVTX_INJECTION64_PATH="nowhere") == "3 [1, 2] True"
 
 
 def test_an_unknown_backend_is_told_and_taken_as_all():

@@ -14,7 +14,7 @@ MARKS = "select name from cpu_slice where name like 'traceq.%' order by ts, dur 
 SHORT = {"skip": 2, "warmup": 1, "steps": 2}
 
 
-def iteration(torch):
+def make_iteration(torch):
     """A function that makes one iteration of a small network, with a phase in it."""
     model = torch.nn.Linear(32, 8)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -34,11 +34,11 @@ def only_trace(directory):
     return path
 
 
-def document(path):
+def read_document(path):
     return json.loads(gzip.decompress(path.read_bytes()))
 
 
-def rows(path, query):
+def list_rows(path, query):
     database = path.with_suffix(".duckdb")
     traceq.ingest([path], database)
     with traceq.open(database) as traces:
@@ -46,7 +46,7 @@ def rows(path, query):
 
 
 def marks_in(path):
-    return [name for (name,) in rows(path, MARKS)]
+    return [name for (name,) in list_rows(path, MARKS)]
 
 
 def steps_in(path):

@@ -53,7 +53,7 @@ json.dump({"begins": begins, "fetches": fetches, "forwards": forwards}, open(sys
 ATTEMPTS = 3
 
 
-def recorded(folder):
+def record_run(folder):
     """The database of a recorded run, and what the program measured."""
     folder.mkdir()
     (folder / "train.py").write_text(PROGRAM)
@@ -77,7 +77,7 @@ def whole_steps(connection):
     return steps
 
 
-def compared(database, measured):
+def compare_runs(database, measured):
     """What -> (in the tables, by the program), over the whole steps; ns, and samples per second."""
     with connect(database) as connection:
         steps = whole_steps(connection)
@@ -103,7 +103,7 @@ def compared(database, measured):
 def test_the_tables_say_what_the_program_measured_within_two_per_cent(tmp_path):
     """On a busy machine a process can be stopped between a mark and the clock beside it: one good run of three is asked for."""
     for attempt in range(ATTEMPTS):
-        found = compared(*recorded(tmp_path / str(attempt)))
+        found = compare_runs(*record_run(tmp_path / str(attempt)))
         if all(ours == pytest.approx(theirs, rel=0.02) for ours, theirs in found.values()):
             return
     pytest.fail(f"the tables and the program differ: {found}")

@@ -106,7 +106,7 @@ class Trainer:
         self.callback.on_validation_end(self, module)
 
 
-def lightning(directory, **options):
+def train_lightning(directory, **options):
     return callbacks.LightningCallback(directory, **{**WINDOW, **options})
 
 
@@ -114,7 +114,7 @@ def lightning(directory, **options):
 @pytest.mark.parametrize("package", ["lightning.pytorch", "pytorch_lightning"])
 def test_lightning_steps_hold_their_phases(tmp_path, install, package):
     base = install(package, "Callback")
-    callback = lightning(tmp_path)
+    callback = train_lightning(tmp_path)
     assert isinstance(callback, base)
     Trainer(callback, global_step=10).fit(new_module(), 6)
     step = ["traceq.phase#forward", "traceq.phase#backward", "traceq.phase#optimizer"]
@@ -124,7 +124,7 @@ def test_lightning_steps_hold_their_phases(tmp_path, install, package):
 
 def test_accumulated_batches_are_one_step(tmp_path, install):
     install("lightning.pytorch", "Callback")
-    Trainer(lightning(tmp_path), accumulate=2).fit(new_module(), 10)
+    Trainer(train_lightning(tmp_path), accumulate=2).fit(new_module(), 10)
     marks = marks_in(only_trace(tmp_path))
     assert [mark for mark in marks if "step" in mark] == ["traceq.step#2", "traceq.step#3"]
     assert marks.count("traceq.phase#forward") == marks.count("traceq.phase#backward") == 4
@@ -133,7 +133,7 @@ def test_accumulated_batches_are_one_step(tmp_path, install):
 
 def test_after_a_training_the_module_and_the_optimizer_are_as_before(tmp_path, install):
     install("lightning.pytorch", "Callback")
-    module, trainer = new_module(), Trainer(lightning(tmp_path))
+    module, trainer = new_module(), Trainer(train_lightning(tmp_path))
     trainer.fit(module, 2)
     assert "training_step" not in vars(module)
     assert not trainer.optimizers[0]._optimizer_step_post_hooks
@@ -142,7 +142,7 @@ def test_after_a_training_the_module_and_the_optimizer_are_as_before(tmp_path, i
 def test_a_lightning_training_that_fails_leaves_what_was_recorded(tmp_path, install, capsys):
     install("lightning.pytorch", "Callback")
     with pytest.raises(ValueError, match="3"):
-        Trainer(lightning(tmp_path, steps=3)).fit(new_module(fail_at=3), 9)
+        Trainer(train_lightning(tmp_path, steps=3)).fit(new_module(fail_at=3), 9)
     assert steps_in(only_trace(tmp_path)) == ["traceq.step#2", "traceq.step#3"]
     assert "the loop ended by ValueError, with 1 of 3 steps recorded" in capsys.readouterr().err
 
@@ -150,7 +150,7 @@ def test_a_lightning_training_that_fails_leaves_what_was_recorded(tmp_path, inst
 @pytest.mark.slow
 def test_a_second_training_is_profiled_as_the_first(tmp_path, install, capsys):
     install("lightning.pytorch", "Callback")
-    callback = lightning(tmp_path)
+    callback = train_lightning(tmp_path)
     for start in (0, 50):
         Trainer(callback, global_step=start).fit(new_module(), 5)
     found = sorted(steps_in(path) for path in tmp_path.glob("*.json.gz"))
@@ -174,7 +174,7 @@ def test_trainer_steps_hold_the_optimizers_phase(tmp_path, install):
 
 def test_callbacks_can_be_pickled_before_the_training(install):
     install("lightning.pytorch", "Callback")
-    install_again = pickle.loads(pickle.dumps(lightning("traces")))  # noqa: S301 - our own
+    install_again = pickle.loads(pickle.dumps(train_lightning("traces")))  # noqa: S301 - our own
     assert type(install_again) is callbacks.LightningCallback
 
 
@@ -190,7 +190,7 @@ def test_another_name_is_an_attribute_error():
         callbacks.Nope  # noqa: B018 - the access is the test
 
 
-def parameters(function):
+def list_parameters(function):
     return [(each.name, each.kind) for each in inspect.signature(function).parameters.values()]
 
 
@@ -207,4 +207,4 @@ def test_hooks_are_those_of_the_framework(hooks, module, base):
     ours = {name: each for name, each in vars(hooks).items() if name.startswith("on_")}
     assert len(ours) >= 6
     for name, hook in ours.items():
-        assert parameters(hook) == parameters(getattr(framework, name)), name
+        assert list_parameters(hook) == list_parameters(getattr(framework, name)), name

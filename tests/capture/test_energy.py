@@ -32,7 +32,7 @@ class Nvml:
         return 0 if found is not None else 3
 
 
-def torch(*allocated, used=True):
+def make_torch(*allocated, used=True):
     cuda = SimpleNamespace(
         is_initialized=lambda: used,
         device_count=lambda: len(allocated),
@@ -53,22 +53,22 @@ def nvml(monkeypatch):
 
 def test_devices_with_tensors_are_added_up(nvml):
     nvml(id0=1500, id1=9000, id2=500)
-    assert run_trial.Energy(torch(10, 0, 10)).read_joules() == 2.0
+    assert run_trial.Energy(make_torch(10, 0, 10)).read_joules() == 2.0
 
 
 def test_what_is_not_known_of_one_is_not_known(nvml):
     nvml(id0=1500)
-    assert run_trial.Energy(torch(10, 10)).read_joules() is None
+    assert run_trial.Energy(make_torch(10, 10)).read_joules() is None
     nvml(id0=1500, id1=None)
-    assert run_trial.Energy(torch(10, 10)).read_joules() is None
+    assert run_trial.Energy(make_torch(10, 10)).read_joules() is None
 
 
 def test_without_a_gpu_in_use_or_nvml(nvml, monkeypatch):
     nvml(id0=1500)
-    assert run_trial.Energy(torch(10, used=False)).read_joules() is None
+    assert run_trial.Energy(make_torch(10, used=False)).read_joules() is None
 
     def absent(_name):
         raise OSError
 
     monkeypatch.setattr(ctypes, "CDLL", absent)
-    assert run_trial.Energy(torch(10)).read_joules() is None
+    assert run_trial.Energy(make_torch(10)).read_joules() is None

@@ -20,7 +20,7 @@ class NVMLError(Exception):
     pass
 
 
-def made_up_nvml(gpus=2):
+def make_nvml(gpus=2):
     """One that says of GPU 1 no power, and of both that they are hot."""
 
     def power(handle):
@@ -48,7 +48,7 @@ def made_up_nvml(gpus=2):
     )
 
 
-def made_up_psutil():
+def make_psutil():
     """Each time it is asked a disk was busy for 50 ms more, and the CPUs for a second of four."""
     asked = {"disks": 0, "cpus": 0}
 
@@ -100,8 +100,8 @@ def record(path, seconds=0.4):
 
 @pytest.mark.usefixtures("quick")
 def test_gpus_and_host_are_sampled(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "pynvml", made_up_nvml())
-    monkeypatch.setitem(sys.modules, "psutil", made_up_psutil())
+    monkeypatch.setitem(sys.modules, "pynvml", make_nvml())
+    monkeypatch.setitem(sys.modules, "psutil", make_psutil())
     monkeypatch.setattr(monitor, "_find_disks", lambda counters: [each for each in counters if each == "made-up"])
     path = tmp_path / "train.monitor.jsonl"
     record(path)
@@ -125,7 +125,7 @@ def test_gpus_and_host_are_sampled(monkeypatch, tmp_path):
 @pytest.mark.parametrize(("visible", "temperatures"), [("1", {0: 89}), ("GPU-b,0", {0: 89, 1: 88}), ("", {})])
 def test_gpus_are_numbered_as_the_program_numbers_them(visible, temperatures, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    monkeypatch.setitem(sys.modules, "pynvml", made_up_nvml())
+    monkeypatch.setitem(sys.modules, "pynvml", make_nvml())
     sample = monitor._open_gpus()
     told = sample() if sample else []
     assert {device: value for device, _, name, value in told if name == "gpu_temperature"} == temperatures
@@ -141,7 +141,7 @@ def test_with_nothing_to_sample_with_there_is_no_file(monkeypatch, tmp_path):
 
 @pytest.mark.usefixtures("quick")
 def test_what_fails_is_said_and_does_not_matter_to_the_program(monkeypatch, tmp_path, capsys):
-    broken = made_up_nvml()
+    broken = make_nvml()
     broken.nvmlDeviceGetUtilizationRates = lambda _: 1 / 0
     monkeypatch.setitem(sys.modules, "pynvml", broken)
     monkeypatch.setitem(sys.modules, "psutil", None)

@@ -105,7 +105,7 @@ for batch in torch.utils.data.DataLoader(torch.ones(8, 2), batch_size=2):
 """
 
 
-def facts(folder):
+def read_facts(folder):
     (path,) = folder.glob("*.made_with.json")
     assert (path.with_name(path.name.removesuffix(".made_with.json") + ".sqlite")).is_file()
     return json.loads(path.read_text())
@@ -115,14 +115,14 @@ def facts(folder):
 def test_what_the_program_was_made_with_lies_beside_the_export(calls, recorded, tmp_path):  # noqa: ARG001 - PATH
     pytest.importorskip("torch")
     recorded(TRAINS, steps=0)
-    found = facts(tmp_path / "50%p")
+    found = read_facts(tmp_path / "50%p")
     assert found["loader"] == [{"batch_size": "2", "num_workers": "0", "pin_memory": "false"}]
     assert found["optimizer"][0]["optimizer"] == "SGD"
 
 
 def test_of_a_program_without_torch_the_machine_is_told(calls, recorded, tmp_path):  # noqa: ARG001 - PATH
     recorded("pass")
-    found = facts(tmp_path / "50%p")
+    found = read_facts(tmp_path / "50%p")
     assert "host" in found
     # Of the process that writes it traceq knows these, of the program not.
     assert not found.keys() & {"software", "program", "loader", "optimizer", "precision"}

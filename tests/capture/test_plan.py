@@ -21,18 +21,18 @@ from traceq.loading.ingest import ingest
 EVERY = list(METRICS.values())
 
 
-def commands(form, metrics):
+def list_commands(form, metrics):
     """What is pasted to capture the metrics, as lines; none where the profiler can give none of them."""
     captures = [each for metric in metrics if isinstance(each := form.captures[metric.name], Capture)]
     return form.commands(merge_records(captures)).splitlines() if captures else []
 
 
 def torch_snippet(metrics):
-    return "\n".join(commands(CHROME, metrics))
+    return "\n".join(list_commands(CHROME, metrics))
 
 
 def nsys_commands(metrics):
-    return commands(NSYS, metrics)
+    return list_commands(NSYS, metrics)
 
 
 # What `nsys profile --help` of 2024 to 2026 knows, as far as plans use it.

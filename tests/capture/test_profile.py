@@ -11,7 +11,7 @@ from pathlib import Path
 
 import lazy_import
 import pytest
-from small_training import SHORT, document, iteration, marks_in, only_trace, rows, steps_in
+from small_training import SHORT, list_rows, make_iteration, marks_in, only_trace, read_document, steps_in
 
 import traceq
 from traceq.capture import files
@@ -23,7 +23,7 @@ torch = lazy_import.module("torch")
 
 @pytest.fixture(scope="module")
 def train():
-    return iteration(torch)
+    return make_iteration(torch)
 
 
 def test_each_recorded_step_is_marked_with_its_number_and_what_is_in_it(tmp_path, train, capsys):
@@ -53,7 +53,7 @@ def test_steps_are_those_that_the_script_measured(tmp_path, train):
                 train()
                 time.sleep(0.002 * number)
                 measured[f"traceq.step#{number}"] = time.perf_counter_ns() - begin
-    found = dict(rows(only_trace(tmp_path), "select name, dur from cpu_slice where name like 'traceq.step#%'"))
+    found = dict(list_rows(only_trace(tmp_path), "select name, dur from cpu_slice where name like 'traceq.step#%'"))
     assert list(found) == [f"traceq.step#{number}" for number in range(2, 6)]
     for name, dur in found.items():
         assert dur >= measured[name]
@@ -78,7 +78,7 @@ def test_a_mark_that_advance_leaves_open_is_recorded_as_unfinished(tmp_path, tra
             run.advance()
     finished = {
         event["name"]: event["args"].get("finished", True)
-        for event in document(only_trace(tmp_path))["traceEvents"]
+        for event in read_document(only_trace(tmp_path))["traceEvents"]
         if event["name"].startswith("traceq.step#")
     }
     assert finished == {"traceq.step#1": True, "traceq.step#2": True, "traceq.step#3": False}
@@ -89,7 +89,7 @@ def test_the_trace_tells_its_overhead_and_no_path(tmp_path, train):
         for _ in range(6):
             with run.step():
                 train()
-    trace = document(only_trace(tmp_path / "secret"))
+    trace = read_document(only_trace(tmp_path / "secret"))
     assert "secret" not in json.dumps(trace)
     assert trace["traceName"] == "trace.rank0.pt.trace.json.gz"
     assert trace["record_shapes"] == 1
@@ -116,7 +116,7 @@ def test_memory_is_recorded_where_it_is_asked_for(tmp_path, train, memory):
         for _ in range(5):
             with run.step():
                 train()
-    assert bool(rows(only_trace(tmp_path), "select 1 from counter limit 1")) == memory
+    assert bool(list_rows(only_trace(tmp_path), "select 1 from counter limit 1")) == memory
 
 
 def test_stacks_are_recorded_where_they_are_asked_for(tmp_path, train):
@@ -124,7 +124,7 @@ def test_stacks_are_recorded_where_they_are_asked_for(tmp_path, train):
         for _ in range(5):
             with run.step():
                 train()
-    assert rows(only_trace(tmp_path), "select 1 from cpu_slice where kind = 'python' limit 1")
+    assert list_rows(only_trace(tmp_path), "select 1 from cpu_slice where kind = 'python' limit 1")
 
 
 def test_a_loop_that_ends_early_leaves_what_was_recorded(tmp_path, train, capsys):
@@ -153,7 +153,7 @@ def test_a_loop_that_fails_leaves_what_was_recorded(tmp_path, train, capsys, err
     with pytest.raises(error):
         fail()
     assert steps_in(only_trace(tmp_path)) == ["traceq.step#2", "traceq.step#3"]
-    assert document(only_trace(tmp_path))["traceq"]["profiled_steps"] == 1
+    assert read_document(only_trace(tmp_path))["traceq"]["profiled_steps"] == 1
     assert f"the loop ended by {error.__name__}, with 1 of 5 steps recorded" in capsys.readouterr().err
 
 
@@ -181,7 +181,7 @@ def test_a_failed_step_that_the_loop_survives_is_a_step(tmp_path, train):
                 if number == 3:
                     raise MemoryError
     assert steps_in(only_trace(tmp_path)) == ["traceq.step#2", "traceq.step#3", "traceq.step#4"]
-    assert document(only_trace(tmp_path))["traceq"]["profiled_steps"] == 2
+    assert read_document(only_trace(tmp_path))["traceq"]["profiled_steps"] == 2
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import lazy_import
 import pytest
-from small_training import SHORT, iteration, only_trace, steps_in
+from small_training import SHORT, make_iteration, only_trace, steps_in
 
 from traceq.capture.profile import profile
 from traceq.capture.watch import is_another_active
@@ -14,7 +14,7 @@ torch = lazy_import.module("torch")
 
 @pytest.fixture(scope="module")
 def train():
-    return iteration(torch)
+    return make_iteration(torch)
 
 
 def lines_of_a_run(tmp_path, train, capsys, before_step, **options):

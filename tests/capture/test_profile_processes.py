@@ -10,7 +10,7 @@ from pathlib import Path
 
 import lazy_import
 import pytest
-from small_training import SHORT, document, iteration, only_trace, rows, steps_in
+from small_training import SHORT, list_rows, make_iteration, only_trace, read_document, steps_in
 
 import traceq
 from traceq.capture import files
@@ -21,7 +21,7 @@ torch = lazy_import.module("torch")
 
 @pytest.fixture(scope="module")
 def train():
-    return iteration(torch)
+    return make_iteration(torch)
 
 
 SCRIPT = """
@@ -74,10 +74,10 @@ def test_a_block_that_is_never_left_ends_with_the_process(tmp_path):
     assert lines[0].startswith("traceq: the loop ended early, with 2 of 3 steps recorded")
     assert steps_in(only_trace(traces)) == ["traceq.step#2", "traceq.step#3"]
     query = "select count(distinct thread_id) from cpu_slice where name = 'traceq.phase#elsewhere'"
-    assert rows(only_trace(traces), query) == [(2,)], "each of them is made by a thread of its own"
+    assert list_rows(only_trace(traces), query) == [(2,)], "each of them is made by a thread of its own"
 
 
-def distributed_worker(rank, directory):
+def run_worker(rank, directory):
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     distributed = torch.distributed
     store, patience = f"file://{directory}/store", timedelta(seconds=60)
@@ -95,13 +95,13 @@ def distributed_worker(rank, directory):
 def test_each_rank_writes_its_file(tmp_path):
     if not torch.distributed.is_available():
         pytest.skip("this PyTorch has no torch.distributed")
-    torch.multiprocessing.spawn(distributed_worker, (str(tmp_path),), nprocs=2)
+    torch.multiprocessing.spawn(run_worker, (str(tmp_path),), nprocs=2)
     paths = sorted((tmp_path / "traces").glob("*.gz"))
     assert [path.name for path in paths] == [f"trace.rank{rank}.pt.trace.json.gz" for rank in (0, 1)]
     for rank, path in enumerate(paths):
-        assert document(path)["distributedInfo"]["world_size"] == 2
-        assert "rank" not in document(path)["traceq"]
-        assert rows(path, "select rank, world_size from trace") == [(rank, 2)]
+        assert read_document(path)["distributedInfo"]["world_size"] == 2
+        assert "rank" not in read_document(path)["traceq"]
+        assert list_rows(path, "select rank, world_size from trace") == [(rank, 2)]
 
 
 def test_a_launched_process_without_a_process_group_has_its_rank_from_the_launcher(
@@ -115,7 +115,7 @@ def test_a_launched_process_without_a_process_group_has_its_rank_from_the_launch
                 train()
     path = only_trace(tmp_path)
     assert path.name == "trace.rank3.pt.trace.json.gz"
-    assert {key: document(path)["traceq"][key] for key in ("rank", "world_size")} == {"rank": 3, "world_size": 4}
+    assert {key: read_document(path)["traceq"][key] for key in ("rank", "world_size")} == {"rank": 3, "world_size": 4}
     assert capsys.readouterr().err == "", "one rank of many says where its trace is, the others only what went wrong"
 
 

@@ -84,28 +84,28 @@ def ranks_of(result):
     return sorted(int(path.name.split(".rank")[1].split(".")[0]) for path in result.traces)
 
 
-def events(trace):
+def list_events(trace):
     """What the host did in the trace in the order of time, as (name, begin, end)."""
     with gzip.open(trace) as file:
         found = [each for each in json.load(file)["traceEvents"] if each.get("cat") in ("cpu_op", "user_annotation")]
     return sorted(((e["name"], e["ts"], e["ts"] + e["dur"]) for e in found), key=lambda e: (e[1], -e[2]))
 
 
-def marks(trace):
-    return [each for each in events(trace) if each[0].startswith("traceq.")]
+def list_marks(trace):
+    return [each for each in list_events(trace) if each[0].startswith("traceq.")]
 
 
 def names_in_steps(trace):
     """For each step mark, the names of the marks within it."""
-    found = marks(trace)
+    found = list_marks(trace)
     steps = [each for each in found if each[0].startswith("traceq.step#")]
     return {s[0]: [m[0] for m in found if m is not s and s[1] <= m[1] and m[2] <= s[2]] for s in steps}
 
 
-def crossing(trace):
+def list_crossing(trace):
     """Pairs of events on the one thread of the program of which one begins within the other and ends after it."""
     found, stack = [], []
-    for name, begin, end in events(trace):
+    for name, begin, end in list_events(trace):
         while stack and stack[-1][1] <= begin:
             stack.pop()
         if stack and end > stack[-1][1]:
@@ -144,7 +144,7 @@ def test_steps_phases_and_fetches_are_found_in_a_program_nobody_edited(recorded,
     beside = (".monitor.jsonl", ".made_with.json")
     left = [path for path in result.traces[0].parent.iterdir() if not path.name.endswith(beside)]
     assert left == [result.traces[0]]
-    assert crossing(result.traces[0]) == []
+    assert list_crossing(result.traces[0]) == []
 
 
 @pytest.mark.slow
@@ -349,7 +349,7 @@ def test_all_kinds_of_loops_have_their_steps(recorded, program):
         numbers = (103, 104, 105) if "payload" in names[0] else (3, 4, 5)
         assert sorted(marks_of := names_in_steps(trace)) == [f"traceq.step#{n}" for n in numbers], trace
         assert marks_of[f"traceq.step#{numbers[1]}"] in (names, [*names[1:], names[0]]), trace
-    assert [m[0] for m in marks(sorted(result.traces)[1])].count("traceq.fetch#train") == 3
+    assert [m[0] for m in list_marks(sorted(result.traces)[1])].count("traceq.fetch#train") == 3
 
 
 @pytest.mark.slow

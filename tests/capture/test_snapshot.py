@@ -7,7 +7,7 @@ import os
 
 import lazy_import
 import pytest
-from small_training import SHORT, only_trace, rows
+from small_training import SHORT, list_rows, only_trace
 
 from traceq.capture.profile import profile
 from traceq.capture.snapshot import program, write
@@ -32,7 +32,7 @@ SECRET = {
 }
 
 
-def loop(directory, *, autocast=None, **options):
+def add_loop(directory, *, autocast=None, **options):
     """Train a little under traceq.profile; the facts beside its trace, by topic."""
     samples = torch.utils.data.TensorDataset(torch.randn(24, 8))
     batches = torch.utils.data.DataLoader(samples, batch_size=4, **options)
@@ -45,16 +45,16 @@ def loop(directory, *, autocast=None, **options):
                 loss.backward()
                 optimizer.step()
                 optimizer.zero_grad()
-    return facts(directory)
+    return read_facts(directory)
 
 
-def facts(directory):
+def read_facts(directory):
     (path,) = directory.glob("*.made_with.json")
     return json.loads(path.read_text())
 
 
 def test_loader_optimizer_and_precision_are_those_of_the_loop(tmp_path):
-    found = loop(tmp_path, autocast=torch.bfloat16)
+    found = add_loop(tmp_path, autocast=torch.bfloat16)
     assert (tmp_path / "trace.rank0.made_with.json").is_file()
     assert found["loader"][0] == {"batch_size": "4", "num_workers": "0", "pin_memory": "false"}
     assert found["optimizer"][0] == {
@@ -70,7 +70,7 @@ def test_loader_optimizer_and_precision_are_those_of_the_loop(tmp_path):
 
 @pytest.mark.slow
 def test_loader_workers_are_told_once(tmp_path):
-    found = loop(tmp_path, num_workers=1, persistent_workers=True, multiprocessing_context="fork")
+    found = add_loop(tmp_path, num_workers=1, persistent_workers=True, multiprocessing_context="fork")
     assert found["loader"] == [
         {"batch_size": "4", "num_workers": "1", "persistent_workers": "true", "pin_memory": "false",
          "prefetch_factor": "2", "worker_start_method": "fork"},
@@ -78,12 +78,12 @@ def test_loader_workers_are_told_once(tmp_path):
 
 
 def test_the_snapshot_is_in_the_database_of_the_trace(tmp_path):
-    loop(tmp_path)
-    found = rows(
+    add_loop(tmp_path)
+    found = list_rows(
         only_trace(tmp_path), "select topic, instance, value, unit, is_knob from made_with where name = 'batch_size'"
     )
     assert found[0] == ("loader", 0, "4", None, True)
-    found = rows(only_trace(tmp_path), "select unit, is_knob from made_with where name = 'memory'")
+    found = list_rows(only_trace(tmp_path), "select unit, is_knob from made_with where name = 'memory'")
     assert found == [("bytes", False)]
 
 
@@ -91,21 +91,21 @@ def test_nothing_is_replaced_any_more_when_the_loop_has_ended(tmp_path):
     from torch.utils.data.dataloader import _BaseDataLoaderIter
 
     before = (torch.autocast.__enter__, _BaseDataLoaderIter.__init__)
-    loop(tmp_path)
+    add_loop(tmp_path)
     assert (torch.autocast.__enter__, _BaseDataLoaderIter.__init__) == before
 
 
 @pytest.mark.parametrize("broken", ["find_alive", "collect_compile", "collect_optimizers"])
 def test_what_fails_costs_only_what_it_tells(tmp_path, monkeypatch, broken):
     monkeypatch.setattr(program, broken, lambda *_: 1 / 0)
-    found = loop(tmp_path)
+    found = add_loop(tmp_path)
     assert "host" in found
     assert "optimizer" not in found
     assert only_trace(tmp_path).is_file()
 
 
 def test_a_snapshot_that_cannot_be_written_leaves_none_of_an_earlier_trace(tmp_path, monkeypatch):
-    loop(tmp_path)
+    add_loop(tmp_path)
     monkeypatch.setattr(write, "_collect_topics", lambda *_: 1 / 0)
     seen = Seen()
     write.write_beside(only_trace(tmp_path), torch, seen)

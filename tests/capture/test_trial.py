@@ -45,7 +45,7 @@ def launch(tmp_path, monkeypatch):
     return made
 
 
-def runs(pid):
+def make_runs(pid):
     return processes._is_running(int(pid))
 
 
@@ -89,7 +89,7 @@ def test_where_processes_are_not_known_its_group_is_ended(launch, monkeypatch, k
 @pytest.mark.parametrize("kind", ["children", "leaves"])
 def test_no_child_is_left_behind(launch, kind, tmp_path):
     trial.run(launch(kind))
-    assert not runs((tmp_path / "child").read_text())
+    assert not make_runs((tmp_path / "child").read_text())
 
 
 @pytest.mark.parametrize("command", ["exec sleep 60", "sleep 60 & echo $! > child; wait", "sleep 60 & echo $! > child"])
@@ -99,12 +99,12 @@ def test_a_program_without_its_environment_is_ended_with_all_that_it_started(lau
     assert time.monotonic() - began < 10
     assert ran.end == ("time" if "wait" in command or "exec" in command else "exit")
     child = tmp_path / "child"
-    assert not (child.exists() and runs(child.read_text()))
+    assert not (child.exists() and make_runs(child.read_text()))
 
 
 def test_a_child_that_clears_its_environment_is_ended(launch, tmp_path):
     trial.run(launch("sh", "-c", "env -i sleep 60 & echo $! > child; sleep 0.3; exit 1"))
-    assert not runs((tmp_path / "child").read_text())
+    assert not make_runs((tmp_path / "child").read_text())
 
 
 def test_a_process_that_cannot_be_ended_is_named(launch, monkeypatch):
@@ -132,7 +132,7 @@ def test_ctrl_c_ends_the_program_and_goes_on(launch, monkeypatch):
     monkeypatch.setattr(trial._RunningProgram, "wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
         trial.run(launch("hangs"))
-    assert not runs(pids[0])
+    assert not make_runs(pids[0])
 
 
 @pytest.mark.parametrize(("number", "raised"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, signals.Ended)])
@@ -153,7 +153,7 @@ def test_a_signal_while_the_program_starts_leaves_it_not_behind(launch, monkeypa
         assert signal.getsignal(number) is signals._end_process
     finally:
         signal.signal(number, before)
-    assert [runs(each.pid) for each in started] == [False]
+    assert [make_runs(each.pid) for each in started] == [False]
 
 
 def test_others_children_are_left_alone(launch):
@@ -161,7 +161,7 @@ def test_others_children_are_left_alone(launch):
 
     with subprocess.Popen(["sleep", "60"]) as mine:
         trial.run(launch("1"))
-        assert runs(mine.pid)
+        assert make_runs(mine.pid)
         mine.kill()
 
 
@@ -293,4 +293,4 @@ def test_all_ranks_of_a_job_are_recorded_and_ended(launch, tmp_path):
     assert trial_of(ran, "n", 0, 1, 6).outcome == "ok"
     assert len(list((tmp_path / "traces").glob("*.gz"))) == 2
     assert {int(each.facts["in_job"]) for each in ran.events if each.kind == "measured"} == {0, 1}
-    assert not [each for each in {event.pid for event in ran.events} if runs(each)]
+    assert not [each for each in {event.pid for event in ran.events} if make_runs(each)]

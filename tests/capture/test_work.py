@@ -57,7 +57,7 @@ print(json.dumps(found))
 """
 
 
-def counted(*arguments):
+def count_runs(*arguments):
     pytest.importorskip("torch")
     root = Path(__file__).parents[2]
     command = [sys.executable, "-c", PROGRAM, *arguments]
@@ -68,7 +68,7 @@ def counted(*arguments):
 
 @pytest.fixture(scope="module")
 def found():
-    return counted()
+    return count_runs()
 
 
 @pytest.mark.parametrize(
@@ -96,5 +96,5 @@ def test_where_one_loader_is_unknown_all_is(found):
 
 @pytest.mark.slow
 def test_the_first_batch_given_again_counts_as_what_it_is():
-    ablated = counted("ablated")
+    ablated = count_runs("ablated")
     assert (ablated["short"], ablated["workers"], ablated["own"]) == ([4, 36], [6, 24], [4, 12])

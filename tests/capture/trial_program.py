@@ -12,19 +12,19 @@ OPTIONS = json.loads(os.environ["TRACEQ_RECORD"])
 STEP = 1_000_000
 
 
-def say(kind, **facts):
+def print_fact(kind, **facts):
     line = {"kind": kind, "pid": os.getpid(), "rank": os.environ.get("RANK"), "time": time.time(), **facts}
     with (Path(OPTIONS["status"]) / f"{os.getpid()}.jsonl").open("a") as file:
         file.write(json.dumps(line) + "\n")
 
 
-def measured(factor=1.0, **facts):
+def make_measured(factor=1.0, **facts):
     trial = OPTIONS["trial"]
     steps = [round(STEP * factor * (1 + 0.01 * (trial["seed"] % 7) + 0.001 * each)) for each in range(trial["steps"])]
     told = {"in_job": 0, "steps_ns": steps, "work": {"samples": 8.0}, "gpu_memory_peak": None, "energy_j": None}
-    say("step")
-    say("measured", **told, idle_knobs={}, threads=1, **facts)
-    say("end", path=None, steps=0)
+    print_fact("step")
+    print_fact("measured", **told, idle_knobs={}, threads=1, **facts)
+    print_fact("end", path=None, steps=0)
 
 
 def wait():
@@ -36,24 +36,24 @@ def main(kind):
     sys.stdout.write(f"{kind} {os.environ['TRACEQ_SEED']}\n")
     sys.stdout.flush()
     if kind.replace(".", "").isdigit():
-        measured(float(kind))
+        make_measured(float(kind))
         wait()
     if kind == "stubborn":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        measured()
+        make_measured()
         wait()
     if kind == "children":
         child = subprocess.Popen(["sleep", "120"], start_new_session=True)
         Path("child").write_text(str(child.pid))
-        measured()
+        make_measured()
         wait()
     if kind == "leaves":
         child = subprocess.Popen(["sleep", "120"], start_new_session=True)
         Path("child").write_text(str(child.pid))
         sys.exit(3)
     if kind == "gives up":
-        say("step")
-        say("reason", text="recording failed")
+        print_fact("step")
+        print_fact("reason", text="recording failed")
         wait()
     if kind == "hangs":
         wait()

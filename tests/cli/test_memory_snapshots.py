@@ -10,7 +10,7 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[1] / "importers"))
 
-from snapshots import history, segment, snapshot, written
+from snapshots import make_history, make_segment, make_snapshot, write_file
 
 from traceq import WrongUse, compare_memory, ingest
 from traceq import open as open_traces
@@ -31,7 +31,7 @@ def training(folder, activations, name="snapshot.pickle"):
         1030 alloc {8 * MIB} {4 * MIB} optimizer
     """
     blocks = f"{8 * MIB} {8 * MIB} used init\n{4 * MIB} {4 * MIB} used optimizer\n{52 * MIB} 0 free -"
-    path = written(folder, snapshot(history(text), segments=[segment(0, blocks)]))
+    path = write_file(folder, make_snapshot(make_history(text), segments=[make_segment(0, blocks)]))
     return path.rename(path.with_name(name))
 
 
@@ -80,16 +80,16 @@ def failing(folder, name, rank=0, at=2000, others=0, device=None, is_timed=True)
         {at} oom {200 * MIB} {400 * MIB} torch/nn/functional.py:3 linear,train.py:12 loss
     """
     device = rank if device is None else device
-    events = history(text)
+    events = make_history(text)
     if not is_timed:
         for event in events:
             del event["time_us"]
     segments = [
-        segment(0, f"{200 * MIB} {200 * MIB} used forward\n{300 * MIB} 0 free -", device=device),
-        segment(500 * MIB, f"{held * MIB} {held * MIB} used init", device=device),
+        make_segment(0, f"{200 * MIB} {200 * MIB} used forward\n{300 * MIB} 0 free -", device=device),
+        make_segment(500 * MIB, f"{held * MIB} {held * MIB} used init", device=device),
     ]
     traces = [events if each == device else [] for each in range(device + 1)]
-    return written(folder, snapshot(*traces, segments=segments)).rename(folder / name)
+    return write_file(folder, make_snapshot(*traces, segments=segments)).rename(folder / name)
 
 
 def test_a_report_begins_with_memory_that_ran_out(tmp_path, cli):
@@ -112,8 +112,8 @@ def test_ranks_of_a_job_are_one_job(tmp_path, cli):
     """Which ran out of memory, which first, and who differs."""
     at = (2500, 2010, 2900)
     paths = [failing(tmp_path, f"rank{each}_snapshot.pickle", each, at[each], 300 * (each == 2)) for each in range(3)]
-    content = snapshot([], [], [], history(f"1000 segment_alloc 0 {4 * MIB} main"), segments=[])
-    paths.append(written(tmp_path, content).rename(tmp_path / "rank3_snapshot.pickle"))
+    content = make_snapshot([], [], [], make_history(f"1000 segment_alloc 0 {4 * MIB} main"), segments=[])
+    paths.append(write_file(tmp_path, content).rename(tmp_path / "rank3_snapshot.pickle"))
     text = cli("report", *paths)
     assert text.splitlines()[:3] == [
         "Out of memory in 3 of 4 ranks (ranks 0-2)",
@@ -143,9 +143,9 @@ def test_on_several_machines_clocks_do_not_tell_who_was_first(tmp_path, cli):
 def test_a_history_is_as_long_as_the_events_of_the_allocator(tmp_path, cli):
     """Not as the annotations, of which there can be one."""
     marks = [{"stage": stage, "name": "step", "device": 0, "time_us": at} for stage, at in (("START", 20), ("END", 30))]
-    events = history(f"10 alloc 1 {MIB} main\n60 alloc 2 {MIB} main")
-    blocks = [segment(at, f"{MIB} {MIB} used main") for at in (1, 2)]
-    text = cli("report", written(tmp_path, snapshot(events, segments=blocks, annotations=marks)))
+    events = make_history(f"10 alloc 1 {MIB} main\n60 alloc 2 {MIB} main")
+    blocks = [make_segment(at, f"{MIB} {MIB} used main") for at in (1, 2)]
+    text = cli("report", write_file(tmp_path, make_snapshot(events, segments=blocks, annotations=marks)))
     assert text.splitlines()[0].endswith("history of 50.00 µs")
     assert "Peak: 2.0 MiB in use on GPU 0 after 50.00 µs" in text
 
@@ -229,9 +229,9 @@ class Evil:
 
 def test_a_malicious_pickle_fails_in_one_line(tmp_path, cli):
     called = tmp_path / "called"
-    content = snapshot(history("1 alloc 8 1 main"))
+    content = make_snapshot(make_history("1 alloc 8 1 main"))
     content["allocator_settings"]["evil"] = Evil(called)
-    text = cli("ingest", written(tmp_path, content), "-o", tmp_path / "x.duckdb", status=1)
+    text = cli("ingest", write_file(tmp_path, content), "-o", tmp_path / "x.duckdb", status=1)
     assert len(text.strip().splitlines()) == 1
     assert "no memory snapshot of PyTorch that can be read" in text
     assert not called.exists()
@@ -239,7 +239,7 @@ def test_a_malicious_pickle_fails_in_one_line(tmp_path, cli):
 
 
 def test_another_pickle_is_not_opened(tmp_path, cli):
-    path = written(tmp_path, {"state_dict": Evil(tmp_path / "called")})
+    path = write_file(tmp_path, {"state_dict": Evil(tmp_path / "called")})
     assert "a pickle, but not a memory snapshot" in cli("report", path, status=1)
     assert not (tmp_path / "called").exists()
 
@@ -257,8 +257,8 @@ def test_marks_of_the_program_are_steps(tmp_path, cli):
         for stage in ("START", "END")
     ]
     text = "\n".join(f"{1000 + 100 * step + 50} alloc {step} {2 * MIB} main" for step in range(5))
-    blocks = [segment(step, f"{2 * MIB} {2 * MIB} used main") for step in range(5)]
-    path = written(tmp_path, snapshot(history(text), segments=blocks, annotations=marks))
+    blocks = [make_segment(step, f"{2 * MIB} {2 * MIB} used main") for step in range(5)]
+    path = write_file(tmp_path, make_snapshot(make_history(text), segments=blocks, annotations=marks))
     told = cli("report", path)
     assert "A line allocates memory in each step that is never released" in told
     assert "train.py:9 main allocates 2 MiB a step that are never released" in " ".join(told.split())
@@ -268,14 +268,14 @@ def test_marks_of_the_program_are_steps(tmp_path, cli):
 @pytest.mark.parametrize(
     "content",
     [
-        snapshot(history("5 alloc 1 0 main")),
-        snapshot([], history("1000000 free 7 5 -"), segments=[segment(1, "8 0 free -", device=2)]),
-        [segment(1, "8 4 waiting -")],
+        make_snapshot(make_history("5 alloc 1 0 main")),
+        make_snapshot([], make_history("1000000 free 7 5 -"), segments=[make_segment(1, "8 0 free -", device=2)]),
+        [make_segment(1, "8 4 waiting -")],
     ],
     ids=["no bytes", "other devices", "segments only"],
 )
 def test_odd_snapshots_are_told_as_they_are(tmp_path, cli, content):
-    path = written(tmp_path, content)
+    path = write_file(tmp_path, content)
     text = cli("report", path, "--full")
     assert "Failed" not in text
     assert "Peak:" in text or "neither memory in use nor a history" in text
@@ -285,13 +285,15 @@ def test_odd_snapshots_are_told_as_they_are(tmp_path, cli, content):
 
 
 def test_a_snapshot_whose_numbers_cannot_be_true_holds_nothing_to_report_on(tmp_path, cli):
-    path = written(tmp_path, snapshot(history(f"1 alloc 1 {1 << 60} main\n{10**15} freed 1 {1 << 60} main")))
+    path = write_file(
+        tmp_path, make_snapshot(make_history(f"1 alloc 1 {1 << 60} main\n{10**15} freed 1 {1 << 60} main"))
+    )
     assert "snapshot.pickle: nothing recorded" in cli("report", path, status=1)
     assert "number_out_of_range (1)" in cli("doctor", path)
 
 
 def test_an_empty_snapshot_holds_nothing_to_report_on(tmp_path, cli):
-    assert "snapshot.pickle: nothing recorded" in cli("report", written(tmp_path, snapshot([], [])), status=1)
+    assert "snapshot.pickle: nothing recorded" in cli("report", write_file(tmp_path, make_snapshot([], [])), status=1)
 
 
 @pytest.mark.slow
@@ -336,7 +338,9 @@ def test_the_verdict_names_the_largest_change_up_or_down(tmp_path, cli):
             1001 alloc 0 {first * MIB} forward
             1010 alloc {32 * MIB} {second * MIB} optimizer
         """
-        path = written(tmp_path, snapshot(history(text), segments=[segment(0, f"{64 * MIB} 0 free -")]))
+        path = write_file(
+            tmp_path, make_snapshot(make_history(text), segments=[make_segment(0, f"{64 * MIB} 0 free -")])
+        )
         return path.rename(tmp_path / name)
 
     text = cli("compare", made("a.pickle", 30, 4), made("b.pickle", 10, 20))

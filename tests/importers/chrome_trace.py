@@ -15,19 +15,21 @@ PID = TID = 100
 Tables = dict[str, list[dict[str, Any]]]
 
 
-def x(category: str | None, name: Any, ts: Any, dur: Any, args: Any = None, **members: Any) -> dict[str, Any]:
+def make_event(category: str | None, name: Any, ts: Any, dur: Any, args: Any = None, **members: Any) -> dict[str, Any]:
     """A complete event on the main thread; `members` replace the usual ones (pid, tid, ph)."""
     event = {"ph": "X", "cat": category, "name": name, "pid": PID, "tid": TID, "ts": ts, "dur": dur, "args": args}
     return {key: value for key, value in (event | members).items() if value is not None}
 
 
-def op(name: str, ts: Any, dur: Any, args: Any = None, **members: Any) -> dict[str, Any]:
-    return x("cpu_op", name, ts, dur, args, **members)
+def make_op(name: str, ts: Any, dur: Any, args: Any = None, **members: Any) -> dict[str, Any]:
+    return make_event("cpu_op", name, ts, dur, args, **members)
 
 
-def kernel(name: str, ts: Any, dur: Any, args: Any = None, **members: Any) -> dict[str, Any]:
+def make_kernel(name: str, ts: Any, dur: Any, args: Any = None, **members: Any) -> dict[str, Any]:
     """A kernel on stream 7 of device 0."""
-    return x("kernel", name, ts, dur, {"device": 0, "stream": 7} | (args or {}), **{"pid": 0, "tid": 7} | members)
+    return make_event(
+        "kernel", name, ts, dur, {"device": 0, "stream": 7} | (args or {}), **{"pid": 0, "tid": 7} | members
+    )
 
 
 def name_of(kind: str, name: str, pid: Any = PID, tid: Any = TID) -> dict[str, Any]:
@@ -35,7 +37,7 @@ def name_of(kind: str, name: str, pid: Any = PID, tid: Any = TID) -> dict[str, A
     return {"ph": "M", "name": kind, "pid": pid, "tid": tid, "ts": 0, "args": {"name": name}}
 
 
-def text(
+def render_text(
     *events: dict[str, Any] | str, before: dict[str, Any] | None = None, after: dict[str, Any] | None = None
 ) -> str:
     """A whole trace: members of the object before and after the list of events."""
@@ -47,7 +49,7 @@ def text(
 
 def write(folder: Path, *events: dict[str, Any] | str, **around: Any) -> Path:
     """A trace file with these events."""
-    return write_text(folder, text(*events, **around))
+    return write_text(folder, render_text(*events, **around))
 
 
 def write_text(folder: Path, content: str | bytes) -> Path:
@@ -71,12 +73,12 @@ def tables_of(folder: Path, *events: dict[str, Any] | str, **around: Any) -> Tab
     return read_tables(write(folder, *events, **around))
 
 
-def picked(rows: list[dict[str, Any]], columns: str) -> list[tuple[Any, ...]]:
+def pick_columns(rows: list[dict[str, Any]], columns: str) -> list[tuple[Any, ...]]:
     """Some columns of the rows, as tuples; None where the importer left a column out."""
     return [tuple(row.get(column) for column in columns.split()) for row in rows]
 
 
-def notes(tables: Tables) -> dict[str, int]:
+def count_notes(tables: Tables) -> dict[str, int]:
     """Counts of the notes by code."""
     return {row["code"]: row["count"] for row in tables["import_note"]}
 

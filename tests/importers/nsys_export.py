@@ -21,12 +21,12 @@ NO = (1 << 32) - 1
 """How CUPTI says that there is no stream or no event."""
 
 
-def gtid(tid: int = TID, pid: int = PID) -> int:
+def global_id(tid: int = TID, pid: int = PID) -> int:
     """nsys' global id of a thread; of a process with tid 0."""
     return 1 << 48 | pid << 24 | tid
 
 
-GPID = gtid(0)
+GPID = global_id(0)
 
 
 def write(path: Path, strings: dict[int, Any] | None = None, **tables: list[dict[str, Any]]) -> Path:
@@ -57,12 +57,12 @@ def read(path: Path) -> dict[str, list[dict[str, Any]]]:
     return tables
 
 
-def picked(rows: list[dict[str, Any]], columns: str) -> list[tuple[Any, ...]]:
+def pick_columns(rows: list[dict[str, Any]], columns: str) -> list[tuple[Any, ...]]:
     """Some columns of the rows, as tuples; None where the importer left a column out."""
     return [tuple(row.get(column) for column in columns.split()) for row in rows]
 
 
-def notes(tables: dict[str, list[dict[str, Any]]]) -> dict[str, int]:
+def count_notes(tables: dict[str, list[dict[str, Any]]]) -> dict[str, int]:
     """Counts of the notes by code."""
     counts: dict[str, int] = {}
     for row in tables["import_note"]:

@@ -10,7 +10,7 @@ SEND = 0.001
 REDUCE = 0.010
 
 
-def pipeline(stages=3, copies=4, steps=6, micro_batches=4, forward=lambda *_place: 0.1, norm=True):
+def make_pipeline(stages=3, copies=4, steps=6, micro_batches=4, forward=lambda *_place: 0.1, norm=True):
     """Rows of all micro-batches forward, then all backward; `forward(step, copy, stage, micro_batch)` is how long one computes.
 
     Times begin anew in every step. `norm` is an operation that no rank leaves before the last one has come to it.
@@ -58,7 +58,7 @@ def _one_way(rows, now, place, ranks, micro_batches, forward):
 NAMES = ("rank", "stage", "dp_rank", "step", "optype", "start_ts", "end_ts", "mb_id", "seq_id")
 
 
-def written(path, rows, names=NAMES):
+def write_file(path, rows, names=NAMES):
     """The rows as a Parquet file, with columns called `names`."""
     pq.write_table(pa.table(dict(zip(names, zip(*rows, strict=True), strict=True))), path)
     return path

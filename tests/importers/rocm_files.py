@@ -27,7 +27,7 @@ _KINDS = {
 CPU_HANDLE, FIRST_GPU = 10, 11
 
 
-def rocprofv3(**changes):
+def make_rocprofv3(**changes):
     """The document that rocprofv3 writes as JSON; `changes` replace lists of records."""
     agents = [{"id": {"handle": CPU_HANDLE}, "type": 1, "logical_node_type_id": 0}]
     agents += [
@@ -37,15 +37,15 @@ def rocprofv3(**changes):
         for n, gpu in enumerate(GPUS)
     ]
     records = {
-        "kernel_dispatch": [dispatch(200, 300, correlation=2), dispatch(500, 650, gpu=1, correlation=3)],
-        "memory_copy": [copied("MEMORY_COPY_HOST_TO_DEVICE", 120, 180, CPU_HANDLE, FIRST_GPU, correlation=1)],
+        "kernel_dispatch": [make_dispatch(200, 300, correlation=2), make_dispatch(500, 650, gpu=1, correlation=3)],
+        "memory_copy": [make_copy("MEMORY_COPY_HOST_TO_DEVICE", 120, 180, CPU_HANDLE, FIRST_GPU, correlation=1)],
         "hip_api": [
-            call("hipMemcpyAsync", 100, 110, correlation=1),
-            call("hipLaunchKernel", 150, 160, correlation=2),
-            call("hipLaunchKernel", 170, 180, correlation=3),
-            call("hipDeviceSynchronize", 200, 700, correlation=4),
+            make_call("hipMemcpyAsync", 100, 110, correlation=1),
+            make_call("hipLaunchKernel", 150, 160, correlation=2),
+            make_call("hipLaunchKernel", 170, 180, correlation=3),
+            make_call("hipDeviceSynchronize", 200, 700, correlation=4),
         ],
-        "marker_api": [call("roctxThreadRangeA", 90, 720, correlation=9, kind="MARKER_CORE_RANGE_API")],
+        "marker_api": [make_call("roctxThreadRangeA", 90, 720, correlation=9, kind="MARKER_CORE_RANGE_API")],
     }
     tool = {
         "metadata": {
@@ -72,7 +72,7 @@ def rocprofv3(**changes):
     return {"rocprofiler-sdk-tool": [tool]}
 
 
-def dispatch(start, end, gpu=0, kernel=5, correlation=0, **more):
+def make_dispatch(start, end, gpu=0, kernel=5, correlation=0, **more):
     info = {
         "agent_id": {"handle": FIRST_GPU + gpu},
         "queue_id": {"handle": 3},
@@ -84,13 +84,13 @@ def dispatch(start, end, gpu=0, kernel=5, correlation=0, **more):
     return _record(start, end, correlation) | {"dispatch_info": info, "stream_id": {"handle": 7}} | more
 
 
-def copied(name, start, end, source, target, correlation=0):
+def make_copy(name, start, end, source, target, correlation=0):
     numbers = {"kind": list(_KINDS).index("MEMORY_COPY"), "operation": _KINDS["MEMORY_COPY"].index(name)}
     agents = {"src_agent_id": {"handle": source}, "dst_agent_id": {"handle": target}}
     return _record(start, end, correlation) | numbers | agents | {"bytes": 4096, "stream_id": {"handle": 7}}
 
 
-def call(name, start, end, correlation=0, kind="HIP_RUNTIME_API", thread=4712):
+def make_call(name, start, end, correlation=0, kind="HIP_RUNTIME_API", thread=4712):
     numbers = {"kind": list(_KINDS).index(kind), "operation": _KINDS[kind].index(name)}
     return _record(start, end, correlation) | numbers | {"thread_id": thread}
 
@@ -103,12 +103,12 @@ def _record(start, end, correlation):
     }
 
 
-def written(path, document):
+def write_file(path, document):
     path.write_text(json.dumps(document), "utf-8")
     return path
 
 
-def rocpd(path, *suffixes):
+def write_rocpd(path, *suffixes):
     """The same process as a rocpd database; with several suffixes as many processes, as merged files have them."""
     with closing(sqlite3.connect(path)) as connection:
         for suffix in suffixes or ("_0000a1b2_0c3d",):
@@ -162,7 +162,7 @@ insert into rocpd_memory_allocate{} values (1, '', 1, 2), (2, '', 3, 4);
 """
 
 
-def rpd(path):
+def write_rpd(path):
     """An RPD database: a kernel, a copy, a fill, their calls, a marker, and a call of the tool itself."""
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(_RPD)

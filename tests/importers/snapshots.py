@@ -15,7 +15,7 @@ STACKS = {
 }
 
 
-def frames(stack: str) -> list[dict[str, Any]]:
+def make_frames(stack: str) -> list[dict[str, Any]]:
     """The frames of a stack, by its name in STACKS or as "file:line function" with commas between; none of "-"."""
     if stack == "-":
         return []
@@ -27,7 +27,7 @@ def frames(stack: str) -> list[dict[str, Any]]:
     return found
 
 
-def history(text: str) -> list[dict[str, Any]]:
+def make_history(text: str) -> list[dict[str, Any]]:
     """Events of one device, one a line: time in us, action, address, bytes, stack. Equal stacks are one list, as in the files."""
     known: dict[str, list[dict[str, Any]]] = {}
     events = []
@@ -35,12 +35,12 @@ def history(text: str) -> list[dict[str, Any]]:
         at, action, address, size, stack = line.split(maxsplit=4)
         action = {"free": "free_requested", "freed": "free_completed"}.get(action, action)
         place = {"device_free": int(address)} if action == "oom" else {"addr": int(address)}
-        shared = known.setdefault(stack, frames(stack))
+        shared = known.setdefault(stack, make_frames(stack))
         events.append({"action": action, **place, "size": int(size), "stream": 0, "time_us": int(at), "frames": shared})
     return events
 
 
-def segment(address: int, blocks: str, device: int = 0, **more: Any) -> dict[str, Any]:
+def make_segment(address: int, blocks: str, device: int = 0, **more: Any) -> dict[str, Any]:
     """A segment of blocks, one a line: bytes, bytes asked for, state (used, waiting or free), stack."""
     state = {"used": "active_allocated", "waiting": "active_awaiting_free", "free": "inactive"}
     made, at = [], address
@@ -52,7 +52,7 @@ def segment(address: int, blocks: str, device: int = 0, **more: Any) -> dict[str
                 "size": int(size),
                 "requested_size": int(requested),
                 "state": state[what],
-                "frames": frames(stack),
+                "frames": make_frames(stack),
             }
         )
         at += int(size)
@@ -70,7 +70,7 @@ def segment(address: int, blocks: str, device: int = 0, **more: Any) -> dict[str
     }
 
 
-def snapshot(*traces: list[dict[str, Any]], segments: Any = (), annotations: Any = ()) -> dict[str, Any]:
+def make_snapshot(*traces: list[dict[str, Any]], segments: Any = (), annotations: Any = ()) -> dict[str, Any]:
     """A snapshot with a history for each device."""
     return {
         "segments": list(segments),
@@ -80,7 +80,7 @@ def snapshot(*traces: list[dict[str, Any]], segments: Any = (), annotations: Any
     }
 
 
-def written(folder: Path, content: Any, protocol: int = 4) -> Path:
+def write_file(folder: Path, content: Any, protocol: int = 4) -> Path:
     """The file of a snapshot."""
     path = folder / "snapshot.pickle"
     path.write_bytes(pickle.dumps(content, protocol))

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from nsys_export import KERNEL, notes, read, write
+from nsys_export import KERNEL, count_notes, read, write
 
 from traceq import importers
 from traceq.errors import TraceqError, UnusableTrace
@@ -26,7 +26,7 @@ def read_all(path):
     return [batch for _, batch in importers.find(path).read(path)]
 
 
-def packed(path, parts):
+def pack_file(path, parts):
     with gzip.open(path, "wb", 6) as file:
         for part in parts:
             file.write(part)
@@ -34,7 +34,7 @@ def packed(path, parts):
 
 
 def test_a_gzip_bomb_is_refused_and_the_limit_can_be_raised(tmp_path, monkeypatch):
-    bomb = packed(tmp_path / "t.json.gz", [b'{"traceEvents":[' + EVENT, *[MUCH] * 80, b"{}]}"])
+    bomb = pack_file(tmp_path / "t.json.gz", [b'{"traceEvents":[' + EVENT, *[MUCH] * 80, b"{}]}"])
     with pytest.raises(UnusableTrace, match="TRACEQ_UNPACK_LIMIT"):
         read_all(bomb)
     monkeypatch.setenv("TRACEQ_UNPACK_LIMIT", "2000")
@@ -192,7 +192,7 @@ def test_views_that_nobody_asks_for_say_nothing(tmp_path):
     with closing(sqlite3.connect(path)) as database:
         database.execute(f"create view mine as select * from {KERNEL}")
         database.commit()
-    assert "view_not_read" not in notes(read(path))
+    assert "view_not_read" not in count_notes(read(path))
 
 
 def test_generated_columns_and_virtual_tables_are_not_run(tmp_path):
@@ -203,5 +203,5 @@ def test_generated_columns_and_virtual_tables_are_not_run(tmp_path):
         database.commit()
     tables = read(path)
     assert len(tables["gpu_slice"]) == 1
-    assert "table_damaged" not in notes(tables)
-    assert notes(tables)["view_not_read"] == 1
+    assert "table_damaged" not in count_notes(tables)
+    assert count_notes(tables)["view_not_read"] == 1

@@ -7,51 +7,62 @@ import sys
 from collections import Counter
 
 import pytest
-from chrome_trace import args_of, kernel, notes, op, picked, read_tables, tables_of, text, write_text, x
+from chrome_trace import (
+    args_of,
+    count_notes,
+    make_event,
+    make_kernel,
+    make_op,
+    pick_columns,
+    read_tables,
+    render_text,
+    tables_of,
+    write_text,
+)
 
 from traceq.importers.chrome import args
 from traceq.importers.chrome.args import COLLECTIVE_COLUMNS, GPU_COLUMNS, HOST_COLUMNS, MEMORY_COLUMNS, SYNC_COLUMNS
 from traceq.importers.chrome.header import NOTES
 
-BEFORE, BAD, AFTER = op("before", 1, 1), op("bad", 2, 1, {"External id": 7}), op("after", 3, 1)
+BEFORE, BAD, AFTER = make_op("before", 1, 1), make_op("bad", 2, 1, {"External id": 7}), make_op("after", 3, 1)
 AROUND = {"after": {"distributedInfo": {"rank": 3, "world_size": 8}}}
 
 
-def damaged(tmp_path, old, new, event=BAD):
+def damage_file(tmp_path, old, new, event=BAD):
     """Tables of a trace of three events; in the text of the second one `old` is replaced."""
     bad = json.dumps(event).replace(old, new)
     assert bad != json.dumps(event)
     return tables_of(tmp_path, BEFORE, bad, AFTER, **AROUND)
 
 
-def names(tables):
+def list_names(tables):
     """Names of the host slices, in the order of the file. The frame of the trace must have been read as well."""
-    assert picked(tables["trace"], "rank world_size") == [(3, 8)]
+    assert pick_columns(tables["trace"], "rank world_size") == [(3, 8)]
     return [row["name"] for row in sorted(tables["cpu_slice"], key=lambda row: row["slice_id"])]
 
 
 @pytest.mark.parametrize("token", ["NaN", "nan", "-nan", "inf", "-inf", "Infinity", "-Infinity", "N/A", "+inf"])
 def test_words_that_stand_for_a_number_are_null(tmp_path, token):
-    tables = damaged(tmp_path, "7", token)
-    assert names(tables) == ["before", "bad", "after"]
-    assert picked(tables["cpu_slice"], "external_id")[1] == (None,)
-    assert notes(tables) == {"not_a_number": 1}
+    tables = damage_file(tmp_path, "7", token)
+    assert list_names(tables) == ["before", "bad", "after"]
+    assert pick_columns(tables["cpu_slice"], "external_id")[1] == (None,)
+    assert count_notes(tables) == {"not_a_number": 1}
 
 
 def test_words_in_lists_and_several_in_one_event(tmp_path):
-    event = kernel("k", 2, 1, {"grid": [88, 1, 1], "blocks per SM": 88, "note": "inf, nan: N/A"})
-    tables = damaged(tmp_path, "88,", "inf,", event)
+    event = make_kernel("k", 2, 1, {"grid": [88, 1, 1], "blocks per SM": 88, "note": "inf, nan: N/A"})
+    tables = damage_file(tmp_path, "88,", "inf,", event)
     (row,) = tables["gpu_slice"]
     assert row["grid_x"] is None
     assert args_of(row) == {"grid": [None, 1, 1], "blocks per SM": None, "note": "inf, nan: N/A"}
-    assert notes(tables) == {"not_a_number": 2}
+    assert count_notes(tables) == {"not_a_number": 2}
 
 
 def test_text_that_only_looks_like_a_bare_word_is_left_alone(tmp_path):
     stack = 'f(x): inf, "a": nan, N/A'
-    tables = tables_of(tmp_path, op("inf", 1, 1, {"Call stack": stack}), json.dumps(BAD).replace("7", "nan"))
+    tables = tables_of(tmp_path, make_op("inf", 1, 1, {"Call stack": stack}), json.dumps(BAD).replace("7", "nan"))
     assert args_of(tables["cpu_slice"][0]) == {"Call stack": stack}
-    assert notes(tables) == {"not_a_number": 1}
+    assert count_notes(tables) == {"not_a_number": 1}
 
 
 @pytest.mark.parametrize(
@@ -59,41 +70,41 @@ def test_text_that_only_looks_like_a_bare_word_is_left_alone(tmp_path):
     [("b\x01d", "b d"), ("b\nd", "b d"), ("b\r\td", "b  d"), ("b\x00d\x1f", "b d ")],
 )
 def test_raw_control_characters_are_blanks(tmp_path, name, stored):
-    tables = damaged(tmp_path, '"bad"', f'"{name}"')
-    assert names(tables) == ["before", stored, "after"]
-    assert notes(tables) == {"control_character": sum(character < " " for character in name)}
+    tables = damage_file(tmp_path, '"bad"', f'"{name}"')
+    assert list_names(tables) == ["before", stored, "after"]
+    assert count_notes(tables) == {"control_character": sum(character < " " for character in name)}
 
 
 def test_escaped_control_characters_are_text(tmp_path):
-    tables = tables_of(tmp_path, op("a\x01\n\x1b[31m\x00", 1, 1))
-    assert picked(tables["cpu_slice"], "name") == [("a\x01\n\x1b[31m\x00",)]
-    assert notes(tables) == {}
+    tables = tables_of(tmp_path, make_op("a\x01\n\x1b[31m\x00", 1, 1))
+    assert pick_columns(tables["cpu_slice"], "name") == [("a\x01\n\x1b[31m\x00",)]
+    assert count_notes(tables) == {}
 
 
 @pytest.mark.parametrize(
     ("raw", "stored"), [(b"b\xffd", "b\ufffdd"), (b"b\xc3", "b\ufffd"), (b"\xfe\xff", "\ufffd\ufffd")]
 )
 def test_bytes_that_are_no_utf8_are_replaced(tmp_path, raw, stored):
-    content = text(BEFORE, op("NAME", 2, 1), op("\ufffd \u00e9", 3, 1), **AROUND).encode()
+    content = render_text(BEFORE, make_op("NAME", 2, 1), make_op("\ufffd \u00e9", 3, 1), **AROUND).encode()
     # the replacement character stands in the file itself as well, and is not counted
     content = content.replace(b"NAME", raw).replace(b"\\ufffd", "\ufffd".encode())
     tables = read_tables(write_text(tmp_path, content))
-    assert names(tables) == ["before", stored, "\ufffd \u00e9"]
-    assert notes(tables) == {"invalid_utf8": stored.count("\ufffd")}
+    assert list_names(tables) == ["before", stored, "\ufffd \u00e9"]
+    assert count_notes(tables) == {"invalid_utf8": stored.count("\ufffd")}
 
 
 @pytest.mark.parametrize("escape", ["\\ud800", "\\uDBFF", "\\udc00", "\\ud800\\ud800"])
 def test_half_a_surrogate_pair_is_replaced(tmp_path, escape):
-    tables = damaged(tmp_path, '"bad"', f'"b{escape}d \\ud83d\\ude00"')
+    tables = damage_file(tmp_path, '"bad"', f'"b{escape}d \\ud83d\\ude00"')
     halves = escape.count("\\")
-    assert names(tables) == ["before", "b" + "\ufffd" * halves + "d \U0001f600", "after"]
-    assert notes(tables) == {"invalid_utf8": halves}
+    assert list_names(tables) == ["before", "b" + "\ufffd" * halves + "d \U0001f600", "after"]
+    assert count_notes(tables) == {"invalid_utf8": halves}
 
 
 def test_half_a_surrogate_pair_in_arguments(tmp_path):
-    tables = damaged(tmp_path, "7", '7, "text": "\\ud800"')
+    tables = damage_file(tmp_path, "7", '7, "text": "\\ud800"')
     assert args_of(tables["cpu_slice"][1]) == {"text": "\ufffd"}
-    assert notes(tables) == {"invalid_utf8": 1}
+    assert count_notes(tables) == {"invalid_utf8": 1}
 
 
 @pytest.mark.parametrize(
@@ -108,21 +119,21 @@ def test_half_a_surrogate_pair_in_arguments(tmp_path):
     ],
 )
 def test_an_unescaped_quote_costs_one_event(tmp_path, name, note):
-    tables = damaged(tmp_path, '"bad"', f'"{name}"')
-    assert names(tables) == ["before", "after"]
-    assert notes(tables) == note
+    tables = damage_file(tmp_path, '"bad"', f'"{name}"')
+    assert list_names(tables) == ["before", "after"]
+    assert count_notes(tables) == note
 
 
 @pytest.mark.parametrize("position", [0, 1, 2])
 @pytest.mark.parametrize("is_bare", [False, True])
 def test_an_unescaped_quote_costs_no_other_event_wherever_it_stands(tmp_path, position, is_bare):
-    events = [json.dumps(op(name, 1, 1, {"list": [{"x": 1}, {"y": [{}]}]})) for name in "abc"]
+    events = [json.dumps(make_op(name, 1, 1, {"list": [{"x": 1}, {"y": [{}]}]})) for name in "abc"]
     events[position] = events[position].replace(f'"{"abc"[position]}"', '"say "hi"')
-    content = f"[{','.join(events)}]" if is_bare else text(*events, **AROUND)
+    content = f"[{','.join(events)}]" if is_bare else render_text(*events, **AROUND)
     tables = read_tables(write_text(tmp_path, content))
-    assert picked(tables["trace"], "rank") == [(None if is_bare else 3,)]
+    assert pick_columns(tables["trace"], "rank") == [(None if is_bare else 3,)]
     assert [row["name"] for row in tables["cpu_slice"]] == [name for name in "abc" if name != "abc"[position]]
-    assert notes(tables) == {"malformed_event": 1}
+    assert count_notes(tables) == {"malformed_event": 1}
 
 
 @pytest.mark.parametrize(
@@ -130,28 +141,28 @@ def test_an_unescaped_quote_costs_no_other_event_wherever_it_stands(tmp_path, po
     [('"name":', '"name"'), ('"ts": 2', '"ts": 2.5.1'), ('"ph": "X",', '"ph": "X",,'), ('"X"', "X"), ("7", "07")],
 )
 def test_an_event_that_is_no_json_costs_one_event(tmp_path, old, new):
-    tables = damaged(tmp_path, old, new)
-    assert names(tables) == ["before", "after"]
-    assert notes(tables) == {"malformed_event": 1}
+    tables = damage_file(tmp_path, old, new)
+    assert list_names(tables) == ["before", "after"]
+    assert count_notes(tables) == {"malformed_event": 1}
 
 
 def test_a_bracket_too_many(tmp_path):
-    tables = damaged(tmp_path, "7}}", "7}}}")
-    assert names(tables) == ["before", "bad", "after"]
-    assert notes(tables) == {"malformed_event": 1}
+    tables = damage_file(tmp_path, "7}}", "7}}}")
+    assert list_names(tables) == ["before", "bad", "after"]
+    assert count_notes(tables) == {"malformed_event": 1}
 
 
 @pytest.mark.parametrize("between", [",,", ", ,\n", " ", ", 5,", ', "text",', ", null,"])
 def test_what_is_no_event_between_two_events(tmp_path, between):
-    content = text(BEFORE, AFTER, **AROUND).replace(",\n{", f"{between}{{")
+    content = render_text(BEFORE, AFTER, **AROUND).replace(",\n{", f"{between}{{")
     tables = read_tables(write_text(tmp_path, content))
-    assert names(tables) == ["before", "after"]
+    assert list_names(tables) == ["before", "after"]
 
 
 def test_arguments_too_deep_to_read(tmp_path):
-    tables = damaged(tmp_path, "7", "[" * 100_000 + "]" * 100_000)
-    assert names(tables) == ["before", "after"]
-    assert notes(tables) == {"malformed_event": 1}
+    tables = damage_file(tmp_path, "7", "[" * 100_000 + "]" * 100_000)
+    assert list_names(tables) == ["before", "after"]
+    assert count_notes(tables) == {"malformed_event": 1}
 
 
 # Deeper than some of the places can go that read it, and not than others: how far each can go depends on who calls it.
@@ -159,36 +170,41 @@ def test_arguments_too_deep_to_read(tmp_path):
 @pytest.mark.parametrize("member", ["name", "tid", "ts", "args", "id"])
 def test_nested_about_as_deep_as_can_be_read(tmp_path, member):
     for depth in range(sys.getrecursionlimit() - 90, sys.getrecursionlimit(), 6):
-        deep = json.dumps(op("bad", 2, 1, ph="b") | {member: "@"}).replace('"@"', "[" * depth + "]" * depth)
-        slices = json.dumps(op("bad", 2, 1) | {member: "@"}).replace('"@"', "[" * depth + "]" * depth)
+        deep = json.dumps(make_op("bad", 2, 1, ph="b") | {member: "@"}).replace('"@"', "[" * depth + "]" * depth)
+        slices = json.dumps(make_op("bad", 2, 1) | {member: "@"}).replace('"@"', "[" * depth + "]" * depth)
         assert {"before", "after"} <= {
-            *names(read_tables(write_text(tmp_path, text(BEFORE, deep, slices, AFTER, **AROUND))))
+            *list_names(read_tables(write_text(tmp_path, render_text(BEFORE, deep, slices, AFTER, **AROUND))))
         }
 
 
 def test_a_key_twice_means_its_last_value(tmp_path):
-    tables = damaged(tmp_path, '"External id": 7', '"External id": 7, "x": 1, "External id": 8, "x": 2')
+    tables = damage_file(tmp_path, '"External id": 7', '"External id": 7, "x": 1, "External id": 8, "x": 2')
     (row,) = (row for row in tables["cpu_slice"] if row["name"] == "bad")
     assert row["external_id"] == 8
     assert args_of(row) == {"x": 2}
-    assert notes(tables) == {"duplicate_key": 2}
+    assert count_notes(tables) == {"duplicate_key": 2}
 
 
 def test_trailing_comma(tmp_path):
-    tables = read_tables(write_text(tmp_path, text(BEFORE, AFTER, **AROUND).replace("\n]", ",\n]")))
-    assert names(tables) == ["before", "after"]
-    assert notes(tables) == {"trailing_comma": 1}
+    tables = read_tables(write_text(tmp_path, render_text(BEFORE, AFTER, **AROUND).replace("\n]", ",\n]")))
+    assert list_names(tables) == ["before", "after"]
+    assert count_notes(tables) == {"trailing_comma": 1}
 
 
 def test_an_empty_event_is_counted(tmp_path):
     tables = tables_of(tmp_path, BEFORE, "{}", AFTER, "{}", **AROUND)
-    assert names(tables) == ["before", "after"]
-    assert notes(tables) == {"empty_event": 2}
+    assert list_names(tables) == ["before", "after"]
+    assert count_notes(tables) == {"empty_event": 2}
 
 
 def test_gpu_work_that_overlaps_on_one_stream_is_kept(tmp_path):
-    tables = tables_of(tmp_path, kernel("a", 1, 5), kernel("b", 2, 5), x("gpu_memcpy", "c", 2, 1, {"device": 0}, pid=0))
-    assert picked(tables["gpu_slice"], "name ts dur") == [("a", 1000, 5000), ("b", 2000, 5000), ("c", 2000, 1000)]
+    tables = tables_of(
+        tmp_path,
+        make_kernel("a", 1, 5),
+        make_kernel("b", 2, 5),
+        make_event("gpu_memcpy", "c", 2, 1, {"device": 0}, pid=0),
+    )
+    assert pick_columns(tables["gpu_slice"], "name ts dur") == [("a", 1000, 5000), ("b", 2000, 5000), ("c", 2000, 1000)]
 
 
 def test_every_note_has_a_severity_and_a_way_out():
@@ -208,11 +224,13 @@ def test_no_value_of_a_member_or_argument_stops_the_reading(tmp_path, value):
     name = {"cpu_op": "record_param_comms", "gpu_memcpy": "Memcpy HtoD (Pinned -> Device)"}
     usual = {"device": 0, "Collective name": "send", "dtype": "Float", "In msg nelems": 1, "Total Allocated": 1}
     events = [
-        x(category, name.get(category, "a"), 1, 1, usual | {key: value}, pid=0)
+        make_event(category, name.get(category, "a"), 1, 1, usual | {key: value}, pid=0)
         for category in categories
         for key, *_ in columns
     ]
-    events += [x("cpu_instant_event", "[memory]", 1, None, usual | {key: value}, ph="i") for key, *_ in columns]
+    events += [
+        make_event("cpu_instant_event", "[memory]", 1, None, usual | {key: value}, ph="i") for key, *_ in columns
+    ]
     events += [
         {"ph": phase, "cat": category, "name": "a", "pid": 1, "tid": 1, "ts": 1, "args": {"a": 1}} | {member: value}
         for member in ("cat", "name", "pid", "tid", "ts", "dur", "args")

@@ -6,7 +6,7 @@ import gzip
 import zipfile
 
 import pytest
-from chrome_trace import kernel, notes, op, picked, read_tables, text, write_text
+from chrome_trace import count_notes, make_kernel, make_op, pick_columns, read_tables, render_text, write_text
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -14,17 +14,17 @@ from traceq.errors import TraceqError, UnusableTrace
 from traceq.importers import chrome
 from traceq.importers.chrome import cut
 
-BEFORE, AFTER = op("before", 1, 1), op("after", 3, 1)
+BEFORE, AFTER = make_op("before", 1, 1), make_op("after", 3, 1)
 
 # ---- files that end early
 
-EVENTS = [op(f"op{number}", number, 1, {"External id": number, "list": [{"x": 1}]}) for number in range(20)]
+EVENTS = [make_op(f"op{number}", number, 1, {"External id": number, "list": [{"x": 1}]}) for number in range(20)]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("compressed", [False, True])
 def test_a_truncated_file_gives_what_was_there(tmp_path, compressed):
-    whole = text(*EVENTS)
+    whole = render_text(*EVENTS)
     for length in range(whole.index("op1"), len(whole) - 3, 37):
         content = whole[:length].encode()
         # A gzip file of which the end is missing: as if the job had been killed while it wrote.
@@ -32,39 +32,39 @@ def test_a_truncated_file_gives_what_was_there(tmp_path, compressed):
         found = [row["name"] for row in tables["cpu_slice"]]
         assert found == [f"op{number}" for number in range(len(found))]
         assert len(found) == whole[:length].count("}]}}")
-        assert notes(tables)["truncated"] == 1
-        assert notes(tables).keys() <= {"truncated", "malformed_event"}
+        assert count_notes(tables)["truncated"] == 1
+        assert count_notes(tables).keys() <= {"truncated", "malformed_event"}
 
 
 @pytest.mark.parametrize("end", ["", "\n", ",", ",\n"])
 def test_a_killed_job_leaves_whole_events(tmp_path, end):
-    tables = read_tables(write_text(tmp_path, text(BEFORE, AFTER).removesuffix("\n]}") + end))
-    assert picked(tables["cpu_slice"], "name") == [("before",), ("after",)]
-    assert notes(tables) == {"truncated": 1}
+    tables = read_tables(write_text(tmp_path, render_text(BEFORE, AFTER).removesuffix("\n]}") + end))
+    assert pick_columns(tables["cpu_slice"], "name") == [("before",), ("after",)]
+    assert count_notes(tables) == {"truncated": 1}
 
 
 def test_damage_within_a_gzip_file(tmp_path):
-    content = bytearray(gzip.compress(text(*(op(f"op{n * n}", n, 1) for n in range(20_000))).encode()))
+    content = bytearray(gzip.compress(render_text(*(make_op(f"op{n * n}", n, 1) for n in range(20_000))).encode()))
     content[len(content) // 2] ^= 255
     tables = read_tables(write_text(tmp_path, bytes(content)))
     assert 5_000 < len(tables["cpu_slice"]) < 20_000
-    assert notes(tables)["truncated"] == 1
+    assert count_notes(tables)["truncated"] == 1
 
 
 # ---- files of which nothing can be read
 
 
-def archive(path, *members):
+def write_archive(path, *members):
     with zipfile.ZipFile(path, "w") as file:
         for member in members:
-            file.writestr(member, text(BEFORE))
+            file.writestr(member, render_text(BEFORE))
     return path.read_bytes()
 
 
 def test_files_that_hold_nothing_say_so(tmp_path):
-    two = archive(tmp_path / "two.zip", "a.json", "b.json")
+    two = write_archive(tmp_path / "two.zip", "a.json", "b.json")
     contents = {
-        "no events": text(),
+        "no events": render_text(),
         "no list": '{"traceEvents": {"a": 1}}',
         "only garbage": '{"traceEvents": [}}}}',
         "two traces": two,
@@ -82,8 +82,8 @@ def test_files_that_hold_nothing_say_so(tmp_path):
 # ---- what must hold for every damage
 
 
-WHOLE = text(
-    *EVENTS[:6], kernel("k", 1, 1, {"grid": [1, 2, 3]}), {"ph": "C", "name": "c", "ts": 1, "args": {"v": 1}}
+WHOLE = render_text(
+    *EVENTS[:6], make_kernel("k", 1, 1, {"grid": [1, 2, 3]}), {"ph": "C", "name": "c", "ts": 1, "args": {"v": 1}}
 ).encode()
 ODD = [
     b'"',

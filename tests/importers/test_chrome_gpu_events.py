@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from chrome_trace import args_of, kernel, notes, op, picked, tables_of, x
+from chrome_trace import args_of, count_notes, make_event, make_kernel, make_op, pick_columns, tables_of
 
 
 def rows_of(tmp_path, *events, table="gpu_slice"):
     """Rows of one table; the trace must give no note."""
     tables = tables_of(tmp_path, *events)
-    assert notes(tables) == {}
+    assert count_notes(tables) == {}
     return tables[table]
 
 
@@ -17,31 +17,31 @@ def test_kernel_with_all_its_arguments(tmp_path):
     args = {"External id": 9, "queued": 0, "device": 2, "context": 1, "stream": 20, "correlation": 5}
     args |= {"registers per thread": 40, "shared memory": 1024, "blocks per SM": 0.5, "warps per SM": 2}
     args |= {"grid": [132, 2, 3], "block": [128, 4, 5], "est. achieved occupancy %": 6}
-    (row,) = rows_of(tmp_path, kernel("gemm<float>", 5, 2.5, args, pid=2, tid=20))
-    assert picked([row], "kind name ts dur device context stream correlation_id external_id") == [
+    (row,) = rows_of(tmp_path, make_kernel("gemm<float>", 5, 2.5, args, pid=2, tid=20))
+    assert pick_columns([row], "kind name ts dur device context stream correlation_id external_id") == [
         ("kernel", "gemm<float>", 5_000, 2_500, 2, 1, 20, 5, 9)
     ]
     columns = "grid_x grid_y grid_z block_x block_y block_z registers_per_thread shared_memory graph_id"
-    assert picked([row], columns) == [(132, 2, 3, 128, 4, 5, 40, 1024, None)]
+    assert pick_columns([row], columns) == [(132, 2, 3, 128, 4, 5, 40, 1024, None)]
     kept = {"queued": 0, "blocks per SM": 0.5, "warps per SM": 2, "est. achieved occupancy %": 6}
     assert args_of(row) == kept
 
 
 def test_kernel_without_arguments_stands_where_its_track_is(tmp_path):
-    (row,) = rows_of(tmp_path, x("kernel", "k", 1, 1, pid=3, tid=7))
-    assert picked([row], "device stream context correlation_id grid_x args") == [(3, 7, None, None, None, None)]
+    (row,) = rows_of(tmp_path, make_event("kernel", "k", 1, 1, pid=3, tid=7))
+    assert pick_columns([row], "device stream context correlation_id grid_x args") == [(3, 7, None, None, None, None)]
 
 
 def test_a_kernel_without_device_is_counted(tmp_path):
-    tables = tables_of(tmp_path, x("kernel", "k", 1, 1, pid="GPU", tid=7), kernel("l", 2, 1))
-    assert picked(tables["gpu_slice"], "name") == [("l",)]
-    assert notes(tables) == {"missing_device": 1}
+    tables = tables_of(tmp_path, make_event("kernel", "k", 1, 1, pid="GPU", tid=7), make_kernel("l", 2, 1))
+    assert pick_columns(tables["gpu_slice"], "name") == [("l",)]
+    assert count_notes(tables) == {"missing_device": 1}
 
 
 def test_graph_ids(tmp_path):
-    inside = kernel("k", 1, 1, {"graph id": 4, "graph node id": 7})
-    outside = kernel("l", 2, 1, {"graph id": 0, "graph node id": 0})
-    assert picked(rows_of(tmp_path, inside, outside), "graph_id graph_node_id args") == [
+    inside = make_kernel("k", 1, 1, {"graph id": 4, "graph node id": 7})
+    outside = make_kernel("l", 2, 1, {"graph id": 0, "graph node id": 0})
+    assert pick_columns(rows_of(tmp_path, inside, outside), "graph_id graph_node_id args") == [
         (4, 7, None),
         (None, None, None),
     ]
@@ -49,7 +49,7 @@ def test_graph_ids(tmp_path):
 
 def test_nested_arguments_of_2026_are_kept(tmp_path):
     args = {"occupancy": {"limitingFactors": "REGS", "blockLimitRegs": 2}, "priority": 0, "channel": 3}
-    (row,) = rows_of(tmp_path, kernel("k", 1, 1, args))
+    (row,) = rows_of(tmp_path, make_kernel("k", 1, 1, args))
     assert args_of(row) == args
 
 
@@ -63,7 +63,7 @@ def test_nested_arguments_of_2026_are_kept(tmp_path):
     ],
 )
 def test_a_number_that_fits_no_column_is_kept_as_it_is(tmp_path, column, args):
-    (row,) = rows_of(tmp_path, kernel("k", 1, 1, args))
+    (row,) = rows_of(tmp_path, make_kernel("k", 1, 1, args))
     assert (row[column], args_of(row)) == (None, args)
 
 
@@ -92,16 +92,16 @@ def test_a_number_that_fits_no_column_is_kept_as_it_is(tmp_path, column, args):
 )
 def test_copies(tmp_path, name, expected):
     args = {"device": 0, "stream": 7, "correlation": 5, "bytes": 4096, "memory bandwidth (GB/s)": 2.5}
-    (row,) = rows_of(tmp_path, x("gpu_memcpy", name, 1, 1, args, pid=0, tid=7))
-    assert picked([row], "copy_kind src_memory dst_memory") == [expected]
-    assert picked([row], "kind name bytes correlation_id") == [("memcpy", name, 4096, 5)]
+    (row,) = rows_of(tmp_path, make_event("gpu_memcpy", name, 1, 1, args, pid=0, tid=7))
+    assert pick_columns([row], "copy_kind src_memory dst_memory") == [expected]
+    assert pick_columns([row], "kind name bytes correlation_id") == [("memcpy", name, 4096, 5)]
     assert args_of(row) == {"memory bandwidth (GB/s)": 2.5}
 
 
 def test_copy_between_devices(tmp_path):
     args = {"device": 0, "fromDevice": 0, "inDevice": 0, "toDevice": 1}
-    (row,) = rows_of(tmp_path, x("gpu_memcpy", "Memcpy PtoP (Device -> Device)", 1, 1, args, pid=0, tid=7))
-    assert picked([row], "src_device dst_device") == [(0, 1)]
+    (row,) = rows_of(tmp_path, make_event("gpu_memcpy", "Memcpy PtoP (Device -> Device)", 1, 1, args, pid=0, tid=7))
+    assert pick_columns([row], "src_device dst_device") == [(0, 1)]
     assert args_of(row) == {"inDevice": 0}
 
 
@@ -109,17 +109,17 @@ def test_copy_between_devices(tmp_path):
     ("name", "memory"), [("Memset (Device)", "device"), ("Memset (Unknown)", None), ("Memset", None)]
 )
 def test_memsets(tmp_path, name, memory):
-    event = x("gpu_memset", name, 1, 1, {"device": 0, "bytes": 64}, pid=0, tid=7)
-    assert picked(rows_of(tmp_path, event), "kind bytes dst_memory") == [("memset", 64, memory)]
+    event = make_event("gpu_memset", name, 1, 1, {"device": 0, "bytes": 64}, pid=0, tid=7)
+    assert pick_columns(rows_of(tmp_path, event), "kind bytes dst_memory") == [("memset", 64, memory)]
 
 
 # ---- annotations, synchronizations, events
 
 
 def test_projected_annotations_are_no_gpu_activity(tmp_path):
-    shadow = x("gpu_user_annotation", "forward", 1, 9, {"External id": 4}, pid=0, tid=7)
-    tables = tables_of(tmp_path, kernel("k", 2, 1), shadow)
-    assert picked(tables["gpu_annotation"], "slice_id device stream name ts dur external_id") == [
+    shadow = make_event("gpu_user_annotation", "forward", 1, 9, {"External id": 4}, pid=0, tid=7)
+    tables = tables_of(tmp_path, make_kernel("k", 2, 1), shadow)
+    assert pick_columns(tables["gpu_annotation"], "slice_id device stream name ts dur external_id") == [
         (1, 0, 7, "forward", 1_000, 9_000, 4)
     ]
     assert len(tables["gpu_slice"]) == 1
@@ -137,18 +137,18 @@ def test_projected_annotations_are_no_gpu_activity(tmp_path):
 )
 def test_synchronizations(tmp_path, name, kind):
     args = {"cuda_sync_kind": name, "stream": 20, "correlation": 5, "device": 1, "context": 1}
-    rows = rows_of(tmp_path, x("cuda_sync", name, 1, 2, args, pid=1, tid=1_000_020), table="synchronization")
+    rows = rows_of(tmp_path, make_event("cuda_sync", name, 1, 2, args, pid=1, tid=1_000_020), table="synchronization")
     columns = "kind device context stream ts dur correlation_id event_id"
-    assert picked(rows, columns) == [(kind, 1, 1, 20, 1_000, 2_000, 5, None)]
+    assert pick_columns(rows, columns) == [(kind, 1, 1, 20, 1_000, 2_000, 5, None)]
 
 
 def test_what_a_stream_waits_for(tmp_path):
     args = {"device": 0, "stream": 7, "correlation": 5, "wait_on_stream": 20}
     args |= {"wait_on_cuda_event_record_corr_id": 4, "wait_on_cuda_event_id": 77}
     unknown = {"device": 0, "stream": -1, "wait_on_stream": 4294967295, "wait_on_cuda_event_record_corr_id": -1}
-    events = [x("cuda_sync", "Stream Wait Event", 1, 2, each, pid=0, tid=7) for each in (args, unknown)]
+    events = [make_event("cuda_sync", "Stream Wait Event", 1, 2, each, pid=0, tid=7) for each in (args, unknown)]
     columns = "stream wait_on_stream wait_on_correlation_id event_id"
-    assert picked(rows_of(tmp_path, *events, table="synchronization"), columns) == [
+    assert pick_columns(rows_of(tmp_path, *events, table="synchronization"), columns) == [
         (7, 20, 4, 77),
         (None, None, None, None),
     ]
@@ -156,8 +156,12 @@ def test_what_a_stream_waits_for(tmp_path):
 
 def test_recordings_of_events(tmp_path):
     args = {"event_id": 77, "stream": 7, "correlation": 4, "device": 0, "context": 1}
-    rows = rows_of(tmp_path, x("cuda_event", "cudaEventRecord", 3, 0.001, args, pid=0, tid=7), table="cuda_event")
-    assert picked(rows, "slice_id device context stream ts correlation_id event_id") == [(0, 0, 1, 7, 3_000, 4, 77)]
+    rows = rows_of(
+        tmp_path, make_event("cuda_event", "cudaEventRecord", 3, 0.001, args, pid=0, tid=7), table="cuda_event"
+    )
+    assert pick_columns(rows, "slice_id device context stream ts correlation_id event_id") == [
+        (0, 0, 1, 7, 3_000, 4, 77)
+    ]
 
 
 # ---- collectives
@@ -176,18 +180,22 @@ COLLECTIVE = "slice_id external_id op bytes dtype in_elements out_elements group
 
 
 def test_a_collective_on_its_kernel(tmp_path):
-    tables = tables_of(tmp_path, kernel("gemm", 1, 1), kernel("ncclKernel", 2, 1, ALL_REDUCE | {"External id": 3}))
+    tables = tables_of(
+        tmp_path, make_kernel("gemm", 1, 1), make_kernel("ncclKernel", 2, 1, ALL_REDUCE | {"External id": 3})
+    )
     (row,) = tables["collective"]
-    assert picked([row], COLLECTIVE) == [(1, 3, "allreduce", 2000, "BFloat16", 1000, 1000, "0", 8, 12)]
+    assert pick_columns([row], COLLECTIVE) == [(1, 3, "allreduce", 2000, "BFloat16", 1000, 1000, "0", 8, 12)]
     assert args_of(row)["Process Group Ranks"] == "[0, 1, ...]"
 
 
 def test_a_collective_on_the_operator_that_asks_for_it(tmp_path):
-    asked = op("record_param_comms", 1, 1, ALL_REDUCE | {"External id": 3, "Rank": 0})
-    other = op("record_param_comms", 2, 1, {"External id": 4})
-    tables = tables_of(tmp_path, op("c10d::allreduce_", 0, 5), asked, other)
-    assert picked(tables["collective"], COLLECTIVE) == [(1, 3, "allreduce", 2000, "BFloat16", 1000, 1000, "0", 8, 12)]
-    assert picked(tables["cpu_slice"], "name external_id")[1] == ("record_param_comms", 3)
+    asked = make_op("record_param_comms", 1, 1, ALL_REDUCE | {"External id": 3, "Rank": 0})
+    other = make_op("record_param_comms", 2, 1, {"External id": 4})
+    tables = tables_of(tmp_path, make_op("c10d::allreduce_", 0, 5), asked, other)
+    assert pick_columns(tables["collective"], COLLECTIVE) == [
+        (1, 3, "allreduce", 2000, "BFloat16", 1000, 1000, "0", 8, 12)
+    ]
+    assert pick_columns(tables["cpu_slice"], "name external_id")[1] == ("record_param_comms", 3)
 
 
 @pytest.mark.parametrize(
@@ -204,13 +212,13 @@ def test_a_collective_on_the_operator_that_asks_for_it(tmp_path):
 )
 def test_message_size(tmp_path, dtype, elements, size):
     args = ALL_REDUCE | {"dtype": dtype, "In msg nelems": elements[0], "Out msg nelems": elements[1]}
-    assert picked(rows_of(tmp_path, kernel("k", 1, 1, args), table="collective"), "bytes") == [(size,)]
+    assert pick_columns(rows_of(tmp_path, make_kernel("k", 1, 1, args), table="collective"), "bytes") == [(size,)]
 
 
 def test_damaged_collective_keeps_what_fits(tmp_path):
     args = {"Collective name": "send", "Group size": 1 << 40, "In msg nelems": "10", "dtype": 5}
-    (row,) = rows_of(tmp_path, kernel("k", 1, 1, args), table="collective")
-    assert picked([row], "op group_size in_elements dtype") == [("send", None, 10, None)]
+    (row,) = rows_of(tmp_path, make_kernel("k", 1, 1, args), table="collective")
+    assert pick_columns([row], "op group_size in_elements dtype") == [("send", None, 10, None)]
     assert {"Group size": 1 << 40, "dtype": 5}.items() <= args_of(row).items()
 
 
@@ -219,46 +227,50 @@ def test_damaged_collective_keeps_what_fits(tmp_path):
 
 def test_capitalised_categories_and_text_tids_of_2021(tmp_path):
     events = [
-        x("Operator", "ProfilerStep#1", 0, 90, {"External id": 1, "Trace iteration": 0}, tid="100"),
-        x("Operator", "aten::mm", 1, 9, {"External id": 2}, tid="100"),
-        x("Operator", "Optimizer.step#SGD.step", 20, 9, tid="100"),
-        x("Operator", "enumerate(DataLoader)#_Single.__next__", 30, 9, tid="100"),
-        x("Runtime", "cudaLaunchKernel", 2, 3, {"external id": 2, "correlation": 5}, tid="100"),
-        x("Kernel", "gemm", 9, 3, {"external id": 2, "correlation": 5, "device": 0}, pid=0, tid="stream 7"),
-        x("Memcpy", "Memcpy HtoD (Pageable -> Device)", 4, 1, {"device": 0}, pid=0, tid="stream 20"),
-        x("Memset", "Memset (Device)", 5, 1, {"device": 0}, pid=0, tid="stream 7"),
+        make_event("Operator", "ProfilerStep#1", 0, 90, {"External id": 1, "Trace iteration": 0}, tid="100"),
+        make_event("Operator", "aten::mm", 1, 9, {"External id": 2}, tid="100"),
+        make_event("Operator", "Optimizer.step#SGD.step", 20, 9, tid="100"),
+        make_event("Operator", "enumerate(DataLoader)#_Single.__next__", 30, 9, tid="100"),
+        make_event("Runtime", "cudaLaunchKernel", 2, 3, {"external id": 2, "correlation": 5}, tid="100"),
+        make_event("Kernel", "gemm", 9, 3, {"external id": 2, "correlation": 5, "device": 0}, pid=0, tid="stream 7"),
+        make_event("Memcpy", "Memcpy HtoD (Pageable -> Device)", 4, 1, {"device": 0}, pid=0, tid="stream 20"),
+        make_event("Memset", "Memset (Device)", 5, 1, {"device": 0}, pid=0, tid="stream 7"),
     ]
-    arrows = [x("async", "launch", 2, None, ph=phase, id=5, tid=100) for phase in "sf"]
+    arrows = [make_event("async", "launch", 2, None, ph=phase, id=5, tid=100) for phase in "sf"]
     tables = tables_of(tmp_path, *events, *arrows)
     host = sorted(tables["cpu_slice"], key=lambda row: row["slice_id"])
-    assert picked(host, "kind name external_id correlation_id") == [
+    assert pick_columns(host, "kind name external_id correlation_id") == [
         ("annotation", "ProfilerStep#1", 1, None),
         ("op", "aten::mm", 2, None),
         ("annotation", "Optimizer.step#SGD.step", None, None),
         ("annotation", "enumerate(DataLoader)#_Single.__next__", None, None),
         ("runtime", "cudaLaunchKernel", 2, 5),
     ]
-    assert picked(tables["gpu_slice"], "kind stream external_id correlation_id") == [
+    assert pick_columns(tables["gpu_slice"], "kind stream external_id correlation_id") == [
         ("kernel", 7, 2, 5),
         ("memcpy", 20, None, None),
         ("memset", 7, None, None),
     ]
-    assert picked(tables["thread"], "pid tid thread_name") == [(100, 100, None)]
-    assert notes(tables) == {"flow_not_stored": 2}
+    assert pick_columns(tables["thread"], "pid tid thread_name") == [(100, 100, None)]
+    assert count_notes(tables) == {"flow_not_stored": 2}
 
 
 def test_rocm(tmp_path):
     call = {"cid": 112, "correlation": 5, "kernel": "gemm", "grid": "[4, 1, 1]", "block": "[64, 1, 1]"}
     work = {"device": 4, "stream": 0, "hsa_queue": 2, "correlation": 5, "kind": "Dispatch Kernel"}
     events = [
-        x("cuda_runtime", "hipLaunchKernel", 1, 2, call),
-        x("kernel", "gemm", 5, 3, work | {"grid": [4, 1, 1], "block": [64, 1, 1]}, pid=4, tid=0),
-        x("gpu_memcpy", "Memcpy HtoD (Host -> Device)", 2, 1, work | {"kind": "HtoD", "bytes": 8}, pid=4, tid=0),
+        make_event("cuda_runtime", "hipLaunchKernel", 1, 2, call),
+        make_event("kernel", "gemm", 5, 3, work | {"grid": [4, 1, 1], "block": [64, 1, 1]}, pid=4, tid=0),
+        make_event(
+            "gpu_memcpy", "Memcpy HtoD (Host -> Device)", 2, 1, work | {"kind": "HtoD", "bytes": 8}, pid=4, tid=0
+        ),
     ]
     tables = tables_of(tmp_path, *events)
-    assert picked(tables["cpu_slice"], "kind name correlation_id") == [("runtime", "hipLaunchKernel", 5)]
+    assert pick_columns(tables["cpu_slice"], "kind name correlation_id") == [("runtime", "hipLaunchKernel", 5)]
     assert args_of(tables["cpu_slice"][0]) == {key: value for key, value in call.items() if key != "correlation"}
-    assert picked(tables["gpu_slice"], "kind device stream grid_x block_x registers_per_thread bytes copy_kind") == [
+    assert pick_columns(
+        tables["gpu_slice"], "kind device stream grid_x block_x registers_per_thread bytes copy_kind"
+    ) == [
         ("kernel", 4, 0, 4, 64, None, None, None),
         ("memcpy", 4, 0, None, None, None, 8, "h2d"),
     ]
@@ -272,6 +284,6 @@ def test_jax(tmp_path):
         {"ph": "X", "pid": 1, "tid": 2, "ts": 1.5, "dur": 2.25, "name": "fusion.1", "args": {"hlo_op": "fusion.1"}},
     ]
     tables = tables_of(tmp_path, *events, "{}")
-    assert picked(tables["cpu_slice"], "kind category name ts dur") == [("other", None, "fusion.1", 1_500, 2_250)]
-    assert picked(tables["thread"], "process_name thread_name") == [("device:GPU:0", "Stream #118(MemcpyD2H)")]
-    assert notes(tables) == {"empty_event": 1, "jax_not_measured": 1}
+    assert pick_columns(tables["cpu_slice"], "kind category name ts dur") == [("other", None, "fusion.1", 1_500, 2_250)]
+    assert pick_columns(tables["thread"], "process_name thread_name") == [("device:GPU:0", "Stream #118(MemcpyD2H)")]
+    assert count_notes(tables) == {"empty_event": 1, "jax_not_measured": 1}

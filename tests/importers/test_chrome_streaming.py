@@ -11,7 +11,18 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
-from chrome_trace import kernel, name_of, notes, op, picked, read_tables, text, write, write_text, x
+from chrome_trace import (
+    count_notes,
+    make_event,
+    make_kernel,
+    make_op,
+    name_of,
+    pick_columns,
+    read_tables,
+    render_text,
+    write,
+    write_text,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -41,13 +52,17 @@ def tricky_events():
         ts = 10 * number
         args = {"External id": number, "trap": trap, trap: NESTED}
         events += [
-            op(trap, ts + 0.125, 9, args),
-            x("cuda_runtime", "cudaLaunchKernel", ts + 1, 2, {"correlation": number, "list": [{"x": 1}, {"y": 2}]}),
-            kernel(trap, ts + 2.5, 3.25, {"correlation": number, "occupancy": {"a": [{"b": 1}, {"c": 2}]}}),
-            x("python_function", trap, ts, 5, {"Python id": number}, tid=f"thread {number % 3}"),
-            x("cpu_instant_event", "[memory]", ts, None, {"Total Allocated": number, "Device Type": 1}, ph="i"),
+            make_op(trap, ts + 0.125, 9, args),
+            make_event(
+                "cuda_runtime", "cudaLaunchKernel", ts + 1, 2, {"correlation": number, "list": [{"x": 1}, {"y": 2}]}
+            ),
+            make_kernel(trap, ts + 2.5, 3.25, {"correlation": number, "occupancy": {"a": [{"b": 1}, {"c": 2}]}}),
+            make_event("python_function", trap, ts, 5, {"Python id": number}, tid=f"thread {number % 3}"),
+            make_event(
+                "cpu_instant_event", "[memory]", ts, None, {"Total Allocated": number, "Device Type": 1}, ph="i"
+            ),
             {"ph": "C", "name": trap, "pid": 1, "ts": ts, "args": {"},{": number}},
-            x("ac2g", "ac2g", ts, None, ph="s", id=number),
+            make_event("ac2g", "ac2g", ts, None, ph="s", id=number),
         ]
     events += [name_of("thread_name", "},{", tid=100), {"ph": "E", "pid": 1, "tid": 1, "ts": 500}]
     return events
@@ -56,18 +71,20 @@ def tricky_events():
 BEFORE = {"schemaVersion": 1, "notes": ['"traceEvents": [{', *TRAPS], "deviceProperties": [{"id": 0, "name": "},{"}]}
 AFTER = {"distributedInfo": {"rank": 1, "world_size": 2}, "baseTimeNanoseconds": 17, "traceName": "},{"}
 FRAMES = {
-    "metadata around": text(*tricky_events(), before=BEFORE, after=AFTER),
-    "events last": text(*tricky_events(), before=BEFORE | AFTER),
-    "events first": text(*tricky_events(), after=BEFORE | AFTER),
+    "metadata around": render_text(*tricky_events(), before=BEFORE, after=AFTER),
+    "events last": render_text(*tricky_events(), before=BEFORE | AFTER),
+    "events first": render_text(*tricky_events(), after=BEFORE | AFTER),
     "bare list": json.dumps(tricky_events()),
     "pretty": json.dumps({**BEFORE, "traceEvents": tricky_events(), **AFTER}, indent=2),
     "dense": json.dumps({"traceEvents": tricky_events(), **BEFORE}, separators=(",", ":"), ensure_ascii=False),
-    "trailing comma": text(*tricky_events(), after=AFTER).replace("\n]", ",\n]"),
-    "not a number": text(*tricky_events(), op("inf", 1, 2, {"blocks": 0}), after=AFTER).replace(": 0}", ": inf}"),
+    "trailing comma": render_text(*tricky_events(), after=AFTER).replace("\n]", ",\n]"),
+    "not a number": render_text(*tricky_events(), make_op("inf", 1, 2, {"blocks": 0}), after=AFTER).replace(
+        ": 0}", ": inf}"
+    ),
 }
 
 
-def everything(path, jobs=1):
+def dump_everything(path, jobs=1):
     """All rows as text, in an order that does not depend on batches; args may be spelt in several ways."""
     tables = read_tables(path, jobs=jobs)
     for row in chain.from_iterable(tables.values()):
@@ -88,22 +105,22 @@ def whole(tmp_path_factory):
     found = Whole()
     for frame, content in FRAMES.items():
         path = write_text(tmp_path_factory.mktemp("frame"), content)
-        found[frame] = path, everything(path)
+        found[frame] = path, dump_everything(path)
     return found
 
 
 def cut_at(path, size):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cut, "BLOCK_BYTES", size)
-        return everything(path)
+        return dump_everything(path)
 
 
 def test_the_tricky_trace_is_read_as_it_was_written(whole):
     tables = read_tables(whole["metadata around"][0])
     assert len(tables["cpu_slice"]) == 4 * len(TRAPS) + 1
-    assert [name for (name,) in picked(tables["gpu_slice"], "name")] == list(TRAPS)
-    assert picked(tables["counter"], "name value")[-1] == (f"{TRAPS[-1]}.}},{{", len(TRAPS) - 1)
-    assert notes(tables) == {"flow_not_stored": len(TRAPS)}
+    assert [name for (name,) in pick_columns(tables["gpu_slice"], "name")] == list(TRAPS)
+    assert pick_columns(tables["counter"], "name value")[-1] == (f"{TRAPS[-1]}.}},{{", len(TRAPS) - 1)
+    assert count_notes(tables) == {"flow_not_stored": len(TRAPS)}
 
 
 def test_frames_differ_only_in_what_stands_around_the_events(whole):
@@ -146,12 +163,12 @@ def test_groups_of_blocks_give_the_same_rows(whole, monkeypatch, size):
     monkeypatch.setattr(reading, "_GROUP_BYTES", size)
     monkeypatch.setattr(cut, "BLOCK_BYTES", 1000)
     for path, expected in (whole["metadata around"], whole["not a number"]):
-        assert everything(path, jobs=2) == expected
+        assert dump_everything(path, jobs=2) == expected
 
 
 def test_progress_reaches_the_size_of_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr(cut, "BLOCK_BYTES", 1000)
-    path = write(tmp_path, *(op("a", number, 1) for number in range(100)))
+    path = write(tmp_path, *(make_op("a", number, 1) for number in range(100)))
     told = []
     read_tables(path, told.append)
     assert told == sorted(told)
@@ -160,24 +177,24 @@ def test_progress_reaches_the_size_of_the_file(tmp_path, monkeypatch):
 
 
 def test_threads_keep_their_numbers_over_blocks(tmp_path, monkeypatch):
-    path = write(tmp_path, *(op("a", number, 1, tid=number % 4 + 1) for number in range(200)))
+    path = write(tmp_path, *(make_op("a", number, 1, tid=number % 4 + 1) for number in range(200)))
     monkeypatch.setattr(cut, "BLOCK_BYTES", 700)
     tables = read_tables(path)
-    assert picked(tables["thread"], "thread_id tid") == [(0, 1), (1, 2), (2, 3), (3, 4)]
+    assert pick_columns(tables["thread"], "thread_id tid") == [(0, 1), (1, 2), (2, 3), (3, 4)]
     assert Counter(row["thread_id"] for row in tables["cpu_slice"]) == {0: 50, 1: 50, 2: 50, 3: 50}
 
 
 def test_ranges_are_paired_over_blocks(tmp_path, monkeypatch):
-    inside = [op("a", number, 1) for number in range(100)]
+    inside = [make_op("a", number, 1) for number in range(100)]
     begin, end = ({"ph": phase, "name": "all", "pid": 1, "tid": 1, "ts": ts} for phase, ts in (("B", 0), ("E", 101)))
     path = write(tmp_path, begin, *inside, end)
     monkeypatch.setattr(cut, "BLOCK_BYTES", 700)
-    assert ("all", 0, 101_000) in picked(read_tables(path)["cpu_slice"], "name ts dur")
+    assert ("all", 0, 101_000) in pick_columns(read_tables(path)["cpu_slice"], "name ts dur")
 
 
 def peak_of_reading(path, megabytes):
     """Peak of Python's and numpy's memory while a trace of this size streams through, in bytes."""
-    event = json.dumps(op("aten::mm", 1.5, 2, {"External id": 1, "Input Dims": [[1024, 1024]], "Ev Idx": 5}))
+    event = json.dumps(make_op("aten::mm", 1.5, 2, {"External id": 1, "Input Dims": [[1024, 1024]], "Ev Idx": 5}))
     block = (event + ",\n") * 1000
     with path.open("w") as file:
         file.write('{"traceEvents": [\n')

@@ -7,18 +7,28 @@ import re
 from decimal import Decimal
 
 import pytest
-from chrome_trace import kernel, notes, op, picked, read_tables, tables_of, text, write, write_text
+from chrome_trace import (
+    count_notes,
+    make_kernel,
+    make_op,
+    pick_columns,
+    read_tables,
+    render_text,
+    tables_of,
+    write,
+    write_text,
+)
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 
-def raw(ts, dur="1", name="a", category="cpu_op"):
+def make_raw_event(ts, dur="1", name="a", category="cpu_op"):
     """An event whose times are written exactly as given."""
     return f'{{"ph":"X","cat":"{category}","name":"{name}","pid":0,"tid":7,"ts":{ts},"dur":{dur}}}'
 
 
-def times(tables, table="cpu_slice"):
-    return picked(sorted(tables[table], key=lambda row: row["slice_id"]), "ts dur")
+def list_times(tables, table="cpu_slice"):
+    return pick_columns(sorted(tables[table], key=lambda row: row["slice_id"]), "ts dur")
 
 
 @pytest.mark.parametrize(
@@ -41,22 +51,27 @@ def times(tables, table="cpu_slice"):
     ],
 )
 def test_nanoseconds_are_exact(tmp_path, ts, dur, expected):
-    tables = tables_of(tmp_path, raw(ts, dur))
-    assert times(tables) == [expected]
-    assert notes(tables) == {}
+    tables = tables_of(tmp_path, make_raw_event(ts, dur))
+    assert list_times(tables) == [expected]
+    assert count_notes(tables) == {}
 
 
 def test_kernels_that_touch_still_touch(tmp_path):
-    first = raw("1712195495519689.123", "3.377", category="kernel")
-    second = raw("1712195495519692.500", "0.001", category="kernel")
-    third = raw("1712195495519692.501", "1.250", category="kernel")
-    found = times(tables_of(tmp_path, first, second, third), "gpu_slice")
+    first = make_raw_event("1712195495519689.123", "3.377", category="kernel")
+    second = make_raw_event("1712195495519692.500", "0.001", category="kernel")
+    third = make_raw_event("1712195495519692.501", "1.250", category="kernel")
+    found = list_times(tables_of(tmp_path, first, second, third), "gpu_slice")
     assert [ts + dur for ts, dur in found[:2]] == [ts for ts, _ in found[1:]]
 
 
 def test_one_absolute_time_makes_all_times_of_the_block_exact(tmp_path):
-    events = raw("12.345", "0.001"), raw("1712195495519689.123"), raw('"1712195495519689.124"'), raw("5")
-    assert [ts for ts, _ in times(tables_of(tmp_path, *events))] == [
+    events = (
+        make_raw_event("12.345", "0.001"),
+        make_raw_event("1712195495519689.123"),
+        make_raw_event('"1712195495519689.124"'),
+        make_raw_event("5"),
+    )
+    assert [ts for ts, _ in list_times(tables_of(tmp_path, *events))] == [
         12_345,
         1_712_195_495_519_689_123,
         1_712_195_495_519_689_124,
@@ -67,18 +82,18 @@ def test_one_absolute_time_makes_all_times_of_the_block_exact(tmp_path):
 @pytest.mark.parametrize("word", ['"yesterday"', "null", '""', "true", "[1]", '"nan"', "1e300", '"1e999999"'])
 @pytest.mark.parametrize("position", [0, 1])
 def test_an_unreadable_time_costs_one_event_and_no_nanosecond_of_others(tmp_path, word, position):
-    events = [raw("1712195495519689.123"), raw("1712195495519689.127", category="kernel")]
-    events.insert(position, raw(word))
+    events = [make_raw_event("1712195495519689.123"), make_raw_event("1712195495519689.127", category="kernel")]
+    events.insert(position, make_raw_event(word))
     tables = tables_of(tmp_path, *events)
-    assert times(tables) == [(1_712_195_495_519_689_123, 1_000)]
-    assert times(tables, "gpu_slice") == [(1_712_195_495_519_689_127, 1_000)]
-    assert notes(tables) == {"invalid_timestamp": 1}
+    assert list_times(tables) == [(1_712_195_495_519_689_123, 1_000)]
+    assert list_times(tables, "gpu_slice") == [(1_712_195_495_519_689_127, 1_000)]
+    assert count_notes(tables) == {"invalid_timestamp": 1}
 
 
 def test_an_absent_time_is_no_time(tmp_path):
-    tables = tables_of(tmp_path, op("a", None, 1), op("b", 1, 1))
-    assert picked(tables["cpu_slice"], "name") == [("b",)]
-    assert notes(tables) == {"invalid_timestamp": 1}
+    tables = tables_of(tmp_path, make_op("a", None, 1), make_op("b", 1, 1))
+    assert pick_columns(tables["cpu_slice"], "name") == [("b",)]
+    assert count_notes(tables) == {"invalid_timestamp": 1}
 
 
 @pytest.mark.parametrize(
@@ -95,9 +110,9 @@ def test_an_absent_time_is_no_time(tmp_path):
 )
 @pytest.mark.parametrize("ts", ["10.000", "1712195495519689.123"])
 def test_durations_that_are_none(tmp_path, ts, dur, expected, note):
-    tables = tables_of(tmp_path, raw(ts, dur), raw(ts, "2.5"))
-    assert [dur for _, dur in times(tables)] == [expected, 2_500]
-    assert notes(tables) == note
+    tables = tables_of(tmp_path, make_raw_event(ts, dur), make_raw_event(ts, "2.5"))
+    assert [dur for _, dur in list_times(tables)] == [expected, 2_500]
+    assert count_notes(tables) == note
 
 
 SHAPES = ["[]", "[1]", "[[1]]", "[1, 2]", "{}", '{"a": 1}']
@@ -105,7 +120,7 @@ SHAPES = ["[]", "[1]", "[[1]]", "[1, 2]", "{}", '{"a": 1}']
 
 def lists_as(member, shape, count):
     """Kernels of which some have this shape for a time; the others, which need no second look, do not stand beside them."""
-    events = [json.dumps(kernel("a", 5, 1, {"correlation": 1}))] * (count + 1)
+    events = [json.dumps(make_kernel("a", 5, 1, {"correlation": 1}))] * (count + 1)
     return [events[0], *[re.sub(rf'"{member}": \d', f'"{member}": {shape}', each) for each in events[1:]]]
 
 
@@ -113,15 +128,15 @@ def lists_as(member, shape, count):
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_list_is_no_time(tmp_path, shape, count):
     tables = tables_of(tmp_path, *lists_as("dur", shape, count))
-    assert times(tables, "gpu_slice") == [(5_000, 1_000)] + [(5_000, 0)] * count
-    assert notes(tables) == {"duration_overflow": count}
+    assert list_times(tables, "gpu_slice") == [(5_000, 1_000)] + [(5_000, 0)] * count
+    assert count_notes(tables) == {"duration_overflow": count}
     tables = tables_of(tmp_path, *lists_as("ts", shape, count))
-    assert times(tables, "gpu_slice") == [(5_000, 1_000)]
-    assert notes(tables) == {"invalid_timestamp": count}
+    assert list_times(tables, "gpu_slice") == [(5_000, 1_000)]
+    assert count_notes(tables) == {"invalid_timestamp": count}
 
 
 def test_an_event_without_duration_is_an_instant(tmp_path):
-    assert times(tables_of(tmp_path, op("a", 5, None))) == [(5_000, 0)]
+    assert list_times(tables_of(tmp_path, make_op("a", 5, None))) == [(5_000, 0)]
 
 
 @pytest.mark.parametrize(
@@ -135,15 +150,15 @@ def test_an_event_without_duration_is_an_instant(tmp_path):
     ],
 )
 def test_utc_at_zero(tmp_path, members, ts, origin):
-    tables = tables_of(tmp_path, kernel("k", ts, 1), **members)
-    assert picked(tables["trace"], "utc_origin_ns") == [(origin,)]
+    tables = tables_of(tmp_path, make_kernel("k", ts, 1), **members)
+    assert pick_columns(tables["trace"], "utc_origin_ns") == [(origin,)]
 
 
 def test_utc_is_unknown_for_other_tools(tmp_path):
     tables = tables_of(
         tmp_path, {"ph": "X", "name": "render", "pid": 1, "tid": 1, "ts": 1_712_195_495_519_689, "dur": 1}
     )
-    assert picked(tables["trace"], "producer utc_origin_ns") == [(None, None)]
+    assert pick_columns(tables["trace"], "producer utc_origin_ns") == [(None, None)]
 
 
 microseconds = st.integers(-(9 * 10**18) + 1, 9 * 10**18 - 1).map(lambda ns: Decimal(ns).scaleb(-3))
@@ -154,12 +169,12 @@ microseconds = st.integers(-(9 * 10**18) + 1, 9 * 10**18 - 1).map(lambda ns: Dec
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(microseconds, st.booleans()), min_size=1, max_size=30))
 def test_every_time_with_three_decimals_round_trips(tmp_path, written):
-    events = [raw(f'"{ts:f}"' if quoted else f"{ts:f}") for ts, quoted in written]
-    found = times(read_tables(write_text(tmp_path, text(*events))))
+    events = [make_raw_event(f'"{ts:f}"' if quoted else f"{ts:f}") for ts, quoted in written]
+    found = list_times(read_tables(write_text(tmp_path, render_text(*events))))
     assert [Decimal(ts).scaleb(-3) for ts, _ in found] == [ts for ts, _ in written]
 
 
 def test_times_do_not_depend_on_what_stands_in_other_blocks(tmp_path):
-    near, far = raw("12.345"), raw("1712195495519689.123")
-    together = times(read_tables(write(tmp_path, near, far)))
-    assert together == times(tables_of(tmp_path, near)) + times(tables_of(tmp_path, far))
+    near, far = make_raw_event("12.345"), make_raw_event("1712195495519689.123")
+    together = list_times(read_tables(write(tmp_path, near, far)))
+    assert together == list_times(tables_of(tmp_path, near)) + list_times(tables_of(tmp_path, far))

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from snapshots import frames, history, segment, snapshot, written
+from snapshots import make_frames, make_history, make_segment, make_snapshot, write_file
 
 from traceq.common.ranks import rank_in_path
 from traceq.errors import UnusableTrace
@@ -28,17 +28,17 @@ EVENTS = """
     13 freed 1512 200 backward
     14 oom 77 4096 main
 """
-SEGMENT = segment(1000, "512 100 used init\n1536 200 free -")
-SMALL = snapshot(history(EVENTS), segments=[SEGMENT])
+SEGMENT = make_segment(1000, "512 100 used init\n1536 200 free -")
+SMALL = make_snapshot(make_history(EVENTS), segments=[SEGMENT])
 
 
-def rows(path, table):
+def list_rows(path, table):
     """The rows of a table, a tuple each."""
     found = [batch for name, batch in read(path) if name == table]
     return [tuple(row.values()) for batch in found for row in batch.to_pylist()]
 
 
-def ending(path):
+def read_refusal(path):
     """The message with which a file is refused, without its path; None where it is read."""
     try:
         list(read(path))
@@ -51,9 +51,9 @@ def ending(path):
 
 @pytest.mark.parametrize("protocol", [2, 3, 4, 5])
 def test_events_of_every_protocol(tmp_path, protocol):
-    path = written(tmp_path, SMALL, protocol)
+    path = write_file(tmp_path, SMALL, protocol)
     assert sniff(path)
-    assert rows(path, "allocator_event") == [
+    assert list_rows(path, "allocator_event") == [
         (0, 0, "segment_alloc", 10_000, 1000, 2048, None, 0, 0, None),
         (0, 1, "alloc", 11_000, 1000, 100, None, 0, 0, None),
         (0, 2, "alloc", 12_000, 1512, 200, None, 0, 1, None),
@@ -64,34 +64,36 @@ def test_events_of_every_protocol(tmp_path, protocol):
 
 
 def test_segments_blocks_and_stacks(tmp_path):
-    path = written(tmp_path, SMALL)
-    assert rows(path, "allocator_segment") == [(0, 0, 1000, 2048, None, None, None, 0, "large", "0.0", False, None)]
-    assert [row[:6] for row in rows(path, "allocator_block")] == [
+    path = write_file(tmp_path, SMALL)
+    assert list_rows(path, "allocator_segment") == [
+        (0, 0, 1000, 2048, None, None, None, 0, "large", "0.0", False, None)
+    ]
+    assert [row[:6] for row in list_rows(path, "allocator_block")] == [
         (0, 0, 1000, 512, 100, "active_allocated"),
         (0, 1, 1512, 1536, 200, "inactive"),
     ]
-    stacks = rows(path, "allocator_stack")
+    stacks = list_rows(path, "allocator_stack")
     assert [row[1:] for row in stacks if row[0] == 0] == [
         (0, "__init__", "model.py", 3),
         (1, "main", "train.py", 1),
     ]
-    assert rows(path, "trace")[0][0] == "PyTorch memory snapshot"
+    assert list_rows(path, "trace")[0][0] == "PyTorch memory snapshot"
 
 
 def test_pickler_in_python_and_no_memo(tmp_path):
     """Python's own pickler, and one that, as PyTorch's C++, numbers nothing and writes lists in one piece."""
     path = tmp_path / "snapshot.pickle"
-    expected = [row[:8] for row in rows(written(tmp_path, SMALL), "allocator_event")]
+    expected = [row[:8] for row in list_rows(write_file(tmp_path, SMALL), "allocator_event")]
     stream = io.BytesIO()
     pickle._Pickler(stream, 4).dump(SMALL)
     path.write_bytes(stream.getvalue())
-    assert [row[:8] for row in rows(path, "allocator_event")] == expected
+    assert [row[:8] for row in list_rows(path, "allocator_event")] == expected
     stream = io.BytesIO()
     fast = pickle.Pickler(stream, 4)
     fast.fast = True
     fast.dump(SMALL)
     path.write_bytes(stream.getvalue())
-    assert [row[:8] for row in rows(path, "allocator_event")] == expected
+    assert [row[:8] for row in list_rows(path, "allocator_event")] == expected
 
 
 def as_cpp(value, numbers):
@@ -117,47 +119,47 @@ def as_cpp(value, numbers):
 
 def test_snapshots_of_cpp(tmp_path):
     path = tmp_path / "snapshot.pickle"
-    content = snapshot(history(EVENTS), history("1 alloc 8 1 main"), segments=[SEGMENT])
-    expected = [row[:8] for row in rows(written(tmp_path, content), "allocator_event")]
+    content = make_snapshot(make_history(EVENTS), make_history("1 alloc 8 1 main"), segments=[SEGMENT])
+    expected = [row[:8] for row in list_rows(write_file(tmp_path, content), "allocator_event")]
     path.write_bytes(b"\x80\x02" + as_cpp(content, {}) + b".")
     assert sniff(path)
-    assert [row[:8] for row in rows(path, "allocator_event")] == expected
-    assert {row[8] for row in rows(path, "allocator_event")} == {0, 1, 2, 3}
+    assert [row[:8] for row in list_rows(path, "allocator_event")] == expected
+    assert {row[8] for row in list_rows(path, "allocator_event")} == {0, 1, 2, 3}
 
 
 def test_every_device_has_a_list_of_its_own(tmp_path):
     """Also those without events."""
-    one = history("1 alloc 8 1 main\n2 alloc 9 2 main")
+    one = make_history("1 alloc 8 1 main\n2 alloc 9 2 main")
     for count in (1, 2, 3):
         traces = [[] for _ in range(count)]
         traces[-1] = one
-        found = rows(written(tmp_path, snapshot(*traces)), "allocator_event")
+        found = list_rows(write_file(tmp_path, make_snapshot(*traces)), "allocator_event")
         assert [row[:2] for row in found] == [(count - 1, 0), (count - 1, 1)]
-    found = rows(written(tmp_path, snapshot(one, [], history("3 alloc 8 1 main"))), "allocator_event")
+    found = list_rows(write_file(tmp_path, make_snapshot(one, [], make_history("3 alloc 8 1 main"))), "allocator_event")
     assert [row[:2] for row in found] == [(0, 0), (0, 1), (2, 0)]
 
 
 def test_a_list_of_segments_is_a_snapshot(tmp_path):
-    path = written(tmp_path, [SEGMENT, segment(8192, "512 100 used init")])
+    path = write_file(tmp_path, [SEGMENT, make_segment(8192, "512 100 used init")])
     assert sniff(path)
-    assert len(rows(path, "allocator_segment")) == 2
+    assert len(list_rows(path, "allocator_segment")) == 2
 
 
 @pytest.mark.parametrize("depth", [1, 2, 999, 1000, 1001, 2500])
 def test_stacks_of_any_depth(tmp_path, depth):
     """Picklers write long lists in parts, and what was written before by its number."""
-    deep = [frame for number in range(depth) for frame in frames(f"deep.py:{number} f")]
-    events = history("1 alloc 8 1 main\n2 alloc 9 1 main\n3 alloc 10 1 main")
+    deep = [frame for number in range(depth) for frame in make_frames(f"deep.py:{number} f")]
+    events = make_history("1 alloc 8 1 main\n2 alloc 9 1 main\n3 alloc 10 1 main")
     for event in events:
         event["frames"] = list(deep)
-    path = written(tmp_path, snapshot(events))
-    assert [row[4] for row in rows(path, "allocator_stack")] == list(range(depth))
-    assert [row[8] for row in rows(path, "allocator_event")] == [0, 0, 0]
+    path = write_file(tmp_path, make_snapshot(events))
+    assert [row[4] for row in list_rows(path, "allocator_stack")] == list(range(depth))
+    assert [row[8] for row in list_rows(path, "allocator_event")] == [0, 0, 0]
 
 
 def test_long_histories_in_parts(tmp_path):
-    events = history("\n".join(f"{at} alloc {at} 1 main" for at in range(3001)))
-    found = rows(written(tmp_path, snapshot(events)), "allocator_event")
+    events = make_history("\n".join(f"{at} alloc {at} 1 main" for at in range(3001)))
+    found = list_rows(write_file(tmp_path, make_snapshot(events)), "allocator_event")
     assert [row[1] for row in found] == list(range(3001))
 
 
@@ -172,18 +174,18 @@ def test_annotations_become_ranges(tmp_path):
         mark("END", "b", 6),
         mark("END", "a", 9),
     ]
-    path = written(tmp_path, snapshot(history("1 alloc 8 1 main"), annotations=marks))
-    assert [row[3:] for row in rows(path, "cpu_slice")] == [("a", 1000, 8000), ("a", 2000, 3000)]
+    path = write_file(tmp_path, make_snapshot(make_history("1 alloc 8 1 main"), annotations=marks))
+    assert [row[3:] for row in list_rows(path, "cpu_slice")] == [("a", 1000, 8000), ("a", 2000, 3000)]
 
 
 def test_gzipped(tmp_path):
-    path = written(tmp_path, SMALL)
+    path = write_file(tmp_path, SMALL)
     packed = tmp_path / "snapshot.pickle.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
     assert sniff(packed)
-    assert rows(packed, "allocator_event") == rows(path, "allocator_event")
+    assert list_rows(packed, "allocator_event") == list_rows(path, "allocator_event")
     packed.write_bytes(packed.read_bytes()[:-100])
-    assert ending(packed)
+    assert read_refusal(packed)
 
 
 # ---- what is no snapshot
@@ -208,7 +210,7 @@ class Built:
 @pytest.mark.parametrize("place", ["event", "frame", "segment", "settings", "top"])
 def test_what_asks_for_a_call_is_not_called(tmp_path, protocol, place):
     called = tmp_path / "called"
-    content = snapshot(history(EVENTS), segments=[{**SEGMENT}])
+    content = make_snapshot(make_history(EVENTS), segments=[{**SEGMENT}])
     {
         "event": content["device_traces"][0][0],
         "frame": content["device_traces"][0][0]["frames"][0],
@@ -216,8 +218,8 @@ def test_what_asks_for_a_call_is_not_called(tmp_path, protocol, place):
         "settings": content["allocator_settings"],
         "top": content,
     }[place]["evil"] = Calls(called)
-    path = written(tmp_path, content, protocol)
-    assert "is none of those for numbers, text, lists and dicts" in ending(path)
+    path = write_file(tmp_path, content, protocol)
+    assert "is none of those for numbers, text, lists and dicts" in read_refusal(path)
     assert not called.exists()
 
 
@@ -230,7 +232,7 @@ def test_no_other_opcode_is_known(tmp_path):
     known = []
     for code in range(256):
         path.write_bytes(b"\x80\x04" + bytes([code]) + b"cos\nsystem\n(S'x'\ntR.")
-        if chr(code) not in PRIMITIVE and "is none of those" not in str(ending(path)):
+        if chr(code) not in PRIMITIVE and "is none of those" not in str(read_refusal(path)):
             known.append(code)
     assert known == []
 
@@ -274,40 +276,40 @@ BOMBS = {
 def test_bombs_fail(tmp_path, name):
     path = tmp_path / "bomb.pickle"
     path.write_bytes(b"\x80\x04" + BOMBS[name])
-    assert ending(path)
+    assert read_refusal(path)
 
 
 @pytest.mark.parametrize(
     "wrong", [{"size": -1}, {"size": 1 << 62}, {"time_us": 1 << 61}, {"addr": "x"}, {"frames": [1]}]
 )
 def test_events_that_cannot_be(tmp_path, wrong):
-    events = history(EVENTS)
+    events = make_history(EVENTS)
     events[1] |= wrong
-    assert ending(written(tmp_path, snapshot(events)))
+    assert read_refusal(write_file(tmp_path, make_snapshot(events)))
 
 
 def test_what_stays_is_limited(tmp_path, monkeypatch):
     """Distinct texts and stacks, items of unknown lists, objects in all."""
-    content = snapshot(history("\n".join(f"{at} alloc 1 1 f{at}.py:1 f" for at in range(100))))
+    content = make_snapshot(make_history("\n".join(f"{at} alloc 1 1 f{at}.py:1 f" for at in range(100))))
     for name, limit in (("_MOST_KEPT", 1000), ("_MOST_HELD", 3), ("_MOST_OBJECTS", 50)):
         with monkeypatch.context() as patch:
             patch.setattr(opcodes, name, limit)
-            assert "more than" in ending(written(tmp_path, content | {"x": [None] * 10}))
+            assert "more than" in read_refusal(write_file(tmp_path, content | {"x": [None] * 10}))
 
 
 def test_every_file_that_ends_early_is_refused(tmp_path):
-    whole = written(tmp_path, SMALL).read_bytes()
+    whole = write_file(tmp_path, SMALL).read_bytes()
     path = tmp_path / "part.pickle"
     for size in range(len(whole)):
         path.write_bytes(whole[:size])
-        assert ending(path), size
+        assert read_refusal(path), size
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_damage_is_told_in_one_line(tmp_path, seed):
     """Whatever bytes are changed, a file is read or refused: nothing else happens."""
     chance = random.Random(seed)  # noqa: S311 - the same numbers each time
-    whole = written(tmp_path, SMALL).read_bytes()
+    whole = write_file(tmp_path, SMALL).read_bytes()
     path = tmp_path / "damaged.pickle"
     ends = Counter()
     for _ in range(100):
@@ -315,33 +317,37 @@ def test_damage_is_told_in_one_line(tmp_path, seed):
         for _ in range(chance.choice((1, 1, 2, 8))):
             damaged[chance.randrange(len(damaged))] = chance.randrange(256)
         path.write_bytes(damaged)
-        ends[ending(path) is None] += 1
+        ends[read_refusal(path) is None] += 1
     assert ends[False] > 10
 
 
 def test_a_pickle_of_something_else_is_no_snapshot(tmp_path):
     for content in ({"a": 1}, [1, 2], "segments", {"state_dict": {}}):
-        assert not sniff(written(tmp_path, content))
-    assert "neither segments nor device_traces" in ending(written(tmp_path, {"a": 1}))
+        assert not sniff(write_file(tmp_path, content))
+    assert "neither segments nor device_traces" in read_refusal(write_file(tmp_path, {"a": 1}))
 
 
 def test_old_snapshots_have_an_order_and_no_times(tmp_path):
     """PyTorch 2.0 writes blocks without an address, and their users as a list, the last first."""
-    events = history(EVENTS)
+    events = make_history(EVENTS)
     for event in events:
         del event["time_us"]
-    uses = [{"addr": 1000, "real_size": size, "frames": frames(stack)} for size, stack in ((100, "init"), (90, "main"))]
+    uses = [
+        {"addr": 1000, "real_size": size, "frames": make_frames(stack)} for size, stack in ((100, "init"), (90, "main"))
+    ]
     blocks = [
         {"size": 512, "state": "active_allocated", "history": uses},
         {"size": 1536, "state": "inactive", "history": []},
     ]
-    path = written(tmp_path, snapshot(events, segments=[segment(1000, "") | {"blocks": blocks, "total_size": 2048}]))
-    assert [row[:4] for row in rows(path, "allocator_event")][:2] == [
+    path = write_file(
+        tmp_path, make_snapshot(events, segments=[make_segment(1000, "") | {"blocks": blocks, "total_size": 2048}])
+    )
+    assert [row[:4] for row in list_rows(path, "allocator_event")][:2] == [
         (0, 0, "segment_alloc", None),
         (0, 1, "alloc", None),
     ]
-    init, *_ = [row[0] for row in rows(path, "allocator_stack") if row[2] == "__init__"]
-    assert rows(path, "allocator_block") == [
+    init, *_ = [row[0] for row in list_rows(path, "allocator_stack") if row[2] == "__init__"]
+    assert list_rows(path, "allocator_block") == [
         (0, 0, 1000, 512, 100, "active_allocated", init),
         (0, 1, 1512, 1536, None, "inactive", None),
     ]
@@ -350,8 +356,8 @@ def test_old_snapshots_have_an_order_and_no_times(tmp_path):
 def test_numbers_are_read_as_they_are_written(tmp_path):
     """Of every width."""
     sizes = [0, 255, 256, 65535, 65536, (1 << 31) - 1, 1 << 31, (1 << 44) + 5]
-    events = history("\n".join(f"{at} alloc {size} {size} main" for at, size in enumerate(sizes)))
-    assert [row[5] for row in rows(written(tmp_path, snapshot(events)), "allocator_event")] == sizes
+    events = make_history("\n".join(f"{at} alloc {size} {size} main" for at, size in enumerate(sizes)))
+    assert [row[5] for row in list_rows(write_file(tmp_path, make_snapshot(events)), "allocator_event")] == sizes
     assert struct.calcsize("<Q") == 8
 
 
@@ -361,7 +367,9 @@ def test_memory_does_not_grow_with_the_history(tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "_ROWS", 1000)
     peaks = []
     for count in (20_000, 60_000):
-        path = written(tmp_path, snapshot(history("\n".join(f"{at} alloc {at} 1 main" for at in range(count)))))
+        path = write_file(
+            tmp_path, make_snapshot(make_history("\n".join(f"{at} alloc {at} 1 main" for at in range(count))))
+        )
         tracemalloc.start()
         for _ in read(path):
             pass

@@ -18,7 +18,7 @@ LOGS = Path(__file__).with_name("monitors")
 KIB, MIB = 1 << 10, 1 << 20
 
 
-def sums(log):
+def sum_rows(log):
     """Count and sum of each series."""
     found = defaultdict(lambda: [0, 0.0])
     for each in log.samples:
@@ -28,13 +28,13 @@ def sums(log):
 
 
 def check(log, expected):
-    found = sums(log)
+    found = sum_rows(log)
     for name, (count, total) in expected.items():
         assert found[name][0] == count, name
         assert math.isclose(found[name][1], total, rel_tol=1e-12, abs_tol=1e-9), name
 
 
-def of(values):
+def make_values(values):
     values = list(values)
     return len(values), math.fsum(values)
 
@@ -44,7 +44,7 @@ def all_numbers(text, key, factor=1):
     return [factor * float(each) for each in re.findall(rf'"{re.escape(key)}": ([-\d.]+)', text)]
 
 
-def columns(text, skip=0):
+def list_columns(text, skip=0):
     """Of a table as it is written: the words of each line that begins with a number, from the line `skip` on."""
     return [line.split() for line in text.splitlines() if re.match(r"\s*\d", line)][skip:]
 
@@ -55,14 +55,14 @@ def test_iostat(name, clock):
     log = read_log(LOGS / name)
     assert (log.tool, log.clock, log.host) == ("iostat", clock, "node1")
     expected = {
-        "cpu_user": of(all_numbers(text, "user")[1:]),
-        "cpu_steal": of(all_numbers(text, "steal")[1:]),
-        "disk_utilization": of(all_numbers(text, "util")[1:]),
-        "disk_queue": of(all_numbers(text, "aqu-sz")[1:]),
-        "disk_read": of(all_numbers(text, "rkB/s", KIB)[1:]),
-        "disk_write": of(all_numbers(text, "wkB/s", KIB)[1:]),
-        "disk_write_wait": of(all_numbers(text, "w_await")[1:]),
-        "iostat:f/s": of(all_numbers(text, "f/s")[1:]),
+        "cpu_user": make_values(all_numbers(text, "user")[1:]),
+        "cpu_steal": make_values(all_numbers(text, "steal")[1:]),
+        "disk_utilization": make_values(all_numbers(text, "util")[1:]),
+        "disk_queue": make_values(all_numbers(text, "aqu-sz")[1:]),
+        "disk_read": make_values(all_numbers(text, "rkB/s", KIB)[1:]),
+        "disk_write": make_values(all_numbers(text, "wkB/s", KIB)[1:]),
+        "disk_write_wait": make_values(all_numbers(text, "w_await")[1:]),
+        "iostat:f/s": make_values(all_numbers(text, "f/s")[1:]),
         "cpu_count": (1, 2.0),
     }
     check(log, expected)
@@ -77,41 +77,41 @@ def test_sadf_agrees_with_iostat_of_the_same_seconds():
     log = read_log(LOGS / "sadf.json")
     assert (log.tool, log.clock, log.host, log.left_out) == ("sar", "utc", "node1", 0)
     expected = {
-        "cpu_user": of(all_numbers(text, "user")),
-        "run_queue": of(all_numbers(text, "runq-sz")),
-        "disk_utilization": of(all_numbers(text, "util-percent")),
-        "disk_write": of(all_numbers(text, "wkB", KIB)),
-        "host_memory_available": of(all_numbers(text, "avail", KIB)),
-        "swap_in": of(all_numbers(text, "pswpin", 4 * KIB)),
-        "network_receive": of(all_numbers(text, "rxkB", KIB)),
-        "sar:memory.dirty": of(all_numbers(text, "dirty")),
-        "load_1": of(all_numbers(text, "ldavg-1")),
+        "cpu_user": make_values(all_numbers(text, "user")),
+        "run_queue": make_values(all_numbers(text, "runq-sz")),
+        "disk_utilization": make_values(all_numbers(text, "util-percent")),
+        "disk_write": make_values(all_numbers(text, "wkB", KIB)),
+        "host_memory_available": make_values(all_numbers(text, "avail", KIB)),
+        "swap_in": make_values(all_numbers(text, "pswpin", 4 * KIB)),
+        "network_receive": make_values(all_numbers(text, "rxkB", KIB)),
+        "sar:memory.dirty": make_values(all_numbers(text, "dirty")),
+        "load_1": make_values(all_numbers(text, "ldavg-1")),
     }
     check(log, expected)
-    iostat = sums(read_log(LOGS / "iostat.json"))
+    iostat = sum_rows(read_log(LOGS / "iostat.json"))
     for name in ("disk_utilization", "disk_write", "disk_writes", "disk_queue"):
-        assert iostat[name] == pytest.approx(sums(log).get(name, iostat[name])), name
+        assert iostat[name] == pytest.approx(sum_rows(log).get(name, iostat[name])), name
 
 
 def test_local_times_of_sadf_are_utc_where_the_machine_is_in_utc():
     log = read_log(LOGS / "sadf_local.json")
     assert log.clock == "utc"
-    check(log, {"cpu_user": of(all_numbers((LOGS / "sadf_local.json").read_text(), "user"))})
+    check(log, {"cpu_user": make_values(all_numbers((LOGS / "sadf_local.json").read_text(), "user"))})
 
 
 @pytest.mark.parametrize(("name", "clock"), [("vmstat.txt", "utc"), ("vmstat_ny.txt", "local")])
 def test_vmstat(name, clock):
     log = read_log(LOGS / name)
-    rows = columns((LOGS / name).read_text(), skip=1)
+    rows = list_columns((LOGS / name).read_text(), skip=1)
     assert (log.tool, log.clock) == ("vmstat", clock)
     expected = {
-        "run_queue": of(int(row[0]) for row in rows),
-        "host_memory_free": of(KIB * int(row[3]) for row in rows),
-        "swap_in": of(KIB * int(row[6]) for row in rows),
-        "context_switches": of(int(row[11]) for row in rows),
-        "cpu_user": of(int(row[12]) for row in rows),
-        "cpu_steal": of(int(row[16]) for row in rows),
-        "vmstat:bo": of(int(row[9]) for row in rows),
+        "run_queue": make_values(int(row[0]) for row in rows),
+        "host_memory_free": make_values(KIB * int(row[3]) for row in rows),
+        "swap_in": make_values(KIB * int(row[6]) for row in rows),
+        "context_switches": make_values(int(row[11]) for row in rows),
+        "cpu_user": make_values(int(row[12]) for row in rows),
+        "cpu_steal": make_values(int(row[16]) for row in rows),
+        "vmstat:bo": make_values(int(row[9]) for row in rows),
     }
     check(log, expected)
     assert len(log.samples) == sum(len(row) - 2 for row in rows)
@@ -125,14 +125,14 @@ def test_pidstat(name):
     assert (log.tool, log.clock, log.host) == ("pidstat", "local", "node1")
     wait, cpu = 6, 7
     expected = {
-        "process_wait": of(float(row[wait]) for row in rows),
-        "process_cpu": of(float(row[cpu]) for row in rows),
+        "process_wait": make_values(float(row[wait]) for row in rows),
+        "process_cpu": make_values(float(row[cpu]) for row in rows),
     }
     if name == "pidstat.txt":
         expected |= {
-            "process_memory": of(KIB * float(row[12]) for row in rows),
-            "process_write": of(KIB * float(row[15]) for row in rows),
-            "process_major_faults": of(float(row[10]) for row in rows),
+            "process_memory": make_values(KIB * float(row[12]) for row in rows),
+            "process_write": make_values(KIB * float(row[15]) for row in rows),
+            "process_major_faults": make_values(float(row[10]) for row in rows),
         }
     check(log, expected)
     assert {each.instance for each in log.samples if each.instance} == {f"{row[2]} {row[-1]}" for row in rows}
@@ -168,14 +168,14 @@ def test_nvidia_smi():
         "gpu_sm_clock_max": (12, 1),
     }
     expected = {
-        name: of(factor * float(row[place].split()[0]) for row in rows if "[N" not in row[place])
+        name: make_values(factor * float(row[place].split()[0]) for row in rows if "[N" not in row[place])
         for name, (place, factor) in numbers.items()
     }
     masks = [int(row[13], 16) for row in rows]
     expected |= {
-        "gpu_throttle_thermal_hw": of(bool(mask & 0x40) for mask in masks),
-        "gpu_throttle_hw_slowdown": of(bool(mask & 0x8) for mask in masks),
-        "gpu_throttle_power_cap": of(bool(mask & 0x4) for mask in masks),
+        "gpu_throttle_thermal_hw": make_values(bool(mask & 0x40) for mask in masks),
+        "gpu_throttle_hw_slowdown": make_values(bool(mask & 0x8) for mask in masks),
+        "gpu_throttle_power_cap": make_values(bool(mask & 0x4) for mask in masks),
     }
     check(log, expected)
     assert {each.device for each in log.samples} == {0, 1}
@@ -186,7 +186,7 @@ def test_nvidia_smi():
 
 def test_nvidia_smi_without_units_and_of_one_gpu():
     log = read_log(LOGS / "nvidia_smi_nounits.csv")
-    assert sums(log) == {
+    assert sum_rows(log) == {
         "gpu_utilization": (3, 155.0),
         "gpu_memory_used": (3, 1631.0 * MIB),
         "gpu_power": (3, pytest.approx(154.56)),
@@ -206,15 +206,15 @@ def test_nvidia_smi_of_several_gpus_has_to_say_which(tmp_path):
 
 def test_nvidia_dmon():
     log = read_log(LOGS / "nvidia_dmon.txt")
-    rows = columns((LOGS / "nvidia_dmon.txt").read_text())
+    rows = list_columns((LOGS / "nvidia_dmon.txt").read_text())
     assert (log.tool, log.clock) == ("nvidia-smi dmon", "local")
     expected = {
-        "gpu_power": of(float(row[3]) for row in rows if row[3] != "-"),
-        "gpu_utilization": of(float(row[6]) for row in rows),
-        "gpu_sm_clock": of(float(row[11]) for row in rows),
-        "gpu_thermal_violation": of(float(row[13]) for row in rows),
-        "gpu_memory_used": of(MIB * float(row[14]) for row in rows),
-        "nvidia-smi dmon:rxpci": of(float(row[16]) for row in rows),
+        "gpu_power": make_values(float(row[3]) for row in rows if row[3] != "-"),
+        "gpu_utilization": make_values(float(row[6]) for row in rows),
+        "gpu_sm_clock": make_values(float(row[11]) for row in rows),
+        "gpu_thermal_violation": make_values(float(row[13]) for row in rows),
+        "gpu_memory_used": make_values(MIB * float(row[14]) for row in rows),
+        "nvidia-smi dmon:rxpci": make_values(float(row[16]) for row in rows),
     }
     check(log, expected)
     assert len(log.samples) + log.left_out == sum(len(row) - 3 for row in rows)
@@ -224,7 +224,7 @@ def test_dmon_without_times_says_so(tmp_path):
     path = tmp_path / "dmon.txt"
     path.write_text("# gpu   pwr gtemp    sm\n# Idx     W     C     %\n    0    70    48     5\n")
     log = read_log(path)
-    assert (log.clock, sums(log)["gpu_power"]) == ("none", (1, 70.0))
+    assert (log.clock, sum_rows(log)["gpu_power"]) == ("none", (1, 70.0))
 
 
 def test_dcgmi_dmon():
@@ -232,10 +232,10 @@ def test_dcgmi_dmon():
     rows = [line.split() for line in (LOGS / "dcgmi_dmon.txt").read_text().splitlines() if " GPU " in line]
     assert (log.tool, log.clock, log.left_out) == ("dcgmi dmon", "utc", 1)
     expected = {
-        "gpu_power": of(float(row[5]) for row in rows if row[5] != "N/A"),
-        "gpu_sm_clock": of(float(row[7]) for row in rows),
-        "gpu_throttle_thermal_hw": of(bool(int(row[8]) & 0x40) for row in rows),
-        "dcgmi dmon:SMACT": of(float(row[9]) for row in rows),
+        "gpu_power": make_values(float(row[5]) for row in rows if row[5] != "N/A"),
+        "gpu_sm_clock": make_values(float(row[7]) for row in rows),
+        "gpu_throttle_thermal_hw": make_values(bool(int(row[8]) & 0x40) for row in rows),
+        "dcgmi dmon:SMACT": make_values(float(row[9]) for row in rows),
     }
     check(log, expected)
 
@@ -249,11 +249,15 @@ def test_text_of_the_dcgm_exporter():
     }
     assert (log.clock, log.host, log.left_out) == ("utc", "node1", 1)
     check(
-        log, {"gpu_sm_clock": of(values["SM_CLOCK"]), "gpu_memory_used": of(MIB * each for each in values["FB_USED"])}
+        log,
+        {
+            "gpu_sm_clock": make_values(values["SM_CLOCK"]),
+            "gpu_memory_used": make_values(MIB * each for each in values["FB_USED"]),
+        },
     )
     # half a second of heat in a second
     check(log, {"gpu_thermal_violation": (1, 50.0)})
-    assert sums(log)["gpu_throttle_thermal_hw"] == (1, 1.0)
+    assert sum_rows(log)["gpu_throttle_thermal_hw"] == (1, 1.0)
 
 
 def test_amd_smi():
@@ -261,9 +265,9 @@ def test_amd_smi():
     rows = [line.split(",") for line in (LOGS / "amd_smi_monitor.csv").read_text().splitlines()[1:]]
     assert (log.tool, log.clock, log.left_out) == ("amd-smi", "utc", 4)
     expected = {
-        "gpu_power": of(float(row[2]) for row in rows),
-        "gpu_utilization": of(float(row[7]) for row in rows),
-        "gpu_memory_used": of(MIB * float(row[12]) for row in rows),
+        "gpu_power": make_values(float(row[2]) for row in rows),
+        "gpu_utilization": make_values(float(row[7]) for row in rows),
+        "gpu_memory_used": make_values(MIB * float(row[12]) for row in rows),
     }
     check(log, expected)
 
@@ -272,7 +276,7 @@ def test_prometheus_range():
     log = read_log(LOGS / "prometheus_range.json")
     assert (log.clock, log.host, log.left_out) == ("utc", "node1", 1)
     assert json.loads((LOGS / "prometheus_range.json").read_text())["status"] == "success"
-    assert {name: (count, pytest.approx(total)) for name, (count, total) in sums(log).items()} == {
+    assert {name: (count, pytest.approx(total)) for name, (count, total) in sum_rows(log).items()} == {
         "gpu_utilization": (2, 195.0),
         "disk_utilization": (2, 190.0),
         "cpu_steal": (1, 25.0),
@@ -301,7 +305,7 @@ def test_what_is_recorded_by_traceq_itself(tmp_path):
     )
     log = read_log(path)
     assert (log.clock, log.host, log.left_out) == ("utc", "node1", 1)
-    assert sums(log) == {
+    assert sum_rows(log) == {
         "cpu_user": (1, 50.0),
         "gpu_power": (1, 300.0),
         "disk_utilization": (1, 99.0),

@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from nsys_export import gtid, notes, picked, read
+from nsys_export import count_notes, global_id, pick_columns, read
 
 from traceq.importers import nsys
 
@@ -19,13 +19,13 @@ create table CUPTI_ACTIVITY_KIND_KERNEL (
     streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL,
     shortName INTEGER NOT NULL, registersPerThread INTEGER NOT NULL, gridX INTEGER NOT NULL,
     graphNodeId INTEGER);
-insert into CUPTI_ACTIVITY_KIND_KERNEL values (5, 9, 0, 1, 7, 3, {gtid(0)}, 2, 2, 32, 4, NULL);
+insert into CUPTI_ACTIVITY_KIND_KERNEL values (5, 9, 0, 1, 7, 3, {global_id(0)}, 2, 2, 32, 4, NULL);
 create table NVTX_EVENTS (
     start INTEGER NOT NULL, end INTEGER NOT NULL, eventType INTEGER NOT NULL, category INTEGER NOT NULL,
     text TEXT NOT NULL, globalTid INTEGER NOT NULL, textId INTEGER NOT NULL, domainId INTEGER NOT NULL,
     uint64Value INTEGER NOT NULL, doubleValue REAL NOT NULL);
-insert into NVTX_EVENTS values (4, 8, 59, 0, 'step', {gtid()}, 0, 0, 0, 0.0);
-insert into NVTX_EVENTS values (6, 0, 59, 0, 'open', {gtid()}, 0, 0, 0, 0.0);
+insert into NVTX_EVENTS values (4, 8, 59, 0, 'step', {global_id()}, 0, 0, 0, 0.0);
+insert into NVTX_EVENTS values (6, 0, 59, 0, 'open', {global_id()}, 0, 0, 0, 0.0);
 """
 OF_2022 = f"""
 create table EXPORT_META_DATA (name TEXT NOT NULL, value TEXT);
@@ -37,12 +37,12 @@ create table CUPTI_ACTIVITY_KIND_KERNEL (
     mangledName INTEGER, registersPerThread INTEGER NOT NULL, gridX INTEGER NOT NULL, graphNodeId INTEGER,
     kernel_name TEXT);
 insert into CUPTI_ACTIVITY_KIND_KERNEL values
-    (5, 9, 0, 1, 7, 3, {gtid(0)}, 2, 9, 32, 4, NULL, 'added by a script');
+    (5, 9, 0, 1, 7, 3, {global_id(0)}, 2, 9, 32, 4, NULL, 'added by a script');
 create table NVTX_EVENTS (
     start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, text TEXT, globalTid INTEGER,
     textId INTEGER, domainId INTEGER, jsonText TEXT);
-insert into NVTX_EVENTS values (4, 8, 59, 'step', {gtid()}, NULL, 0, NULL);
-insert into NVTX_EVENTS values (6, NULL, 59, 'open', {gtid()}, NULL, 0, NULL);
+insert into NVTX_EVENTS values (4, 8, 59, 'step', {global_id()}, NULL, 0, NULL);
+insert into NVTX_EVENTS values (6, NULL, 59, 'open', {global_id()}, NULL, 0, NULL);
 """
 OF_2026 = f"""
 create table META_DATA_EXPORT (name TEXT NOT NULL, value TEXT);
@@ -53,12 +53,12 @@ create table CUPTI_ACTIVITY_KIND_KERNEL (
     end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, greenContextId INTEGER,
     streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL,
     registersPerThread INTEGER NOT NULL, gridX INTEGER NOT NULL);
-insert into CUPTI_ACTIVITY_KIND_KERNEL values ('', 0, NULL, 5, 9, 0, 1, NULL, 7, 3, {gtid(0)}, 2, 32, 4);
+insert into CUPTI_ACTIVITY_KIND_KERNEL values ('', 0, NULL, 5, 9, 0, 1, NULL, 7, 3, {global_id(0)}, 2, 32, 4);
 create table NVTX_EVENTS (
     eventId INTEGER PRIMARY KEY, start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, text TEXT,
     globalTid INTEGER, textId INTEGER, domainId INTEGER, binaryData TEXT);
-insert into NVTX_EVENTS values (1, 4, 8, 59, 'step', {gtid()}, NULL, 0, NULL);
-insert into NVTX_EVENTS values (2, 6, NULL, 59, 'open', {gtid()}, NULL, 0, NULL);
+insert into NVTX_EVENTS values (1, 4, 8, 59, 'step', {global_id()}, NULL, 0, NULL);
+insert into NVTX_EVENTS values (2, 6, NULL, 59, 'open', {global_id()}, NULL, 0, NULL);
 """
 IN_ALL = f"""
 create table StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
@@ -66,7 +66,7 @@ insert into StringIds values (1, 'cudaLaunchKernel_v7000'), (2, 'gemm');
 create table CUPTI_ACTIVITY_KIND_RUNTIME (
     start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER,
     correlationId INTEGER, nameId INTEGER NOT NULL, returnValue INTEGER NOT NULL);
-insert into CUPTI_ACTIVITY_KIND_RUNTIME values (1, 3, 0, {gtid()}, 3, 1, 0);
+insert into CUPTI_ACTIVITY_KIND_RUNTIME values (1, 3, 0, {global_id()}, 3, 1, 0);
 """
 
 
@@ -81,16 +81,16 @@ def test_the_same_run_in_every_era(tmp_path, era, versions):
         database.executescript(IN_ALL + era)
     assert nsys.sniff(path)
     tables = read(path)
-    assert picked(tables["gpu_slice"], "name ts dur device stream pid correlation_id grid_x args") == [
+    assert pick_columns(tables["gpu_slice"], "name ts dur device stream pid correlation_id grid_x args") == [
         ("gemm", 5, 4, 0, 7, 111, 3, 4, None)
     ]
-    assert picked(tables["cpu_slice"], "kind name ts dur args") == [
+    assert pick_columns(tables["cpu_slice"], "kind name ts dur args") == [
         ("runtime", "cudaLaunchKernel", 1, 2, None),
         ("annotation", "step", 4, 4, None),
         ("annotation", "open", 6, 3, None),
     ]
-    assert notes(tables) == {"unclosed_range": 1}
-    assert picked(tables["trace"], "producer_version schema_version") == [versions]
+    assert count_notes(tables) == {"unclosed_range": 1}
+    assert pick_columns(tables["trace"], "producer_version schema_version") == [versions]
 
 
 TRACES = Path(__file__).resolve().parents[2] / ".." / "shared" / "traces" / "nsys"
@@ -128,7 +128,7 @@ def rows_of(path):
 def test_real_file_is_accounted_for(path):
     before = hashlib.sha256(path.read_bytes()).digest()
     tables = read(path)
-    left_out = notes(tables)
+    left_out = count_notes(tables)
     expected = rows_of(path)
     expected["cpu_slice"] -= left_out.get("cuda_backtrace_not_imported", 0) + left_out.get("os_mark_not_imported", 0)
     assert {table: len(tables[table]) for table in expected} == expected

@@ -14,20 +14,20 @@ from contextlib import closing
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from nsys_export import KERNEL, RUNTIME, gtid, notes, picked, read, write
+from nsys_export import KERNEL, RUNTIME, count_notes, global_id, pick_columns, read, write
 
 from traceq.errors import MissingTool, UnusableTrace
 from traceq.importers import nsys
 from traceq.loading.sources import find_sources
 
 
-def kernels(count, **more):
+def make_kernels(count, **more):
     return [{"start": n, "end": n + 1, "deviceId": 0, "demangledName": 1, **more} for n in range(count)]
 
 
 @pytest.fixture
 def export(tmp_path):
-    return write(tmp_path / "a.sqlite", {1: "gemm"}, **{KERNEL: kernels(3)})
+    return write(tmp_path / "a.sqlite", {1: "gemm"}, **{KERNEL: make_kernels(3)})
 
 
 @pytest.mark.parametrize("name", ["no suffix", "a?b#c%20.json", 'sp ace\'s "q".trace'])
@@ -99,7 +99,7 @@ def test_file_is_not_touched(export):
 
 
 def test_progress_ends_with_the_size_of_the_file(tmp_path):
-    path = write(tmp_path / "a.sqlite", {1: "gemm"}, **{KERNEL: kernels(70_000)})
+    path = write(tmp_path / "a.sqlite", {1: "gemm"}, **{KERNEL: make_kernels(70_000)})
     told = []
     for _ in nsys.read(path, told.append):
         pass
@@ -110,7 +110,7 @@ def test_progress_ends_with_the_size_of_the_file(tmp_path):
 
 def test_unfinished_writes_beside_the_file(export):
     export.with_name(export.name + "-wal").write_bytes(b"pending")
-    assert notes(read(export)) == {"wal_ignored": 1}
+    assert count_notes(read(export)) == {"wal_ignored": 1}
 
 
 # How a journal begins, and how it begins when what it is for is done.
@@ -126,7 +126,7 @@ def test_rows_that_were_to_be_taken_back_are_not_read(export):
 
 def test_a_real_hot_journal(tmp_path):
     """An export whose writer is killed once its rows are on the disk and before they count."""
-    path = write(tmp_path / "a.sqlite", {1: "gemm"}, **{KERNEL: kernels(5)})
+    path = write(tmp_path / "a.sqlite", {1: "gemm"}, **{KERNEL: make_kernels(5)})
     script = f"""if True:
         import os, sqlite3
         connection = sqlite3.connect({str(path)!r}, isolation_level=None)
@@ -147,18 +147,18 @@ def test_a_real_hot_journal(tmp_path):
 
 def test_a_journal_that_is_done_says_nothing(export):
     export.with_name(f"{export.name}-journal").write_bytes(DONE)
-    assert notes(read(export)) == {}
+    assert count_notes(read(export)) == {}
 
 
 def test_truncated_file(tmp_path):
-    path = write(tmp_path / "a.sqlite", {1: "gemm"}, **{RUNTIME: [], KERNEL: kernels(70_000)})
+    path = write(tmp_path / "a.sqlite", {1: "gemm"}, **{RUNTIME: [], KERNEL: make_kernels(70_000)})
     data = path.read_bytes()
     path.write_bytes(data[: len(data) * 9 // 10])
     tables = read(path)
     assert 60_000 < len(tables["gpu_slice"]) < 70_000
     # Of the page that was cut in two, rows are left without values.
-    assert notes(tables).items() >= {"table_damaged": 1, "truncated": 1}.items()
-    assert notes(tables).keys() <= {"table_damaged", "truncated", "no_start_time"}
+    assert count_notes(tables).items() >= {"table_damaged": 1, "truncated": 1}.items()
+    assert count_notes(tables).keys() <= {"table_damaged", "truncated", "no_start_time"}
 
 
 def test_damaged_schema(export):
@@ -179,12 +179,12 @@ def test_only_the_header_is_left(tmp_path):
 
 
 def test_truncated_gzip(tmp_path):
-    path = write(tmp_path / "a.sqlite", {1: "gemm"}, **{KERNEL: kernels(70_000)})
+    path = write(tmp_path / "a.sqlite", {1: "gemm"}, **{KERNEL: make_kernels(70_000)})
     packed = gzip.compress(path.read_bytes())
     path.write_bytes(packed[: len(packed) * 9 // 10])
     tables = read(path)
     assert 0 < len(tables["gpu_slice"]) < 70_000
-    assert notes(tables)["truncated"] == 2
+    assert count_notes(tables)["truncated"] == 2
 
 
 @pytest.mark.parametrize(("after", "noted"), [(bytes(600), {}), (b"PK and more", {"truncated": 1})])
@@ -194,7 +194,7 @@ def test_what_follows_the_end_of_a_gzip_file_is_said_unless_it_is_padding(export
     assert nsys.sniff(packed)
     tables = read(packed)
     assert tables["gpu_slice"] == read(export)["gpu_slice"]
-    assert {code: count for code, count in notes(tables).items() if code == "truncated"} == noted
+    assert {code: count for code, count in count_notes(tables).items() if code == "truncated"} == noted
 
 
 def test_missing_file(tmp_path):
@@ -301,10 +301,10 @@ def test_report_nsys_cannot_read(report, tmp_path, monkeypatch):
 
 def test_times_that_cannot_be(tmp_path):
     times = [(None, 5), (5, None), (9, 3), (1, 1 << 62), (-(1 << 63), (1 << 63) - 1), (-4, 2), ("x", 3)]
-    rows = [{"start": start, "end": end, "globalTid": gtid(), "nameId": 1} for start, end in times]
+    rows = [{"start": start, "end": end, "globalTid": global_id(), "nameId": 1} for start, end in times]
     tables = read(write(tmp_path / "a.sqlite", {1: "call"}, **{RUNTIME: rows}))
-    assert picked(tables["cpu_slice"], "ts dur") == [(5, 0), (9, 0), (1, 0), (-4, 6), (0, 3)]
-    assert notes(tables) == {
+    assert pick_columns(tables["cpu_slice"], "ts dur") == [(5, 0), (9, 0), (1, 0), (-4, 6), (0, 3)]
+    assert count_notes(tables) == {
         "no_start_time": 2,
         "no_end_time": 2,
         "negative_duration": 1,
@@ -314,26 +314,26 @@ def test_times_that_cannot_be(tmp_path):
 
 def test_numbers_that_cannot_be(tmp_path):
     rows = [
-        *kernels(1, gridX=1 << 40, deviceId=None, staticSharedMemory=-5),
-        *kernels(1, gridX=1.0e30, deviceId=1 << 50, staticSharedMemory=5),
+        *make_kernels(1, gridX=1 << 40, deviceId=None, staticSharedMemory=-5),
+        *make_kernels(1, gridX=1.0e30, deviceId=1 << 50, staticSharedMemory=5),
     ]
     tables = read(write(tmp_path / "a.sqlite", {1: "k"}, **{KERNEL: rows}))
-    assert picked(tables["gpu_slice"], "grid_x device static_shared_memory") == [
+    assert pick_columns(tables["gpu_slice"], "grid_x device static_shared_memory") == [
         (None, -1, None),
         (None, -1, 5),
     ]
-    assert notes(tables) == {"value_out_of_range": 4, "no_device": 2}
-    assert picked(tables["device"], "device source") == [(-1, "unknown")]
+    assert count_notes(tables) == {"value_out_of_range": 4, "no_device": 2}
+    assert pick_columns(tables["device"], "device source") == [(-1, "unknown")]
 
 
 def test_types_may_change_in_the_middle_of_a_column(tmp_path):
-    rows = [*kernels(70_000), {"start": "70000", "end": 70_001.0, "deviceId": "0", "demangledName": 1}]
+    rows = [*make_kernels(70_000), {"start": "70000", "end": 70_001.0, "deviceId": "0", "demangledName": 1}]
     tables = read(write(tmp_path / "a.sqlite", {1: "gemm"}, **{KERNEL: rows}))
-    assert picked(tables["gpu_slice"][-2:], "slice_id ts dur name") == [
+    assert pick_columns(tables["gpu_slice"][-2:], "slice_id ts dur name") == [
         (69_999, 69_999, 1, "gemm"),
         (70_000, 70_000, 1, "gemm"),
     ]
-    assert notes(tables) == {}
+    assert count_notes(tables) == {}
 
 
 def test_strings_that_cannot_be(tmp_path):
@@ -341,7 +341,7 @@ def test_strings_that_cannot_be(tmp_path):
     rows += [{"id": 3, "value": ""}, {"id": 4, "value": None}, {"id": None, "value": "x"}]
     path = write(
         tmp_path / "a.sqlite",
-        **{KERNEL: [{**kernels(1)[0], "demangledName": n} for n in (1, 1 << 40, 3, 4, 5, None)]},
+        **{KERNEL: [{**make_kernels(1)[0], "demangledName": n} for n in (1, 1 << 40, 3, 4, 5, None)]},
     )
     with closing(sqlite3.connect(path)) as database:
         database.executemany("insert into StringIds values (:id, :value)", rows)
@@ -356,14 +356,14 @@ def test_strings_that_cannot_be(tmp_path):
         "k\ufffd\ufffd",
         "unknown",
     ]
-    assert notes(tables) == {"duplicate_string_id": 1, "invalid_utf8": 1, "missing_string": 3}
+    assert count_notes(tables) == {"duplicate_string_id": 1, "invalid_utf8": 1, "missing_string": 3}
 
 
 def test_invalid_utf8_in_nvtx_text(tmp_path):
     path = write(tmp_path / "a.sqlite", NVTX_EVENTS=[{"start": 0, "end": 1, "eventType": 59, "text": b"a\xff"}])
     tables = read(path)
-    assert picked(tables["cpu_slice"], "name") == [("a\ufffd",)]
-    assert notes(tables) == {"invalid_utf8": 1}
+    assert pick_columns(tables["cpu_slice"], "name") == [("a\ufffd",)]
+    assert count_notes(tables) == {"invalid_utf8": 1}
 
 
 def test_names_that_are_the_same_to_sqlite_alone_are_told(tmp_path):
@@ -385,7 +385,7 @@ def test_names_that_are_the_same_to_sqlite_alone_are_told(tmp_path):
 
 
 def test_a_column_that_is_called_as_the_number_of_a_row(tmp_path):
-    path = write(tmp_path / "a.sqlite", **{KERNEL: kernels(2)})
+    path = write(tmp_path / "a.sqlite", **{KERNEL: make_kernels(2)})
     expected = read(path)["gpu_slice"]
     with closing(sqlite3.connect(path)) as database:
         database.execute(f"alter table {KERNEL} add column rowid")

@@ -5,12 +5,24 @@ from __future__ import annotations
 import json
 
 import pytest
-from nsys_export import GPID, KERNEL, MEMCPY, MEMSET, NO, SYNCHRONIZATION, gtid, notes, picked, read, write
+from nsys_export import (
+    GPID,
+    KERNEL,
+    MEMCPY,
+    MEMSET,
+    NO,
+    SYNCHRONIZATION,
+    count_notes,
+    global_id,
+    pick_columns,
+    read,
+    write,
+)
 
 PLACE = {"deviceId": 0, "contextId": 1, "streamId": 7, "globalPid": GPID}
 
 
-def kernel(start, end, **more):
+def make_kernel(start, end, **more):
     return {"start": start, "end": end, "demangledName": 1, **PLACE, **more}
 
 
@@ -25,14 +37,14 @@ def test_kernel_with_all_columns(tmp_path):
         "registersPerThread": 40,
     }
     memory = {"staticSharedMemory": 100, "dynamicSharedMemory": 28, "localMemoryPerThread": 16}
-    rows = [kernel(5, 15, correlationId=9, graphNodeId=3, graphId=2, launchType=2, **geometry, **memory)]
+    rows = [make_kernel(5, 15, correlationId=9, graphNodeId=3, graphId=2, launchType=2, **geometry, **memory)]
     tables = read(write(tmp_path / "a.sqlite", {1: "gemm(int)"}, **{KERNEL: rows}))
     columns = "kind name ts dur device context stream pid correlation_id graph_id graph_node_id"
-    assert picked(tables["gpu_slice"], columns) == [("kernel", "gemm(int)", 5, 10, 0, 1, 7, 111, 9, 2, 3)]
+    assert pick_columns(tables["gpu_slice"], columns) == [("kernel", "gemm(int)", 5, 10, 0, 1, 7, 111, 9, 2, 3)]
     columns = "grid_x grid_y grid_z block_x block_y block_z registers_per_thread"
-    assert picked(tables["gpu_slice"], columns) == [(2, 3, 4, 32, 2, 1, 40)]
+    assert pick_columns(tables["gpu_slice"], columns) == [(2, 3, 4, 32, 2, 1, 40)]
     columns = "shared_memory static_shared_memory dynamic_shared_memory"
-    assert picked(tables["gpu_slice"], columns) == [(128, 100, 28)]
+    assert pick_columns(tables["gpu_slice"], columns) == [(128, 100, 28)]
     assert json.loads(tables["gpu_slice"][0]["args"]) == {
         "launch_type": "cooperative",
         "local_memory_per_thread": 16,
@@ -43,14 +55,14 @@ def test_kernel_with_the_fewest_columns(tmp_path):
     rows = [{"start": 5, "end": 15, "deviceId": 0, "shortName": 1}]
     tables = read(write(tmp_path / "a.sqlite", {1: "gemm"}, **{KERNEL: rows}))
     columns = "kind name ts dur device stream pid grid_x args"
-    assert picked(tables["gpu_slice"], columns) == [("kernel", "gemm", 5, 10, 0, None, None, None, None)]
-    assert notes(tables) == {}
+    assert pick_columns(tables["gpu_slice"], columns) == [("kernel", "gemm", 5, 10, 0, None, None, None, None)]
+    assert count_notes(tables) == {}
 
 
 def test_args_only_where_there_is_something_to_say(tmp_path):
-    rows = [kernel(0, 1), kernel(2, 3, localMemoryPerThread=8), kernel(4, 5, launchType=1)]
+    rows = [make_kernel(0, 1), make_kernel(2, 3, localMemoryPerThread=8), make_kernel(4, 5, launchType=1)]
     tables = read(write(tmp_path / "a.sqlite", {1: "k"}, **{KERNEL: rows}))
-    assert picked(tables["gpu_slice"], "args") == [(None,), ('{"local_memory_per_thread":8}',), (None,)]
+    assert pick_columns(tables["gpu_slice"], "args") == [(None,), ('{"local_memory_per_thread":8}',), (None,)]
 
 
 @pytest.mark.parametrize(
@@ -71,15 +83,15 @@ def test_args_only_where_there_is_something_to_say(tmp_path):
 def test_copy_is_named_as_pytorch_names_it(tmp_path, kinds, expected):
     copy = dict(zip(("copyKind", "srcKind", "dstKind"), kinds, strict=True))
     tables = read(write(tmp_path / "a.sqlite", **{MEMCPY: [{"start": 0, "end": 4, "bytes": 64, **PLACE, **copy}]}))
-    assert picked(tables["gpu_slice"], "name copy_kind src_memory dst_memory") == [expected]
-    assert picked(tables["gpu_slice"], "kind bytes dur") == [("memcpy", 64, 4)]
+    assert pick_columns(tables["gpu_slice"], "name copy_kind src_memory dst_memory") == [expected]
+    assert pick_columns(tables["gpu_slice"], "kind bytes dur") == [("memcpy", 64, 4)]
 
 
 def test_copy_between_devices_and_migration_cause(tmp_path):
     copy = {"start": 0, "end": 4, "bytes": 64, "copyKind": 10, "srcDeviceId": 0, "dstDeviceId": 3, **PLACE}
     migration = {**copy, "copyKind": 11, "migrationCause": 2, "srcDeviceId": None, "dstDeviceId": None}
     tables = read(write(tmp_path / "a.sqlite", **{MEMCPY: [copy, migration]}))
-    assert picked(tables["gpu_slice"], "src_device dst_device args") == [
+    assert pick_columns(tables["gpu_slice"], "src_device dst_device args") == [
         (0, 3, None),
         (None, None, '{"migration_cause":"page fault"}'),
     ]
@@ -89,7 +101,7 @@ def test_memset_and_graph(tmp_path):
     memset = {"start": 0, "end": 4, "bytes": 8, "memKind": 2, "value": 0, **PLACE}
     graph = {"start": 5, "end": 9, "graphId": 6, "graphExecId": 8, "correlationId": 3, **PLACE}
     tables = read(write(tmp_path / "a.sqlite", **{MEMSET: [memset], "CUPTI_ACTIVITY_KIND_GRAPH_TRACE": [graph]}))
-    assert picked(tables["gpu_slice"], "kind name dst_memory bytes graph_id correlation_id args") == [
+    assert pick_columns(tables["gpu_slice"], "kind name dst_memory bytes graph_id correlation_id args") == [
         ("memset", "Memset (Device)", "device", 8, None, None, None),
         ("graph", "CUDA graph 6", None, None, 6, 3, '{"graph_exec_id":8}'),
     ]
@@ -110,28 +122,28 @@ def test_synchronization_is_what_its_ids_say(tmp_path, sync_type, stream, event,
     row = {"start": 1, "end": 3, **PLACE, "streamId": stream, "eventId": event, "syncType": sync_type}
     tables = read(write(tmp_path / "a.sqlite", **{SYNCHRONIZATION: [row]}))
     named = (None if stream in (NO, -1) else stream, None if event in (NO, -1) else event)
-    assert picked(tables["synchronization"], "kind stream event_id ts dur pid") == [(kind, *named, 1, 2, 111)]
+    assert pick_columns(tables["synchronization"], "kind stream event_id ts dur pid") == [(kind, *named, 1, 2, 111)]
 
 
 def test_synchronization_type_counts_where_ids_are_missing(tmp_path):
     rows = [{"start": 1, "end": 3, "syncType": kind} for kind in (1, 4, 9)]
     tables = read(write(tmp_path / "a.sqlite", **{SYNCHRONIZATION: rows}))
-    assert picked(tables["synchronization"], "kind") == [("event",), ("context",), ("unknown",)]
+    assert pick_columns(tables["synchronization"], "kind") == [("event",), ("context",), ("unknown",)]
 
 
 def test_wait_finds_the_recording_of_its_process(tmp_path):
-    other = gtid(0, pid=112)
+    other = global_id(0, pid=112)
     events = [
         {**PLACE, "streamId": 13, "eventId": 2, "eventSyncId": 5, "correlationId": 40, "timestamp": 0},
         {**PLACE, "streamId": 14, "eventId": 2, "eventSyncId": 5, "correlationId": 41, "globalPid": other},
     ]
     waits = [{"start": 1, "end": 2, **PLACE, "eventId": 2, "eventSyncId": n, "globalPid": other} for n in (5, 6)]
     tables = read(write(tmp_path / "a.sqlite", CUPTI_ACTIVITY_KIND_CUDA_EVENT=events, **{SYNCHRONIZATION: waits}))
-    assert picked(tables["cuda_event"], "stream event_id event_sync_id ts pid") == [
+    assert pick_columns(tables["cuda_event"], "stream event_id event_sync_id ts pid") == [
         (13, 2, 5, None, 111),
         (14, 2, 5, None, 112),
     ]
-    assert picked(tables["synchronization"], "event_sync_id wait_on_stream wait_on_correlation_id") == [
+    assert pick_columns(tables["synchronization"], "event_sync_id wait_on_stream wait_on_correlation_id") == [
         (5, 14, 41),
         (6, None, None),
     ]
@@ -156,17 +168,17 @@ GPU_INFO = {
 def test_device_description(tmp_path):
     tables = read(write(tmp_path / "a.sqlite", TARGET_INFO_GPU=[{"id": 4, "cuDevice": 0, **GPU_INFO}]))
     columns = "device name compute_capability sm_count memory_bytes warp_size max_threads_per_sm max_blocks_per_sm"
-    assert picked(tables["device"], columns) == [(0, "H100", "9.0", 132, 80 << 30, 32, 2048, 32)]
+    assert pick_columns(tables["device"], columns) == [(0, "H100", "9.0", 132, 80 << 30, 32, 2048, 32)]
     columns = "registers_per_sm shared_memory_per_sm memory_bandwidth source"
-    assert picked(tables["device"], columns) == [(65536, 233472, 3_350_000_000_000, "trace")]
+    assert pick_columns(tables["device"], columns) == [(65536, 233472, 3_350_000_000_000, "trace")]
 
 
 @pytest.mark.parametrize("damaged", ["threadsPerWarp", "maxWarpsPerSm"])
 def test_a_product_of_damaged_numbers_is_not_known(tmp_path, damaged):
     gpu = {"id": 4, "cuDevice": 0, **GPU_INFO, damaged: (1 << 63) - 1}
     tables = read(write(tmp_path / "a.sqlite", TARGET_INFO_GPU=[gpu]))
-    assert picked(tables["device"], "sm_count max_threads_per_sm") == [(132, None)]
-    assert "value_out_of_range" in notes(tables)
+    assert pick_columns(tables["device"], "sm_count max_threads_per_sm") == [(132, None)]
+    assert "value_out_of_range" in count_notes(tables)
 
 
 @pytest.mark.parametrize("number", [-1, 1 << 31, (1 << 63) - 1, -(1 << 63)])
@@ -174,20 +186,20 @@ def test_a_product_of_damaged_numbers_is_not_known(tmp_path, damaged):
 def test_numbers_that_no_gpu_or_process_has_tie_nothing(tmp_path, column, number):
     links = [{"pid": 7, "cudaId": 0, "gpuId": 4}, {"pid": 8, "cudaId": 0, "gpuId": 5, column: number}]
     gpus = [{"id": key, "cuDevice": None, **GPU_INFO} for key in (4, 5)]
-    rows = {KERNEL: [kernel(0, 1, deviceId=0)], "TARGET_INFO_GPU": gpus, "TARGET_INFO_CUDA_DEVICE": links}
+    rows = {KERNEL: [make_kernel(0, 1, deviceId=0)], "TARGET_INFO_GPU": gpus, "TARGET_INFO_CUDA_DEVICE": links}
     tables = read(write(tmp_path / "a.sqlite", {1: "k"}, **rows))
-    assert picked(tables["device"], "device name") == [(0, "H100")]
+    assert pick_columns(tables["device"], "device name") == [(0, "H100")]
 
 
 def test_device_that_is_used_but_not_described(tmp_path):
-    tables = read(write(tmp_path / "a.sqlite", {1: "k"}, **{KERNEL: [kernel(0, 1, deviceId=3)]}))
-    assert picked(tables["device"], "device name source") == [(3, None, "unknown")]
+    tables = read(write(tmp_path / "a.sqlite", {1: "k"}, **{KERNEL: [make_kernel(0, 1, deviceId=3)]}))
+    assert pick_columns(tables["device"], "device name source") == [(3, None, "unknown")]
 
 
 def test_ordinal_is_not_nsys_id(tmp_path):
     gpus = [{"id": 1, "cuDevice": 0, "name": "first"}, {"id": 0, "cuDevice": 1, "name": "second"}]
     tables = read(write(tmp_path / "a.sqlite", TARGET_INFO_GPU=gpus))
-    assert picked(tables["device"], "device name") == [(0, "first"), (1, "second")]
+    assert pick_columns(tables["device"], "device name") == [(0, "first"), (1, "second")]
 
 
 def test_visible_devices_are_counted_as_the_process_does(tmp_path):
@@ -199,17 +211,17 @@ def test_visible_devices_are_counted_as_the_process_does(tmp_path):
             {1: "k"},
             TARGET_INFO_GPU=gpus,
             TARGET_INFO_CUDA_DEVICE=links,
-            **{KERNEL: [kernel(0, 1)]},
+            **{KERNEL: [make_kernel(0, 1)]},
         )
     )
-    assert picked(tables["device"], "device name") == [(0, "gpu 3")]
-    assert picked(tables["gpu_slice"], "device") == [(0,)]
+    assert pick_columns(tables["device"], "device name") == [(0, "gpu 3")]
+    assert pick_columns(tables["gpu_slice"], "device") == [(0,)]
 
 
 def test_one_ordinal_for_two_gpus_is_taken_apart(tmp_path):
     gpus = [{"id": n, "cuDevice": n, "name": f"gpu {n}"} for n in range(2)]
     links = [{"gpuId": 0, "cudaId": 0, "pid": 111}, {"gpuId": 1, "cudaId": 0, "pid": 112}]
-    kernels = [kernel(0, 1), kernel(0, 1, globalPid=gtid(0, pid=112))]
+    kernels = [make_kernel(0, 1), make_kernel(0, 1, globalPid=global_id(0, pid=112))]
     tables = read(
         write(
             tmp_path / "a.sqlite",
@@ -219,9 +231,9 @@ def test_one_ordinal_for_two_gpus_is_taken_apart(tmp_path):
             **{KERNEL: kernels},
         )
     )
-    assert picked(tables["gpu_slice"], "pid device") == [(111, 0), (112, 1)]
-    assert picked(tables["device"], "device name") == [(0, "gpu 0"), (1, "gpu 1")]
-    assert notes(tables) == {"devices_renumbered": 2}
+    assert pick_columns(tables["gpu_slice"], "pid device") == [(111, 0), (112, 1)]
+    assert pick_columns(tables["device"], "device name") == [(0, "gpu 0"), (1, "gpu 1")]
+    assert count_notes(tables) == {"devices_renumbered": 2}
 
 
 def test_devices_before_2021(tmp_path):
@@ -238,15 +250,17 @@ def test_devices_before_2021(tmp_path):
         "maxWarpsPerMultiprocessor": 64,
     }
     tables = read(write(tmp_path / "a.sqlite", TARGET_INFO_CUDA_GPU=[row]))
-    assert picked(tables["device"], "device name compute_capability sm_count max_threads_per_sm memory_bandwidth") == [
-        (0, "V100", "7.0", 80, 2048, 898_048_000_000)
-    ]
+    assert pick_columns(
+        tables["device"], "device name compute_capability sm_count max_threads_per_sm memory_bandwidth"
+    ) == [(0, "V100", "7.0", 80, 2048, 898_048_000_000)]
 
 
 def test_slice_ids_are_unique_and_the_same_every_time(tmp_path):
     copies = [{"start": 5, "end": 6, "copyKind": 1, **PLACE}]
     waits = [{"start": 1, "end": 2, **PLACE, "eventId": NO}]
-    path = write(tmp_path / "a.sqlite", {1: "k"}, **{KERNEL: [kernel(0, 1)], MEMCPY: copies, SYNCHRONIZATION: waits})
+    path = write(
+        tmp_path / "a.sqlite", {1: "k"}, **{KERNEL: [make_kernel(0, 1)], MEMCPY: copies, SYNCHRONIZATION: waits}
+    )
     first, second = read(path), read(path)
     assert first == second
     assert [row["slice_id"] for row in (*first["gpu_slice"], *first["synchronization"])] == [0, 1, 2]

@@ -6,33 +6,33 @@ import hashlib
 import json
 
 import pytest
-from nsys_export import GPID, KERNEL, RUNTIME, TID, gtid, notes, picked, read, write
+from nsys_export import GPID, KERNEL, RUNTIME, TID, count_notes, global_id, pick_columns, read, write
 
 from traceq.importers.nsys.diagnostics import remove_private
 from traceq.importers.nsys.threads import program_name
 
 
-def call(start, end, name=1, **more):
-    return {"start": start, "end": end, "globalTid": gtid(), "nameId": name, **more}
+def make_call(start, end, name=1, **more):
+    return {"start": start, "end": end, "globalTid": global_id(), "nameId": name, **more}
 
 
 def test_runtime_and_driver_calls(tmp_path):
     calls = [
-        call(0, 5, 1, eventClass=0, correlationId=7, returnValue=0),
-        call(6, 8, 2, eventClass=1, correlationId=0, returnValue=2),
+        make_call(0, 5, 1, eventClass=0, correlationId=7, returnValue=0),
+        make_call(6, 8, 2, eventClass=1, correlationId=0, returnValue=2),
     ]
     names = {1: "cudaLaunchKernel_ptsz_v7000", 2: "cuMemAlloc_v2"}
     tables = read(write(tmp_path / "a.sqlite", names, **{RUNTIME: calls}))
-    assert picked(tables["cpu_slice"], "kind category name ts dur correlation_id thread_id args") == [
+    assert pick_columns(tables["cpu_slice"], "kind category name ts dur correlation_id thread_id args") == [
         ("runtime", "runtime", "cudaLaunchKernel", 0, 5, 7, 0, None),
         ("runtime", "driver", "cuMemAlloc_v2", 6, 2, None, 0, '{"return_value":2}'),
     ]
-    assert picked(tables["thread"], "thread_id pid tid process_name thread_name") == [(0, 111, TID, None, None)]
+    assert pick_columns(tables["thread"], "thread_id pid tid process_name thread_name") == [(0, 111, TID, None, None)]
 
 
 def test_suffixes_of_calls(tmp_path):
     names = ["cudaMalloc_v3020", "cuLaunchKernel_ptsz", "cuMemcpyHtoDAsync_v2_ptsz", "cuGetProcAddress_v2"]
-    calls = [call(n, n + 1, n) for n in range(4)]
+    calls = [make_call(n, n + 1, n) for n in range(4)]
     tables = read(write(tmp_path / "a.sqlite", dict(enumerate(names)), **{RUNTIME: calls}))
     assert [row["name"] for row in tables["cpu_slice"]] == [
         "cudaMalloc",
@@ -43,25 +43,25 @@ def test_suffixes_of_calls(tmp_path):
 
 
 def test_call_stack_rows_do_not_count_a_call_twice(tmp_path):
-    calls = [call(0, 9, 1, eventClass=67, correlationId=7), call(1, 8, 2, eventClass=0, correlationId=7)]
+    calls = [make_call(0, 9, 1, eventClass=67, correlationId=7), make_call(1, 8, 2, eventClass=0, correlationId=7)]
     tables = read(write(tmp_path / "a.sqlite", {1: "cudaMalloc", 2: "cudaMalloc_v3020"}, **{RUNTIME: calls}))
-    assert picked(tables["cpu_slice"], "name ts") == [("cudaMalloc", 1)]
-    assert notes(tables) == {"cuda_backtrace_not_imported": 1}
+    assert pick_columns(tables["cpu_slice"], "name ts") == [("cudaMalloc", 1)]
+    assert count_notes(tables) == {"cuda_backtrace_not_imported": 1}
 
 
 def test_os_calls_without_marks(tmp_path):
     calls = [
-        call(0, 5, 1, eventClass=27, returnValue=64),
+        make_call(0, 5, 1, eventClass=27, returnValue=64),
         {"start": 3, "end": 3, "globalTid": GPID, "nameId": 2, "eventClass": 31, "returnValue": 0},
     ]
     tables = read(write(tmp_path / "a.sqlite", {1: "read", 2: "[Unknown]"}, OSRT_API=calls))
-    assert picked(tables["cpu_slice"], "kind name args") == [("os", "read", '{"return_value":64}')]
-    assert notes(tables) == {"os_mark_not_imported": 1}
+    assert pick_columns(tables["cpu_slice"], "kind name args") == [("os", "read", '{"return_value":64}')]
+    assert count_notes(tables) == {"os_mark_not_imported": 1}
     assert len(tables["thread"]) == 1
 
 
 def test_overhead(tmp_path):
-    old, new = call(0, 5, 1, returnValue=0), call(6, 8, 2, overheadType=7, correlationId=3)
+    old, new = make_call(0, 5, 1, returnValue=0), make_call(6, 8, 2, overheadType=7, correlationId=3)
     tables = read(
         write(
             tmp_path / "a.sqlite",
@@ -70,37 +70,42 @@ def test_overhead(tmp_path):
             CUPTI_ACTIVITY_KIND_OVERHEAD=[new],
         )
     )
-    assert picked(tables["cpu_slice"], "kind category name args") == [
+    assert pick_columns(tables["cpu_slice"], "kind category name args") == [
         ("overhead", "profiler", "Buffer flush", None),
         ("overhead", "lazy_function_loading", "Lazy loading", '{"correlation_id":3}'),
     ]
 
 
 def test_mpi(tmp_path):
-    mpi = {"start": 0, "end": 9, "globalTid": gtid(), "textId": 1, "size": 64, "recvSize": 32, "rootRank": 0}
-    ranks = [{"globalTid": gtid(), "rank": 3}]
+    mpi = {"start": 0, "end": 9, "globalTid": global_id(), "textId": 1, "size": 64, "recvSize": 32, "rootRank": 0}
+    ranks = [{"globalTid": global_id(), "rank": 3}]
     tables = read(write(tmp_path / "a.sqlite", {1: "MPI_Bcast"}, MPI_COLLECTIVES_EVENTS=[mpi], MPI_RANKS=ranks))
-    assert picked(tables["cpu_slice"], "kind category name dur") == [("annotation", "MPI", "MPI_Bcast", 9)]
+    assert pick_columns(tables["cpu_slice"], "kind category name dur") == [("annotation", "MPI", "MPI_Bcast", 9)]
     assert json.loads(tables["cpu_slice"][0]["args"]) == {"bytes": 64, "receive_bytes": 32, "root_rank": 0}
-    assert picked(tables["trace"], "rank world_size") == [(3, None)]
+    assert pick_columns(tables["trace"], "rank world_size") == [(3, None)]
 
 
 def test_threads_are_numbered_as_they_appear_and_named(tmp_path):
-    calls = [call(0, 1), {**call(2, 3), "globalTid": gtid(9)}, call(4, 5), {**call(6, 7), "globalTid": None}]
+    calls = [
+        make_call(0, 1),
+        {**make_call(2, 3), "globalTid": global_id(9)},
+        make_call(4, 5),
+        {**make_call(6, 7), "globalTid": None},
+    ]
     tables = read(
         write(
             tmp_path / "a.sqlite",
             {1: "cudaMalloc", 2: "pt_main_thread", 3: "stranger"},
-            ThreadNames=[{"nameId": 2, "globalTid": gtid()}, {"nameId": 3, "globalTid": gtid(77)}],
+            ThreadNames=[{"nameId": 2, "globalTid": global_id()}, {"nameId": 3, "globalTid": global_id(77)}],
             PROCESSES=[
                 {"globalPid": GPID, "pid": 111, "name": "/home/me/bin/python3.11 train.py --token=abc"},
-                {"globalPid": gtid(0, pid=5), "pid": 5, "name": "/usr/bin/private"},
+                {"globalPid": global_id(0, pid=5), "pid": 5, "name": "/usr/bin/private"},
             ],
             **{RUNTIME: calls},
         )
     )
-    assert picked(tables["cpu_slice"], "thread_id") == [(0,), (1,), (0,), (2,)]
-    assert picked(tables["thread"], "thread_id pid tid process_name thread_name") == [
+    assert pick_columns(tables["cpu_slice"], "thread_id") == [(0,), (1,), (0,), (2,)]
+    assert pick_columns(tables["thread"], "thread_id pid tid process_name thread_name") == [
         (0, 111, 222, "python3.11", "pt_main_thread"),
         (1, 111, 9, "python3.11", None),
         (2, None, None, None, None),
@@ -135,12 +140,12 @@ def test_gpu_metrics(tmp_path):
     tables = read(
         write(tmp_path / "a.sqlite", GPU_METRICS=samples, TARGET_INFO_GPU_METRICS=names, TARGET_INFO_GPU=gpus)
     )
-    assert picked(tables["counter"], "device name unit ts value") == [
+    assert pick_columns(tables["counter"], "device name unit ts value") == [
         (0, "SMs Active [Throughput %]", "percent", 0, 70.0),
         (0, "GPC Clock Frequency [MHz]", "MHz", 0, 1500.0),
         (0, "metric 9", None, 5, -3.0),
     ]
-    assert notes(tables) == {"no_value": 1, "negative_metric": 1}
+    assert count_notes(tables) == {"no_value": 1, "negative_metric": 1}
 
 
 def test_memory_events_become_running_totals(tmp_path):
@@ -155,7 +160,7 @@ def test_memory_events_become_running_totals(tmp_path):
         ]
     ]
     tables = read(write(tmp_path / "a.sqlite", CUDA_GPU_MEMORY_USAGE_EVENTS=events))
-    assert picked(tables["counter"], "device name unit ts value") == [
+    assert pick_columns(tables["counter"], "device name unit ts value") == [
         (0, "memory_allocated", "bytes", 1, 100.0),
         (0, "memory_allocated", "bytes", 3, 150.0),
         (0, "memory_allocated", "bytes", 9, 50.0),
@@ -172,7 +177,7 @@ def test_memory_that_no_machine_has_counts_as_none(tmp_path, size):
     ]
     tables = read(write(tmp_path / "a.sqlite", CUDA_GPU_MEMORY_USAGE_EVENTS=events))
     assert [row["value"] for row in tables["counter"]] == [100.0, 100.0, 100.0, 100.0, 110.0]
-    assert notes(tables)["number_out_of_range"] == 2
+    assert count_notes(tables)["number_out_of_range"] == 2
 
 
 def test_diagnostics(tmp_path):
@@ -184,7 +189,7 @@ def test_diagnostics(tmp_path):
         {"severity": 3, "text": "Failed to start: TOKEN=abc command line: python train.py --key 7"},
     ]
     tables = read(write(tmp_path / "a.sqlite", DIAGNOSTIC_EVENT=rows))
-    assert picked(tables["import_note"], "severity code count text") == [
+    assert pick_columns(tables["import_note"], "severity code count text") == [
         ("info", "nsys_warning", 2, "nsys: No NVTX events collected. Does the process use NVTX?"),
         ("error", "events_dropped", 1, "nsys: 12 CUDA events were dropped, buffer <path> was full"),
         ("error", "nsys_error", 1, "nsys: Failed to start: TOKEN=<removed> command line: <removed>"),
@@ -205,7 +210,7 @@ def test_every_table_that_is_not_read_is_counted(tmp_path):
             META_DATA_CAPTURE=[{"name": "a", "value": "b"}],
         )
     )
-    assert picked(tables["import_note"], "severity code count text") == [
+    assert pick_columns(tables["import_note"], "severity code count text") == [
         ("info", "table_not_imported", count, f"Rows of {table}: traceq has no use for this table yet.")
         for table, count in [("my_own", 1), ("NET_NIC_METRIC", 2)]
     ]
@@ -237,7 +242,7 @@ def test_trace_row(tmp_path):
     )
     pseudonym = "host-" + hashlib.sha256(b"node7").hexdigest()[:8]
     columns = "producer producer_version schema_version host utc_origin_ns rank"
-    assert picked(tables["trace"], columns) == [("Nsight Systems", "2025.1.3.140", "3.17.2", pseudonym, 17, None)]
+    assert pick_columns(tables["trace"], columns) == [("Nsight Systems", "2025.1.3.140", "3.17.2", pseudonym, 17, None)]
     assert json.loads(tables["trace"][0]["args"]) == {
         "captured": ["Cuda", "NvtxEvents"],
         "cuda_graph_trace_options_mode": "Graph",
@@ -260,28 +265,30 @@ def test_trace_row(tmp_path):
 def test_the_zone_of_the_machine(utc, local, zone, tmp_path):
     start = {"utcEpochNs": 17, "utcTime": utc, "localTime": local}
     tables = read(write(tmp_path / "a.sqlite", TARGET_INFO_SESSION_START_TIME=[start]))
-    assert picked(tables["trace"], "utc_zone_ns") == [(None if zone is None else round(zone * 3600 * 10**9),)]
+    assert pick_columns(tables["trace"], "utc_zone_ns") == [(None if zone is None else round(zone * 3600 * 10**9),)]
 
 
-def environment(**variables):
+def make_environment(**variables):
     return [{"name": "PROCESS_0:ENVIRONMENT_VARIABLE", "value": f"{k}={v}"} for k, v in variables.items()]
 
 
-def kernels(*pids):
-    return [{"start": 0, "end": 1, "deviceId": 0, "globalPid": gtid(0, pid)} for pid in pids]
+def make_kernels(*pids):
+    return [{"start": 0, "end": 1, "deviceId": 0, "globalPid": global_id(0, pid)} for pid in pids]
 
 
 def test_rank_of_the_launcher_when_one_process_used_a_gpu(tmp_path):
-    variables = environment(RANK="5", WORLD_SIZE="8", SOME_KEY="secret")
-    tables = read(write(tmp_path / "a.sqlite", META_DATA_CAPTURE=variables, **{KERNEL: kernels(1, 1)}))
-    assert picked(tables["trace"], "rank world_size") == [(5, 8)]
+    variables = make_environment(RANK="5", WORLD_SIZE="8", SOME_KEY="secret")
+    tables = read(write(tmp_path / "a.sqlite", META_DATA_CAPTURE=variables, **{KERNEL: make_kernels(1, 1)}))
+    assert pick_columns(tables["trace"], "rank world_size") == [(5, 8)]
     assert "secret" not in str(tables)
 
 
 def test_no_rank_when_several_processes_used_gpus_or_numbers_are_odd(tmp_path):
     several = write(
-        tmp_path / "a.sqlite", META_DATA_CAPTURE=environment(RANK=0, WORLD_SIZE=2), **{KERNEL: kernels(1, 2)}
+        tmp_path / "a.sqlite", META_DATA_CAPTURE=make_environment(RANK=0, WORLD_SIZE=2), **{KERNEL: make_kernels(1, 2)}
     )
-    odd = write(tmp_path / "b.sqlite", META_DATA_CAPTURE=environment(RANK=9, WORLD_SIZE=2), **{KERNEL: kernels(1)})
-    assert picked(read(several)["trace"], "rank world_size") == [(None, None)]
-    assert picked(read(odd)["trace"], "rank world_size") == [(None, None)]
+    odd = write(
+        tmp_path / "b.sqlite", META_DATA_CAPTURE=make_environment(RANK=9, WORLD_SIZE=2), **{KERNEL: make_kernels(1)}
+    )
+    assert pick_columns(read(several)["trace"], "rank world_size") == [(None, None)]
+    assert pick_columns(read(odd)["trace"], "rank world_size") == [(None, None)]

@@ -4,42 +4,42 @@ from __future__ import annotations
 
 import json
 
-from nsys_export import gtid, notes, picked, read, write
+from nsys_export import count_notes, global_id, pick_columns, read, write
 
 NAMES = {1: "MPI_Send", 2: "MPI_Allreduce", 3: "MPI_Allgather", 4: "MPI_Wait", 5: "ucp_tag_send_nbx", 6: "MPI_Barrier"}
 WORLD, PAIR, TWICE = 0x44000000, 7, 8
 
 
-def call(name, start, **more):
-    return {"start": start, "end": start + 5, "globalTid": gtid(), "textId": name, **more}
+def make_call(name, start, **more):
+    return {"start": start, "end": start + 5, "globalTid": global_id(), "textId": name, **more}
 
 
-def imported(tmp_path):
+def import_rows(tmp_path):
     communicators = [(WORLD, 4), (PAIR, 2), (TWICE, 2), (TWICE, 3)]
     return read(
         write(
             tmp_path / "a.sqlite",
             NAMES,
             MPI_P2P_EVENTS=[
-                call(1, 0, commHandle=PAIR, size=64, tag=3, remoteRank=0),
-                call(1, 10, commHandle=9, size=0),
+                make_call(1, 0, commHandle=PAIR, size=64, tag=3, remoteRank=0),
+                make_call(1, 10, commHandle=9, size=0),
             ],
             MPI_COLLECTIVES_EVENTS=[
-                call(2, 20, commHandle=WORLD, size=256, recvSize=256),
-                call(3, 30, commHandle=TWICE, size=10, recvSize=10),
-                call(6, 40, commHandle=WORLD),
+                make_call(2, 20, commHandle=WORLD, size=256, recvSize=256),
+                make_call(3, 30, commHandle=TWICE, size=10, recvSize=10),
+                make_call(6, 40, commHandle=WORLD),
             ],
-            MPI_START_WAIT_EVENTS=[call(4, 50)],
+            MPI_START_WAIT_EVENTS=[make_call(4, 50)],
             MPI_COMMUNICATORS=[{"commHandle": handle, "size": size} for handle, size in communicators],
-            UCP_SUBMIT_EVENTS=[call(5, 60, packedSize=4096, tag=1, peerWorkerUid=0)],
-            UCP_PROGRESS_EVENTS=[call(5, 70, packedSize=4096)],
+            UCP_SUBMIT_EVENTS=[make_call(5, 60, packedSize=4096, tag=1, peerWorkerUid=0)],
+            UCP_PROGRESS_EVENTS=[make_call(5, 70, packedSize=4096)],
         )
     )
 
 
 def test_calls_are_annotations(tmp_path):
-    tables = imported(tmp_path)
-    assert picked(tables["cpu_slice"], "kind category name ts dur") == [
+    tables = import_rows(tmp_path)
+    assert pick_columns(tables["cpu_slice"], "kind category name ts dur") == [
         ("annotation", "MPI", "MPI_Send", 0, 5),
         ("annotation", "MPI", "MPI_Send", 10, 5),
         ("annotation", "MPI", "MPI_Allreduce", 20, 5),
@@ -49,12 +49,12 @@ def test_calls_are_annotations(tmp_path):
         ("annotation", "UCX", "ucp_tag_send_nbx", 60, 5),
         ("annotation", "UCX", "ucp_tag_send_nbx", 70, 5),
     ]
-    assert notes(tables) == {}
+    assert count_notes(tables) == {}
 
 
 def test_what_moves_data_is_a_collective(tmp_path):
-    tables = imported(tmp_path)
-    assert picked(tables["collective"], "slice_id op bytes group_name group_size") == [
+    tables = import_rows(tmp_path)
+    assert pick_columns(tables["collective"], "slice_id op bytes group_name group_size") == [
         (0, "MPI_Send", 64, "7", 2),
         (1, "MPI_Send", 0, "9", None),
         (2, "MPI_Allreduce", 256, str(WORLD), 4),

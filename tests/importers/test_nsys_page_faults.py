@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nsys_export import GPID, PID, notes, picked, read, write
+from nsys_export import GPID, PID, count_notes, pick_columns, read, write
 
 GPU = "CUDA_UM_GPU_PAGE_FAULT_EVENTS"
 CPU = "CUDA_UM_CPU_PAGE_FAULT_EVENTS"
@@ -16,11 +16,11 @@ def test_groups_of_faults_of_a_gpu(tmp_path):
         {"start": 7, "end": 8, "numberOfPageFaults": 1, "faultAccessType": 0, **where},
     ]
     tables = read(write(tmp_path / "a.sqlite", **{GPU: rows}))
-    assert picked(tables["page_fault"], COLUMNS) == [
+    assert pick_columns(tables["page_fault"], COLUMNS) == [
         ("gpu", 1, PID, 1, 4, 4, "write", None),
         ("gpu", 1, PID, 7, 1, 1, None, None),
     ]
-    assert notes(tables) == {}
+    assert count_notes(tables) == {}
 
 
 def test_faults_of_the_cpu_keep_the_function_and_no_address(tmp_path):
@@ -29,7 +29,7 @@ def test_faults_of_the_cpu_keep_the_function_and_no_address(tmp_path):
         {"start": 4, "globalPid": GPID, "address": 8192, "CpuInstruction": 99, "module": 2},
     ]
     tables = read(write(tmp_path / "a.sqlite", {1: "fill", 2: "/home/me/a.out"}, **{CPU: rows}))
-    assert picked(tables["page_fault"], COLUMNS) == [
+    assert pick_columns(tables["page_fault"], COLUMNS) == [
         ("cpu", None, PID, 3, None, 1, None, "fill"),
         ("cpu", None, PID, 4, None, 1, None, None),
     ]
@@ -42,12 +42,12 @@ def test_faults_that_lack_what_they_should_have(tmp_path):
         {"start": 5, "end": None, "deviceId": 0, "numberOfPageFaults": -1},
     ]
     tables = read(write(tmp_path / "a.sqlite", **{GPU: rows}))
-    assert picked(tables["page_fault"], COLUMNS) == [("gpu", 0, None, 5, 0, 1, None, None)]
-    assert notes(tables) == {"no_start_time": 1, "no_end_time": 1, "value_out_of_range": 1}
+    assert pick_columns(tables["page_fault"], COLUMNS) == [("gpu", 0, None, 5, 0, 1, None, None)]
+    assert count_notes(tables) == {"no_start_time": 1, "no_end_time": 1, "value_out_of_range": 1}
 
 
 def test_empty_tables_are_read_and_not_listed_as_left_out(tmp_path):
     path = write(tmp_path / "a.sqlite", **{GPU: [], CPU: [{"start": 1, "globalPid": GPID}]})
     tables = read(path)
     assert len(tables["page_fault"]) == 1
-    assert notes(tables) == {}
+    assert count_notes(tables) == {}

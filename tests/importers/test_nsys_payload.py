@@ -7,7 +7,7 @@ import json
 import struct
 
 import pytest
-from nsys_export import gtid, notes, picked, read, write
+from nsys_export import count_notes, global_id, pick_columns, read, write
 
 INT, UINT64, SIZE, ENUM = 5, 18, 22, 16777232
 COMMUNICATOR = ("NCCL communicator ID", UINT64, None)
@@ -24,20 +24,20 @@ SCHEMAS = {
 ID = 0xFEDCBA9876543210
 
 
-def blob(schema, form, *values):
+def make_blob(schema, form, *values):
     payload = struct.pack(f"<{form}", *values)
     # the upper halves hold whatever was there
     return struct.pack("<IIIIQQ", 1, 99, schema, 7, len(payload), 32 + len(payload)) + payload
 
 
-def imported(tmp_path, *ranges):
+def import_rows(tmp_path, *ranges):
     entries = [
         {"domainId": 1, "schemaId": schema, "idx": idx, "type": kind, "name": name, "offset": offset}
         for schema, fields in SCHEMAS.items()
         for idx, (name, kind, offset) in enumerate(fields)
     ]
     events = [
-        {"start": 10 * n, "end": 10 * n + 5, "eventType": 59, "globalTid": gtid(), "domainId": 1}
+        {"start": 10 * n, "end": 10 * n + 5, "eventType": 59, "globalTid": global_id(), "domainId": 1}
         | {"text": name, "binaryData": data}
         for n, (name, data) in enumerate(ranges)
     ]
@@ -45,18 +45,18 @@ def imported(tmp_path, *ranges):
 
 
 def test_messages_are_collectives(tmp_path):
-    tables = imported(
+    tables = import_rows(
         tmp_path,
         ("ncclGroupStart", None),
-        ("ncclAllReduce", blob(REDUCE, "QQii", ID, 4096, 0, 0)),
-        ("ncclAllGather", blob(GATHER, "QQ", ID, 1000)),
-        ("ncclSend", blob(PEER, "QQii", ID, 64, 3, 0)),
-        ("ncclGroupEnd", blob(GROUP, "Q", ID)),
+        ("ncclAllReduce", make_blob(REDUCE, "QQii", ID, 4096, 0, 0)),
+        ("ncclAllGather", make_blob(GATHER, "QQ", ID, 1000)),
+        ("ncclSend", make_blob(PEER, "QQii", ID, 64, 3, 0)),
+        ("ncclGroupEnd", make_blob(GROUP, "Q", ID)),
         # the size of a communicator may be told last
-        ("ncclCommInitRank", blob(INIT, "Qiiii", ID, 8, 2, 2, 0)),
-        ("ncclAllGather", blob(GATHER, "QQ", 5, 1000)),
+        ("ncclCommInitRank", make_blob(INIT, "Qiiii", ID, 8, 2, 2, 0)),
+        ("ncclAllGather", make_blob(GATHER, "QQ", 5, 1000)),
     )
-    assert picked(tables["collective"], "slice_id op bytes group_name group_size group_rank reduction") == [
+    assert pick_columns(tables["collective"], "slice_id op bytes group_name group_size group_rank reduction") == [
         (1, "ncclAllReduce", 4096, hex(ID), 8, 2, "Sum"),
         (2, "ncclAllGather", 8000, hex(ID), 8, 2, None),
         (3, "ncclSend", 64, hex(ID), 8, 2, None),
@@ -68,28 +68,28 @@ def test_messages_are_collectives(tmp_path):
         {"message_bytes": 64, "peer_rank": 3},
         {"message_bytes": 1000},
     ]
-    assert notes(tables) == {}
+    assert count_notes(tables) == {}
     assert len(tables["cpu_slice"]) == 7
 
 
 def test_hexadecimal_text_is_as_good(tmp_path):
-    tables = imported(tmp_path, ("ncclAllReduce", blob(REDUCE, "QQii", ID, 4096, 0, 0).hex()))
-    assert picked(tables["collective"], "op bytes group_size") == [("ncclAllReduce", 4096, None)]
+    tables = import_rows(tmp_path, ("ncclAllReduce", make_blob(REDUCE, "QQii", ID, 4096, 0, 0).hex()))
+    assert pick_columns(tables["collective"], "op bytes group_size") == [("ncclAllReduce", 4096, None)]
 
 
 @pytest.mark.parametrize(
     "data",
     [
         b"\x01",
-        blob(REDUCE, "QQii", ID, 4096, 0, 0)[:-1],
-        blob(OTHER, "d", 1.5),
-        blob(1234, "Q", ID),
+        make_blob(REDUCE, "QQii", ID, 4096, 0, 0)[:-1],
+        make_blob(OTHER, "d", 1.5),
+        make_blob(1234, "Q", ID),
         struct.pack("<QQQQ", 1, REDUCE, 2**64 - 1, 0),
         b"not a payload, but just as long as one would have to be",
     ],
 )
 def test_what_is_no_payload_of_nccl_is_counted(tmp_path, data):
-    tables = imported(tmp_path, ("ncclAllReduce", data))
+    tables = import_rows(tmp_path, ("ncclAllReduce", data))
     assert tables["collective"] == []
-    assert notes(tables) == {"payload_not_imported": 1}
-    assert picked(tables["cpu_slice"], "name") == [("ncclAllReduce",)]
+    assert count_notes(tables) == {"payload_not_imported": 1}
+    assert pick_columns(tables["cpu_slice"], "name") == [("ncclAllReduce",)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from nsys_export import RUNTIME, gtid, notes, picked, read, write
+from nsys_export import RUNTIME, count_notes, global_id, pick_columns, read, write
 
 from traceq.importers.nsys.samples import kind_of
 
@@ -27,10 +27,10 @@ STRINGS = {
     13: "__libc_start_main",
 }
 # Only threads of which something else was recorded count.
-CALLS = [{"start": 1, "end": 2, "globalTid": gtid(), "nameId": 1, "correlationId": 1}]
+CALLS = [{"start": 1, "end": 2, "globalTid": global_id(), "nameId": 1, "correlationId": 1}]
 
 
-def chain(sample, *frames):
+def make_chain(sample, *frames):
     """Entries (symbol, module, unresolved) from the innermost on."""
     return [
         {"id": sample, "symbol": symbol, "module": module, "unresolved": unresolved, "stackDepth": depth}
@@ -39,9 +39,9 @@ def chain(sample, *frames):
     ]
 
 
-def imported(tmp_path, *chains, samples=None):
+def import_rows(tmp_path, *chains, samples=None):
     rows = samples or [
-        {"id": number, "start": 10 * number, "globalTid": gtid(), "cpuCycles": 1}
+        {"id": number, "start": 10 * number, "globalTid": global_id(), "cpuCycles": 1}
         for number in range(1, len(chains) + 1)
     ]
     tables = {SAMPLES: rows, CHAINS: [row for each in chains for row in each]}
@@ -49,27 +49,27 @@ def imported(tmp_path, *chains, samples=None):
 
 
 def test_the_innermost_name_and_the_programs_own_function_are_kept(tmp_path):
-    tables = imported(
+    tables = import_rows(
         tmp_path,
-        chain(1, (4, 2), (9, 3), (5, 3), (6, 3), (13, 12), (7, 7)),
-        chain(2, (5, 3), (6, 3)),
+        make_chain(1, (4, 2), (9, 3), (5, 3), (6, 3), (13, 12), (7, 7)),
+        make_chain(2, (5, 3), (6, 3)),
     )
-    assert picked(tables["cpu_sample"], COLUMNS) == [
+    assert pick_columns(tables["cpu_sample"], COLUMNS) == [
         (0, 10, "expf", "libm.so.6", "solve(float*, int)"),
         (0, 20, "solve(float*, int)", "a.out", "solve(float*, int)"),
     ]
-    assert notes(tables) == {}
+    assert count_notes(tables) == {}
 
 
 def test_an_address_is_no_name(tmp_path):
     """Newer exports say which entries could not be resolved; of all the address is the name."""
-    tables = imported(
+    tables = import_rows(
         tmp_path,
-        chain(1, (8, 2, 1), (6, 3, 0)),
-        chain(2, (8, 2)),
-        chain(3, (4, 2, 1)),
+        make_chain(1, (8, 2, 1), (6, 3, 0)),
+        make_chain(2, (8, 2)),
+        make_chain(3, (4, 2, 1)),
     )
-    assert picked(tables["cpu_sample"], COLUMNS) == [
+    assert pick_columns(tables["cpu_sample"], COLUMNS) == [
         (0, 10, "main", "libm.so.6", "main"),
         (0, 20, None, "libm.so.6", None),
         (0, 30, None, "libm.so.6", None),
@@ -77,8 +77,8 @@ def test_an_address_is_no_name(tmp_path):
 
 
 def test_the_profiler_and_entries_that_it_adds_are_no_part_of_the_chain(tmp_path):
-    tables = imported(tmp_path, chain(1, (8, 10), (11, 10), (5, 3)), chain(2, (7, 7)), chain(3))
-    assert picked(tables["cpu_sample"], COLUMNS) == [
+    tables = import_rows(tmp_path, make_chain(1, (8, 10), (11, 10), (5, 3)), make_chain(2, (7, 7)), make_chain(3))
+    assert pick_columns(tables["cpu_sample"], COLUMNS) == [
         (0, 10, "solve(float*, int)", "a.out", "solve(float*, int)"),
         (0, 20, None, None, None),
         (0, 30, None, None, None),
@@ -87,27 +87,27 @@ def test_the_profiler_and_entries_that_it_adds_are_no_part_of_the_chain(tmp_path
 
 def test_chains_in_any_order_and_of_samples_that_are_not_there(tmp_path):
     rows = [
-        {"id": 7, "start": 70, "globalTid": gtid()},
-        {"id": 3, "start": 30, "globalTid": gtid()},
-        {"id": 4, "start": 40, "globalTid": gtid(999)},
-        {"id": 5, "start": None, "globalTid": gtid()},
-        {"id": None, "start": 50, "globalTid": gtid()},
+        {"id": 7, "start": 70, "globalTid": global_id()},
+        {"id": 3, "start": 30, "globalTid": global_id()},
+        {"id": 4, "start": 40, "globalTid": global_id(999)},
+        {"id": 5, "start": None, "globalTid": global_id()},
+        {"id": None, "start": 50, "globalTid": global_id()},
         {"id": 6, "start": 60, "globalTid": None},
     ]
-    entries = [*chain(7, (4, 2), (5, 3)), *chain(99, (6, 3)), *chain(4, (6, 3)), *chain(3, (6, 3))]
-    tables = imported(tmp_path, entries[::-1], samples=rows)
-    assert picked(tables["cpu_sample"], COLUMNS) == [
+    entries = [*make_chain(7, (4, 2), (5, 3)), *make_chain(99, (6, 3)), *make_chain(4, (6, 3)), *make_chain(3, (6, 3))]
+    tables = import_rows(tmp_path, entries[::-1], samples=rows)
+    assert pick_columns(tables["cpu_sample"], COLUMNS) == [
         (0, 30, "main", "a.out", "main"),
         (0, 70, "expf", "libm.so.6", "solve(float*, int)"),
     ]
-    assert notes(tables) == {"no_start_time": 1}
+    assert count_notes(tables) == {"no_start_time": 1}
     assert len(tables["thread"]) == 1
 
 
 def test_samples_without_chains_say_when_the_thread_ran(tmp_path):
-    rows = [{"id": 1, "start": 5, "globalTid": gtid()}]
+    rows = [{"id": 1, "start": 5, "globalTid": global_id()}]
     tables = read(write(tmp_path / "a.sqlite", STRINGS, **{RUNTIME: CALLS, SAMPLES: rows}))
-    assert picked(tables["cpu_sample"], COLUMNS) == [(0, 5, None, None, None)]
+    assert pick_columns(tables["cpu_sample"], COLUMNS) == [(0, 5, None, None, None)]
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def trace_file(path: Path, rank: int = 0, kernels: int = 3) -> Path:
     return path
 
 
-def contents(database: Path, trace_id: int | None = None, but: str = "ingested_at") -> dict[str, list[tuple]]:
+def read_contents(database: Path, trace_id: int | None = None, but: str = "ingested_at") -> dict[str, list[tuple]]:
     """All rows of all tables of traces (of one trace), in one order, without the column named `but`."""
     with connect(database) as connection:
         with_traces = (
@@ -44,7 +44,7 @@ def contents(database: Path, trace_id: int | None = None, but: str = "ingested_a
         }
 
 
-def ask(database: Path, query: str) -> list[tuple]:
+def query_database(database: Path, query: str) -> list[tuple]:
     with connect(database) as connection:
         return connection.execute(query).fetchall()
 
@@ -66,7 +66,7 @@ def error_of(kind: type[TraceqError], *arguments, **options) -> str:
     return str(caught.value)
 
 
-def started(code: str, *arguments: object) -> subprocess.Popen[str]:
+def start_child(code: str, *arguments: object) -> subprocess.Popen[str]:
     """A child process that has imported traceq, said so on stdout, and goes on with `code` (arguments: sys.argv)."""
     setup = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from traceq.loading.ingest import ingest\n"
     setup += "from traceq.common.limits import Limits, within\n"

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 
 import duckdb
 import pytest
-from small_traces import ask, error_of, ingest, names_in, started, trace_file
+from small_traces import error_of, ingest, names_in, query_database, start_child, trace_file
 
 from traceq.common.owner import is_gone, owner_word
 from traceq.common.scratch import temporary_folder
@@ -27,7 +27,7 @@ SIZES = "select table_name, estimated_size from duckdb_tables() order by all"
 
 
 def has_traces(database, count):
-    return ask(database, "select count(*) from trace") == [(count,)]
+    return query_database(database, "select count(*) from trace") == [(count,)]
 
 
 # Importing takes longer than ingesting, and so does working out the schema: one process does both, and forks for each ingest
@@ -71,9 +71,9 @@ def duration_of_ingest(forking, database):
     return time.monotonic() - begin
 
 
-def stopped(how, seconds, code, *arguments):
+def stop_child(how, seconds, code, *arguments):
     """Whether the signal found the process still at it."""
-    with started(code, *arguments) as child:
+    with start_child(code, *arguments) as child:
         time.sleep(seconds)
         child.send_signal(how)
         child.communicate()
@@ -103,15 +103,15 @@ def test_kill_at_any_moment(tmp_path, made_once, exists):
         shutil.copyfile(made_once, trial)
     before = database.read_bytes() if exists else None
     hits = 0
-    with started(FORKING, source) as forking:
+    with start_child(FORKING, source) as forking:
         duration = duration_of_ingest(forking, trial)
-        whole = ask(trial, SIZES)
+        whole = query_database(trial, SIZES)
         for number in range(KILLS):
             hits += ingest_and_kill(forking, database, duration * (number + 0.5) / KILLS) != 0
             now = database.read_bytes() if database.exists() else None
             if now != before:
                 # It had come to its end: then everything is there.
-                assert ask(database, SIZES) == whole
+                assert query_database(database, SIZES) == whole
                 database.unlink()
                 if exists:
                     shutil.copyfile(made_once, database)
@@ -138,7 +138,7 @@ def killed(path, target):
     os.kill(os.getpid(), signal.SIGKILL)
 Path.replace = killed
 """
-    with started(killing + INGEST, database, source) as child:
+    with start_child(killing + INGEST, database, source) as child:
         child.communicate()
     assert child.returncode == -signal.SIGKILL
     assert (database.read_bytes() == before) == (moment == "before")
@@ -150,7 +150,7 @@ def test_signals_that_end_a_process(tmp_path, made_once, how):
     source = trace_file(tmp_path / "sources" / "a.json", rank=1, kernels=50_000)
     database = shutil.copyfile(made_once, tmp_path / "t.duckdb")
     before = database.read_bytes()
-    assert stopped(how, 0.25, INGEST, database, source)
+    assert stop_child(how, 0.25, INGEST, database, source)
     assert database.read_bytes() == before
     if how == signal.SIGINT:
         assert names_in(tmp_path) == ["sources", "t.duckdb"]
@@ -159,7 +159,7 @@ def test_signals_that_end_a_process(tmp_path, made_once, how):
 @pytest.mark.slow
 def test_interrupt_ends_the_processes_and_removes_what_they_wrote(tmp_path):
     sources = [trace_file(tmp_path / "sources" / f"{rank}.json", rank, kernels=100_000) for rank in range(2)]
-    with started(f"with within(Limits(jobs=2)): {INGEST}", tmp_path / "t.duckdb", *sources) as child:
+    with start_child(f"with within(Limits(jobs=2)): {INGEST}", tmp_path / "t.duckdb", *sources) as child:
         wait_for(lambda: any(tmp_path.glob(".*.ingest/*")))
         # What Ctrl-C in a terminal does: a signal to all processes of the group.
         os.killpg(child.pid, signal.SIGINT)
@@ -191,7 +191,7 @@ def scratch_of(pid, name="t.duckdb"):
 
 @pytest.fixture
 def dead_pid():
-    with started("") as child:
+    with start_child("") as child:
         child.communicate()
     return child.pid
 
@@ -221,7 +221,7 @@ def test_directories_of_dead_processes_of_this_machine_go_at_once(database, sour
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
     monkeypatch.setattr("tempfile.tempdir", None)
     (tmp_path / "tmp").mkdir()
-    with started("from traceq.common.owner import owner_word; print(owner_word(), flush=True); input()") as child:
+    with start_child("from traceq.common.owner import owner_word; print(owner_word(), flush=True); input()") as child:
         dead = child.stdout.readline().strip()
         left = [database.parent / scratch_of(dead), tmp_path / "tmp" / f"traceq-{dead}-01234567"]
         for each in left:
@@ -279,25 +279,25 @@ def test_one_bad_source_among_several(database, source, tmp_path, jobs, exists):
         )
 
 
-def _rewritten(path, other):
+def _rewrite_file(path, other):
     path.write_bytes(other.read_bytes())
 
 
-def _replaced(path, other):
+def _replace_columns(path, other):
     shutil.copyfile(other, path.with_name("copy"))
     path.with_name("copy").replace(path)
 
 
-def _linked(path, other):
+def _link_file(path, other):
     path.unlink()
     path.symlink_to(other)
 
 
-def _cut(path, _other):
+def _cut_file(path, _other):
     os.truncate(path, path.stat().st_size - 3)
 
 
-def _grown(path, _other):
+def _grow_file(path, _other):
     with path.open("a") as file:
         file.write(" ")
 
@@ -309,7 +309,7 @@ def _rewritten_at_the_same_time(path, _other):
 
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("jobs", [1, 2])
-@pytest.mark.parametrize("change", [_rewritten, _replaced, _linked, _cut, _grown])
+@pytest.mark.parametrize("change", [_rewrite_file, _replace_columns, _link_file, _cut_file, _grow_file])
 def test_source_that_changes_after_its_hash_was_taken(database, source, tmp_path, change, jobs):
     other = trace_file(tmp_path / "other" / "other.json", rank=2, kernels=20)
     more = trace_file(tmp_path / "sources" / "more.json", rank=3)
@@ -381,7 +381,7 @@ def test_another_ingest_that_was_faster(database, source, tmp_path, exists):
 
     assert "changed by someone else" in error_of(StoreError, [source], database, progress=Faster())
     assert has_traces(database, 1 + exists)
-    assert ask(database, "select path from trace order by trace_id desc limit 1") == [(str(other),)]
+    assert query_database(database, "select path from trace order by trace_id desc limit 1") == [(str(other),)]
     assert names_in(database.parent) == ["t.duckdb"]
 
 
@@ -392,7 +392,7 @@ def test_another_process_that_began_to_write(database, source):
     writing = (
         "import duckdb; c = duckdb.connect(sys.argv[1]); c.execute('insert into mine values (1)'); sys.stdin.read()"
     )
-    with started(writing, database) as child:
+    with start_child(writing, database) as child:
         try:
             wait_for(publish.log_of(database).exists)
             with nothing_changes_in(database.parent):
@@ -401,12 +401,12 @@ def test_another_process_that_began_to_write(database, source):
             child.stdin.close()
             child.wait()
     ingest([source], database)
-    assert ask(database, "select * from mine") == [(1,)]
+    assert query_database(database, "select * from mine") == [(1,)]
 
 
 def test_database_locked_by_another_process(database, source):
     opening = "import duckdb; c = duckdb.connect(sys.argv[1]); print('open', flush=True); sys.stdin.read()"
-    with started(opening, database) as child:
+    with start_child(opening, database) as child:
         try:
             assert child.stdout.readline() == "open\n"
             with nothing_changes_in(database.parent):
@@ -423,7 +423,7 @@ def test_database_with_changes_that_were_not_finished(database, source):
         assert "open it with duckdb" in error_of(StoreError, [source], database)
     duckdb.connect(str(database)).close()
     ingest([source], database)
-    assert ask(database, "select * from mine") == [(1,)]
+    assert query_database(database, "select * from mine") == [(1,)]
     assert has_traces(database, 2)
 
 
@@ -437,7 +437,7 @@ def test_log_that_a_removed_database_left(database, source):
 def leave_log(database):
     """What a program leaves that made a view and was killed."""
     crash = "import duckdb, os; c = duckdb.connect(sys.argv[1]); c.execute('create view mine as select 1'); os._exit(0)"
-    with started(crash, database) as child:
+    with start_child(crash, database) as child:
         child.communicate()
     assert publish.log_of(database).exists()
 
@@ -459,7 +459,7 @@ except StoreError as error:
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("size", [1_000, 20_000, 70_000, 300_000, 700_000])
 def test_file_that_may_not_grow(database, source, size):
-    with nothing_changes_in(database.parent), started(LIMITED, size, database, source) as child:
+    with nothing_changes_in(database.parent), start_child(LIMITED, size, database, source) as child:
         stdout, stderr = child.communicate()
     assert stderr == ""
     assert "File too large" in stdout

@@ -14,15 +14,15 @@ from traceq.loading.ingest import ingest
 FAR = 8_990_000_000_000_000  # us, near the end of 64 bits in ns
 
 
-def event(category, name, ts, dur, **members):
+def make_event(category, name, ts, dur, **members):
     return {"ph": "X", "cat": category, "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": dur, **members}
 
 
-def kernel(ts, **arguments):
-    return event("kernel", "k", ts, 5, args={"device": 0, "stream": 7, **arguments})
+def make_kernel(ts, **arguments):
+    return make_event("kernel", "k", ts, 5, args={"device": 0, "stream": 7, **arguments})
 
 
-def rows(tmp_path, events, query, **around):
+def list_rows(tmp_path, events, query, **around):
     path = tmp_path / "t.json"
     path.write_text(json.dumps({"schemaVersion": 1, **around, "traceEvents": events}))
     ingest([path], tmp_path / "t.duckdb")
@@ -34,28 +34,39 @@ def rows(tmp_path, events, query, **around):
 @pytest.mark.parametrize("at", [FAR, -FAR])
 def test_events_years_from_the_others_are_left_out(tmp_path, at):
     events = [
-        event("cpu_op", "a", 1, 1),
-        event("cpu_op", "b", 5, 1),
-        event("cpu_op", "far", at, 1),
-        kernel(3),
-        kernel(at),
+        make_event("cpu_op", "a", 1, 1),
+        make_event("cpu_op", "b", 5, 1),
+        make_event("cpu_op", "far", at, 1),
+        make_kernel(3),
+        make_kernel(at),
     ]
-    found, codes = rows(tmp_path, events, "select name from cpu_slice union all select name from gpu_slice order by 1")
+    found, codes = list_rows(
+        tmp_path, events, "select name from cpu_slice union all select name from gpu_slice order by 1"
+    )
     assert found == [("a",), ("b",), ("k",)]
     assert "time_out_of_range" in codes
 
 
 def test_a_range_over_all_of_time_has_no_duration(tmp_path):
     half = {"name": "r", "pid": 1, "tid": 1}
-    events = [{"ph": "B", "ts": -FAR, **half}, {"ph": "E", "ts": FAR, **half}, event("cpu_op", "a", 1, 1), kernel(3)]
-    found, codes = rows(tmp_path, events, "select name from cpu_slice")
+    events = [
+        {"ph": "B", "ts": -FAR, **half},
+        {"ph": "E", "ts": FAR, **half},
+        make_event("cpu_op", "a", 1, 1),
+        make_kernel(3),
+    ]
+    found, codes = list_rows(tmp_path, events, "select name from cpu_slice")
     assert found == [("a",)]
     assert {"duration_overflow", "time_out_of_range"} <= codes
 
 
 def test_numbers_that_cannot_be_are_null(tmp_path):
-    events = [kernel(3, bytes=(1 << 63) - 1), kernel(20, device=2_147_483_647), event("cpu_op", "a", 1, 1)]
-    found, codes = rows(tmp_path, events, "select device, bytes from gpu_slice")
+    events = [
+        make_kernel(3, bytes=(1 << 63) - 1),
+        make_kernel(20, device=2_147_483_647),
+        make_event("cpu_op", "a", 1, 1),
+    ]
+    found, codes = list_rows(tmp_path, events, "select device, bytes from gpu_slice")
     assert found == [(0, None)]
     assert "number_out_of_range" in codes
 
@@ -64,16 +75,16 @@ def test_numbers_that_cannot_be_are_null(tmp_path):
 @pytest.mark.parametrize("name", ["numSms", "warpSize", "maxThreadsPerMultiprocessor", "sharedMemPerMultiprocessor"])
 def test_a_gpu_that_there_cannot_be_has_no_such_property(tmp_path, name, number):
     gpu = {"id": 0, "numSms": 1, "warpSize": 1, "maxThreadsPerMultiprocessor": 1, "sharedMemPerMultiprocessor": 1}
-    found, _ = rows(
+    found, _ = list_rows(
         tmp_path,
-        [event("cpu_op", "a", 1, 1), kernel(3)],
+        [make_event("cpu_op", "a", 1, 1), make_kernel(3)],
         "select sm_count, warp_size, max_threads_per_sm, shared_memory_per_sm from device",
         deviceProperties=[{**gpu, name: number}],
     )
     assert sorted(found[0], key=str) == [1, 1, 1, None]
 
 
-def memory(ts, allocated, reserved):
+def make_memory(ts, allocated, reserved):
     totals = {"Device Type": 1, "Device Id": 0, "Total Allocated": allocated, "Total Reserved": reserved}
     return {"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 1, "tid": 1, "ts": ts, "args": totals}
 
@@ -89,22 +100,30 @@ def memory(ts, allocated, reserved):
     ],
 )
 def test_memory_that_no_machine_has_is_left_out(tmp_path, allocated, reserved, kept):
-    events = [memory(2, 5, 40), memory(4, allocated, reserved), event("cpu_op", "a", 1, 9), kernel(3)]
-    found, codes = rows(tmp_path, events, "select value from counter order by ts, name")
+    events = [
+        make_memory(2, 5, 40),
+        make_memory(4, allocated, reserved),
+        make_event("cpu_op", "a", 1, 9),
+        make_kernel(3),
+    ]
+    found, codes = list_rows(tmp_path, events, "select value from counter order by ts, name")
     assert [value for (value,) in found] == kept
     assert ("number_out_of_range" in codes) == (len(kept) == 3)
 
 
 @pytest.mark.parametrize("base", [-(1 << 63) + 1, (1 << 63) - 1])
 def test_a_time_of_day_that_cannot_be_is_unknown(tmp_path, base):
-    found, _ = rows(
-        tmp_path, [event("cpu_op", "a", 1, 1), kernel(3)], "select utc_origin_ns from trace", baseTimeNanoseconds=base
+    found, _ = list_rows(
+        tmp_path,
+        [make_event("cpu_op", "a", 1, 1), make_kernel(3)],
+        "select utc_origin_ns from trace",
+        baseTimeNanoseconds=base,
     )
     assert found == [(None,)]
 
 
 def test_a_healthy_trace_gets_no_note(tmp_path):
-    _, codes = rows(tmp_path, [event("cpu_op", "a", 1, 1), kernel(3)], "select 1")
+    _, codes = list_rows(tmp_path, [make_event("cpu_op", "a", 1, 1), make_kernel(3)], "select 1")
     assert not codes & {"number_out_of_range", "time_out_of_range", "duration_overflow"}
 
 

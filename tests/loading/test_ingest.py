@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from small_traces import ROOT, ask, contents, error_of, ingest, names_in, trace_file
+from small_traces import ROOT, error_of, ingest, names_in, query_database, read_contents, trace_file
 
 from traceq.database.connect import connect
 from traceq.errors import NoTraces, QueryError, StoreError, UnusableTrace
@@ -24,11 +24,11 @@ RUN = ROOT / "fixtures" / "run"
 BOTH_FORMATS = [RUN / "kineto_2026.json.gz", RUN / "nsys_pre2021.sqlite"]
 
 
-def found(*given):
+def find_all(*given):
     return [source.path for source in find_sources(given)]
 
 
-def place(*given):
+def locate_files(*given):
     return default_database(find_sources(given), given)
 
 
@@ -54,7 +54,7 @@ def test_the_time_of_ingest_is_utc_wherever_the_machine_stands(tmp_path):
         env={**os.environ, "TZ": "Asia/Tokyo"},
         check=True,
     )
-    ((ingested_at,),) = ask(tmp_path / "t.duckdb", "select ingested_at from trace")
+    ((ingested_at,),) = query_database(tmp_path / "t.duckdb", "select ingested_at from trace")
     assert before <= ingested_at <= datetime.now(UTC).replace(tzinfo=None)
 
 
@@ -62,7 +62,10 @@ def test_the_time_of_ingest_is_utc_wherever_the_machine_stands(tmp_path):
 def test_files_of_both_formats_are_numbered_in_the_order_given(tmp_path):
     result = ingest(BOTH_FORMATS, tmp_path / "t.duckdb")
     assert [(each.path, each.trace_id) for each in result.ingested] == list(zip(BOTH_FORMATS, (1, 2), strict=True))
-    assert ask(result.database, "select trace_id, format from trace order by all") == [(1, "chrome"), (2, "nsys")]
+    assert query_database(result.database, "select trace_id, format from trace order by all") == [
+        (1, "chrome"),
+        (2, "nsys"),
+    ]
 
 
 def test_counts_of_the_result_are_those_of_the_tables(tmp_path):
@@ -72,7 +75,7 @@ def test_counts_of_the_result_are_those_of_the_tables(tmp_path):
         ("gpu_slice", [each.gpu_slices for each in result.ingested]),
         ("import_note", [each.notes for each in result.ingested]),
     ]:
-        counted = ask(result.database, f"select count(*) from {table} group by trace_id order by trace_id")
+        counted = query_database(result.database, f"select count(*) from {table} group by trace_id order by trace_id")
         assert [count for (count,) in counted] == counts
 
 
@@ -83,12 +86,12 @@ def test_directory_is_searched_to_the_bottom_and_hidden_and_foreign_files_are_pa
     (tmp_path / "notes.txt").write_text("not a trace")
     (tmp_path / "empty.json").touch()
     os.mkfifo(tmp_path / "pipe")
-    assert found(tmp_path) == wanted
+    assert find_all(tmp_path) == wanted
 
 
 def test_directory_that_is_itself_hidden_is_searched(tmp_path):
     wanted = trace_file(tmp_path / ".cache" / "a.json")
-    assert found(wanted.parent) == [wanted]
+    assert find_all(wanted.parent) == [wanted]
 
 
 def test_directory_with_an_entry_that_may_not_be_asked(tmp_path, monkeypatch):
@@ -102,26 +105,26 @@ def test_directory_with_an_entry_that_may_not_be_asked(tmp_path, monkeypatch):
         return is_file(path)
 
     monkeypatch.setattr(Path, "is_file", asked)
-    assert found(tmp_path) == [wanted]
+    assert find_all(tmp_path) == [wanted]
 
 
 def test_glob(tmp_path):
     wanted = [trace_file(tmp_path / f"rank{rank}" / "a.json", rank) for rank in range(3)]
     (tmp_path / "rank3").mkdir()
     (tmp_path / "rank3" / "a.json").write_text("not a trace")
-    assert found(f"{tmp_path}/rank*/*.json") == wanted
-    assert found(f"{tmp_path}/**/a.json") == wanted
+    assert find_all(f"{tmp_path}/rank*/*.json") == wanted
+    assert find_all(f"{tmp_path}/**/a.json") == wanted
 
 
 def test_file_whose_name_looks_like_a_glob(tmp_path):
     wanted = trace_file(tmp_path / "run[1]*?.json")
-    assert found(wanted) == [wanted]
+    assert find_all(wanted) == [wanted]
 
 
 def test_file_named_twice_is_read_once(tmp_path):
     source = trace_file(tmp_path / "a.json")
     (tmp_path / "link").symlink_to(source)
-    assert found(source, tmp_path, f"{tmp_path}/*.json", tmp_path / "link") == [source]
+    assert find_all(source, tmp_path, f"{tmp_path}/*.json", tmp_path / "link") == [source]
 
 
 @pytest.mark.parametrize("name", ["nothing", "x" * 300, "a\0b", "dangling", "loop"])
@@ -143,7 +146,7 @@ def test_nothing_named():
 def test_name_that_is_not_utf8(tmp_path):
     source = trace_file(Path(os.fsdecode(os.fsencode(tmp_path) + b"/rank\xff.json")))
     database = ingest([source], tmp_path / "t.duckdb").database
-    assert ask(database, "select path from trace") == [(f"{tmp_path}/rank\\xff.json",)]
+    assert query_database(database, "select path from trace") == [(f"{tmp_path}/rank\\xff.json",)]
 
 
 # Where it goes.
@@ -153,29 +156,29 @@ def test_name_that_is_not_utf8(tmp_path):
     "suffixes", ["", ".json", ".json.gz", ".pt.trace.json", ".pt.trace.json.gz", ".sqlite", ".sqlite.gz", ".db", ".zip"]
 )
 def test_default_database_of_a_file_is_here_without_the_suffixes_of_traces(tmp_path, suffixes):
-    assert place(trace_file(tmp_path / f"run{suffixes}")) == Path("run.duckdb")
+    assert locate_files(trace_file(tmp_path / f"run{suffixes}")) == Path("run.duckdb")
 
 
 @pytest.mark.parametrize(
     ("name", "stem"), [("v1.2.json", "v1.2"), (".json", ".json"), ("run.duckdb", "run.duckdb"), ("a b'c.json", "a b'c")]
 )
 def test_default_database_keeps_the_rest_of_the_name(tmp_path, name, stem):
-    assert place(trace_file(tmp_path / name)) == Path(f"{stem}.duckdb")
+    assert locate_files(trace_file(tmp_path / name)) == Path(f"{stem}.duckdb")
 
 
 def test_default_database_of_a_directory_has_its_name(tmp_path, monkeypatch):
     trace_file(tmp_path / "runs" / "a.json")
     monkeypatch.chdir(tmp_path / "runs")
-    assert place(tmp_path / "runs") == place(".") == Path("runs.duckdb")
+    assert locate_files(tmp_path / "runs") == locate_files(".") == Path("runs.duckdb")
 
 
 def test_default_database_of_files_of_one_directory_has_its_name(tmp_path):
     sources = [trace_file(tmp_path / "runs" / name) for name in ("a.json", "b.json")]
-    assert place(*sources) == place(f"{tmp_path}/runs/*.json") == Path("runs.duckdb")
+    assert locate_files(*sources) == locate_files(f"{tmp_path}/runs/*.json") == Path("runs.duckdb")
 
 
 def test_default_database_of_files_of_several_directories_is_in_the_current_one(tmp_path):
-    assert place(*[trace_file(tmp_path / name / "a.json") for name in "ab"]) == Path("traces.duckdb")
+    assert locate_files(*[trace_file(tmp_path / name / "a.json") for name in "ab"]) == Path("traces.duckdb")
 
 
 def test_default_database_is_in_the_current_directory(tmp_path, monkeypatch):
@@ -197,7 +200,7 @@ def test_default_database_gets_the_traces_of_the_same_name_too(tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     first, second = trace_file(tmp_path / "a.json"), trace_file(tmp_path / "a.pt.trace.json", rank=1)
     assert ingest([first]).database == ingest([second]).database
-    assert ask(tmp_path / "a.duckdb", "select count(*) from trace") == [(2,)]
+    assert query_database(tmp_path / "a.duckdb", "select count(*) from trace") == [(2,)]
 
 
 @pytest.mark.slow
@@ -206,7 +209,7 @@ def test_database_of_any_name_is_a_file_of_that_name(tmp_path, source, monkeypat
     monkeypatch.chdir(tmp_path)
     ingest([source, trace_file(tmp_path / "sources" / "other.json")], name)
     assert names_in(tmp_path) == sorted([name, "sources"])
-    assert ask(Path(name), "select count(*) from trace") == [(2,)]
+    assert query_database(Path(name), "select count(*) from trace") == [(2,)]
 
 
 def test_database_whose_path_duckdb_misreads(tmp_path, source):
@@ -222,7 +225,7 @@ def test_link_to_a_database_stays_a_link(database, source, tmp_path):
     link.symlink_to(database)
     assert ingest([source], link).database == link
     assert link.is_symlink()
-    assert ask(database, "select count(*) from trace") == [(2,)]
+    assert query_database(database, "select count(*) from trace") == [(2,)]
     assert names_in(database.parent) == ["t.duckdb"]
 
 
@@ -237,7 +240,10 @@ def test_permissions_of_a_database_stay(database, source):
 
 def test_run_is_the_name_given(database, source):
     ingest([source], database, run="baseline; it's")
-    assert ask(database, "select trace_id, run from trace order by all") == [(1, None), (2, "baseline; it's")]
+    assert query_database(database, "select trace_id, run from trace order by all") == [
+        (1, None),
+        (2, "baseline; it's"),
+    ]
 
 
 @pytest.mark.slow
@@ -260,37 +266,37 @@ def test_same_content_again_does_not_touch_the_database(database, tmp_path):
 def test_force_replaces_the_rows_and_keeps_the_number(tmp_path):
     sources = [trace_file(tmp_path / f"{rank}.json", rank) for rank in range(3)]
     database = ingest(sources, tmp_path / "t.duckdb").database
-    before = contents(database)
+    before = read_contents(database)
     result = ingest([sources[1]], database, force=True)
     assert [(each.path, each.trace_id, each.gpu_slices) for each in result.ingested] == [(sources[1], 2, 3)]
-    assert contents(database) == before
+    assert read_contents(database) == before
 
 
 def test_force_is_a_plain_ingest_for_what_is_not_there(database, source):
     result = ingest([source], database, force=True)
     assert [each.trace_id for each in result.ingested] == [2]
-    assert ask(database, "select count(*) from gpu_slice") == [(6,)]
+    assert query_database(database, "select count(*) from gpu_slice") == [(6,)]
 
 
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("source", BOTH_FORMATS, ids=lambda path: path.name)
 def test_reading_the_same_file_again_gives_the_same_tables(tmp_path, source):
     first, second = (ingest([source], tmp_path / name).database for name in ("a.duckdb", "b.duckdb"))
-    assert contents(first) == contents(second)
-    assert contents(first)["gpu_slice"]
+    assert read_contents(first) == read_contents(second)
+    assert read_contents(first)["gpu_slice"]
 
 
 def test_second_trace_leaves_the_first_as_it_was(database):
-    before = contents(database, but="")
+    before = read_contents(database, but="")
     ingest(BOTH_FORMATS[:1], database)
-    assert contents(database, trace_id=1, but="") == before
-    assert contents(database, trace_id=2)["gpu_slice"]
+    assert read_contents(database, trace_id=1, but="") == before
+    assert read_contents(database, trace_id=2)["gpu_slice"]
 
 
 @pytest.mark.slow
 def test_trace_is_the_same_alone_and_beside_others(tmp_path):
-    alone = contents(ingest(BOTH_FORMATS[:1], tmp_path / "a.duckdb").database, trace_id=1)
-    beside = contents(ingest(BOTH_FORMATS, tmp_path / "b.duckdb").database, trace_id=1)
+    alone = read_contents(ingest(BOTH_FORMATS[:1], tmp_path / "a.duckdb").database, trace_id=1)
+    beside = read_contents(ingest(BOTH_FORMATS, tmp_path / "b.duckdb").database, trace_id=1)
     assert alone == beside
 
 
@@ -301,7 +307,7 @@ def test_processes_change_nothing(tmp_path, monkeypatch):
     ranks = [trace_file(tmp_path / "ranks" / f"{rank}.json", rank, kernels=100 - rank) for rank in range(3)]
     one = ingest([*ranks, BOTH_FORMATS[1]], tmp_path / "one.duckdb", jobs=1)
     four = ingest([*ranks, BOTH_FORMATS[1]], tmp_path / "four.duckdb", jobs=4)
-    assert contents(one.database) == contents(four.database)
+    assert read_contents(one.database) == read_contents(four.database)
     assert one.ingested == four.ingested
     assert names_in(tmp_path) == ["four.duckdb", "one.duckdb", "ranks"]
 
@@ -324,15 +330,15 @@ def test_tables_of_the_user_are_left_alone(database, source):
         connection.execute("create view mine as select * from trace")
     ingest([source], database)
     ingest([source], database, force=True)
-    assert ask(database, "select * from remark") == [(1, "slow")]
-    assert ask(database, "select count(*) from mine") == [(2,)]
+    assert query_database(database, "select * from remark") == [(1, "slow")]
+    assert query_database(database, "select count(*) from mine") == [(2,)]
 
 
 def test_database_open_to_read_in_this_process(database, source):
     with connect(database):
         result = ingest([source], database)
     assert result.ingested[0].gpu_slices == 3
-    assert ask(database, "select count(*) from trace") == [(2,)]
+    assert query_database(database, "select count(*) from trace") == [(2,)]
 
 
 @pytest.mark.parametrize("pattern", ["(", "(?=lookahead)"])

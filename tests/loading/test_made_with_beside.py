@@ -27,21 +27,21 @@ def put(trace, content=None, **more):
     trace.with_name("run.made_with.json").write_text(json.dumps(said) if content is None else content)
 
 
-def facts(trace, query="select topic, instance, name, value from made_with"):
+def read_facts(trace, query="select topic, instance, name, value from made_with"):
     with traceq.open(trace, cache=False) as traces:
         return traces.sql(query).fetchall()
 
 
-def notes(trace):
-    return [text for (text,) in facts(trace, "select text from import_note where code = 'made_with_left_out'")]
+def count_notes(trace):
+    return [text for (text,) in read_facts(trace, "select text from import_note where code = 'made_with_left_out'")]
 
 
 def test_a_snapshot_is_found_by_the_name_of_its_trace(trace):
     put(trace, gpu=[{"driver": "570.1"}, {"driver": "570.1"}])
-    assert facts(trace) == [
+    assert read_facts(trace) == [
         ("loader", 0, "num_workers", "4"), ("gpu", 0, "driver", "570.1"), ("gpu", 1, "driver", "570.1"),
     ]  # fmt: skip
-    assert notes(trace) == []
+    assert count_notes(trace) == []
 
 
 def test_a_trace_that_was_unpacked_is_still_the_same(trace):
@@ -49,7 +49,7 @@ def test_a_trace_that_was_unpacked_is_still_the_same(trace):
     plain = trace.with_name("run.json")
     plain.write_bytes(gzip.decompress(trace.read_bytes()))
     trace.unlink()
-    assert facts(plain) == [("loader", 0, "num_workers", "4")]
+    assert read_facts(plain) == [("loader", 0, "num_workers", "4")]
 
 
 def test_only_what_is_known_to_be_harmless_is_taken(trace):
@@ -60,7 +60,7 @@ def test_only_what_is_known_to_be_harmless_is_taken(trace):
         nonsense=[{"x": "y"}],
         loader={"num_workers": "4"},
     )
-    assert facts(trace) == [("environment", 0, "NCCL_ALGO", "Ring"), ("environment", 0, "OMP_NUM_THREADS", "set")]
+    assert read_facts(trace) == [("environment", 0, "NCCL_ALGO", "Ring"), ("environment", 0, "OMP_NUM_THREADS", "set")]
 
 
 @pytest.mark.sample(10)
@@ -77,8 +77,8 @@ def test_only_what_is_known_to_be_harmless_is_taken(trace):
 )
 def test_a_snapshot_that_is_none_is_left_out_with_a_note(trace, content, why):
     put(trace, content)
-    assert facts(trace) == []
-    (note,) = notes(trace)
+    assert read_facts(trace) == []
+    (note,) = count_notes(trace)
     assert note.startswith(f"run.made_with.json, beside the trace, is left out: {why}")
 
 
@@ -95,8 +95,11 @@ def test_parts_and_traces_without_names_have_it_too(trace, tmp_path):
     put(trace, program=[{"command_line": "0123abcd"}], host=[{"disk": "alice"}])
     trim(trace, tmp_path / "part.json.gz", steps="3")
     anonymise(trace, tmp_path / "shown.json.gz")
-    assert [row[2:] for row in facts(tmp_path / "part.json.gz")] == [("num_workers", "4"), ("command_line", "0123abcd")]
-    assert [row[2:] for row in facts(tmp_path / "shown.json.gz")] == [("num_workers", "4")]
+    assert [row[2:] for row in read_facts(tmp_path / "part.json.gz")] == [
+        ("num_workers", "4"),
+        ("command_line", "0123abcd"),
+    ]
+    assert [row[2:] for row in read_facts(tmp_path / "shown.json.gz")] == [("num_workers", "4")]
     assert "alice" not in (tmp_path / "shown.made_with.json").read_text()
 
 

@@ -14,7 +14,7 @@ HOUR = 3600 * SECOND
 SAME = [(0, 0)]
 
 
-def bursts(seed=1, seconds=60, device_share=0.5):
+def make_bursts(seed=1, seconds=60, device_share=0.5):
     """A load of bursts of random lengths, from 100 s on."""
     rng = np.random.default_rng(seed)
     at, starts, ends = 0.0, [], []
@@ -28,7 +28,7 @@ def bursts(seed=1, seconds=60, device_share=0.5):
     return GpuLoad(scaled[0], scaled[1], since, since + seconds * SECOND)
 
 
-def clock(load, origin=ORIGIN, zone=None):
+def make_clock(load, origin=ORIGIN, zone=None):
     return TraceClock(load.since, load.until, origin, {0: load}, zone)
 
 
@@ -52,7 +52,7 @@ def test_the_share_of_a_load():
 
 
 def test_utc_is_what_it_says():
-    placed = place_log(log_of(bursts(), kind="utc"), clock(bursts()), SAME, None, set())
+    placed = place_log(log_of(make_bursts(), kind="utc"), make_clock(make_bursts()), SAME, None, set())
     assert (placed.add, placed.by, placed.zone) == (-ORIGIN, "utc", None)
     assert abs(placed.residual) <= SECOND / 4
     assert placed.correlation > 0.95
@@ -60,7 +60,7 @@ def test_utc_is_what_it_says():
 
 @pytest.mark.parametrize("zone", [-9.5, -5, 0, 1, 5.5, 5.75, 14])
 def test_one_zone_only_fits_a_short_log(zone):
-    placed = place_log(log_of(bursts(), round(zone * HOUR)), clock(bursts()), SAME, None, set())
+    placed = place_log(log_of(make_bursts(), round(zone * HOUR)), make_clock(make_bursts()), SAME, None, set())
     assert (placed.add, placed.by, placed.zone) == (-ORIGIN - round(zone * HOUR), "zone", zone * HOUR)
 
 
@@ -68,56 +68,56 @@ def test_one_zone_only_fits_a_short_log(zone):
 @pytest.mark.parametrize("pad", [20, 4000])
 def test_the_zone_of_the_trace_is_that_of_local_times(zone, pad):
     ahead = round(zone * HOUR)
-    log = log_of(bursts(), ahead, pad=pad)
-    placed = place_log(log, clock(bursts(), zone=ahead), SAME, None, set())
+    log = log_of(make_bursts(), ahead, pad=pad)
+    placed = place_log(log, make_clock(make_bursts(), zone=ahead), SAME, None, set())
     assert (placed.add, placed.by, placed.zone) == (-ORIGIN - ahead, "zone", ahead)
     # of another hour by the clock of that machine: it is of another run, whatever other zone it fits in
-    other = place_log(log, clock(bursts(), zone=ahead - 3 * HOUR), SAME, None, {ahead})
+    other = place_log(log, make_clock(make_bursts(), zone=ahead - 3 * HOUR), SAME, None, {ahead})
     assert other.add is None
     assert "another time" in other.words
     # a log in UTC is in UTC
-    utc = place_log(log_of(bursts(), kind="utc"), clock(bursts(), zone=ahead), SAME, None, set())
+    utc = place_log(log_of(make_bursts(), kind="utc"), make_clock(make_bursts(), zone=ahead), SAME, None, set())
     assert (utc.add, utc.by, utc.zone) == (-ORIGIN, "utc", None)
 
 
 def test_a_longer_log_that_fits_in_one_zone_need_not_be_of_the_run():
     # nvidia-smi of another run, begun 3 h 7 min before the trace: 15 minutes, part of which fit in UTC-3
-    log = log_of(bursts(9), -3 * HOUR - 420 * SECOND, pad=420)
-    placed = place_log(log, clock(bursts(1)), SAME, None, set())
+    log = log_of(make_bursts(9), -3 * HOUR - 420 * SECOND, pad=420)
+    placed = place_log(log, make_clock(make_bursts(1)), SAME, None, set())
     assert placed.add is None
     assert "--offset 10800 for UTC-3" in placed.words
     # the load of the run itself does tell
-    placed = place_log(log_of(bursts(), -3 * HOUR, pad=420), clock(bursts()), SAME, None, set())
+    placed = place_log(log_of(make_bursts(), -3 * HOUR, pad=420), make_clock(make_bursts()), SAME, None, set())
     assert (placed.add, placed.by, placed.zone) == (-ORIGIN + 3 * HOUR, "load", -3 * HOUR)
 
 
 def test_the_load_tells_the_zone_of_a_long_log():
-    placed = place_log(log_of(bursts(), 2 * HOUR, pad=4000), clock(bursts()), SAME, None, set())
+    placed = place_log(log_of(make_bursts(), 2 * HOUR, pad=4000), make_clock(make_bursts()), SAME, None, set())
     assert (placed.by, placed.zone) == ("load", 2 * HOUR)
     assert placed.add == -ORIGIN - 2 * HOUR
 
 
 def test_without_load_a_long_log_fits_in_several_zones_and_cannot_be_placed():
-    log = log_of(bursts(), 2 * HOUR, pad=4000)
+    log = log_of(make_bursts(), 2 * HOUR, pad=4000)
     host = Log("vmstat", [each._replace(device=None, name="cpu_user") for each in log.samples], "local")
-    placed = place_log(host, clock(bursts()), [], None, set())
+    placed = place_log(host, make_clock(make_bursts()), [], None, set())
     assert placed.add is None
     assert "--offset" in placed.words
     # the zone of another log of the same ingest decides
-    again = place_log(host, clock(bursts()), [], None, {2 * HOUR})
+    again = place_log(host, make_clock(make_bursts()), [], None, {2 * HOUR})
     assert (again.add, again.by) == (-ORIGIN - 2 * HOUR, "zone")
 
 
 def test_day_and_month_the_other_way_round():
-    load = bursts()
+    load = make_bursts()
     wrong = 29 * 86_400 * SECOND
-    placed = place_log(log_of(load, HOUR - wrong, other_date=wrong), clock(load), SAME, None, set())
+    placed = place_log(log_of(load, HOUR - wrong, other_date=wrong), make_clock(load), SAME, None, set())
     assert (placed.add, placed.zone) == (wrong - ORIGIN - HOUR, HOUR)
 
 
 @pytest.mark.parametrize("kind", ["utc", "local"])
 def test_a_log_of_another_day_is_not_placed(kind):
-    placed = place_log(log_of(bursts(), 40 * HOUR, kind=kind), clock(bursts()), SAME, None, set())
+    placed = place_log(log_of(make_bursts(), 40 * HOUR, kind=kind), make_clock(make_bursts()), SAME, None, set())
     assert placed.add is None
     assert "another time" in placed.words
 
@@ -125,15 +125,15 @@ def test_a_log_of_another_day_is_not_placed(kind):
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("beat", [SECOND, SECOND // 2])
 def test_without_an_absolute_time_the_load_decides(seed, beat):
-    load = bursts(seed)
-    placed = place_log(log_of(load, 123 * SECOND, beat=beat), clock(load, None), SAME, None, set())
+    load = make_bursts(seed)
+    placed = place_log(log_of(load, 123 * SECOND, beat=beat), make_clock(load, None), SAME, None, set())
     assert placed.by == "load"
     assert abs(placed.add - (-ORIGIN - 123 * SECOND)) <= beat / 2
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_load_of_another_run_fits_nowhere(seed):
-    placed = place_log(log_of(bursts(seed + 100)), clock(bursts(seed), None), SAME, None, set())
+    placed = place_log(log_of(make_bursts(seed + 100)), make_clock(make_bursts(seed), None), SAME, None, set())
     assert placed.add is None
 
 
@@ -142,47 +142,49 @@ def test_a_load_that_repeats_itself_has_no_one_place():
     load = GpuLoad(starts, starts + 2 * SECOND, 100 * SECOND, 160 * SECOND)
     log = log_of(load)
     repeated = [each._replace(value=float(100 * (each.ts // SECOND % 4 < 2))) for each in log.samples]
-    assert place_log(Log("made up", repeated, "local"), clock(load, None), SAME, None, set()).add is None
+    assert place_log(Log("made up", repeated, "local"), make_clock(load, None), SAME, None, set()).add is None
 
 
 def test_a_load_that_does_not_change_tells_nothing():
     load = GpuLoad(np.array([100 * SECOND]), np.array([160 * SECOND]), 100 * SECOND, 160 * SECOND)
-    assert place_log(log_of(load), clock(load, None), SAME, None, set()).add is None
-    placed = place_log(log_of(load, kind="utc"), clock(load), SAME, None, set())
+    assert place_log(log_of(load), make_clock(load, None), SAME, None, set()).add is None
+    placed = place_log(log_of(load, kind="utc"), make_clock(load), SAME, None, set())
     assert (placed.add, placed.residual, placed.correlation) == (-ORIGIN, None, None)
 
 
 def test_a_clock_that_is_wrong_by_seconds_shows():
-    load = bursts()
-    placed = place_log(log_of(load, 5 * SECOND, kind="utc"), clock(load), SAME, None, set())
+    load = make_bursts()
+    placed = place_log(log_of(load, 5 * SECOND, kind="utc"), make_clock(load), SAME, None, set())
     assert placed.by == "load"
     assert abs(placed.add - (-ORIGIN - 5 * SECOND)) <= SECOND / 2
 
 
 def test_the_user_knows_better():
-    load = bursts()
-    placed = place_log(log_of(load, 40 * HOUR), clock(load), SAME, -40 * 3600, set())
+    load = make_bursts()
+    placed = place_log(log_of(load, 40 * HOUR), make_clock(load), SAME, -40 * 3600, set())
     assert (placed.add, placed.by) == (-ORIGIN - 40 * HOUR, "offset")
     assert abs(placed.residual) <= SECOND / 4
     # of a trace without an absolute time: from its start to the first sample
     log = log_of(load)
-    assert place_log(log, clock(load, None), SAME, -20, set()).add == load.since - 20 * SECOND - log.samples[0].ts
+    assert place_log(log, make_clock(load, None), SAME, -20, set()).add == load.since - 20 * SECOND - log.samples[0].ts
 
 
 def test_a_log_without_times_cannot_be_placed():
-    load = bursts()
-    placed = place_log(log_of(load, kind="none"), clock(load), SAME, 5, set())
+    load = make_bursts()
+    placed = place_log(log_of(load, kind="none"), make_clock(load), SAME, 5, set())
     assert placed.add is None
 
 
 def test_times_that_cannot_be_read_are_said():
-    placed = place_log(log_of(bursts(), kind="none", odd_time="26/11/26 10:00:00"), clock(bursts()), SAME, None, set())
+    placed = place_log(
+        log_of(make_bursts(), kind="none", odd_time="26/11/26 10:00:00"), make_clock(make_bursts()), SAME, None, set()
+    )
     assert "its times cannot be read: '26/11/26 10:00:00'" in placed.words
 
 
 def test_the_gpu_of_the_trace_is_found_by_its_load():
-    load = bursts(3)
-    samples = [each for seed in (1, 2, 3) for each in log_of(bursts(seed), device=seed, kind="utc").samples]
+    load = make_bursts(3)
+    samples = [each for seed in (1, 2, 3) for each in log_of(make_bursts(seed), device=seed, kind="utc").samples]
     log = Log("made up", samples, "utc")
     assert fits_best(log, load, [1, 2, 3], -ORIGIN) == 3
-    assert fits_best(log, bursts(9), [1, 2, 3], -ORIGIN) is None
+    assert fits_best(log, make_bursts(9), [1, 2, 3], -ORIGIN) is None

@@ -18,7 +18,7 @@ TRACE = b'{"traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 1, "pid": 0,
 SQLITE = (ROOT / "fixtures" / "broken" / "sqlite_not_nsys.sqlite").read_bytes()
 
 
-def zipped(**members):
+def zip_members(**members):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for name, content in members.items():
@@ -38,9 +38,9 @@ WRONG_FILES = {
     "another SQLite in gzip": (gzip.compress(SQLITE), UnknownFormat, "gzip'd and contains a SQLite", "nsys export"),
     "HTML": (b"<!DOCTYPE html>", UnknownFormat, "HTML", "download the raw file"),
     "HTML in gzip": (gzip.compress(b"<html>"), UnknownFormat, "HTML", "download the raw file"),
-    "zip of text": (zipped(readme_txt="hello"), UnknownFormat, "without a JSON trace", "torch.profiler"),
-    "zip of two traces": (zipped(a_json=TRACE, b_json=TRACE), UnusableTrace, "holds 2 traces", "unpack it"),
-    "zip cut short": (zipped(a_json=TRACE)[:-30], UnusableTrace, "damaged zip", "copied completely"),
+    "zip of text": (zip_members(readme_txt="hello"), UnknownFormat, "without a JSON trace", "torch.profiler"),
+    "zip of two traces": (zip_members(a_json=TRACE, b_json=TRACE), UnusableTrace, "holds 2 traces", "unpack it"),
+    "zip cut short": (zip_members(a_json=TRACE)[:-30], UnusableTrace, "damaged zip", "copied completely"),
     "Parquet": (b"PAR1\x15\x04", UnknownFormat, "Parquet", "nsys export --type sqlite"),
     "JSON object": (b'{"a": 1}', UnknownFormat, "no traceEvents", "torch.profiler"),
     "JSON object after a BOM": (b"\xef\xbb\xbf {}", UnknownFormat, "no traceEvents", "torch.profiler"),
@@ -82,12 +82,12 @@ def test_gzip_of_noise_among_many(tmp_path):
     assert "none of 1 files" in error_of(NoTraces, [tmp_path])
 
 
-def broken():
+def list_broken():
     readme = (ROOT / "fixtures" / "README.md").read_text("utf-8")
     return re.findall(r"^\| (\S+) \| .* \| error: (\S+) \|$", readme, re.MULTILINE)
 
 
-@pytest.mark.parametrize(("name", "slug"), broken())
+@pytest.mark.parametrize(("name", "slug"), list_broken())
 def test_broken_fixture_is_refused_as_its_line_in_the_readme_says(tmp_path, name, slug):
     path = ROOT / "fixtures" / "broken" / name
     with pytest.raises(TraceqError, match=re.escape(str(path))) as caught:

@@ -38,7 +38,7 @@ WORDS = (
 SECRETS = (*HOSTS, *USERS, *PATHS, *ADDRESSES, *MAILS, *TOKENS, *WORDS)
 
 
-def found_in(content: bytes) -> list[str]:
+def find_secrets(content: bytes) -> list[str]:
     """The secrets that stand in the bytes, in any of the encodings that files have: as they are, escaped, as UTF-16."""
     found = []
     for secret in SECRETS:
@@ -55,16 +55,16 @@ def found_in(content: bytes) -> list[str]:
     return found
 
 
-def _slice(name, ts, dur, category, args, pid=1234, tid=1234):
+def _make_slice(name, ts, dur, category, args, pid=1234, tid=1234):
     return {"ph": "X", "cat": category, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args}
 
 
-def chrome() -> dict:
+def make_chrome_trace() -> dict:
     """A trace of the PyTorch profiler with three steps, in which every secret stands in every place."""
     events = []
     for step in range(3):
         start = 1000 * step
-        events.append(_slice(f"ProfilerStep#{step}", start, 1000, "user_annotation", {"External id": step}))
+        events.append(_make_slice(f"ProfilerStep#{step}", start, 1000, "user_annotation", {"External id": step}))
         for number, secret in enumerate(SECRETS):
             at, external = start + 10 * number + 1, 1000 * step + number
             args = {
@@ -73,11 +73,11 @@ def chrome() -> dict:
                 "Process Group Name": secret, "Process Group Description": secret, "Collective name": secret, "dtype": secret,
                 "Process Group Ranks": secret, "correlation": secret,
             }  # fmt: skip
-            events.append(_slice(f"{secret} step {step}", at, 8, "user_annotation", args))
-            events.append(_slice("aten::mm", at + 1, 6, "cpu_op", args))
-            events.append(_slice(f"{secret}(12): run", at + 2, 1, "python_function", {"Python id": number}))
+            events.append(_make_slice(f"{secret} step {step}", at, 8, "user_annotation", args))
+            events.append(_make_slice("aten::mm", at + 1, 6, "cpu_op", args))
+            events.append(_make_slice(f"{secret}(12): run", at + 2, 1, "python_function", {"Python id": number}))
             events.append(
-                _slice(
+                _make_slice(
                     "cudaLaunchKernel",
                     at + 3,
                     2,
@@ -86,7 +86,7 @@ def chrome() -> dict:
                 )
             )
             events.append(
-                _slice(
+                _make_slice(
                     "gemm",
                     at + 5,
                     4,
@@ -96,7 +96,7 @@ def chrome() -> dict:
                     7,
                 )
             )
-            events.append(_slice("slice", at, 1, secret, {}, secret, secret))
+            events.append(_make_slice("slice", at, 1, secret, {}, secret, secret))
             events.append(
                 {
                     "ph": "s",
@@ -190,12 +190,12 @@ def plant_in_nsys(path) -> None:
                 _insert(
                     export,
                     table,
-                    {key: value for key, value in row.items() if key in named} | _filled(export, table, row),
+                    {key: value for key, value in row.items() if key in named} | _fill_row(export, table, row),
                 )
                 _insert(
                     export,
                     table,
-                    _filled(export, table, {"name": secret, "value": environment})
+                    _fill_row(export, table, {"name": secret, "value": environment})
                     | {"name": secret, "value": environment},
                 )
         export.execute("create table if not exists PROCESSES (globalPid integer, pid integer, name text)")
@@ -205,7 +205,7 @@ def plant_in_nsys(path) -> None:
             _insert(
                 export,
                 "PROCESSES",
-                _filled(
+                _fill_row(
                     export,
                     "PROCESSES",
                     {"globalPid": thread & ~0xFFFFFF, "pid": number, "name": f"{secret} --key {secret}"},
@@ -214,7 +214,7 @@ def plant_in_nsys(path) -> None:
             _insert(
                 export,
                 "DIAGNOSTIC_EVENT",
-                _filled(
+                _fill_row(
                     export,
                     "DIAGNOSTIC_EVENT",
                     {"timestamp": 0, "severity": 3, "text": f"events were dropped on {secret}"},
@@ -229,7 +229,7 @@ def plant_in_nsys(path) -> None:
         export.commit()
 
 
-def _filled(export, table, row):
+def _fill_row(export, table, row):
     """The row with something in every column that must not be NULL."""
     described = export.execute(f"pragma table_info({table})").fetchall()
     return {

@@ -50,7 +50,7 @@ def database(tmp_path):
 @pytest.fixture
 def chrome(tmp_path):
     path = tmp_path / "trace.json"
-    path.write_text(json.dumps(planted_secrets.chrome()))
+    path.write_text(json.dumps(planted_secrets.make_chrome_trace()))
     return path
 
 
@@ -67,17 +67,17 @@ def test_there_are_sixty_different_secrets():
 
 
 def test_all_are_found_where_they_are_planted(chrome, nsys):
-    assert planted_secrets.found_in(chrome.read_bytes()) == [*planted_secrets.SECRETS]
-    assert planted_secrets.found_in(nsys.read_bytes()) == [*planted_secrets.SECRETS]
+    assert planted_secrets.find_secrets(chrome.read_bytes()) == [*planted_secrets.SECRETS]
+    assert planted_secrets.find_secrets(nsys.read_bytes()) == [*planted_secrets.SECRETS]
 
 
 @pytest.mark.parametrize("name", ["shared.json", "shared.json.gz"])
 def test_no_secret_stands_in_a_chrome_trace(chrome, tmp_path, name):
     written = anonymise(chrome, tmp_path / name)
     content = (tmp_path / name).read_bytes()
-    assert planted_secrets.found_in(content) == []
+    assert planted_secrets.find_secrets(content) == []
     text = gzip.decompress(content) if name.endswith(".gz") else content
-    assert planted_secrets.found_in(text) == []
+    assert planted_secrets.find_secrets(text) == []
     shown = json.loads(text)
     assert {each["name"] for each in shown["traceEvents"] if each.get("cat") == "kernel"} == {"gemm"}
     assert {"ProfilerStep#1", "aten::mm", "cudaLaunchKernel"} <= {each["name"] for each in shown["traceEvents"]}
@@ -88,7 +88,7 @@ def test_no_secret_stands_in_a_chrome_trace(chrome, tmp_path, name):
 def test_no_secret_stands_in_an_export(nsys, tmp_path):
     target = tmp_path / "shared.sqlite"
     written = anonymise(nsys, target)
-    assert planted_secrets.found_in(target.read_bytes()) == []
+    assert planted_secrets.find_secrets(target.read_bytes()) == []
     with closing(sqlite3.connect(target)) as shared:
         values = [
             str(value)
@@ -97,7 +97,7 @@ def test_no_secret_stands_in_an_export(nsys, tmp_path):
             for value in row
             if isinstance(value, str | bytes)
         ]
-        assert planted_secrets.found_in("\n".join(values).encode()) == []
+        assert planted_secrets.find_secrets("\n".join(values).encode()) == []
         assert shared.execute("pragma freelist_count").fetchall() == [(0,)]
         assert shared.execute(
             "select count(*) from sqlite_master where type <> 'table' and sql is not null"
@@ -110,7 +110,7 @@ def test_no_secret_stands_in_an_export(nsys, tmp_path):
 def test_no_secret_stands_in_a_part_without_names(chrome, tmp_path):
     trim(chrome, tmp_path / "part.json", steps="1")
     anonymise(tmp_path / "part.json", tmp_path / "shared.json")
-    assert planted_secrets.found_in((tmp_path / "shared.json").read_bytes()) == []
+    assert planted_secrets.find_secrets((tmp_path / "shared.json").read_bytes()) == []
     assert "trim" in json.loads((tmp_path / "shared.json").read_text())["traceq"]
 
 
@@ -340,14 +340,14 @@ def test_options_of_nsys_have_known_values():
         assert not nsys_names._is_option(name, "alice")
 
 
-def _shared(tmp_path, trace):
+def _share_trace(tmp_path, trace):
     path = tmp_path / "t.json"
     path.write_text(json.dumps(trace))
     anonymise(path, tmp_path / "shared.json", seed="s")
     return json.loads((tmp_path / "shared.json").read_text())
 
 
-def _event(name, ts, **members):
+def _make_event(name, ts, **members):
     return {"ph": "X", "cat": "kernel", "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": 5, "args": {}} | members
 
 
@@ -363,7 +363,7 @@ def _event(name, ts, **members):
     ],
 )
 def test_what_is_recognised_is_no_name_of_a_kernel(name, tmp_path):
-    shown = _shared(tmp_path, {"traceEvents": [_event(name, 1), _event("gemm", 8)]})["traceEvents"]
+    shown = _share_trace(tmp_path, {"traceEvents": [_make_event(name, 1), _make_event("gemm", 8)]})["traceEvents"]
     assert shown[1]["name"] == "gemm"
     assert not [part for part in ("hf_", "alice", "acme", "10.1", "home") if part in shown[0]["name"]]
 
@@ -380,8 +380,8 @@ def test_concrete_inputs_are_numbers_that_may_be_sizes(tmp_path):
         "True",
     ]
     given += ["9223372036854775807", "0.10000000000000001", "134217728", "10.23.45.67"]
-    event = _event("aten::mm", 1, cat="cpu_op", args={"Concrete Inputs": given})
-    (shown,) = _shared(tmp_path, {"traceEvents": [event]})["traceEvents"]
+    event = _make_event("aten::mm", 1, cat="cpu_op", args={"Concrete Inputs": given})
+    (shown,) = _share_trace(tmp_path, {"traceEvents": [event]})["traceEvents"]
     expected = [
         "",
         "",
@@ -402,7 +402,7 @@ def test_concrete_inputs_are_numbers_that_may_be_sizes(tmp_path):
 def test_nothing_is_written_where_something_is_left(tmp_path, monkeypatch):
     monkeypatch.setattr(Names, "_show_kernel", lambda _names, text: text)
     path = tmp_path / "t.json"
-    path.write_text(json.dumps({"traceEvents": [_event("hf_abcdefghijklmnopqrstuvwxyz012345", 1)]}))
+    path.write_text(json.dumps({"traceEvents": [_make_event("hf_abcdefghijklmnopqrstuvwxyz012345", 1)]}))
     with pytest.raises(UnusableTrace, match="tokens and passwords would be left"):
         anonymise(path, tmp_path / "shared.json")
     export = tmp_path / "e.sqlite"
@@ -422,7 +422,9 @@ def test_reasons_in_the_file_are_those_of_traceq(tmp_path):
     step = {"name": "s#1", "ts": 0, "ts_end": 9}
     excluded = ["password: hunter2 alice acmebank", "outside of --window", ["alice"], None]
     said = {"window": [0, 9], "steps": [step | {"excluded": each} for each in excluded]}
-    shown = _shared(tmp_path, {"traceEvents": [_event("gemm", 1)], "traceq": {"trim": said}})["traceq"]["trim"]
+    shown = _share_trace(tmp_path, {"traceEvents": [_make_event("gemm", 1)], "traceq": {"trim": said}})["traceq"][
+        "trim"
+    ]
     assert [each.get("excluded") for each in shown["steps"]] == [
         chrome_names.UNKNOWN_REASON,
         "outside of --window",
@@ -446,7 +448,7 @@ def test_all_reasons_of_traceq_are_known():
     [{"steps": [1]}, {"window": 5}, {"steps": 7}, {"steps": None}, {"source": []}, {"training": 3, "unit": {}}, 3, []],
 )
 def test_damage_in_what_traceq_wrote_is_dropped(said, tmp_path):
-    _shared(tmp_path, {"traceEvents": [_event("gemm", 1)], "traceq": {"trim": said}})
+    _share_trace(tmp_path, {"traceEvents": [_make_event("gemm", 1)], "traceq": {"trim": said}})
     export = tmp_path / "e.sqlite"
     export.write_bytes(NSYS.read_bytes())
     with closing(sqlite3.connect(export)) as changed:
@@ -467,7 +469,7 @@ def test_halves_of_ranges_find_each_other_by_other_ids(tmp_path, database):
         *(half("b", 2, id="0x9", scope="alice"), half("b", 3, id="0x9", scope="bob")),
         *(half("e", 52, id="0x9", scope="alice"), half("e", 63, id="0x9", scope="bob")),
     ]
-    shown = _shared(tmp_path, {"traceEvents": [_event("aten::mm", 1, cat="cpu_op"), *halves]})
+    shown = _share_trace(tmp_path, {"traceEvents": [_make_event("aten::mm", 1, cat="cpu_op"), *halves]})
     assert not [word for word in ("a11ce", "b0b", "alice", "bob") if word in json.dumps(shown)]
     lengths = "select ts, dur from cpu_slice order by ts, dur"
     whole, part = (database(tmp_path / name).execute(lengths).fetchall() for name in ("t.json", "shared.json"))

@@ -15,13 +15,13 @@ from traceq.sharing.secrets import find_secrets
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 
 
-def kinds(path):
+def list_kinds(path):
     return {each.kind: each.number for each in find_secrets(path)}
 
 
 def test_every_kind_of_secret_is_seen(tmp_path):
-    (tmp_path / "trace.json").write_text(json.dumps(planted_secrets.chrome()))
-    found = kinds(tmp_path / "trace.json")
+    (tmp_path / "trace.json").write_text(json.dumps(planted_secrets.make_chrome_trace()))
+    found = list_kinds(tmp_path / "trace.json")
     assert {*found} == {
         *("home directories", "host names", "mail addresses", "network addresses", "tokens and passwords", "paths"),
     }
@@ -31,7 +31,7 @@ def test_every_kind_of_secret_is_seen(tmp_path):
 def test_environments_are_seen_behind_the_first_nul_and_in_compressed_files(tmp_path):
     content = b"PATH=/bin\0USER=alice\0HOSTNAME=falcon\0HOME=/home/alice\0API_TOKEN=xyzzy\0"
     (tmp_path / "a.json.gz").write_bytes(gzip.compress(content))
-    assert kinds(tmp_path / "a.json.gz") == {
+    assert list_kinds(tmp_path / "a.json.gz") == {
         "home directories": 1,
         "host names": 1,
         "users": 1,
@@ -44,21 +44,21 @@ def test_the_border_of_two_reads_hides_nothing(tmp_path):
     token = b" hf_QwErTyUiOpAsDfGhJkLzXcVbNm "
     for before in (0, 10, 20):
         (tmp_path / "a").write_bytes(b"x" * ((4 << 20) - before) + token)
-        assert {*kinds(tmp_path / "a")} == {"tokens and passwords"}
+        assert {*list_kinds(tmp_path / "a")} == {"tokens and passwords"}
 
 
 @pytest.mark.parametrize("name", ["kineto_2026.json.gz", "nsys_2026.2.sqlite"])
 def test_canaries_are_seen_until_the_trace_is_anonymised(name, tmp_path):
-    assert "home directories" in kinds(FIXTURES / "run" / name)
+    assert "home directories" in list_kinds(FIXTURES / "run" / name)
     shared = tmp_path / f"shared{name[name.index('.json') if '.json' in name else name.rindex('.') :]}"
     anonymise(FIXTURES / "run" / name, shared)
-    assert kinds(shared) == {}
+    assert list_kinds(shared) == {}
 
 
 @pytest.mark.slow
 def test_doctor_says_what_a_trace_names_and_what_to_do(tmp_path):
     path = tmp_path / "trace.json"
-    path.write_text(json.dumps(planted_secrets.chrome()))
+    path.write_text(json.dumps(planted_secrets.make_chrome_trace()))
     view = doctor(path)
     assert "The file names home directories (" in " ".join(view.to_text().split())
     assert "traceq anonymise TRACE -o FILE" in " ".join(view.to_text().split())
@@ -84,20 +84,20 @@ def test_doctor_says_what_a_trace_names_and_what_to_do(tmp_path):
 )
 def test_signs_of_other_formats_and_of_command_lines_are_seen(content, kind, tmp_path):
     (tmp_path / "a").write_bytes(content)
-    assert kind in kinds(tmp_path / "a")
+    assert kind in list_kinds(tmp_path / "a")
 
 
 def test_files_in_a_directory_are_looked_at(tmp_path):
     (tmp_path / "export").mkdir()
     (tmp_path / "export" / "a.parquet").write_bytes(b"/home/alice")
     (tmp_path / "export" / "b.parquet").write_bytes(b"/home/bob")
-    assert kinds(tmp_path / "export") == {"home directories": 2}
+    assert list_kinds(tmp_path / "export") == {"home directories": 2}
 
 
 @pytest.mark.slow
 def test_anonymise_is_advised_only_where_it_can_be(tmp_path):
     path = tmp_path / "trace.json"
-    path.write_text(json.dumps(planted_secrets.chrome()))
+    path.write_text(json.dumps(planted_secrets.make_chrome_trace()))
     (health,) = doctor(path).content
     view = HealthView((replace(health, format="rocm"),), {health.path: find_secrets(path)})
     text = " ".join(view.to_text().split())

@@ -26,7 +26,7 @@ KINETO = FIXTURES / "run" / "kineto_2026.json.gz"
 NSYS = FIXTURES / "run" / "nsys_2026.2.sqlite"
 
 
-def suffix(path: Path) -> str:
+def read_suffix(path: Path) -> str:
     return ".json.gz" if ".json" in path.name else ".sqlite"
 
 
@@ -46,7 +46,7 @@ def database(tmp_path):
         each.close()
 
 
-def names(connection):
+def list_names(connection):
     return [name for (name,) in connection.execute("select name from step order by step").fetchall()]
 
 
@@ -56,15 +56,17 @@ def test_a_part_says_of_its_steps_what_the_whole_does(path, database, databases,
     whole = databases(path)
     ((first, last),) = whole.execute("select min(step), max(step) from step").fetchall()
     numbers = (
-        [int(name.rpartition("#")[2]) for name in names(whole)] if "#" in names(whole)[0] else [*range(first, last + 1)]
+        [int(name.rpartition("#")[2]) for name in list_names(whole)]
+        if "#" in list_names(whole)[0]
+        else [*range(first, last + 1)]
     )
     middle = len(numbers) // 2
     for chosen in ((numbers[middle], numbers[middle]), (numbers[1], numbers[-1])):
-        target = tmp_path / f"part{suffix(path)}"
+        target = tmp_path / f"part{read_suffix(path)}"
         (written,) = trim(path, target, steps=f"{chosen[0]}..{chosen[1]}", force=True)
         part = database(target)
         assert differences(whole, part) == {}
-        assert written.steps == len(names(part)) == chosen[1] - chosen[0] + 1
+        assert written.steps == len(list_names(part)) == chosen[1] - chosen[0] + 1
         assert counted(part)["host"] > 0
 
 
@@ -72,22 +74,22 @@ def test_a_part_says_of_its_steps_what_the_whole_does(path, database, databases,
 @pytest.mark.parametrize("path", [KINETO, NSYS], ids=lambda path: path.name)
 def test_a_window_says_what_the_whole_says_of_it(path, database, tmp_path):
     for window in ("0.1ms..0.4ms", "1ms.."):
-        target = tmp_path / f"part{suffix(path)}"
+        target = tmp_path / f"part{read_suffix(path)}"
         trim(path, target, window=window, force=True)
         assert differences(database(path, window=window), database(target)) == {}
 
 
 @pytest.mark.slow
 def test_one_step_alone_is_still_a_step_by_its_own_name(database, tmp_path):
-    name = names(database(KINETO))[2]
+    name = list_names(database(KINETO))[2]
     trim(KINETO, tmp_path / "one.json", steps=name.rpartition("#")[2])
-    assert names(database(tmp_path / "one.json")) == [name]
+    assert list_names(database(tmp_path / "one.json")) == [name]
 
 
 @pytest.mark.slow
 def test_a_part_of_a_part_is_a_part_of_the_whole(database, tmp_path):
     whole = database(KINETO)
-    numbers = [name.rpartition("#")[2] for name in names(whole)]
+    numbers = [name.rpartition("#")[2] for name in list_names(whole)]
     trim(KINETO, tmp_path / "more.json.gz", steps=f"{numbers[1]}..{numbers[3]}")
     trim(tmp_path / "more.json.gz", tmp_path / "one.json", steps=numbers[2])
     assert differences(whole, database(tmp_path / "one.json")) == {}
@@ -158,12 +160,12 @@ def test_ranges_of_two_events_stay_pairs(tmp_path, database):
 def test_a_damaged_trace_is_trimmed_as_it_is_read(name, tmp_path, database):
     path = FIXTURES / "broken" / f"{name}.json"
     whole = database(path)
-    trim(path, tmp_path / "part.json", steps=f"{own(whole)[0]}..{own(whole)[-1]}")
+    trim(path, tmp_path / "part.json", steps=f"{list_own_names(whole)[0]}..{list_own_names(whole)[-1]}")
     assert differences(whole, database(tmp_path / "part.json")) == {}
 
 
-def own(connection):
-    numbers = [name.rpartition("#")[2] for name in names(connection)]
+def list_own_names(connection):
+    numbers = [name.rpartition("#")[2] for name in list_names(connection)]
     return [int(each) for each in numbers] if all(each.isdigit() for each in numbers) else [*range(len(numbers))]
 
 
@@ -175,7 +177,7 @@ def test_views_and_triggers_of_an_export_are_neither_run_nor_copied(tmp_path, da
         export.execute("create view v as select writefile('/tmp/never', value) from StringIds")
         export.execute("create trigger t after insert on StringIds begin delete from StringIds; end")
         export.commit()
-    number = own(database(path))[1]
+    number = list_own_names(database(path))[1]
     trim(path, tmp_path / "part.sqlite", steps=str(number))
     with closing(sqlite3.connect(tmp_path / "part.sqlite")) as part:
         assert part.execute("select count(*) from sqlite_master where type in ('view', 'trigger')").fetchall() == [(0,)]
@@ -204,7 +206,7 @@ def test_ranks_of_a_job_go_into_a_folder(tmp_path, database):
         )
     written = trim(job, tmp_path / "out", ranks=[0, 2], steps="1")
     assert [each.path.name for each in written] == ["rank0.json", "rank2.json"]
-    assert names(database(tmp_path / "out" / "rank2.json")) == ["ProfilerStep#1"]
+    assert list_names(database(tmp_path / "out" / "rank2.json")) == ["ProfilerStep#1"]
     with pytest.raises(WrongUse, match="no trace is of rank 7"):
         trim(job, tmp_path / "out2", ranks=[7])
 
@@ -215,7 +217,7 @@ def test_all_of_a_rank_is_the_whole(tmp_path, database):
     trim(KINETO, tmp_path / "part.json.gz", ranks=[rank])
     part = database(tmp_path / "part.json.gz")
     assert differences(database(KINETO), part) == {}
-    assert len(said(part)["steps"]) == len(names(database(KINETO)))
+    assert len(said(part)["steps"]) == len(list_names(database(KINETO)))
 
 
 @pytest.mark.parametrize(
@@ -247,7 +249,7 @@ def test_steps_are_one_or_two_numbers():
     assert read_steps(" 3..5 ") == (3, 5)
 
 
-def _job(tmp_path):
+def _make_job(tmp_path):
     job = tmp_path / "job"
     job.mkdir()
     for rank in range(2):
@@ -258,7 +260,7 @@ def _job(tmp_path):
 
 
 def test_several_traces_need_a_directory_and_leave_none_that_is_empty(tmp_path):
-    job = _job(tmp_path)
+    job = _make_job(tmp_path)
     with pytest.raises(WrongUse, match="-o DIR"):
         trim(job, tmp_path / "out.json", steps="0")
     with pytest.raises(WrongUse, match=r"--steps 70: "):

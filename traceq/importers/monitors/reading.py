@@ -75,9 +75,9 @@ def parse_number(text: object) -> float | None:
 
 
 def parse_time(text: str) -> tuple[int, bool] | None:
-    """
+    """Return the time in ns since 1970 as the text reads, and whether it is certainly UTC; None if it is no time.
 
-    Eturn (ns since 1970 as the text reads, whether it is certainly UTC) for an ISO-like time or seconds since 1970, else None.
+    ISO-like times and seconds since 1970 are read.
     """
     text = text.strip()
     if found := _EPOCH.match(text):
