@@ -6,12 +6,15 @@ import json
 import math
 import re
 from collections import defaultdict
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 
 from traceq.errors import UnknownFormat, UnusableTrace
-from traceq.importers.monitors import READERS, read_log
+from traceq.importers import monitors
+from traceq.importers.monitors import READERS, read_log, recorded
 from traceq.importers.monitors.series import SERIES
 
 LOGS = Path(__file__).with_name("monitors")
@@ -319,6 +322,20 @@ def test_each_log_is_of_one_format_and_its_units_are_the_common_ones(path):
     assert sum(reader.sniff(head) for reader in READERS) == 1
     for each in read_log(path).samples:
         assert ":" in each.name or each.unit == (SERIES[each.name][0] or None)
+
+
+def test_every_module_that_reads_logs_is_a_reader_with_a_log_here_and_names_series_that_there_are():
+    modules = [import_module(f"{monitors.__name__}.{module.name}") for module in iter_modules(monitors.__path__)]
+    readers = [module for module in modules if hasattr(module, "sniff")]
+    assert {*readers} == {*READERS}, "a reader is listed in READERS of traceq/importers/monitors/__init__.py"
+    for reader in READERS:
+        assert reader.TOOL
+        assert callable(reader.read)
+        if reader is not recorded:  # its log is made by a test
+            heads = (path.read_text()[: 1 << 16] for path in LOGS.iterdir())
+            assert any(map(reader.sniff, heads)), f"no log of {reader.TOOL} in {LOGS}"
+        meanings = getattr(reader, "_KNOWN", {}).values()
+        assert {meaning.name for meaning in meanings} <= SERIES.keys(), reader.TOOL
 
 
 def test_the_page_lists_all_names_that_tools_have_in_common():

@@ -9,8 +9,10 @@ import sys
 from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import get_args
 from xml.etree import ElementTree as ET
 
@@ -400,6 +402,15 @@ def drawn():
 
 def test_every_chart_is_in_one_of_these_reports():
     assert {chart.name for chart, _ in drawn()} == {chart.name for chart in CHARTS}
+
+
+def test_every_chart_of_a_module_is_in_a_list_and_says_what_it_shows_and_when_it_is_missing():
+    modules = [import_module(f"{charts.__name__}.{module.name}") for module in iter_modules(charts.__path__)]
+    found = {value.name: value for module in modules for value in vars(module).values() if isinstance(value, Chart)}
+    listed = {chart.name: chart for chart in (*charts.CHARTS, *charts.CHARTS_OF_JOBS)}
+    assert found == listed, "a chart is listed in traceq/reports/charts/__init__.py"
+    assert [chart.name for chart in CHARTS if not chart.missing] == []
+    assert [chart.name for chart, report in drawn() if not chart.describe(report)] == []
 
 
 def placed(report):
