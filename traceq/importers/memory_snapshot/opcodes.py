@@ -307,9 +307,9 @@ class PickleReader:
             self._memo.append(self._keep(value))
 
     def _keep(self, value: Any, size: int = 0) -> int:
-        """Return the index of a value in the kept ones; equal values share one.
+        """Return the index of a value among those kept; equal values share one.
 
-        `size` (bytes) counts for values that are no text.
+        `size` is the bytes to count for a value that is no text.
         """
         place = self._place_of.get(value)
         if place is None:

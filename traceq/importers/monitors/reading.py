@@ -75,9 +75,9 @@ def parse_number(text: object) -> float | None:
 
 
 def parse_time(text: str) -> tuple[int, bool] | None:
-    """Return the time in ns since 1970 as the text reads, and whether it is certainly UTC; None if it is no time.
+    """Return (ns since 1970 as the text reads, whether it is certainly UTC) of an ISO-like time or of seconds since 1970.
 
-    ISO-like times and seconds since 1970 are read.
+    None for other text.
     """
     text = text.strip()
     if found := _EPOCH.match(text):
