@@ -79,7 +79,7 @@ def findings(database):
     ids=["python", "command", "demo"],
 )
 def test_every_way_of_ingesting_asks_the_rules(here, ingest, monkeypatch):
-    monkeypatch.setattr("traceq.cli.demo._bundled_trace", lambda: here / "trace.json")
+    monkeypatch.setattr("traceq.cli.demo._TRACE", str(here / "trace.json"))
     ingest()
     assert findings("new.duckdb")
     judge_database(here / "trace.duckdb")

@@ -19,12 +19,12 @@ PROGRAM = """
 import json, os, sys, torch, traceback
 from torch.utils.data import DataLoader, TensorDataset
 from traceq.capture.knobs import registry
-from traceq.capture.knobs.knob import Hooks
+from traceq.capture.knobs.knob import KnobHooks
 torch.set_num_threads(1)
 torch.optim.SGD([torch.zeros(1)])  # what it imports takes seconds
 
 def knobs(**values):
-    hooks = Hooks()
+    hooks = KnobHooks()
     registry.apply(torch, values, hooks)
     return hooks
 

@@ -13,12 +13,12 @@ PROGRAM = """
 import json, sys, torch
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, TensorDataset
 from traceq.capture.knobs import registry
-from traceq.capture.knobs.knob import Hooks
-from traceq.capture.run_trial import Work
+from traceq.capture.knobs.knob import KnobHooks
+from traceq.capture.run_trial import TrialWork
 
 if "ablated" in sys.argv:
-    registry.apply(torch, {"ablate": "data"}, Hooks())
-work = Work()
+    registry.apply(torch, {"ablate": "data"}, KnobHooks())
+work = TrialWork()
 work.watch(torch)
 
 class Stream(IterableDataset):

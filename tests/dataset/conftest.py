@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from handmade_job import RANKS, rank_trace
-from piece_stand_ins import wait_until
+from piece_stand_ins import until
 
 import traceq
 from traceq.cli import main
@@ -220,8 +220,8 @@ def begun(traces, tmp_path):
             [*command, *options], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         processes.append(process)
-        wait_until((traces / "began").exists)
-        wait_until(lambda: len(list((tmp_path / output / ".pieces").glob("*/piece.json"))) == 3)
+        until((traces / "began").exists)
+        until(lambda: len(list((tmp_path / output / ".pieces").glob("*/piece.json"))) == 3)
         return process
 
     yield start

@@ -13,17 +13,17 @@ from traceq.dataset.piece import make_piece
 _ENDS = "ends-{}"
 
 
-def add_ends(folder, rank, times):
+def ends(folder, rank, times):
     """Let a rank end so many of the workers that read it."""
     (folder / _ENDS.format(rank)).write_text("x" * times)
 
 
-def count_left(folder, rank):
+def left(folder, rank):
     """How many it did not end."""
     return (folder / _ENDS.format(rank)).stat().st_size
 
 
-def run_deadly(task):
+def deadly(task):
     """The piece, but for ranks of `ends`, whose worker is killed when the piece is written for the most part."""
     path = task.build.source.path
     file = path.parent / _ENDS.format(path.stem.removeprefix("rank"))
@@ -38,12 +38,12 @@ def run_deadly(task):
     return make_piece(task)
 
 
-def run_faulty(task):
+def faulty(task):
     """Of traceq itself."""
     raise KeyError(task.build.source.path.name)
 
 
-def run_slow(task):
+def slow(task):
     """The piece, but of rank 3, which takes as long as there is no file `go` beside it, and tells its process in `began`."""
     path = task.build.source.path
     if path.stem in ("rank3", "rank3.json"):
@@ -57,7 +57,7 @@ def run_slow(task):
     return make_piece(task)
 
 
-def wait_until(holds):
+def until(holds):
     for _ in range(600):
         if holds():
             return

@@ -55,7 +55,7 @@ def ingest(*arguments):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def query_counts(job):
+def seen(job):
     """Traces, those with kernels, and windows, asked one after the other."""
     queries = (
         "select count(*) from trace",
@@ -73,7 +73,7 @@ def test_readers_see_all_of_an_ingest_or_nothing_of_it(job, later):
     def read():
         while not is_over.is_set():
             try:
-                found.append(query_counts(job))
+                found.append(seen(job))
             except Exception as error:  # noqa: BLE001 - whatever it is, it must not be
                 failed.append(error)
 
@@ -88,7 +88,7 @@ def test_readers_see_all_of_an_ingest_or_nothing_of_it(job, later):
     assert (writer.returncode, said, failed) == (0, "", [])
     assert set(found) <= {(8, 8, 2), (10, 10, 3)}
     assert (8, 8, 2) in found
-    assert query_counts(job) == (10, 10, 3)
+    assert seen(job) == (10, 10, 3)
 
 
 def test_a_second_writer_is_told_at_once_whatever_it_wants(traceq_command, job, later):
@@ -130,7 +130,7 @@ def test_of_two_ingests_at_once_one_may_be_refused_and_none_is_lost(job, later):
     for said, status in ended:
         assert status == 0 or "is being written by process" in said
     added = sum(status == 0 for _, status in ended)
-    assert query_counts(job)[:2] == (8 + added, 8 + added)
+    assert seen(job)[:2] == (8 + added, 8 + added)
     assert not (job / "writer.json").exists()
 
 
@@ -157,4 +157,4 @@ def test_a_writer_that_is_killed_leaves_what_was_there_and_the_next_one_goes_on(
     assert len(traceq.ingest(again, job, run="small", force=True).ingested) == 4
     assert not (job / "writer.json").exists()
     assert traceq_command("dataset", "verify", job).exit_code == 0
-    assert query_counts(job) == (8, 8, 2)
+    assert seen(job) == (8, 8, 2)

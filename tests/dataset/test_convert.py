@@ -12,7 +12,7 @@ from traceq.dataset.manifest import read_manifest
 from traceq.dataset.place import Place
 
 
-def list_tables(path):
+def tables(path):
     """The rows of every table, but for when they were ingested and what rules said."""
     with traceq.open(path) as traces:
         listed = "select table_name from duckdb_tables() where table_name not in ('judgement')"
@@ -23,7 +23,7 @@ def list_tables(path):
         return found
 
 
-def hash_tables(path):
+def digests(path):
     return [
         (each.trace_id, each.run, each.window, each.rank, each.digest)
         for each in read_manifest(Place(str(path))).pieces
@@ -41,13 +41,13 @@ def converted(tmp_path_factory, job_made):
 
 @pytest.mark.slow
 def test_a_database_becomes_the_dataset_that_an_ingest_makes(converted, job_made):
-    assert hash_tables(converted / "job") == hash_tables(job_made / "dataset" / "job")
+    assert digests(converted / "job") == digests(job_made / "dataset" / "job")
     assert [path.name for path in (converted / "job").iterdir() if path.is_file()] == ["dataset.json"]
 
 
 @pytest.mark.slow
 def test_a_dataset_becomes_the_database_that_an_ingest_makes(converted, job_made):
-    assert list_tables(converted / "job.duckdb") == list_tables(job_made / "database" / "job")
+    assert tables(converted / "job.duckdb") == tables(job_made / "database" / "job")
     reports = [traceq.report(path) for path in (converted / "job.duckdb", job_made / "database" / "job")]
     assert reports[0].to_json() == reports[1].to_json()
     with traceq.open(converted / "job.duckdb") as traces:
@@ -58,7 +58,7 @@ def test_a_dataset_becomes_the_database_that_an_ingest_makes(converted, job_made
 def test_traces_without_a_run_are_listed_under_a_folder_and_keep_that_they_have_none(tmp_path, job_traces):
     traceq.ingest(sorted((job_traces / "window0").glob("rank[01].json")), tmp_path / "two.duckdb")
     traceq.convert(tmp_path / "two.duckdb", tmp_path / "two")
-    assert [each[1:4] for each in hash_tables(tmp_path / "two")] == [("window0", 0, 0), ("window0", 0, 1)]
+    assert [each[1:4] for each in digests(tmp_path / "two")] == [("window0", 0, 0), ("window0", 0, 1)]
     with traceq.open(tmp_path / "two") as traces:
         assert traces.sql("select run from trace").fetchall() == [(None,), (None,)]
         assert traces.sql("select name, ranks from job").fetchall() == [("window0", 2)]

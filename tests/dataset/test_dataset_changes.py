@@ -27,12 +27,12 @@ def job(tmp_path, job_made):
     return Path(shutil.copytree(job_made / "dataset" / "job", tmp_path / "job"))
 
 
-def list_files(folder):
+def files(folder):
     """Every file with its content, but for what says who writes."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-def list_rows(job):
+def rows(job):
     with traceq.open(job) as traces:
         query = "select trace_id, rank, count(*) from trace join kernel using (trace_id) group by all order by all"
         return traces.sql(query).fetchall(), traces.sql(
@@ -40,7 +40,7 @@ def list_rows(job):
         ).fetchall()
 
 
-def list_faults(job):
+def faults(job):
     return [(each.where, each.what) for each in verify_dataset(str(job))[1]]
 
 
@@ -48,7 +48,7 @@ def list_faults(job):
 def test_a_late_rank_and_a_new_window_join_and_only_their_windows_are_judged_anew(
     traceq_command, tmp_path, job, job_traces, job_made
 ):
-    before = list_files(job)
+    before = files(job)
     kept = {name: content for name, content in before.items() if name.startswith(FIRST)}
 
     dropped = traceq_command("dataset", "drop", job, "--run", "small", "--window", 1, "--rank", 3)
@@ -59,22 +59,22 @@ def test_a_late_rank_and_a_new_window_join_and_only_their_windows_are_judged_ane
     ]
     assert not list((job / SECOND).glob("rank=3/*"))
     assert [each.name for each in (job / SECOND / "job").iterdir()] == ["2"]
-    assert list_rows(job)[1] == [(0, 0, 4), (0, 1, 3)]
+    assert rows(job)[1] == [(0, 0, 4), (0, 1, 3)]
 
     traceq.ingest(job_traces / "window1" / "rank3.json", job, run="small")
-    assert {name: content for name, content in list_files(job).items() if name.startswith(FIRST)} == kept
+    assert {name: content for name, content in files(job).items() if name.startswith(FIRST)} == kept
     assert read_manifest(Place(str(job))).generation == 3
-    assert list_rows(job) == list_rows(job_made / "database" / "job")
-    assert list_faults(job) == []
+    assert rows(job) == rows(job_made / "database" / "job")
+    assert faults(job) == []
 
     later = tmp_path / "later.json"
     later.write_text(rank_trace(0, {}, 10**18 + 1200 * 10**9))
-    second = list_files(job / SECOND)
+    second = files(job / SECOND)
     traceq.ingest(later, job, run="small")
-    assert {name: content for name, content in list_files(job).items() if name.startswith(FIRST)} == kept
-    assert list_files(job / SECOND) == second
+    assert {name: content for name, content in files(job).items() if name.startswith(FIRST)} == kept
+    assert files(job / SECOND) == second
     assert [(each.window, each.ranks) for each in list_dataset(str(job)).windows][2] == (2, [0])
-    assert list_faults(job) == []
+    assert faults(job) == []
 
 
 @pytest.mark.slow
@@ -94,7 +94,7 @@ def test_a_trace_that_is_replaced_stays_for_those_who_read_it(traceq_command, jo
     assert "are of no use any more: traceq dataset compact" in traceq_command("dataset", "list", job).stdout
     said = traceq_command("dataset", "compact", job).stdout
     assert " files removed, " in said
-    assert (list_dataset(str(job)).unused_bytes, list_faults(job)) == (0, [])
+    assert (list_dataset(str(job)).unused_bytes, faults(job)) == (0, [])
     assert not (job / SECOND / "rank=3" / "piece.json").exists()
 
 
@@ -123,7 +123,7 @@ def test_a_trace_that_cannot_be_replaced_stays(monkeypatch, job, job_traces):
 
 
 def test_an_ingest_that_fails_leaves_the_dataset_as_it_was(tmp_path, job):
-    before = list_files(job)
+    before = files(job)
     broken = tmp_path / "rank9.json"
     broken.write_text('{"schemaVersion": 1, "traceEvents": [')
     try:
@@ -131,7 +131,7 @@ def test_an_ingest_that_fails_leaves_the_dataset_as_it_was(tmp_path, job):
     except traceq.TraceqError as error:
         failed = [error]
     assert len(failed) == 1
-    assert list_files(job) == before
+    assert files(job) == before
 
 
 @pytest.mark.slow
@@ -162,7 +162,7 @@ def test_compact_removes_what_is_traceqs_and_leaves_what_an_ingest_can_go_on_wit
         "notes.txt.12.part",
         "run=small",
     ]
-    assert list_faults(job) == []
+    assert faults(job) == []
 
 
 def test_all_of_a_run_can_be_dropped(traceq_command, job):
@@ -172,7 +172,7 @@ def test_all_of_a_run_can_be_dropped(traceq_command, job):
     assert "run 'small', window 7 is not there; there are the windows 0, 1 of the run" in wrong.stderr
     assert traceq_command("dataset", "drop", job, "--run", "small").exit_code == 0
     assert [path.name for path in job.rglob("*") if path.is_file()] == ["dataset.json"]
-    assert list_rows(job) == ([], [])
+    assert rows(job) == ([], [])
     told = traceq_command("report", job)
     said = f"traceq: error: {job}: holds no traces; ingest some: traceq ingest SOURCE -o {job}\n"
     assert (told.exit_code, told.stderr) == (1, said)
@@ -184,10 +184,10 @@ def test_who_reads_what_is_dropped_is_told_to_open_it_again(traceq_command, job)
         traceq_command("dataset", "drop", job, "--run", "small", "--window", 0, "--rank", 1)
         with pytest.raises(QueryError, match="dropped, or lost: open the dataset again"):
             reader.sql("select sum(dur) from gpu_slice").fetchall()
-    assert len(list_rows(job)[0]) == 7
+    assert len(rows(job)[0]) == 7
 
 
-def damage_file(job, fault):
+def damaged(job, fault):
     """Put a fault into the dataset; a part of what verify says, and of what everything says that needs it."""
     manifest, piece = job / "dataset.json", job / FIRST / "rank=1"
     if fault == "manifest cut off":
@@ -226,7 +226,7 @@ def damage_file(job, fault):
     ],
 )
 def test_damage_is_named_with_the_way_out(traceq_command, job, job_traces, fault, error, message):
-    damage_file(job, fault)
+    damaged(job, fault)
     whole = fault not in ("piece missing", "file cut off")
     with pytest.raises(error, match=message), traceq.open(job) as traces:
         traces.sql("select sum(dur) from gpu_slice").fetchall()
@@ -243,7 +243,7 @@ def test_damage_is_named_with_the_way_out(traceq_command, job, job_traces, fault
 def test_verify_names_each_fault_and_its_ways_out(traceq_command, job):
     assert traceq_command("dataset", "verify", job).stdout == f"{job}: 8 traces, 0 faults\n"
     (job / FIRST / "rank=0" / "piece.json").unlink()
-    damage_file(job, "piece missing")
+    damaged(job, "piece missing")
     swapped = [job / SECOND / f"rank={rank}" / "step.parquet" for rank in (0, 1)]
     other = swapped[1].read_bytes()
     swapped[0].write_bytes(other)
@@ -269,10 +269,10 @@ def test_verify_names_each_fault_and_its_ways_out(traceq_command, job):
 
 @pytest.mark.slow
 def test_damaged_jobs_are_worked_out_anew(traceq_command, job):
-    before = list_rows(job)
+    before = rows(job)
     (job / SECOND / "job" / "1" / "job.parquet").write_bytes(b"PAR1")
     (job / FIRST / "job" / "1" / "job_rank.parquet").unlink()
     assert [each.is_fresh for each in list_dataset(str(job)).windows] == [False, True]
     said = traceq_command("dataset", "compact", job).stdout
     assert f"{job}: run small, window 0: judged anew\n{job}: run small, window 1: judged anew\n" in said
-    assert (list_rows(job), list_faults(job)) == (before, [])
+    assert (rows(job), faults(job)) == (before, [])

@@ -10,7 +10,7 @@ import time
 from datetime import timedelta
 
 import pytest
-from piece_stand_ins import wait_until
+from piece_stand_ins import until
 
 from traceq.dataset import lock
 from traceq.dataset.place import Place
@@ -94,7 +94,7 @@ def test_a_writer_says_that_it_is_there_also_after_the_store_failed(place, monke
 
     with lock.lock_for_writing(place):
         monkeypatch.setattr(Place, "write", write)
-        wait_until(lambda: written)
+        until(lambda: written)
     assert written[0] == (lock.NAME,)
 
 

@@ -15,7 +15,7 @@ import piece_stand_ins
 import pytest
 from click.testing import CliRunner
 from handmade_job import rank_trace
-from piece_stand_ins import wait_until
+from piece_stand_ins import until
 
 import traceq
 from traceq.analysis.steps.choice import choice_of
@@ -41,8 +41,8 @@ def temporary(tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_a_rank_is_made_again_when_its_worker_was_killed(traces, tmp_path, temporary, made_by, content):
     traceq.ingest(traces, f"{tmp_path}/whole/", jobs=2)
-    made_by(piece_stand_ins.run_deadly)
-    piece_stand_ins.add_ends(traces, 1, times=1)
+    made_by(piece_stand_ins.deadly)
+    piece_stand_ins.ends(traces, 1, times=1)
     result = traceq.ingest(traces, f"{tmp_path}/killed/", jobs=2)
     assert (len(result.ingested), result.failures) == (4, ())
     assert content(tmp_path / "killed") == content(tmp_path / "whole")
@@ -52,8 +52,8 @@ def test_a_rank_is_made_again_when_its_worker_was_killed(traces, tmp_path, tempo
 
 @pytest.mark.slow
 def test_a_rank_that_ends_every_worker_is_given_up_alone(traces, tmp_path, temporary, made_by, content):
-    made_by(piece_stand_ins.run_deadly)
-    piece_stand_ins.add_ends(traces, 2, times=9)
+    made_by(piece_stand_ins.deadly)
+    piece_stand_ins.ends(traces, 2, times=9)
     told = []
     result = traceq.ingest(traces, f"{tmp_path}/job/", jobs=3, failed=told.append)
     assert sorted(content(tmp_path / "job")[0]) == [0, 1, 3]
@@ -63,7 +63,7 @@ def test_a_rank_that_ends_every_worker_is_given_up_alone(traces, tmp_path, tempo
         f"{traces}/rank2.json: the process that read it ended, when it was read alone as well (signal 9, Killed): out of"
         " memory? Try a smaller --memory-limit, or a machine with more memory"
     )
-    assert piece_stand_ins.count_left(traces, 2) == 7
+    assert piece_stand_ins.left(traces, 2) == 7
     assert list(temporary.iterdir()) == []
     assert sorted(each.name for each in (tmp_path / "job").iterdir()) == ["dataset.json", "run=traces"]
 
@@ -81,7 +81,7 @@ def test_a_trace_that_cannot_be_read_costs_only_itself(traces, tmp_path):
 
 
 def test_a_fault_of_traceq_is_told_of_each_trace(traces, tmp_path, made_by):
-    made_by(piece_stand_ins.run_faulty)
+    made_by(piece_stand_ins.faulty)
     result = traceq.ingest(traces / "rank0.json", f"{tmp_path}/job/")
     (failure,) = result.failures
     assert failure.reason == f"{traces}/rank0.json: traceq is at fault: KeyError: 'rank0.json'"
@@ -121,7 +121,7 @@ def test_a_worker_ends_when_the_ingest_is_killed(begun, traces, tmp_path):
     process.kill()
     process.wait()
     (traces / "go").touch()
-    wait_until(lambda: not is_running(worker))
+    until(lambda: not is_running(worker))
     done = CliRunner().invoke(main, ["ingest", str(traces), "-o", f"{tmp_path}/job/"])
     assert "4 of them read by an earlier ingest" in done.stdout
 

@@ -11,7 +11,7 @@ import lazy_import
 import piece_stand_ins
 import pytest
 from click.testing import CliRunner
-from piece_stand_ins import wait_until
+from piece_stand_ins import until
 
 import traceq
 from traceq.cli import main
@@ -41,7 +41,7 @@ def by_hand(tmp_path):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path, "env": environment}
     started = [subprocess.Popen([*dask, *arguments], **quiet) for arguments in (scheduler, worker)]
-    wait_until(told.exists)
+    until(told.exists)
     yield started[0], str(told)
     for each in reversed(started):
         each.terminate()
@@ -57,23 +57,23 @@ def test_pieces_and_report_are_those_of_processes_here(traces, tmp_path, address
 
 def test_a_rank_is_made_again_when_its_worker_was_killed(traces, tmp_path, address, made_by, content):
     traceq.ingest(traces, f"{tmp_path}/here/")
-    made_by(piece_stand_ins.run_deadly)
-    piece_stand_ins.add_ends(traces, 1, times=1)
+    made_by(piece_stand_ins.deadly)
+    piece_stand_ins.ends(traces, 1, times=1)
     traceq.ingest(traces, f"{tmp_path}/killed/", cluster=address)
-    assert piece_stand_ins.count_left(traces, 1) == 0
+    assert piece_stand_ins.left(traces, 1) == 0
     assert content(tmp_path / "killed") == content(tmp_path / "here")
 
 
 def test_a_rank_that_ends_every_worker_is_given_up_alone(traces, tmp_path, address, made_by, content):
-    made_by(piece_stand_ins.run_deadly)
-    piece_stand_ins.add_ends(traces, 2, times=20)
+    made_by(piece_stand_ins.deadly)
+    piece_stand_ins.ends(traces, 2, times=20)
     (failure,) = traceq.ingest(traces, f"{tmp_path}/job/", cluster=address).failures
     assert failure.reason.startswith(
         f"{traces}/rank2.json: the process that read it ended, when it was read alone as well"
     )
     assert "(4 workers, one after the other)" in failure.reason
     assert sorted(content(tmp_path / "job")[0]) == [0, 1, 3]
-    assert piece_stand_ins.count_left(traces, 2) == 12
+    assert piece_stand_ins.left(traces, 2) == 12
     assert sorted(each.name for each in (tmp_path / "job").iterdir()) == ["dataset.json", "run=traces"]
 
 
@@ -168,4 +168,4 @@ def test_an_ingest_that_is_interrupted_lets_workers_end_their_pieces(begun, trac
     assert said.endswith(" by SIGTERM\n")
     assert sorted(each.name for each in (tmp_path / "job").iterdir()) == [".pieces"]
     (traces / "go").touch()
-    wait_until(lambda: len(list((tmp_path / "job" / ".pieces").glob("*/piece.json"))) == 4)
+    until(lambda: len(list((tmp_path / "job" / ".pieces").glob("*/piece.json"))) == 4)

@@ -27,7 +27,7 @@ def validate(part):
     jsonschema.Draft7Validator(schema).validate(part)
 
 
-def run_command(kind, name):
+def command(kind, name):
     (part,) = [each for each in MANIFEST if (each["kind"], each["metadata"]["name"]) == (kind, name)]
     (container,) = part["spec"]["template"]["spec"]["containers"]
     return container["command"]
@@ -48,8 +48,8 @@ def test_workers_and_the_ingest_go_to_the_scheduler_that_there_is():
     (service,) = [each for each in MANIFEST if each["kind"] == "Service"]
     address = f"tcp://{service['metadata']['name']}:{service['spec']['ports'][0]['port']}"
     assert service["spec"]["selector"] == MANIFEST[1]["spec"]["template"]["metadata"]["labels"]
-    assert run_command("Deployment", "traceq-worker")[:3] == ["dask", "worker", address]
-    program, name, *arguments = run_command("Job", "traceq-ingest")
+    assert command("Deployment", "traceq-worker")[:3] == ["dask", "worker", address]
+    program, name, *arguments = command("Job", "traceq-ingest")
     asked = ingest.make_context(name, arguments).params
     assert (program, asked["cluster"]) == ("traceq", address)
     assert is_address(asked["database"])
@@ -61,5 +61,5 @@ def test_dask_knows_the_options(name):
     pytest.importorskip("distributed")
     from distributed.cli import dask_scheduler, dask_worker
 
-    _, kind, *arguments = run_command("Deployment", name)
+    _, kind, *arguments = command("Deployment", name)
     {"scheduler": dask_scheduler, "worker": dask_worker}[kind].main.make_context(kind, arguments)

@@ -23,7 +23,7 @@ from traceq.errors import QueryError, StoreError, WrongUse
 RANKS = "select rank, count(*) from trace join gpu_slice using (trace_id) group by all order by all"
 
 
-def run_command(*arguments, **environment):
+def command(*arguments, **environment):
     """What `python -m traceq` prints, and its exit status."""
     # nanobind complains on stderr of what lives until the interpreter ends
     done = subprocess.run(
@@ -59,7 +59,7 @@ def traced(job_traces):
     return job_traces / "window0" / "rank0.json"
 
 
-def list_objects(address):
+def objects(address):
     import s3fs
 
     fs = s3fs.S3FileSystem()
@@ -78,16 +78,16 @@ def test_every_table_and_view_has_the_same_rows(written, two_windows):
 
 @pytest.mark.slow
 def test_commands_take_it_like_a_database(written, two_windows):
-    assert run_command("sql", written, RANKS) == run_command("sql", two_windows, RANKS)
-    report, status = run_command("report", written)
-    assert (report.replace(written, str(two_windows)), status) == run_command("report", two_windows)
+    assert command("sql", written, RANKS) == command("sql", two_windows, RANKS)
+    report, status = command("report", written)
+    assert (report.replace(written, str(two_windows)), status) == command("report", two_windows)
     assert "Job a run: 4 of 4 ranks" in report
 
 
 @pytest.mark.slow
 def test_it_is_written_and_appended_to(bucket, job_traces, two_windows):
     for window in ("window0", "window1"):
-        said, status = run_command("ingest", job_traces / window, "-o", f"{bucket}/job", "--run", "a run", "--jobs", 2)
+        said, status = command("ingest", job_traces / window, "-o", f"{bucket}/job", "--run", "a run", "--jobs", 2)
         assert (said, status) == (f"{bucket}/job: 4 traces, 192 GPU slices, 240 host slices, 4 notes\n", 0)
     there, here = read_manifest(Place(f"{bucket}/job")), read_manifest(Place(str(two_windows)))
     assert {(each.window, each.rank, each.sha256): each.digest for each in there.pieces} == {
@@ -95,7 +95,7 @@ def test_it_is_written_and_appended_to(bucket, job_traces, two_windows):
     }
     with traceq.open(f"{bucket}/job") as remote, traceq.open(two_windows) as local:
         assert remote.sql("from straggler").fetchall() == local.sql("from straggler").fetchall()
-    assert not any(".pieces" in path or path.endswith("writer.json") for path in list_objects(bucket))
+    assert not any(".pieces" in path or path.endswith("writer.json") for path in objects(bucket))
 
 
 @pytest.mark.slow
@@ -106,11 +106,11 @@ def test_it_is_dropped_from_cleared_and_verified(server, bucket, two_windows, jo
     server.fill(job, two_windows)
     dropped = traceq_command("dataset", "drop", job, "--run", "a run", "--window", 1, "--rank", 3)
     assert dropped.stdout.splitlines()[0] == f"{job}: run a run, window 1: rank 3 dropped"
-    assert not any("/window=1/rank=3/" in path for path in list_objects(job))
+    assert not any("/window=1/rank=3/" in path for path in objects(job))
     traceq.ingest(job_traces / "window1" / "rank2.json", job, run="a run", force=True)
-    before = list_objects(job)
+    before = objects(job)
     compacted = traceq_command("dataset", "compact", job).stdout
-    removed = before.keys() - list_objects(job).keys()
+    removed = before.keys() - objects(job).keys()
     # the piece that was replaced, and what was judged with it
     assert {path.split("/")[-2] for path in removed} == {"rank=2", "2"}
     assert compacted.startswith(f"{job}: {len(removed)} files removed, ")
@@ -131,7 +131,7 @@ def test_what_is_there_is_not_read_again(alone, traced, server):
 def test_a_place_without_a_dataset_is_told(bucket):
     said = f"traceq: error: {bucket}/none: no dataset there; make one with: traceq ingest SOURCE -o {bucket}/none\n"
     for arguments in (("sql", f"{bucket}/none", "from trace"), ("report", f"{bucket}/none")):
-        assert run_command(*arguments) == (said, 1)
+        assert command(*arguments) == (said, 1)
     with pytest.raises(StoreError, match="no dataset there"):
         traceq.open(f"{bucket}/none")
 
@@ -218,7 +218,7 @@ WRITES = [
 @pytest.mark.parametrize("where", ["store", "folder"])
 def test_a_query_writes_nothing(closed, two_windows, query, where):
     def all_files():
-        return list_objects("written") if where == "store" else sorted(two_windows.rglob("*"))
+        return objects("written") if where == "store" else sorted(two_windows.rglob("*"))
 
     before = all_files()
     with pytest.raises(QueryError), one_line_errors():
@@ -251,11 +251,11 @@ def test_no_extension_is_loaded_even_where_it_is_installed(written, tmp_path):
     place = tmp_path / ".duckdb" / "extensions" / version / platform / "httpfs.duckdb_extension"
     place.parent.mkdir(parents=True)
     place.write_bytes(b"no extension" * 1000)
-    assert run_command("sql", written, "select count(*) as traces from trace", HOME=str(tmp_path)) == (
+    assert command("sql", written, "select count(*) as traces from trace", HOME=str(tmp_path)) == (
         "traces\n------\n     8\n",
         0,
     )
-    said, status = run_command("sql", written, "from 's3://written/some/job2/secret.parquet'", HOME=str(tmp_path))
+    said, status = command("sql", written, "from 's3://written/some/job2/secret.parquet'", HOME=str(tmp_path))
     assert status == 1
     assert "httpfs.duckdb_extension" not in said
     script = f"import traceq; traceq.open({written!r}).sql(\"from 's3://written/x.parquet'\")"
@@ -282,12 +282,12 @@ def test_credentials_of_fsspec_are_used_and_stand_nowhere(bucket, traced, tmp_pa
     )
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL"):
         monkeypatch.delenv(name)
-    said, status = run_command("ingest", traced, "-o", f"{bucket}/job", FSSPEC_CONFIG_DIR=str(settings))
+    said, status = command("ingest", traced, "-o", f"{bucket}/job", FSSPEC_CONFIG_DIR=str(settings))
     assert status == 0, said
     given = {"FSSPEC_S3_KEY": "AKIAOFFSPEC", "FSSPEC_S3_SECRET": "topsecret", "FSSPEC_S3_ENDPOINT_URL": server.url}
-    shown, status = run_command("sql", f"{bucket}/job", "from trace", **given)
+    shown, status = command("sql", f"{bucket}/job", "from trace", **given)
     assert status == 0, shown
-    for content in [*list_objects(bucket).values(), said.encode(), shown.encode()]:
+    for content in [*objects(bucket).values(), said.encode(), shown.encode()]:
         assert b"topsecret" not in content
         assert b"AKIA" not in content
 
@@ -311,7 +311,7 @@ def test_an_address_with_credentials_is_refused(traced):
         ("ingest", traced, "-o", "s3://AKIAHIDDEN:hidden@written/some/job"),
         ("report", "s3://written/some/job?X-Amz-Signature=hidden"),
     ):
-        said, status = run_command(*arguments)
+        said, status = command(*arguments)
         assert status == 1, said
         assert "s3://written/some/job: holds credentials" in said
         assert "hidden" not in said.lower().replace("x-amz", "")
@@ -333,13 +333,13 @@ def test_a_copy_that_fails_leaves_a_piece_that_is_added_later(bucket, traced, se
     server.change = refuse
     with pytest.raises(StoreError, match=rf"^{bucket}/job: .*AccessDenied"):
         traceq.ingest(traced, f"{bucket}/job", run="x")
-    left = list_objects(bucket)
+    left = objects(bucket)
     assert not any(path.endswith(("dataset.json", "writer.json")) for path in left)
     assert not any("/rank=0/piece.json" in path for path in left)
     server.change = None
     result = traceq.ingest(traced, f"{bucket}/job", run="x")
     assert (len(result.ingested), result.resumed) == (1, 1)
-    assert not any(".pieces" in path for path in list_objects(bucket))
+    assert not any(".pieces" in path for path in objects(bucket))
     with traceq.open(f"{bucket}/job") as traces:
         assert traces.sql(RANKS).fetchall() == [(0, 48)]
 
@@ -351,7 +351,7 @@ def test_a_move_that_breaks_off_before_it_removes_is_done_again(bucket, traced, 
         traceq.ingest(traced, f"{bucket}/job", run="x")
     server.change = None
     assert traceq.ingest(traced, f"{bucket}/job", run="x").resumed == 1
-    assert not any(".pieces" in path for path in list_objects(bucket))
+    assert not any(".pieces" in path for path in objects(bucket))
 
 
 @pytest.mark.sample(3)
@@ -466,4 +466,4 @@ def test_a_run_has_any_name(bucket, traced):
     traceq.ingest(traced, f"{bucket}/we[ird]*/job", run="a/b?c=1#%å *")
     with traceq.open(f"{bucket}/we[ird]*/job") as traces:
         assert traces.sql("select run, rank from trace").fetchall() == [("a/b?c=1#%å *", 0)]
-    assert not any(".pieces" in path for path in list_objects(bucket))
+    assert not any(".pieces" in path for path in objects(bucket))

@@ -23,10 +23,10 @@ def small(job_made):
 @pytest.fixture(scope="module")
 def many(tmp_path_factory, many_traces):
     """Six ranks, of which four are like the usual one and need not be looked at."""
-    return _make_both(tmp_path_factory.mktemp("many"), many_traces)
+    return _both(tmp_path_factory.mktemp("many"), many_traces)
 
 
-def _make_both(folder, traces):
+def _both(folder, traces):
     traceq.ingest(traces, folder / "job.duckdb", run="made")
     traceq.ingest(traces, f"{folder}/job/", run="made")
     return folder / "job.duckdb", folder / "job"
@@ -47,14 +47,14 @@ def without(tmp_path):
     return make
 
 
-def _read_text(report):
+def _text(report):
     return report.to_text().replace(report._source, "SOURCE")
 
 
 def test_the_report_is_that_of_a_database(small):
     database, dataset = map(traceq.report, small)
     assert json.loads(database.to_json()) == json.loads(dataset.to_json())
-    assert _read_text(database) == _read_text(dataset)
+    assert _text(database) == _text(dataset)
 
 
 @pytest.mark.slow
@@ -101,7 +101,7 @@ def test_of_many_ranks_the_late_and_a_usual_one_are_looked_at(many, without):
     asked = [each for each in database.content.traces if each.rules_asked]
     assert [each.trace.rank for each in dataset.content.traces] == [each.trace.rank for each in asked]
     assert dataset.content.jobs == database.content.jobs
-    assert _read_text(database) == _read_text(dataset)
+    assert _text(database) == _text(dataset)
     alone = traceq.report(without(many[1], {each.trace.trace_id for each in asked}))
     assert alone.content == dataset.content
 
@@ -150,6 +150,6 @@ def test_options_of_traces_are_refused(small):
 def test_of_ranks_none_of_which_is_late_the_job_is_told(tmp_path):
     for rank in range(6):
         (tmp_path / f"rank{rank}.json").write_text(rank_trace(rank, {}, 10**18, ranks=6))
-    database, dataset = map(traceq.report, _make_both(tmp_path, tmp_path))
+    database, dataset = map(traceq.report, _both(tmp_path, tmp_path))
     assert "No rank holds up the others" in dataset.to_text()
-    assert _read_text(database) == _read_text(dataset)
+    assert _text(database) == _text(dataset)

@@ -14,7 +14,7 @@ PRIORITY = ("compute", "communication", "copy_h2d", "copy_d2h", "copy_other", "m
 
 class Change(NamedTuple):
     at: int
-    categorize_slice: str
+    category: str
     by: int
 
 

@@ -53,9 +53,9 @@ def list_entries() -> list[Entry]:
 
 
 def last_of(source: str | Path) -> Path | None:
-    """Return the most recently used cached database for a trace of this name; None without any.
+    """Return the most recently used cached database for a trace of this file name, in whatever folder; None without any.
 
-    The trace is not read, so that it may have changed since.
+    The trace is not read: it may have changed since, or be another one of the same name.
     """
     pattern = re.compile(rf"{re.escape(_safe_stem(source))}-[0-9a-f]{{32}}{re.escape(_SUFFIX)}")
     return next((entry.path for entry in list_entries() if pattern.fullmatch(entry.path.name)), None)

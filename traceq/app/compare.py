@@ -71,11 +71,11 @@ class ComparisonView(CiView[Comparison]):
         )
 
     def blocks(self) -> Iterable[Block]:
-        """Compose the document."""
+        """Compose the document without drawings, or the ticket if one was requested."""
         return self._blocks(draws=False)
 
     def html_blocks(self) -> Iterable[Block]:
-        """Compose the document with drawings."""
+        """Compose the document with drawings, or the ticket (which has none) if one was requested."""
         return self._blocks(draws=True)
 
     def _blocks(self, *, draws: bool) -> Iterable[Block]:

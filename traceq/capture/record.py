@@ -271,9 +271,9 @@ def inject_traceq(options: Mapping[str, object], path: str | None) -> dict[str, 
 
 
 def keep_marks() -> dict[str, str]:
-    """Return the environment variable that switches marks on if the user's shell sets it, else none.
+    """Return `TRACEQ_ANNOTATE=all` for the recorded program if the user's shell sets the variable to anything, else nothing.
 
-    A recording needs the marks of phases, fetches and steps.
+    A recording needs the marks of phases, fetches and steps, which the user's value might switch off.
     """
     return {"TRACEQ_ANNOTATE": "all"} if "TRACEQ_ANNOTATE" in os.environ else {}
 

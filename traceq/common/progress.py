@@ -33,7 +33,7 @@ class Progress(Protocol):
         """Report how many of the dataset's `total` pieces are made or failed, and the bytes of their traces."""
 
     def finish(self) -> None:
-        """End the ingest; there will be no more reports."""
+        """Take note that the ingest has ended: there will be no more reports."""
 
 
 class Silent:

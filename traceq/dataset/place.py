@@ -287,7 +287,7 @@ class Place:
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:
-        """Turn failures of the file system into errors that name the place."""
+        """Turn failures of the file system, except FileExistsError, into StoreErrors that name the place without secrets."""
         try:
             yield
         except (FileExistsError, StoreError):

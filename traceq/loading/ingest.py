@@ -132,7 +132,10 @@ def new_database(
 
 
 def check_offset(beside: MonitorLogs, sources: Sequence[Source]) -> None:
-    """Raise WrongUse if --offset is too large or not a number, or if there is no log or snapshot to apply it to."""
+    """Raise WrongUse if --offset is too large or not a number, or applies to nothing.
+
+    It applies to logs and memory snapshots that --with names or that lie beside a trace.
+    """
     if beside.offset is None:
         return
     if not abs(beside.offset) <= _FURTHEST:

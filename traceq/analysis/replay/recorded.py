@@ -147,7 +147,7 @@ class Recorded:
 
 
 def read(connection: duckdb.DuckDBPyConnection, steps: list[ReplayStep]) -> Recorded:
-    """Read the trace from the start of the first of `steps` to the end of the last."""
+    """Read the calls and GPU slices that a replay needs, from the start of the first of `steps` to the end of the last."""
     ts, ts_end = steps[0].ts, steps[-1].ts_end
     window = {"ts": ts, "ts_end": ts_end}
     calls = run(connection, "analysis/replay/replay_call.sql", kinds=list(WAITED), **window).fetchnumpy()

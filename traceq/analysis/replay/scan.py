@@ -317,7 +317,7 @@ def _starts_held(graph: Graph, found: Runs, every: _RunWeights) -> dict[int, lis
 
 
 def _returns_held(graph: Graph, found: Runs, every: _RunWeights) -> dict[int, list[tuple[int, Floats]]]:
-    """Return for each run the waits of its event's return: the run that ends with the awaited slice, and the lag in ns."""
+    """Return for each run the waits of its event's return: the run that ends with the awaited slice, lags by scenario in ns."""
     waits: dict[int, list[tuple[int, Floats]]] = {}
     if not len(graph.waits.event):
         return waits

@@ -177,8 +177,9 @@ def _find_inner(launches: Launches, found: Regular) -> Regular | None:
 def _are_steps(launches: Launches, found: Regular, inside: Regular) -> bool:
     """Return whether the sequence that recurs inside a round is the step, as in an epoch or between two logs.
 
-    Then each such sequence updates weights. Where nothing does, it takes an input or reads a result, and so does the
-    rest of the round.
+    Then it updates weights, by less than half of its launches (else it is the optimizer's own loop). Where nothing in the
+    trace does, both it and the rest of the round take an input, or both read a result, or it takes an input and the rest
+    only reads.
     """
     part = inside.kept[inside.first : inside.first + inside.period.lag]
     if launches.is_update[inside.kept].any():

@@ -72,9 +72,10 @@ def _is_top_level(header: bytes) -> bool:
 
 
 def read_blocks(stream: ByteStream, text: bytes) -> Iterator[bytes]:
-    """Yield blocks of about BLOCK_BYTES that begin at an event and end at a "}", then the rest of the file as one more.
+    """Yield blocks of about BLOCK_BYTES that are cut between events, then the rest of the file, in several if it is metadata.
 
-    `text` was read from the stream before and comes first. Concatenated, the blocks are the stream from there on.
+    `text` was read from the stream before and comes first. Concatenated, the blocks are the stream from there on, but of
+    an event larger than `largest_event()` only the beginning is yielded.
     """
     parts = [text]
     size = len(text)

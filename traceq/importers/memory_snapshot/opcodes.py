@@ -54,7 +54,7 @@ class Malformed(Exception):
 
 
 class PickledItems(list[Any]):
-    """A list that is being read; `place` is its index among the numbered objects of the pickle.
+    """A list that is being read; `place` is its index among the numbered objects of the file.
 
     `tag` and `seen` belong to the callbacks: `seen` is how many items were examined when the list was last finished.
     """

@@ -156,7 +156,7 @@ def _parse_integer(text: str) -> int | None:
 
 
 def _parse_ns(value: str | float) -> int | None:
-    """Return a time in ns; None for other values."""
+    """Convert a time in us, as number or text, to ns; None for what is not a time."""
     whole = value if isinstance(value, int) else _parse_integer(str(value))
     if whole is not None:
         return whole * _US

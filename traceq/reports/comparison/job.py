@@ -17,7 +17,7 @@ _LISTED = 5
 
 
 def describe_moved(job: JobChange) -> Spans:
-    """Return the end of a verdict: the ranks, hosts or stages whose change moved the step."""
+    """Return the end of a verdict: the first few ranks, hosts or stages whose change moved the step, or that none did."""
     if not job.moved:
         return (f". {explain_nobody(job)}",)
     told = [span for unit in job.moved[:_MOST_TOLD] for span in (*_describe_unit(unit), "; ")]

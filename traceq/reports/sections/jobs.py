@@ -139,7 +139,7 @@ def _transfer_verdict(job: Job, dur: int, ideal: int) -> Verdict:
 
 
 def _late_start(job: Job, dur: int) -> JobFinding | None:
-    """Return the finding on the rank that the first collective waits for; None if the wait is little of the job's `dur` ns."""
+    """Pick the job's finding on the rank its first collective waits for; None without one, or if it is little of `dur` ns."""
     if (job.late_start_ns or 0) < _MUCH * dur:
         return None
     return next((each for each in job.findings if each.rule == "late-start"), None)
