@@ -39,7 +39,10 @@ def path_of(name: str, where: Path | None = None) -> Path:
 
 
 def find(name: str, where: Path | None = None) -> StoredBaseline | None:
-    """Return the baseline `name`; None when no such file exists, or when `name` is not a valid name."""
+    """Return the baseline `name`; None when no such file exists, or when `name` is not a valid name.
+
+    Raises UnusableBaseline when the file cannot be read; `where` is the folder, None for the usual one.
+    """
     if not _NAME.fullmatch(name):
         return None
     path = path_of(name, where)
@@ -70,7 +73,8 @@ def read(path: Path) -> StoredBaseline:
 def save(name: str, runs: Sequence[Run], where: Path | None = None, *, force: bool = False) -> Path:
     """Write the runs to the file of the baseline `name` and return its path.
 
-    Raises UnusableBaseline when the name is not valid, or is taken and not `force`.
+    `where` is the folder, None for the usual one. Raises UnusableBaseline when the name is not valid, or is taken and
+    not `force`.
     """
     path = path_of(name, where)
     if path.exists() and not force:
@@ -83,7 +87,7 @@ def save(name: str, runs: Sequence[Run], where: Path | None = None, *, force: bo
 
 
 def list_names(where: Path | None = None) -> Iterator[str]:
-    """Yield the names of all baselines, sorted."""
+    """Yield the names of all baselines in the folder `where` (None: the usual one), sorted."""
     yield from sorted(
         path.stem for path in (where or baseline_directory()).glob("*.json") if _NAME.fullmatch(path.stem)
     )
@@ -204,4 +208,5 @@ def _check_amounts(run: Run) -> Iterator[tuple[str, bool]]:
 
 
 def _is_amount(*numbers: int) -> bool:
+    """Return whether all numbers can be amounts of a trace: from 0 to the largest signed 64-bit integer."""
     return all(0 <= number <= _LONGEST for number in numbers)

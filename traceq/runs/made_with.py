@@ -49,7 +49,10 @@ class Difference:
 
 
 def find_differences(sides: Sequence[Sequence[Run]]) -> tuple[Difference, ...]:
-    """Return the facts that the sides state differently, turned knobs first; empty if a run has no snapshot."""
+    """Return the facts (versions, settings, variables) that the sides state differently: turned knobs, other knobs, the rest.
+
+    Empty if any run lacks such facts (made_with), or a side has no runs.
+    """
     if not sides or any(not run.made_with for side in sides for run in side) or not all(sides):
         return ()
     found = {
@@ -67,6 +70,7 @@ def is_turned(difference: Difference) -> bool:
 
 
 def _list_names(sides: Sequence[Sequence[Run]]) -> Iterator[str]:
+    """Yield the name of every fact that a run of either side states, each once."""
     yield from dict.fromkeys(name for side in sides for run in side for name in run.made_with)
 
 
@@ -81,4 +85,8 @@ def _values_of_sides(sides: Sequence[Sequence[Run]], name: str) -> tuple[tuple[s
 
 
 def _find_cause(name: str, found: dict[str, tuple[tuple[str, ...], ...]]) -> str | None:
+    """Return the first changed fact (a key of `found`) that brings a change of `name` along, by _FOLLOWS.
+
+    None if there is none.
+    """
     return next((each for each in _FOLLOWS.get(name, ()) if each in found), None)

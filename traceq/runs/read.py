@@ -55,6 +55,7 @@ def read_runs(
 def _read_run(
     connection: duckdb.DuckDBPyConnection, source: str, trace: dict[str, Any], subject: Subject, judged: Judged
 ) -> Run:
+    """Return the run of one trace, without its job and the ranks beside it; `trace` is its row of database/trace.sql."""
     trace_id = subject.trace_id
     device = -2 if subject.device is None else subject.device
     steps = ask(connection, statement("runs/sql/step.sql"), trace_id=trace_id, device=device)
@@ -120,6 +121,10 @@ def _measure_start_up(subject: Subject, judged: Judged) -> int:
 
 
 def _read_steps(found: list[dict[str, Any]]) -> list[RunStep]:
+    """Return the steps with their ledgers.
+
+    `found` are rows of runs/sql/step.sql: one for each step and category, by step.
+    """
     steps = []
     for _, parts in groupby(found, key=lambda row: row["step"]):
         listed = list(parts)
@@ -148,6 +153,7 @@ def _read_items(connection: duckdb.DuckDBPyConnection, trace_id: int, device: in
 
 
 def _read_shapes(connection: duckdb.DuckDBPyConnection, trace_id: int) -> dict[str, dict[str, int]]:
+    """Return the GPU time, ns, by operator and input dimensions; empty where shapes were not recorded."""
     shapes: dict[str, dict[str, int]] = {}
     for row in ask(connection, statement("runs/sql/shape.sql"), trace_id=trace_id):
         shapes.setdefault(row["operator"], {})[row["dims"]] = row["dur"]

@@ -27,6 +27,10 @@ def read_jobs(connection: duckdb.DuckDBPyConnection, runs: Mapping[int, Run]) ->
 
 
 def _read_job(connection: duckdb.DuckDBPyConnection, row: dict[str, Any], runs: list[Run]) -> JobOfRun:
+    """Return one job as it is kept with runs: its steps, ranks and stragglers.
+
+    `row` is its row of job.sql, `runs` its ranks' runs.
+    """
     place = {name: row.pop(name) for name in ("job", "time_window")}
     told = row["steps_told"]
     stragglers = ask(connection, statement("runs/sql/job_straggler.sql"), **place)
@@ -56,6 +60,10 @@ def _read_job(connection: duckdb.DuckDBPyConnection, row: dict[str, Any], runs: 
 
 def _read_rank(row: dict[str, Any], told: int) -> RankOfRun:
     # Reports on what is in the cache do without.
+    """Return a rank's mean times per step, ns, from its row of job_rank.sql.
+
+    `told` is the number of steps over which `win` is summed.
+    """
     import numpy as np
 
     from traceq.runs.statistics import dependence_factor
@@ -78,9 +86,10 @@ def _read_rank(row: dict[str, Any], told: int) -> RankOfRun:
 
 
 def _mean_ledger(ledgers: list[Mapping[str, int]], dur: int) -> dict[str, int]:
-    """Return the mean of the ranks' ledgers in a step, ns by category, scaled to at most the job's step of `dur`.
+    """Return the mean of the ranks' ledgers in one step, ns by category, without UNTOLD; empty without ledgers.
 
-    Steps of ranks overlap, so that a rank's ledger may hold more.
+    Ranks' steps overlap, so that a rank's ledger may be longer than the job's step: the mean is scaled to at most
+    `dur`.
     """
     parts: dict[str, int] = {}
     for ledger in ledgers:

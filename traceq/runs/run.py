@@ -36,7 +36,7 @@ class RunStep:
 
     @property
     def gpu_ledger(self) -> Mapping[str, int]:
-        """The step's ledger if it is a GPU's, else empty."""
+        """The step's ledger, ns by category, if it is a GPU's; empty if it is the training thread's."""
         return {} if any(name.startswith(OF_HOST) for name in self.ledger) else self.ledger
 
 
@@ -189,12 +189,15 @@ class Run:
 
     @property
     def found(self) -> tuple[FindingKept | PartKept, ...]:
-        """All findings, including those on time that belongs to another finding."""
+        """All findings of the run: the ranked ones, then the parts, whose time already belongs to another finding."""
         return (*self.findings, *self.parts)
 
     @property
     def costly_settings(self) -> dict[str, str]:
-        """The profiler settings that lengthen every host call, each "on" or "off"; empty if the profiler does not record them."""
+        """The profiler settings that lengthen every host call, by name, each "on" or "off" (also where the trace lacks it).
+
+        Empty if the producer is not known, or its format has no such settings.
+        """
         names = format_of(self.format).costly_settings if self.producer is not None else ()
         return {name: "off" if self.settings.get(name, "0") in ("0", "False") else "on" for name in names}
 

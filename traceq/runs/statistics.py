@@ -53,9 +53,9 @@ class Spread:
         return (math.ceil(low) if low > 0 else round(low)), (math.floor(high) if high < 0 else round(high))
 
     def p(self, column: int, delta: float) -> float:
-        """Return the lowest level at which the interval around `delta` excludes 0 (0..1).
+        """Return the lowest level at which the interval around `delta` (ns) excludes 0, 0..1.
 
-        It is twice the share of resamples with the opposite sign.
+        It is twice the share of resampled differences with the sign opposite to `delta`, at most 1.
         """
         shifted = self.resamples[:, column] + delta
         beyond = min(np.count_nonzero(shifted <= 0), np.count_nonzero(shifted >= 0))
@@ -127,9 +127,9 @@ def _resample_side(
 
 
 def _make_generators(runs: Sequence[Floats]) -> dict[int, np.random.Generator]:
-    """Return a random generator for each run, by the identity of its array, seeded by the run's content.
+    """Return a random generator for each run, by `id` of its array, seeded by the run's durations.
 
-    So swapping the sides only changes the sign of the difference.
+    So the same runs give the same numbers, and swapping the sides only changes the sign of the difference.
     """
     taken: Counter[int] = Counter()
     found = {}
@@ -141,7 +141,7 @@ def _make_generators(runs: Sequence[Floats]) -> dict[int, np.random.Generator]:
 
 
 def resamples_for(cells: int) -> int:
-    """Return how often to resample runs that have `cells` numbers in all: fewer times for larger ones."""
+    """Return how often (1,000 to 5,000 times) to resample runs that have `cells` numbers in all: less often for more numbers."""
     return int(np.clip(_CELLS // cells, _LEAST_RESAMPLES, _MOST_RESAMPLES))
 
 
@@ -213,6 +213,7 @@ def rank_correlation(first: Floats, second: Floats) -> float:
 
 
 def _center_ranks(values: Floats) -> Floats:
+    """Return the ranks of the values, less their mean."""
     ranks = _rank_values(values)
     return ranks - ranks.mean() if len(ranks) else ranks
 
@@ -278,7 +279,10 @@ def find_drift(durations: Floats) -> tuple[float, float] | None:
 
 
 def find_outliers(durations: Floats) -> list[int]:
-    """Return the indices of steps longer than median + 5 MAD and than 1.1 medians, as in the view outlier_step."""
+    """Return the indices of steps longer than median + 5 MAD and than 1.1 medians, as in the view outlier_step.
+
+    Empty for fewer than 4 steps.
+    """
     if len(durations) < _LEAST_OUTLIER:
         return []
     median = float(np.median(durations))

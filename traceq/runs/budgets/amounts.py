@@ -31,13 +31,19 @@ def parse_share(text: str) -> Fraction:
 
 
 def parse_time(value: object) -> Limit:
-    """Parse an upper limit of a time: "120 ms" or "<= 120 ms"; ">= 120 ms" is a lower limit."""
+    """Parse a limit of a time, ns: "120 ms" and "<= 120 ms" are upper limits, ">= 120 ms" is a lower one.
+
+    Raises ValueError, which says what is wrong.
+    """
     bound, text = _split_bound(value, 'a time as "120 ms"')
     return Limit(bound or "at most", Fraction(parse_duration(text)), NANOSECONDS)
 
 
 def parse_time_or_share(value: object) -> Limit:
-    """Parse a time, or a share of the step: "5 ms", "3 %", ">= 80 %"."""
+    """Parse a limit of a time (ns) or of a share of the step (0..1): "5 ms", "3 %".
+
+    An upper one unless it begins with >=. Raises ValueError, which says what is wrong.
+    """
     bound, text = _split_bound(value, 'a text as "120 ms" or "3 %"')
     if text.endswith("%"):
         return Limit(bound or "at most", parse_share(text), SHARE)
@@ -45,7 +51,10 @@ def parse_time_or_share(value: object) -> Limit:
 
 
 def parse_rate(value: object) -> Limit:
-    """Parse a lower limit per second: 900 or ">= 900"; "<= 900" is an upper limit."""
+    """Parse a limit per second: 900 and ">= 900" are lower limits, "<= 900" is an upper one.
+
+    Raises ValueError, which says what is wrong.
+    """
     number = exact_number(value)
     if number is not None:
         return Limit("at least", number, PER_SECOND)
@@ -57,7 +66,10 @@ def parse_rate(value: object) -> Limit:
 
 
 def parse_factor(value: object) -> Limit:
-    """Parse the upper limit of the slowdown by late ranks: 1.2, or "1.2x"."""
+    """Parse the upper limit of the slowdown by late ranks: 1.2, or "1.2x".
+
+    Raises ValueError if it is no number, or below 1.
+    """
     number = exact_number(value)
     if number is None:
         match = _TIMES.fullmatch(value) if isinstance(value, str) else None
@@ -70,7 +82,10 @@ def parse_factor(value: object) -> Limit:
 
 
 def parse_in_unit(value: object, unit: str) -> Fraction:
-    """Parse a limit of an SQL budget: a number in `unit`, "5 ms" if `unit` is ns, "3 %" if it is share."""
+    """Parse the limit of an SQL budget as a number in `unit`: a number, "5 ms" if `unit` is ns, or "3 %" if it is share.
+
+    Raises ValueError, which says what is wrong.
+    """
     number = exact_number(value)
     if number is not None:
         return number
@@ -109,7 +124,10 @@ def quote_value(value: object) -> str:
 
 
 def _split_bound(value: object, accepted: str) -> tuple[Bound | None, str]:
-    """Split a limit into its sign and its amount; `accepted` says in the error what may be written."""
+    """Split the text of a limit into its bound (None without <= or >=) and the rest.
+
+    Raises ValueError for a value that is no text; `accepted` says in it what may be written.
+    """
     if not isinstance(value, str):
         raise ValueError(f"{quote_value(value)} is not a limit here: write {accepted}")  # noqa: TRY004 - a value of a file
     match = _BOUND.fullmatch(value)

@@ -95,7 +95,7 @@ class MeasuredBudget:
 
 @dataclass(frozen=True)
 class JudgedBudget:
-    """The result of a budget: its state, the reason, the measured amount in the budget's unit, and SQL that reproduces it."""
+    """The result of a budget: its state, the reason, the measured amount in the budget's unit, and SQL that measures it again."""
 
     budget: Budget
     state: State

@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 
 def judge_by_limits(budget: Budget, measured: Fraction, *, reason: str = "", query: str | None = None) -> JudgedBudget:
-    """Return a pass if `measured` is within all limits of the budget, else a fail."""
+    """Return a pass if `measured` (in the budget's unit) is within all limits of the budget, else a fail.
+
+    `query` is SQL with which a user can measure it again.
+    """
     state: State = "pass" if all(limit.holds(measured) for limit in budget.limits) else "fail"
     return JudgedBudget(budget, state, measured, reason, query)
 
@@ -55,7 +58,11 @@ NO_STEPS = "no steps were found; mark them, or ingest with --step-range"
 
 
 def judge_step(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBudget:
-    """Judge a statistic of the step's duration; for `typical` and `mean` all runs weigh the same, for others all steps."""
+    """Judge a statistic of the duration of counted steps.
+
+    For `typical` and `mean` all runs weigh the same, for percentiles and `max` all steps. Cannot judge with too few
+    steps.
+    """
     durations = sorted(step.dur for one in measured for step in one.run.counted)
     reason = explain_no_steps(measured)
     least = LEAST_STEPS.get(budget.name, 1)
@@ -108,6 +115,7 @@ def judge_ledger(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBu
 
 
 def _per_step(run: Run, categories: Sequence[str]) -> Fraction:
+    """Return the run's time in the categories per counted step, ns, exactly."""
     held = sum(step.ledger.get(category, 0) for step in run.counted for category in categories)
     return Fraction(held, len(run.counted))
 
@@ -124,6 +132,7 @@ def explain_no_steps(measured: Sequence[MeasuredBudget]) -> str:
 
 
 def _step_duration(name: str, durations: Sequence[int], measured: Sequence[MeasuredBudget]) -> Fraction:
+    """Return the statistic `name` of the step, ns; `durations` are those of all counted steps, sorted."""
     runs = [one.run for one in measured]
     if name == "typical":
         return step_ns(runs, "typical")
@@ -141,7 +150,11 @@ def interpolate_quantile(ordered: Sequence[int], share: Fraction) -> Fraction:
 
 
 def judge_findings(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBudget:
-    """Judge the likely saving per step of a rule's findings, in the run where it is largest; for ANY of the largest finding."""
+    """Judge the likely saving per step of a rule's findings, in the run where it is largest.
+
+    For ANY, of the largest finding. Without a limit any finding fails. Cannot judge where the rule could not judge a
+    run.
+    """
     runs = [one.run for one in measured]
     reason = _explain_unfit(budget, runs)
     if reason:
@@ -175,6 +188,7 @@ def _pass_if_visible(budget: Budget, runs: Sequence[Run], worst: Fraction, said:
 
 
 def _explain_unfit(budget: Budget, runs: Sequence[Run]) -> str:
+    """Return why findings of the runs cannot be judged by this budget; empty if they can."""
     for run in runs:
         if not run.counted or not step_ns([run], "mean"):
             return f"{run.file} has no steps that count"
@@ -186,10 +200,10 @@ def _explain_unfit(budget: Budget, runs: Sequence[Run]) -> str:
 
 
 def _findings_of(budget: Budget, run: Run) -> Iterator[FindingKept | PartKept]:
-    """Return the findings that the budget judges, largest saving first.
+    """Return the run's findings that the budget judges, largest saving first.
 
-    For a rule these include findings that are listed as part of another one; for ANY without limits all, else the
-    largest.
+    For a rule these are its findings, also those that are part of another one. For ANY they are all ranked findings, or
+    only the largest if there is a limit.
     """
     found = run.findings if budget.name == ANY else run.found
     largest = sorted(found, key=lambda each: (-each.saving_ns, each.finding_id))
@@ -199,13 +213,17 @@ def _findings_of(budget: Budget, run: Run) -> Iterator[FindingKept | PartKept]:
 
 
 def _sum_savings(budget: Budget, run: Run) -> Fraction:
+    """Return the likely saving of the budget's findings in the run, in its unit (ns, or a share of the step).
+
+    For a rule it is the sum, for ANY the largest; 0 without findings.
+    """
     savings = [Fraction(repr(float(each.saving_ns))) for each in _findings_of(budget, run)]
     saving = sum(savings, Fraction(0)) if budget.name != ANY else max(savings, default=Fraction(0))
     return saving if budget.unit == NANOSECONDS else saving / step_ns([run], "mean")
 
 
 def judge_job(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBudget:
-    """Judge the job's typical step, its slowdown by late ranks, or the cost of its worst straggler.
+    """Judge a job of several ranks: its typical step, its slowdown by late ranks, or the cost of its worst straggler.
 
     Cannot judge unless every run is a rank of a job.
     """
@@ -229,6 +247,10 @@ def judge_job(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBudge
 
 
 def _judge_job_step(budget: Budget, jobs: Sequence[tuple[bool, JobOfRun]]) -> JudgedBudget:
+    """Judge the mean typical step over all ranks of the jobs.
+
+    `jobs` pairs whether a run is a window without steps with its job.
+    """
     if any(is_window for is_window, _ in jobs):
         return cannot_judge(budget, NO_STEPS)
     typical = []
@@ -242,7 +264,10 @@ def _judge_job_step(budget: Budget, jobs: Sequence[tuple[bool, JobOfRun]]) -> Ju
 
 
 def _judge_straggler(budget: Budget, jobs: Sequence[JobOfRun]) -> JudgedBudget:
-    """Judge the time per step that the job's worst straggler (rank, host or stage) costs."""
+    """Judge the time per step that the worst straggler (rank, host or stage) of any job costs.
+
+    Without a limit any one fails.
+    """
     worst = max(jobs, key=_worst_cost)
     cost = Fraction(_worst_cost(worst))
     if budget.unit != NANOSECONDS:
@@ -301,10 +326,12 @@ def ask_number(connection: duckdb.DuckDBPyConnection, query: str, run: Run, trac
 
 
 def _query_parameters(run: Run, trace_id: int) -> dict[str, int]:
+    """Return the parameters that a user's query may name: the trace's id, and its critical device (-2 without a GPU)."""
     return {"trace_id": trace_id, "device": -2 if run.device is None else run.device}
 
 
 def _read_number(value: object) -> Fraction | str:
+    """Return the value of a query's only cell as an exact number, or a text that says why it is none."""
     if value is None:
         return "the query returns NULL: the trace does not have this value"
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
@@ -321,7 +348,7 @@ def _read_number(value: object) -> Fraction | str:
 
 
 def judge_sql(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBudget:
-    """Judge the number that the user's SQL gave; of several runs the number furthest beyond the limits.
+    """Judge the number that the user's SQL gave: of several runs' numbers the one furthest beyond the limits.
 
     Cannot judge if the query gave no number for some run.
     """

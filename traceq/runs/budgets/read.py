@@ -34,7 +34,7 @@ _MOST_DOTS = 1000
 
 @dataclass(frozen=True)
 class BudgetFile:
-    """The budgets of a file, in the order of the tables, and its table [compare]."""
+    """The budgets of the file `path`, in the order of its kinds of tables, and its table [compare]."""
 
     path: str
     budgets: tuple[Budget, ...]
@@ -50,11 +50,13 @@ class _TomlPlace:
     at: tuple[str | int, ...]
 
     def line(self, key: str | None = None) -> int | None:
+        """Return the line of the table, or of its `key`, from 1; None if it is not known."""
         path = self.at if key is None else (*self.at, key)
         # Of inline tables only the key that holds them has a line.
         return next((self.lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in self.lines), None)
 
     def error(self, what: str, key: str | None = None) -> UnusableBudget:
+        """Return the error `what` about the table, or its `key`, with file, line and table in front of it."""
         line = self.line(key)
         where = f"{self.file}, line {line}" if line else self.file
         table = f" [{self.at[0]}]" if self.at else ""
@@ -105,6 +107,10 @@ def suggest_names(name: str, known: Collection[str]) -> str:
 
 
 def _read_text(path: Path) -> str:
+    """Return the text of the budget file.
+
+    Raises UnusableBudget if it is unreadable, too large, not UTF-8, or has too many dots.
+    """
     try:
         with path.open("rb") as file:
             content = file.read(_LARGEST + 1)
@@ -122,12 +128,14 @@ def _read_text(path: Path) -> str:
 
 
 def _refuse_unknown(place: _TomlPlace, table: Mapping[str, Any], known: Collection[str]) -> None:
+    """Raise UnusableBudget, with a hint, at the first key of the table that is not in `known`."""
     for key in table:
         if key not in known:
             raise place.error(f"unknown key; {suggest_names(key, known)}", key)
 
 
 def _get_table(top: _TomlPlace, content: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """Return the table `name` of the file, empty if it is missing. Raises UnusableBudget if it is no table."""
     table = content.get(name, {})
     if not isinstance(table, dict):
         raise top.error(f"must be a table: [{name}], and below it a line for each budget", name)
@@ -135,6 +143,7 @@ def _get_table(top: _TomlPlace, content: Mapping[str, Any], name: str) -> dict[s
 
 
 def _parse_value(place: _TomlPlace, key: str, read_value: Callable[[object], T], value: object) -> T:
+    """Return `read_value(value)`; its ValueError is raised as UnusableBudget with file, line and key."""
     try:
         return read_value(value)
     except ValueError as error:
@@ -142,6 +151,7 @@ def _parse_value(place: _TomlPlace, key: str, read_value: Callable[[object], T],
 
 
 def _read_limited(name: Table, place: _TomlPlace, table: Mapping[str, Any]) -> Iterator[Budget]:
+    """Yield a budget with one limit for each key of a table [step], [throughput] or [ledger]."""
     known, limit = _LIMITS[name]
     _refuse_unknown(place, table, known or table)
     for key, value in table.items():
@@ -149,6 +159,10 @@ def _read_limited(name: Table, place: _TomlPlace, table: Mapping[str, Any]) -> I
 
 
 def _read_findings(place: _TomlPlace, table: Mapping[str, Any]) -> Iterator[Budget]:
+    """Yield a budget for each rule, or ANY, of the table [findings].
+
+    Raises UnusableBudget for rules without savings.
+    """
     finding, remarking, extra = rule_names()
     for key, value in table.items():
         if key in remarking:
@@ -167,6 +181,7 @@ def _read_findings(place: _TomlPlace, table: Mapping[str, Any]) -> Iterator[Budg
 
 
 def _read_finding_limits(place: _TomlPlace, key: str, value: object) -> tuple[Limit, ...]:
+    """Return the limit of a rule's saving; empty for "absent". Raises UnusableBudget for anything else."""
     if value == _ABSENT:
         return ()
     if not isinstance(value, str):
@@ -182,6 +197,7 @@ def _read_finding_limits(place: _TomlPlace, key: str, value: object) -> tuple[Li
 
 
 def _read_job(place: _TomlPlace, table: Mapping[str, Any]) -> Iterator[Budget]:
+    """Yield a budget for each key of the table [job]; a straggler that is "absent" has no limit."""
     _refuse_unknown(place, table, JOB)
     for key, value in table.items():
         if key == "straggler" and value == _ABSENT:
@@ -194,6 +210,7 @@ def _read_job(place: _TomlPlace, table: Mapping[str, Any]) -> Iterator[Budget]:
 
 
 def _read_sql_tables(top: _TomlPlace, tables: object) -> Iterator[Budget]:
+    """Yield a budget for each table [[sql]]. Raises UnusableBudget for a name that is there twice."""
     if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
         raise top.error("must be tables: [[sql]], and below it name, query, max or min", "sql")
     names: set[str] = set()
@@ -207,6 +224,10 @@ def _read_sql_tables(top: _TomlPlace, tables: object) -> Iterator[Budget]:
 
 
 def _read_sql(place: _TomlPlace, table: Mapping[str, Any]) -> Budget:
+    """Return the budget of one table [[sql]].
+
+    Raises UnusableBudget if its name, query or limits are missing or wrong.
+    """
     _refuse_unknown(place, table, _SQL)
     for key in ("name", "query"):
         if not isinstance(table.get(key), str) or not table[key].strip():
@@ -227,6 +248,7 @@ def _read_sql(place: _TomlPlace, table: Mapping[str, Any]) -> Budget:
 
 
 def _read_compare(place: _TomlPlace, top: _TomlPlace, content: Mapping[str, Any]) -> Compare:
+    """Return the table [compare]; with defaults if it is missing. Raises UnusableBudget for wrong values."""
     table = _get_table(top, content, "compare")
     _refuse_unknown(place, table, _COMPARE)
     baseline = table.get("baseline")
@@ -251,6 +273,7 @@ def _read_compare(place: _TomlPlace, top: _TomlPlace, content: Mapping[str, Any]
 
 
 def _read_regression(place: _TomlPlace, value: object) -> Fraction:
+    """Return the share (0..1) of a max_regression such as "3 %". Raises UnusableBudget for anything else."""
     try:
         return amounts.parse_share(str(value) if isinstance(value, str) else "")
     except ValueError as error:
@@ -260,6 +283,7 @@ def _read_regression(place: _TomlPlace, value: object) -> Fraction:
 
 
 def _read_level(place: _TomlPlace, value: object) -> float:
+    """Return the level, a probability above 0 and at most 0.5. Raises UnusableBudget for anything else."""
     most = 0.5
     level = _parse_value(place, "level", amounts.exact_number, value)
     if level is None or not 0 < level <= most:
@@ -312,7 +336,10 @@ def find_toml_lines(text: str) -> dict[tuple[str | int, ...], int]:
 
 
 def _split_statements(text: str) -> Iterator[tuple[int, str]]:
-    """Yield every statement of the TOML text (comments left out) with the number of its first line."""
+    """Yield the number of its first line and the text of every statement of the TOML text, without comments.
+
+    Ends early after statements that take too long to find.
+    """
     begun: list[str] = []
     start = 1
     read = 0

@@ -11,10 +11,10 @@ from traceq.runs.compare.comparison import Change, Comparison
 
 
 def judge_regression(budget: Budget, comparison: Comparison | None, *, fail_on_likely: bool = False) -> JudgedBudget:
-    """Judge a comparison: without a limit every regression fails; with one, a regression fails if it is above the limit.
+    """Judge the comparison with a baseline: without a limit every regression fails, with one a regression above the limit.
 
-    A likely regression fails with `fail_on_likely`, otherwise the result is `cannot judge`, as for a verdict `cannot
-    tell`.
+    A likely regression fails with `fail_on_likely`. Without it, and for a verdict `cannot tell`, the result is `cannot
+    judge`; so it is where the change may be above the limit.
     """
     if comparison is None:
         return cannot_judge(budget, "no baseline is named: say --baseline NAME, or baseline in the table [compare]")

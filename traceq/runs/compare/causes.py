@@ -92,6 +92,7 @@ def find_causes(
 
 
 def _collect_pieces(runs: Sequence[Run], statistic: Statistic, *, is_other_gpu: bool) -> dict[str, list[MatchPiece]]:
+    """Return the runs' items by ledger category, as pieces to match: exact count and ns per step of the averaged runs."""
     pieces: dict[str, list[MatchPiece]] = {}
     for number, run in enumerate(runs):
         share = step_weight(run, runs, statistic)
@@ -196,9 +197,10 @@ def part_interval(
     noise: KnownNoise | None,
     level: float,
 ) -> tuple[int, int] | None:
-    """Return the interval of the true change with confidence 1 - level, ns; None if a piece has no standard error.
+    """Return the interval of the part's true change with confidence 1 - level, ns.
 
-    `sides` are the pieces of the part on both sides, `runs` the numbers of runs, `noise` the known noise between runs.
+    None if a piece has no standard error. `sides` are the pieces of the part on both sides, `runs` the numbers of runs,
+    `noise` the known noise between runs.
     """
     pieces = [piece for side in sides for piece in side]
     if not pieces or any(piece.error is None for piece in pieces):

@@ -89,6 +89,7 @@ def _compare_settings(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
 
 
 def _distinct_values(runs: Iterable[Run], of: Callable[[Run], str | int | None]) -> list[str]:
+    """Return the distinct values of a property of the runs (`of` returns it) as sorted texts, without None."""
     return sorted({str(value) for run in runs if (value := of(run)) is not None})
 
 
@@ -102,6 +103,7 @@ def _compare_values(
 
 
 def _compare_payload(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    """Yield a sentence for each payload key (samples, tokens, ...) of both sides whose work per step differs by more than 1 %."""
     sides = [_mean_payload(runs) for runs in (base, new)]
     for key in sorted(sides[0].keys() & sides[1].keys()):
         before, after = sides[0][key], sides[1][key]
@@ -123,7 +125,10 @@ def _mean_payload(runs: Sequence[Run]) -> dict[str, float]:
 
 
 def _compare_shapes(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Yield a sentence if operators of both sides mostly got other input shapes (by GPU time)."""
+    """Yield one sentence if less than half of the GPU time of operators that both sides run is in input shapes of both.
+
+    It names the operator with most time on the base, and its main shape on each side.
+    """
     first, second = _all_shapes(base), _all_shapes(new)
     common = sorted(first.keys() & second.keys())
     if min((_share_alike(first, second, common), _share_alike(second, first, common))) < _SAME_SHAPES:
@@ -133,13 +138,17 @@ def _compare_shapes(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
 
 
 def _share_alike(shapes: Shapes, others: Shapes, names: Sequence[str]) -> float:
-    """Return the share (0..1) of the named operators' GPU time that is in input shapes which `others` contains, too."""
+    """Return the share (0..1) of the named operators' GPU time that is in input shapes which `others` has, too.
+
+    1 without time.
+    """
     total = sum(sum(shapes[name].values()) for name in names)
     alike = sum(dur for name in names for dims, dur in shapes[name].items() if dims in others[name])
     return alike / total if total else 1.0
 
 
 def _all_shapes(runs: Iterable[Run]) -> dict[str, Counter[str]]:
+    """Return the GPU time, ns, by operator and input shape, summed over the runs."""
     shapes: dict[str, Counter[str]] = {}
     for run in runs:
         for operator, dims in run.shapes.items():
@@ -148,7 +157,7 @@ def _all_shapes(runs: Iterable[Run]) -> dict[str, Counter[str]]:
 
 
 def _compare_programs(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Yield a sentence if little of the GPU time of one side is in kernels, operators or roles that the other side has.
+    """Yield a sentence if under a tenth of a side's kernel time is in kernels, operators or roles that the other side has.
 
     Nothing where most of a side's kernels are hidden in CUDA graphs that were traced as a whole.
     """
@@ -174,13 +183,13 @@ def _compare_programs(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
 
 
 def _list_kernels(runs: Iterable[Run]) -> list[tuple[Item, str]]:
-    """Return all kernels of the runs that have a name, with their names."""
+    """Return the runs' kernel items that have a name, each with its name."""
     items = (item for run in runs for item in run.items if item.category == "compute")
     return [(item, item.name) for item in items if item.name is not None]
 
 
 def _alike_roles(base: Sequence[Run], new: Sequence[Run]) -> set[str | None]:
-    """Return the roles of library kernels (matrix products, ...) that both sides launch about as often per step."""
+    """Return the roles of library kernels (matrix products, ...) that both sides launch equally often per step, within 10 %."""
     counts = []
     for runs in (base, new):
         called: Counter[str | None] = Counter()
@@ -196,6 +205,7 @@ def _alike_roles(base: Sequence[Run], new: Sequence[Run]) -> set[str | None]:
 
 
 def _kernel_names(runs: Iterable[Run]) -> set[str]:
+    """Return the family names of the runs' kernels, and the stable names of the operators that launched them."""
     computing = _list_kernels(runs)
     return {family_name(name) for _, name in computing} | {
         stable_name(item.operator) for item, _ in computing if item.operator
@@ -203,6 +213,7 @@ def _kernel_names(runs: Iterable[Run]) -> set[str]:
 
 
 def _compare_overhead(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
+    """Yield a sentence if the profiler's cost differs, and that may make more than a quarter of the step's change."""
     profiling = compare_profiling(base, new)
     if profiling and may_explain(profiling, base, new):
         yield (
@@ -242,7 +253,7 @@ def find_remarks(base: Side, new: Side) -> Iterator[str]:
 
 
 def _compare_conditions(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Yield a sentence for each clock, power or temperature whose mean differs, if both sides sampled it."""
+    """Yield a sentence for each mean clock, power or temperature that differs by more than 2 %, if both sides sampled it."""
     for series in sorted({name for run in (*base, *new) for name in run.conditions}):
         sides = [[run.conditions[series] for run in runs if series in run.conditions] for runs in (base, new)]
         if all(sides):
@@ -253,7 +264,10 @@ def _compare_conditions(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str
 
 
 def compare_mix(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Yield a sentence if the servers of both sides ran other shares of step kinds (prompts, next tokens)."""
+    """Yield a sentence if the shares of step kinds (prompts, next tokens) differ by more than 5 points.
+
+    None unless both serve.
+    """
     first, second = kinds_of(base), kinds_of(new)
     shares = [{kind: steps / sum(each.values()) for kind, steps in each.items()} for each in (first, second)]
     kinds = sorted(first.keys() | second.keys())
@@ -263,6 +277,10 @@ def compare_mix(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
 
 
 def _remark_side(name: str, side: Side) -> Iterator[str]:
+    """Yield a sentence for each thing to know about one side: steps left out, runs incomplete, drift, outliers, ...
+
+    `name` is base or new.
+    """
     yield from (f"{name}: {reason}" for reason in explain_left_out(side.runs))
     keys = {key for run in side.runs for key in run.payload}
     for key in sorted(key for key in keys if any(key not in run.payload for run in side.runs)):
@@ -310,14 +328,17 @@ def side_without_ledger(base: Sequence[Run], new: Sequence[Run]) -> Literal["bas
 
 
 def _has_ledger(run: Run) -> bool:
+    """Return whether any counted step has a ledger."""
     return any(step.ledger for step in run.counted)
 
 
 def _is_of_host(run: Run) -> bool:
+    """Return whether the run has ledgers, and all are of the training thread, as where no GPU works."""
     return _has_ledger(run) and not any(step.gpu_ledger for step in run.counted)
 
 
 def _drop_host_ledger(run: Run) -> Run:
+    """Return the run without ledgers and items of the training thread; unchanged if its ledgers are of a GPU."""
     if not _is_of_host(run):
         return run
     return replace(

@@ -205,6 +205,10 @@ class _MeasuredChange(NamedTuple):
 def _measure_change(
     base: Sequence[Run], new: Sequence[Run], statistic: Statistic, level: float, noise: KnownNoise | None
 ) -> _MeasuredChange:
+    """Measure the change of the step by `statistic`, and confidence intervals (1 - `level`) of it and its ledger categories.
+
+    `noise` between runs widens the intervals. Without several steps in each run there are no intervals.
+    """
     base_ns, new_ns = (round(step_ns(runs, statistic)) for runs in (base, new))
     names = [*list_categories([*base, *new]), UNTOLD]
     samples = [[_sample(run, names) for run in runs] for runs in (base, new)]
@@ -257,7 +261,7 @@ def _usual_deviations(noise: KnownNoise, center: statistics.Floats, names: Seque
 
 
 def _widen_by_profiling(change: Change, profiling: Profiling) -> Change:
-    """Return the change with its interval widened, so that it also contains the change without the profiler's cost."""
+    """Return the change with its interval widened, so that it also contains the change without the profiler's other cost."""
     if change.interval_ns is None:
         return change
     low, high = change.interval_ns
@@ -267,6 +271,7 @@ def _widen_by_profiling(change: Change, profiling: Profiling) -> Change:
 def _list_assumptions(
     noise: KnownNoise | None, change: Change, runs: tuple[int, int], profiling: Profiling | None
 ) -> Iterator[str]:
+    """Yield a sentence for each assumption in the change's interval: the noise between runs, and the profiler's other cost."""
     if noise is not None and change.noise_ns is not None and change.base_ns:
         yield describe_noise(noise, change.noise_ns / change.base_ns, runs)
     if profiling is not None and change.interval_ns is not None:
@@ -274,7 +279,7 @@ def _list_assumptions(
 
 
 def _sample(run: Run, names: Sequence[str]) -> statistics.Floats:
-    """Return a matrix, ns: a row for each counted step, with its duration and its time in each category of `names`."""
+    """Return a matrix, ns: a row for each counted step, with its duration, then its time in each category of `names`."""
     found = []
     for step in run.counted:
         parts = add_untold(step)
@@ -283,7 +288,10 @@ def _sample(run: Run, names: Sequence[str]) -> statistics.Floats:
 
 
 def _findings_missing_in(runs: Sequence[Run], others: Sequence[Run]) -> tuple[FindingKept, ...]:
-    """Return the runs' largest finding of each rule that judged all `others` and found nothing there."""
+    """Return the runs' largest finding of each rule that judged all `others` and found nothing there, largest saving first.
+
+    Empty without `others`.
+    """
     there = {each.rule for run in others for each in run.found}
     there |= {rule for run in others for rule in run.cannot_tell}
     found: dict[str, FindingKept] = {}

@@ -58,7 +58,7 @@ class Drift:
 
 @dataclass(frozen=True)
 class OutlierStep:
-    """A step much longer than the others of its run."""
+    """A step much longer than the others of its run: `dur` where the run's median step is `typical_ns`, both ns."""
 
     file: str
     step: int
@@ -164,7 +164,10 @@ class AcrossTheBoard:
 
 @dataclass(frozen=True)
 class Row:
-    """The GPU time of one operator or phase on both sides. Counts and times are per step."""
+    """The GPU time of one operator or phase on both sides, ns and number of calls per step.
+
+    `name` is None for work without one.
+    """
 
     name: str | None
     base_count: float
@@ -176,7 +179,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Count:
-    """A number of launches, copies or collectives, or of bytes, per step on both sides."""
+    """The number of launches, copies or collectives, or of bytes copied, per step on both sides; `what` names it."""
 
     what: str
     unit: Literal["", "bytes"]

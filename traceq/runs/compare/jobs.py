@@ -18,7 +18,7 @@ from traceq.runs.sources import runs_of_rank
 
 
 def jobs_of(runs: Sequence[Run]) -> dict[str, JobOfRun]:
-    """Return the multi-rank jobs that the runs belong to, by digest; empty if a run belongs to no job."""
+    """Return the multi-rank jobs that the runs belong to, each once, by its `sha256`; empty if a run belongs to no job."""
     found = {run.job.sha256: run.job for run in runs if run.job is not None}
     return found if all(run.job is not None for run in runs) else {}
 
@@ -65,6 +65,7 @@ def _as_runs(runs: Sequence[Run]) -> list[Run]:
 
 
 def _as_run(run: Run, job: JobOfRun) -> Run:
+    """Return a rank's run with the steps of its job instead of its own, and without items and findings."""
     steps = tuple(RunStep(step.step, step.name, step.dur, step.excluded, step.ledger) for step in job.steps)
     # What the steps of a job are made of is told of ranks.
     return replace(
@@ -100,6 +101,7 @@ def _choose_rank(job: JobChange, base: Sequence[Run], new: Sequence[Run]) -> int
 
 
 def _list_remarks(job: JobChange) -> list[str]:
+    """Return sentences on ranks that are on one side only or missing, jobs that were not judged, and clocks that do not align."""
     found = []
     for name, other, ranks in (("base", "new", job.only_base), ("new", "base", job.only_new)):
         if ranks:
@@ -118,6 +120,7 @@ def _list_remarks(job: JobChange) -> list[str]:
 
 
 def _list_ranks(ranks: Sequence[int]) -> str:
+    """Return ranks as text, at most eight by number: "ranks 0, 1, 2 and 5 more"."""
     few = 8
     shown = ", ".join(map(str, ranks[:few]))
     return f"rank{'s' if len(ranks) > 1 else ''} {shown}{f' and {len(ranks) - few} more' if len(ranks) > few else ''}"

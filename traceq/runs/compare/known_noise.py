@@ -52,7 +52,7 @@ class KnownNoise:
 
 
 def assume_noise(base_runs: int, new_runs: int) -> KnownNoise | None:
-    """Return the noise to assume for these numbers of runs; None if they are enough to measure it."""
+    """Return the noise to assume for these numbers of runs; None if they are enough to measure it (as 3 runs a side)."""
     freedom = base_runs + new_runs - 2
     if freedom >= _ENOUGH_FREEDOM:
         return None
@@ -99,8 +99,10 @@ def _deviate(parts: Mapping[str, float], share_of: Callable[[str], float]) -> It
 
 
 def _share_of_run(name: str) -> float:
+    """Return the assumed deviation between runs of several steps as a share of the time in the ledger category `name`."""
     return OF_GPU_WORK if name in _ON_GPU else OF_DATA_LOADING if name in _LOADING else OF_HOST_TIME
 
 
 def _share_of_window(name: str) -> float:
+    """Return the assumed deviation between single windows as a share of the time in the ledger category `name`."""
     return OF_GPU_WORK_ONCE if name in _ON_GPU else OF_OUTSIDE_ONCE if name in _OUTSIDE else OF_HOST_TIME_ONCE

@@ -65,10 +65,12 @@ class _OneOff(NamedTuple):
 
     @property
     def delta(self) -> float:
+        """The one-off work of the new side less the base's, ns."""
         return self.new - self.base
 
     @property
     def is_over(self) -> bool:
+        """Whether one side has over 34 times the one-off work of the other, which is no chance (as after a warm-up)."""
         return max(self) > _MANY_TIMES * min(self)
 
 
@@ -95,7 +97,10 @@ def judge_likely(
 
 
 def explain_one_off(base: Sequence[Run], new: Sequence[Run], change: Change) -> str | None:
-    """Return a sentence where most of the difference of single windows is one-off work that both have; None otherwise."""
+    """Return a sentence where most of the change of single windows is one-off work, which both sides have.
+
+    None otherwise.
+    """
     once = _measure_one_off(base, new)
     if once is None or not min(once) or once.delta * change.delta_ns <= 0:
         return None
@@ -165,7 +170,10 @@ def _subtract_stalls(base: Sequence[Run], new: Sequence[Run], change: Change, on
 
 
 def _measure_one_off(base: Sequence[Run], new: Sequence[Run]) -> _OneOff | None:
-    """Return the one-off work of both sides; None where a run does not say how much it is, or is only part of a run."""
+    """Return the mean one-off work of both sides, ns.
+
+    None where a run does not say how much it is, or is only part of a run.
+    """
     sides = []
     for runs in (base, new):
         times = [run.capture.once_ns for run in runs if run.capture.kind not in _FRAGMENTS]
@@ -177,7 +185,10 @@ def _measure_one_off(base: Sequence[Run], new: Sequence[Run]) -> _OneOff | None:
 
 
 def _is_same_work(base: Sequence[Run], new: Sequence[Run]) -> bool:
-    """Return whether steps have the same marks and mostly the same launches on both sides, and other steps launched little."""
+    """Return whether both sides' steps have the same marks and launch mostly the same work.
+
+    False where over a tenth of a run's busy time in counted steps was launched by other steps.
+    """
     if any(run.capture.foreign_ns > _FOREIGN * _sum_busy(run) for run in (*base, *new)):
         return False
     # Other shapes are other sizes.
@@ -186,6 +197,7 @@ def _is_same_work(base: Sequence[Run], new: Sequence[Run]) -> bool:
 
 
 def _sum_busy(run: Run) -> int:
+    """Return the GPU's busy time over all counted steps of the run, ns."""
     return sum(dur for step in run.counted for name, dur in step.gpu_ledger.items() if not name.startswith("idle_"))
 
 
@@ -251,6 +263,7 @@ def _judge_by_part(
 
 
 def _count_deviations(change: Change, deviation: float) -> str:
+    """Return the size of the change in standard deviations, as text ("7.1 times")."""
     return f"{rate(abs(change.delta_ns) / deviation)} times" if deviation else "many times"
 
 
@@ -268,16 +281,20 @@ def _widening_factor(base: Sequence[Run], new: Sequence[Run]) -> float:
 
 
 def _read_ledger(runs: Sequence[Run], statistic: Statistic) -> dict[str, float]:
+    """Return the ledger of the step averaged over the runs, ns by category."""
     return {name: float(dur) for name, dur in sum_ledger(runs, statistic).items()}
 
 
 def _count_steps(runs: Sequence[Run]) -> int:
+    """Return the number of counted steps of all runs."""
     return sum(len(run.counted) for run in runs)
 
 
 def _describe_sides(once: _OneOff) -> str:
+    """Return the one-off work of both sides as text, for a sentence."""
     return f"{duration(round(once.base))} of the base and {duration(round(once.new))} of the new"
 
 
 def _choose_verdict(delta_ns: int) -> Verdict:
+    """Return the likely verdict for the sign of the change."""
     return "likely regression" if delta_ns > 0 else "likely improvement"

@@ -89,7 +89,7 @@ def match_pieces(base: Sequence[MatchPiece], new: Sequence[MatchPiece]) -> list[
 
 
 def _is_mostly_graphs(pieces: Sequence[MatchPiece]) -> bool:
-    """Return whether most of the time is in CUDA graphs that were traced as a whole."""
+    """Return whether more than half of the pieces' time is in CUDA graphs that were traced as a whole."""
     graphs = sum(
         (piece.dur for piece in pieces if piece.category == "compute" and _GRAPH.match(piece.name or "")), Fraction(0)
     )
@@ -101,8 +101,8 @@ def _match_rest(
 ) -> list[Matched]:
     """Match the pieces that no key matched: small ones as one nameless match, others as resized, new or vanished.
 
-    `known` are the names on each side, `listed` the time of each side's smallest named piece (None: all pieces are
-    named).
+    `known` are the names on each side. `listed` is the time of each side's smallest named piece, ns; None where all
+    pieces are named.
     """
     rest = [[piece for piece in left[side] if _may_be_unlisted(piece, listed[1 - side])] for side in (0, 1)]
     found = [replace(_match("same", *rest), names=((), ()))] if rest[0] or rest[1] else []
@@ -124,6 +124,11 @@ def _least_listed(pieces: Sequence[MatchPiece]) -> Fraction | None:
 
 
 def _may_be_unlisted(piece: MatchPiece, least: Fraction | None) -> bool:
+    """Return whether the other side may have the piece in its nameless rest: it has no name, or is small.
+
+    Small is at most twice `least`, the time of the other side's smallest named piece (None: the other side has no
+    rest).
+    """
     return piece.name is None or (least is not None and piece.dur <= _AS_SMALL * least)
 
 
@@ -172,9 +177,9 @@ def _places_of_regions(pieces: Sequence[MatchPiece]) -> _Places:
 
 
 def _by_moved_place(mine: _Places, others: _Places) -> Key:
-    """Return a key function that matches offloaded regions by function and order.
+    """Return a key function for one side that matches offloaded regions by their function and their order in it.
 
-    It gives None unless both sides have as many regions in the function, at other places.
+    It gives None unless both sides have equally many regions in the function, at other places.
     """
 
     def key(name: str, _: MatchPiece) -> Hashable | None:
@@ -189,6 +194,7 @@ def _by_moved_place(mine: _Places, others: _Places) -> Key:
 
 
 def _group_pieces(pieces: Sequence[MatchPiece], key: Key) -> dict[Hashable | None, list[MatchPiece]]:
+    """Return the pieces by the value of `key`; under None those without a name or without a value."""
     groups: dict[Hashable | None, list[MatchPiece]] = {}
     for piece in pieces:
         groups.setdefault(None if piece.name is None else key(piece.name, piece), []).append(piece)
@@ -196,6 +202,7 @@ def _group_pieces(pieces: Sequence[MatchPiece], key: Key) -> dict[Hashable | Non
 
 
 def _match(kind: Kind, base: Sequence[MatchPiece], new: Sequence[MatchPiece]) -> Matched:
+    """Return the match of these pieces of both sides: their names, and counts and times summed on each side."""
     return Matched(
         kind,
         names=(_names_by_time(base), _names_by_time(new)),
@@ -222,6 +229,6 @@ def _names_by_time(pieces: Sequence[MatchPiece]) -> tuple[str, ...]:
 
 
 def _only_value(values: Iterable[str | None]) -> str | None:
-    """Return the value that all have in common, else None."""
+    """Return the value that all have in common; None if there are several or none."""
     different = set(values)
     return different.pop() if len(different) == 1 else None

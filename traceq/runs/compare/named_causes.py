@@ -31,7 +31,10 @@ def choose_sure_causes(causes: Sequence[Cause], delta_ns: int) -> tuple[NamedCau
 
 
 def choose_likely_causes(causes: Sequence[Cause], delta_ns: int) -> tuple[NamedCause, ...]:
-    """Return the largest causes that went the way of `delta_ns`, the step's likely change, whether sure or not; largest first."""
+    """Return at most MOST_NAMED causes of a likely change of the step by `delta_ns`, whether sure or not; largest first.
+
+    Each went the way of the step, by a fifth of its change or more.
+    """
     found = [
         cause if _is_sure(cause.interval_ns, delta_ns) else replace(cause, interval_ns=None)
         for cause in causes
@@ -44,7 +47,7 @@ def choose_likely_causes(causes: Sequence[Cause], delta_ns: int) -> tuple[NamedC
 def significant_without_verdict(
     causes: Sequence[Cause], strict: Mapping[str, tuple[int, int]], least_ns: float
 ) -> tuple[NamedCause, ...]:
-    """Return causes that surely changed by at least `least_ns`, though the step did not surely change; at most MOST_NAMED.
+    """Return the first MOST_NAMED causes that surely changed by `least_ns` or more, though the step did not surely change.
 
     `strict` are intervals by category that contain all true changes at once.
     """
@@ -62,7 +65,7 @@ def _is_sure(interval: tuple[int, int] | None, delta_ns: int) -> bool:
 
 
 def _name_sure_part(cause: Cause) -> NamedCause:
-    """Return the cause, put down to its largest part whose own change is beyond noise, if that explains most of it."""
+    """Return the cause to be named, with its largest surely changed part if that explains half of the change or more."""
     return _name_cause(
         cause,
         _largest_part([part for part in cause.parts if _is_sure(part.interval_ns, cause.delta_ns)], cause.delta_ns),
@@ -76,7 +79,7 @@ def _largest_part(parts: Sequence[ChangePart], delta_ns: int) -> ChangePart | No
 
 
 def _name_cause(cause: Cause, first: ChangePart | None) -> NamedCause:
-    """Return the cause, put down to its part `first` if that explains most of the change."""
+    """Return the cause to be named, with its part `first` if that explains half of the change or more."""
     if first is None or abs(first.delta_ns) < _MOSTLY * abs(cause.delta_ns):
         return NamedCause(cause.category, cause.delta_ns, cause.interval_ns)
     calls = per_call = None
@@ -89,6 +92,11 @@ def _name_cause(cause: Cause, first: ChangePart | None) -> NamedCause:
 
 
 def _describe_how(part: ChangePart, calls: float | None, per_call: float | None) -> How:
+    """Return how the part changed: by its kind of match.
+
+    Else by the time of a call or the number of calls (new over base). `calls` and `per_call` are None where the part is
+    on one side only.
+    """
     if part.kind != "same":
         return part.kind
     if calls is None or per_call is None:
@@ -102,7 +110,10 @@ def _describe_how(part: ChangePart, calls: float | None, per_call: float | None)
 
 
 def find_common_factor(causes: Sequence[Cause]) -> AcrossTheBoard | None:
-    """Return the factor by which kernels with the same name, shape and calls all changed; None if there is no common one."""
+    """Return the factor (new over base) by which most kernels with the same name, shape and calls changed, as with other clocks.
+
+    None if there is no common factor, or it is below 2 %.
+    """
     parts = list(_same_kernels(causes))
     total = sum(part.base_ns for part in parts)
     if len(parts) < _LEAST_KERNELS or not total:
@@ -118,6 +129,7 @@ def find_common_factor(causes: Sequence[Cause]) -> AcrossTheBoard | None:
 
 
 def _same_kernels(causes: Sequence[Cause]) -> Iterator[ChangePart]:
+    """Yield the kernels with the same name, shape and number of calls (within 1 %) on both sides, if `compute` surely changed."""
     for cause in causes:
         if cause.category == "compute" and _is_sure(cause.interval_ns, cause.delta_ns):
             for part in cause.parts:

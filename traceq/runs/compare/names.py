@@ -63,9 +63,9 @@ def family_name(name: str) -> str:
 
 @lru_cache(maxsize=8192)
 def region_of(name: str) -> tuple[str, tuple[int, ...]] | None:
-    """Return the function that an offloaded region is in, and its place there (line or number); None for other kernels.
+    """Return the function that an offloaded region (OpenMP, OpenACC) is in, and its place there (line or number).
 
-    A reduction kernel has the place of its region, and a function of its own.
+    None for other kernels. A reduction kernel has the place of its region, and a function of its own.
     """
     bare = canonical_name(name)[:_LONGEST]
     for pattern in _OFFLOADED:
@@ -143,7 +143,10 @@ _OF_ROTARY = re.compile(r"rotary|rope", re.IGNORECASE)
 
 
 def find_role(name: str, family: str | None) -> str | None:
-    """Return the kernel's role (matrix products, attention, ...) from its name and family (kernel_occupancy.family), or None."""
+    """Return the kernel's role (matrix products, attention, ...) from its name and family (kernel_occupancy.family).
+
+    None where it is not known.
+    """
     found = _ROLES.get(family or "")
     if found == _PRODUCTS and _OF_EXPERTS.search(name):
         return _EXPERTS

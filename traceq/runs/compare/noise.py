@@ -40,9 +40,9 @@ class Noise:
 
 
 def measure_noise(given: Sequence[Run], statistic: Statistic = "typical") -> Noise:
-    """Measure the noise between runs of one program. Raises WrongUse if they ran different programs or fewer than two qualify.
+    """Measure the noise between runs of one program, in the step by `statistic`; a run needs two or more counted steps.
 
-    A run qualifies with two or more counted steps. `statistic` is the step that is compared.
+    Raises WrongUse if the runs cannot be compared as one program, or fewer than two have enough steps.
     """
     runs = [run for run in runs_with_steps(drop_duplicates(given)) if len(run.counted) > 1]
     if len(runs) < 2:  # noqa: PLR2004 - to differ

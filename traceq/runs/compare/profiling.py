@@ -21,7 +21,7 @@ class Profiling(NamedTuple):
 
 
 def compare_profiling(base: Sequence[Run], new: Sequence[Run]) -> Profiling | None:
-    """Return the difference in the profiler's cost; None if it is small or was not measured on both sides."""
+    """Return the difference in the profiler's cost; None if it is at most 5 % of a step, or not measured on both sides."""
     # A profiler makes no step shorter: where it seems so the steps of the run differed for other reasons.
     sides = [[max(run.overhead_share, 0) for run in runs if run.overhead_share is not None] for runs in (base, new)]
     if not all(sides):
@@ -49,5 +49,5 @@ def explain_unmeasured(loader_queue: int) -> str:
 
 
 def may_explain(profiling: Profiling, base: Sequence[Run], new: Sequence[Run]) -> bool:
-    """Return whether the difference in the profiler's cost may make a quarter or more of the step's change."""
+    """Return whether the difference in the profiler's cost is more than a quarter of the change of the mean step."""
     return abs(profiling.more_ns) > _OF_CHANGE * abs(step_ns(new, "mean") - step_ns(base, "mean"))

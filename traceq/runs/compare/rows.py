@@ -65,7 +65,10 @@ def _sum_items(runs: Sequence[Run], statistic: Statistic, by: str) -> dict[str |
 
 
 def compare_counts(base: Sequence[Run], new: Sequence[Run], statistic: Statistic) -> Iterator[Count]:
-    """Yield the numbers of kernels, copies, collectives and copied bytes per step on both sides."""
+    """Yield the numbers of kernels, copies, collectives and copied bytes per step on both sides.
+
+    Those that are 0 on both are left out.
+    """
     for category, what in _COUNTED.items():
         numbers = [_per_step(runs, statistic, category, "count") for runs in (base, new)]
         if any(numbers):
@@ -77,6 +80,7 @@ def compare_counts(base: Sequence[Run], new: Sequence[Run], statistic: Statistic
 
 
 def _per_step(runs: Sequence[Run], statistic: Statistic, category: str, what: str) -> Fraction:
+    """Return the count or bytes (`what` is the attribute) per step in items of the category, averaged over the runs."""
     return sum(
         (
             step_weight(run, runs, statistic) * getattr(amount_of(item, statistic), what)

@@ -14,9 +14,10 @@ _LEAST_CALLS = 10  # of fewer kernels and copies nothing tells whose they are
 
 
 def measure_alike_share(base: Sequence[Run], new: Sequence[Run], *, by_shape: bool = False) -> float | None:
-    """Return the share of GPU time in work that the other side does as often, on the side where it is less.
+    """Return the share (0..1) of a side's GPU time in work that the other side does as often.
 
-    None where a side has too few calls to tell. With `by_shape` kernels must have the same launch shape to be alike.
+    The lower one of both sides. Work is a kernel, collective or copy; with `by_shape` kernels must have the same launch
+    shape. None where a side has fewer than ten calls.
     """
     sides = [_sum_work(runs, by_shape=by_shape) for runs in (base, new)]
     totals = [sum(dur for _, dur in side.values()) for side in sides]
@@ -29,15 +30,20 @@ def measure_alike_share(base: Sequence[Run], new: Sequence[Run], *, by_shape: bo
 
 
 def _count_calls(runs: Sequence[Run]) -> int:
+    """Return the number of calls in all counted steps: kernels, copies, memsets and collectives."""
     return sum(item.every.count for run in runs for item in run.items if not item.category.startswith(_OF_HOST))
 
 
 def _is_as_often(count: float, other: tuple[float, int] | None) -> bool:
+    """Return whether the count per step is within 1 % of the other side's.
+
+    `other` is its (count, ns), None if it has none.
+    """
     return other is not None and abs(count - other[0]) <= _AS_OFTEN * max(count, other[0])
 
 
 def _sum_work(runs: Sequence[Run], *, by_shape: bool) -> Mapping[Hashable, tuple[float, int]]:
-    """Return the count per step and the total time, ns, of each kernel, collective and size of copy."""
+    """Return the mean count per step and the time of all counted steps, ns, of each kernel, collective and size of copy."""
     found: dict[Hashable, tuple[float, int]] = {}
     for run in runs:
         for item in run.items:
@@ -49,13 +55,14 @@ def _sum_work(runs: Sequence[Run], *, by_shape: bool) -> Mapping[Hashable, tuple
 
 
 def _item_key(item: Item, *, by_shape: bool) -> Hashable:
+    """Return a key for the same work on both sides: a kernel's family name, else the name and the bytes of a call."""
     if item.category == "compute":
         return item.category, family_name(item.name or ""), item.shape if by_shape else None
     return item.category, item.name, item.every.bytes // max(item.every.count, 1)
 
 
 def hides_kernels(runs: Iterable[Run]) -> bool:
-    """Return whether most of the kernel time is in CUDA graphs that were traced as a whole."""
+    """Return whether more than half of the kernel time is in CUDA graphs that were traced as a whole."""
     items = [item for run in runs for item in run.items if item.category == "compute"]
     total = sum(item.every.dur for item in items)
     graphs = sum(item.every.dur for item in items if (item.name or "").replace(" ", "").startswith("CUDAgraph"))

@@ -36,7 +36,7 @@ def are_same_files(base: Sequence[Run], new: Sequence[Run]) -> bool:
 
 
 def drop_duplicates(runs: Sequence[Run]) -> list[Run]:
-    """Return the runs with every trace (and rank) only once, so that a repeated one does not pass for several runs."""
+    """Return the runs with every trace (and rank) only once, in order, so that a repeated one does not pass for several runs."""
     return list({(run.sha256, run.rank): run for run in reversed(runs)}.values())[::-1]
 
 
@@ -66,7 +66,7 @@ def steps_of(run: Run, statistic: Statistic) -> tuple[RunStep, ...]:
 
 
 def amount_of(item: Item, statistic: Statistic) -> Amount:
-    """Return the item's amount in the steps over which the statistic averages."""
+    """Return the item's amount over the steps that the statistic averages: the middle half for `typical`, else all counted."""
     return item.typical if statistic == "typical" else item.every
 
 
@@ -89,6 +89,7 @@ def step_durations(run: Run) -> statistics.Floats:
 
 
 def _find_drifts(runs: Sequence[Run]) -> Iterator[Drift]:
+    """Yield each run whose steps surely get longer or shorter over its course."""
     for run in runs:
         found = statistics.find_drift(step_durations(run))
         if found:
@@ -96,6 +97,7 @@ def _find_drifts(runs: Sequence[Run]) -> Iterator[Drift]:
 
 
 def _find_outliers(runs: Sequence[Run]) -> Iterator[OutlierStep]:
+    """Yield each counted step that is much longer than the others of its run."""
     for run in runs:
         values = step_durations(run)
         for place in statistics.find_outliers(values):
@@ -165,4 +167,5 @@ def describe_other_gpu(base: Sequence[Run], new: Sequence[Run]) -> str | None:
 
 
 def _sort_distinct(values: Iterable[str | None]) -> list[str]:
+    """Return the distinct values in alphabetical order, without None."""
     return sorted({value for value in values if value is not None})

@@ -52,13 +52,17 @@ def _describe_steps(base: Sequence[Run], new: Sequence[Run]) -> str:
 
 
 def _name_unit(runs: Sequence[Run]) -> str:
+    """Return what a step of the runs is, as text: the names of its marks, else how steps were found.
+
+    "the window" without any.
+    """
     if all(run.is_window for run in runs):
         return "the window"
     return ", ".join(sorted({run.unit_name or run.step_source or "a step" for run in runs}))
 
 
 def _compare_marks(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Yield a sentence if the sides found steps by different marks and a step is much larger on one or does other work."""
+    """Yield a sentence if the sides found steps by different marks, and a step is 1.8 times as large or does other work."""
     if share_marks(base, new) or {run.unit_name for run in base} & {run.unit_name for run in new} - {None}:
         return
     way_out = "ingest with --step-range or --steps-per so that a step is the same on both sides"
@@ -94,11 +98,15 @@ def _sum_busy(runs: Sequence[Run]) -> float:
 
 
 def _sum_work(run: Run) -> int:
+    """Return the GPU's busy time over all counted steps of the run, ns."""
     return sum(dur for step in run.counted for name, dur in step.gpu_ledger.items() if not name.startswith("idle"))
 
 
 def _measure_alike(base: Sequence[Run], new: Sequence[Run]) -> float | None:
-    """Return the share of GPU time in the same work (measure_alike_share); None where GPUs differ or graphs hide kernels."""
+    """Return the share of GPU time in the same work, 0..1 (measure_alike_share).
+
+    None where GPUs differ or graphs hide kernels.
+    """
     return (
         None
         if describe_other_gpu(base, new) or any(map(hides_kernels, (base, new)))
@@ -125,7 +133,7 @@ def find_unlike_windows(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str
 
 
 def _compare_ends(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
-    """Yield a sentence if one side's last step waits much longer for a late kernel, and that may make the difference."""
+    """Yield a sentence if the GPU idles much longer on one side in the last step before its end, and that may make the change."""
     if all(len(run.counted) == 1 for run in (*base, *new)):
         return
     tails = [sum(run.capture.idle_tail_ns / len(run.counted) for run in runs) / len(runs) for runs in (base, new)]

@@ -59,6 +59,7 @@ def _judge_unsure(sides: tuple[Side, Side], change: Change, p: float, sensitivit
 
 
 def _judge_sure(sides: tuple[Side, Side], change: Change, p: float, level: float) -> Judgement:
+    """Return the verdict on a significant change: "cannot tell" if steps drift by as much, else regression or improvement."""
     drifted = _largest_drift(sides)
     if drifted >= abs(change.delta_ns):
         return "cannot tell", _explain_drift(drifted, change)
@@ -67,6 +68,7 @@ def _judge_sure(sides: tuple[Side, Side], change: Change, p: float, level: float
 
 
 def _too_different(sides: tuple[Side, Side], change: Change) -> str:
+    """Return a sentence on why a change could not be seen: too few runs, runs that differ, or steps that differ."""
     runs = [len(side.runs) for side in sides]
     detectable = change.base_ns if change.detectable_ns is None else change.detectable_ns
     if _MOSTLY_RUNS * detectable < (change.noise_ns or 0):
@@ -81,10 +83,12 @@ def _too_different(sides: tuple[Side, Side], change: Change) -> str:
 
 
 def _largest_drift(sides: tuple[Side, Side]) -> int:
+    """Return the largest drift of any run on both sides, ns; 0 without one."""
     return max((abs(drift.change_ns) for side in sides for drift in side.drifts), default=0)
 
 
 def _explain_drift(drifted: int, change: Change) -> str:
+    """Return the sentence for steps that drift by `drifted` ns within a run, so that the change cannot be told."""
     return (
         f"steps drift by {duration(drifted)} within a run, and the sides differ by {duration(abs(change.delta_ns))}: "
         "it depends on which part of a run was captured; capture the same steps of both, after they have settled"
@@ -92,6 +96,7 @@ def _explain_drift(drifted: int, change: Change) -> str:
 
 
 def _too_few(sides: tuple[Side, Side], level: float) -> str:
+    """Return the sentence for sides with too few steps for a test at the level."""
     counted = f"{sides[0].counted} against {sides[1].counted} steps"
     if any(side.windows for side in sides):
         return f"{counted}: no steps were found; mark them, or ingest with --step-range"
@@ -99,4 +104,5 @@ def _too_few(sides: tuple[Side, Side], level: float) -> str:
 
 
 def _describe_amount(ns: int, change: Change) -> str:
+    """Return the time with its share of the base's step, as text."""
     return f"{duration(ns)} ({share(ns / change.base_ns)})" if change.base_ns else duration(ns)

@@ -114,7 +114,10 @@ class Judging:
 
 
 def find_job_change(base: Sequence[JobOfRun], new: Sequence[JobOfRun], judging: Judging) -> JobChange:
-    """Return the change from the jobs of `base` to those of `new`; the jobs of a side are pooled with the same weight."""
+    """Return the change from the jobs of `base` to those of `new`; jobs of a side count equally.
+
+    Both must have jobs.
+    """
     sides = _describe_side(base), _describe_side(new)
     common = sorted(set(sides[0].ranks) & set(sides[1].ranks))
     ranks = {rank: (_of_rank(base, rank), _of_rank(new, rank)) for rank in common}
@@ -138,6 +141,7 @@ def find_job_change(base: Sequence[JobOfRun], new: Sequence[JobOfRun], judging: 
 
 
 def _describe_side(jobs: Sequence[JobOfRun]) -> JobSide:
+    """Return one side of the change: the ranks that all its jobs have, and the means over the jobs."""
     in_all = set.intersection(*({rank.rank for rank in job.ranks} for job in jobs))
     told = [job for job in jobs if job.dur is not None]
     judged = [job for job in told if job.slowdown is not None and job.ideal is not None]
@@ -162,10 +166,12 @@ Rows = list[RankOfRun]
 
 
 def _of_rank(jobs: Sequence[JobOfRun], rank: int) -> Rows:
+    """Return the rank's record in each job."""
     return [each for job in jobs for each in job.ranks if each.rank == rank]
 
 
 def _mean_of(rows: Rows, name: str) -> float:
+    """Return the mean of the records' attribute `name`."""
     return fmean(getattr(row, name) for row in rows)
 
 
@@ -192,7 +198,10 @@ def _group_ranks(ranks: dict[int, tuple[Rows, Rows]]) -> Iterator[tuple[UnitKind
 
 @dataclass(frozen=True)
 class _UnitJudge:
-    """Computes and judges the changes of units; `tests` is their number, among which the level is divided."""
+    """Computes and judges the changes of units; `tests` is their number, among which the level is divided.
+
+    `usual` is the median change of ranks' own time, ns; `jobs` are those of both sides.
+    """
 
     judging: Judging
     usual: float
@@ -200,6 +209,10 @@ class _UnitJudge:
     tests: int
 
     def judge(self, kind: UnitKind, name: str, rows: list[tuple[Rows, Rows]], ranks: list[int]) -> UnitChange:
+        """Return the change of a unit (rank, host or stage).
+
+        `rows` holds the records of each of its `ranks` on both sides.
+        """
         own = [fmean(_mean_of(row[side], "own_ns") for row in rows) for side in (0, 1)]
         wait = [round(fmean(_mean_of(row[side], "wait_ns") for row in rows)) for side in (0, 1)]
         delta = own[1] - own[0]
@@ -256,13 +269,20 @@ class _UnitJudge:
 
 
 def _job_cost(jobs: Sequence[JobOfRun], kind: UnitKind, ranks: list[int]) -> int | None:
-    """Return what the step would save if these ranks were as usual, ns, as mean over the jobs; None if a job was not judged."""
+    """Return what the step would save if these ranks were as usual, ns: the mean over the jobs.
+
+    None if a job was not judged.
+    """
     if any(job.slowdown is None for job in jobs):
         return None
     return round(fmean(_cost_in(job, kind, ranks) for job in jobs))
 
 
 def _cost_in(job: JobOfRun, kind: UnitKind, ranks: list[int]) -> int:
+    """Return the largest cost that the job states for exactly these ranks as a unit of the kind, ns per step.
+
+    0 without one.
+    """
     named = [
         straggler.adds_ns
         for straggler in job.stragglers
@@ -283,6 +303,7 @@ def _largest_only(units: list[UnitChange]) -> Iterator[UnitChange]:
 
 
 def _order(unit: UnitChange) -> tuple[bool, int, int, tuple[int, ...]]:
+    """Return a sort key: units that moved the step first, then the largest change of cost and of own time."""
     return not unit.moved, -abs(unit.cost_delta_ns or 0), -abs(unit.own_delta_ns), unit.ranks
 
 

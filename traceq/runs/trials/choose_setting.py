@@ -41,7 +41,7 @@ class Field:
     weighed: tuple[Quantity, ...]
 
     def points(self, names: Iterable[str]) -> dict[str, tuple[float, ...]]:
-        """Return for each setting a row with its merit in every weighed quantity; more is better."""
+        """Return for each named setting its merit in every weighed quantity, as a row; more is better."""
         return {name: tuple(self.merit(name, quantity) for quantity in self.weighed) for name in names}
 
     def merit(self, name: str, quantity: Quantity) -> float:
@@ -77,7 +77,7 @@ def weigh_settings(table: ResultTable, results: Sequence[SettingResult]) -> Fiel
 
 
 def split_front(field: Field) -> tuple[tuple[str, ...], tuple[Dominated, ...]]:
-    """Return the settings that no other one dominates, and the dominated ones."""
+    """Return the settings that no other one dominates, then the dominated ones, each with a setting that dominates it."""
     points = field.points(field.results)
     beaten = find_dominated(points)
     return tuple(name for name in points if name not in beaten), tuple(
@@ -98,6 +98,7 @@ def _surely_beats(field: Field, by: str, name: str) -> bool:
 
 
 def _surely_keeps(table: ResultTable, quantity: Quantity, one: str, other: str) -> bool:
+    """Return whether the setting `one` is surely less than 1 % worse than `other` in the quantity."""
     mean = table.mean(quantity, one, other)
     interval = None if mean is None else mean.interval()
     if interval is None:
@@ -106,6 +107,7 @@ def _surely_keeps(table: ResultTable, quantity: Quantity, one: str, other: str) 
 
 
 def _may_be_alike(table: ResultTable, quantity: Quantity, one: str, other: str) -> bool:
+    """Return whether the difference of two settings in the quantity may be chance, or was not measured."""
     mean = table.mean(quantity, one, other)
     return mean is None or mean.p is None or mean.p > LEVEL
 
@@ -132,16 +134,16 @@ def choose_setting(field: Field, goal: Goal, limits: TrialLimits) -> SettingChoi
 
 
 def _list_alike(field: Field, quantity: Quantity, names: Sequence[str]) -> list[str]:
-    """Return the settings of `names` that are the best in the quantity, or may be as good."""
+    """Return the settings of `names` whose value is the best in the quantity, or may be as good."""
     values = {name: field.merit(name, quantity) for name in names}
     return find_alike(values, lambda name, best: _is_open(field, quantity, name, best))
 
 
 def _drop_dominated(field: Field, kept: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Return those of `names` that no setting of `kept` dominates; if all are dominated, those dominated perhaps by chance.
+    """Return those of `names` that no setting of `kept` dominates.
 
-    The baseline stays if it is dominated perhaps by chance. If all are surely dominated, it is the one that dominates
-    the first.
+    The baseline counts as such unless it is surely dominated. If all are dominated, return those that may be so by
+    chance; if all surely are, the one that dominates the first.
     """
     beaten = find_dominated(field.points(kept))
     surely = {name for name, by in beaten.items() if _surely_beats(field, by, name)}
@@ -150,7 +152,10 @@ def _drop_dominated(field: Field, kept: Sequence[str], names: Sequence[str]) -> 
 
 
 def _find_combination(field: Field, kept: Sequence[str], wins: Sequence[Win]) -> str | None:
-    """Return the name of a setting that combines all wins, each by its own values or those of an equal setting; None without."""
+    """Return the first kept setting that has the values of every win, or of a setting that is equal to it.
+
+    None without one.
+    """
     for name in kept:
         if all(any(_has_values_of(field, name, each) for each in (win.setting, *win.alike)) for win in wins):
             return name
@@ -168,6 +173,7 @@ def goal_quantity(field: Field, goal: Goal) -> Quantity | None:
 
 
 def _limits_by_quantity(limits: TrialLimits) -> dict[Quantity, float]:
+    """Return the limits that were given, by quantity."""
     given: dict[Quantity, float | None] = {
         limits.percentile: limits.latency_ns,
         "gpu_memory": limits.gpu_memory,
@@ -177,6 +183,7 @@ def _limits_by_quantity(limits: TrialLimits) -> dict[Quantity, float]:
 
 
 def _find_excess(result: SettingResult, limits: TrialLimits) -> tuple[Quantity, ...]:
+    """Return the quantities in which the setting's measured value is above a limit."""
     return tuple(
         name
         for name, limit in _limits_by_quantity(limits).items()
@@ -204,9 +211,10 @@ def _is_open(field: Field, quantity: Quantity, name: str, best: str) -> bool:
 
 
 def _choose_simplest(field: Field, goal: Goal, names: Sequence[str]) -> str:
-    """Choose among equally good settings: the baseline, else the fewest changed knobs, else the smallest number of the one knob.
+    """Return one of equally good settings: the baseline, else the one of fewest changed knobs.
 
-    If that leaves several, choose the best in a second quantity (step or throughput).
+    Of several that change the same single knob to a number, it is the smallest; else the best in a second quantity
+    (step or throughput).
     """
     if BASELINE in names:
         return BASELINE
@@ -226,7 +234,10 @@ def _single_knob(field: Field, name: str) -> tuple[str, float | None]:
 
 
 def _find_wins(field: Field, goal: Goal, quantity: Quantity, kept: Sequence[str]) -> Iterable[Win]:
-    """Return, for each group of knobs, the setting that is surely better than the baseline and best; largest gain first."""
+    """Return, for each group of kept settings of the same knobs, the best that is surely better than the baseline.
+
+    Groups without one are left out; the largest gain comes first.
+    """
     groups: dict[frozenset[str], list[str]] = {}
     for name in kept:
         values = field.results[name].setting.values
@@ -237,7 +248,10 @@ def _find_wins(field: Field, goal: Goal, quantity: Quantity, kept: Sequence[str]
 
 
 def _best_win(field: Field, goal: Goal, quantity: Quantity, names: Sequence[str]) -> Win | None:
-    """Return the best of several settings of the same knobs; None if none is surely better than the baseline and undominated."""
+    """Return the best of several settings of the same knobs.
+
+    None if no undominated one is surely better than the baseline.
+    """
     base = [BASELINE] if BASELINE in field.results else []
     beaten = find_dominated(field.points([*base, *names]))
     values = {

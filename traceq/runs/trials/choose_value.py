@@ -16,7 +16,10 @@ from traceq.runs.trials.tradeoff import BestValues, Percentile, Point, StepCurve
 
 
 def choose_values(points: Sequence[Point], resamples: Sequence[Floats | None]) -> BestValues | None:
-    """Return the best tried values for latency and for throughput; None with fewer than two points."""
+    """Return the best tried values for latency and for throughput; None with fewer than two points.
+
+    `resamples` are the resampled typical steps of each point, ns, or None.
+    """
     if len(points) < 2:  # noqa: PLR2004 - to choose from
         return None
     beaten = _find_dominated(points)
@@ -38,7 +41,7 @@ def choose_values(points: Sequence[Point], resamples: Sequence[Floats | None]) -
 
 
 def pair_dominated(points: Sequence[Point]) -> tuple[tuple[Point, Point], ...]:
-    """Return pairs of a dominated point and a point that dominates it, by latency and throughput."""
+    """Return each dominated point with a point that dominates it, by latency and throughput."""
     return tuple((points[place], points[by]) for place, by in _find_dominated(points).items())
 
 
@@ -48,7 +51,7 @@ def _find_dominated(points: Sequence[Point]) -> dict[int, int]:
 
 
 def _list_alike(rates: Mapping[int, float], resamples: Sequence[Floats | None], work: Sequence[float]) -> list[int]:
-    """Return the indices of points whose rate is the highest, or below it by less than 1 % or not significantly.
+    """Return the indices of points whose rate (steps or work per second) may be the highest, or is less than 1 % below it.
 
     `work` is the work per step of each point.
     """
@@ -72,7 +75,8 @@ def fit_budget(
 ) -> Within | None:
     """Return the best value within the latency budget, the next larger one tried, and an estimate between them.
 
-    None without a budget. `setting` holds the budget and its percentile; `choice` is the best choice without a budget.
+    None without a budget. `setting` holds the budget and its percentile. `choice` are the best values without a budget,
+    which decide if the knob does not count work.
     """
     if setting.budget_ns is None:
         return None

@@ -24,9 +24,9 @@ Points = Sequence[tuple[float, float]]
 
 
 def fit(points: Points) -> CurveFit | None:
-    """Fit a curve to points (value, ns), sorted by value, all above 0; None with fewer than three.
+    """Fit a curve to at least three points (value, ns), sorted by value, all above 0; None with fewer.
 
-    Of affine and hinge, the shape is chosen that predicts values best that were left out of the fit.
+    The shape (affine or hinge) is the one that better predicts values that were left out of the fit.
     """
     if len(points) < FEWEST:
         return None
@@ -51,6 +51,7 @@ def _validation_error(points: Points, fitted: Callable[[Points], StepCurve]) -> 
 
 
 def _relative_error(curve: StepCurve, value: float, ns: float) -> float:
+    """Return the error of the curve at a measured step, as a share of it; above 0 where the curve is longer."""
     return (curve.at(value) - ns) / ns
 
 
@@ -95,10 +96,12 @@ def fit_hinge(points: Points) -> StepCurve:
 
 
 def _sum_squares(curve: StepCurve, points: Points) -> float:
+    """Return the sum of the squares of the curve's relative errors."""
     return sum(_relative_error(curve, *point) ** 2 for point in points)
 
 
 def _split(flat: Points, linear: Points) -> StepCurve:
+    """Return the hinge whose flat part is fitted to the points `flat`, and whose line is fitted to `linear`."""
     level = fit_affine([(0.0, ns) for _, ns in flat]).fixed_ns
     if len(linear) == 1:
         value, ns = linear[0]
@@ -113,7 +116,11 @@ _AT_END = 1e-9
 
 
 def find_knee(curve: StepCurve, points: Sequence[tuple[float, Point]], resamples: Sequence[Floats | None]) -> Knee:
-    """Return the knee of the curve with its interval, and the best value tried; `points` are pairs of value and point."""
+    """Return the knee of the curve with its interval, and the tried value that comes nearest to it.
+
+    `points` are pairs of value and point, in ascending order. `resamples` are resampled typical steps of each, ns, or
+    None.
+    """
     low, high = points[0][0], points[-1][0]
     top = find_optimum(curve)
     place = _place_knee(top, low, high)
@@ -131,6 +138,7 @@ def find_optimum(curve: StepCurve) -> float:
 
 
 def _place_knee(top: float, low: float, high: float) -> Place:
+    """Return whether the knee is below, within or beyond the tried values `low` to `high`."""
     if top < low * (1 - _AT_END):
         return "below"
     return "beyond" if top > high * (1 + _AT_END) else "within"

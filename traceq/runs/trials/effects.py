@@ -26,7 +26,7 @@ class Grid:
     names: Mapping[frozenset[tuple[str, str]], str]
 
     def name(self, values: Levels) -> str:
-        """Return the name of the setting with these values."""
+        """Return the name of the setting with these values, one for each knob. Raises KeyError if there is none."""
         return self.names[frozenset(values.items())]
 
     def others(self, *knobs: str) -> Iterator[Levels]:
@@ -52,7 +52,10 @@ def grid_of(settings: Sequence[Setting]) -> Grid | None:
 
 
 def effects_of(table: ResultTable, grid: Grid, quantity: Quantity) -> tuple[Effect, ...]:
-    """Return the main effect on the quantity of each knob's values other than the baseline's, tested as one family."""
+    """Return the main effect on the quantity of each value of a knob other than the baseline's, tested as one family (Holm).
+
+    Values that no pair of settings measured are left out.
+    """
     means: dict[tuple[str, str], tuple[Mean, int, int]] = {}
     for knob, levels in grid.levels.items():
         for value in levels[1:]:
@@ -75,7 +78,7 @@ def effects_of(table: ResultTable, grid: Grid, quantity: Quantity) -> tuple[Effe
 
 
 def interactions_of(table: ResultTable, grid: Grid, quantity: Quantity) -> tuple[Interaction, ...]:
-    """Return the pairs of knob values that together surely do more, or less, than both effects combined."""
+    """Return the pairs of values of two knobs that together surely do more, or less, than the product of their effects."""
     means: dict[tuple[tuple[str, str], tuple[str, str]], Mean] = {}
     for (one, first), (other, second) in combinations(grid.levels.items(), 2):
         for values in product(first[1:], second[1:]):
@@ -110,9 +113,10 @@ Contrast = Sequence[tuple[str, int]]
 
 
 def _mean_contrast(table: ResultTable, quantity: Quantity, contrasts: Sequence[Contrast]) -> tuple[Mean | None, int]:
-    """Return the mean over rounds of contrasts (signed sums of log values), averaged over contrasts, and how many were used.
+    """Return the mean over rounds of contrasts (signed sums of log values), and how many contrasts were used.
 
-    Contrasts with a setting that failed or has a value of 0 are left out.
+    In each round it is the average over contrasts. Those with a setting that failed or has a value of 0 are left out.
+    The mean is None without a round that all share.
     """
     rounds = table.values.get(quantity, {})
     failed = {trial.setting for trial in table.trials if trial.outcome != "ok"} - {BASELINE}

@@ -34,7 +34,7 @@ class TrialLimits:
 
 @dataclass(frozen=True)
 class Predicted:
-    """The predicted saving of a baseline's finding, as shares of the baseline's mean step."""
+    """The predicted saving of a baseline's finding, likely and bounds, as shares of the baseline's mean step."""
 
     rule: str
     finding_id: str
@@ -192,7 +192,10 @@ class CheckedPrediction:
 
 @dataclass(frozen=True)
 class Removed:
-    """The baseline's findings that are gone or smaller in a setting's recording, and findings that are new in it."""
+    """The baseline's findings that are gone or smaller in a setting's recording, and findings that are new in it.
+
+    `unsure` are those whose rule could not judge the recording.
+    """
 
     setting: str
     gone: tuple[FindingKept, ...]

@@ -68,11 +68,12 @@ def _compare_state(finding: FindingKept, base: Run, run: Run) -> State:
 
 
 def _in_state(base: Run, states: Mapping[str, State], state: State) -> tuple[FindingKept, ...]:
+    """Return the baseline's findings with that state; `states` are by id of the finding."""
     return tuple(finding for finding in base.findings if states[finding.finding_id] == state)
 
 
 def find_untried(settings: Sequence[Setting], profiles: Mapping[str, Run]) -> Iterator[FindingKept]:
-    """Yield the baseline's findings, largest saving first, that no setting tries and that no setting's recording removed."""
+    """Yield the baseline's findings that no setting tries or removed from its recording, largest saving first."""
     base = profiles.get(BASELINE)
     if base is None:
         return
@@ -93,9 +94,9 @@ def check_predictions(
     predictions: Mapping[str, Predicted],
     profiles: Mapping[str, Run],
 ) -> Iterator[CheckedPrediction]:
-    """Yield the predicted and the measured saving of each setting that tries a finding and ran.
+    """Yield the predicted and the measured saving of each setting that tries a finding and ran in all rounds.
 
-    `predictions` and the recorded runs, `profiles`, are by name of setting.
+    `predictions` and `profiles` (the recorded runs) are by name of setting.
     """
     for result in results:
         name = result.setting.name
@@ -113,7 +114,8 @@ def check_predictions(
 def measure_gain(table: ResultTable, result: SettingResult) -> tuple[float | None, Interval | None]:
     """Return the saving of a setting as a share of the baseline's time for the same work, and its interval.
 
-    All steps count, rare long ones, too. None where a step's work is not known and the setting may change it.
+    It counts all steps, also rare long ones. None where throughput was not measured, or a step's work is not known and
+    the setting may change it.
     """
     trials = [trial for trial in table.trials if trial.setting in (BASELINE, result.setting.name)]
     found = result.differences.get("throughput")
@@ -124,12 +126,17 @@ def measure_gain(table: ResultTable, result: SettingResult) -> tuple[float | Non
 
 
 def _find_state(prediction: Predicted, profiles: Mapping[str, Run], name: str) -> State:
+    """Return whether the predicted finding is gone, smaller or still there in the setting's recording.
+
+    "cannot tell" without both recordings, or if the baseline's lacks the finding.
+    """
     base, run = profiles.get(BASELINE), profiles.get(name)
     found = None if base is None else next((e for e in base.findings if e.finding_id == prediction.finding_id), None)
     return "cannot tell" if base is None or run is None or found is None else _compare_state(found, base, run)
 
 
 def _judge_prediction(prediction: Predicted, interval: Interval | None) -> Prediction:
+    """Judge the predicted bounds by the interval of the measured gain; "cannot tell" without an interval."""
     if interval is None:
         return "cannot tell"
     return prediction_of(prediction.low_share, prediction.high_share, *interval)
@@ -138,7 +145,7 @@ def _judge_prediction(prediction: Predicted, interval: Interval | None) -> Predi
 def find_ablations(
     table: ResultTable, results: Sequence[SettingResult], predictions: Mapping[str, Predicted]
 ) -> Iterator[Ablation]:
-    """Yield the saving without a part of the program (data, communication, logging), for each ablation that ran."""
+    """Yield the share of time saved without a part of the program (data, communication, logging), for each ablation that ran."""
     for result in results:
         if result.setting.kind == "ablate" and result.outcome == "ok":
             share, interval = measure_gain(table, result)
@@ -185,6 +192,10 @@ def _make_line(
     *,
     is_public: bool,
 ) -> Calibrated | None:
+    """Return the calibration line of a prediction and its measured gain.
+
+    None where the gain or its interval is not known.
+    """
     base, after = profiles[BASELINE], profiles[each.setting]
     own = found.result(BASELINE)
     rate = own.measures.get("throughput")
@@ -207,7 +218,7 @@ def _make_line(
 
 
 def _only_knob(found: Experiment, each: CheckedPrediction) -> KnobChange | None:
-    """Return the knob that the setting turns, with both values; None if it turns several."""
+    """Return the knob that the setting turns, with its values before and after; None if it turns several."""
     values = list(found.result(each.setting).setting.values.items())
     if len(values) != 1:
         return None

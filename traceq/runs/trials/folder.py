@@ -69,6 +69,7 @@ class Folder:
             ) from error
 
     def _check(self, plan: TrialPlan) -> None:
+        """Raise WrongUse if the folder was begun for another plan."""
         there = _read_json(self._asked, TrialPlan)
         differing = [name for name, value in asdict(plan).items() if value != getattr(there, name)]
         if differing:
@@ -92,15 +93,18 @@ class Folder:
             )
 
     def start_time(self) -> str:
-        """Return the local time at which the experiment was begun, as YYYY-MM-DD HH:MM."""
+        """Return the local time at which the experiment was begun, as text (YYYY-MM-DD HH:MM)."""
         return datetime.fromtimestamp(self._asked.stat().st_mtime, UTC).astimezone().strftime("%Y-%m-%d %H:%M")
 
     def settings(self) -> list[Setting]:
-        """Return the settings stored in the folder; empty before they were decided."""
+        """Return the settings stored in the folder; empty if they are not decided yet.
+
+        Raises StoreError if the file is damaged.
+        """
         return _read_json(self._settings, list[Setting]) if self._settings.exists() else []
 
     def keep_settings(self, settings: Sequence[Setting]) -> None:
-        """Store the settings, so that a resumed experiment runs the same ones."""
+        """Store the settings in the folder, so that a resumed experiment runs the same ones."""
         with atomic_write(self._settings) as file:
             file.write(json.dumps([asdict(setting) for setting in settings], indent=1).encode())
 
@@ -155,7 +159,7 @@ def file_name(setting: Setting) -> str:
 
 
 def _read_json(path: Path, of: type[T]) -> T:
-    """Return the JSON content of the file as type `of`. Raises StoreError if it is something else."""
+    """Return the JSON content of the file as type `of`. Raises StoreError if the content does not fit."""
     try:
         return msgspec.convert(json.loads(path.read_text("utf-8")), of)
     except (ValueError, RecursionError) as error:
@@ -165,6 +169,7 @@ def _read_json(path: Path, of: type[T]) -> T:
 
 
 def _parse_trial(line: bytes) -> Trial | None:
+    """Return the trial in a line of JSON; None if it cannot be read."""
     try:
         return msgspec.convert(json.loads(line), Trial)
     except (ValueError, RecursionError):

@@ -66,6 +66,7 @@ def _list_measurements(events: Sequence[status.Event]) -> list[status.Event]:
 
 
 def _find_outcome(ran: TrialResult, measured: Sequence[status.Event], asked: int) -> tuple[Outcome, str | None]:
+    """Return how the program's run ended, and the reason; None for an outcome that is ok."""
     if ran.end == "time" and not measured:
         return "timed out", _explain_timeout(ran)
     if measured:
@@ -79,6 +80,7 @@ def _find_outcome(ran: TrialResult, measured: Sequence[status.Event], asked: int
 
 
 def _explain_timeout(ran: TrialResult) -> str:
+    """Return a sentence on why the run reached its time limit, and the way out."""
     if any(event.kind == "step" for event in ran.events):
         return f"still running after {ran.seconds:.0f} s: raise --time-limit"
     why = status.explain_missing(ran.events, got_a_trace=False, exit_code=0)[0]
@@ -86,6 +88,7 @@ def _explain_timeout(ran: TrialResult) -> str:
 
 
 def _explain_failure(ran: TrialResult) -> tuple[Outcome, str]:
+    """Return the outcome ("failed" or "out of memory") and the reason of a program that ended with an error, from its log."""
     end = read_tail(ran.log, _LINES)
     said = next((line for line in reversed(end) if _NO_MEMORY.search(line)), None)
     if said is not None:
@@ -103,6 +106,7 @@ def _explain_failure(ran: TrialResult) -> tuple[Outcome, str]:
 
 
 def _explain_few_steps(ran: TrialResult, asked: int) -> str:
+    """Return a sentence on why a program that ended well made too few of the `asked` steps."""
     made = max((event.facts["made"] for event in ran.events if event.kind == "few"), default=0)
     if made:
         return (
@@ -128,4 +132,5 @@ def _add_works(works: Sequence[dict[str, float]]) -> dict[str, float]:
 
 
 def _combine_known(combine: Any, values: Sequence[Any]) -> Any:
+    """Return `combine(values)`; None if any value is not known."""
     return None if any(value is None for value in values) else combine(values)

@@ -74,7 +74,7 @@ def mean_of(ratios: Sequence[float], others: Sequence[Sequence[float]] = ()) -> 
 
 
 def subtract_means(one: Mean | None, other: Mean | None) -> Mean | None:
-    """Return the difference of two independent means; None if one is None."""
+    """Return the mean `one` less the mean `other`, taken as independent; None if either is None."""
     if one is None or other is None:
         return None
     error = sqrt(one.error**2 + other.error**2)
@@ -82,6 +82,7 @@ def subtract_means(one: Mean | None, other: Mean | None) -> Mean | None:
 
 
 def _sum_squares(values: Sequence[float]) -> float:
+    """Return the sum of the squared deviations from the mean; 0 for no values or equal ones."""
     if not values:
         return 0.0
     middle = sum(values) / len(values)
@@ -103,7 +104,7 @@ def adjust_holm(ps: Sequence[float]) -> list[float]:
 def judge_differences(
     means: Mapping[str, Mean], least: float, *, more_is_better: bool, level: float = LEVEL
 ) -> dict[str, SettingDifference]:
-    """Return the difference from the baseline and its verdict by setting, all tested as one family (Holm).
+    """Return each setting's difference from the baseline and its verdict, all tested as one family (Holm).
 
     `means` are mean log ratios by setting; `least` is the least effect that matters, as a share.
     """

@@ -31,7 +31,10 @@ def dominates(one: Sequence[float], other: Sequence[float]) -> bool:
 
 
 def find_dominated(points: Points[T]) -> dict[T, T]:
-    """Return each dominated point with the best point that dominates it, preferably one that is not dominated itself."""
+    """Return each dominated point with the best of those that dominate it, preferably an undominated one.
+
+    `points` are merits by name; more is better.
+    """
     beaten_by = {
         name: [each for each, other in points.items() if dominates(other, point)] for name, point in points.items()
     }
@@ -43,12 +46,15 @@ def find_dominated(points: Points[T]) -> dict[T, T]:
 
 
 def find_alike(values: Mapping[T, float], may_be_as_good: Callable[[T, T], bool]) -> list[T]:
-    """Return the names whose value is the highest or less than 1 % below it, or may be as good as the best by chance."""
+    """Return the names whose value is the highest or less than 1 % below it, or may be as good by chance.
+
+    `may_be_as_good(name, best)` says so.
+    """
     best = max(values, key=lambda each: values[each])
     return [each for each, value in values.items() if value >= values[best] * (1 - ALIKE) or may_be_as_good(each, best)]
 
 
 def drop_dominated(candidates: Sequence[T], values: Mapping[T, float], beaten: Mapping[T, T]) -> list[T]:
-    """Return the candidates that are not in `beaten`; if all are, the one undominated name with the highest value."""
+    """Return the candidates that are not keys of `beaten`; if all are, the undominated name with the highest value."""
     kept = [candidate for candidate in candidates if candidate not in beaten]
     return kept or [max((value for value in values if value not in beaten), key=lambda each: values[each])]

@@ -26,7 +26,8 @@ class TrialPlan:
     """The user's request: `vary` and `env` are values by name, `tries` are findings to try, or `all`.
 
     A name in `vary` replaces {name} where that is in the command; otherwise it is a knob that is turned inside the
-    program.
+    program. `ablate` are parts of the program to leave out. `factorial` asks for all combinations of values. `steps`
+    are measured in a trial after `warmup` steps.
     """
 
     command: tuple[str, ...]
@@ -66,6 +67,7 @@ def check(plan: TrialPlan) -> None:
 
 
 def _check_names(plan: TrialPlan) -> None:
+    """Raise WrongUse if the command has a {name} of a knob without values, or a name is in --vary and in --env."""
     for name in re.findall(r"\{(\w+)\}", " ".join(plan.command)):
         if name not in plan.vary and name in registry.KNOBS:
             raise WrongUse(f"{{{name}}} stands in the command, and nothing says its values: --vary {name}=A,B")
@@ -104,7 +106,7 @@ def name_of(values: Mapping[str, str]) -> str:
 
 
 def command_at(plan: TrialPlan, setting: Setting) -> tuple[str, ...]:
-    """Return the command with the setting's values in the places of {name}."""
+    """Return the words of the command, with the setting's values (else the baseline's) in the places of {name}."""
     words = list(plan.command)
     for name in plan.in_command:
         value = setting.values.get(name, plan.vary[name][0])
@@ -113,7 +115,7 @@ def command_at(plan: TrialPlan, setting: Setting) -> tuple[str, ...]:
 
 
 def knobs_at(plan: TrialPlan, setting: Setting) -> dict[str, str]:
-    """Return the knobs, and the ablation, that are turned inside the program at the setting, by name."""
+    """Return the values of the knobs and the ablation that the setting turns inside the program, by name."""
     known = (*registry.KNOBS, registry.ABLATE)
     return {n: v for n, v in setting.values.items() if n in known and n not in plan.in_command and n not in plan.env}
 
@@ -142,7 +144,7 @@ def order(settings: Sequence[Setting], rounds: range) -> Iterator[tuple[int, Set
 
 
 def is_together(setting: Setting) -> bool:
-    """Return whether the setting combines several changes that each won alone."""
+    """Return whether the setting is one that combines several changes, each of which won alone."""
     return setting.kind == "try" and len(setting.values) > 1
 
 
@@ -157,6 +159,7 @@ def round_name(round_: int) -> str:
 
 
 def _place_of(name: str) -> str:
+    """Return the place of a name in the command: {name}."""
     return f"{{{name}}}"
 
 
@@ -169,7 +172,10 @@ _MOST = 100
 
 
 def read_vary(text: str) -> tuple[str, tuple[str, ...]]:
-    """Parse NAME=VALUES into the name and its values, with ranges expanded. Raises ValueError, which says what is accepted."""
+    """Parse NAME=VALUES into the name and its values, with ranges expanded.
+
+    Raises ValueError, which says what is accepted.
+    """
     name, equals, values = text.partition("=")
     if not equals or not _NAME.fullmatch(name) or not values:
         raise ValueError(
@@ -182,6 +188,10 @@ def read_vary(text: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _expand_values(part: str, text: str) -> list[str]:
+    """Return the values of a part of --vary: itself, or those of a range such as 32..256x2, one more than allowed at most.
+
+    Raises ValueError, naming the whole `text`, for a wrong one.
+    """
     match = _RANGE.fullmatch(part)
     if match is None:
         if not part or re.search(r"[0-9]\.\.[0-9]", part):
@@ -201,6 +211,7 @@ def _expand_values(part: str, text: str) -> list[str]:
 
 
 def _parse_number(text: str, whole: str) -> Decimal:
+    """Return the number in the text. Raises ValueError, naming the `whole` argument."""
     try:
         return Decimal(text)
     except ArithmeticError:

@@ -37,6 +37,10 @@ def points_of(taken: Sequence[Taken], setting: TradeoffTerms) -> tuple[list[Poin
 def _measure_point(
     group: Sequence[Taken], runs: Sequence[Floats], resampled: Floats | None, setting: TradeoffTerms
 ) -> Point:
+    """Return the measurements at one value: `runs` are the counted durations of the group's runs, ns.
+
+    `resampled` are resampled typical steps, from which the intervals come; None without.
+    """
     usual = sum(map(typical_step, runs)) / len(runs)
     # As table step_stats has them.
     p50, p95, p99 = (float(each) for each in np.quantile(np.concatenate(runs), [0.5, 0.95, 0.99]))
@@ -62,11 +66,13 @@ def _measure_point(
 
 
 def _interval_of(resampled: Floats) -> Interval:
+    """Return the 95 % interval of the resamples."""
     low, high = np.quantile(resampled, [LEVEL / 2, 1 - LEVEL / 2])
     return float(low), float(high)
 
 
 def _work_per_second(work: float, nanoseconds: float) -> float:
+    """Return the work per second of steps of that many nanoseconds; 0 for a step of no length."""
     return work * NS_PER_S / nanoseconds if nanoseconds > 0 else 0.0
 
 

@@ -78,7 +78,7 @@ ALL = "all"
 
 
 def list_ways(rule: str, cores: int) -> list[dict[str, str]]:
-    """Return the knob settings to try for a finding of the rule; empty if it can only be fixed by hand.
+    """Return the settings of a knob to try for a finding of the rule; empty if it can only be fixed by hand.
 
     `cores` is the number of CPU cores, from which numbers of workers and threads follow.
     """
@@ -99,6 +99,7 @@ def is_tried(rule: str, settings: Sequence[Setting]) -> bool:
 
 
 def _fill_in_cores(value: str, cores: int) -> list[str]:
+    """Return the values that a way's value stands for: numbers that follow from the CPU cores, else the value itself."""
     if value == _CORES:
         return [str(cores)]
     if value == _WORKERS:
@@ -109,7 +110,7 @@ def _fill_in_cores(value: str, cores: int) -> list[str]:
 def settings_for(findings: Sequence[FindingKept], asked: Sequence[str], cores: int) -> list[Setting]:
     """Return the settings that try the findings asked for (F1, a rule, an id, or `all`), in the order of the findings.
 
-    A setting that several findings lead to belongs to the first. Raises NoSuchFinding.
+    A setting to which several findings lead belongs to the first. Raises NoSuchFinding for a name that no finding has.
     """
     found: dict[str, Setting] = {}
     for finding in _choose_findings(findings, asked):
@@ -132,10 +133,10 @@ _PARTS: Mapping[str, frozenset[str]] = {
 
 
 def cost_of(part: str, findings: Sequence[FindingKept]) -> FindingKept | None:
-    """Return the cost of a part of the program (data, communication, logging) as one finding; None if no finding is about it.
+    """Return the cost of a part of the program (data, communication, logging) as one finding.
 
-    Savings are not added, because findings may claim the same time: bounds and likely value are the largest of any
-    finding.
+    None if no finding is about it. Its likely saving and bounds are each the largest of any such finding; they are not
+    added, as findings may claim the same time.
     """
     of_part = [finding for finding in findings if finding.rule in _PARTS.get(part, ())]
     if not of_part:
@@ -149,11 +150,15 @@ def cost_of(part: str, findings: Sequence[FindingKept]) -> FindingKept | None:
 
 
 def list_by_hand(findings: Sequence[FindingKept], asked: Sequence[str], cores: int) -> list[FindingKept]:
-    """Return the findings asked for that no knob can fix."""
+    """Return the findings asked for that no knob can fix. Raises NoSuchFinding for a name that no finding has."""
     return [each for each in _choose_findings(findings, asked) if not list_ways(each.rule, cores)]
 
 
 def _choose_findings(findings: Sequence[FindingKept], asked: Sequence[str]) -> list[FindingKept]:
+    """Return the findings asked for by number (F1), rule or id; all for `all`.
+
+    Raises NoSuchFinding, listing what there is.
+    """
     if ALL in asked:
         return list(findings)
     names = [{place, each.rule, each.finding_id} for place, each in number_findings(findings)]

@@ -49,6 +49,7 @@ def parts_of(points: Sequence[Point], *, is_amount: bool) -> tuple[StepPart, ...
 
 
 def _make_part(category: str, points: Sequence[Point], *, is_amount: bool) -> StepPart:
+    """Return the ledger category at each point, ns per step, with its growth where that is known."""
     ns = tuple(point.ledger.get(category, 0.0) for point in points)
     if not is_amount:
         return StepPart(category, ns, None, None)
@@ -60,7 +61,10 @@ def _make_part(category: str, points: Sequence[Point], *, is_amount: bool) -> St
 
 
 def _fit_exponent(points: Sequence[tuple[float, float]]) -> float | None:
-    """Return the slope of log ns over log value; None with a single point or with a value or time that is not above 0."""
+    """Return the exponent of a power law through points (value, ns): the slope of log ns over log value.
+
+    None with a single point, or with a value or time that is not above 0.
+    """
     if len(points) < 2 or any(value <= 0 or ns <= 0 for value, ns in points):  # noqa: PLR2004 - for a slope
         return None
     xs, ys = [log(value) for value, _ in points], [log(ns) for _, ns in points]
@@ -103,11 +107,12 @@ def limit_of(points: Sequence[Point], growth: float | None) -> StepLimit | None:
 
 
 def _compute(ledger: Mapping[str, float]) -> float:
+    """Return the time in the ledger in which the GPU computes, ns."""
     return ledger.get(COMPUTE, 0.0)
 
 
 def headroom_of(taken: Taken, growth: float | None, *, is_alone: bool) -> Headroom:
-    """Return the most that a batch larger than the run's could gain in throughput.
+    """Return whether, and by how much at the most, a batch larger than the run's could raise throughput.
 
     `growth` is the result of compute_growth. `is_alone`: there is no other value, so that the growth is unknown.
     """

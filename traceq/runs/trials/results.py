@@ -24,7 +24,10 @@ _WORKS = ("samples", "tokens", "sequences", "batch_size")
 
 
 def choose_work(trials: Iterable[Trial]) -> str:
-    """Return the unit of work that all trials count (samples, tokens, ...; the usual names first); steps without a common one."""
+    """Return the unit of work that all good trials count (samples, tokens, ....
+
+    The usual names first), "steps" without one.
+    """
     counted = [{name for name, amount in trial.work.items() if amount > 0} for trial in trials if trial.outcome == "ok"]
     common = set.intersection(*counted) if counted else set()
     return next(
@@ -79,6 +82,7 @@ def measure(rounds: Rounds, others: Sequence[Rounds]) -> Measure | None:
 
 
 def _measure_arithmetic(values: Sequence[float]) -> Measure:
+    """Return the arithmetic mean of the values with its interval; None as interval of a single value."""
     middle, count = sum(values) / len(values), len(values)
     if count == 1:
         return Measure(middle, None, 1)
@@ -88,9 +92,10 @@ def _measure_arithmetic(values: Sequence[float]) -> Measure:
 
 
 def measure_percentiles(trials: Sequence[Trial]) -> dict[Quantity, Measure]:
-    """Return percentiles of all steps of a setting's trials, with intervals from resampled trials and steps.
+    """Return p50, p95 and p99 of all steps of a setting's trials, ns, with intervals from resampled trials and steps.
 
-    The interval is None where steps are so few that all may well be shorter than the percentile.
+    An interval is None with a single trial, or where steps are so few that all may be shorter than the percentile.
+    Empty if no trial measured steps.
     """
     steps = [_steps_of(trial) for trial in trials if trial.outcome == "ok" and trial.steps_ns]
     if not steps:
@@ -128,6 +133,7 @@ def _draw_percentiles(steps: Sequence[Floats], shares: Sequence[float]) -> Float
 
 
 def _steps_of(trial: Trial) -> Floats:
+    """Return the durations of the trial's counted steps, ns."""
     return np.array(trial.steps_ns, dtype=np.float64)
 
 
@@ -139,7 +145,7 @@ COMPARED: tuple[Quantity, ...] = ("step", "throughput", "gpu_memory", "host_memo
 class ResultTable:
     """The trials of an experiment by quantity, setting and round.
 
-    `work` is what throughput counts, `least` the least effect (share).
+    `work` is the unit that throughput counts, `least` the least effect that matters (share).
     """
 
     settings: tuple[Setting, ...]
@@ -154,7 +160,7 @@ class ResultTable:
         return {quantity: each for quantity, each in found.items() if each}
 
     def ratios(self, quantity: Quantity, name: str, base: str = BASELINE) -> list[float]:
-        """Return the log ratios of the setting `name` to the setting `base`, one per round."""
+        """Return the log ratios of the setting `name` to the setting `base`, one for each round in which both ran."""
         rounds = self.values.get(quantity, {})
         return log_ratios(rounds.get(name, {}), rounds.get(base, {}))
 
@@ -172,7 +178,7 @@ class ResultTable:
 
 
 def results_of(table: ResultTable) -> tuple[SettingResult, ...]:
-    """Return a result for each setting, the baseline first. Ablations are tested as a family of their own."""
+    """Return a result for each setting, the baseline first. Changes and ablations are tested as two families."""
     changes = [setting.name for setting in table.settings if setting.kind != "ablate"]
     ablations = [setting.name for setting in table.settings if setting.kind == "ablate"]
     differences = {
@@ -187,6 +193,10 @@ def results_of(table: ResultTable) -> tuple[SettingResult, ...]:
 
 
 def _judge_quantity(table: ResultTable, quantity: Quantity, names: Sequence[str]) -> dict[str, SettingDifference]:
+    """Return the named settings' differences from the baseline in the quantity, tested as one family.
+
+    Unmeasured ones are left out.
+    """
     means = {name: table.mean(quantity, name) for name in names if name != BASELINE}
     known = {name: mean for name, mean in means.items() if mean is not None}
     return judge_differences(known, table.least, more_is_better=quantity in MORE_IS_BETTER)
@@ -195,6 +205,7 @@ def _judge_quantity(table: ResultTable, quantity: Quantity, names: Sequence[str]
 def _make_result(
     table: ResultTable, setting: Setting, differences: Mapping[Quantity, SettingDifference]
 ) -> SettingResult:
+    """Return the result of one setting from its trials; `differences` are its differences from the baseline."""
     trials = [trial for trial in table.trials if trial.setting == setting.name]
     failed = [trial for trial in trials if trial.outcome != "ok"]
     fine = [trial for trial in trials if trial.outcome == "ok"]

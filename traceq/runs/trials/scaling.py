@@ -43,7 +43,7 @@ def scaling_of(table: ResultTable, results: Sequence[SettingResult]) -> Iterator
 
 
 def _settings_alone(knob: str, results: Sequence[SettingResult]) -> dict[int, str]:
-    """Return by count the names of settings that differ from the baseline in this knob only, without the count 0."""
+    """Return by count (1 or more, ascending) the names of settings that differ from the baseline in this knob only."""
     usual = next((result.setting.values for result in results if result.setting.name == BASELINE), {})
     found: dict[int, str] = {}
     for result in results:
@@ -56,6 +56,10 @@ def _settings_alone(knob: str, results: Sequence[SettingResult]) -> dict[int, st
 
 
 def _times_by_count(table: ResultTable, names: Mapping[int, str]) -> Times:
+    """Return by count the time for the work of one second, ns, in each round in which all counts ran.
+
+    Empty without a round.
+    """
     rates = {count: table.values.get("throughput", {}).get(name, {}) for count, name in names.items()}
     common = sorted(set.intersection(*(set(rate) for rate in rates.values()))) if rates else []
     usable = [number for number in common if all(rate[number] > 0 for rate in rates.values())]
@@ -79,6 +83,10 @@ def _do_counts_differ(table: ResultTable, names: Mapping[int, str]) -> bool | No
 
 
 def _fit_law(knob: str, times: Times, found: CurveFit, differ: bool | None) -> Scaling:
+    """Return the law read from the fitted curve, with intervals from resampled rounds.
+
+    `differ` comes from _do_counts_differ.
+    """
     curve, one = found.curve, found.curve.fixed_ns + found.curve.per_unit_ns
     is_fit = found.largest_error <= MOST_ERROR and one > 0 and differ is not None
     # Where no count differs all of it is serial, whatever the curve makes of the rest.
@@ -109,7 +117,7 @@ def _read_law(curve: StepCurve) -> tuple[float, float]:
 
 
 def _refit_curves(times: Times, shape: Shape) -> Iterator[StepCurve]:
-    """Yield curves fitted to resampled rounds; none with a single round, which does not show the scatter."""
+    """Yield curves of the shape, fitted to resampled rounds; none with a single round, which does not show the scatter."""
     rounds = len(next(iter(times.values())))
     fitted, random = fit_hinge if shape == "hinge" else fit_affine, np.random.default_rng(_SEED)
     for _ in range(_RESAMPLES if rounds > 1 else 0):

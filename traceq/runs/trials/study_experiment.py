@@ -51,7 +51,7 @@ def spread_of(ratios: Sequence[Sequence[float]]) -> float | None:
 
 
 def _is_enough(rounds: int, spread: float, tried: int, effect: float) -> bool:
-    """Return whether the rounds show the effect with the wanted power (Student's t, first step of Holm's procedure).
+    """Return whether that many rounds show the effect with the wanted power (Student's t, first step of Holm's procedure).
 
     `spread` is the standard deviation of log ratios, `tried` the number of settings.
     """
@@ -116,6 +116,7 @@ def study_experiment(
 
 
 def _list_unsure(results: Sequence[SettingResult], quantity: Quantity | None) -> tuple[str, ...]:
+    """Return the settings whose difference in the quantity cannot be told; empty if the quantity is not known."""
     able = [result for result in results if result.outcome == "ok" and result.setting.kind != "ablate"]
     known = [(each.setting.name, each.differences.get(quantity)) for each in able if quantity is not None]
     return tuple(name for name, found in known if found is not None and found.verdict == "cannot tell")

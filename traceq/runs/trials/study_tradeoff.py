@@ -59,7 +59,10 @@ def study_tradeoff(taken: Sequence[Taken], setting: TradeoffTerms) -> Tradeoff:
 
 
 def _find_left_out(taken: Sequence[Taken]) -> list[LeftOut]:
-    """Return the runs to leave out, with reasons. Windows stand for steps if no run has any and all launch about as much."""
+    """Return the runs to leave out, with reasons.
+
+    Windows stand for steps only if no run has steps and all launch about as much.
+    """
     found = [
         LeftOut(taken_run, "no counted steps")
         for taken_run in taken
@@ -81,7 +84,7 @@ def _is_cold(run: Run) -> bool:
 
 
 def _find_extent(taken: Sequence[Taken]) -> tuple[int, int] | None:
-    """Return the least and the most launches of any run's window (operators without a GPU); None without runs."""
+    """Return the least and the most launches (operators, without a GPU) of any run; None without runs."""
     launched = [_count_launches(taken_run.run) for taken_run in taken]
     return (min(launched), max(launched)) if launched else None
 
@@ -103,7 +106,7 @@ def _list_largest(taken: Sequence[Taken], points: Sequence[Point]) -> list[Taken
 
 
 def find_differing(runs: Sequence[Run], knob: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield what the runs state differently besides the knob (name and values); GPUs are judged elsewhere."""
+    """Yield each fact besides the knob that the runs state differently, with its values; GPUs are judged elsewhere."""
     facts: dict[str, Sequence[object]] = {
         "world size": [run.world_size for run in runs],
         "GPUs in use": [run.devices or None for run in runs],

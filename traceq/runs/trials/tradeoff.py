@@ -84,7 +84,7 @@ class Point:
     ledger: Mapping[str, float]
 
     def latency(self, percentile: Percentile) -> float:
-        """Return the percentile of step durations, ns."""
+        """Return the 50th, 95th or 99th percentile of step durations, ns."""
         return {"p50": self.p50_ns, "p95": self.p95_ns, "p99": self.p99_ns}[percentile]
 
 

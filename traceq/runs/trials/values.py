@@ -25,7 +25,7 @@ _MOST = 1e18
 
 
 def list_marked(runs: Sequence[Run]) -> list[str]:
-    """Return the units of work (samples, tokens, ...) that payload marks of every run count; those in AMOUNTS first."""
+    """Return the units of work (samples, tokens, ...) that payload marks of every run count: those in AMOUNTS first."""
     counted = [{key for key, work in run.payload.items() if 0 < work < _MOST} for run in runs]
     keys = set.intersection(*counted) if counted else set()
     return sorted(keys, key=lambda key: (AMOUNTS.index(key) if key in AMOUNTS else len(AMOUNTS), key))
@@ -54,9 +54,9 @@ def take_by_marks(runs: Sequence[Run], knob: str) -> list[Taken]:
 
 
 def take_by_snapshots(runs: Sequence[Run], knob: str | None = None) -> tuple[str, list[Taken]] | None:
-    """Return the knob and the runs with its values, from the settings recorded in the runs.
+    """Return the name of a knob and the runs with its values, from the settings recorded in the runs.
 
-    It is `knob` if given, else the only turned knob with numbers; None unless exactly one such knob differs.
+    The knob is `knob` if given, else the only turned one with numbers. None unless exactly one such knob differs.
     """
     found: dict[str, list[float]] = {}
     for each in find_differences([[run] for run in runs]):
@@ -70,7 +70,11 @@ def take_by_snapshots(runs: Sequence[Run], knob: str | None = None) -> tuple[str
 
 
 def usual_work(taken: Sequence[Taken], knob: str) -> str:
-    """Return the unit that throughput counts by default: the knob if marked as work, else samples, tokens, the batch, steps."""
+    """Return the unit that throughput counts by default.
+
+    It is the knob if that is samples, tokens or sequences; else samples or tokens if every run marks them; else the
+    batch size if that is the knob; else steps.
+    """
     keys = list_marked([taken_run.run for taken_run in taken])
     has_values = all(taken_run.value is not None for taken_run in taken)
     if knob in AMOUNTS[1:] and has_values:
@@ -93,7 +97,7 @@ def is_amount(taken: Sequence[Taken], knob: str, work: str) -> bool:
 
 
 def work_of(taken: Taken, knob: str, work: str) -> float:
-    """Return the run's work per step in the unit `work`: as marked, else the value of the knob if that is the unit, else 1."""
+    """Return the run's work per step in the unit `work`: as marked, else the knob's value if the knob is the unit, else 1."""
     if 0 < taken.run.payload.get(work, 0.0) < _MOST:
         return taken.run.payload[work]
     return taken.value if work == knob and taken.value is not None else 1.0
@@ -145,6 +149,7 @@ def differing_numbers(paths: Sequence[str]) -> list[str] | None:
 
 
 def _find_value(stem: str, knob: str) -> float | None:
+    """Return the number that follows the knob's name or short form in the file name `stem`; None without exactly one."""
     labels = [
         re.escape(label) + ("[_=-]" if label in _ORDINAL else "[_=-]?")
         for label in dict.fromkeys((knob, *_LABELS.get(knob, ())))
@@ -171,7 +176,7 @@ def number_in(text: str) -> float | None:
 
 
 def count_in(text: str) -> int | None:
-    """Return a knob's value as a count of 1 or more; None for anything else."""
+    """Return a knob's value as a count from 1 to 999999; None for anything else."""
     return int(text) if text.isascii() and text.isdigit() and 0 < len(text) < len("1000000") and int(text) else None
 
 
@@ -191,7 +196,7 @@ def is_ranks(knob: str) -> bool:
 
 
 def is_work_known(knobs: Iterable[str], trials: Sequence[Trial], work: str) -> bool:
-    """Return whether throughput can be compared between settings.
+    """Return whether throughput can be compared between the trials' settings, which turn `knobs`; `work` is its unit.
 
     It cannot if steps are counted and their work differs, or a knob may change it.
     """

@@ -29,12 +29,12 @@ def measure_accuracy(lines: Sequence[Calibrated]) -> Accuracy:
 
 
 def relative_error(line: Calibrated) -> float:
-    """Return the error of the predicted share relative to the gained one: above 0 where more was predicted."""
+    """Return the predicted less the gained share of the step, relative to the gain (taken as at least 1 % of the step)."""
     return line.error / max(line.won_share, LEAST_WON)
 
 
 def may_reach(line: Calibrated) -> bool:
-    """Return whether the interval of the gain overlaps the predicted bounds."""
+    """Return whether the interval of the measured gain overlaps the predicted bounds, both as shares of their steps."""
     low, high = line.saving_low_ns / line.step_ns, line.saving_high_ns / line.step_ns
     return line.won_low_ns / line.base_ns <= high and low <= line.won_high_ns / line.base_ns
 

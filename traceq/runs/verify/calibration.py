@@ -184,12 +184,14 @@ def line_of(
 
 
 def _kind_of(finding: Finding | FindingKept) -> str:
+    """Return the part of the finding's id that tells findings of a rule apart; empty where it is a name of the program."""
     is_named = finding.rule in _KEYED_BY_NAMES or finding.rule.replace("-", "_") not in RULES
     key = finding.finding_id.removeprefix(finding.rule).partition("@")[0].removeprefix(":")
     return "" if is_named else key
 
 
 def _hide_name(text: str, pattern: re.Pattern[str] = _PLAIN) -> str:
+    """Return the text if it matches the pattern of harmless values, else "other"."""
     return text if pattern.fullmatch(text) else _OTHER
 
 
@@ -261,11 +263,15 @@ def append(path: Path, line: Calibrated) -> bool:
 
 
 def _key_of(line: Calibrated) -> tuple[str, ...]:
+    """Return the key by which two lines are the same prediction: pair, rule, kind and version of traceq."""
     return line.pair, line.rule, line.kind, line.traceq
 
 
 def read(path: Path) -> Iterator[Calibrated]:
-    """Yield the lines of the calibration file. Raises UnusableCalibration, with the number of the line, for anything else."""
+    """Yield the lines of the calibration file.
+
+    Raises UnusableCalibration if it cannot be read, or at the first wrong line, with its number.
+    """
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -274,6 +280,10 @@ def read(path: Path) -> Iterator[Calibrated]:
 
 
 def _parse_lines(path: Path, content: bytes) -> Iterator[Calibrated]:
+    """Yield the lines of the file's content.
+
+    Raises UnusableCalibration, naming `path` and the line, at the first wrong one.
+    """
     for number, line in enumerate(content.splitlines(), 1):
         try:
             found = msgspec.json.decode(line, type=Calibrated)
@@ -285,7 +295,10 @@ def _parse_lines(path: Path, content: bytes) -> Iterator[Calibrated]:
 
 
 def _find_impossible(line: Calibrated) -> str:
-    """Return the error in a line that no prediction can have; empty if there is none."""
+    """Return the reason why no prediction can have the line's numbers, or its version is too new.
+
+    Empty if there is none.
+    """
     if line.version > VERSION:
         return f"it is of version {line.version}, which traceq {line.traceq} wrote; this one reads {VERSION}"
     if line.step_ns <= 0 or line.base_ns <= 0:

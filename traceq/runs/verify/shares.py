@@ -38,7 +38,7 @@ class Shares(NamedTuple):
     high: float
 
     def hold(self, share: float) -> bool:
-        """Return whether `share` is between low and high."""
+        """Return whether `share` is from low to high, both included."""
         return self.low <= round(share, 9) <= self.high
 
 
@@ -89,7 +89,10 @@ def share_won(line: Calibrated) -> float | None:
 
 
 def group_by_program(lines: Sequence[Calibrated], assumed: Shares) -> list[ProgramGains]:
-    """Return the median share of each program; lines without a program count as one program."""
+    """Return one entry for each program: the median share of its lines, and whether most gains were inside the assumed bounds.
+
+    Lines that tell no share are left out; lines without a program count as one program.
+    """
     found: dict[str | None, list[ProgramGains]] = {}
     for line in lines:
         if (share := share_won(line)) is not None:
@@ -143,6 +146,7 @@ def _fit_bounds(shares: Sequence[float], assumed: Shares, *, is_on_gpu: bool) ->
 
 
 def _score_fits(shares: Sequence[Shares], programs: Sequence[ProgramGains], assumed: Shares) -> Score:
+    """Return the score of shares (one for each program) against the programs' gains."""
     pairs = list(zip(shares, programs, strict=True))
     return Score(
         error=fmean(abs(each.likely - program.share) for each, program in pairs),
@@ -170,13 +174,13 @@ def _choose_shares(fitted: Shares, assumed: Shares, score: Score, score_assumed:
 
 
 def shares_in_header(rule: str) -> Shares | None:
-    """Return the shares that the header of the rule assumes; None for rules without shares or of other packages."""
+    """Return the shares that the rule's SQL header assumes; None for rules without shares or of other packages."""
     name = rule.replace("-", "_")
     return Shares(**rule_query(name).shares) if name in RULES and has_shares(name) else None
 
 
 def fit_all(lines: Iterable[Calibrated]) -> dict[str, dict[Hardware, ShareFit]]:
-    """Return the fitted shares by rule and hardware, where lines tell any."""
+    """Return the fits by rule and kind of hardware; none for rules without shares and where no line tells a share."""
     found: dict[str, dict[Hardware, ShareFit]] = {}
     for rule, of_rule in group_by_rule(lines).items():
         shares = shares_in_header(rule)

@@ -54,7 +54,10 @@ class Verification:
 def verify(
     name: str, before: Sequence[Run], after: Sequence[Run], *, noise: KnownNoise | None = None, anyway: bool = False
 ) -> Verification:
-    """Verify the fix of a finding of the runs `before`, given as id, rule, or F1, F2, ... Raises NoSuchFinding."""
+    """Verify the fix of a finding of the runs `before`.
+
+    `name` is its id, its rule, or its number in the report (F1, F2, ...). Raises NoSuchFinding if there is none.
+    """
     finding = _find_finding(name, before)
     # The verdict is that of `traceq compare`; savings are shares of the mean step.
     comparison = compare(before, after, statistic="mean", judge_by="typical", noise=noise, anyway=anyway)
@@ -81,11 +84,12 @@ def verify(
 
 
 def hardware_of(runs: Sequence[Run]) -> Hardware:
-    """Return whether the runs' steps ran on a GPU ("gpu") or on CPUs only ("cpu")."""
+    """Return "gpu" if the first run has a GPU ledger, else "cpu"."""
     return "cpu" if runs[0].device is None else "gpu"
 
 
 def _find_finding(name: str, runs: Sequence[Run]) -> FindingKept:
+    """Return the finding by id, rule (the largest) or number in the report. Raises NoSuchFinding, with a suggestion."""
     found = [finding for run in runs for finding in run.findings]
     places = {place.lower(): [each] for place, each in number_findings(_rank_findings(runs[0]))} if runs else {}
     matching = (
@@ -119,9 +123,10 @@ def find_again(finding: FindingKept, before: Sequence[Run], after: Sequence[Run]
 
 
 def state_of(finding: FindingKept, now: FindingKept | PartKept | None, *, is_silent: bool) -> State:
-    """Return whether the finding is gone, smaller or still there; `now` is the same finding after the fix, None if not found.
+    """Return whether the finding is gone, smaller (saving below 80 %) or still there.
 
-    `is_silent`: its rule could not judge, so that a missing finding tells nothing.
+    `now` is the finding after the fix or None. `is_silent`: its rule could not judge, so that a missing finding tells
+    nothing ("cannot tell").
     """
     if now is not None:
         return "still there" if now.saving_ns >= _STILL * finding.saving_ns else "smaller"
@@ -140,6 +145,10 @@ def _judge_prediction(finding: FindingKept, won: tuple[int, int] | None, compari
 
 
 def _explain_state(comparison: Comparison, state: State, silent: str | None, *, is_comparable: bool) -> str | None:
+    """Return a sentence on why the state or the prediction is uncertain; None if neither is.
+
+    `silent` says why the rule could not judge.
+    """
     if not is_comparable:
         return comparison.reasons[0] if comparison.reasons else "nothing to compare"
     if comparison.change is not None and comparison.change.interval_ns is None:
