@@ -84,17 +84,17 @@ _OTHERS = {"unattributed": "time that no ledger explains"}
 
 
 def in_words(category: str) -> str:
-    """Return the words for the category in a sentence; a category without words keeps its name."""
+    """Return the words for a category inside a sentence; a category without words is returned unchanged."""
     if category.startswith(OF_HOST):
         return HOST_LABELS.get(category.removeprefix(OF_HOST), category)
     return BY_NAME[category].words if category in BY_NAME else _OTHERS.get(category, category)
 
 
 def label(category: str) -> str:
-    """Return the label beside a bar of the category; a category without a label keeps its name."""
+    """Return the label of a ledger category, as it stands beside a bar; without one its name with spaces for underscores."""
     return BY_NAME[category].label if category in BY_NAME else category.replace("_", " ")
 
 
 def on_path(category: str) -> str:
-    """Return the words for the category as the cause of a segment of the critical path."""
+    """Return the words for a category as the cause of a segment of the critical path; without words, its name unchanged."""
     return _ON_PATH.get(category) or in_words(category)

@@ -11,14 +11,17 @@ Item = TypeVar("Item")
 
 
 class Flow(NamedTuple):
-    """The tables that an analysis reads, and those that it makes; temporary tables count."""
+    """The names of the tables, temporary ones included, that an analysis reads, and of those that it makes."""
 
     reads: frozenset[str]
     makes: frozenset[str]
 
 
 def flow_of_text(text: str) -> Flow:
-    """Return the tables named by the lines `-- reads: ...` and `-- makes: ...` at the top of an SQL file's text."""
+    """Return the tables that the comments at the top of an SQL file's `text` name as read and as made.
+
+    These are the lines `-- reads: a, b` and `-- makes: c`; without such a line the set is empty.
+    """
     said: dict[str, set[str]] = {"reads": set(), "makes": set()}
     for line in text.splitlines():
         word, colon, names = line.removeprefix("-- ").partition(": ")
@@ -30,10 +33,9 @@ def flow_of_text(text: str) -> Flow:
 
 
 def in_order(items: Sequence[Item], flows: Mapping[Item, Flow]) -> Iterator[Item]:
-    """Yield the items so that each comes after those that make the tables it reads; ties keep the order given.
+    """Yield the items so that each comes after all items that make a table it reads; otherwise in the given order.
 
-    Items that both read and make a table only fill it in further: they keep their order, too. Raises ValueError for a
-    cycle.
+    Two items that both read and make the same table do not wait for each other. Raises ValueError for a cycle.
     """
     left = list(items)
     while left:

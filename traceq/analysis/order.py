@@ -52,7 +52,7 @@ class Topic(NamedTuple):
 
     @property
     def analyses(self) -> tuple[str, ...]:
-        """The members, each after those that make the tables that it reads; otherwise in the order listed."""
+        """The names of the analyses, each after those that make the tables that it reads; otherwise in the order listed."""
         return _sorted_members(self.members)
 
 
@@ -147,10 +147,12 @@ NOTES = (Topic(None, ("way", "notes")),)
 
 
 def _nest(connection: Connection, state: AnalysisState) -> None:
+    """Nest the host slices, and keep in `state` how many of them outlast their parent."""
     state.cut, state.overlapping = nest_slices(connection, state.trace_id, state.commit)
 
 
 def _find_steps(connection: Connection, state: AnalysisState) -> None:
+    """Find the steps of the trace, and keep in `state` whether a range marks them and whether a window was asked for."""
     found = find_steps(connection, state.trace_id, state.choice, state.free_memory)
     state.has_step_range, state.has_window = found.has_step_range, found.has_window
 
@@ -184,7 +186,7 @@ _OF_CAPTURES = ("host_name", "nesting", "communication", "launch", "gpu_slice", 
 
 
 class AnalysisStep(NamedTuple):
-    """An analysis in Python: its function, and the tables that it reads and makes, separated by blanks."""
+    """An analysis in Python: its function, and the names of the tables that it reads and makes, separated by blanks."""
 
     run: Callable[[Connection, AnalysisState], None]
     reads: str
@@ -192,6 +194,7 @@ class AnalysisStep(NamedTuple):
 
 
 def _cut(intervals: str, pieces: str, owner: str = "host") -> AnalysisStep:
+    """Return the analysis that makes the table `pieces` of the table `intervals`, cut at the timeline _OWNER_timeline."""
     return AnalysisStep(
         lambda connection, _state: cut_intervals(connection, intervals, pieces, owner),
         f"{intervals} _{owner}_timeline _{owner}_extent",
@@ -261,7 +264,7 @@ _RUN_IF_ANY = {
 
 @cache
 def flow_of(name: str) -> Flow:
-    """Return the tables that the analysis reads and makes; for SQL they come from the head of its file."""
+    """Return the tables that the analysis `name` reads and makes; for SQL they come from the comments at the head of its file."""
     if name in _IN_PYTHON:
         step = _IN_PYTHON[name]
         return Flow(frozenset(step.reads.split()), frozenset(step.makes.split()))
@@ -270,12 +273,13 @@ def flow_of(name: str) -> Flow:
 
 @cache
 def _sorted_members(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of analyses, each after those that make the tables that it reads; otherwise in the order given."""
     return tuple(in_order(names, {name: flow_of(name) for name in names}))
 
 
 @cache
 def sort_topics(topics: tuple[Topic, ...]) -> tuple[Topic, ...]:
-    """Return the topics, each after those that make the tables that it reads; otherwise in the order listed."""
+    """Return the topics, each after those that make the tables that its analyses read; otherwise in the order listed."""
     flows = {}
     for topic in topics:
         members = [flow_of(name) for name in topic.members]
@@ -296,10 +300,10 @@ def fill(
 ) -> None:
     """Run all analyses of a trace whose rows are staged; `choice` is what the user says about its steps.
 
-    `captures` tell of its CUDA graphs, `compiled` of kernels of torch.compile. `progress` gets the words for the next
-    topic, and the share of the analyses that is done (0 to 1). `memory` is given for a large trace: the bytes that this
-    process may hold. Then each analysis is committed, since uncommitted rows stay in memory. For a small trace only
-    each topic is, since every commit waits for the disk.
+    `captures` are CUDA-graph captures of other traces of the program, `compiled` kernels as torch.compile describes them.
+    `progress` gets the words for the next topic, and the share of the analyses that is done (0 to 1). `memory` is given for a
+    large trace: the bytes that this process may hold. Then each analysis is committed, since uncommitted rows stay in memory;
+    for a small trace only each topic is, since every commit waits for the disk.
     """
     state = AnalysisState(trace_id, choice, captures, compiled)
     topics = (*sort_topics(JOINED), *sort_topics(TOPICS), *NOTES)
@@ -309,7 +313,7 @@ def fill(
 
 
 def read_capture(connection: Connection, trace_id: int) -> Captured:
-    """Return the CUDA-graph capture in a trace whose rows are staged; its tables are rolled back."""
+    """Return the CUDA-graph capture in a trace whose rows are staged; all tables are left as they were."""
     connection.begin()
     connection.execute("create temp table _gpu_step (slice_id bigint, step integer)")
     run(connection, _OF_CAPTURES, AnalysisState(trace_id))
@@ -320,7 +324,7 @@ def read_capture(connection: Connection, trace_id: int) -> Captured:
 
 
 def analyse(connection: Connection, trace_id: int) -> None:
-    """Fill the tables of TOPICS for a trace whose slices and steps are in their tables."""
+    """Run the analyses of TOPICS for a trace whose slices and steps are in their tables already."""
     _run_topics(connection, sort_topics(TOPICS), AnalysisState(trace_id))
 
 
@@ -331,6 +335,10 @@ def _run_topics(
     progress: Callable[[str, float], None] = lambda _stage, _share: None,
     memory: int | None = None,
 ) -> None:
+    """Run the analyses of the topics whose input the trace has, those in `state.done` excepted.
+
+    Parameters are as of fill(): with `memory`, each analysis is a transaction of its own, else each topic.
+    """
     if memory is not None:
         state.commit = partial(commit_and_begin, connection)
         state.free_memory = partial(free_memory, connection, state)
@@ -354,7 +362,10 @@ def _run_topics(
 def _run_at_once(
     connection: Connection, analyses: tuple[str, ...], state: AnalysisState, memory: int | None = None
 ) -> None:
-    """Run the analyses in one transaction; if DuckDB runs out of memory, again with one thread and all of `memory` (bytes)."""
+    """Run the analyses in one transaction, and add them to `state.done`.
+
+    If DuckDB runs out of memory, they are run again with one thread and all of `memory` (bytes).
+    """
     try:
         _run_and_commit(connection, analyses, state)
     except duckdb.OutOfMemoryException:
@@ -366,6 +377,7 @@ def _run_at_once(
 
 def _try_again(connection: Connection, analyses: tuple[str, ...], state: AnalysisState, memory: int | None) -> None:
     # One thread holds less at a time than several, but spills more: the next analysis has all of them again.
+    """Run the analyses in a new transaction with one thread, and with a memory limit of `memory` bytes if that is given."""
     ((threads,),) = connection.execute("select current_setting('threads')").fetchall()
     connection.execute("set threads = 1")
     given, state.free_memory = state.free_memory, do_nothing
@@ -377,20 +389,24 @@ def _try_again(connection: Connection, analyses: tuple[str, ...], state: Analysi
 
 
 def _present(connection: Connection) -> dict[str, bool]:
-    """Return for each kind of input that a topic needs whether the trace has it."""
+    """Return for each kind of input that a topic needs (a column of present.sql) whether the trace has it."""
     found = sql.run(connection, "analysis/present.sql")
     names = [column[0] for column in found.description]
     return dict(zip(names, found.fetchone() or (), strict=True))
 
 
 def _run_and_commit(connection: Connection, analyses: tuple[str, ...], state: AnalysisState) -> None:
+    """Run the analyses in one transaction, and commit it."""
     connection.begin()
     run(connection, analyses, state)
     connection.commit()
 
 
 def run(connection: Connection, analyses: Sequence[str], state: AnalysisState) -> None:
-    """Run `analyses` in the order given, without those whose input tables are empty; what later ones need goes into `state`."""
+    """Run the analyses named, in the order given, without those whose input tables are empty.
+
+    What later analyses need goes into `state`.
+    """
     for name in analyses:
         if name in _RUN_IF_ANY and not connection.execute(f"from {_RUN_IF_ANY[name]} limit 1").fetchall():
             continue
@@ -401,4 +417,5 @@ def run(connection: Connection, analyses: Sequence[str], state: AnalysisState) -
 
 
 def _path_of(name: str) -> str:
+    """Return the path of the SQL file of an analysis, relative to the package."""
     return sql.shelved("analysis").get(name, f"analysis/{name}.sql")

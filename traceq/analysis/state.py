@@ -26,7 +26,8 @@ def do_nothing() -> None:
 class AnalysisState:
     """Input of the analyses of a trace, and results that later analyses need.
 
-    In large traces analyses may `commit` on their way, and call `free_memory` before they make large arrays.
+    In large traces analyses may `commit` on their way, and call `free_memory` before they make large arrays. `done` holds the
+    names of the analyses that have run.
     """
 
     trace_id: int
@@ -53,20 +54,23 @@ class AnalysisState:
 
 
 def set_memory_limit(connection: duckdb.DuckDBPyConnection, state: AnalysisState, memory: int) -> None:
-    """Let DuckDB hold `memory` bytes until the analysis is done."""
+    """Set DuckDB's memory limit to `memory` bytes, and keep the limit from before in `state` to be restored."""
     if state.memory_limit is None:
         ((state.memory_limit,),) = connection.execute("select current_setting('memory_limit')").fetchall()
     connection.execute(f"set memory_limit = '{memory}B'")
 
 
 def commit_and_begin(connection: duckdb.DuckDBPyConnection) -> None:
-    """Commit, and go on in another transaction."""
+    """Commit the transaction, and begin another one."""
     connection.commit()
     connection.begin()
 
 
 def free_memory(connection: duckdb.DuckDBPyConnection, state: AnalysisState) -> None:
-    """Halve DuckDB's memory limit until the analysis is done, to make room for arrays of Python."""
+    """Commit, and halve DuckDB's memory limit to make room for Python's arrays; restore_memory_limit() undoes it.
+
+    Where DuckDB cannot give back so much memory, the limit stays.
+    """
     ((limit,),) = connection.execute("select current_setting('memory_limit')").fetchall()
     connection.commit()
     # DuckDB refuses where it cannot give back so much, and goes on as before.
@@ -76,7 +80,7 @@ def free_memory(connection: duckdb.DuckDBPyConnection, state: AnalysisState) -> 
 
 
 def restore_memory_limit(connection: duckdb.DuckDBPyConnection, state: AnalysisState) -> None:
-    """Restore DuckDB's memory limit from before set_memory_limit()."""
+    """Restore DuckDB's memory limit from before set_memory_limit() or free_memory(); without these nothing is done."""
     if state.memory_limit is not None:
         connection.execute(f"set memory_limit = '{state.memory_limit}'")
         state.memory_limit = None

@@ -36,21 +36,25 @@ NONE, ORDER, NAME, COUNT, NODE = range(5)
 
 
 class Places(NamedTuple):
-    """For each replayed kernel its place among the captured ones, -1 for none, and how it was found."""
+    """For each replayed kernel, its index among the captured kernels in `place` (-1: none).
+
+    `how` is how that was found: NONE, ORDER, NAME, COUNT or NODE.
+    """
 
     place: Integers
     how: Integers
 
     @property
     def matched(self) -> int:
-        """Kernels with a place."""
+        """The number of replayed kernels that have a place among the captured ones."""
         return int((self.place >= 0).sum())
 
 
 def align_by_order(replayed: Integers, captured: Integers) -> Places | None:
     """Align two sequences of kernel names by their longest common subsequence, then pair the rest by name.
 
-    Names are codes, -1 where unknown. Return None where the parts that differ are too long to be aligned.
+    Names are codes, -1 where unknown; unknown names match nothing. Return None where the parts that differ are too long
+    to be aligned.
     """
     place = np.full(len(replayed), -1)
     same = _common_length(replayed, captured)
@@ -68,28 +72,28 @@ def align_by_order(replayed: Integers, captured: Integers) -> Places | None:
 
 
 def place_in_turn(kernels: int) -> Places:
-    """Return places that pair the n-th replayed kernel with the n-th captured one.
+    """Return Places that pair the n-th of `kernels` replayed kernels with the n-th captured one.
 
-    This is for captures that tell only the number of their kernels.
+    This is for captures without kernel names, of which only the number of kernels is known.
     """
     return Places(np.arange(kernels), np.full(kernels, COUNT))
 
 
 def most_in_common(replayed: Integers, captured: Integers) -> int:
-    """Return how many kernel names the sequences share, whatever their order: the most that an alignment can pair."""
+    """Return how many known kernel names both sequences share, whatever their order: the most that an alignment can pair."""
     mine, its = Counter(replayed.tolist()), Counter(captured.tolist())
     return sum(min(count, its[name]) for name, count in mine.items() if name >= 0)
 
 
 class Rows:
-    """Finds short sequences of kernels in a long one."""
+    """Index of a long sequence of kernel names, to find in it short runs of consecutive kernels."""
 
     def __init__(self, names: Integers) -> None:
         self._names = names
         self._places: dict[int, dict[tuple[int, ...], list[int]]] = {}
 
     def of(self, row: int) -> dict[tuple[int, ...], list[int]]:
-        """Return the positions at which each sequence of `row` consecutive kernel names begins."""
+        """Return the positions at which each run of `row` consecutive kernel names begins, by run; remembered for each `row`."""
         if row not in self._places:
             places = self._places[row] = defaultdict(list)
             for at, key in enumerate(_kernels_in_row(self._names, row)):
@@ -98,9 +102,10 @@ class Rows:
 
 
 def find_stretches(replayed: Integers, eager: Rows) -> list[int]:
-    """Return the positions in the `eager` sequence where the replayed graph's kernels may begin, the likeliest first.
+    """Return up to 64 positions in the `eager` kernels where a stretch like the replayed graph may begin, the likeliest first.
 
-    They are those where most short runs of consecutive kernels agree.
+    The likeliest has most short runs of kernels at the same distance from its begin; less than half of the runs is no find.
+    A position is negative where the begin of the graph is missing.
     """
     row = min(_IN_A_ROW, len(replayed))
     places = eager.of(row)
@@ -113,18 +118,22 @@ def find_stretches(replayed: Integers, eager: Rows) -> list[int]:
 
 
 def _kernels_in_row(codes: Integers, row: int) -> Iterator[tuple[int, ...]]:
+    """Yield each run of `row` consecutive codes as a tuple, one run for each position where one begins."""
     return zip(*(codes[first:].tolist() for first in range(row)), strict=False)
 
 
 def _common_length(ours: Integers, theirs: Integers) -> int:
-    """Return how many known names agree from the start of both sequences on."""
+    """Return how many names at the start of both sequences are known and equal."""
     length = min(len(ours), len(theirs))
     differ = np.flatnonzero((ours[:length] != theirs[:length]) | (ours[:length] < 0))
     return int(differ[0]) if len(differ) else length
 
 
 def _longest_common(ours: Integers, theirs: Integers) -> Iterator[tuple[int, int]]:
-    """Yield pairs of positions (in `ours`, in `theirs`) of a longest common subsequence, the last pair first."""
+    """Yield the pairs of positions (in `ours`, in `theirs`) of a longest common subsequence, the last pair first.
+
+    Unknown names (below 0) are equal to nothing.
+    """
     lengths = np.zeros((len(ours) + 1, len(theirs) + 1), np.uint16)
     for row, name in enumerate(ours, start=1):
         above = lengths[row - 1]
@@ -142,9 +151,9 @@ def _longest_common(ours: Integers, theirs: Integers) -> Iterator[tuple[int, int
 
 
 def _pair_by_name(replayed: Integers, captured: Integers, place: Integers, how: Integers) -> None:
-    """Pair the kernels without a place by name, in their order, where both sides have equally many of that name.
+    """Pair kernels that have no place yet with free captured ones of the same name, in their order.
 
-    Writes the pairs into `place` and `how`.
+    A name is paired only where both sides have equally many kernels of it left. Writes the pairs into `place` and `how`.
     """
     left = np.flatnonzero(place < 0)
     free = np.setdiff1d(np.arange(len(captured)), place)

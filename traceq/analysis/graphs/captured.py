@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Captured(NamedTuple):
     """The calls that launch kernels while a CUDA graph is captured, and the operators around these calls.
 
-    `kernels` has a row for each such call, numbered in their order; `operators` has the operators by id; `nodes` maps
-    ids of graph nodes to the number of the call that made them.
+    `kernels` has a row for each such call, numbered in order; `operators` has the operators by id; `nodes` maps ids of
+    graph nodes to the number of the call that made the node.
     """
 
     kernels: pa.Table
@@ -28,7 +28,10 @@ class Captured(NamedTuple):
 
 
 def read_captured(connection: duckdb.DuckDBPyConnection, *, with_eager: bool) -> Captured:
-    """Read the captured calls of a trace after its modules are found; `with_eager` adds kernels without a CUDA graph."""
+    """Read the kernel launches that a trace recorded during CUDA-graph capture; the trace's modules must be found before.
+
+    `with_eager` adds the kernels that ran without a CUDA graph.
+    """
     run(connection, "analysis/graphs/captured.sql", with_eager=with_eager)
     return Captured(
         relation(connection, statement("analysis/graphs/captured_kernel.sql")).to_arrow_table(),
@@ -38,7 +41,7 @@ def read_captured(connection: duckdb.DuckDBPyConnection, *, with_eager: bool) ->
 
 
 def join_captures(captures: Sequence[Captured]) -> Captured:
-    """Join the CUDA-graph captures of several traces; graphs, calls and operators get new, distinct numbers."""
+    """Join the CUDA-graph captures of several traces into one; graphs, calls and operators get new, distinct numbers."""
     parts, graphs, calls, operators = [], 0, 0, 0
     for capture in captures:
         kernels = _shift_numbers(capture.kernels, graph=graphs, number=calls, operator_id=operators)
@@ -51,12 +54,13 @@ def join_captures(captures: Sequence[Captured]) -> Captured:
 
 
 def _next_number(column: pa.ChunkedArray) -> int:
-    """Return the number that follows the largest of the column."""
+    """Return the largest number of the column plus 1; 0 for a column without numbers."""
     largest = pc.max(column).as_py()
     return 0 if largest is None else largest + 1
 
 
 def _shift_numbers(table: pa.Table, **by: int) -> pa.Table:
+    """Return the table with a constant added to some integer columns; `by` maps column names to what is added."""
     for name, more in by.items():
         at = table.schema.get_field_index(name)
         table = table.set_column(at, name, pc.add(table[name].cast(pa.int64()), more))

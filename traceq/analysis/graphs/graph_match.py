@@ -29,10 +29,10 @@ _SIZE = re.compile(r"^capture_(\d+)(_|$)")
 
 
 def fill_matches(connection: duckdb.DuckDBPyConnection, captures: Sequence[Captured]) -> None:
-    """Make the temporary tables _graph_match, _graph_launch, _capture_kernel and _capture_operator.
+    """Make the temporary tables _graph_match, _graph_launch, _capture_kernel and _capture_operator for the loaded trace.
 
-    They come from `captures` and from what the trace itself captures. Without any capture only _graph_launch is made,
-    without rows.
+    They match replayed kernels with calls in `captures` and in the trace's own CUDA-graph captures. Without any captured
+    call only _graph_launch is made, without rows.
     """
     # Planning what reads them takes as long as many an analysis.
     if connection.execute(
@@ -51,7 +51,10 @@ def fill_matches(connection: duckdb.DuckDBPyConnection, captures: Sequence[Captu
 
 
 def add_known_nodes(connection: duckdb.DuckDBPyConnection, captured: Captured) -> Captured:
-    """Return the capture with more graph nodes: those whose call is known as the capture's own trace replays the graph."""
+    """Return the capture with more graph node ids in `nodes`, learned from launches of its graphs in the same trace.
+
+    A launch counts if exactly one captured graph matches it: then the node id of each kernel belongs to the matched call.
+    """
     replayed = _read_replayed(connection)
     nodes: dict[int, int] = {}
     for (first, last), match in _match_launches(captured, replayed, lambda _ts: None):
@@ -66,6 +69,7 @@ def add_known_nodes(connection: duckdb.DuckDBPyConnection, captured: Captured) -
 
 
 def _read_replayed(connection: duckdb.DuckDBPyConnection) -> pa.Table:
+    """Return the kernels of replayed CUDA graphs, launch by launch, with launch, name, grid, stream and node id."""
     return relation(connection, statement("analysis/graphs/replayed.sql")).to_arrow_table()
 
 
@@ -90,11 +94,16 @@ _LAUNCH = {
 
 
 def _make_table(rows: Sequence[Sequence[Any]], columns: Mapping[str, pa.DataType]) -> pa.Table:
+    """Build an Arrow table from rows; `columns` maps column names to types, in the order of the fields of a row."""
     arrays = [pa.array([row[at] for row in rows], kind) for at, kind in enumerate(columns.values())]
     return pa.table(arrays, names=list(columns))
 
 
 def _match_tables(captured: Captured, replayed: pa.Table, tokens: Callable[[int], int | None]) -> dict[str, pa.Table]:
+    """Return the rows of _graph_match (a row per kernel) and _graph_launch (a row per launch), by table name.
+
+    `tokens` gives the tokens of the server's step at a time in ns, None if unknown.
+    """
     annotations = captured.kernels["annotation"].to_pylist()
     told = _Agreement(captured)
     launches, kernels = [], []
@@ -116,7 +125,10 @@ def _match_tables(captured: Captured, replayed: pa.Table, tokens: Callable[[int]
 def _match_launches(
     captured: Captured, replayed: pa.Table, tokens: Callable[[int], int | None]
 ) -> Iterator[tuple[tuple[int, int], Match]]:
-    """Yield for each launch the first and last row of its kernels, and its match."""
+    """Yield for each launch of a graph the range of its rows in `replayed` (first, last exclusive) and its Match.
+
+    `tokens` gives the tokens of the server's step at a time in ns, None if unknown.
+    """
     launch_ids = replayed["launch_id"].to_numpy()
     firsts = np.flatnonzero(np.diff(launch_ids, prepend=-1)).tolist() if len(launch_ids) else []
     parts = list(pairwise([*firsts, len(launch_ids)]))
@@ -133,7 +145,10 @@ def _match_launches(
 
 
 def _captured_graphs(captured: Captured, names: Integers, grids: Integers) -> Iterator[Template]:
-    """Yield the captured graphs and the stretches of kernels that ran without a graph, in the order of their calls."""
+    """Yield a Template for each captured graph and each stretch of kernels without a graph, in the order of their calls.
+
+    `names` and `grids` are codes by call.
+    """
     graphs = _to_numbers(captured.kernels["graph"])
     firsts = np.flatnonzero(np.diff(graphs, prepend=-2)).tolist()
     for first, last in pairwise([*firsts, len(graphs)]):
@@ -142,14 +157,15 @@ def _captured_graphs(captured: Captured, names: Integers, grids: Integers) -> It
 
 
 def _longest_eager(graphs: Sequence[Template]) -> Template | None:
-    """Return the longest sequence of kernels without a graph; each capture has one."""
+    """Return the longest stretch of kernels that ran without a graph; None without any."""
     return max((graph for graph in graphs if graph.graph is None), key=lambda graph: len(graph.names), default=None)
 
 
 def _of_size(match: Match, annotations: Sequence[str | None], tokens: int | None) -> Match:
-    """Keep, of the graphs that agree equally, those captured for the smallest size that holds the step's tokens.
+    """Return the match with only those candidates that were captured for the smallest batch size >= `tokens`.
 
-    The match is returned as it is where the tokens or the size of a graph are unknown.
+    The size is read from the annotation of the capture, as in capture_32_DECODE. The match is returned unchanged where the
+    tokens or the size of a candidate are unknown, or no size is large enough.
     """
     if tokens is None or len(match.candidates) <= 1:
         return match
@@ -163,14 +179,17 @@ def _of_size(match: Match, annotations: Sequence[str | None], tokens: int | None
 
 
 class _Agreement:
-    """Finds on which facts (operator, module, line) all candidate calls of a kernel agree."""
+    """Finds on which facts (operator, module, source line) all candidate calls of a kernel agree."""
 
     def __init__(self, captured: Captured) -> None:
         self._module, self._line = _name_codes(captured.kernels["module"]), _name_codes(captured.kernels["line"])
         self._operator = _operator_codes(captured)
 
     def rows(self, match: Match, slices: Sequence[int]) -> pa.Table:
-        """Return rows of _graph_match: each kernel of a launch with its call, and whether the candidates agree on each fact."""
+        """Return the rows of _graph_match for one launch: a row for each kernel, with the number of its captured call.
+
+        The has_ columns say for each fact whether all candidates agree on it. `slices` are the kernels' slice ids.
+        """
         numbers = np.stack(
             [np.where(places.place >= 0, places.place + template.first, -1) for template, places in match.candidates]
         )
@@ -190,13 +209,19 @@ class _Agreement:
 
 
 def _all_agree(codes: Integers, numbers: Integers) -> Any:
-    """Return for each kernel whether all candidates have the fact and agree on it."""
+    """Return for each kernel whether all candidate calls have the fact (a code >= 0), and the same.
+
+    `codes` are the fact by call, `numbers` the calls (candidates x kernels; -1: none).
+    """
     told = np.where(numbers >= 0, codes[numbers], -1)
     return (told >= 0).all(axis=0) & (told == told[0]).all(axis=0)
 
 
 def _operator_codes(captured: Captured) -> Integers:
-    """Return a code for each call, equal where the operators around it have the same names and inputs; -1 without any."""
+    """Return a code for each call: equal if the operators around the calls have the same names and arguments.
+
+    -1 for a call without operator.
+    """
     rows = zip(
         *(captured.operators[name].to_pylist() for name in ("slice_id", "operator_id", "name", "args")), strict=True
     )
@@ -223,13 +248,16 @@ def _name_codes(column: pa.ChunkedArray) -> Integers:
 
 
 def _to_numbers(column: pa.ChunkedArray | pa.Array) -> Integers:
-    """Return the numbers of a column, -1 for NULL."""
+    """Return the numbers of a column as int64, -1 for NULL."""
     found: Integers = column.cast(pa.int64()).fill_null(-1).to_numpy().astype(np.int64)
     return found
 
 
 def _tokens_at(connection: duckdb.DuckDBPyConnection) -> Callable[[int], int | None]:
-    """Return a function from a time in ns to the tokens computed in the server's step at that time, or None if unknown."""
+    """Return a function that maps a time in ns to the number of new tokens in the server's step at that time.
+
+    It returns None outside of steps whose tokens are known.
+    """
     marks = connection.execute(
         "select ts, ts + dur, new_tokens from serving_mark where thread_id is not null and new_tokens is not null order by ts"
     ).fetchall()

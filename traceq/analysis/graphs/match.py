@@ -31,7 +31,10 @@ _MOST_CANDIDATES = 4096
 
 
 class GraphLaunch(NamedTuple):
-    """A launch of a CUDA graph; an array element per kernel: codes of name, grid (-1: unknown) and stream, and node id or -1."""
+    """A launch of a CUDA graph, an array element for each kernel.
+
+    `names`, `grids` and `streams` are codes (name and grid -1 if unknown); `nodes` are graph node ids, -1 if unknown.
+    """
 
     names: Integers
     grids: Integers
@@ -42,7 +45,7 @@ class GraphLaunch(NamedTuple):
 class Template(NamedTuple):
     """A captured graph, or a stretch of kernels that ran without a graph (`graph` is None).
 
-    `first` is the number of its first call.
+    `first` is the number of its first call; `names` and `grids` are codes by call, -1 if unknown.
     """
 
     graph: int | None
@@ -55,8 +58,8 @@ class Template(NamedTuple):
 class Match:
     """The captured graphs that a launch may replay.
 
-    All `candidates` agree equally well with it; `chosen` are the positions of those that also fit the launches before
-    and after. `share` (0 to 1) is how many of the kernels agree with the best graph. Without candidates, `reason` says
+    All `candidates` agree equally well with it; `chosen` are the indices of those that also fit the launches before and
+    after. `share` (0 to 1) is the part of the kernels that agrees with the best graph. Without candidates, `reason` says
     why.
     """
 
@@ -67,7 +70,7 @@ class Match:
 
 
 class Templates:
-    """The captured graphs that launches are compared with; the result for each sequence of kernels is remembered."""
+    """The captured graphs that launches are compared with; results are remembered, by the launch's kernels."""
 
     def __init__(self, graphs: Sequence[Template], eager: Template | None, nodes: Mapping[int, int]) -> None:
         self._graphs = graphs
@@ -80,14 +83,20 @@ class Templates:
         self._known: dict[tuple[bytes, ...], Match] = {}
 
     def match(self, launch: GraphLaunch) -> Match:
-        """Return the captured graphs that agree best with the launch."""
+        """Return the captured graphs that agree best with the launch: by graph node ids, else by kernel names.
+
+        Where none agrees well enough the match has no candidates, but a reason.
+        """
         key = tuple(column.tobytes() for column in launch)
         if key not in self._known:
             self._known[key] = self._by_nodes(launch) or self._by_names(launch)
         return self._known[key]
 
     def _by_nodes(self, launch: GraphLaunch) -> Match | None:
-        """Match by node ids whose calls are known; None if too few kernels have such an id, or their names differ."""
+        """Match by node ids whose captured calls are known.
+
+        Return None if fewer than 90 % of the kernels have such an id, and the name of its call, in one graph.
+        """
         calls = np.array([self._nodes.get(node, -1) for node in launch.nodes.tolist()])
         for graph in self._graphs:
             inside = (calls >= graph.first) & (calls < graph.first + len(graph.names))
@@ -102,6 +111,10 @@ class Templates:
         return None
 
     def _by_names(self, launch: GraphLaunch) -> Match:
+        """Match by kernel names, then by grids; without a graph that agrees for 90 % of the kernels, return a reason.
+
+        Stretches of kernels that ran without a graph are candidates where no graph agrees so well.
+        """
         found = list(self._found(launch))
         if not found:
             return Match(0.0, reason="no sequence of kernels like theirs is in the capture")
@@ -112,9 +125,10 @@ class Templates:
         return _of_same_size(launch, Match(best, tuple(candidates[:_MOST_CANDIDATES])))
 
     def _found(self, launch: GraphLaunch) -> Iterator[tuple[float, Template, Places]]:
-        """Yield (share that agrees, graph, places) for graphs that agree well.
+        """Yield (share of kernels that agree, graph, places) for the graphs that may agree best.
 
-        Where no graph agrees well enough, stretches of kernels that ran without a graph follow.
+        Only equal graphs are yielded where there are any. Where no graph agrees for 90 %, graphs without kernel names and
+        stretches of kernels that ran without a graph follow.
         """
         if same := self._alike.get(launch.names.tobytes()):
             places = align_by_order(launch.names, launch.names)
@@ -134,13 +148,17 @@ class Templates:
             yield from self._without_graph(launch)
 
     def _without_names(self, launch: GraphLaunch) -> Iterator[tuple[float, Template, Places]]:
-        """Yield graphs captured without kernel names that have as many calls as a launch on a single stream has kernels."""
+        """Yield (1.0, graph, places) for graphs captured without kernel names that have as many calls as the launch has kernels.
+
+        A launch with kernels on several streams has none.
+        """
         if len(np.unique(launch.streams)) == 1:
             for graph in self._graphs:
                 if len(graph.names) == len(launch.names) and (graph.names < 0).all():
                     yield 1.0, graph, place_in_turn(len(launch.names))
 
     def _without_graph(self, launch: GraphLaunch) -> Iterator[tuple[float, Template, Places]]:
+        """Yield (share that agrees, stretch, places) for stretches like the launch among the kernels that ran without a graph."""
         if self._eager is None or self._rows is None:
             return
         length = len(launch.names)
@@ -154,15 +172,15 @@ class Templates:
 
 
 def replace_range(template: Template, first: int, last: int) -> Template:
-    """Return the part of a stretch from place `first` to before `last`."""
+    """Return the part of a template from the kernel at index `first` to before `last`, as a template."""
     names, grids = template.names[first:last], template.grids[first:last]
     return Template(template.graph, template.first + first, names, grids)
 
 
 def _of_same_size(launch: GraphLaunch, match: Match) -> Match:
-    """Keep the candidates whose grids agree most often; no candidates are left where even those agree too seldom.
+    """Return the match with only the candidates whose grids agree most often with those of the launch.
 
-    Other grids mean another batch size.
+    Other grids mean another batch size: if less than half of the known grids agree, a match without candidates is returned.
     """
     equal, told = [], []
     for template, places in match.candidates:
@@ -180,9 +198,10 @@ def _of_same_size(launch: GraphLaunch, match: Match) -> Match:
 
 
 def in_order(matches: list[Match]) -> list[Match]:
-    """Choose among equal candidates the graphs that follow one another in the capture as the launches do, as for equal layers.
+    """Return the matches with `chosen` narrowed so that consecutive launches replay graphs captured consecutively.
 
-    Each run of launches gets the captured graphs that agree with it longest.
+    This tells equal graphs apart, such as those of equal layers: each run of launches gets the longest runs of graphs that
+    fit it, all of them if several are equally long.
     """
     graphs = [{candidate[0].graph: number for number, candidate in enumerate(match.candidates)} for match in matches]
     done = list(matches)
@@ -200,7 +219,10 @@ def in_order(matches: list[Match]) -> list[Match]:
 
 
 def _run(graphs: Sequence[Mapping[int | None, int]], at: int, first: int) -> int:
-    """Return how many launches from `at` on agree with the captured graphs numbered from `first` on."""
+    """Return how many launches in a row, from index `at` on, have the captured graphs `first`, `first` + 1, ... as candidates.
+
+    `graphs` maps, for each launch, the numbers of its candidate graphs to their index.
+    """
     length = 0
     while at + length < len(graphs) and first + length in graphs[at + length]:
         length += 1

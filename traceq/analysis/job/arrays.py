@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def stable_order(keys: Integers) -> Integers:
-    """Return the indices that sort `keys` (0 or more); equal keys keep their order."""
+    """Return the indices that sort `keys` (integers >= 0); equal keys keep their order."""
     bits = max(len(keys) - 1, 0).bit_length()
     packed = (keys.astype(np.int64) << bits) | np.arange(len(keys))
     packed.sort()
@@ -24,7 +24,7 @@ def stable_order(keys: Integers) -> Integers:
 
 
 def find_distinct(values: Integers) -> Integers:
-    """Return the distinct values, sorted."""
+    """Return the distinct values, in ascending order."""
     ordered = np.sort(values)
     is_new = np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]
     found: Integers = ordered[is_new]
@@ -32,7 +32,7 @@ def find_distinct(values: Integers) -> Integers:
 
 
 def close_gaps(numbers: Integers) -> Integers:
-    """Renumber keys (0 or more) in the same order without gaps."""
+    """Return the keys (integers >= 0) renumbered 0, 1, 2, ... in the same order; equal keys get equal numbers."""
     if numbers.max(initial=0) > 8 * len(numbers):
         found: Integers = np.unique(numbers, return_inverse=True)[1]
         return found
@@ -42,7 +42,10 @@ def close_gaps(numbers: Integers) -> Integers:
 
 
 def number_combinations(*keys: Integers) -> Integers:
-    """Assign each element a number, from 0, that elements with equal keys share."""
+    """Return a number for each element; elements with equal values in all `keys` share one.
+
+    The numbers are 0, 1, 2, ... in the order of the keys, the first key first.
+    """
     number: Integers = np.zeros(len(keys[0]), np.int64)
     for key in keys:
         least = int(key.min(initial=0))
@@ -64,7 +67,7 @@ def groups_by_size(group: Integers) -> Iterator[tuple[Integers, Integers]]:
 
 
 def group_medians(group: Integers, values: Floats) -> Floats:
-    """Return the median of each group 0 to n-1; no group is empty."""
+    """Return the median of the values of each group 0 to n-1; `group` gives each element's group, and no group is empty."""
     middle = np.empty(int(group.max(initial=-1)) + 1)
     for which, elements in groups_by_size(group):
         ordered = np.sort(values[elements], axis=1)
@@ -74,6 +77,6 @@ def group_medians(group: Integers, values: Floats) -> Floats:
 
 
 def group_means(group: Integers, values: Floats) -> Floats:
-    """Return for each element the mean of its group."""
+    """Return for each element the mean of the values of its group; `group` gives each element's group."""
     mean: Floats = (np.bincount(group, values) / np.maximum(np.bincount(group), 1))[group]
     return mean

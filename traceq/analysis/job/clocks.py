@@ -29,11 +29,11 @@ _CLOSE_ENOUGH = 1e-12
 
 @dataclass(frozen=True)
 class Clocks:
-    """Offset (ns), drift and number of collectives of each rank's clock.
+    """Offset (ns), drift (ns per ns) and number of collectives of each rank's clock.
 
-    The reference is the median of the ranks that process groups join to the rank. `joined` marks the ranks of the
-    largest such set; between sets nothing tells how clocks differ. `residual` is the 95th percentile of the distance of
-    a collective's ends from their median, `usual_residual` the median of this distance; ns.
+    The reference is the median of the ranks that process groups join to the rank. `joined` marks the ranks of the largest
+    such set; how the clocks of two sets differ is unknown. `residual` and `usual_residual` (ns) are the 95th percentile and
+    the median of how far an end of a collective is from the median of its ends, on corrected clocks.
     """
 
     offset: Floats
@@ -45,14 +45,18 @@ class Clocks:
     usual_residual: float
 
     def to_common(self, unit: Integers, time: Floats) -> Floats:
-        """Convert times (ns) of the ranks `unit` to the common clock; ranks that are not joined keep their own clock."""
+        """Return the times (ns), one of each rank in `unit`, on the common clock of the set that process groups join the rank to.
+
+        Times of a rank without a process group are returned unchanged.
+        """
         return time - self.offset[unit] - self.drift[unit] * (time - self.middle)
 
 
 def align(units: int, unit: Integers, group: Integers, match: Integers, end: Floats) -> Clocks:
     """Fit the clocks of ranks 0 to units-1 to collectives that end on all their ranks at the same time.
 
-    The arrays have an element per slice: its rank, its process group, its collective, and its end in ns.
+    The arrays have an element per slice: its rank, its process group, its collective, and its end in ns. Without slices no
+    rank is joined and the residuals are NaN.
     """
     if not len(unit):
         nothing = np.zeros(units)
@@ -81,7 +85,10 @@ def align(units: int, unit: Integers, group: Integers, match: Integers, end: Flo
 
 
 def _fit_lines(of_pair: Integers, count: Integers, time: Floats, apart: Floats) -> tuple[Floats, Floats, Floats]:
-    """Fit a line through `apart` over time for each pair of group and rank; return levels, slopes and spans (ns)."""
+    """Fit a line through `apart` (ns) over `time` for each pair of process group and rank; return levels, slopes and time spans.
+
+    `of_pair` gives each element's pair, `count` each pair's elements. Slope and span are 0 for pairs with fewer than 16.
+    """
     level, slope, span = (np.zeros(len(count)) for _ in range(3))
     for pair, mixed in enumerate(np.split(stable_order(of_pair), np.cumsum(count)[:-1])):
         rows = mixed[np.argsort(time[mixed], kind="stable")]
@@ -96,7 +103,10 @@ def _fit_lines(of_pair: Integers, count: Integers, time: Floats, apart: Floats) 
 
 
 def _solve_differences(units: int, ranks: Integers, groups: Integers, seen: Floats, weight: Floats) -> Floats:
-    """Return a value for each rank so that differences within each group come closest to `seen`, weighted (least squares)."""
+    """Return a value for each rank so that differences between ranks of a group come closest to `seen` (weighted least squares).
+
+    `ranks`, `groups`, `seen` and `weight` have an element for each pair of rank and process group.
+    """
     size = units + int(groups.max()) + 1
 
     def apply(numbers: Floats) -> Floats:
@@ -123,7 +133,10 @@ def _solve_differences(units: int, ranks: Integers, groups: Integers, seen: Floa
 
 
 def find_components(units: int, ranks: Integers, groups: Integers) -> Integers:
-    """Return for each rank the number of the set that process groups join it to: 0 for the largest, -1 without a group."""
+    """Return for each rank the number of its set, where a set is the ranks that process groups join, directly or not.
+
+    0 is the largest set; -1 stands for a rank without a group. `ranks` and `groups` have an element for each membership.
+    """
     label = np.arange(units + int(groups.max()) + 1)
     while True:
         least = label.copy()

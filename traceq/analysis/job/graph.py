@@ -34,7 +34,7 @@ _SLACK_NS = 2_000
 class Members:
     """Slices of collectives, one array element each: rank, stream (0, 1, ... within the rank), start and end (ns), collective.
 
-    `blocks` is whether the rank's other streams waited for it. `collectives` are numbered from 0.
+    `blocks` tells whether the rank's other streams waited for the slice. Collectives (`match`) are numbered from 0.
     """
 
     unit: Integers
@@ -54,11 +54,12 @@ class Members:
 class JobGraph:
     """Collectives' members in the order of a replay: level by level, the members of a collective side by side.
 
-    `order` is each row's position in Members. Collectives are renumbered in this order: `heads` is the first row of
-    each, `collectives` its number in Members. `follows` has several arrays: the collectives that each row follows,
-    where the number of collectives stands for none. Level `i` is the collectives `bounds[i]` to `bounds[i + 1]`. `own`
-    is the rank's time from the end of the last collective that the member follows to the member's start, ns; 0 where it
-    follows none (`is_first`). `latest` is the member that ended last among those that it follows.
+    `order` is each row's index in Members. Collectives are renumbered in this order: `heads` is the first row of each,
+    `collectives` its number in Members. `follows` has several arrays: the collectives that each row follows, where the
+    number of collectives stands for none. Level `i` is the collectives `bounds[i]` to `bounds[i + 1]`. `own`, `latest` and
+    `is_first` are by member as in Members. `own` is the rank's time from the end of the last collective that the member
+    follows to the member's start, ns; 0 where it follows none (`is_first`). `latest` is the member that ended last among
+    those that it follows, -1 for none.
     """
 
     members: Members
@@ -73,9 +74,9 @@ class JobGraph:
 
 
 def build_graph(members: Members) -> tuple[JobGraph, Integers]:
-    """Build the graph, and return with it the collectives that precede themselves; with any of these the graph is unusable.
+    """Return the graph, and the numbers of the collectives that precede themselves.
 
-    Such a cycle comes from collectives that were matched wrongly.
+    Such cycles come from collectives that were matched wrongly; with any of them the graph is unusable.
     """
     before = _find_predecessors(members)
     level = _find_levels(members, before)
@@ -99,9 +100,9 @@ def build_graph(members: Members) -> tuple[JobGraph, Integers]:
 
 
 def _find_predecessors(members: Members) -> list[Integers]:
-    """Return the predecessors of each member as several arrays, NONE where a member has fewer.
+    """Return the predecessors of each member as several arrays of members, NONE where a member has fewer.
 
-    They are the member before it on its stream, and on each other stream the last member that the rank waited for.
+    They are the member before it on its stream, and on each other stream the last blocking member that had ended when it began.
     """
     least = int(members.start.min(initial=0))
     span = int(members.end.max(initial=0)) - least + _SLACK_NS + 1
@@ -123,6 +124,7 @@ def _find_predecessors(members: Members) -> list[Integers]:
 
 
 def _predecessor_on_stream(members: Members) -> Integers:
+    """Return for each member the member before it on the same rank and stream; NONE for the first."""
     order = np.lexsort((members.end, members.start, members.stream, members.unit))
     same = (members.unit[order][1:] == members.unit[order][:-1]) & (
         members.stream[order][1:] == members.stream[order][:-1]
@@ -133,7 +135,10 @@ def _predecessor_on_stream(members: Members) -> Integers:
 
 
 def _find_levels(members: Members, before: Sequence[Integers]) -> Integers:
-    """Return each collective's level, which is one above those of all it follows; NONE for collectives in a cycle."""
+    """Return each collective's level, one above the highest level of all collectives it follows.
+
+    It is 0 for a collective that follows none, NONE for those in a cycle or behind one. `before` holds predecessors of members.
+    """
     count = members.collectives
     # many members of a collective follow the same one
     pairs = find_distinct(np.concatenate([_follow_pairs(members.match, column, count) for column in before]))
@@ -154,7 +159,10 @@ def _find_levels(members: Members, before: Sequence[Integers]) -> Integers:
 
 
 def _follow_pairs(match: Integers, before: Integers, count: int) -> Integers:
-    """Return each pair of different collectives of which the second follows the first, as one number: first * count + second."""
+    """Return each pair of different collectives of which the second follows the first, as one number: first * count + second.
+
+    `match` is the collective and `before` the predecessor of each member; `count` is the number of collectives.
+    """
     member = np.flatnonzero(before != NONE)
     first, then = match[before[member]], match[member]
     different = first != then
@@ -162,16 +170,17 @@ def _follow_pairs(match: Integers, before: Integers, count: int) -> Integers:
 
 
 def replay(graph: JobGraph, own: Floats, usual: Floats, first: Floats, transfer: Floats, cut: Flags) -> Floats:
-    """Return the end of each collective in each scenario, ns (array: collectives x scenarios).
+    """Return when each collective ends in each scenario, ns (array: collectives as in Members x scenarios).
 
-    A scenario is a column of `cut` (ranks x scenarios): its ranks take `usual` instead of `own` before collectives.
-    `first` is the arrival of members that follow nothing; `transfer` is by collective. All are in ns.
+    A scenario is a column of `cut` (ranks x scenarios): the ranks it marks take `usual` instead of `own` before
+    collectives. `own` and `usual` are by member; `first` is the arrival of members that follow nothing; `transfer` is by
+    collective. All are in ns.
     """
     return lay_out_rows(graph, own, usual, first, transfer).ends(cut)
 
 
 def lay_out_rows(graph: JobGraph, own: Floats, usual: Floats, first: Floats, transfer: Floats) -> ReplayRows:
-    """Arrange the times of a graph in the order of a replay, for several replays of the same times; parameters as of replay()."""
+    """Return the times arranged in the order of a replay, for several replays of the same times; parameters as of replay()."""
     count = len(graph.collectives)
     is_first = graph.is_first[graph.order]
     slow = np.where(is_first, first[graph.order], own[graph.order])
@@ -196,7 +205,7 @@ def lay_out_rows(graph: JobGraph, own: Floats, usual: Floats, first: Floats, tra
 
 @dataclass(frozen=True)
 class ReplayRows:
-    """Times in the order of a replay, ns: `slow` by row; `quick` and `unit` for the rows that may be quicker (`differs`).
+    """Times in the order of a replay, ns: `slow` by row; `quick` and `unit` for the rows whose times differ (`differs`).
 
     `bounds` are where each level begins in `differs`; `used` tells for which levels the second and further arrays of
     `follows` matter. `transfer` is by collective, as the graph numbers them.
@@ -213,7 +222,10 @@ class ReplayRows:
     transfer: Floats
 
     def ends(self, cut: Flags) -> Floats:
-        """Return the end of each collective in each scenario of `cut` (ranks x scenarios), ns."""
+        """Return when each collective ends in each scenario, ns (array: collectives as in Members x scenarios).
+
+        A scenario is a column of `cut` (ranks x scenarios): the ranks it marks take their usual time.
+        """
         graph, count = self.graph, len(self.graph.collectives)
         ends = np.full((count + 2, cut.shape[1]), -np.inf)
         ends[count + 1] = 0.0
@@ -239,10 +251,9 @@ class ReplayRows:
 
 @dataclass(frozen=True)
 class JobPath:
-    """The critical path of a job: `members` are those that arrived last at each of its collectives, in the order of time.
+    """The critical path of a job: `members` are the last to arrive at each of its collectives, in the order of time.
 
-    Its length in ns is `late_start`, when the first of them arrived, plus own times (of all but the first) plus
-    transfers.
+    Its length in ns is `late_start`, when the first of them arrived, plus own times (of all but the first) plus transfers.
     """
 
     members: Integers
@@ -252,7 +263,11 @@ class JobPath:
 
 
 def critical_path(graph: JobGraph, own: Floats, first: Floats, transfer: Floats, ends: Floats) -> JobPath:
-    """Return the critical path of a replay with `own`, `first` and `transfer` in which collectives ended at `ends`; ns."""
+    """Return the critical path, from the collective that ends last back to a member that follows nothing.
+
+    `ends` are the ends of collectives in a replay with `own` (by member), `first` (arrivals of members that follow nothing)
+    and `transfer` (by collective); all in ns.
+    """
     match = graph.members.match
     number = np.empty_like(graph.collectives)
     number[graph.collectives] = np.arange(len(number))

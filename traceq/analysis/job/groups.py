@@ -50,10 +50,10 @@ order by all
 
 @dataclass(frozen=True)
 class LocalGroup:
-    """A process group as a single rank names it.
+    """A process group as a single rank (`unit`) names it.
 
-    `ends` are the ends (ns) of its collectives on that rank, by place in the group's list. `world` is the number of
-    ranks of the program; None if unknown.
+    `ends` maps places in the group's list of collectives ("SEQUENCE OPERATION") to the end (ns) of that collective on the
+    rank. `size` is the number of ranks of the group, `world` that of the program; None if unknown.
     """
 
     job: int
@@ -66,7 +66,10 @@ class LocalGroup:
 
 
 def infer_groups(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the temporary table _job_group: which names of a group on several ranks mean the same group."""
+    """Make the temporary table _job_group: local names of process groups, with an `identity` that a group's ranks share.
+
+    It has rows only for the local groups that were found to be the same group as one on another rank.
+    """
     connection.execute(
         "create or replace temp table _job_group"
         " (job integer, time_window integer, unit integer, group_name varchar, identity varchar)"
@@ -87,9 +90,9 @@ def infer_groups(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def match_groups(groups: list[LocalGroup]) -> list[list[LocalGroup]]:
-    """Return sets of local groups of the same size that are the same process group, on two ranks or more each.
+    """Return the sets of local groups that are the same process group; each set has two ranks or more.
 
-    Local groups that match nothing are left out.
+    All `groups` must have the same size. Local groups that match nothing are left out.
     """
     if _are_of_all(groups):
         return [groups]
@@ -101,13 +104,16 @@ def match_groups(groups: list[LocalGroup]) -> list[list[LocalGroup]]:
 
 
 def _are_of_all(groups: list[LocalGroup]) -> bool:
-    """Return whether each is its rank's only group and holds all ranks of the program."""
+    """Return whether there are two groups or more, each the only one of its rank and as large as the whole program."""
     units = {group.unit for group in groups}
     return 1 < len(units) == len(groups) and all(group.size == group.world for group in groups)
 
 
 def _find_nearest(index: int, groups: list[LocalGroup], ends: Floats) -> frozenset[int]:
-    """Return `index` and the indices of the local groups that are the same process group; empty where they are not distinct."""
+    """Return `index` and the indices of the local groups that are the same process group.
+
+    It is empty where no set is clearly nearer than the rest. `ends` are ends by place, ns (groups x places).
+    """
     mine = groups[index]
     distance, by_chance = _measure_distances(ends, ends[index])
     order = [int(other) for other in np.argsort(distance, kind="stable") if not np.isnan(distance[other])]
@@ -124,7 +130,10 @@ def _find_nearest(index: int, groups: list[LocalGroup], ends: Floats) -> frozens
 
 
 def _are_apart(distance: Floats, by_chance: Floats, inside: list[int], outside: list[int], *, is_whole: bool) -> bool:
-    """Return whether the groups `inside` are clearly nearer than those `outside`; `is_whole`: `inside` is the whole group."""
+    """Return whether the groups `inside` are clearly nearer than those `outside`; both are indices, the nearest first.
+
+    `distance` and `by_chance` are in ns; `is_whole` says that `inside` completes the process group. False if nothing is outside.
+    """
     if not outside:
         return False
     far = distance[outside[0]] / distance[inside[-1]]
@@ -139,17 +148,20 @@ def _are_apart(distance: Floats, by_chance: Floats, inside: list[int], outside: 
 
 
 def _ends_by_place(groups: list[LocalGroup]) -> Floats:
-    """Return the ends of each group's collectives, ns (groups x places); NaN for places that a group lacks."""
+    """Return the ends of each group's collectives, ns (groups x places); NaN for places that a group lacks.
+
+    Of more than 512 places an even selection is used.
+    """
     places = list(dict.fromkeys(place for group in groups for place in group.ends))
     some = np.unique(np.linspace(0, len(places) - 1, min(len(places), _MOST_PLACES)).astype(int))
     return np.array([[group.ends.get(places[place], np.nan) for place in some] for group in groups])
 
 
 def _measure_distances(ends: Floats, own: Floats) -> tuple[Floats, Floats]:
-    """Return how far each group's ends are from the ends `own`, and how far by chance alone; both in ns.
+    """Return how far the ends of each group are from the ends `own`, and how far chance alone would put them; both in ns.
 
-    A line no steeper than clocks drift is taken off, and the rest averaged over stretches. NaN for too few collectives
-    in common.
+    A line no steeper than clocks drift is taken off, and the rest averaged over stretches. NaN where fewer than 40
+    collectives are common.
     """
     common = np.isfinite(ends) & np.isfinite(own)
     count = np.maximum(common.sum(axis=1, keepdims=True), 1)

@@ -44,7 +44,10 @@ _STRAGGLER = pa.schema({
 
 
 def fill_jobs(connection: duckdb.DuckDBPyConnection) -> None:
-    """Fill the tables of jobs anew from the traces of the database; without a job they are empty."""
+    """Fill the tables of jobs anew from all traces of the database.
+
+    Without a job they end up empty; where the database cannot have one, nothing is done.
+    """
     if sql.run(connection, "analysis/job/job_possible.sql").fetchall() == [(False,)]:
         return
     sql.run(connection, "analysis/job/job_clear.sql")
@@ -62,7 +65,7 @@ def fill_jobs(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _fill_window(connection: duckdb.DuckDBPyConnection, job: int, window: int) -> None:
-    """Judge one window, and write what was found into its rows."""
+    """Judge one time window of a job, and write the findings, if there are any, into the tables of jobs."""
     place = {"job": job, "time_window": window}
     found = _judge_window(connection, place)
     if found is None:
@@ -74,10 +77,10 @@ def _fill_window(connection: duckdb.DuckDBPyConnection, job: int, window: int) -
 
 
 def _judge_window(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> dict[str, Any] | None:
-    """Judge a window and return its findings as parameters for SQL; None where that is impossible.
+    """Judge one time window of a job and return its findings as parameters for SQL; None where it cannot be judged.
 
-    Its slices, collectives and ranks are written. The arrays of a large job take as much memory as its tables: they are
-    gone when this returns.
+    The rows of its slices, collectives and ranks are written. The arrays of a large job take as much memory as its tables:
+    they are gone when this returns. `place` is the job and the time window.
     """
     slices, slice_ids = _read_slices(connection, place)
     collectives = slices.members.collectives
@@ -106,6 +109,7 @@ def _judge_window(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) 
 
 
 def _read_slices(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> tuple[JobSlices, dict[str, Integers]]:
+    """Return the matched communication slices of a window, and their trace and slice ids by column name."""
     rows = sql.run(connection, "analysis/job/job_members.sql", **place, symmetric=list(_SYMMETRIC)).fetchnumpy()
     found: dict[str, Any] = {name: np.asarray(column) for name, column in rows.items()}
     of_members = ("unit", "stream", "ts", "ts_end", "match_id", "blocks")
@@ -115,6 +119,7 @@ def _read_slices(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -
 
 
 def _read_ranks(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> Ranks:
+    """Return the facts on the ranks of a window: pipeline stages, hosts, and operations."""
     of_window = "from job_rank where job = $job and time_window = $time_window"
     pipeline = connection.execute(f"select coalesce(pp, -1) {of_window} order by unit", place).fetchnumpy()
     hosts = connection.execute(
@@ -125,6 +130,7 @@ def _read_ranks(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) ->
 
 
 def _read_operations(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> RankOperations | None:
+    """Return the ranks' operations between collectives from the table of operations; None without any."""
     rows = sql.run(connection, "analysis/job/job_operation.sql", **place).fetchnumpy()
     if not len(rows["unit"]):
         return None
@@ -139,6 +145,10 @@ def _write_clocks(
     violations: int,
     reason: str | None,
 ) -> None:
+    """Write each rank's clock, and the window's residual, claim limit (ns), number of violations and reason.
+
+    `reason` says why the window is not judged; None if it is.
+    """
     joined = clocks.joined
     rows = pa.table(
         {
@@ -177,6 +187,7 @@ def _write_members(
 
 
 def _own_times(found: JudgedWindow, slice_ids: dict[str, Integers]) -> pa.Table:
+    """Return a row for each communication slice: its wait, own time, usual own time and the slice that has it; ns."""
     graph, members = found.graph, found.graph.members
     follows = np.where(graph.is_first, 0, members.end[graph.latest])
     on_path = np.zeros(len(members.unit), bool)
@@ -200,7 +211,7 @@ def _own_times(found: JudgedWindow, slice_ids: dict[str, Integers]) -> pa.Table:
 
 
 def _write(connection: duckdb.DuckDBPyConnection, found: JudgedWindow) -> None:
-    """Write the findings on collectives, ranks and stragglers into temporary tables."""
+    """Write findings into the temporary tables _job_collective, _job_unit_found (ranks) and _job_straggler."""
     _insert(
         connection,
         "_job_collective",
@@ -229,6 +240,7 @@ def _write(connection: duckdb.DuckDBPyConnection, found: JudgedWindow) -> None:
 
 
 def _describe_window(found: JudgedWindow, usual_source: str) -> dict[str, Any]:
+    """Return the findings on the window as a whole as parameters for SQL; times in ns, unknown values None."""
     uneven = found.uneven
     return {
         "limit": int(found.claim_limit),
@@ -248,6 +260,7 @@ def _describe_window(found: JudgedWindow, usual_source: str) -> dict[str, Any]:
 
 
 def _straggler_rows(found: JudgedWindow) -> pa.Table:
+    """Return a row for each straggler that is named, numbered from 1 in the order in which they were found."""
     rows: list[dict[str, Any]] = [
         {
             "place": number,
@@ -263,10 +276,12 @@ def _straggler_rows(found: JudgedWindow) -> pa.Table:
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:
+    """Make or replace the temporary table `name` with these rows."""
     connection.register("_job_rows", rows)
     connection.execute(f"create or replace temp table {name} as from _job_rows")
     connection.unregister("_job_rows")
 
 
 def _round_ns(values: Floats) -> Integers:
+    """Return the values rounded to integers, 0 for NaN."""
     return np.nan_to_num(np.rint(values)).astype(np.int64)

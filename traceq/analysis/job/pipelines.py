@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StageImbalance:
-    """The saving in ns if all pipeline stages had equal own time, and the slow stage that holds up the others, if any.
+    """The saving in ns if all pipeline stages had equal own time, and the slow stage that holds up the others (None: none does).
 
-    `stage_share` is the part of all possible saving that usual ranks in the slow stage would save (0 to 1); NaN without
-    tables of operations.
+    `stages` maps stage numbers, as text, to ranks. `stage_share` is the part of all possible saving that usual ranks in the
+    slow stage would bring (0 to 1); NaN without tables of operations.
     """
 
     stages: Mapping[str, tuple[int, ...]]
@@ -30,16 +30,16 @@ class StageImbalance:
     stage_share: float = np.nan
 
     def as_straggler(self, lasts: float) -> list[FoundStraggler]:
-        """Return the slow stage as a list of one straggler; empty where it costs too little of the job's `lasts` ns."""
+        """Return the slow stage as a list of one straggler; empty without one, or if it costs under 1 % of `lasts` (ns)."""
         if self.slow_stage is None or self.stage_win < WORTH_NAMING * lasts:
             return []
         label = str(self.slow_stage)
         return [FoundStraggler("stage", label, self.stages[label], self.stage_win, self.stage_win)]
 
     def by_operation(self, times: JobTimes, lasts: float, ideal: float) -> StageImbalance:
-        """Return the imbalance with the stage that saves most if its ranks are usual.
+        """Return the imbalance with the slow stage replaced by the stage that saves most if its ranks are usual.
 
-        Its share is of the possible saving, `lasts` - `ideal` ns. No stage is named where that is too little.
+        Its `stage_share` is of the possible saving, `lasts` - `ideal` ns. If that is under 1 % of `lasts` no stage is slow.
         """
         if lasts - ideal < WORTH_NAMING * lasts:
             return replace(self, slow_stage=None)
@@ -52,7 +52,10 @@ class StageImbalance:
 
 
 def saving_if_balanced(times: JobTimes, is_send: Flags, stage: Integers, lasts: float) -> StageImbalance:
-    """Return the imbalance of the stages of a job of `lasts` ns; `stage` is by rank, `is_send` by member."""
+    """Return the imbalance of the stages of a job that lasts `lasts` ns: a replay with equal own time in all stages.
+
+    `stage` is by rank; `is_send` marks members. Only where the saving is 1 % or more is the stage with most own time slow.
+    """
     members = times.graph.members
     # what is done before a send is part of the time before the next collective as well
     of_rank = np.bincount(members.unit, np.where(is_send, 0.0, times.own), times.units)
@@ -64,14 +67,14 @@ def saving_if_balanced(times: JobTimes, is_send: Flags, stage: Integers, lasts: 
 
 
 def ranks_by_stage(stage: Integers) -> dict[str, tuple[int, ...]]:
-    """Return the ranks of each stage, by the stage's number as text."""
+    """Return the ranks of each stage, by the stage's number as text; `stage` is by rank."""
     return {str(number): tuple(np.flatnonzero(stage == number).tolist()) for number in np.unique(stage).tolist()}
 
 
 def find_depths(units: int, members: Members, is_send: Flags, is_between: Flags) -> Integers:
     """Return each rank's place in its pipeline, 0 for the ranks that send first; -1 where the place is unknown.
 
-    The order follows from whom each rank gets its first message. `is_between` marks the members that send or receive.
+    A rank is one place behind the rank that sends it its first message. `is_between` marks the members that send or receive.
     """
     rows = np.flatnonzero(is_between)
     rows = rows[np.lexsort((members.start[rows], members.unit[rows]))]

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 def read_times(
     connection: duckdb.DuckDBPyConnection, job: int, time_window: int, units: int, limit: int
 ) -> JobTimes | None:
-    """Read the times of one window of a judged job; None if no collectives were matched.
+    """Return the times of one window of a judged job, for replays; None if no collectives were matched.
 
-    Own times that exceed the usual by at most `limit` ns are not taken for late.
+    `units` is the number of ranks. Own times that exceed the usual by at most `limit` ns do not count as late.
     """
     query = sql.statement("analysis/job/recorded.sql")
     rows = sql.relation(connection, query, job=job, time_window=time_window).to_arrow_table()
@@ -40,7 +40,7 @@ def read_times(
 
 
 def durations_without(times: JobTimes, units: Collection[int]) -> tuple[float, float]:
-    """Return how long the job lasts as recorded and with the ranks `units` at their usual speed, both in ns."""
+    """Return how long the job lasts as recorded, and with the ranks `units` at their usual speed; both in ns."""
     cut = np.zeros((times.units, 2), bool)
     cut[list(units), 1] = True
     before, after = times.lasts(cut)

@@ -34,9 +34,9 @@ _EXPLAINED = 0.8
 
 @dataclass(frozen=True)
 class JobTimes:
-    """A job's times, ns: own time of each member, its own time on the usual rank, first arrivals, and transfers by collective.
+    """A job's times, ns: `own` time of each member, `usual` own time, `first` arrivals, and `transfer` by collective.
 
-    `units` is the number of ranks.
+    `first` counts for members that follow no collective. `units` is the number of ranks.
     """
 
     units: int
@@ -47,22 +47,29 @@ class JobTimes:
     transfer: Floats
 
     def ends(self, cut: Flags) -> Floats:
-        """Return the end of each collective, ns, in each scenario (column) of `cut`, which marks the ranks that are usual."""
+        """Return when each collective ends, ns (array: collectives x scenarios).
+
+        A scenario is a column of `cut` (ranks x scenarios), which marks the ranks that take their usual time.
+        """
         return self._rows.ends(cut)
 
     @cached_property
     def _rows(self) -> ReplayRows:
+        """The times arranged in the order of a replay; computed once."""
         return lay_out_rows(self.graph, self.own, self.usual, self.first, self.transfer)
 
     def lasts(self, cut: Flags) -> Floats:
-        """Return how long the job lasts in each scenario of `cut`, ns."""
+        """Return how long the job lasts in each scenario, ns; a column of `cut` marks the ranks that take their usual time."""
         lasts: Floats = self.ends(cut).max(axis=0)
         return lasts
 
 
 @dataclass(frozen=True)
 class FoundStraggler:
-    """A late rank, host or stage with its ranks; `win` is what it saves alone, `adds` beside the stragglers before it, ns."""
+    """A late rank, host or stage (`kind`) with its ranks (`units`).
+
+    `win` is how much is saved if it alone is usual, `adds` how much more if the stragglers before it are usual too; ns.
+    """
 
     kind: str
     label: str
@@ -74,10 +81,10 @@ class FoundStraggler:
 def find_stragglers(
     times: JobTimes, kinds: Mapping[str, Mapping[str, Sequence[int]]], dur: float
 ) -> list[FoundStraggler]:
-    """Return the stragglers of the kind (rank, host, stage) that explains the lost time with the fewest names.
+    """Return the stragglers of the kind (rank, host or stage) that explains the lost time with the fewest names.
 
-    `kinds` holds for each kind its candidates: label to ranks. With equally many names the first kind counts. `dur` is
-    how long the job lasts, ns.
+    `kinds` holds for each kind its candidates: label to ranks. Only kinds that save at least 80 % as much as the best kind
+    count; with equally many names the first kind does. `dur` is how long the job lasts, ns. Empty if nothing saves 1 %.
     """
     found = {kind: _name_units(times, kind, units, dur) for kind, units in kinds.items()}
     if "host" in found:
@@ -91,7 +98,10 @@ def find_stragglers(
 
 
 def _find_late_hosts(times: JobTimes, hosts: Sequence[FoundStraggler], dur: float) -> list[FoundStraggler]:
-    """Return hosts most of whose ranks are late, if no single rank explains the host's saving while other hosts are usual."""
+    """Return the hosts, of those found, that are late as a whole.
+
+    Most of their ranks are late, and none of these alone explains the host's saving while the other hosts are usual.
+    """
     beyond = np.bincount(times.graph.members.unit, times.own - times.usual, times.units)
     every = [_mask_units(times, host.units) for host in hosts]
     kept = {}
@@ -109,7 +119,10 @@ def _find_late_hosts(times: JobTimes, hosts: Sequence[FoundStraggler], dur: floa
 
 
 def _name_units(times: JobTimes, kind: str, units: Mapping[str, Sequence[int]], dur: float) -> list[FoundStraggler]:
-    """Return the candidates of a kind that each save enough of `dur` beside the others, in the order in which they save most."""
+    """Return the candidates of a kind that each save 1 % of `dur` (ns) beside the others, the largest saving first.
+
+    `units` maps the candidates' labels to their ranks.
+    """
     labels = _drop_useless(times, _pick_greedily(times, units, dur), units, dur)
     named: list[FoundStraggler] = []
     cut, now = np.zeros(times.units, bool), dur
@@ -122,9 +135,9 @@ def _name_units(times: JobTimes, kind: str, units: Mapping[str, Sequence[int]], 
 
 
 def _pick_greedily(times: JobTimes, units: Mapping[str, Sequence[int]], dur: float) -> list[str]:
-    """Return labels in the order in which each saves most beside those before it.
+    """Return up to 8 labels of candidates, each the one that saves most when those before it are usual already.
 
-    The first may save nothing: of two ranks that are late together, each hides the other.
+    Three in a row may save nothing: of two ranks that are late together, each hides the other.
     """
     cut = np.zeros(times.units, bool)
     found: list[str] = []
@@ -143,9 +156,9 @@ def _pick_greedily(times: JobTimes, units: Mapping[str, Sequence[int]], dur: flo
 def _pick_best(
     times: JobTimes, cut: Flags, blame: Mapping[str, float], units: Mapping[str, Sequence[int]], last: float
 ) -> tuple[str, float]:
-    """Return the candidate that saves most beside the ranks in `cut`, and how long the job lasts then, ns.
+    """Return the candidate that saves most while the ranks in `cut` are usual too, and how long the job lasts then, ns.
 
-    `blame` holds the candidates, the worst first; `last` is how long the job lasts without any of them, ns.
+    `blame` maps candidates to their excess on the critical path, the worst first; `last` is how long the job lasts before, ns.
     """
     worst, *others = blame
     lasts = {worst: float(times.lasts((cut | _mask_units(times, units[worst]))[:, None])[0])}
@@ -159,7 +172,7 @@ def _pick_best(
 
 
 def _drop_useless(times: JobTimes, found: list[str], units: Mapping[str, Sequence[int]], dur: float) -> list[str]:
-    """Return the labels in `found` without those that add too little to be named; the least useful is dropped first."""
+    """Return the labels in `found` without those that save less than 1 % of `dur` beside the rest; the least useful go first."""
     kept = list(found)
     while kept:
         every = [_mask_units(times, units[label]) for label in kept]
@@ -176,15 +189,16 @@ def _drop_useless(times: JobTimes, found: list[str], units: Mapping[str, Sequenc
 
 
 def _mask_units(times: JobTimes, units: Sequence[int]) -> Flags:
+    """Return a mask of the ranks that is true for `units`."""
     mask = np.zeros(times.units, bool)
     mask[list(units)] = True
     return mask
 
 
 def _rank_by_blame(times: JobTimes, cut: Flags, units: Mapping[str, Sequence[int]]) -> dict[str, float]:
-    """Return candidates by how long (ns) they hold up the critical path beyond the usual, the worst first.
+    """Return up to 8 candidates and how long (ns, above 0) their ranks hold up the critical path beyond the usual.
 
-    The ranks in `cut` are taken as usual.
+    The worst comes first. The ranks in `cut` are taken as usual; `units` maps labels of candidates to ranks.
     """
     blame = blame_of_ranks(times, cut)
     by_label = {label: float(blame[list(members)].sum()) for label, members in units.items()}
@@ -193,7 +207,10 @@ def _rank_by_blame(times: JobTimes, cut: Flags, units: Mapping[str, Sequence[int
 
 
 def blame_of_ranks(times: JobTimes, cut: Flags) -> Floats:
-    """Return for each rank by how much its own time on the critical path exceeds the usual, ns; the ranks in `cut` are usual."""
+    """Return for each rank by how much its own time on the critical path exceeds the usual, ns.
+
+    The ranks in `cut` take their usual time, so that another path may be critical.
+    """
     own = np.where(cut[times.graph.members.unit], times.usual, times.own)
     path = critical_path(times.graph, own, times.first, times.transfer, times.ends(cut[:, None])[:, 0])
     late: Integers = path.members[1:]

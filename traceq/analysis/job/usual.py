@@ -22,9 +22,9 @@ _ENOUGH_COPIES = 3
 
 
 def find_stages(units: int, members: Members, signature: Integers, pipeline: Integers) -> Integers:
-    """Return each rank's stage number: ranks of a stage run the same `signature`s (by member) in the same order.
+    """Return each rank's stage number: ranks of a stage run the same `signature`s on the same streams in the same order.
 
-    Where the place in the `pipeline` is known, it is the same for all ranks of a stage, too.
+    `signature` is by member; `pipeline` is each rank's place in the pipeline, and also the same for all ranks of a stage.
     """
     lists: dict[tuple[object, ...], int] = {}
     order = np.lexsort((members.start, members.stream, members.unit))
@@ -38,7 +38,7 @@ def find_stages(units: int, members: Members, signature: Integers, pipeline: Int
 
 
 def number_members(members: Members, *keys: Integers) -> Integers:
-    """Return the number of each member among its rank's members with equal `keys`, in the order of time, from 0."""
+    """Return the number, from 0, of each member among the members of its rank with equal `keys`, in the order of start."""
     order = np.lexsort((members.start, *keys, members.unit))
     same = np.ones(len(order) - 1, bool)
     for key in (members.unit, *keys):
@@ -50,10 +50,10 @@ def number_members(members: Members, *keys: Integers) -> Integers:
 
 
 def usual_own(members: Members, own: Floats, stage: Integers, step: Integers) -> tuple[Floats, Integers]:
-    """Return for each member the median of `own` at its place (NaN if alone there), and the member that has the median.
+    """Return for each member the median of `own` (ns) over its place, NaN if alone there, and the member that has the median.
 
-    A place is (stage, stream, ordinal). Where fewer than three ranks share it, members with the same ordinal in other
-    steps count, too.
+    A place is (stage, stream, ordinal). Where fewer than three ranks share it, members of all steps with the same ordinal
+    in their step count. `stage` is by rank, `step` by member.
     """
     of_stage = stage[members.unit]
     places = number_combinations(of_stage, members.stream, number_members(members, members.stream))
@@ -69,7 +69,7 @@ def usual_own(members: Members, own: Floats, stage: Integers, step: Integers) ->
 
 
 def _group_medians(group: Integers, values: Floats) -> tuple[Floats, Integers, Integers]:
-    """Return for each element the median of its group, the element that has it (the lower of two), and the group's size."""
+    """Return for each element the median of its group, the element that has it (the lower of two), and the size of the group."""
     count = np.bincount(group).astype(np.int32)
     middle, lower = np.zeros(len(count)), np.zeros(len(count), np.int32)
     for which, elements in groups_by_size(group):
@@ -82,7 +82,7 @@ def _group_medians(group: Integers, values: Floats) -> tuple[Floats, Integers, I
 
 @dataclass(frozen=True)
 class RankOperations:
-    """Operations of ranks between collectives, one element each: rank, type, start and end (ns); by rank and time."""
+    """Operations of ranks between collectives, an array element each: rank, type, start and end (ns); sorted by rank and time."""
 
     unit: Integers
     kind: Integers
@@ -92,17 +92,19 @@ class RankOperations:
 
 @dataclass(frozen=True)
 class UsualTimes:
-    """Own time of each member (ns) if every operation took the mean of its type over all ranks, or over its stage's ranks."""
+    """Own time of each member (ns) if every operation took the mean duration of its type.
+
+    The mean is over all ranks in `of_all`, over the ranks of the same stage in `of_stage`.
+    """
 
     of_all: Floats
     of_stage: Floats
 
 
 def usual_of_operations(graph: JobGraph, stage: Integers, step: Integers, operations: RankOperations) -> UsualTimes:
-    """Return the usual own time of each member by its operations; time between operations takes the mean of its place.
+    """Return the usual own time of each member: its operations at their types' mean, and the mean time between operations.
 
-    This is the what-if of studies of large jobs: unlike medians over a stage's copies it sees stages that have more to
-    do than others.
+    Unlike medians over a stage's copies it sees stages that have more to do than others; studies of large jobs ask so.
     """
     members = graph.members
     spent = (operations.end - operations.start).astype(float)
@@ -116,7 +118,7 @@ def usual_of_operations(graph: JobGraph, stage: Integers, step: Integers, operat
 
 
 def _operations_of(graph: JobGraph, operations: RankOperations) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return for each member the first and the last (exclusive) index of the operations within its own time."""
+    """Return for each member the first and last (exclusive) index of the operations whose middle lies in its own time."""
     members = graph.members
     middle = (operations.start + operations.end) // 2
     least = int(min(members.start.min(), middle.min(initial=members.start.min())))
@@ -127,6 +129,7 @@ def _operations_of(graph: JobGraph, operations: RankOperations) -> tuple[NDArray
 
 
 def _sum_between(values: Floats, begins: NDArray[np.intp], ends: NDArray[np.intp]) -> Floats:
+    """Return the sums of `values` from each index in `begins` to before the one in `ends`."""
     until = np.append(0.0, np.cumsum(values))
     found: Floats = until[ends] - until[begins]
     return found

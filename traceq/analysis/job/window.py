@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RankTime:
-    """Time of each rank, ns: own work before collectives (`late`: its part beyond the usual), transfers, waiting for others."""
+    """Time of each rank, ns: own work before collectives, transfers, and waiting for other ranks.
+
+    `late` is the part of `own` that exceeds the usual.
+    """
 
     own: Floats
     late: Floats
@@ -34,8 +37,8 @@ class RankTime:
 def divide_rank_time(units: int, graph: JobGraph, typical: Floats, transfer: Floats) -> RankTime:
     """Divide each rank's time from its first collective on into own work, transfer and waiting.
 
-    `typical` is the usual own time by member (NaN: unknown), `transfer` is by collective; ns. A rank that works while a
-    collective is under way does not wait: own work counts first, then transfer.
+    `typical` is the usual own time by member (NaN: unknown), `transfer` is by collective; ns. Where they overlap own work
+    counts first, then transfer: a rank that works while a collective is under way does not wait.
     """
     members = graph.members
     order = stable_order(members.unit)
@@ -55,7 +58,7 @@ def divide_rank_time(units: int, graph: JobGraph, typical: Floats, transfer: Flo
 
 
 def _measure_coverage(*spans: tuple[Floats | Integers, Floats | Integers]) -> float:
-    """Return how much time (ns) the union of the spans covers; each span is an array of begins and one of ends."""
+    """Return the time (ns) that the union of all spans covers; an argument is an array of begins and one of ends."""
     begin, end = (np.concatenate([span[side] for span in spans]) for side in (0, 1))
     order = np.argsort(begin, kind="stable")
     begin, end = begin[order], end[order]
@@ -85,10 +88,11 @@ _SLOWEST = 0.03
 
 @dataclass(frozen=True)
 class JobSlices:
-    """Slices of collectives that were matched across ranks, one array element each; times in ns, plus `origin` for UTC.
+    """Slices of collectives that were matched across ranks, one array element each; their times plus `origin` are ns since 1970.
 
-    `signature` is equal for collectives of the same kind (operation, bytes, group size), `group` for collectives of the
-    same group; `step` is -1 outside steps.
+    `signature` is equal for collectives of the same kind (operation, bytes, group size), `group` for those of the same
+    process group; `step` is -1 outside steps. `tells_clock` marks collectives that end on all ranks at once, `is_between`
+    sends and receives.
     """
 
     members: Members
@@ -106,7 +110,7 @@ class JobSlices:
 class Ranks:
     """Facts on the ranks 0 to count-1 apart from collectives.
 
-    `pipeline` is each rank's stage as the trace tells it, -1 if it does not; `hosts` maps hosts to their ranks;
+    `pipeline` is each rank's pipeline stage as the trace tells it, -1 if it does not; `hosts` maps hosts to their ranks;
     `operations` are the ranks' operations between collectives, None unless the source is a table of operations.
     """
 
@@ -118,10 +122,10 @@ class Ranks:
 
 @dataclass(frozen=True)
 class _ComparedRanks:
-    """A job's times compared with the usual: `typical` own time by member (and the member that has it), and usual transfers.
+    """A job's times compared with the usual: `typical` own time by member, and the member that has it.
 
-    `stage` is by rank. `by_operation` are usual times from tables of operations, if there are any. `has_order` tells
-    whether the stages are a pipeline's, in order.
+    `ideal_transfer` is the usual transfer by collective, `stage` is by rank. `by_operation` are usual times from tables of
+    operations, None without. `has_order` tells whether the order of the stages in the pipeline is known.
     """
 
     times: JobTimes
@@ -134,7 +138,7 @@ class _ComparedRanks:
 
     @property
     def tells_stages(self) -> bool:
-        """Whether there are several stages, and fewer stages than ranks."""
+        """Whether the ranks fall into several stages, at least one with several ranks."""
         return 1 < len(np.unique(self.stage)) < self.times.units
 
 
@@ -142,8 +146,8 @@ class _ComparedRanks:
 class JudgedWindow:
     """Findings on one window of a job; arrays are by member, by collective (`transfer`, `common_end`) or by rank; times in ns.
 
-    `worker_share` is the part of the possible saving that the slowest 3 % of the ranks would save; NaN where next to
-    nothing can be saved, or the ranks are too many to try each.
+    `worker_share` is the part of the possible saving that the slowest 3 % of the ranks would bring; NaN where next to
+    nothing can be saved, the replay is too far off, or the ranks are too many to try each.
     """
 
     claim_limit: float
@@ -169,12 +173,12 @@ class JudgedWindow:
 
 
 def claim_limit(clocks: Clocks) -> float:
-    """Return the shortest delay in ns that may be called late, given how well the clocks agree."""
+    """Return the shortest delay in ns that may be called late: three times the spread of the clocks, 20 us at least."""
     return max(_LEAST_CLAIM_NS, _TIMES_RESIDUAL * float(np.nan_to_num(clocks.residual)))
 
 
 def clocks_of(units: int, slices: JobSlices) -> Clocks:
-    """Fit the clocks of `units` ranks to those collectives that end on all ranks at once."""
+    """Fit the clocks of `units` ranks to those slices of collectives that end on all ranks at once."""
     told = slices.tells_clock
     members = slices.members
     return align(
@@ -187,9 +191,9 @@ def clocks_of(units: int, slices: JobSlices) -> Clocks:
 
 
 def find_violations(slices: JobSlices, clocks: Clocks) -> Integers:
-    """Return collectives that end on one rank before they begin on another, by more than the clocks are off.
+    """Return the numbers of the collectives that end on one rank before they begin on another, by more than the clocks are off.
 
-    Only collectives that end on all ranks at once are checked, since with these it shows a wrong match.
+    Only collectives that end on all ranks at once are checked: if such a one violates this it was matched wrongly.
     """
     limit = max(_LEAST_CLAIM_NS, _TIMES_RESIDUAL * float(np.nan_to_num(clocks.usual_residual)))
     members = slices.members
@@ -203,6 +207,7 @@ def find_violations(slices: JobSlices, clocks: Clocks) -> Integers:
 
 
 def _common_times(slices: JobSlices, clocks: Clocks) -> tuple[Floats, Floats]:
+    """Return start and end of each slice on the common clock, ns."""
     members = slices.members
     return (
         clocks.to_common(members.unit, (members.start + slices.origin).astype(float)),
@@ -211,7 +216,11 @@ def _common_times(slices: JobSlices, clocks: Clocks) -> tuple[Floats, Floats]:
 
 
 def judge_window(ranks: Ranks, slices: JobSlices, clocks: Clocks) -> JudgedWindow | None:
-    """Judge the window by a replay: its stragglers and savings; None where the order of its collectives contradicts itself."""
+    """Judge the window by a replay of its collectives: its stragglers, savings and critical path.
+
+    Return None where the order of its collectives contradicts itself. Savings are NaN, and no straggler is named, where the
+    replay is off by more than 2 %.
+    """
     members, units = slices.members, ranks.count
     graph, circular = build_graph(members)
     if len(circular):
@@ -266,7 +275,7 @@ def judge_window(ranks: Ranks, slices: JobSlices, clocks: Clocks) -> JudgedWindo
 
 
 def _worker_share(times: JobTimes, lasts: float, ideal: float) -> float:
-    """Return the share (0 to 1) of the saving `lasts` - `ideal` that the slowest 3 % of the ranks would bring, if usual.
+    """Return the share (0 to 1) of the saving `lasts` - `ideal` (ns) that the slowest 3 % of the ranks would bring, if usual.
 
     This is M_W of "Understanding Stragglers in Large Model Training Using What-if Analysis" (OSDI 2025). The slowest
     ranks are those that make the job longest while all others are usual. NaN where next to nothing can be saved.
@@ -281,7 +290,7 @@ def _worker_share(times: JobTimes, lasts: float, ideal: float) -> float:
 
 
 def _group_wins(slices: JobSlices, recorded: Floats, alone: Floats) -> Floats:
-    """Return for each rank how much time its set of ranks (joined by groups) would save if this rank alone were usual, ns.
+    """Return for each rank how much time its set of ranks, joined by process groups, would save if this rank were usual, ns.
 
     `recorded` is each collective's end as recorded, `alone` its end if one rank (column) were usual. NaN for ranks
     without collectives.
@@ -300,7 +309,7 @@ def _group_wins(slices: JobSlices, recorded: Floats, alone: Floats) -> Floats:
 def _compare_ranks(ranks: Ranks, slices: JobSlices, graph: JobGraph, first: Floats, limit: float) -> _ComparedRanks:
     """Compare each rank with the usual at its place; `first` is the arrival of members that follow nothing, ns.
 
-    `limit` (ns) is the least excess that counts as late.
+    `limit` (ns) is the least excess that counts as late, unless the usual comes from tables of operations.
     """
     members, units = slices.members, ranks.count
     transfer = np.full(members.collectives, np.inf)
@@ -324,7 +333,10 @@ def _compare_ranks(ranks: Ranks, slices: JobSlices, graph: JobGraph, first: Floa
 
 
 def _candidate_kinds(ranks: Ranks, compared: _ComparedRanks, lasts: float) -> dict[str, Mapping[str, Sequence[int]]]:
-    """Return the candidates for stragglers by kind: all ranks, hosts of several ranks, and stages (label to ranks)."""
+    """Return the candidates for stragglers by kind, label to ranks: each rank, each host, each stage.
+
+    Hosts are left out unless some have several ranks, stages unless they are known and, with tables of operations, uneven.
+    """
     kinds: dict[str, Mapping[str, Sequence[int]]] = {"rank": {str(unit): (unit,) for unit in range(ranks.count)}}
     if 1 < len(ranks.hosts) < ranks.count:
         kinds["host"] = ranks.hosts
@@ -343,7 +355,7 @@ def _find_imbalance(compared: _ComparedRanks, slices: JobSlices, lasts: float, i
 
 
 def _usual_transfer(slices: JobSlices, transfer: Floats) -> Floats:
-    """Return for each collective the median transfer of its kind, ns; 0 for barriers, which move no data."""
+    """Return for each collective the median transfer of its kind (signature), ns; 0 for barriers, which move no data."""
     kind, is_barrier = np.full(len(transfer), np.iinfo(np.int64).max), np.zeros(len(transfer), bool)
     # a send and its receive differ
     np.minimum.at(kind, slices.members.match, slices.signature)
@@ -353,14 +365,17 @@ def _usual_transfer(slices: JobSlices, transfer: Floats) -> Floats:
 
 
 def _is_imbalance(times: JobTimes, usual: UsualTimes, lasts: float) -> bool:
-    """Return whether stages with more to do cost more time than operations that vary within stages."""
+    """Return whether stages that have more to do cost more time than operations that vary within a stage; `lasts` is in ns."""
     everybody = np.ones((times.units, 1), bool)
     steady = float(replace(times, usual=usual.of_stage).lasts(everybody)[0])
     return steady - float(times.lasts(everybody)[0]) > lasts - steady
 
 
 def _is_random(times: JobTimes, units: Mapping[str, Sequence[int]], steps: int) -> bool:
-    """Return whether the excess on the critical path is spread over the candidates as evenly as chance would spread it."""
+    """Return whether no candidate holds up the critical path more often than chance would have it; False in under 8 steps.
+
+    `units` maps labels of candidates to ranks.
+    """
     if steps < _LEAST_STEPS:
         return False
     blame = blame_of_ranks(times, np.zeros(times.units, bool))

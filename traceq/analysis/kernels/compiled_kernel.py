@@ -76,7 +76,10 @@ class _Kernel(NamedTuple):
 
 
 def fill_compiled(connection: duckdb.DuckDBPyConnection, trace_id: int, compiled: Sequence[Compiled]) -> None:
-    """Fill compiled_kernel: a row for each compiled kernel that ran, with what its name and `compiled` tell of it."""
+    """Fill the table compiled_kernel: a row for each kernel of torch.compile that ran.
+
+    It gets the kind, operators and lines that its description in `compiled` tells, or else its name.
+    """
     found = run(connection, "analysis/kernels/compiled_used.sql").fetchall()
     if not found:
         return
@@ -107,6 +110,7 @@ def fill_compiled(connection: duckdb.DuckDBPyConnection, trace_id: int, compiled
 
 
 def _row_of(kernel: _Kernel, told: Sequence[Compiled], words: Collection[str]) -> tuple[str | None, ...]:
+    """Return kind, operators, lines, code and source ("provenance", "code" or "name") of a kernel; None for what is unknown."""
     kind, fused = parts_of(kernel.name, words)
     origins = _find_origins(kernel, told)
     if origins is None:
@@ -123,9 +127,10 @@ def _row_of(kernel: _Kernel, told: Sequence[Compiled], words: Collection[str]) -
 
 
 def _find_origins(kernel: _Kernel, told: Sequence[Compiled]) -> tuple[tuple[Origin, ...], str] | None:
-    """Return the origins of the kernel and their source; None without any, or where equal names have different origins.
+    """Return the origins of the kernel and their source ("provenance" or "code").
 
-    Descriptions of its own file count first, else those of its name.
+    Descriptions in `told` from the kernel's own generated file count first, else those that name no file (all, if the kernel's
+    file is unknown). None without any, or where they differ.
     """
     same = [kernel_told for kernel_told in told if kernel_told.hash == kernel.hash is not None]
     same = same or [kernel_told for kernel_told in told if kernel.hash is None or kernel_told.hash is None]
@@ -136,8 +141,8 @@ def _find_origins(kernel: _Kernel, told: Sequence[Compiled]) -> tuple[tuple[Orig
 def parts_of(name: str, words: Collection[str]) -> tuple[str | None, list[str]]:
     """Return the kind of a compiled kernel and the operators in its name; (None, []) for other names.
 
-    An example: triton_poi_fused_add_relu_3 is pointwise, of add and relu. Names join operators by "_", which names of
-    operators contain, too: the longest operator in `words` counts.
+    triton_poi_fused_add_relu_3 is pointwise, of add and relu. Names join operators by "_", which names of operators contain,
+    too: at each place the longest operator in `words` counts. The kind is None if its three letters are unknown.
     """
     found = _NAME.match(name)
     if found is None:
@@ -146,6 +151,7 @@ def parts_of(name: str, words: Collection[str]) -> tuple[str | None, list[str]]:
 
 
 def _split(parts: Sequence[str], words: Collection[str]) -> Iterator[str]:
+    """Yield the operators in a name that was split at "_"; at each place the longest that is in `words`, else one part."""
     at = 0
     while at < len(parts):
         ends = range(len(parts), at, -1)

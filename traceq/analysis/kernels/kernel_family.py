@@ -16,7 +16,7 @@ _MOST_NAMES = 100_000
 
 
 class Class(NamedTuple):
-    """Family of a kernel, and whether it runs on tensor cores (None: its name does not tell)."""
+    """Family of a kernel, and whether it runs on tensor cores (None where its name does not tell)."""
 
     family: str
     tensor_core: bool | None
@@ -26,7 +26,10 @@ _known: dict[str, Class] = {}
 
 
 def fill_classes(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the temporary table _kernel_class: the family of each kernel name, and whether it runs on tensor cores."""
+    """Make the temporary table _kernel_class: name, family and tensor_core for each kernel name.
+
+    tensor_core is whether the kernel runs on tensor cores, NULL if unknown. Names seen before are remembered in the process.
+    """
     found = connection.execute("select distinct name from gpu_slice where kind = 'kernel'").fetchall()
     names = [name for (name,) in found]
     known = _known

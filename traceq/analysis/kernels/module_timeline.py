@@ -24,7 +24,7 @@ SEPARATOR = "/"
 
 
 class Call(NamedTuple):
-    """A call of a module on a thread, [ts, ts_end) in ns."""
+    """A call of a model's module on a host thread, [ts, ts_end) in ns."""
 
     number: int
     thread_id: int
@@ -34,7 +34,10 @@ class Call(NamedTuple):
 
 
 class Boundary(NamedTuple):
-    """A moment from which a thread is in the module at `path` (empty outside of all modules); `number` is the innermost call."""
+    """A moment (ns) from which a thread is in the module at `path`, names from the outermost in, separated by "/".
+
+    `path` is empty outside of all modules; `number` is that of the innermost call, None outside.
+    """
 
     thread_id: int
     ts: int
@@ -45,7 +48,8 @@ class Boundary(NamedTuple):
 def nest_calls(calls: Iterable[Call]) -> Iterator[Boundary]:
     """Yield a boundary wherever a thread enters or leaves a module; `calls` are ordered by thread and start, longest first.
 
-    A call that outlasts the call around it is cut at that one's end.
+    A call that outlasts the call around it is cut at the end of the outer one. A call of the same module name directly inside
+    adds nothing to the path.
     """
     stack: list[tuple[int, str, int]] = []
     thread = None
@@ -72,7 +76,10 @@ def nest_calls(calls: Iterable[Call]) -> Iterator[Boundary]:
 
 
 def fill_timeline(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the temporary tables _module_timeline (thread_id, ts, path) and _module_call (number, path)."""
+    """Make the temporary tables _module_timeline (thread_id, ts, path) and _module_call (number, path).
+
+    The first has the module path that a thread is in from `ts` (ns) on, NULL outside of modules; the second that of each call.
+    """
     connection.execute("create or replace temp table _module_timeline (thread_id integer, ts bigint, path varchar)")
     connection.execute("create or replace temp table _module_call (number bigint, path varchar)")
     if not connection.execute("from _module_slice limit 1").fetchone():

@@ -59,7 +59,7 @@ _LONGEST = 100_000
 
 
 class DebtEvent(NamedTuple):
-    """A call that held the host for `dur` ns until the device ran dry (place 0), or an idle gap of `dur` ns (place 1).
+    """A call that held the host for `dur` ns until the device ran dry (`place` 0), or an idle gap of `dur` ns (`place` 1).
 
     `ahead` is how far (ns) the host can be ahead of the device when the gap begins; None for no limit.
     `waits_for_device` tells whether the call waits for all work of the device, and so for no value in particular.
@@ -76,7 +76,7 @@ class DebtEvent(NamedTuple):
 
 
 def fill_debt(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make the temporary table _owed (gap_id, slice_id, dur): how many ns of each idle gap are due to each waiting call."""
+    """Make the temporary table _owed (gap_id, slice_id, dur): how many ns of each idle gap are due to each waiting host call."""
     found_debt = find_debts(connection, _EVENTS, "slice_id")
     connection.register("found_debt", found_debt)
     connection.execute("create or replace temp table _owed as from found_debt")
@@ -84,10 +84,10 @@ def fill_debt(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def find_debts(connection: duckdb.DuckDBPyConnection, events: str, name: str) -> pa.Table:
-    """Return a table (gap_id, `name`, dur): how many ns of each idle gap are due to each call.
+    """Return a table (gap_id, `name`, dur): how many ns of each idle gap are due to each call that held the host.
 
     `events` is a query whose rows have the fields of DebtEvent, in the order of device, process and time; `name` is the
-    column for the calls' ids.
+    column for the ids of the calls.
     """
     found = charge_gaps(map(DebtEvent._make, stream_rows(relation(connection, events))))
     numbers = np.fromiter(chain.from_iterable(found), np.int64).reshape(-1, 3)
@@ -97,9 +97,9 @@ def find_debts(connection: duckdb.DuckDBPyConnection, events: str, name: str) ->
 def charge_gaps(events: Iterable[DebtEvent]) -> Iterator[tuple[int, int, int]]:
     """Charge each idle gap to the last calls that held the host; yield (gap id, call id, ns).
 
-    Without these calls the host would launch earlier by as long as they held it, and gaps to which it comes late would
-    be shorter, less what earlier gaps are shorter by already. A gap of more than 100 us is charged to the call that
-    still waits when it begins, and to earlier calls only if they wait for the device as such.
+    `events` are by device, process and time. A gap is charged no more than it lasts, a call no more than it held the host. A
+    gap of more than 100 us is charged to the call that still waits when it begins, and to earlier calls only if they wait for
+    all work of the device.
     """
     lane: tuple[int, int | None] | None = None
     held: deque[DebtEvent] = (
@@ -131,7 +131,7 @@ def charge_gaps(events: Iterable[DebtEvent]) -> Iterator[tuple[int, int, int]]:
 
 
 def _drop_earliest(held: deque[DebtEvent], too_much: int) -> None:
-    """Take `too_much` ns off the earliest calls in `held`."""
+    """Take `too_much` ns off the durations of the earliest calls in `held`, and remove calls of which nothing is left."""
     while too_much > 0:
         earliest = held.popleft()
         if earliest.dur > too_much:

@@ -79,7 +79,7 @@ class Pieces(NamedTuple):
 
 
 class _Thread(NamedTuple):
-    """The rows `first` to `last` of a thread's timeline, and how many intervals the thread has."""
+    """The row ids `first` to `last` (inclusive) of a thread's timeline, and how many intervals the thread has."""
 
     thread_id: int
     first: int
@@ -90,8 +90,8 @@ class _Thread(NamedTuple):
 def cut_intervals(connection: duckdb.DuckDBPyConnection, intervals: str, pieces: str, owner: str = "host") -> None:
     """Make the temporary table `pieces`: the intervals of table `intervals`, cut at the boundaries of a host timeline.
 
-    `intervals` has interval_id, lane, thread_id, ts and ts_end in ns; those of one lane and thread do not overlap. The
-    pieces of an interval add up to it. The timeline is the table _OWNER_timeline; _OWNER_extent has the rows of each
+    `intervals` has interval_id, lane, thread_id, ts and ts_end in ns; those of one lane and thread do not overlap. A piece
+    has the activity of its segment. The timeline is the table _OWNER_timeline (`owner`); _OWNER_extent has the rows of each
     thread in it, from 0.
     """
     connection.execute(_TABLE.format(pieces=pieces))
@@ -106,7 +106,7 @@ def cut_intervals(connection: duckdb.DuckDBPyConnection, intervals: str, pieces:
 def _group_threads(threads: list[tuple[int, int, int, int]]) -> Iterator[list[_Thread]]:
     """Yield groups of neighbouring threads whose rows fit into one block; a thread that is too large is a group of its own.
 
-    A trace can have 100,000 threads, and each query has its cost.
+    A trace can have 100,000 threads, and each query has its cost. `threads` are rows of the fields of _Thread.
     """
     group: list[_Thread] = []
     intervals = 0
@@ -121,7 +121,7 @@ def _group_threads(threads: list[tuple[int, int, int, int]]) -> Iterator[list[_T
 
 
 class _Cutter:
-    """Cuts the intervals of one table at one timeline."""
+    """Cuts the intervals of one table at one host timeline, and inserts the pieces."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, intervals: str, pieces: str, owner: str) -> None:
         self._connection, self._pieces = connection, pieces
@@ -131,11 +131,11 @@ class _Cutter:
         )
 
     def threads(self) -> list[tuple[int, int, int, int]]:
-        """Return the rows (fields of _Thread) of all threads that have intervals, in the order of the timeline."""
+        """Return a row (fields of _Thread) for each thread that has intervals, in the order of the timeline."""
         return self._connection.execute(self._threads).fetchall()
 
     def cut_thread(self, thread: _Thread) -> None:
-        """Cut the intervals of a thread, block by block of its timeline."""
+        """Cut the intervals of one thread, block by block of its timeline, and insert the pieces."""
         thread_id, first, last, intervals = thread
         blocks = (last - first) // _ROWS_PER_BLOCK + 1
         # Of a block and a part of it at a time: all of a large trace would take hundreds of megabytes.
@@ -150,7 +150,7 @@ class _Cutter:
                     self._insert(np.full(len(pieces.interval), thread_id, np.int32), pieces, segments)
 
     def cut_threads(self, threads: Sequence[_Thread]) -> None:
-        """Cut the intervals of several threads whose timelines fit into one block together."""
+        """Cut the intervals of several threads whose timelines together fit into one block, and insert the pieces."""
         row = threads[0].first
         ((bounds, segments),) = self._blocks(row, threads[-1].last)
         ids, owner, lanes, ts, ts_end = self._read_intervals(threads[0].thread_id, threads[-1].thread_id, _ALWAYS)
@@ -175,7 +175,10 @@ class _Cutter:
             self._insert_all(owners, found, segments)
 
     def _read_intervals(self, first_thread: int, last_thread: int, window: dict[str, int]) -> list[Integers]:
-        """Return columns of the threads' intervals in the window: interval_id, thread_id, lane, ts, ts_end."""
+        """Return columns of the intervals of threads `first_thread` to `last_thread` in the window.
+
+        They are interval_id, thread_id, lane, ts and ts_end (ns); `window` also says which part of the intervals to read.
+        """
         bounds = {"first_thread": first_thread, "last_thread": last_thread, **window}
         found = relation(self._connection, self._intervals, **bounds).to_arrow_table()
         return [column.to_numpy() for column in found.columns]
@@ -183,7 +186,7 @@ class _Cutter:
     def _blocks(self, first: int, last: int) -> Iterator[tuple[Integers, pa.Table]]:
         """Yield rows `first` to `last` of a timeline, block by block: bounds of the segments in ns, and their other columns.
 
-        There is one bound more than segments: the end of the last.
+        There is one bound more than segments: the end of the last segment.
         """
         for row in range(first, max(last, first + 1), _ROWS_PER_BLOCK):
             # One row more says where the block's last segment ends.
@@ -195,6 +198,7 @@ class _Cutter:
     def _insert_all(
         self, threads: Sequence[npt.NDArray[np.int32]], pieces: Sequence[Pieces], segments: pa.Table
     ) -> None:
+        """Insert several arrays of pieces at once; `threads` holds the thread of each piece."""
         self._insert(np.concatenate(threads), Pieces(*map(np.concatenate, zip(*pieces, strict=True))), segments)
 
     def _insert(self, threads: npt.NDArray[np.int32], pieces: Pieces, segments: pa.Table) -> None:
@@ -210,14 +214,17 @@ class _Cutter:
 
 
 def _split_lanes(lanes: Integers) -> Iterator[slice]:
-    """Yield the slice of positions of each lane in the sorted `lanes`."""
+    """Yield for each lane in the sorted `lanes` the slice of its positions."""
     changes = np.flatnonzero(np.diff(lanes)) + 1
     for begin, end in pairwise([0, *changes.tolist(), len(lanes)]) if len(lanes) else ():
         yield slice(begin, end)
 
 
 def cut_at_bounds(ts: Integers, ts_end: Integers, bounds: Integers) -> Pieces:
-    """Cut sorted intervals that do not overlap at `bounds`; segment `i` lies between `bounds[i]` and `bounds[i + 1]`."""
+    """Return the pieces of intervals cut at `bounds` (ns); segment `i` lies between `bounds[i]` and `bounds[i + 1]`.
+
+    The intervals are sorted and do not overlap. What lies before the first or after the last bound is dropped.
+    """
     first = int(np.searchsorted(ts_end, bounds[0], side="right"))
     last = int(np.searchsorted(ts, bounds[-1], side="left"))
     ts, ts_end = ts[first:last], ts_end[first:last]

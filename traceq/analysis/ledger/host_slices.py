@@ -32,7 +32,7 @@ class Doing(NamedTuple):
 
 
 class HostSlices:
-    """The table _host_slice, in about a byte a slice."""
+    """The activities and phases of table _host_slice by slice id, in about a byte a slice."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, most_ids: int = _MOST_IDS) -> None:
         """Read the table; ids are kept and looked up only if the largest exceeds `most_ids` and 8 times the number of slices."""
@@ -57,13 +57,14 @@ class HostSlices:
         self._waits_in = np.append(waiting["synchronizing_id"].to_numpy(), NOTHING)
 
     def doing(self, ids: Numbers) -> Doing:
-        """Return what the host does in the slices `ids`; NOTHING as an id stands for no slice."""
+        """Return what the host does in the slices `ids`; for the id NOTHING it is activity 0 and phase 0."""
         codes = self._codes[self._places(ids)]
         place = np.searchsorted(self._waiting, ids)
         waits_in = np.where(self._waiting[place] == ids, self._waits_in[place], NOTHING)
         return Doing(codes % _PHASE, codes // _PHASE, waits_in)
 
     def _places(self, ids: Numbers) -> Numbers:
+        """Return the index of each slice id in the array of codes; 0 for NOTHING."""
         if self._ids is None:
             return ids + 1
         return np.where(ids == NOTHING, 0, np.searchsorted(self._ids, ids) + 1)

@@ -30,7 +30,7 @@ _LAST_THREAD = np.iinfo(np.int32).max
 
 
 class _Block(NamedTuple):
-    """A part of all host slices by thread and time: from `ts` on `thread` to before `ts_end` on `last_thread`; ns."""
+    """A part of all host slices by thread and time (ns): from `ts` on `thread` to before `ts_end` on `last_thread`."""
 
     thread: int
     ts: int
@@ -39,7 +39,10 @@ class _Block(NamedTuple):
 
 
 def fill_host_timeline(connection: duckdb.DuckDBPyConnection) -> None:
-    """Make _host_timeline, the innermost slice of each host thread over time, and _host_extent, the rows of each thread in it."""
+    """Make the table _host_timeline, the innermost slice and activity of each host thread over time.
+
+    _host_extent gets the first and last row of each thread in it.
+    """
     run(connection, "analysis/ledger/host_timeline.sql")
     threads = relation(connection, "select distinct thread_id from cpu_slice order by thread_id").to_arrow_table()
     ids = threads["thread_id"].to_numpy()
@@ -62,7 +65,7 @@ def fill_host_timeline(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _split_blocks(connection: duckdb.DuckDBPyConnection) -> Iterator[_Block]:
-    """Split all threads and times into blocks of about _ROWS_PER_BLOCK slices."""
+    """Yield blocks of about _ROWS_PER_BLOCK slices that cover all threads and times, in order."""
     for first, last in pairwise(
         [(-1, _FIRST_TIME), *dict.fromkeys(_find_cuts(connection)), (_LAST_THREAD, _LAST_TIME)]
     ):
@@ -70,12 +73,12 @@ def _split_blocks(connection: duckdb.DuckDBPyConnection) -> Iterator[_Block]:
 
 
 def _find_cuts(connection: duckdb.DuckDBPyConnection) -> list[tuple[int, int]]:
-    """Return the (thread, time in ns) between one block and the next."""
+    """Return the places between one block and the next: pairs of thread and time (ns), in order."""
     return run(connection, "analysis/ledger/host_block.sql", rows=_ROWS_PER_BLOCK).fetchall()
 
 
 def _read_bounds(connection: duckdb.DuckDBPyConnection, block: _Block) -> tuple[Points, Points]:
-    """Return points where the slices of a block start, and points where they end."""
+    """Return the points where the slices of a block start, and the points where they end."""
     rows = relation(connection, statement("analysis/ledger/host_span.sql"), **block._asdict()).to_arrow_table()
     thread, ts, ts_end, slice_id, depth = (
         rows[name].to_numpy() for name in ("thread_id", "ts", "ts_end", "slice_id", "depth")
@@ -87,7 +90,7 @@ def _read_bounds(connection: duckdb.DuckDBPyConnection, block: _Block) -> tuple[
 
 
 def _read_others(connection: duckdb.DuckDBPyConnection, block: _Block) -> Points:
-    """Return the points of a block's threads where an autograd pass begins or ends, or where a thread is switched in or out."""
+    """Return the points of a block where an autograd pass begins or ends, or where a thread is switched in or out."""
     rows = relation(connection, statement("analysis/ledger/host_point.sql"), **block._asdict()).to_arrow_table()
     thread, ts, phase, state = (rows[name].to_numpy() for name in ("thread_id", "ts", "phase", "state"))
     return make_points(thread, ts, phase=phase, state=state)
@@ -106,7 +109,11 @@ class _TimelineWriter:
         self._rows: Counter[int] = Counter()
 
     def write(self, found: Points, is_bound: Flags) -> None:
-        """Write the segments that begin at the points; where the host is busy a change of state alone begins none."""
+        """Write the timeline segments that begin at the points into _host_timeline.
+
+        `is_bound` marks points that always begin a segment. Others, where only the thread's state changes, do so only while the
+        host is idle or in an annotation.
+        """
         activity, phase, waits_in = self._host.doing(found.slice_id)
         is_idle, is_range = activity == self._none, activity == self._annotation
         starts = is_bound | is_idle | is_range
@@ -135,7 +142,7 @@ class _TimelineWriter:
         self._rows.update(dict(zip(threads.tolist(), rows.tolist(), strict=True)))
 
     def finish(self) -> None:
-        """Write into _host_extent which rows of the timeline belong to which thread."""
+        """Write into _host_extent the first and last row of each thread in the timeline."""
         ends = list(accumulate(self._rows.values()))
         extents = pa.table(
             {
@@ -148,8 +155,10 @@ class _TimelineWriter:
 
 
 def _to_ids(values: Numbers) -> pa.Array:
+    """Return an Arrow array of ids, NULL for NOTHING."""
     return pa.array(values, pa.int64(), mask=values == NOTHING)
 
 
 def _to_names(numbers: Numbers, names: list[str]) -> pa.DictionaryArray:
+    """Return an Arrow dictionary array: the element of `names` for each number."""
     return pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int8)), pa.array(names))

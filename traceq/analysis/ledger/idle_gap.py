@@ -13,7 +13,7 @@ _GAPS_AT_ONCE = 2_000_000
 
 
 def fill_gaps(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
-    """Fill wait_debt and idle_gap, the latter some millions of gaps at a time."""
+    """Fill the tables wait_debt and idle_gap of a trace; idle_gap some millions of gaps at a time, to spare memory."""
     sql.run(connection, "analysis/ledger/idle_gap.sql", trace_id=trace_id)
     ((gaps,),) = connection.execute("select coalesce(max(gap_id) + 1, 0) from _gap").fetchall()
     for first in range(0, gaps, _GAPS_AT_ONCE):

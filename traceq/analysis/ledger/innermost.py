@@ -19,7 +19,7 @@ NO_BOUNDARY = np.iinfo(np.int32).min
 
 
 class Points(NamedTuple):
-    """Points in time of host threads, one array element each, and what holds from there on.
+    """Points in time (ns) of host threads, one array element each, and what holds from there on.
 
     Of the points of a thread at the same time, the one with the highest `rank` tells the innermost slice. `phase` and
     `state` are numbers of host_phase and host_activity, or SAME. The first point of a thread gives all three.
@@ -34,7 +34,10 @@ class Points(NamedTuple):
 
 
 def make_points(thread: Numbers, ts: Numbers, **columns: Numbers | int) -> Points:
-    """Build points of these threads and times (ns); fields that `columns` does not give stay as before the point."""
+    """Build points of these threads and times (ns); `columns` gives fields of Points.
+
+    Without `rank` a point neither starts nor ends a slice; a phase or state that is not given stays as before the point.
+    """
     says = {"rank": NO_BOUNDARY, "slice_id": NOTHING, "phase": SAME, "state": SAME} | columns
     types = {"rank": np.int32, "slice_id": np.int64, "phase": np.int8, "state": np.int8}
     rest = [np.broadcast_to(np.asarray(says[name], types[name]), len(ts)) for name in types]
@@ -42,19 +45,19 @@ def make_points(thread: Numbers, ts: Numbers, **columns: Numbers | int) -> Point
 
 
 def take_points(some: Points, which: Numbers | Flags | slice) -> Points:
-    """Return the points that `which` selects (indices, flags or a slice)."""
+    """Return the points that `which` selects (indices, a mask or a Python slice)."""
     return Points(*(column[which] for column in some))
 
 
 def join_points(*some: Points) -> Points:
-    """Concatenate points, unsorted."""
+    """Return all points in one, concatenated and not sorted."""
     return Points(*(np.concatenate(columns) for columns in zip(*some, strict=True)))
 
 
 def merge_points(some: Points) -> tuple[Points, Flags]:
-    """Merge points by thread and time, each with all that holds from there on; return them and which of them bound a segment.
+    """Return one point for each thread and time, in this order, with all that holds from there on, and a mask.
 
-    Points that change nothing but the state bound none.
+    The mask is true for points that begin a segment of the timeline: where a slice starts or ends, or the phase changes.
     """
     if not len(some.ts):
         return some, np.zeros(0, np.bool_)
@@ -82,7 +85,7 @@ def merge_points(some: Points) -> tuple[Points, Flags]:
 
 
 def _carry_forward(values: Numbers, is_said: Flags) -> Numbers:
-    """Replace each value that is not `is_said` by the last one before it that is."""
+    """Return `values` with each element for which `is_said` is false replaced by the last before it for which it is true."""
     if is_said.all():
         return values
     return values[np.maximum.accumulate(np.where(is_said, np.arange(len(values)), 0))]

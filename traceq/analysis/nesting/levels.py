@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 
 
 def place_nested(stack: OpenSlices, ids: Integers, kinds: Integers, starts: Integers, ends: Integers) -> SlicePlaces:
-    """Place slices in order of start, longest first, up to the first one that does not nest; results are as of `stack.place`."""
+    """Place slices of a thread (in order of start, longest first) up to the first one that does not nest.
+
+    Return the places of these slices only, and open in `stack` those around the last; none if the open slices of the stack
+    do not nest. `kinds` are bits of nesting_kind.
+    """
     if not stack.nests:
         return SlicePlaces([], [], [[] for _ in AROUND])
     # Slices still open from before go first, as if they had always been open.
@@ -52,7 +56,7 @@ def place_nested(stack: OpenSlices, ids: Integers, kinds: Integers, starts: Inte
 
 
 def _find_depths(starts: Integers, ends: Integers) -> Integers:
-    """Count the earlier rows that have not ended when each row starts."""
+    """Return for each row how many earlier rows have not ended when it starts; rows are in order of start, longest first."""
     rows = np.arange(len(starts))
     ended = np.searchsorted(np.sort(ends), starts, side="right")
     # Instants at the same time have ended too, but those that come later must not count. They close their group of starts.
@@ -63,7 +67,10 @@ def _find_depths(starts: Integers, ends: Integers) -> Integers:
 
 
 def _split_levels(depths: Integers) -> Iterator[tuple[Integers, Integers]]:
-    """Yield for each depth from 1 on its rows and their parents: the last earlier row one level less deep, or NOBODY."""
+    """Yield for each depth from 1 on the rows with that depth, and their parents.
+
+    A parent is the last earlier row one level less deep; NOBODY without one.
+    """
     by_depth = np.argsort(depths, kind="stable")
     bounds = np.searchsorted(depths[by_depth], np.arange(depths.max(initial=-1) + 2))
     for outer, inner, end in zip(bounds, bounds[1:], bounds[2:], strict=False):
@@ -73,7 +80,7 @@ def _split_levels(depths: Integers) -> Iterator[tuple[Integers, Integers]]:
 
 
 def _with_its_parents(parents: Integers, row: int) -> list[int]:
-    """Return the row and the rows that enclose it, outermost first."""
+    """Return the row and all rows that enclose it, the outermost first."""
     chain = []
     while row != NOBODY:
         chain.append(row)

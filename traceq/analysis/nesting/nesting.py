@@ -37,7 +37,7 @@ def nest_slices(
 ) -> tuple[int, int]:
     """Fill cpu_slice from staging.cpu_slice, with depth and enclosing slices; return how many slices end after their parent.
 
-    The first number counts slices that do so within rounding, the second those beyond. They go into the temporary
+    The first number counts slices that do so within rounding (1 us), the second those beyond. They go into the temporary
     tables _slice_cut, _slice_ended_under and _slice_outlasting. Where several windows are needed, `commit` is called
     after each: DuckDB holds uncommitted rows in memory, beyond its limit.
     """
@@ -67,7 +67,7 @@ def nest_slices(
 
 
 def _keep(connection: duckdb.DuckDBPyConnection, table: str, columns: Mapping[str, Iterable[int]]) -> None:
-    """Make a temporary table of these integer columns."""
+    """Make a temporary table `table` with these integer columns."""
     arrow = pa.table({name: pa.array(values, pa.int64()) for name, values in columns.items()})
     connection.register("_kept", arrow)
     connection.execute(f"create temp table {table} as from _kept")
@@ -77,6 +77,10 @@ def _keep(connection: duckdb.DuckDBPyConnection, table: str, columns: Mapping[st
 def _nest_window(
     connection: duckdb.DuckDBPyConnection, trace_id: int, stacks: Mapping[int, OpenSlices], window: dict[str, int]
 ) -> None:
+    """Nest the staged slices that start in a window of time, and insert them into cpu_slice.
+
+    `stacks` holds each thread's open slices from the window before, and is changed. `window` has ts_from and ts_until, ns.
+    """
     rows = relation(connection, statement("analysis/nesting/cpu_slice_ordered.sql"), **window).to_arrow_table()
     if not rows.num_rows:
         return
@@ -96,9 +100,10 @@ def _nest_window(
 
 
 def _place_slices(stack: OpenSlices, slices: list[Integers]) -> Iterator[list[Sequence[int] | Integers]]:
-    """Yield depth, parent and surroundings of a thread's slices, as columns, batch by batch.
+    """Yield depth, parent and the fields of Around of a thread's slices, as columns, batch by batch.
 
-    Arrays place the slices up to one that does not nest, and the stack goes on from there.
+    `slices` are the columns slice_id, nesting_kind, ts and ts_end. Arrays place the slices up to one that does not nest, and
+    `stack` goes on from there.
     """
     first, count, many, few = 0, len(slices[0]), _BY_ARRAYS, _BY_STACK
     while first < count:

@@ -59,7 +59,7 @@ AROUND = (
 
 
 class SlicePlaces(NamedTuple):
-    """Depth, parent and surroundings of slices, one entry a slice."""
+    """Depth, parent id and surroundings of slices, one entry for each slice; `around` has a sequence for each field of Around."""
 
     depth: Sequence[int] | Integers
     parent_id: Sequence[int] | Integers
@@ -68,7 +68,7 @@ class SlicePlaces(NamedTuple):
 
 
 class Open(NamedTuple):
-    """A slice that has not ended yet."""
+    """A slice that has not ended yet: its end (ns), id, and kind (bits of nesting_kind)."""
 
     end: int
     slice_id: int
@@ -78,7 +78,7 @@ class Open(NamedTuple):
 class Outlasting(NamedTuple):
     """A slice that ends after slices it started in (`ended`, innermost first); `inside` is the innermost that still lasts.
 
-    `depth` is how many slices still enclose it when those have ended.
+    `depth` is how many slices still enclose it when the slices in `ended` are over.
     """
 
     slice_id: int
@@ -101,7 +101,7 @@ class OpenSlices:
 
     @property
     def nests(self) -> bool:
-        """Whether every open slice ends before those around it."""
+        """Whether no open slice ends before a slice inside it."""
         return self.early == NEVER
 
     @property
@@ -110,7 +110,7 @@ class OpenSlices:
         return [Open(*fields) for fields in zip(self.ends, self.ids[1:], self.kinds, strict=True)]
 
     def open(self, slices: Sequence[Open]) -> None:
-        """Replace the open slices by these, outermost first."""
+        """Replace the open slices by these, given outermost first."""
         self.ends = [open_slice.end for open_slice in slices]
         self.ids = [NOBODY, *(open_slice.slice_id for open_slice in slices)]
         self.kinds = [open_slice.kind for open_slice in slices]
@@ -127,7 +127,10 @@ class OpenSlices:
             latest = max(latest, end)
 
     def place(self, ids: list[int], kinds: list[int], starts: list[int], ends: list[int]) -> SlicePlaces:
-        """Return the places of further slices of the thread, given in order of start, longest first."""
+        """Place further slices of the thread, given in order of start, longest first, and return their places.
+
+        Times are in ns. Slices that end after their parent are noted in `cut` or `outlasting`.
+        """
         depths: list[int] = []
         parents: list[int] = []
         around: list[Around] = []
@@ -150,7 +153,7 @@ class OpenSlices:
         return SlicePlaces(depths, parents, list(zip(*around, strict=True)))
 
     def _end(self, slice_id: int, end: int) -> int:
-        """Return the end of a slice that starts now: its own, or its parent's if only rounding puts its own later.
+        """Return the end (ns) of a slice that starts now: its own, or the end of its parent if only rounding puts its own later.
 
         A slice that outlasts its parent by more is added to `outlasting`.
         """
@@ -168,7 +171,7 @@ class OpenSlices:
 
 
 def _around_inside(slice_id: int, kind: int, around: Around) -> Around:
-    """Return the surroundings of the slices inside this slice, which itself has `around`."""
+    """Return the surroundings of the slices directly inside this slice, whose own surroundings are `around`."""
     return Around(
         *(
             slice_id if kind & bit and (innermost or other == NOBODY) else other

@@ -51,7 +51,7 @@ KINDS = {
 class ReplayChange(NamedTuple):
     """A requested change: its kind (of KINDS), what it changes, and a factor.
 
-    The factor is the share that stays; for move, the number of threads. `what` is a category of the ledger,
+    The factor is the share of the time that stays; for move, the number of threads. `what` is a category of the ledger,
     host:PATTERN, or kernel:PATTERN (any GPU work by name), with GLOB patterns. For fuse, a factor of 1 also takes away
     host time of unknown cause. `slower` is the share by which moved host work slows down the rest, as it takes cores
     and memory.
@@ -72,8 +72,8 @@ _MOVED_OF_REST = 0.4
 def change_extremes(change: ReplayChange) -> tuple[ReplayChange, ReplayChange]:
     """Return the change at its worst and at its best.
 
-    At worst, moved work slows down the rest and fused kernels leave their launches; at best it does not, and all
-    launches go, too.
+    At worst, moved work slows the rest down twice as much, and fused kernels leave their launches. At best, the rest is not
+    slowed down, and with fused kernels goes host time of unknown cause too. Other changes are returned unchanged.
     """
     if change.kind == "fuse":
         return ReplayChange("remove", change.what), change._replace(factor=1.0)
@@ -82,7 +82,7 @@ def change_extremes(change: ReplayChange) -> tuple[ReplayChange, ReplayChange]:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A graph with its weights; `least` is the shortest time in ns that its steps take together, whatever the graph says."""
+    """A graph with its weights; its steps take at least `least` ns together, whatever a replay of the graph says."""
 
     graph: Graph
     weights: Weights
@@ -91,7 +91,7 @@ class Scenario:
 
 @dataclass(frozen=True)
 class ReplayWorld:
-    """A trace as replays need it: connection, recorded events, and graph."""
+    """A trace as replays need it: connection, recorded events, and dependency graph."""
 
     connection: duckdb.DuckDBPyConnection
     recorded: Recorded
@@ -99,12 +99,15 @@ class ReplayWorld:
 
     @cached_property
     def host(self) -> HostTime:
-        """The host's time by cause; read on first use."""
+        """The host's time by cause; read from the database on first use."""
         return HostTime(self.connection, self.recorded)
 
     @cached_property
     def transfers(self) -> Floats:
-        """Longest time of each collective if no rank comes late (replay_transfer.sql), ns; infinite where unknown."""
+        """For each GPU slice of the recorded work the longest time it takes if no rank comes late, ns.
+
+        It is known for collectives (replay_transfer.sql) and infinite for all others.
+        """
         found = run(self.connection, "analysis/replay/replay_transfer.sql").fetchnumpy()
         ids, times = np.asarray(found["slice_id"]), np.asarray(found["transfer"], dtype=np.float64)
         slice_id, transfers = self.recorded.work.slice_id, np.full(len(self.recorded.work.slice_id), np.inf)
@@ -120,7 +123,10 @@ class ReplayWorld:
 
 
 def apply_change(world: ReplayWorld, scenario: Scenario, change: ReplayChange) -> Scenario:
-    """Return the scenario with one more change."""
+    """Return the scenario with one more change.
+
+    Raises ValueError for an unknown kind of change, or if its `what` names nothing that a replay knows.
+    """
     if change.kind in ("remove", "scale", "fuse"):
         weights = scenario.weights
         # With fused kernels goes what the host does to launch them.
@@ -146,6 +152,10 @@ def apply_change(world: ReplayWorld, scenario: Scenario, change: ReplayChange) -
 
 
 def _scale_time(world: ReplayWorld, weights: Weights, what: str, left: float) -> Weights:
+    """Return weights with the time of `what` scaled to the share `left` (0 to 1).
+
+    `what` is a category of the ledger, host_preempted, host:PATTERN or kernel:PATTERN; other names raise ValueError.
+    """
     if what in BUSY or what.startswith("kernel:"):
         return replace(weights, dur=np.where(_find_slices(world, what), weights.dur * left, weights.dur))
     if what == "idle_launch_latency":
@@ -171,7 +181,7 @@ def _subtract_host_time(
 ) -> Weights:
     """Return weights with less time between the host's events (`gap`) and in them (`call`); both are what to take off, in ns.
 
-    With `stands_still` the time taken off is of a host that neither works nor waits.
+    With `stands_still`, calls that only wait lose time too: the thread stood still in them.
     """
     events, waits = world.recorded.events, world.graph.waits
     tail = weights.tail
@@ -195,15 +205,18 @@ def _subtract_host_time(
 
 
 def _subtract_time(times: Floats, taken: Floats) -> Floats:
-    """Return `times` - `taken`, not below 0; times that are negative already stay.
+    """Return `times` - `taken` (ns), not below 0; times that are negative already stay.
 
-    Clocks of launches from before the window have negative gaps.
+    Host clocks of launches from before the window have negative gaps.
     """
     return np.asarray(np.where(taken > 0, np.maximum(times - taken, np.minimum(times, 0.0)), times))
 
 
 def _find_slices(world: ReplayWorld, what: str) -> Booleans:
-    """Return a mask of the GPU slices that `what` names: a busy category, "copies", or kernel:PATTERN."""
+    """Return a mask of the GPU slices that `what` names: a busy category, "copies", or kernel:PATTERN (GLOB).
+
+    Raises ValueError for other names.
+    """
     work = world.recorded.work
     if what.startswith("kernel:"):
         found = run(world.connection, "analysis/replay/replay_kernels.sql", pattern=what.removeprefix("kernel:"))
@@ -216,9 +229,10 @@ def _find_slices(world: ReplayWorld, what: str) -> Booleans:
 
 
 def _with_lower_latency(world: ReplayWorld, weights: Weights, left: float) -> Weights:
-    """Return weights with launch and queue latencies scaled to `left` (0 to 1).
+    """Return weights with launch and queue latencies scaled to the share `left` (0 to 1).
 
-    Host copies, and work launched before the capture, keep theirs.
+    Copies of pageable memory, migrations, and work launched before the capture keep their launch latency; nodes of one CUDA
+    graph keep the time between them.
     """
     work = world.recorded.work
     stays = work.is_pageable | work.is_migration | work.is_behind_earlier | ~work.is_launched
@@ -244,7 +258,10 @@ def _without_host_waits(world: ReplayWorld, weights: Weights) -> Weights:
 
 
 def _with_overlap(scenario: Scenario, which: Booleans) -> Scenario:
-    """Move the slices to streams of their own; they neither wait for kernels nor make kernels wait."""
+    """Return the scenario with these GPU slices on streams of their own.
+
+    There they neither wait for kernels nor hold kernels up.
+    """
     graph, weights = scenario.graph, scenario.weights
     if not which.any():
         return scenario
@@ -259,12 +276,13 @@ def _with_overlap(scenario: Scenario, which: Booleans) -> Scenario:
 
 
 def _find_blocking_copies(world: ReplayWorld) -> Booleans:
-    """Return a mask of the GPU slices that are copies which block the host, or of pageable memory: they overlap with nothing."""
+    """Return a mask of the GPU slices that overlap with nothing: copies of pageable memory, or copies that block the host."""
     work = world.recorded.work
     return np.asarray(work.is_pageable | (world.graph.waits.kind[work.event] == COPY))
 
 
 def _on_own_stream(scenario: Scenario, which: Booleans) -> Scenario:
+    """Return the scenario in which the marked slices of each stream are on another stream, in their order."""
     graph = scenario.graph
     if not which.any():
         return scenario
@@ -279,7 +297,7 @@ def _on_own_stream(scenario: Scenario, which: Booleans) -> Scenario:
 def _move_work(world: ReplayWorld, scenario: Scenario, change: ReplayChange) -> Scenario:
     """Return the scenario with the work beside the rest: host work in `factor` threads, kernels on a stream of their own.
 
-    The steps take no less than each thread's share of the moved work.
+    Moved host work slows the rest down by up to `slower`; the steps take no less than each thread's share of it.
     """
     if change.what in BUSY or change.what.startswith("kernel:"):
         return _on_own_stream(scenario, _find_slices(world, change.what))
@@ -297,7 +315,7 @@ def _move_work(world: ReplayWorld, scenario: Scenario, change: ReplayChange) -> 
 def _launch_as_graph(world: ReplayWorld, scenario: Scenario) -> Scenario:
     """Return the scenario in which kernels that follow one another on a stream are nodes of one CUDA graph.
 
-    The host's time to prepare and launch all but the first of them is gone.
+    The host's time to prepare and launch all but the first of them is gone, and nodes follow one another within 1 us.
     """
     work, weights = world.recorded.work, scenario.weights
     captured, inside = _find_captured(world)
@@ -310,7 +328,10 @@ def _launch_as_graph(world: ReplayWorld, scenario: Scenario) -> Scenario:
 
 
 def _find_captured(world: ReplayWorld) -> tuple[Booleans, Booleans]:
-    """Return a mask of launches that join the graph of the launch before, and a mask of GPU slices that are its further nodes."""
+    """Return a mask of the launches that would join one CUDA graph with the launch before, and a mask of GPU slices.
+
+    The second marks the further nodes of these graphs: kernels and memsets that directly follow on the same stream.
+    """
     events, work, graph = world.recorded.events, world.recorded.work, world.graph
     kernel = np.isin(work.category, [BUSY.index("compute"), BUSY.index("memset")]) & (graph.awaited == NONE)
     only_kernels = np.ones(len(events.ts), dtype=bool)

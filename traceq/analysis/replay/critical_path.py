@@ -36,8 +36,8 @@ _AT_ONCE = 1 << 18
 class CriticalPath(NamedTuple):
     """The critical path as columns, an element per segment, in the order of time and without gaps; times in ns.
 
-    `kind` is a position in SEGMENTS: host (a thread works, in the call `slice_id` or on the way to it), gpu, transfer
-    (a copy or collective), or wait; for waits, `edge` is a position in EDGES. `slice_id` is -1 for none; `thread`
+    `kind` is an index into SEGMENTS: host (a thread works, in the call `slice_id` or on the way to it), gpu, transfer
+    (a copy or collective), or wait; for waits, `edge` is an index into EDGES. `slice_id` is -1 for none; `thread`
     counts only where `has_thread`. `unexplained` is the part of a wait for which the trace has no reason.
     """
 
@@ -56,10 +56,10 @@ class CriticalPath(NamedTuple):
 
 
 def find_critical_path(recorded: Recorded, graph: Graph) -> CriticalPath:
-    """Return the critical path from the end of the last step, or of all its work if that is later, to the start of the first.
+    """Return the critical path from the start of the first step to the end of the last, or of all its work if that is later.
 
-    Each piece of work is followed back along the edge that let it begin last: the one whose source end plus usual lag
-    was latest.
+    It is followed back from the end: each piece of work along the edge that let it begin last, which is the one whose source
+    end plus usual lag was latest.
     """
     walk = _PathGraph(recorded, graph)
     nodes, now, left = _walk_back(walk)
@@ -85,14 +85,17 @@ def find_critical_path(recorded: Recorded, graph: Graph) -> CriticalPath:
 
 
 class _Predecessors(NamedTuple):
-    """The predecessor of each node on the path (-1: none), and the time at which the path comes to it, ns."""
+    """The predecessor of each node on the path (-1: none), and the time (ns) at which the path, going back, comes to it."""
 
     until: Integers
     node: Integers
 
 
 class _FromSlices(NamedTuple):
-    """Begins (ns) of GPU slices on the path, the edge on which the path goes back from each, and that edge's usual lag (ns)."""
+    """Begins (ns) of GPU slices on the path, the edge on which the path goes back from each, and its usual lag (ns).
+
+    `edge` is an index into EDGES.
+    """
 
     begin: Integers
     edge: Codes
@@ -101,7 +104,10 @@ class _FromSlices(NamedTuple):
 
 
 class _FromEvents(NamedTuple):
-    """Begins of host events on the path, the end of the event before each (ns), and whether the path goes back to GPU work."""
+    """Begins (ns) of host events on the path, and the end (ns) of the event before each.
+
+    `waits` tells whether the path goes back to GPU work that the event waited for.
+    """
 
     begin: Integers
     before: Integers
@@ -133,7 +139,7 @@ class _PathGraph:
         self._early_of[early] = self._first_early + np.arange(len(early))
 
     def start(self) -> tuple[int, int]:
-        """Return the node at which the path ends, from where it is walked back, and that end in ns."""
+        """Return the last node of the path, from which it is walked back, and when the path ends there, ns."""
         if self._graph.ends_on_gpu and self.slices:
             number = int(self._ts_end.argmax())
             return number, int(self._ts_end[number])
@@ -141,7 +147,7 @@ class _PathGraph:
         return self.slices + number, int(self._leave[number])
 
     def step_back(self, nodes: Integers, now: Integers) -> _Predecessors:
-        """Follow the critical path one step back from `nodes`; times in ns."""
+        """Return the predecessors on the critical path of `nodes`, to which it came at the times `now` (ns)."""
         until, node = np.zeros(len(nodes), np.int64), np.zeros(len(nodes), np.int64)
         events = self.is_event(nodes)
         slices = ~events
@@ -153,7 +159,10 @@ class _PathGraph:
         return _Predecessors(until, node)
 
     def find_bounds(self) -> tuple[Integers, Integers]:
-        """Return when the path usually reaches each node, and the earliest arrival with which it goes on as usual; ns."""
+        """Return two times (ns) for each node: when the path usually comes to it, and the earliest at which it goes on as usual.
+
+        Where the path comes earlier, its predecessor has to be worked out again.
+        """
         begin = np.maximum(self._ts, 0)
         before = self._end_of_previous(np.arange(self.events))
         # At what is outside the path ends, whenever it comes there.
@@ -167,14 +176,17 @@ class _PathGraph:
         return np.asarray((nodes >= self.slices) & (nodes < self._first_early))
 
     def slices_of(self, nodes: Integers) -> Integers:
-        """Return the GPU slice of each node; the nodes must not be host events."""
+        """Return the index of the GPU slice of each node; the nodes must not be host events."""
         found = nodes.copy()
         early = nodes >= self._first_early
         found[early] = self._early[nodes[early] - self._first_early]
         return found
 
     def segments_of_slices(self, number: Integers, now: Integers) -> tuple[CriticalPath, CriticalPath]:
-        """Return the segments of GPU slices and of the waits before them; times in ns from the start of the first step."""
+        """Return the segments of GPU slices up to the times `now`, and the segments of the waits before them.
+
+        Times are in ns from the start of the first step.
+        """
         found = self._from_slices(number, now)
         slice_id = self._work.slice_id[number]
         none = np.full(len(number), NONE, np.int64)
@@ -187,7 +199,10 @@ class _PathGraph:
         )
 
     def segments_of_events(self, nodes: Integers, now: Integers) -> tuple[CriticalPath, CriticalPath]:
-        """Return the segments in calls (work or wait), and the thread's segments before them; times in ns from the first step."""
+        """Return the segments in calls (work or wait) up to the times `now`, and the thread's segments before them.
+
+        Times are in ns from the start of the first step.
+        """
         found = self._from_events(nodes, now)
         number, _ = self._split_event(nodes)
         slice_id, thread = self._events.slice_id[number], self._events.thread[number]
@@ -207,6 +222,7 @@ class _PathGraph:
         )
 
     def _from_slices(self, number: Integers, now: Integers) -> _FromSlices:
+        """Return for GPU slices, by index, their begin and where the path goes back to; it came to them at `now` (ns)."""
         graph = self._graph
         begin = np.minimum(np.maximum(self._ts[number], 0), now)
         event = graph.event[number]
@@ -239,6 +255,7 @@ class _PathGraph:
         return _FromSlices(begin, edge, usual, _Predecessors(until, source))
 
     def _from_events(self, nodes: Integers, now: Integers) -> _FromEvents:
+        """Return for nodes that are host events their begin and where the path goes back to; it came to them at `now` (ns)."""
         number, at_return = self._split_event(nodes)
         is_outside = self._events.is_outside[number]
         until = np.minimum(self._awaited[number], now)
@@ -252,24 +269,27 @@ class _PathGraph:
         return _FromEvents(begin, before, waits, _Predecessors(until, node))
 
     def _is_return(self, number: Integers, until: Integers) -> Booleans:
-        """Return whether each event had to wait inside its call for work that was done at `until` (ns)."""
+        """Return a mask of the events that had to wait inside their call for work that was done at `until` (ns)."""
         begun, is_outside = self._begun[number], self._events.is_outside[number]
         had_to = self._graph.waits.had_to[number] & (self._leave[number] > begun)
         return np.asarray(had_to & (until > begun) & ~is_outside)
 
     def _split_event(self, nodes: Integers) -> tuple[Integers, Booleans]:
-        """Return the host event of each node, and whether the node is the event's return."""
+        """Return the index of each node's host event, and whether the node is the event's return."""
         number = nodes - self.slices
         at_return = number < self.events
         return np.where(at_return, number, number - self.events), at_return
 
     def _end_of_previous(self, number: Integers) -> Integers:
-        """Return the end of the event before each in its lane, ns; 0 for the first."""
+        """Return for each event, by index, the end of the event before it in its lane, ns; 0 for the first."""
         previous = self._previous[number]
         return np.where(previous >= 0, self._leave[np.maximum(previous, 0)], 0)
 
     def _find_last_awaited(self) -> tuple[Integers, Integers]:
-        """Return for each event the slice that it waited for last (the first of several) and until when (ns); -1 without one."""
+        """Return for each event the slice that it waited for last (the first of several), and until when (ns).
+
+        Both are -1 for events that waited for none.
+        """
         waits = self._graph.waits
         times = np.where(waits.kind[waits.event] == QUEUE, self._ts[waits.slice], self._ts_end[waits.slice])
         order = np.lexsort((-times, waits.event))
@@ -280,7 +300,7 @@ class _PathGraph:
 
 
 def _walk_back(walk: _PathGraph) -> tuple[Integers, Integers, int]:
-    """Return the path's nodes from its end back, the time at which it comes to each, and the time left where it stops; ns.
+    """Return the nodes of the path from its end back, the time at which it comes to each, and the time left where it stops; ns.
 
     Where clocks disagree, nodes may have waited for each other: a path of more nodes than there are goes in a circle,
     and is cut.

@@ -39,7 +39,7 @@ _CLOCK_ERROR = 1_000
 
 
 class Lag(NamedTuple):
-    """Lags of the edges of one kind: the usual part, and the part that nothing in the trace explains; ns."""
+    """Lags of edges: the usual part, and the part that nothing in the trace explains; ns."""
 
     usual: Floats
     unexplained: Floats
@@ -52,7 +52,7 @@ class Lag(NamedTuple):
 
 @dataclass(frozen=True)
 class Graph:
-    """Dependency graph; nodes are host events and GPU slices by position (see recorded.py), -1 is no edge. Times in ns.
+    """Dependency graph; nodes are host events and GPU slices by index (see recorded.py), -1 is no edge. Times in ns.
 
     A slice starts at the latest of four times: its launch's start + `lead` + `launch`; the end of the slice before it
     on its stream + `stream`; the end of the copy before it on its copy engine; the end of the slice that its stream
@@ -87,7 +87,7 @@ class Graph:
 def build_graph(recorded: Recorded) -> Graph:
     """Build the dependency graph of the recorded steps, with lags predicted from the other half of the steps.
 
-    Work launched before the end of the window belongs to it: the window lasts until that work ends on the GPU.
+    GPU work launched before the end of the window belongs to it: the window lasts until that work ends.
     """
     events, work = recorded.events, recorded.work
     waits = waits_of_host(recorded)
@@ -143,7 +143,7 @@ def build_graph(recorded: Recorded) -> Graph:
 def _previous_copies(work: Work) -> Integers:
     """Return for each copy the last one in the same direction on its device, if it ended before this one began; -1 otherwise.
 
-    They may share a copy engine.
+    The two may share a copy engine. Work that is no copy to or from a GPU has -1.
     """
     found = np.full(len(work.ts), NONE, dtype=np.int64)
     for name in ("copy_h2d", "copy_d2h"):
@@ -156,9 +156,9 @@ def _previous_copies(work: Work) -> Integers:
 
 
 def _find_awaited(recorded: Recorded) -> tuple[Integers, Booleans]:
-    """Return the slice that each slice's stream waits for, and a mask of waits inside a CUDA graph.
+    """Return for each slice the slice that its stream waits for (-1: none), and a mask of the waits inside a CUDA graph.
 
-    Inside a CUDA graph of several streams this is the node that ended last before the slice.
+    Inside a CUDA graph of several streams the awaited slice is the node on another stream that ended last before it began.
     """
     work = recorded.work
     awaited = work.awaited.copy()
@@ -183,10 +183,10 @@ def _find_awaited(recorded: Recorded) -> tuple[Integers, Booleans]:
 
 
 def _infer_waits(recorded: Recorded, lead: Floats, before: Integers, engine: Integers, awaited: Integers) -> Integers:
-    """Return the slice that each slice waits for, with waits between streams that the trace does not record.
+    """Return `awaited` with waits between streams that the trace does not record.
 
     A stream that waits for another waits for the slice launched there last. A slice that nothing else held up and that
-    starts right when that one ends waited for it; then so do the other slices of its name.
+    starts right when that slice ends waited for it; then so do the other slices of the same name.
     """
     work = recorded.work
     found = awaited.copy()
@@ -217,7 +217,10 @@ def _infer_waits(recorded: Recorded, lead: Floats, before: Integers, engine: Int
 
 
 def _await_just_ended(work: Work, awaited: Integers, late: Integers) -> Integers:
-    """Return `awaited` with waits for the slices `late` added: for an earlier one that ended on another stream as they start."""
+    """Return `awaited` with waits added for the slices `late`.
+
+    Each waits for an earlier slice on another stream of its device that ended within 20 us before it starts, if there is one.
+    """
     found = awaited.copy()
     order = np.argsort(work.ts_end, kind="stable")
     ends = work.ts_end[order]
@@ -235,7 +238,7 @@ def _await_just_ended(work: Work, awaited: Integers, late: Integers) -> Integers
 def _find_leads(recorded: Recorded, waits: Waits) -> Floats:
     """Return for each event how long its call is busy, beyond the usual, before its launch is on the way to the GPU, ns.
 
-    A long launch loads a module or is not scheduled: that comes before the GPU hears of it.
+    It is 0 but for launches of more than 30 us: these load a module or are not scheduled before the GPU hears of them.
     """
     events = recorded.events
     usual = kind_medians(events.name, events.call, np.ones(len(events.ts), dtype=bool))
@@ -246,10 +249,10 @@ def _find_leads(recorded: Recorded, waits: Waits) -> Floats:
 def _times_since(
     recorded: Recorded, lead: Floats, before: Integers, engine: Integers, awaited: Integers
 ) -> tuple[Floats, list[Floats]]:
-    """Return for each slice the time since its launch was called and since three predecessors ended, ns; infinite without.
+    """Return for each slice the time since its launch was called, and a list of the times since three predecessors ended.
 
     These are the slice before it on its stream, the slice that its stream waits for, and the copy before it on its copy
-    engine.
+    engine. Times are in ns, infinite without a launch or predecessor.
     """
     work = recorded.work
     # Whole numbers first: a time since 1970 as a double is 256 ns rough.
@@ -264,7 +267,7 @@ def _times_since(
 def _predict_work_lags(
     recorded: Recorded, lead: Floats, before: Integers, engine: Integers, awaited: Integers
 ) -> tuple[Lag, Lag, Lag]:
-    """Return the lags from launches, from the slice before on the stream, and from awaited slices."""
+    """Return the lags of slices from their launch, from the slice before on the stream, and from the awaited slice."""
     work, fold = recorded.work, recorded.fold_of_slice
     n = len(work.ts)
     none = Lag(np.zeros(n), np.zeros(n))
@@ -322,9 +325,10 @@ def _predict_work_lags(
 def _find_binding_edge(
     recorded: Recorded, since: tuple[Floats, Floats, Floats, Floats], before: Integers, is_first: Booleans
 ) -> tuple[Integers, Floats]:
-    """Return which edge each slice waited for last (_LAUNCH, _STREAM or _EVENT), and the rough latency of its launch, ns.
+    """Return which edge each slice waited for last (0: launch, 1: stream, 2: event, 3: copy engine).
 
-    `since` are the results of _times_since.
+    The second result is the rough latency of its launch, ns. `since` are times since launch, slice before, awaited slice
+    and copy before.
     """
     work, n = recorded.work, len(recorded.work.ts)
     since_call, since_before, since_awaited, since_engine = since
@@ -355,7 +359,7 @@ def _find_binding_edge(
 def _find_doubtful(since_call: Floats, since_before: Floats, binding: Integers) -> Booleans:
     """Return a mask of slices that start late, where either launch or stream order may have held them.
 
-    The launch was under way when the stream became free. Both count as the reason, so that taking away one saves
+    The launch was under way when the stream became free. Both count as the reason, so that taking away one of them saves
     nothing.
     """
     under_way = (since_call >= since_before) & (since_call <= since_before + _MOST_LATENCY)
@@ -364,13 +368,17 @@ def _find_doubtful(since_call: Floats, since_before: Floats, binding: Integers) 
 
 
 def _predict_lag(keys: list[Integers], value: Floats, counts: Booleans, fold: Integers, most: float) -> Lag:
+    """Return the lag of each edge, predicted from edges of the same kind (`keys`, from narrow to broad) in the other fold.
+
+    Only edges that `counts` marks tell. Above `most` ns a lag is unexplained, if enough edges told it.
+    """
     found, is_known = predict_from_other_fold(keys, value, counts, fold, most)
     found = np.nan_to_num(found, nan=0.0)
     return Lag(np.minimum(found, most), np.where(is_known, np.maximum(found - most, 0.0), 0.0))
 
 
 def _after_waiting(recorded: Recorded, waits: Waits) -> Floats:
-    """Return for each event how long its call takes after all that it waits for, ns: its length with nothing to wait for."""
+    """Return for each event how long its call takes after all that it waits for is done, ns; without a wait its whole length."""
     until = np.full(len(recorded.events.ts), np.iinfo(np.int64).min)
     np.maximum.at(until, waits.event, _wait_ends(recorded, waits))
     after = recorded.events.ts_end - np.maximum(until, recorded.events.ts)
@@ -384,7 +392,7 @@ def _wait_ends(recorded: Recorded, waits: Waits) -> Integers:
 
 
 def _predict_tails(recorded: Recorded, waits: Waits) -> Lag:
-    """Return for each wait the lag from the end of the awaited work to the return of the call."""
+    """Return for each wait the lag from the time at which its condition is met to the return of the call."""
     events, work = recorded.events, recorded.work
     if not len(waits.event):
         return Lag(np.zeros(0), np.zeros(0))

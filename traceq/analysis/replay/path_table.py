@@ -32,7 +32,7 @@ _SPREAD = 4
 
 
 class PathNames:
-    """Names of the slices on the path and of the operators around them, as positions in `words`; -1 for none.
+    """Names of the slices on the path and of the operators around them, as indices into `words`; -1 for none.
 
     It holds the slices of `recorded`, the host slices `asked` and their operators: of a large trace few steps are
     replayed.
@@ -62,11 +62,14 @@ class PathNames:
         self._place[self._gpu.places_of(recorded.work.slice_id)] = np.arange(len(recorded.work.slice_id))
 
     def work_places(self, slice_id: Integers) -> Integers:
-        """Return the position of each GPU slice in the recorded work; -1 for ids that are not in it."""
+        """Return the index of each GPU slice id in the recorded work; -1 for ids that are not in it."""
         return _take_at(self._place, self._gpu.places_of(slice_id)).astype(np.int64)
 
     def of_work(self, place: Integers) -> tuple[Numbers, Numbers]:
-        """Return the names of GPU slices, by position in the work, and the operators around their launches or in their graphs."""
+        """Return the names of GPU slices (by index in the work), and the operators that they belong to.
+
+        The operator is that of the CUDA graph's capture if known, else the one around the launch.
+        """
         here = self._gpu.places_of(self._work.slice_id[place])
         operator = _take_at(self._operator_of_work, here)
         launching = _take_at(self._operator, self._host.places_of(self._launch[place]))
@@ -88,7 +91,7 @@ class _IdRange(NamedTuple):
 
 
 def _range_of(ids: Sequence[Integers]) -> _IdRange:
-    """Return the range of all these ids; negative ones stand for none and are left out."""
+    """Return the range that holds all these ids; negative ones stand for none and are left out."""
     known = [some[some >= 0] for some in ids]
     known = [some for some in known if len(some)]
     if not known:
@@ -97,7 +100,7 @@ def _range_of(ids: Sequence[Integers]) -> _IdRange:
 
 
 def _extend_to_operators(connection: duckdb.DuckDBPyConnection, ids: _IdRange) -> _IdRange:
-    """Return the range of host slice ids, extended to the operators around them."""
+    """Return the range of host slice ids, extended to hold the ids of the operators around these slices."""
     least, most = connection.execute(
         "select min(operator_id), max(operator_id) from cpu_slice where slice_id between $first and $last",
         ids._asdict(),
@@ -106,7 +109,7 @@ def _extend_to_operators(connection: duckdb.DuckDBPyConnection, ids: _IdRange) -
 
 
 class _IdPlaces:
-    """Positions for the slices of a table in a range of ids, which nearly always follow one another."""
+    """Array indices for the slices of a table in a range of ids, which nearly always follow one another."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, table: str, ids: _IdRange) -> None:
         first, last, count = connection.execute(
@@ -124,11 +127,11 @@ class _IdPlaces:
             self._sorted, self._count = np.asarray(found["slice_id"]), count
 
     def fill_none(self) -> Numbers:
-        """Return an array of -1 with an element per position, and a last one for ids without a position."""
+        """Return an array of -1 with an element for each index, and a last one for unknown ids."""
         return np.full(self._count + 1, NONE, np.int32)
 
     def places_of(self, ids: Integers) -> Integers:
-        """Return the position of each id; -1 for unknown ids."""
+        """Return the index of each id; -1 for unknown ids."""
         if self._sorted is None:
             places = ids - self._first
             return np.where((places >= 0) & (places < self._count), places, NONE)
@@ -168,7 +171,7 @@ _UNKNOWN = CATEGORIES.index("idle_unattributed")
 
 
 class _Stretches(NamedTuple):
-    """Segments of the path cut at steps, in the order of time: the segment's position, the step, begin and end in ns."""
+    """Segments of the path cut at steps, in the order of time: the segment's index, the step, begin and end in ns."""
 
     segment: Integers
     step: Integers
@@ -177,7 +180,10 @@ class _Stretches(NamedTuple):
 
 
 class _PathPieces(NamedTuple):
-    """Parts of stretches in each of which a thread is in the same slice (-1 for none); `cause` is a position in CATEGORIES."""
+    """Parts of stretches in each of which a thread is in the same slice (-1 for none); times in ns.
+
+    `stretch` is the index of the stretch, `cause` an index into CATEGORIES.
+    """
 
     stretch: Integers
     ts: Integers
@@ -187,7 +193,7 @@ class _PathPieces(NamedTuple):
     cause: Codes
 
     def select(self, which: Booleans | Integers) -> _PathPieces:
-        """Return the pieces that `which` selects (flags or positions)."""
+        """Return the pieces that `which` selects (a mask or indices)."""
         return _PathPieces(
             self.stretch[which],
             self.ts[which],
@@ -199,7 +205,7 @@ class _PathPieces(NamedTuple):
 
 
 def fill_path(connection: duckdb.DuckDBPyConnection, trace_id: int, path: CriticalPath, recorded: Recorded) -> None:
-    """Insert the rows of critical_path for the steps that were replayed."""
+    """Insert the rows of critical_path for the steps that were replayed; none for an empty path."""
     if not len(path.ts):
         return
     stretches = _find_stretches(connection, path, recorded)
@@ -222,6 +228,7 @@ def fill_path(connection: duckdb.DuckDBPyConnection, trace_id: int, path: Critic
 
 
 def _find_stretches(connection: duckdb.DuckDBPyConnection, path: CriticalPath, recorded: Recorded) -> _Stretches:
+    """Return the segments of the path cut at the steps; what lies outside the replayed steps is left out."""
     bounds = {"first_step": recorded.steps[0].step, "last_step": recorded.steps[-1].step}
     steps = run(connection, "analysis/replay/path_step.sql", **bounds).fetchnumpy()
     step, starts, ends = (np.asarray(steps[name], np.int64) for name in ("step", "ts", "ts_end"))
@@ -243,7 +250,7 @@ def _find_stretches(connection: duckdb.DuckDBPyConnection, path: CriticalPath, r
 def _find_host_pieces(
     connection: duckdb.DuckDBPyConnection, path: CriticalPath, stretches: _Stretches, here: Integers
 ) -> _PathPieces:
-    """Return the stretches `here` cut where the thread's innermost slice changes.
+    """Return the stretches with the indices `here` cut where the thread's innermost slice changes.
 
     Where a launching thread is in no slice, the training thread's slice counts instead.
     """
@@ -267,6 +274,7 @@ def _find_host_pieces(
 
 
 def _concatenate_pieces(found: list[_PathPieces]) -> _PathPieces:
+    """Return all pieces in one; no pieces for an empty list."""
     if not found:
         nothing = np.zeros(0, np.int64)
         return _PathPieces(nothing, nothing, nothing, nothing, nothing, np.zeros(0, np.int8))
@@ -276,7 +284,10 @@ def _concatenate_pieces(found: list[_PathPieces]) -> _PathPieces:
 def _cut_pieces(
     connection: duckdb.DuckDBPyConnection, thread: int, stretches: _Stretches, cause: Codes
 ) -> Iterator[_PathPieces]:
-    """Yield the stretches cut at a thread's timeline, block by block; pieces get the stretches' `segment` as `stretch`."""
+    """Yield the stretches cut at a thread's timeline, block by block; pieces get the stretches' `segment` as `stretch`.
+
+    `cause` is the index into CATEGORIES for each activity of the host.
+    """
     if not len(stretches.ts):
         return
     first, last = run(connection, "analysis/replay/path_timeline_extent.sql", thread_id=thread).fetchall()[0]
@@ -305,7 +316,10 @@ def _build_rows(
     names: PathNames,
     recorded: Recorded,
 ) -> dict[str, Any]:
-    """Build the table's columns for stretches of the path; those marked by `is_piece` are replaced by the rows of `piece`."""
+    """Return the columns of critical_path, by name, for the stretches `stretch` of the path.
+
+    Stretches that `is_piece` marks take begin, end, slice, thread and cause from the rows of `piece`.
+    """
     segment = stretches.segment[stretch]
 
     def with_pieces(column: Integers, pieces: Integers) -> Integers:
@@ -353,10 +367,10 @@ def _build_rows(
 
 
 def _cause_of_edges() -> Codes:
-    """Return for each edge of EDGES the position of its cause in CATEGORIES."""
+    """Return for each edge of EDGES the index of its cause in CATEGORIES."""
     return np.array([CATEGORIES.index(_CAUSE_OF_EDGE.get(edge, "idle_sync")) for edge in EDGES], np.int8)
 
 
 def _decode_words(codes: Codes | Numbers, words: tuple[str, ...] | pa.Array) -> pa.DictionaryArray:
-    """Return the texts at positions `codes` of `words`, as a dictionary array; NULL for -1."""
+    """Return the texts of `words` at the indices `codes`, as a dictionary array; NULL for -1."""
     return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), pa.array(words))

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 class TooLarge(ValueError):
-    """Error for a trace that is too large to be replayed; `count` is the number of its slices or threads, `note` the way out."""
+    """Error for a trace that is too large to be replayed.
+
+    `count` is the number of its GPU slices or threads, `note` words on these for the table of notes, with the way out.
+    """
 
     def __init__(self, count: int, what: str, note: str) -> None:
         self.count, self.note = count, note
@@ -36,7 +39,7 @@ def too_many_slices(slices: int, size: int) -> TooLarge:
 
 
 def too_many_threads(threads: int, most: int) -> TooLarge:
-    """Return the error for a trace in which more than `most` threads make calls for a GPU."""
+    """Return the error for a trace in which `threads`, more than `most`, make calls for a GPU."""
     return TooLarge(
         threads,
         f"{threads:,} threads make calls for a GPU, and at most {most:,} are replayed",
@@ -62,7 +65,7 @@ _MOST_THREADS = 4_000
 
 
 class ReplayStep(NamedTuple):
-    """A step as a row of replay_step.sql; times in ns; `counts` is whether it is counted."""
+    """A step as a row of replay_step.sql; times in ns; `counts` is whether it is a counted step."""
 
     step: int
     ts: int
@@ -80,7 +83,8 @@ class Events:
     """Host events in the order of time: calls, marks of steps, and launches before the window or outside the trace.
 
     `lane` numbers the host clocks: threads that take turns share one. `gap` is the host's time since the event before it in
-    its lane, `call` its own, both ns. `mark` is the number of the step that it starts (of steps that start on the host).
+    its lane, `call` its own time, both ns. `mark` is the index of the step that it starts, the number of steps for the end of
+    the last, -1 for other events.
     """
 
     slice_id: Integers
@@ -109,7 +113,7 @@ class Events:
 
 @dataclass(frozen=True)
 class Work:
-    """GPU slices in the order of their launches; `event` is the position of the launch, `stream` a number for each stream."""
+    """GPU slices in the order of their launches; `event` is the index of the launching event, `stream` numbers the streams."""
 
     slice_id: Integers
     event: Integers
@@ -147,7 +151,7 @@ class Recorded:
 
 
 def read(connection: duckdb.DuckDBPyConnection, steps: list[ReplayStep]) -> Recorded:
-    """Read the calls and GPU slices that a replay needs, from the start of the first of `steps` to the end of the last."""
+    """Read the calls and GPU slices that a replay of `steps` needs, from the start of the first step to the end of the last."""
     ts, ts_end = steps[0].ts, steps[-1].ts_end
     window = {"ts": ts, "ts_end": ts_end}
     calls = run(connection, "analysis/replay/replay_call.sql", kinds=list(WAITED), **window).fetchnumpy()
@@ -169,7 +173,7 @@ def read(connection: duckdb.DuckDBPyConnection, steps: list[ReplayStep]) -> Reco
 
 
 def _find_positions(ids: Integers, asked: Integers) -> Integers:
-    """Return the position in `ids`, which are distinct, of each id in `asked`; -1 for unknown ids."""
+    """Return the index in `ids`, which are distinct, of each id in `asked`; -1 for unknown ids."""
     if not len(ids):
         return np.full(len(asked), NONE, dtype=np.int64)
     by_id = np.argsort(ids)
@@ -178,7 +182,7 @@ def _find_positions(ids: Integers, asked: Integers) -> Integers:
 
 
 def _fold_of(ts: Integers, steps: list[ReplayStep]) -> Integers:
-    """Return 0 or 1 for each time: even or odd step; the first or second half of a single step."""
+    """Return 0 or 1 for each time (ns): for an even or odd step; with a single step, for times up to their median or after it."""
     if len(steps) == 1:
         middle = np.median(ts) if len(ts) else 0
         return np.asarray(ts > middle, dtype=np.int64)
@@ -187,14 +191,15 @@ def _fold_of(ts: Integers, steps: list[ReplayStep]) -> Integers:
 
 
 def _to_integers(column: npt.NDArray[Any]) -> Integers:
+    """Return the column as int64, -1 for NULL."""
     found = np.ma.filled(column, NONE) if np.ma.isMaskedArray(column) else column
     return np.asarray(found).astype(np.int64, casting="unsafe")
 
 
 def _find_processes(slices: dict[str, Any], training: int) -> Integers:
-    """Return the process of each slice; without one and without a launch, it is the one that launches most on the device.
+    """Return the process (pid) of each GPU slice.
 
-    `training` stands in where no process is known.
+    Where it is unknown, it is the process with most slices on the device; `training` where none is known there.
     """
     pid, device = _to_integers(slices["pid"]), _to_integers(slices["device"])
     for one in np.unique(device[pid == NONE]).tolist():
@@ -204,13 +209,14 @@ def _find_processes(slices: dict[str, Any], training: int) -> Integers:
 
 
 def _to_booleans(column: npt.NDArray[Any]) -> Booleans:
+    """Return the column as booleans, false for NULL."""
     return np.asarray(np.ma.filled(column, False), dtype=bool)
 
 
 def _infer_launch_times(slices: dict[str, Any], launched: Integers, is_launched: Booleans) -> Integers:
-    """Return launch times, ns; slices without one take that of the first known launch that runs after them on their device.
+    """Return the launch time of each GPU slice, ns; slices without a known one were launched before the capture.
 
-    They were launched before the capture.
+    They take the earliest known launch time of the slices that run after them on their device.
     """
     if is_launched.all():
         return launched
@@ -226,9 +232,9 @@ def _infer_launch_times(slices: dict[str, Any], launched: Integers, is_launched:
 def _build_events(
     calls: dict[str, Any], slices: dict[str, Any], steps: list[ReplayStep], ts: int
 ) -> tuple[Events, Integers]:
-    """Return all host events in the order of time, and for each GPU slice the position of the event that launched it.
+    """Return all host events in the order of time, and for each GPU slice the index of the event that launched it.
 
-    `calls` is emptied meanwhile, to save memory.
+    `calls` is emptied meanwhile, to save memory. `ts` is the start of the first step, ns.
     """
     ids = _to_integers(calls.pop("slice_id"))
     launch = _to_integers(slices["launch_id"])
@@ -294,9 +300,9 @@ def _build_events(
 def _assign_lanes(
     pid: Integers, thread: Integers, ts: Integers, ts_end: Integers, is_outside: Booleans, mark: Integers
 ) -> Integers:
-    """Return the lane (host clock) of each event: threads of a process that never work at once share one.
+    """Return the lane (number of the host clock) of each event: threads of a process that hardly ever work at once share one.
 
-    Lane 0 is for outside launches. Raises TooLarge where too many threads work.
+    Lane 0 is for launches from outside. Raises TooLarge where too many threads make calls.
     """
     lane = np.full(len(ts), NONE, dtype=np.int64)
     lane[is_outside] = 0
@@ -335,12 +341,13 @@ class _Calls(NamedTuple):
 
 
 def _calls_of(ts: Integers, ts_end: Integers, here: Booleans) -> _Calls:
+    """Return the calls that the mask `here` selects, at least one."""
     begins, ends = ts[here], ts_end[here]
     return _Calls(begins, ends, int(begins[0]), int(ends.max()))
 
 
 def _at_once(one: _Calls, other: _Calls) -> bool:
-    """Return whether calls of two threads overlap more often than now and then."""
+    """Return whether calls of two threads overlap more than twice, and in more than 2 % of the calls of the thread with fewer."""
     if one.begin >= other.end or other.begin >= one.end:
         return False
     fewer, more = (one, other) if len(one.ts) <= len(other.ts) else (other, one)
@@ -354,7 +361,11 @@ def _at_once(one: _Calls, other: _Calls) -> bool:
 def _host_times(
     lane: Integers, ts: Integers, ts_end: Integers, is_outside: Booleans, start: int
 ) -> tuple[Integers, Floats, Floats]:
-    """Return for each event its begin in its lane, the host's time since the event before it, and its own time; ns."""
+    """Return for each event its begin in its lane, the host's time since the event before it, and its own time; ns.
+
+    An event begins when the event before it in its lane has ended. Launches from outside take no time; their gap is the time
+    between them.
+    """
     begun, gap, call = ts.copy(), np.zeros(len(ts)), np.zeros(len(ts))
     for one in np.unique(lane).tolist():
         here = np.flatnonzero(lane == one)
@@ -371,7 +382,7 @@ def _host_times(
 
 
 def _number_keys(*keys: Integers) -> Integers:
-    """Return for each element the number of its combination of keys, from 0, in the order of the keys."""
+    """Return for each element the number, from 0, of its combination of keys, in the order of the keys."""
     order = np.lexsort(keys[::-1])
     begins = np.zeros(len(order), dtype=bool)
     for key in keys:

@@ -25,14 +25,14 @@ _CONTEXTS = ("idle_data", "idle_checkpoint", "idle_compile")
 
 
 class _ReplayTimeline(NamedTuple):
-    """Segments of a thread that follow one another: the begin of each, ns, and the number of its cause."""
+    """Segments of a thread that follow one another: the begin of each, ns, and the number of its cause (0: none)."""
 
     bounds: Integers
     cause: Causes
 
 
 class _EventTimes(NamedTuple):
-    """Three times of events (the previous event's end, its own begin, its own end), and where they lie among segments."""
+    """Places of three times of each event among segments: of the end of the event before, of its own begin and its own end."""
 
     here: Integers  # positions of the events
     lengths: Integers  # of the segments but the last
@@ -71,7 +71,7 @@ class HostTime:
             self._timelines[thread] = timeline, self._place_events(thread, timeline.bounds)
 
     def cause_times(self, cause: str) -> tuple[Floats, Floats]:
-        """Return for each event the time of `cause` between it and the event before, and inside it; ns."""
+        """Return for each event the time of `cause` since the event before it in its lane, and inside it; ns."""
         if self._last is None or self._last[0] != cause:
             number = self._number.get(cause, -1)
             found = [(times, timeline.cause == number) for timeline, times in self._timelines.values()]
@@ -79,18 +79,24 @@ class HostTime:
         return self._last[1]
 
     def times_in_slices(self, pattern: str) -> tuple[Floats, Floats]:
-        """Return for each event the time before it and inside it in slices whose name matches the GLOB `pattern`; ns."""
+        """Return for each event the time in slices whose name matches the GLOB `pattern`, before it and inside it; ns.
+
+        Before it means since the event before in its lane.
+        """
         return self._times_in_intervals("replay_named", pattern=pattern)
 
     def stall_times(self) -> tuple[Floats, Floats]:
-        """Return for each event the time before it and inside it in which its thread stood still (host_stall); ns."""
+        """Return for each event the time in which its thread stood still (host_stall), before it and inside it; ns.
+
+        Before it means since the event before in its lane.
+        """
         return self._times_in_intervals("replay_stall")
 
     def _times_in_intervals(self, query: str, **settings: str) -> tuple[Floats, Floats]:
         """Return for each event the time before it and inside it that intervals cover; ns.
 
         Before it means since the event before in its lane. The intervals come from analysis/replay/`query`.sql for each
-        thread.
+        thread; `settings` are parameters of the query.
         """
         window = {"ts": self._recorded.ts, "ts_end": self._recorded.ts_end, **settings}
         found = []
@@ -110,7 +116,10 @@ class HostTime:
         return _EventTimes(here, np.diff(bounds), at, inside)
 
     def _sum_segments(self, found: list[tuple[_EventTimes, Booleans]]) -> tuple[Floats, Floats]:
-        """Return for each event the time before it and inside it that lies in the marked segments; ns."""
+        """Return for each event the time before it and inside it that lies in the marked segments; ns.
+
+        `found` has for each thread where its events lie, and a mask of the segments.
+        """
         gap, call = np.zeros(len(self._threads)), np.zeros(len(self._threads))
         for times, is_it in found:
             if is_it.any():
@@ -121,7 +130,7 @@ class HostTime:
         return gap, call
 
     def _read_timeline(self, thread: int) -> _ReplayTimeline:
-        """Return the thread's segments from the start of the replayed steps on."""
+        """Return the thread's segments from the start of the replayed steps on; one without a cause if it has none."""
         rows = relation(
             self._connection,
             statement("analysis/replay/replay_timeline.sql"),
@@ -147,7 +156,7 @@ def _merge_alike(bounds: Integers, cause: Causes) -> _ReplayTimeline:
 
 
 def _unite_intervals(ts: Integers, ts_end: Integers) -> tuple[Integers, Booleans]:
-    """Return the union of intervals sorted by start: bounds (ns), and whether each bound begins a covered part."""
+    """Return the union of intervals sorted by start: bounds (ns), and whether a covered part begins at each bound."""
     if not len(ts):
         return np.array([0]), np.array([False])
     until = np.maximum.accumulate(ts_end)
@@ -168,7 +177,7 @@ def _overlay_profiler(
 ) -> _ReplayTimeline:
     """Return the timeline with the profiler's own work (cause `overhead`) laid over all segments but those of `contexts`.
 
-    `profiler` is the timeline of one row for the whole process, as idle_overhead.sql makes it.
+    `profiler` is a single timeline for the whole process, as idle_overhead.sql makes it.
     """
     bounds, own, other = _align_timelines(timeline, profiler)
     return _merge_alike(bounds, np.where((other == overhead) & ~np.isin(own, contexts), other, own))
@@ -176,6 +185,7 @@ def _overlay_profiler(
 
 def _align_timelines(one: _ReplayTimeline, other: _ReplayTimeline) -> tuple[Integers, Causes, Causes]:
     # Two sorted lists, which a stable sort merges.
+    """Return all bounds (ns) of two timelines, and from each bound on the cause in the one and in the other."""
     bounds = np.concatenate([one.bounds, other.bounds])
     order = np.argsort(bounds, kind="stable")
     bounds, is_one = bounds[order], order < len(one.bounds)

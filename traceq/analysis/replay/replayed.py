@@ -47,9 +47,9 @@ _KINDS = ("thread", "hand_over", "launch", "stream", "copy_engine", "event", "gr
 
 
 def build_edges(recorded: Recorded, graph: Graph) -> Iterator[dict[str, Any]]:
-    """Yield the edges of the graph as columns of dependency, part by part; lags in ns.
+    """Yield the edges of the graph as columns of the table dependency, a part for each kind of edge; lags in ns.
 
-    Columns are kind, source_id, target_id, lag, usual and unexplained.
+    Columns are kind, source_id, target_id (slice ids), lag, usual and unexplained.
     """
     for kind, *columns in _build_parts(recorded, graph):
         found: dict[str, Any] = {"kind": pa.DictionaryArray.from_arrays(pa.array(kind), pa.array(_KINDS))}
@@ -60,6 +60,7 @@ def build_edges(recorded: Recorded, graph: Graph) -> Iterator[dict[str, Any]]:
 
 
 def _build_parts(recorded: Recorded, graph: Graph) -> Iterator[list[Any]]:
+    """Yield the edges by kind as lists of columns: kind (index into _KINDS), source, target, lag, usual, unexplained; ns."""
     work = recorded.work
     yield _between_calls(recorded)
     here = np.flatnonzero(work.is_launched)
@@ -84,10 +85,12 @@ def _build_parts(recorded: Recorded, graph: Graph) -> Iterator[list[Any]]:
 
 
 def _build_part(kind: str, *columns: Any) -> list[Any]:
+    """Return the columns with one in front that holds the index of `kind` for each row."""
     return [np.full(len(columns[0]), _KINDS.index(kind), np.int8), *columns]
 
 
 def _between_calls(recorded: Recorded) -> list[Any]:
+    """Return the edges between calls that follow one another in a lane: of one thread, or handed over to another."""
     events = recorded.events
     calls = np.flatnonzero((events.mark == NONE) & ~events.is_outside)
     place = previous_with_key(events.lane[calls])
@@ -103,6 +106,10 @@ def _between_calls(recorded: Recorded) -> list[Any]:
 def _between_slices(
     recorded: Recorded, kind: str, others: Integers, lag: Lag | None, mask: Booleans | None
 ) -> list[Any]:
+    """Return the edges of a kind between GPU slices: from `others`, by slice (-1: none), to the slice.
+
+    `lag` has their lags (None: 0); `mask` selects slices (None: all).
+    """
     work = recorded.work
     here = np.flatnonzero((others >= 0) if mask is None else (others >= 0) & mask)
     other = others[here]
@@ -215,7 +222,10 @@ def fill_replay(
 def _all_scenarios(
     world: ReplayWorld, variants: Iterable[ReplayChange], asked: dict[str, ReplayChange]
 ) -> Iterator[Scenario]:
-    """Yield the baseline, each of `variants`, and, if asked for, a job whose threads never stand still."""
+    """Yield the scenarios to replay: the baseline, then each of `variants` applied to it.
+
+    Last comes, if asked for, a job in which no rank's threads stand still.
+    """
     yield world.baseline
     for variant in variants:
         yield apply_change(world, world.baseline, variant)
@@ -224,6 +234,7 @@ def _all_scenarios(
 
 
 def _is_of_the_job(asked: dict[str, ReplayChange]) -> bool:
+    """Return whether stalls of all ranks are to be replayed: stalls and waiting for ranks are both asked for."""
     return STALLS in asked and "communication_waiting" in asked
 
 
@@ -244,13 +255,16 @@ def read_world(connection: duckdb.DuckDBPyConnection) -> ReplayWorld | None:
 
 
 def _most_slices(connection: duckdb.DuckDBPyConnection) -> int:
-    """Return the number of GPU slices whose arrays fit into DuckDB's memory limit."""
+    """Return the number of GPU slices whose arrays fit into memory, by DuckDB's memory limit."""
     ((limit,),) = connection.execute("select current_setting('memory_limit')").fetchall()
     return int(_OF_LIMIT * parse_size(limit) + _BESIDE) // _BYTES_PER_SLICE
 
 
 def _choose_steps(steps: list[ReplayStep], most: int) -> list[ReplayStep]:
-    """Return the steps to replay: from the first counted one on, at least one, and as many as `most` GPU slices allow."""
+    """Return the steps to replay, in a row: from the first counted one to the last counted one at most.
+
+    They have no more than `most` GPU slices together, but at least one step is returned; none without counted steps.
+    """
     counted = [number for number, step in enumerate(steps) if step.counts]
     if not counted:
         return []
@@ -265,7 +279,10 @@ def _choose_steps(steps: list[ReplayStep], most: int) -> list[ReplayStep]:
 
 
 def _choose_changes(removable: Iterable[str]) -> dict[str, ReplayChange]:
-    """Return the changes to replay by scenario: to remove each category in the ledger, and those of SPECIAL about these."""
+    """Return the changes to replay by name of the scenario; `removable` are the categories in the ledger.
+
+    These are to remove each category, and the changes of SPECIAL that are about one of them.
+    """
     held = set(removable)
     asked = {name: ReplayChange("remove", name) for name in CATEGORIES if name in held and name != "idle_earlier_work"}
     for name, (change, _) in SPECIAL.items():
@@ -275,19 +292,22 @@ def _choose_changes(removable: Iterable[str]) -> dict[str, ReplayChange]:
 
 
 def _category_of(name: str, held: Iterable[str]) -> str:
-    """Return the ledger's category that a scenario is about; for copies, the first that the ledger holds."""
+    """Return the ledger's category that a scenario is about; for copies, the first kind of copies in `held`."""
     category = SPECIAL[name][1] if name in SPECIAL else name
     return category if category != "copies" else next((one for one in COPIES if one in held), category)
 
 
 def _on_path(name: str, on_path: dict[str, int]) -> int:
-    """Return the time of a scenario's category on the critical path, ns."""
+    """Return the time of a scenario's category on the critical path, ns; `on_path` is the time by category."""
     category = SPECIAL[name][1] if name in SPECIAL else name
     return sum(dur for cause, dur in on_path.items() if cause == category or (category == "copies" and cause in COPIES))
 
 
 def _path_category(change: ReplayChange) -> ReplayChange:
-    """Return a quarter of the change: its category scaled to 75 %; a change that cannot be scaled is returned as it is."""
+    """Return a quarter of the change: to scale its category to 75 %, if the change is to remove it.
+
+    Other changes, and those that drop edges, are returned unchanged.
+    """
     if change.kind == "remove" and change.what not in ("idle_sync", "idle_dependency"):
         return ReplayChange("scale", change.what, 0.75)
     return change
@@ -302,7 +322,11 @@ def _build_row(
     on_path: int,
     told: ReplayAccuracy,
 ) -> dict[str, Any]:
-    """Return the row of replay for a scenario; `saved` is the saving of each change, ns, `removable` and `on_path` its time."""
+    """Return the row of table replay for a scenario, with its saving and bounds, ns.
+
+    `saved` is the replayed saving by change; `removable` and `on_path` are the time of its category in the ledger and on the
+    critical path; ns.
+    """
     is_category = name not in SPECIAL
     limit = told.span
     if name.endswith("_overlap"):
@@ -348,7 +372,7 @@ def _saving_of_stalls(saved: dict[ReplayChange, float], change: ReplayChange) ->
     """Return the likely, worst and best saving if the host never stands still, ns.
 
     At worst the other ranks come as late as they did; at best none of them stands still either. The likely saving is
-    what this rank's stalls cost where it waits for nobody: other ranks stall likewise.
+    the part of the best one that waiting for ranks does not explain, but at least the worst.
     """
     alone = saved[change]
     of_the_job = max(saved.get(_OF_THE_JOB, alone), alone)
@@ -357,6 +381,7 @@ def _saving_of_stalls(saved: dict[ReplayChange, float], change: ReplayChange) ->
 
 
 def _step_rows(trace_id: int, world: ReplayWorld, marks: Floats) -> dict[str, Any]:
+    """Return the columns of replay_step: recorded and predicted duration of each step, ns, and the error as a share."""
     recorded, predicted = world.recorded, np.diff(marks)
     # Not of floats: a step of a damaged trace can last months.
     dur = np.diff([*(step.ts for step in recorded.steps), recorded.ts + world.graph.span])
@@ -370,6 +395,7 @@ def _step_rows(trace_id: int, world: ReplayWorld, marks: Floats) -> dict[str, An
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: list[dict[str, Any]] | dict[str, Any]) -> None:
+    """Insert rows (dicts, or columns by name, where a number stands for all rows) into the table; none for empty ones."""
     if isinstance(rows, list):
         if not rows:
             return

@@ -24,10 +24,11 @@ _MARGIN = 0.02
 
 
 class ReplayAccuracy(NamedTuple):
-    """Accuracy of the replay of the counted steps: how far it is off, and the unexplained critical path.
+    """Accuracy of the replay of the counted steps.
 
-    `span` is the length of the steps as recorded, `baseline` as replayed, ns; `error` and `unexplained` are shares. `is_tied`:
-    whether launches tie the GPU's work to the host that marks the steps.
+    `span` is the length of the steps as recorded, `baseline` as replayed, ns. `error` is how far the replay is off,
+    `unexplained` the critical path without a reason; both are shares of the steps. `is_tied` tells whether launches tie the
+    GPU's work to the host that marks the steps.
     """
 
     span: float
@@ -43,7 +44,7 @@ class ReplayAccuracy(NamedTuple):
 
 
 class ReplaySaving(NamedTuple):
-    """The saving of a scenario over the counted steps, ns, with its bounds; `likely` is None where only bounds can be given."""
+    """The saving of a scenario over all replayed steps, ns, with its bounds; `likely` is None where only bounds can be given."""
 
     likely: float | None
     low: float
@@ -51,9 +52,9 @@ class ReplaySaving(NamedTuple):
 
 
 def marks_of(scenarios: Iterable[Scenario]) -> Floats:
-    """Return the start of each step and the end of the last, ns, in a row per scenario.
+    """Return the start of each step and the end of the last, ns from the first recorded start (a row per scenario).
 
-    Scenarios of the same graph are replayed together.
+    Scenarios of the same graph are replayed together. Steps shorter than the scenario's least time are stretched to it.
     """
     replays: dict[int, tuple[Graph, Replay]] = {}
     places: list[tuple[int, int, float]] = []
@@ -83,7 +84,7 @@ def sum_unexplained(path: CriticalPath) -> float:
 
 
 def measure_accuracy(world: ReplayWorld, marks: Floats, unexplained: float) -> ReplayAccuracy:
-    """Return the accuracy of the baseline's replay, whose step marks are `marks`; `unexplained` is of its critical path, ns."""
+    """Return the accuracy of a replay of the baseline, with step marks `marks`; `unexplained` is its critical path's, ns."""
     span, baseline = world.graph.span, float(marks[-1] - marks[0])
     recorded = marks_as_recorded(world)
     errors = np.abs(np.diff(marks) - np.diff(recorded)) / np.maximum(np.diff(recorded), 1.0)
@@ -93,7 +94,7 @@ def measure_accuracy(world: ReplayWorld, marks: Floats, unexplained: float) -> R
 
 
 def _is_tied(world: ReplayWorld) -> bool:
-    """Return whether the calls that launched most of the GPU's work are known, or steps begin and end on the GPU."""
+    """Return whether the calls that launched at least half of the GPU time are known, or the steps begin and end on the GPU."""
     work = world.recorded.work
     on_gpu = (world.graph.marked_by_slice[1:] >= 0).all() and world.graph.ends_on_gpu
     dur = work.ts_end - work.ts
@@ -110,9 +111,9 @@ def marks_as_recorded(world: ReplayWorld) -> Floats:
 def estimate_saving(saved: float, told: ReplayAccuracy, most: float | None = None) -> ReplaySaving:
     """Return the likely saving and its bounds for a replayed saving of `saved` ns.
 
-    `most` is the time on the critical path that the scenario is about, ns; None for no such limit. Unexplained time may
-    replace the time taken away, or go with it. The replay's error counts in full if it is too large to rely on, else as
-    a share of the saving.
+    `most` is the time on the critical path that the scenario is about, ns; None for no such limit. Unexplained time widens
+    the bounds, as it may replace the time taken away or go with it. The replay's error counts as a share of the saving, and
+    of all steps too where the replay is not accurate enough for a likely saving.
     """
     unexplained = told.unexplained * told.span
     doubt = unexplained + (_MARGIN + told.error) * abs(saved)

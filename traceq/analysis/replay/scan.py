@@ -33,7 +33,7 @@ class Weights:
 
 
 def as_predicted(graph: Graph) -> Weights:
-    """Return the baseline: lengths as recorded, lags as predicted from the other half of the steps."""
+    """Return the weights of the baseline: lengths as recorded, lags as predicted from the other half of the steps."""
     return Weights(
         gap=graph.gap,
         call=graph.call,
@@ -70,7 +70,7 @@ class Runs:
 
 
 def find_runs(graph: Graph) -> Runs:
-    """Return the graph cut into runs."""
+    """Return the dependency graph cut into runs."""
     event, piece, closes = _order_elements(graph)
     has = piece >= 0
     at = np.maximum(piece, 0)
@@ -130,7 +130,7 @@ def _order_elements(graph: Graph) -> tuple[Integers, Integers, Booleans]:
 
 
 class RunLengths:
-    """Computes how long runs last under weights; host or GPU times that are those of the first scenario are computed once."""
+    """Computes how long runs last under weights; times on which weights agree with the `first` ones are computed once."""
 
     def __init__(self, found: Runs, first: Weights) -> None:
         self._runs, self._first = found, first
@@ -141,8 +141,8 @@ class RunLengths:
     def measure(self, weights: Weights) -> tuple[Floats, Floats, Floats, Floats]:
         """Return for each run its time on the host, and three times until its last slice ends, ns.
 
-        These count from the run's start, from the end of the slice before it on its stream, and from the start of its
-        first slice.
+        These count from the run's start (if only launches hold slices up), from the end of the slice before it on its stream (if
+        only stream order does), and from the start of its first slice.
         """
         found, first, piece = self._runs, self._first, self._piece
         same = weights.gap is first.gap and weights.call is first.call and weights.lead is first.lead
@@ -204,7 +204,7 @@ class _RunWeights(NamedTuple):
 
 
 class Replay:
-    """Replays scenarios of a graph, as many at once as memory allows; their weights are freed when they are added."""
+    """Replays scenarios of a graph, as many at once as memory allows; of each only the lengths of its runs are kept."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph, self._runs = graph, find_runs(graph)
@@ -214,7 +214,7 @@ class Replay:
         self._marks: list[Floats] = []
 
     def add(self, weights: Weights) -> None:
-        """Add a scenario by its weights."""
+        """Add a scenario by its weights; when memory holds no more scenarios, those added are replayed."""
         self._lengths = self._lengths or RunLengths(self._runs, weights)
         first = self._runs.first_slice[self._runs.first_slice >= 0]
         self._measured.append(
@@ -237,6 +237,7 @@ class Replay:
 
     def _replay(self) -> None:
         # Rows by run: one row is what a step of the loop works on. Each is let go once it is among the others.
+        """Replay the scenarios that wait for it, and keep their step marks."""
         columns = [list(column) for column in zip(*self._measured, strict=True)]
         self._measured = []
         every = _RunWeights(*(np.stack(columns.pop(0), axis=1) for _ in _RunWeights._fields))
@@ -296,13 +297,14 @@ def _replay_scenarios(graph: Graph, found: Runs, every: _RunWeights) -> Floats:
 
 
 def _is_on_gpu(graph: Graph, mark: int) -> bool:
+    """Return whether the step with this index starts with a GPU slice; false for the end of the last step."""
     return mark < len(graph.marked_by_slice) and bool(graph.marked_by_slice[mark] >= 0)
 
 
 def _starts_held(graph: Graph, found: Runs, every: _RunWeights) -> dict[int, list[tuple[int, Floats]]]:
     """Return for each run what its first slice waits for beside stream order: the run that ends with that slice, and a lag.
 
-    The lag goes up to the end of the run, ns by scenario.
+    The lag is from the end of that run to the end of this one, ns by scenario.
     """
     held: dict[int, list[tuple[int, Floats]]] = {}
     with_slice = np.flatnonzero(found.first_slice >= 0)
@@ -338,7 +340,7 @@ def _batches_paced(graph: Graph, found: Runs, every: _RunWeights) -> dict[int, t
 
 
 def _run_of_event(graph: Graph, found: Runs) -> Integers:
-    """Return the run in which each event ends."""
+    """Return the index of the run in which each event ends."""
     run = np.full(len(graph.gap), NONE, dtype=np.int64)
     closing = np.flatnonzero(found.closes)
     run[found.event[closing]] = np.searchsorted(found.first, closing, side="right") - 1
@@ -348,7 +350,7 @@ def _run_of_event(graph: Graph, found: Runs) -> Integers:
 def _tail_times(graph: Graph, weights: Weights) -> Floats:
     """Return for each wait the time from the end of the awaited slice to the call's return, ns.
 
-    Waits for room in the launch queue count from the slice's start.
+    Waits for room in the launch queue are over when the slice starts: the duration of the slice is taken off.
     """
     is_queue = graph.waits.kind[graph.waits.event] == QUEUE
     return np.asarray(weights.tail - np.where(is_queue, weights.dur[graph.waits.slice], 0.0))

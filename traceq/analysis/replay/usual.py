@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def kind_medians(key: Integers, value: Floats, counts: Booleans, fewest: int = 1) -> Floats:
-    """Return for each element the (lower) median of `value` over the elements with its key that count.
+    """Return for each element the (lower) median of `value` over the elements with the same `key` that count.
 
-    NaN where fewer than `fewest` count.
+    NaN where fewer than `fewest` of them count.
     """
     found = np.full(len(key), np.nan)
     where = np.flatnonzero(counts)
@@ -44,10 +44,10 @@ def predict_from_other_fold(
 ) -> tuple[Floats, Booleans]:
     """Predict each element's value from elements of its kind in the other fold; return it, and whether enough elements told.
 
-    `keys` give the kinds, from narrow to broad. A kind with too few elements is passed over for the next broader one,
-    then for all elements. If all are too few, those few count, then those of the own fold; NaN where none counts. A
-    value above `long` may be predicted from a single element of the narrowest kind that is like it: steps that agree so
-    are no accident.
+    `keys` give the kinds, from narrow to broad; `counts` marks elements that may tell. A kind with too few elements is passed
+    over for the next broader one, then for all elements. If all are too few, those few count, then those of the own fold; NaN
+    where none counts. A value above `long` may be predicted from a single element of the narrowest kind, if that is like it:
+    steps that agree so are no accident.
     """
     found = np.full(len(value), np.nan)
     everything = np.zeros(len(value), dtype=np.int64)
@@ -71,7 +71,7 @@ def predict_from_other_fold(
 
 
 def _fill(found: Floats, key: Integers, value: Floats, counts: Booleans, fold: Integers, fewest: int) -> None:
-    """Set `found`, where it is NaN, to medians of the other fold's elements with the same key."""
+    """Set `found`, where it is NaN, to medians of the other fold's elements with the same key, if at least `fewest` count."""
     for one in (0, 1):
         here = (fold == one) & np.isnan(found)
         if here.any():
@@ -79,7 +79,7 @@ def _fill(found: Floats, key: Integers, value: Floats, counts: Booleans, fold: I
 
 
 def combine_keys(*parts: Integers) -> Integers:
-    """Return a key for each combination of parts."""
+    """Return a key (hash) for each element: equal where all parts are equal, and otherwise different but for rare accidents."""
     key = np.zeros(len(parts[0]), dtype=np.uint64)
     for part in parts:
         key = (key ^ part.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)

@@ -31,9 +31,9 @@ KINDS = ("synchronization", "blocking_copy", "queue", "allocation")
 
 
 class Waits(NamedTuple):
-    """Edges from GPU work to the return of a call: `slice` and `event` are positions, sorted by event.
+    """Edges from GPU work to the return of a call: `slice` and `event` are indices, sorted by event.
 
-    `kind` is by event, a position in KINDS or -1. A call that waits for room in the launch queue waits for the slice's
+    `kind` is by event, an index into KINDS or -1. A call that waits for room in the launch queue waits for the slice's
     start, others for its end. `had_to` is by event: whether any of the awaited work was still to come when the call was
     made.
     """
@@ -47,7 +47,7 @@ class Waits(NamedTuple):
 def waits_of_host(recorded: Recorded) -> Waits:
     """Return the waits of host calls for GPU work, recorded or inferred.
 
-    Inferred ones are of long calls that return as GPU work ends or starts.
+    Inferred are waits of long calls that return as GPU work ends (allocations) or starts (launches into a full queue).
     """
     events, work = recorded.events, recorded.work
     streams = _Streams(recorded)
@@ -75,13 +75,13 @@ def waits_of_host(recorded: Recorded) -> Waits:
 
 
 class _Edges(NamedTuple):
-    """Pairs of an event and a slice that it may wait for, by position; those of an event in the order of streams."""
+    """Pairs of an event and a slice that it may wait for, both by index; those of an event in the order of streams."""
 
     event: Integers
     slice: Integers
 
     def some(self, which: Booleans) -> _Edges:
-        """Return the edges that `which` marks."""
+        """Return the edges that the mask `which` selects."""
         return _Edges(self.event[which], self.slice[which])
 
 
@@ -103,7 +103,7 @@ def _run_dry(recorded: Recorded, found: _Edges) -> tuple[int, _Edges]:
 
 
 def _find_full_queues(recorded: Recorded) -> Booleans:
-    """Return a mask of the launches that waited for room in a full launch queue."""
+    """Return a mask of the launches (by event) that waited for room in a full launch queue."""
     events = recorded.events
     queued = _count_queued(recorded)
     most = int(queued.max(initial=0))
@@ -115,7 +115,7 @@ def _find_full_queues(recorded: Recorded) -> Booleans:
 
 
 class Paces(NamedTuple):
-    """Batches that had to be waited for: `event` gets its batch `lag` ns after `previous` got its own."""
+    """Batches that had to be waited for: the fetch `event` gets its batch `lag` ns after the fetch `previous` got its own."""
 
     event: Integers
     previous: Integers
@@ -125,8 +125,8 @@ class Paces(NamedTuple):
 def paces_of_workers(recorded: Recorded) -> Paces:
     """Return the fetches that waited for worker processes, which then set the pace, whatever the host does.
 
-    A batch comes as long as recorded after the last batch that was waited for, or the first of the capture, if few were
-    fetched in between without waiting.
+    The `previous` fetch of each is the last of its thread that waited too, or the first of the capture, if fewer than 8 fetches
+    ago, else the one before. The lag is as recorded.
     """
     events = recorded.events
     here = np.flatnonzero(events.fetches)
@@ -166,7 +166,7 @@ def _count_queued(recorded: Recorded) -> Integers:
 
 
 class _Stream(NamedTuple):
-    """The slices of a stream in the order of launches: positions, launching events, and the latest launch time so far (ns)."""
+    """The slices of a stream in the order of launches: indices, launching events, and the latest launch time so far (ns)."""
 
     pid: int
     device: int
@@ -177,7 +177,7 @@ class _Stream(NamedTuple):
 
 
 class _Streams:
-    """The streams of the recorded work; finds the last work on them before calls are made."""
+    """The streams of the recorded work; finds the last slices on them before calls are made."""
 
     def __init__(self, recorded: Recorded) -> None:
         self._events, self._work = recorded.events, recorded.work
@@ -192,7 +192,11 @@ class _Streams:
                 self._streams.append(_Stream(*place, part, event, launched))
 
     def find_awaited(self, numbers: Integers) -> _Edges:
-        """Return for each call the last slice before it on the stream that it waits for, or on all streams of its process."""
+        """Return edges from each call (index of an event) to the last slice before it on the stream that it waits for.
+
+        Calls that wait for the whole device, or on the default stream, get an edge for each stream of their process. Of calls
+        that wait for a CUDA event, the slices before the event was recorded count.
+        """
         events = self._events
         found = []
         asked = np.stack([events.pid, events.stream, events.device, events.kind])[:, numbers]
@@ -212,7 +216,7 @@ class _Streams:
         return _concatenate_edges(found)
 
     def all_of(self, numbers: Integers) -> _Edges:
-        """Return for each call the last slice before it on every stream of its process."""
+        """Return edges from each call (index of an event) to the last slice before it on every stream of its process."""
         pids = self._events.pid[numbers]
         return _concatenate_edges(
             [
@@ -223,7 +227,10 @@ class _Streams:
         )
 
     def find_started(self, numbers: Integers) -> _Edges:
-        """Return for each call the last earlier launched slice that started while it waited, and so made room in the queue."""
+        """Return an edge from each call (index of an event) to the slice whose start made room in the launch queue.
+
+        It is the last slice that started during the call and was launched before; calls without one get no edge.
+        """
         events, work = self._events, self._work
         found = []
         for pid in np.unique(events.pid[numbers]).tolist():
@@ -242,9 +249,11 @@ class _Streams:
         return _concatenate_edges(found)
 
     def _streams_of(self, pid: int) -> list[_Stream]:
+        """Return the streams of the process."""
         return [stream for stream in self._streams if stream.pid == pid]
 
     def _last_before(self, stream: _Stream, numbers: Integers) -> _Edges:
+        """Return edges from each call to the last slice on the stream that was launched before it."""
         return _last_before_at(stream, numbers, np.searchsorted(stream.event, numbers, side="left"))
 
 
@@ -255,12 +264,13 @@ def _last_before_at(stream: _Stream, numbers: Integers, places: Integers) -> _Ed
 
 
 def _concatenate_edges(found: list[_Edges]) -> _Edges:
+    """Return all edges in one; no edges for an empty list."""
     nothing = np.zeros(0, dtype=np.int64)
     return _Edges(*(np.concatenate(columns) for columns in zip(_Edges(nothing, nothing), *found, strict=True)))
 
 
 def previous_with_key(keys: Integers) -> Integers:
-    """Return for each element the position of the last one before it with the same key; -1 for none."""
+    """Return for each element the index of the last one before it with the same key; -1 for none."""
     order = np.argsort(keys, kind="stable")
     found = np.full(len(keys), NONE, dtype=np.int64)
     same = keys[order][1:] == keys[order][:-1]

@@ -70,7 +70,7 @@ def show_one_trace(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None
 
 
 def _temp_table_definition(file: str, table: str) -> duckdb.Statement:
-    """Return the statement of an SQL file that creates the temp table `table`."""
+    """Return the statement of the package's SQL file `file` that creates the temp table `table`."""
     begins = re.compile(rf"^create temp table {table}\b", re.MULTILINE)
     (found,) = (one for one in parse(statement(file)) if begins.search(one.query))
     return found
@@ -83,7 +83,7 @@ _NO_TIME = ("idle_earlier_work", "idle_dependency")
 
 
 class NothingToReplay(ValueError):
-    """Error for a trace without counted steps, or with one that is too large for the memory."""
+    """Error for a trace without counted steps, or with a step that is too large for the memory."""
 
 
 class ReplayLimit(NamedTuple):
@@ -98,7 +98,8 @@ class ReplayAnswer(NamedTuple):
 
     `recorded_ns` is a step as recorded, `before_ns` as replayed, `after_ns` as replayed with the changes. `saved` is
     before less after, with bounds: likely is None where the replay gives only bounds, and all are negative where steps
-    get longer. `found` tells for each change whether there was anything to change. `limits` add up to `after_ns`.
+    get longer. `told` is the accuracy of the replay. `found` tells for each change whether there was anything to change.
+    `limits` add up to `after_ns`.
     """
 
     steps: int
@@ -115,7 +116,7 @@ def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Seque
     """Replay the counted steps of a trace with all of `changes`, one after another.
 
     Raises NothingToReplay without counted steps, ValueError for an impossible change. The connection gets temp views
-    that hide the other traces of the database: open one for this call.
+    that hide the other traces of the database: open a connection for this call alone.
     """
     show_one_trace(connection, trace_id)
     try:
@@ -165,7 +166,10 @@ def _extreme_scenarios(world: ReplayWorld, changes: Sequence[ReplayChange]) -> l
 
 
 def _most_saved(connection: duckdb.DuckDBPyConnection, changes: Sequence[ReplayChange]) -> float | None:
-    """Return the time on the critical path that the changes are about, ns: they save no more; None where that is unknown."""
+    """Return the time on the critical path that the changes are about, ns: they save no more.
+
+    None where that is unknown, as for a change that does more than remove or scale a category.
+    """
     on_path: dict[str, int] = dict(run(connection, "analysis/replay/replay_on_path.sql").fetchall())
     most = 0.0
     for change in changes:
@@ -186,7 +190,8 @@ def _estimate_saving(
 ) -> ReplaySaving:
     """Return the saving of the changes with its bounds, ns; negative where steps get longer.
 
-    `saved` are the replayed savings: as asked, at worst, and at best.
+    `saved` are the replayed savings: as asked, at worst, and at best. `most` is the most that can be saved (None: unknown).
+    Likely is None if idle time of unknown cause is changed.
     """
     likely, worst, best = (_either_way(ns, told, most) for ns in saved)
     low, high = min(likely.low, worst.low), max(likely.high, best.high)
@@ -196,6 +201,7 @@ def _estimate_saving(
 
 
 def _either_way(saved: float, told: ReplayAccuracy, most: float | None) -> ReplaySaving:
+    """Return the saving with its bounds, ns; for a negative `saved` (steps get longer) all are negative."""
     if saved >= 0:
         return estimate_saving(saved, told, most)
     longer = estimate_saving(-saved, told)
@@ -203,16 +209,16 @@ def _either_way(saved: float, told: ReplayAccuracy, most: float | None) -> Repla
 
 
 def _share_left(name: str, changes: Sequence[ReplayChange]) -> float:
-    """Return the share (0..1) of a host category's time that the changes leave; 1 for GPU work."""
+    """Return the share (0 to 1) of a host category's time that the changes leave; 1 for GPU work."""
     kept = {"remove": 0.0, "move": 0.0}
     mine = [change for change in changes if change.what == name and name not in BUSY]
     return float(np.prod([change.factor if change.kind == "scale" else kept.get(change.kind, 1.0) for change in mine]))
 
 
 def _order_limits(parts: dict[str, float], whole: float, count: int) -> tuple[ReplayLimit, ...]:
-    """Return the parts of the path, longest first, ns per step.
+    """Return the parts of the path (ns over `count` steps) as limits in ns per step, the longest first.
 
-    Their sum is at most `whole`; time in none of them is "other".
+    They are scaled down to sum up to `whole` ns at most; time in none of them is "other".
     """
     total = sum(parts.values())
     found = {name: dur * min(whole / total, 1.0) for name, dur in parts.items() if dur > 0}

@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 def fill_stall_debt(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
-    """Add to stall_cost the idle gaps that the host comes late to after a stall, as long as the GPU had work during the stall."""
+    """Add to stall_cost the idle gaps that the host comes late to after a stall, charged to the stall.
+
+    Only stalls during which the GPU had work count here.
+    """
     found_debt = find_debts(connection, statement("analysis/stalls/stall_debt_event.sql"), "stall_id")
     if not found_debt.num_rows:
         return

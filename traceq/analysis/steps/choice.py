@@ -15,7 +15,7 @@ _NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1, None: 10**9}
 class Window(NamedTuple):
     """The ends of a window: ns from the first GPU work (without a GPU, from the first slice), names of annotations, or None.
 
-    None is an end that is not limited; both are None for all GPU work.
+    None is an end without a limit; both are None for all GPU work.
     """
 
     first: int | str | None
@@ -39,7 +39,7 @@ AS_FOUND = Choice()
 
 
 def choice_of(step_range: str | None = None, steps_per: str | None = None, window: str | None = None) -> Choice:
-    """Return the choice that the option texts give; raise WrongUse where a text is not understood."""
+    """Return the choice that the texts of the options give (None: not given); raise WrongUse where a text is not understood."""
     return Choice(
         step_range=step_range,
         steps_per=Fraction(1) if steps_per is None else read_steps_per(steps_per),
@@ -80,7 +80,7 @@ def read_window(text: str) -> Window:
 
 
 def _parse_end(text: str) -> int | str | None:
-    """Return an end of a window: a time in ns, or the name of an annotation; None for an empty text."""
+    """Return an end of a window: a time in ns (without a unit, text is in s), or the name of an annotation; None for no text."""
     text = text.strip()
     if match := _SECONDS.fullmatch(text):
         return round(Fraction(match["number"]) * _NANOSECONDS[match["unit"]])

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 class StepMark(NamedTuple):
-    """A step: it lasts from `ts` to the next step's `ts`, the last one to `own_end`; ns.
+    """A step: it lasts from `ts` to the `ts` of the next step, the last one to `own_end`; ns.
 
-    `excluded` says why it is not counted; None if it is.
+    `excluded` says why it is not counted; None if it is a counted step.
     """
 
     name: str
@@ -27,9 +27,10 @@ class StepMark(NamedTuple):
 
 
 def regroup_marks(marks: list[StepMark], steps_per: Fraction, launched: Integers) -> list[StepMark]:
-    """Cut or join `marks` into steps, given `steps_per` steps in each; cut parts have equally many launches.
+    """Return the marks cut or joined into steps, given that there are `steps_per` steps in each mark.
 
-    `launched` are the times of all launches, ns, ascending.
+    For 2 each mark is cut into two with equally many launches, for 1/2 two marks are joined. `launched` are the times of all
+    launches, ns, ascending.
     """
     if steps_per.denominator > 1:
         return _join_marks(marks, steps_per.denominator)
@@ -40,7 +41,10 @@ def regroup_marks(marks: list[StepMark], steps_per: Fraction, launched: Integers
 
 
 def _join_marks(marks: list[StepMark], size: int) -> list[StepMark]:
-    """Return the counted marks joined, `size` at a time; excluded marks stay as they are."""
+    """Return the counted marks joined, `size` at a time; excluded marks stay as they are.
+
+    If fewer than `size` are left before an excluded mark or the end, they become an excluded step.
+    """
     joined: list[StepMark] = []
     for excluded, alike in groupby(marks, key=lambda mark: mark.excluded):
         group = list(alike)
@@ -57,7 +61,10 @@ def _join_marks(marks: list[StepMark], size: int) -> list[StepMark]:
 
 
 def _cut_mark(mark: StepMark, end: int, parts: int, launched: Integers) -> list[StepMark]:
-    """Return the mark cut into `parts` with equally many launches; uncut where it has fewer launches."""
+    """Return the mark, which lasts to `end` (ns), cut into `parts` with equally many launches.
+
+    It stays uncut where it has fewer launches than parts. `launched` are the times of all launches, ns.
+    """
     first, last = np.searchsorted(launched, [mark.ts, end])
     if last - first < parts:
         return [mark]
@@ -75,9 +82,9 @@ SEVERAL = 1.5
 class StepLevel(NamedTuple):
     """A level of recurrence, taken as the steps.
 
-    `source` is as in step.source; `evidence` shows that this level is the step; `is_sure` is whether nothing else is
-    likely; `clock` is "host" or "gpu", whose times they are; `launches` are those in each step, None where they differ;
-    `share` of launches recur (0..1).
+    `source` is as in step.source; `evidence` is words for what shows that this level is the step; `is_sure` is whether
+    nothing else is likely; `clock` is "host" or "gpu", whose times they are; `launches` is their number in each step, None
+    where they differ; `share` of launches recur (0..1).
     """
 
     source: str
@@ -91,7 +98,11 @@ class StepLevel(NamedTuple):
 
 
 class Annotations(NamedTuple):
-    """Annotations of a name (up to digits) on a thread: a row of annotation_level.sql."""
+    """Annotations of a name (up to digits) on a thread: a row of annotation_level.sql.
+
+    `times` is how many there are, `names` how many names differ in digits; `coverage` and `busy_share` are the shares (0..1) of
+    launches and of GPU time in them; `total` and `period` are in ns.
+    """
 
     thread_id: int
     pattern: str
@@ -113,7 +124,7 @@ class Annotations(NamedTuple):
 class LaunchLoop(NamedTuple):
     """The recurrence of launches, the steps that it would make, and the number of all launches.
 
-    `layer_evidence` says what shows that its rounds are layers, or parts of a step; empty if nothing does.
+    `layer_evidence` is words for what shows that its rounds are layers, or parts of a step; empty if nothing does.
     """
 
     found: Recurrence
@@ -123,17 +134,17 @@ class LaunchLoop(NamedTuple):
 
     @property
     def rounds(self) -> int:
-        """Number of rounds."""
+        """The number of rounds of the recurrence."""
         return sum(part.is_round for part in self.found.parts)
 
     @property
     def coverage(self) -> float:
-        """Share of all launches that lie in whole rounds (0..1)."""
+        """The share of all launches that lie in whole rounds (0..1)."""
         return sum(part.last - part.first for part in self.found.parts if part.is_round) / self.launches
 
 
 def is_layer(annotations: list[Annotations], rounds: int) -> bool:
-    """Return whether rounds, `rounds` of them, are layers or parts of a step, judged by the annotations of layers.
+    """Return whether rounds of launches (`rounds` is their number) are layers or parts of a step, by annotations of layers.
 
     Names that count up (layers.0, layers.1) come once per pass, and so give the number of passes. An unchanging name
     (attention) comes once per layer, if about as often as rounds. Another annotation in each round shows the contrary.

@@ -34,11 +34,12 @@ class LaunchPart(NamedTuple):
 
 
 def split_into_parts(numbers: Integers, start: int, templates: Integers, updates: Integers) -> list[LaunchPart]:
-    """Return the rounds before and after a round's start `start`, and the launches between rounds, without gaps.
+    """Return the rounds before and after the index `start`, where a round starts, and the launches between rounds, without gaps.
 
-    `templates` are rounds, a row each, of equal length. A round that few other launches interrupt gets longer by them;
-    one that differs is still a round if it is about as long and made of the same launches. `updates` are launches of
-    which each round has one, if there are any: a validation pass, otherwise like a step, has none.
+    `numbers` are the launches, equal for equal ones; `templates` are typical rounds, a row each, of equal length. A round that
+    few other launches interrupt gets longer by them; one that differs is still a round if it is about as long and made of the
+    same launches. `updates` are launches of which each round has one, if there are any: a validation pass, otherwise like a
+    step, has none.
     """
     count = len(numbers)
     backwards = _walk(numbers[::-1], count - start, templates[:, ::-1], updates)
@@ -47,7 +48,7 @@ def split_into_parts(numbers: Integers, start: int, templates: Integers, updates
 
 
 def _walk(numbers: Integers, start: int, templates: Integers, updates: Integers) -> list[LaunchPart]:
-    """Return the parts from `start` on, up to the last round."""
+    """Return the parts from the index `start` on, up to the last round; parameters as of split_into_parts()."""
     length = templates.shape[1]
     rounds = _RoundFinder(numbers, templates, updates)
     found: list[LaunchPart] = []
@@ -76,7 +77,7 @@ def _walk(numbers: Integers, start: int, templates: Integers, updates: Integers)
 
 
 def _extend_last_round(found: list[LaunchPart], numbers: Integers, templates: Integers) -> list[LaunchPart]:
-    """Return the parts with the last round extended to a template's last launch, if that follows within its usual length."""
+    """Return the parts with the last round extended to a template's last launch, if one follows within two lengths of a round."""
     if not found or numbers[found[-1].last - 1] in templates[:, -1]:
         return found
     first, last, _ = found[-1]
@@ -85,7 +86,7 @@ def _extend_last_round(found: list[LaunchPart], numbers: Integers, templates: In
 
 
 def _overlap_of(some: Integers, others: Integers, updates: Integers) -> float:
-    """Return the share of launches (0..1) that two sequences have in common, with counts; 0 if `some` has no update."""
+    """Return the share of launches (0..1) that two sequences have in common, with counts; 0 if `some` lacks all `updates`."""
     if len(updates) and not np.isin(some, updates).any():
         return 0.0
     values, counts = np.unique(some, return_counts=True)
@@ -94,7 +95,7 @@ def _overlap_of(some: Integers, others: Integers, updates: Integers) -> float:
 
 
 class _RoundFinder:
-    """Finds rounds in a sequence of launches by their likeness to templates."""
+    """Finds rounds in a sequence of launches by their likeness to templates, which are typical rounds."""
 
     def __init__(self, numbers: Integers, templates: Integers, updates: Integers) -> None:
         self._numbers = numbers
@@ -111,7 +112,7 @@ class _RoundFinder:
         self._places = np.flatnonzero(starts)
 
     def count_regular(self, start: int) -> int:
-        """Count the rounds from `start` on that follow one another and clearly match a template."""
+        """Return how many rounds follow one another from `start` on that clearly match a template."""
         starts = np.arange(start, len(self._numbers) - self._length + 1, self._length)
         for low, high in self._split_range(len(starts)):
             unlike = np.flatnonzero(self._measure_likeness(starts[low:high]) < _SURE)
@@ -120,7 +121,7 @@ class _RoundFinder:
         return len(starts)
 
     def find_first(self, start: int) -> int | None:
-        """Return the first place from `start` on at which a round starts; None without one.
+        """Return the first index from `start` on at which a round starts; None without one.
 
         Of candidates within a round's length the most alike counts: as layers are like one another, a round is like
         itself a layer later, but less so.
@@ -135,14 +136,14 @@ class _RoundFinder:
         return None
 
     def _pick_best(self, places: Integers) -> int:
-        """Return the place whose following launches match a template best."""
+        """Return the index, of those in `places`, whose following launches match a template best."""
         likeness = np.concatenate(
             [self._measure_likeness(places[low:high]) for low, high in self._split_range(len(places))]
         )
         return int(places[np.argmax(likeness)])
 
     def _split_range(self, count: int) -> Iterator[tuple[int, int]]:
-        """Yield pieces [low, high) of the range up to `count`, each twice as long as the one before, up to a limit."""
+        """Yield pieces [low, high) of the range from 0 to `count`, each twice as long as the one before, up to a limit."""
         low, size = 0, 8
         while low < count:
             high = min(low + min(size, self._several), count)
@@ -150,7 +151,7 @@ class _RoundFinder:
             low, size = high, 2 * size
 
     def _measure_likeness(self, places: Integers) -> Shares:
-        """Return for each place the share of following launches (0..1) that match the best template, place by place."""
+        """Return for each index the share of following launches (0..1) that match the best template, place by place."""
         windows = self._numbers[places[:, None] + np.arange(self._length)]
         likeness: Shares = (windows[:, None, :] == self._templates).mean(axis=2).max(axis=1)
         return likeness

@@ -58,10 +58,10 @@ _BEFORE_INPUT = "before a copy to the GPU"
 
 
 class Launches(NamedTuple):
-    """The rows of launch_sequence.sql as arrays, an element per launch.
+    """The rows of launch_sequence.sql as arrays, an element per launch; times in ns.
 
-    `is_aside` is whether it is on another stream than most; `is_compute`, a kernel that computes; `is_set_up`, a memset
-    or copy to the GPU alone; `thread_id` is -1 where unknown.
+    `number` is equal for equal launches. `is_aside` is whether it is on another stream than most; `is_compute`, a kernel that
+    computes; `is_set_up`, a memset or copy to the GPU alone; `thread_id` is -1 where unknown.
     """
 
     number: Integers
@@ -81,7 +81,7 @@ class Launches(NamedTuple):
 
     @classmethod
     def read(cls, batches: Iterable[pa.RecordBatch]) -> tuple[Launches, str]:
-        """Return the launches in these batches, and the word for them; arrays are filled batch by batch to save memory."""
+        """Return the launches in these batches, and the word for them ("" without any); filled batch by batch to save memory."""
         what = ""
         parts: dict[str, list[npt.NDArray[Any]]] = {
             name: [np.zeros(0, np.bool_ if name.startswith("is_") else np.int64)] for name in cls._fields
@@ -98,11 +98,11 @@ class Recurrence(NamedTuple):
 
     `parts` are the rounds and the launches between them, without gaps; `length` is the usual length of a round in
     launches; `share` of launches recur (0..1). `first` and `last` bound the stretch that recurs, [first, last), in
-    whole rounds or not. `evidence` shows where a round starts; `is_sure`: that is what ends or begins a step, and no
-    layer. `inner` and `inner_share` are of the shorter sequence inside a round, 0 for none; `inner_whole` is the number
-    of these sequences if a round has no other launches but reads, else 0. `is_like_before`: most launches before the
-    stretch are also in it, as in a first step that differs. `is_ahead`: the host runs rounds ahead, so that only GPU
-    times pace the rounds.
+    whole rounds or not. `evidence` is words for what shows where a round starts; `is_sure`: a round does what ends or begins
+    a step, and no layer. `inner` and `inner_share` are length and share of the shorter sequence inside a round, 0 for none;
+    `inner_whole` is the number of these sequences if a round has no other launches but reads, else 0. `is_like_before`: most
+    launches before the stretch are also in it, as in a first step that differs. `is_ahead`: the host runs rounds ahead, so
+    that only GPU times pace the rounds.
     """
 
     parts: list[LaunchPart]
@@ -120,7 +120,7 @@ class Recurrence(NamedTuple):
 
 
 def find_recurrence(launches: Launches) -> Recurrence | None:
-    """Return the rounds of the sequence that recurs through most of the launches; None without one."""
+    """Return the rounds of the sequence that recurs through most of the launches, or of GPU time; None without one."""
     found = find_regular(launches.number, launches.is_graph, np.where(launches.is_compute, launches.gpu_ts, -1))
     if found is None:
         return None
@@ -162,7 +162,7 @@ def find_recurrence(launches: Launches) -> Recurrence | None:
 
 
 def _find_inner(launches: Launches, found: Regular) -> Regular | None:
-    """Return the sequence that recurs through most of a round; None without one."""
+    """Return the sequence that recurs through at least half of the first round of `found`, for all rounds; None without one."""
     one = found.kept[found.first : found.first + found.period.lag]
     inside = find_regular(launches.number[one], launches.is_graph[one])
     if inside is None or inside.last - inside.first < _LEAST_COVERAGE * len(one):
@@ -175,7 +175,7 @@ def _find_inner(launches: Launches, found: Regular) -> Regular | None:
 
 
 def _are_steps(launches: Launches, found: Regular, inside: Regular) -> bool:
-    """Return whether the sequence that recurs inside a round is the step, as in an epoch or between two logs.
+    """Return whether the sequence `inside` that recurs in a round of `found` is the step, as in an epoch or between two logs.
 
     Then it updates weights, by less than half of its launches (else it is the optimizer's own loop). Where nothing in the
     trace does, both it and the rest of the round take an input, or both read a result, or it takes an input and the rest
@@ -191,7 +191,7 @@ def _are_steps(launches: Launches, found: Regular, inside: Regular) -> bool:
 
 
 def _launches_outside(found: Regular, inside: Regular) -> Integers:
-    """Return the launches of a round that do not recur inside it."""
+    """Return the indices of the launches of a round of `found` that are not in the stretch `inside`."""
     one = found.kept[found.first : found.first + found.period.lag]
     return np.setdiff1d(one, inside.kept[inside.first : inside.last], assume_unique=True)
 
@@ -199,7 +199,7 @@ def _launches_outside(found: Regular, inside: Regular) -> Integers:
 def _map_to_all(
     launches: Launches, kept: Integers, rounds: list[LaunchPart], first: int, last: int
 ) -> tuple[list[LaunchPart], int, int]:
-    """Map rounds, and the stretch [first, last), from positions in `kept` to positions among all launches."""
+    """Return rounds, and the stretch [first, last), with indices into `kept` mapped to indices into all launches."""
     known = np.unique(launches.number[kept[first] : kept[last - 1] + 1])
     is_known = np.isin(launches.number, known)
     places = {
@@ -212,7 +212,7 @@ def _map_to_all(
 def _place_part(part: LaunchPart, places: dict[int, int], kept: Integers) -> Iterator[LaunchPart]:
     """Yield a part at its place among all launches, not as a round if many other launches lie inside it.
 
-    Where many other launches follow, these are a part of their own.
+    Where many other launches follow, these are a part of their own. `places` maps the bounds of parts in `kept` to indices.
     """
     start, own_end, end = places[part.first], int(kept[part.last - 1]) + 1, places[part.last]
     length = part.last - part.first
@@ -225,10 +225,10 @@ def _place_part(part: LaunchPart, places: dict[int, int], kept: Integers) -> Ite
 
 
 def _find_border(launches: Launches, is_known: Flags, kept: Integers, place: int) -> int:
-    """Return where, among the launches before a place of `kept`, a round ends and the next one starts.
+    """Return the index at which, among the launches before a place of `kept`, a round ends and the next one starts.
 
     That is after a result is read, or before an input is copied. Before the first and after the last round only
-    launches that also occur in rounds are added to them.
+    launches that also occur in rounds (`is_known`) are added to them.
     """
     start = int(kept[place - 1]) + 1 if place else 0
     end = int(kept[place]) if place < len(kept) else len(launches.number)
@@ -243,7 +243,7 @@ def _find_border(launches: Launches, is_known: Flags, kept: Integers, place: int
 
 
 def _is_most(launches: Launches, rounds: list[LaunchPart]) -> bool:
-    """Return whether rounds are most of the program, by launches or by GPU time.
+    """Return whether rounds are at least half of the program, by launches or by GPU time.
 
     They are not if they compute next to nothing in a program that computes, or if they only set memory and fill it.
     """
@@ -259,7 +259,7 @@ def _is_most(launches: Launches, rounds: list[LaunchPart]) -> bool:
 
 
 def _time_in(durs: Integers, rounds: list[LaunchPart]) -> int:
-    """Return the summed time of the launches in rounds, ns."""
+    """Return the sum of `durs` (by launch, ns) over the launches in rounds."""
     until = np.concatenate([[0], np.cumsum(durs)])
     return sum(int(until[part.last] - until[part.first]) for part in rounds if part.is_round)
 
@@ -280,7 +280,7 @@ def _round_length(launches: Launches, first: int, last: int, lag: int) -> int:
 def _find_phase(
     launches: Launches, first: int, last: int, length: int, *, has_ends: bool
 ) -> tuple[int, tuple[str, ...]]:
-    """Return where in the stretch a round starts, 0 to length - 1, and the evidence, strongest first.
+    """Return the offset in the stretch [first, last) at which a round starts, 0 to length - 1, and the evidence, strongest first.
 
     `has_ends` is whether the loop starts and ends with the stretch; otherwise the stretch is only its most regular
     part.
@@ -317,14 +317,17 @@ def _find_phase(
 
 
 def _place_near_update(places: dict[str, int], pauses: Integers) -> int:
-    """Return, of the update and the reads or inputs that follow it soon, the place with the longest pause before it."""
+    """Return the place in a round after the update, or of a read or input that follows soon, with the longest pause before it.
+
+    `places` maps evidence to places, `pauses` are by place, ns.
+    """
     update, length = places[_AFTER_UPDATE], len(pauses)
     near = [place for place in places.values() if (place - update) % length <= _SOON * length]
     return max(near, key=lambda place: int(pauses[place]))
 
 
 def _votes_of_ends(launches: Launches, first: int, last: int, length: int) -> Iterator[tuple[int, int, str]]:
-    """Yield places where a round may start, judged by the ends of the loop: (place, weight, words)."""
+    """Yield launches at which a round may start, judged by the ends of the loop [first, last): (index, weight, words)."""
     count = len(launches.number)
     if (last - first) % length == 0:
         yield first, 3, "whole rounds from the first to the last"
@@ -350,7 +353,7 @@ def _first_places(flags: Flags) -> Integers:
 
 
 def _is_like(some: Integers, stretch_numbers: Integers) -> bool:
-    """Return whether most of the launches `some` also occur in the stretch."""
+    """Return whether at least half of the launches `some` also occur in the stretch; false for no launches."""
     return bool(len(some) and np.isin(some, stretch_numbers).mean() >= LIKE)
 
 
@@ -384,7 +387,10 @@ def _find_rounds(
 
 
 def _rounds_of_loops(launches: Launches, loops: Sequence[Loop]) -> tuple[list[LaunchPart], tuple[str, ...]]:
-    """Return the rounds of several loops with the launches between them, and the evidence for where the longest loop's start."""
+    """Return the rounds of several loops with the launches between them.
+
+    The evidence returned shows where the rounds of the longest loop start.
+    """
     found: list[LaunchPart] = []
     evidence: dict[int, tuple[str, ...]] = {}
     for loop in loops:
@@ -399,7 +405,7 @@ def _rounds_of_loops(launches: Launches, loops: Sequence[Loop]) -> tuple[list[La
 
 
 def _find_templates(numbers: Integers, start: int, last: int, length: int) -> Integers:
-    """Return typical rounds, a row each: those that recur most often from `start` on, or the first."""
+    """Return typical rounds, a row each: those that recur most often in [start, last), 8 at most; the first if none recurs."""
     rows = numbers[start : start + (last - start) // length * length].reshape(-1, length)
     kinds, counts = np.unique(rows, axis=0, return_counts=True)
     usual: Integers = kinds[counts == counts.max()] if counts.max() > 1 else rows[:1]
@@ -427,7 +433,7 @@ def _is_one_kernel(launches: Launches, rounds: list[LaunchPart]) -> bool:
 
 
 def _by_place(pauses: Integers, first: int, last: int, length: int) -> Integers:
-    """Return the median pause before each place of a round, ns."""
+    """Return the median pause before each place of a round, ns; `pauses` are those after each launch."""
     before = np.concatenate([pauses[first - 1 : first] if first else pauses[:0], pauses[first : last - 1]])
     rounds = np.full((-(-(last - first) // length), length), np.nan)
     rounds.ravel()[(0 if first else 1) : last - first] = before
@@ -438,7 +444,7 @@ def _by_place(pauses: Integers, first: int, last: int, length: int) -> Integers:
 def _is_ahead(launches: Launches, rounds: list[LaunchPart]) -> bool:
     """Return whether the GPU paces the rounds, and not the host.
 
-    It does if the host has launched the next rounds when the GPU starts one (median over all). It also does if the GPU
+    It does if the host has launched the next two rounds when the GPU starts one (median over all). It also does if the GPU
     is still busy with a round when the next is launched, and the host is far faster with some rounds than with most
     while the GPU is not: the host fills the queue with them.
     """
@@ -452,7 +458,7 @@ def _is_ahead(launches: Launches, rounds: list[LaunchPart]) -> bool:
 
 
 def _measure_haste(starts: Integers) -> float:
-    """Return by which share (0..1) the shortest round is shorter than the median."""
+    """Return by which share (0..1) the shortest round is shorter than the median; 0 for fewer than two starts."""
     lengths = np.diff(starts)
     median = np.median(lengths) if len(lengths) else 0.0
     return float((median - lengths.min()) / median) if median > 0 else 0.0

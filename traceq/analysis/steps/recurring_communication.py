@@ -24,7 +24,7 @@ _LEAST_NAMES = 8
 
 
 class Borders(NamedTuple):
-    """Positions of the last collective of each step, in the order of launches, and the number of collectives in a step."""
+    """The indices of the last collective of each step, in the order of launches, and the number of collectives in a step."""
 
     ends: list[int]
     length: int
@@ -33,7 +33,7 @@ class Borders(NamedTuple):
 def find_recurring_communication(names: Integers, ts: Integers, ts_end: Integers) -> Borders | None:
     """Return the ends of steps among collectives; None where the collectives do not recur.
 
-    `names` has equal numbers for equal collectives; `ts` and `ts_end` are when each was launched, ns; all are in the
+    `names` has equal numbers for equal collectives; `ts` and `ts_end` are begin and end of each launch, ns; all are in the
     order of time.
     """
     pauses = ts[1:] - ts_end[:-1]
@@ -41,9 +41,9 @@ def find_recurring_communication(names: Integers, ts: Integers, ts_end: Integers
 
 
 def _find_by_pauses(names: Integers, pauses: Integers) -> Borders | None:
-    """Return the steps between the longest pauses, if these are twice as long as all others and equally far apart.
+    """Return the steps between the longest pauses of the host (`pauses`, ns, after each collective).
 
-    None otherwise.
+    These must be twice as long as all other pauses, equally far apart, and have the same names between; else None.
     """
     order = np.argsort(-pauses, kind="stable")
     lengths = pauses[order]
@@ -63,7 +63,7 @@ def _find_by_pauses(names: Integers, pauses: Integers) -> Borders | None:
 
 
 def _are_alike(names: Integers, ends: Integers, length: int) -> bool:
-    """Return whether all ends are `length` apart, with the same names between."""
+    """Return whether all ends are `length` apart, with the same sequence of names between any two."""
     if np.any(np.diff(ends) != length):
         return False
     sequences = names[ends[0] + 1 : ends[-1] + 1].reshape(-1, length)
@@ -71,7 +71,10 @@ def _are_alike(names: Integers, ends: Integers, length: int) -> bool:
 
 
 def _find_by_names(names: Integers, pauses: Integers) -> Borders | None:
-    """Return steps of the shortest length at which all names repeat; None where it is too short or too long for steps."""
+    """Return steps of the shortest length at which all names repeat, each ending at the longest median pause.
+
+    None where the length is under 8 collectives, or fewer than three steps fit.
+    """
     length = _find_period(names.tolist())
     if not _LEAST_NAMES <= length <= len(names) // _LEAST_STEPS:
         return None

@@ -37,7 +37,10 @@ _SEED = 20
 
 
 class Period(NamedTuple):
-    """A lag in launches, the share of launches that recur at it, and the shorter lag at which most recur (0 for none)."""
+    """A lag in launches, and the share of launches that recur at it (0..1).
+
+    `inner` and `inner_share` are the shorter lag at which most launches recur, and their share; 0 for none.
+    """
 
     lag: int
     share: float
@@ -48,7 +51,7 @@ class Period(NamedTuple):
 def find_period(numbers: Integers) -> Period | None:
     """Return the smallest lag at which launches recur about as well as at any; None where no two launches are equal.
 
-    `numbers` are the launches in their order, equal for equal launches. At least two whole periods are seen.
+    `numbers` are the launches in their order, equal for equal launches. The lag is at most half of their number.
     """
     if len(numbers) > _MOST:
         first = (len(numbers) - _MOST) // 2
@@ -69,12 +72,15 @@ def find_period(numbers: Integers) -> Period | None:
 
 
 def share_at(numbers: Integers, lag: int) -> float:
-    """Return the share (0..1) of launches that equal the one `lag` launches later."""
+    """Return the share (0..1) of launches that equal the launch `lag` places later."""
     return float(np.mean(numbers[:-lag] == numbers[lag:]))
 
 
 def _smallest_lag(numbers: Integers, estimate: Shares, near: float = _AS_GOOD) -> tuple[int, float]:
-    """Return the smallest lag whose share is within `near` of the best one's, and its exact share; (0, 0.0) for none."""
+    """Return the smallest lag whose share is within `near` of the best share, and its exact share; (0, 0.0) for none.
+
+    `estimate` is the estimated share by lag.
+    """
     if len(estimate) <= 1 or estimate.max() <= 0:
         return 0, 0.0
     candidates = np.flatnonzero(estimate >= estimate.max() - near - _AS_GOOD)
@@ -109,7 +115,7 @@ def _estimate_shares(numbers: Integers) -> Shares:
 
 
 def _rank_numbers(numbers: Integers) -> tuple[int, Integers]:
-    """Return how many distinct numbers there are, and the rank of each among them."""
+    """Return how many distinct numbers there are, and the rank (from 0) of each element among them."""
     if numbers.min() < 0 or numbers.max() > 2 * len(numbers):
         values, places = np.unique(numbers, return_inverse=True)
         return len(values), places
@@ -137,9 +143,9 @@ _OFTEN = (*range(1, 17), *range(20, 64, 4), *range(64, 257, 16))
 
 
 class Regular(NamedTuple):
-    """A stretch [first, last) of the launches `kept` (their positions among all, ascending) that recurs with a period.
+    """A stretch [first, last) of the launches `kept` (their indices among all, ascending) that recurs with a period.
 
-    `share` of them recur (0..1); `same` is how many of all kept launches equal the one a period before or after.
+    `share` of the stretch recurs (0..1); `same` is how many of all kept launches equal the one a period before or after.
     """
 
     kept: Integers
@@ -151,7 +157,7 @@ class Regular(NamedTuple):
 
 
 def find_regular(numbers: Integers, is_graph: Flags, starts: Integers | None = None) -> Regular | None:
-    """Return the regular stretch that covers most launches; None where launches do not recur.
+    """Return the regular stretch that covers most launches, with rare launches left out; None where launches do not recur.
 
     A single repeating launch is a loop if it is a graph, or if its `starts` on the GPU (ns) are evenly spaced; negative
     starts mark launches that are no loop by themselves.
@@ -182,12 +188,12 @@ def find_stretch(numbers: Integers, lag: int) -> tuple[int, int]:
 
 
 def is_regular(numbers: Integers, lag: int) -> bool:
-    """Return whether nearly all launches equal the one `lag` launches later."""
+    """Return whether at least 93 % of the launches equal the launch `lag` places later."""
     return share_at(numbers, lag) >= _LEAST_SHARE
 
 
 def _drop_rare(times: Integers) -> Iterator[tuple[int, Integers]]:
-    """Yield (least, positions) of the launches that occur `least` times or more, for growing `least`.
+    """Yield (least, indices) of the launches that occur `least` times or more, for growing `least`.
 
     `times` is how often each launch occurs.
     """
@@ -200,7 +206,7 @@ def _drop_rare(times: Integers) -> Iterator[tuple[int, Integers]]:
 
 
 def _check_regular(numbers: Integers, kept: Integers, is_graph: Flags, starts: Integers | None) -> Regular | None:
-    """Return the regular stretch of the launches `kept`; None without one."""
+    """Return the regular stretch of the launches with the indices `kept`, judged without all others; None without one."""
     numbers = numbers[kept]
     first, last = 0, len(numbers)
     found = find_period(numbers)
@@ -220,14 +226,14 @@ def _check_regular(numbers: Integers, kept: Integers, is_graph: Flags, starts: I
 
 
 def _count_recurring(numbers: Integers, lag: int) -> int:
-    """Count the launches that equal the one `lag` launches before or after."""
+    """Return how many launches equal the launch `lag` places before or after."""
     same = numbers[:-lag] == numbers[lag:]
     around = np.zeros(lag, np.bool_)
     return int((np.concatenate([same, around]) | np.concatenate([around, same])).sum())
 
 
 def _is_even(starts: Integers) -> bool:
-    """Return whether most of these times are about equally far from the one before; False for negative times."""
+    """Return whether most of these times are about equally far from the one before; False for fewer than 8, or negative ones."""
     if len(starts) < _LEAST_EVEN or starts.min() < 0:
         return False
     distances = np.diff(starts)
@@ -251,7 +257,7 @@ _MOSTLY_LOOPS = 0.93
 
 
 class Loop(NamedTuple):
-    """Launches [first, last) that each equal the one `lag` launches before, except in the first round."""
+    """Launches [first, last) that each equal the launch `lag` places before, except in the first round."""
 
     first: int
     last: int
@@ -270,9 +276,9 @@ def split_into_loops(numbers: Integers, first: int, last: int, lag: int) -> tupl
 
 
 def _find_loops(numbers: Integers, first: int, last: int, lag: int) -> Iterator[Loop]:
-    """Yield the longest loop in [first, last) whose period divides `lag`, and the loops before and after it.
+    """Yield the longest loop in [first, last) whose period divides `lag`, between the loops before and after it.
 
-    A period of `lag` itself counts only where no shorter one lasts.
+    A period of `lag` itself counts only where no shorter one lasts for three times `lag` launches.
     """
     least = _LEAST_PERIODS * lag
     if last - first < least:
@@ -293,7 +299,10 @@ def _find_loops(numbers: Integers, first: int, last: int, lag: int) -> Iterator[
 
 
 def _find_longest_loop(numbers: Integers, first: int, last: int, lag: int) -> Loop:
-    """Return the longest run in [first, last), in whole rounds, in which each launch equals the one `lag` launches before."""
+    """Return the longest run in [first, last), in whole rounds, in which each launch equals the one `lag` launches before.
+
+    It is empty (first = last) where no launch does.
+    """
     same = numbers[first : last - lag] == numbers[first + lag : last]
     borders = np.flatnonzero(np.diff(np.concatenate([[False], same, [False]])))
     starts, ends = borders[::2], borders[1::2]

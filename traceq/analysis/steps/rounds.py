@@ -40,7 +40,7 @@ def build_round_marks(
 
     A round starts on the host when the one before is over: after its last launch, the operator around it and the wait
     that follows. Where the host runs rounds ahead, a round starts when the GPU starts it. `what` is the word for the
-    launches in the steps' name.
+    launches in the name of the steps.
     """
     name = f"sequence of {found.length} {what}"
     first, last = found.parts[0].first, found.parts[-1].last
@@ -70,7 +70,7 @@ def build_round_marks(
 
 
 def _thread_at(launches: Launches, place: int) -> int | None:
-    """Return the thread of the launch at a place; None where it is unknown."""
+    """Return the thread id of the launch with the index `place`; None where it is unknown."""
     thread = int(launches.thread_id[place])
     return None if thread < 0 else thread
 
@@ -78,7 +78,7 @@ def _thread_at(launches: Launches, place: int) -> int | None:
 def _is_clipped(launches: Launches, places: list[int], starts: list[int]) -> bool:
     """Return whether the first round lacks the host work that other rounds do before their first launch.
 
-    Then the capture starts inside the round.
+    Then the capture starts inside the round. `places` and `starts` (ns) are the rounds' first launches and their starts.
     """
     leads = launches.ts[np.array(places[:-1])] - np.array(starts[:-1])
     lengths = np.diff(starts[1:])
@@ -86,7 +86,10 @@ def _is_clipped(launches: Launches, places: list[int], starts: list[int]) -> boo
 
 
 def _gpu_starts(launches: Launches, places: list[int]) -> list[int]:
-    """Return when the GPU starts each place but the last, ns, and when it ends all launches before the last place."""
+    """Return the start on the GPU of the launch at each place but the last, ns.
+
+    For the last place it is the end of all launches before it.
+    """
     first = np.array(places[:-1])
     return [*launches.gpu_ts[first].tolist(), int(launches.gpu_ts_end[places[0] : places[-1]].max())]
 
@@ -94,7 +97,7 @@ def _gpu_starts(launches: Launches, places: list[int]) -> list[int]:
 def _host_starts(connection: duckdb.DuckDBPyConnection, launches: Launches, places: list[int]) -> list[int]:
     """Return when the host is done with its work before each of the places, ns.
 
-    Before the first of all launches nothing shows that: it is put as long before the launch as usual.
+    Nothing shows that for the very first launch: there the median time between the end of such work and the launch counts.
     """
     before = np.array([place - 1 for place in places if place])
     after = np.append(launches.ts, np.iinfo(np.int64).max)[before + 1]

@@ -58,6 +58,7 @@ def read_kept_steps(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Kep
 
 
 def _read_kept(connection: duckdb.DuckDBPyConnection, said: dict[str, Any]) -> KeptSteps | None:
+    """Return the steps in trim's record `said`; None without steps or with an empty one. Raises various errors if damaged."""
     threads = {(pid, tid): number for pid, tid, number in connection.execute(_THREADS).fetchall()}
     marks = [
         StepMark(
@@ -153,7 +154,10 @@ def find_steps(
 def _choose_level(
     connection: duckdb.DuckDBPyConnection, choice: Choice, annotations: list[Annotations], loop: LaunchLoop | None
 ) -> StepLevel:
-    """Return the level that is the step: marked steps first, then the level with most evidence, else the window."""
+    """Return the level that is the step: marked steps, else annotations, else launches, updates or collectives that recur.
+
+    Without any of these it is a single pass or the window of all GPU work.
+    """
     marked = _find_marked(connection, choice.step_range)
     if marked and not (loop and marked.source == "profiler_step" and _is_several(marked.marks, loop)):
         return marked
@@ -173,7 +177,7 @@ def _choose_level(
 
 
 def _find_marked(connection: duckdb.DuckDBPyConnection, step_range: str | None) -> StepLevel | None:
-    """Return the annotations that mark steps (by option, program, profiler or server); None without any."""
+    """Return the annotations that mark steps (by option, program, profiler or server, in this order); None without any."""
     patterns = {"step_range": step_range, "mark": r"^traceq\.step#\d+$", "profiler_step": r"^ProfilerStep#\d+"}
     for source, pattern in patterns.items():
         if pattern and (marks := _read(connection, "step_marked", pattern=pattern)):
@@ -257,7 +261,7 @@ def _holds_all(annotations: Annotations) -> bool:
 def _limit_to_window(chosen: StepLevel, choice: Choice, window: Extent) -> StepLevel:
     """Return the level with the steps outside of the window excluded.
 
-    The window itself is the step where no whole step lies in it, or for all GPU work.
+    The window itself is the step where no whole counted step lies in it, or if all GPU work was asked for.
     """
     is_all = choice.window is not None and choice.window.first is None and choice.window.last is None
     marks = mark_of_extent(window) if is_all else exclude_outside(chosen.marks, window)
@@ -320,7 +324,7 @@ def _layer_evidence(
 def _find_communicating(connection: duckdb.DuckDBPyConnection) -> list[StepMark]:
     """Return steps from the end of a recurring sequence of collectives to the end of the next; empty without any.
 
-    Work before the first and after the last sequence is no complete step.
+    Work before the first and after the last sequence is in no step.
     """
     rows = relation(connection, statement("analysis/steps/launch_sequence.sql"), communication=True).to_arrow_table()
     found = find_recurring_communication(*(rows[column].to_numpy() for column in ("number", "ts", "ts_end")))
@@ -334,11 +338,12 @@ def _find_communicating(connection: duckdb.DuckDBPyConnection) -> list[StepMark]
 
 
 def _read(connection: duckdb.DuckDBPyConnection, file: str, **parameters: object) -> list[StepMark]:
+    """Return the marks that analysis/steps/`file`.sql finds."""
     return [StepMark(*row) for row in run(connection, f"analysis/steps/{file}.sql", **parameters).fetchall()]
 
 
 def _keep(connection: duckdb.DuckDBPyConnection, chosen: StepLevel) -> None:
-    """Make the temporary table _step_mark from the marks of the level."""
+    """Make the temporary table _step_mark from the marks of the level, with the source of the steps."""
     columns = [list(column) for column in zip(*chosen.marks, strict=True)] or [[] for _ in _COLUMNS]
     found = pa.table(
         [pa.array(*column_and_type) for column_and_type in zip(columns, _COLUMNS.values(), strict=True)], [*_COLUMNS]

@@ -87,7 +87,7 @@ def _unit_of_steps(chosen: StepLevel, loop: LaunchLoop | None) -> _FoundUnit:
 
 
 def _median_distance(level: StepLevel) -> int | None:
-    """Return the median distance between counted marks, ns; of a single mark its length; None without marks."""
+    """Return the median distance between counted marks, ns; for a single mark its length; None without counted marks."""
     # Rounds follow one another as they were launched; of a damaged trace they can have run in another order.
     marks = sorted((mark for mark in level.marks if mark.excluded is None), key=lambda mark: mark.ts)
     distances = sorted(later.ts - mark.ts for mark, later in pairwise(marks))
@@ -97,7 +97,10 @@ def _median_distance(level: StepLevel) -> int | None:
 
 
 def _units_of_loop(chosen: StepLevel, loop: LaunchLoop | None) -> Iterator[_FoundUnit]:
-    """Yield the row for the recurrence of launches if it is not the step, else for the sequence inside its rounds."""
+    """Yield the row for the recurrence of launches if it is another level than the steps.
+
+    Otherwise yield the row for the sequence that recurs inside its rounds, if there is one.
+    """
     if loop is None:
         return
     steps = sum(mark.excluded is None for mark in chosen.marks) or 1
@@ -131,14 +134,14 @@ def _units_of_loop(chosen: StepLevel, loop: LaunchLoop | None) -> Iterator[_Foun
 
 
 def _inner_level(loop: LaunchLoop) -> str:
-    """Return the name for rounds inside a step: "micro_batch" if each takes an input, else "layer"."""
+    """Return the level of rounds inside a step: "micro_batch" if each takes an input, else "layer"."""
     return "micro_batch" if "before a copy to the GPU" in loop.found.evidence else "layer"
 
 
 def _units_of_annotations(chosen: StepLevel, annotations: list[Annotations]) -> Iterator[_FoundUnit]:
-    """Yield rows for annotations that come clearly more or less often than steps.
+    """Yield rows for annotations that come clearly more or less often than steps, and at least twice.
 
-    They are on the steps' thread; on any thread where steps have none.
+    They are on the steps' thread; on any thread where steps have none. Annotations with little work are left out.
     """
     steps = sum(mark.excluded is None for mark in chosen.marks) or 1
     thread = chosen.marks[0].thread_id

@@ -35,21 +35,21 @@ class Extent(NamedTuple):
 
 
 def gpu_phase(connection: duckdb.DuckDBPyConnection) -> Extent | None:
-    """Return the stretch of recurring GPU work (of host work without a GPU); None for a trace without slices."""
+    """Return the stretch of recurring GPU work (without a GPU, of host work); None for a trace without slices."""
     rows = run(connection, "analysis/steps/gpu_phase.sql").fetchall()
     return Extent(*rows[0]) if rows else None
 
 
 def is_graph_capture(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Return whether a server captures CUDA graphs in this trace while it starts."""
+    """Return whether a server (vLLM, SGLang) captures CUDA graphs in this trace while it starts."""
     ((is_capture,),) = connection.execute(_CAPTURE).fetchall()
     return bool(is_capture)
 
 
 def window_extent(connection: duckdb.DuckDBPyConnection, window: Window) -> Extent | None:
-    """Return the window as times of the trace; None without an annotation of its name, or if it ends before it starts.
+    """Return the window as times of the trace; None if no annotation has its name, or it ends before it starts.
 
-    Raises WrongUse where it begins after all that the trace holds.
+    None for a trace without slices, too. Raises WrongUse where it begins after all that the trace holds.
     """
     phase = gpu_phase(connection)
     if phase is None:
@@ -78,5 +78,5 @@ def exclude_outside(marks: list[StepMark], extent: Extent) -> list[StepMark]:
 
 
 def mark_of_extent(extent: Extent | None) -> list[StepMark]:
-    """Return the extent as a single mark; no mark for None or an empty extent."""
+    """Return the extent as a list of one mark named "window"; no mark for None or an empty extent."""
     return [] if extent is None or extent.ts == extent.ts_end else [StepMark("window", None, extent.ts, extent.ts_end)]
