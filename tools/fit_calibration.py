@@ -30,7 +30,7 @@ BEGIN, END = "<!-- calibration: begin -->", "<!-- calibration: end -->"
 
 
 def fit_texts(checkout: Path) -> dict[str, str]:
-    """Return what the files of the checkout that follow from its predictions are to hold, by path."""
+    """Return the new texts of the files that follow from the checkout's checked predictions, by path in the checkout."""
     lines = list(read(checkout / CALIBRATION))
     before, _, rest = (checkout / PAGE).read_text("utf-8").partition(BEGIN)
     section = "\n".join(calibration_section(lines))
@@ -41,7 +41,7 @@ def fit_texts(checkout: Path) -> dict[str, str]:
 
 
 def numbers_by_rule(lines: Sequence[Calibrated]) -> dict[str, dict[str, dict[str, Any]]]:
-    """Return how right predictions of each rule of traceq were, by hardware, and the shares that it takes from them."""
+    """Return, by rule and hardware, the accuracy of the rule's predictions, and the shares to use instead of the assumed ones."""
     fitted = fit_all(lines)
     return {
         rule: {
@@ -55,6 +55,7 @@ def numbers_by_rule(lines: Sequence[Calibrated]) -> dict[str, dict[str, dict[str
 
 
 def _numbers(lines: Sequence[Calibrated], made: ShareFit | None) -> dict[str, Any]:
+    """Return the accuracy of the lines' predictions, and the fitted shares if the rule is to use them, as plain data for JSON."""
     checked = {
         name: round(value, 3) if isinstance(value, float) else value
         for name, value in asdict(measure_accuracy(lines)).items()
@@ -65,7 +66,7 @@ def _numbers(lines: Sequence[Calibrated], made: ShareFit | None) -> dict[str, An
 
 
 def main(checkout: Path = ROOT) -> None:
-    """Write the files."""
+    """Write the files that follow from the checked predictions into the checkout, and print their names."""
     for name, text in fit_texts(checkout).items():
         with atomic_write(checkout / name) as file:
             file.write(text.encode())

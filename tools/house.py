@@ -59,7 +59,7 @@ _HABITS = {
 
 
 def places(folders: list[Path]) -> dict[str, list[str]]:
-    """Return each place (`path:line name`) of each habit in the Python files below `folders`."""
+    """Return, by habit, each place (`path:line name`) of it in the Python files below `folders`."""
     found: dict[str, list[str]] = defaultdict(list)
     classes: dict[str, list[str]] = defaultdict(list)
     for path in (file for file in _files(folders) if file.suffix == ".py"):
@@ -77,6 +77,7 @@ def places(folders: list[Path]) -> dict[str, list[str]]:
 
 
 def _habits(node: ast.AST) -> Iterator[tuple[str, str]]:
+    """Yield each habit of a node of the syntax tree, with the name or text that shows it."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         yield "functions", node.name
         for habit in _habits_of_name(node.name):
@@ -91,10 +92,12 @@ def _habits(node: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _files(folders: list[Path]) -> list[Path]:
+    """Return all files in and below the folders, sorted."""
     return sorted(file for folder in folders for file in ([folder] if folder.is_file() else folder.rglob("*.*")))
 
 
 def _habits_of_name(name: str) -> Iterator[str]:
+    """Yield each habit of a function's name: one word, no verb, a participle."""
     words = name.strip("_").split("_")
     if name.startswith("__"):
         return
@@ -118,7 +121,7 @@ def counts(folders: list[Path]) -> dict[str, int]:
 
 
 def above_ceilings(today: dict[str, int]) -> list[str]:
-    """Return a line for each count of `today` that is above its ceiling."""
+    """Return a line of text for each count of `today` (by habit) that is above its ceiling."""
     ceilings = json.loads(CEILINGS.read_text())
     above = {name: most for name, most in ceilings.items() if today.get(name, 0) > most}
     return [f"{name}: {today[name]:,} of at most {most:,}" for name, most in above.items()]

@@ -23,7 +23,7 @@ class Hook(MetadataHookInterface):
     PLUGIN_NAME = "custom"
 
     def update(self, metadata: dict[str, Any]) -> None:
-        """Set `readme`, and `urls` where the repository is known."""
+        """Set `readme`, and `urls` if TRACEQ_REPOSITORY_URL is set."""
         repository = os.environ.get("TRACEQ_REPOSITORY_URL", "").rstrip("/")
         tag = f"v{metadata['version']}"
         text = Path(self.root, "README.md").read_text("utf-8")
@@ -33,7 +33,10 @@ class Hook(MetadataHookInterface):
 
 
 def long_description(readme: str, repository: str, tag: str) -> str:
-    """Return the text of README.md without relative links; `repository` is a URL without a slash at its end, or empty."""
+    """Return the text of README.md with relative links made absolute, at the tag.
+
+    Without `repository` links become text. `repository` is a URL without a slash at its end, or empty.
+    """
 
     def replaced(link: re.Match[str]) -> str:
         if repository:
@@ -45,7 +48,7 @@ def long_description(readme: str, repository: str, tag: str) -> str:
 
 
 def project_urls(repository: str, tag: str) -> dict[str, str]:
-    """Return the URLs that an index shows beside the description."""
+    """Return the project's URLs by name, as a package index shows them; `tag` is the version's tag."""
     return {
         "Homepage": repository,
         "Documentation": f"{repository}/blob/{tag}/docs/README.md",

@@ -4,7 +4,10 @@ from traceq.common import signals, streams
 
 
 def run() -> None:
-    """Do what the arguments say. Signals end it well from here on, the imports included."""
+    """Run the command that the arguments name.
+
+    From here on, imports included, signals end the program in an orderly way.
+    """
     streams.replace_closed()
     signals.end_on_signals()
     from traceq.cli import run

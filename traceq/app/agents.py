@@ -162,9 +162,11 @@ class Session:
         return source if is_baseline else self._find(source).file
 
     def _find(self, source: str) -> _Database:
+        """Return the open database whose id (db1) or path is `source`; a path that is not open is opened."""
         return self._by_name.get(source) or self._open(source, None, None)
 
     def _open(self, path: str, step_range: str | None, window: str | None) -> _Database:
+        """Return the database of a trace or database file, opened once for each path, content and pair of options."""
         place = Path(path).expanduser()
         key = (place.absolute(), _stamp_of(place), step_range, window)
         if key not in self._by_source:
@@ -175,6 +177,10 @@ class Session:
         return self._by_source[key]
 
     def _file_of(self, place: Path, step_range: str | None, window: str | None) -> Path:
+        """Return the path of the database at `place`, or of one made of the traces there.
+
+        Raises StoreError if there is neither.
+        """
         if not place.exists() and not is_trace(place):
             known = ", ".join(self._by_name) or "none yet"
             raise StoreError(f"{place}: no such file, and no database is open by this name (open: {known})")

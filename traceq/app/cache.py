@@ -33,7 +33,7 @@ _ROOMS = ("analysis", "database", "formats", "importers", "loading")
 
 
 class Entry(NamedTuple):
-    """A database in the cache: the file, its size in bytes, and when it was used last, seconds since 1970."""
+    """A trace database in the cache: its file, its size in bytes, and the time of its last use, seconds since 1970."""
 
     path: Path
     size: int
@@ -120,6 +120,10 @@ def _name(source: str | Path, options: TraceOptions) -> str:
 
 
 def _safe_stem(source: str | Path) -> str:
+    """Return the source's file name, with other characters than letters, digits and .
+
+    _ - replaced, and at most 60 long.
+    """
     return _UNSAFE.sub("_", Path(source).name)[:60].strip(".") or "traces"
 
 

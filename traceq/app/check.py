@@ -46,7 +46,7 @@ class CiView(View[T]):
 
     @abstractmethod
     def _check(self) -> Check:
-        """Return the result as a check of budgets."""
+        """Return the result as a check of budgets, for the formats of CI systems."""
 
     def to_junit(self) -> str:
         """Render as JUnit XML: a test case for each budget, or one for the comparison."""
@@ -188,6 +188,7 @@ def _measure(source: Source, budgets: Sequence[Budget], which: Which, read: Read
 
 
 def _run_query(connection: duckdb.DuckDBPyConnection, asked: Callable[[], Fraction | str]) -> Fraction | str:
+    """Return the number or text that `asked` returns, run within the user's time limit; the error's text if it fails."""
     timeout = limits().timeout
     try:
         return run_interruptibly(connection, asked, timeout, too_long("the query", timeout))
@@ -196,6 +197,7 @@ def _run_query(connection: duckdb.DuckDBPyConnection, asked: Callable[[], Fracti
 
 
 def _compare_with(baseline: str, against: Compare, runs: Sequence[Run], which: Which, read: ReadOptions) -> Comparison:
+    """Compare the runs with the baseline: as jobs if both sides are jobs of several ranks and none was named."""
     allowed = against.max_regression
     base = read_runs_of(baseline, Which(which.rank), read if is_trace(baseline) else AS_FOUND)
     are_jobs = not which.is_named and jobs_of(base) and jobs_of(runs)

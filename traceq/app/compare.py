@@ -79,6 +79,7 @@ class ComparisonView(CiView[Comparison]):
         return self._blocks(draws=True)
 
     def _blocks(self, *, draws: bool) -> Iterable[Block]:
+        """Compose the document, with drawings if `draws`; the ticket if one was requested."""
         if self.is_ticket:
             return compose_ticket(self.content)
         return compose_comparison(self.content, self.top, self.timelines, draws=draws)

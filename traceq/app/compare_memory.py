@@ -90,6 +90,10 @@ def is_snapshot(source: Source) -> bool:
 
 
 def _read_side(source: Source, read: ReadOptions) -> MemorySide:
+    """Return one side of a comparison of memory from the only snapshot in `source`.
+
+    Raises WrongUse for several snapshots, and for one without memory in use and without history.
+    """
     with open_source(source, "compared", read) as connection:
         traces = read_rows(connection, "trace")
         if len(traces) != 1:

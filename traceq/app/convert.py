@@ -59,6 +59,7 @@ def convert(source: str | Path, target: str | Path, *, wait: float = 0) -> Conve
 
 
 def _check_new(target: str | Path) -> None:
+    """Raise WrongUse if the target is an existing file or a folder that is not empty; addresses are not checked."""
     if is_address(target):
         return
     path = Path(target)
@@ -67,12 +68,14 @@ def _check_new(target: str | Path) -> None:
 
 
 def _to_dataset(source: str, target: str, wait: float) -> Converted:
+    """Convert the database to a dataset; `wait` is how many seconds to wait for another writer."""
     with temporary_folder() as scratch, closing(connect(source, writes=scratch)) as connection:
         traces = run_interruptibly(connection, lambda: to_dataset(connection, Place(target), scratch, wait))
     return Converted(target, traces, None)
 
 
 def _to_database(source: str, target: str) -> Converted:
+    """Convert the dataset to a database, match its jobs and run the rules on it."""
     path = Path(target)
     before = database_state(path)
     with scratch_beside(path) as scratch:

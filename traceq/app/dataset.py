@@ -26,7 +26,10 @@ class WindowListed(NamedTuple):
 
 
 class DatasetListing(NamedTuple):
-    """The contents of a dataset. `unused_bytes` could be freed by `compact`; an ingest could resume with `waiting_bytes`."""
+    """The contents of a dataset, whose manifest has this `generation`. Sizes are bytes of all files.
+
+    `unused_bytes` could be freed by `compact`; an ingest could resume with `waiting_bytes`.
+    """
 
     name: str
     traceq: str
@@ -58,6 +61,7 @@ def list_dataset(name: str) -> DatasetListing:
 
 
 def _list_windows(manifest: Manifest, stale: set[tuple[str, int]]) -> Iterator[WindowListed]:
+    """Yield the windows of the dataset, by run and number; `stale` are those whose job results are out of date."""
     of_window: dict[tuple[str, int], list[Piece]] = {}
     for piece in manifest.pieces:
         of_window.setdefault((piece.run, piece.window), []).append(piece)
@@ -88,6 +92,6 @@ def compact_dataset(name: str, *, everything: bool = False, wait: float = 0) -> 
 
 
 def verify_dataset(name: str) -> tuple[int, list[Fault]]:
-    """Return the number of pieces in the dataset and all faults found; every row is read."""
+    """Return the number of pieces in the dataset, and all faults found by reading every row."""
     place, manifest = open_existing(name)
     return len(manifest.pieces), list(verify.find_faults(place))

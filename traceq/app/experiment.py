@@ -170,6 +170,10 @@ class _Runner:
         return settings
 
     def _choose_fixes(self, own: Setting) -> list[Setting]:
+        """Return the settings that try the baseline's findings that the plan asks for, and fewer threads if there are too many.
+
+        Raises UnusableTrace without a recording of the baseline.
+        """
         run = profile_of(self._folder, own)
         if run is None:
             raise UnusableTrace(f"{self._folder.traces}: no recording of the baseline, so nothing is found to --try")
@@ -220,11 +224,15 @@ class _Runner:
         return True
 
     def _is_done(self, setting: Setting, round_: int) -> bool:
-        """Return whether the setting was run in this round, or failed before, so that it need not be run again."""
+        """Return whether the setting need not run in this round: it ran in it, or failed in any round.
+
+        A baseline that failed in another round runs again.
+        """
         of_setting = [trial for trial in self._trials if trial.setting == setting.name]
         return any(each.round == round_ or (each.outcome != "ok" and setting.name != BASELINE) for each in of_setting)
 
     def _describe_rest(self, order: Sequence[tuple[int, Setting]]) -> str:
+        """Return text on the next trial, how many are left and how long they may take; empty without any."""
         left = self._list_left(order)
         if not left:
             return ""
@@ -239,6 +247,10 @@ class _Runner:
         return [(number, each) for number, each in left if number in others or len(order) == 1]
 
     def _run_trial(self, setting: Setting, round_: int) -> Trial:
+        """Run the program once at the setting, recorded if the setting has no recording yet, and return the trial.
+
+        Raises ProgramFailed if the very first trial, of the baseline, fails.
+        """
         has_profile = any(trial.trace for trial in self._trials if trial.setting == setting.name)
         launch = self._launch(setting, round_, profiled=0 if has_profile else _PROFILED)
         if launch.profiled:
@@ -251,6 +263,10 @@ class _Runner:
         return self._add_profile(trial, launch) if launch.profiled and trial.outcome == "ok" else trial
 
     def _launch(self, setting: Setting, round_: int, profiled: int) -> capture.TrialLaunch:
+        """Return how to start the program at the setting in this round.
+
+        `profiled` steps are recorded after those that count.
+        """
         return capture.TrialLaunch(
             plans.command_at(self._plan, setting),
             plans.knobs_at(self._plan, setting),
@@ -267,9 +283,11 @@ class _Runner:
         )
 
     def _traces_of(self, launch: capture.TrialLaunch) -> list[Path]:
+        """Return the trace files that the launched program wrote, one for each rank."""
         return sorted(self._folder.traces.glob(f"{launch.name}.rank*{files.SUFFIX}.gz"))
 
     def _fail(self, trial: Trial, log: Path) -> None:
+        """Print the end of the baseline's log and raise ProgramFailed."""
         for line in read_tail(log):
             self._running.tell(f"| {line}")
         raise ProgramFailed(
@@ -277,7 +295,10 @@ class _Runner:
         )
 
     def _add_profile(self, trial: Trial, launch: capture.TrialLaunch) -> Trial:
-        """Return the trial with the database of its recording and the GPU's busy share; unchanged if there is no readable one."""
+        """Return the trial with the database of its recording and the GPU's busy share (0..1).
+
+        Unchanged without a readable one.
+        """
         traces = self._traces_of(launch)
         database = self._folder.traces / f"{launch.name}.duckdb"
         if not traces:
@@ -302,12 +323,16 @@ def _drop_timed_out(trials: Sequence[Trial], time_limit: float | None) -> list[T
 
 
 def profile_of(folder: Folder, setting: Setting) -> Run | None:
-    """Return the recorded run of a setting, judged by all rules; None if there is no recording."""
+    """Return the recorded run of a setting, with findings of all rules, also of the extra pack.
+
+    None without a recording.
+    """
     database = folder.traces / f"{file_name(setting)}.duckdb"
     return read_runs_of(database, rules=all_rules())[0] if database.exists() else None
 
 
 def _gpu_share(run: Run) -> float | None:
+    """Return the share (0..1) of counted steps in which the GPU was busy; None without a GPU or a ledger."""
     if run.device is None:
         return None
     total = sum(step.dur for step in run.counted if step.ledger)
@@ -316,4 +341,5 @@ def _gpu_share(run: Run) -> float | None:
 
 
 def _describe_trial(trial: Trial) -> str:
+    """Return the trial's median step as text, or its outcome with the reason."""
     return f"{duration(median(trial.steps_ns))} a step" if trial.steps_ns else f"{trial.outcome}: {trial.reason}"

@@ -92,6 +92,7 @@ def export(
 
 
 def _format_of(output: Path) -> Format:
+    """Return the format that the file's suffix names. Raises WrongUse for any other suffix."""
     suffix = "".join(output.suffixes[-2:]) if output.suffix.lower() == ".gz" else output.suffix
     for known, name in _FORMAT_OF_SUFFIX.items():
         if suffix.lower().endswith(known):
@@ -118,6 +119,7 @@ def _check(name: Format, output: Path, finding: str | None, tables: Sequence[str
 
 
 def _is_one_file(output: Path) -> bool:
+    """Return whether the output is a single file of one table, by its suffix."""
     return _FORMAT_OF_SUFFIX.get(output.suffix.lower()) in _TABLE
 
 
@@ -142,7 +144,10 @@ def _write_tables(
 
 @contextmanager
 def _write_folder(output: Path) -> Iterator[Path]:
-    """Yield a temporary directory to fill, which is renamed to `output` after the block. Raises StoreError if that fails."""
+    """Yield a temporary directory to fill, which becomes `output` after the block.
+
+    Raises StoreError if it cannot be written.
+    """
     part = output.with_name(f".{output.name}.{owner_word()}.part")
     remove_gone(output.parent, re.compile(rf"\.{re.escape(output.name)}\.({PATTERN})\.part"))
     try:
@@ -171,6 +176,10 @@ def _select_rows(
 def _write_table(
     connection: duckdb.DuckDBPyConnection, name: str, file: BinaryIO, table: CatalogueTable, traces: Sequence[int]
 ) -> None:
+    """Write the table's rows of these traces (all if empty) to the open file in the format `name`.
+
+    Rows of views are sorted.
+    """
     rows = _select_rows(connection, table, traces)
     # Rows of a view come in any order, and the same input is to make the same bytes.
     ordered = rows.sort(*map(ColumnExpression, rows.columns)) if table.kind == "view" else rows

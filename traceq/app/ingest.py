@@ -63,6 +63,7 @@ def _is_of_dataset(target: str | Path) -> bool:
 
 
 def _into_dataset(sources: Paths, target: str, asked: IngestRequest, cluster: str | None) -> IngestResult:
+    """Add the traces to the dataset `target`, by processes or by the workers of the scheduler at `cluster`."""
     if not is_address(target) and Path(target).is_file():
         file = target.rstrip("/")
         raise WrongUse(
@@ -79,6 +80,10 @@ def _into_dataset(sources: Paths, target: str, asked: IngestRequest, cluster: st
 
 
 def _make_workers(place: Place, traces: int, address: str | None) -> AbstractContextManager[Workers]:
+    """Return the workers that make the pieces: those of the scheduler at `address`, else processes of this machine.
+
+    A dataset in memory has this process as its only worker; raises WrongUse if more are asked for.
+    """
     jobs = limits().share(traces).processes
     if place.is_of_process:
         if jobs > 1 or address is not None:
@@ -92,5 +97,5 @@ def _make_workers(place: Place, traces: int, address: str | None) -> AbstractCon
 
 
 def _make_absolute(paths: Paths) -> tuple[str, ...]:
-    """Make the paths absolute, for processes in other folders."""
+    """Return the paths as absolute ones, for processes in other folders."""
     return tuple(os.path.abspath(each) for each in paths_of(paths))  # noqa: PTH100 - Path.absolute keeps ..

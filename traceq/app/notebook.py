@@ -78,11 +78,13 @@ def _write_paragraphs(report: Report, escaped: Callable[[str], str], strong: str
 
 
 def _write_title(trace: TraceReport) -> str:
+    """Return the heading of a trace: its number, rank and file name."""
     rank = "" if trace.trace.rank is None else f", rank {trace.trace.rank}"
     return f"Trace {trace.trace.trace_id}{rank}: {shortened(printable(trace.trace.file), _NAME_LIMIT)}"
 
 
 def _write_verdict(trace: TraceReport) -> Iterator[str]:
+    """Yield paragraphs on a trace as plain text: warnings of its import, and its verdict."""
     blocks: list[Verdict | Warn] = [*list_warnings(trace.notes), *write_verdicts(trace)]
     for block in blocks:
         yield to_plain_text(block.spans)

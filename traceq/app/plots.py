@@ -44,6 +44,10 @@ def __dir__() -> list[str]:
 
 
 def _plot(chart: Chart[TraceReport], report: ReportView, trace: int | None = None) -> Figure:
+    """Draw the chart of one trace of the report; `trace` is its trace_id.
+
+    Raises ValueError if there is nothing to draw.
+    """
     chosen = _choose_trace(report, trace)
     if not chart.has_data(chosen):
         raise ValueError(f"nothing to draw for {chart.name.replace('-', '_')}: {chart.missing}")
@@ -58,6 +62,7 @@ def ranks(report: ReportView) -> Figure:
 
 
 def _choose_trace(report: ReportView, trace: int | None) -> TraceReport:
+    """Return the report's trace with that trace_id; None means the only one. Raises ValueError otherwise."""
     by_id = {chosen.trace.trace_id: chosen for chosen in report.content.traces}
     if not by_id:
         raise ValueError("the report is on a database without traces; ingest one")

@@ -121,7 +121,7 @@ class ReportView(View[Report]):
         return blocks_to_text(blocks, width, colour=colour, source=quote(self._source or "DB"))
 
     def finding(self, name: str) -> Finding:
-        """Return the finding called `name`: F1, E1, its id or its rule.
+        """Return the finding called `name`: its number in the report (F1, E1), its id or its rule.
 
         Raises StoreError, with the known names, if there is none.
         """

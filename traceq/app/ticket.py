@@ -62,6 +62,7 @@ def ticket(
 
 
 def _redact(content: Report, found: Comparison | None, options: tuple[str, ...]) -> Ticket:
+    """Return the content of a ticket: the report, and the comparison if there is one, with names replaced alike in both."""
     if found is None:
         return Ticket(redact_report(content), options=options)
     shown, comparison = redact_together(content, found)

@@ -128,6 +128,10 @@ def _suggest_command(runs: Sequence[Run], knob: str | None) -> str:
 
 
 def _choose_work(taken: list[Taken], knob: str, work: str | None) -> str:
+    """Return the unit that throughput counts: `work` if given, else the usual one.
+
+    Raises WrongUse if not all runs mark it.
+    """
     if work is None:
         return usual_work(taken, knob)
     known = [*list_marked([taken_run.run for taken_run in taken]), STEPS, *([knob] if knob in AMOUNTS else [])]

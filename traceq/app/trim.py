@@ -97,6 +97,7 @@ def read_steps(text: str) -> tuple[int, int]:
 
 
 def _choose(source: str | Path, ranks: Sequence[int], read: ReadOptions) -> list[TraceSource]:
+    """Return the traces to trim: all of `source`, or those of the given ranks. Raises WrongUse for a missing rank."""
     check_is_trace(source)
     found = find_sources([source])
     if not ranks:
@@ -116,7 +117,7 @@ def _choose(source: str | Path, ranks: Sequence[int], read: ReadOptions) -> list
 
 
 def _name(source: TraceSource) -> str:
-    """Return the part's file name in a directory: the trace's, uncompressed if that is an archive or an nsys report."""
+    """Return the file name of a trimmed trace in a directory: the trace's, uncompressed or converted if need be."""
     suffixes = _SUFFIXES.get(source.importer.NAME, ("",))
     name = source.path.name
     return name if name.lower().endswith(suffixes) else f"{source.path.stem}{suffixes[0]}"
@@ -140,6 +141,7 @@ def check_suffix(source: TraceSource, target: Path, done: str = "trimmed") -> No
 
 
 def _trim(source: TraceSource, target: Path, span: tuple[int, int] | None, read: ReadOptions) -> Trimmed:
+    """Write the part of one trace to `target`: `span` is its first and last step, None for the window, or all steps."""
     with open_source(source.path, "trimmed", read.with_writes(target)) as connection:
         ((trace_id,),) = connection.execute("select trace_id from trace").fetchall()
         if span is not None:
@@ -157,6 +159,7 @@ def _trim(source: TraceSource, target: Path, span: tuple[int, int] | None, read:
 def _write(
     connection: duckdb.DuckDBPyConnection, source: TraceSource, target: Path, trace_id: int, part: TracePart
 ) -> int:
+    """Write the part's records in the trace's own format, and return their number."""
     if source.importer.NAME == "chrome":
         with write_packed(target, is_small=True) as file:
             return chrome_part.write_part(connection, source.path, trace_id, part, file)

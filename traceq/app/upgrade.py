@@ -15,7 +15,10 @@ from traceq.errors import WrongUse
 
 
 class Upgraded(NamedTuple):
-    """The database and its schema versions before and after; `not_judged` says why rules could not run, None if they did."""
+    """The database and its schema versions before and after; `is_changed` says whether it was written.
+
+    `not_judged` says why rules could not run, None if they did or need not.
+    """
 
     database: Path
     before: int

@@ -230,6 +230,7 @@ def _replay_changes(asked: Asked) -> list[ReplayChange]:
 
 
 def _fill_answer(facts: WhatIfAnswer, found: Found) -> WhatIfAnswer:
+    """Return the answer with the results of the replay: the step before and after, the saving, its error, and what limits it."""
     return replace(
         facts,
         steps=found.steps,
@@ -245,6 +246,7 @@ def _fill_answer(facts: WhatIfAnswer, found: Found) -> WhatIfAnswer:
 
 
 def _doubt_of(told: ReplayAccuracy, asked: Sequence[Asked]) -> str | None:
+    """Return why a likely saving cannot be told by this replay; None if it can."""
     if told.error > MOST_ERROR:
         return f"the replay is {share(told.error)} off, more than the {share(MOST_ERROR)} for a likely saving"
     if told.unexplained > MOST_UNEXPLAINED:
@@ -255,6 +257,7 @@ def _doubt_of(told: ReplayAccuracy, asked: Sequence[Asked]) -> str | None:
 
 
 def _subject_of(connection: duckdb.DuckDBPyConnection, trace: int | None) -> Subject:
+    """Return the trace with the trace_id, None for the first. Raises WrongUse if there is none."""
     found = load_subjects(connection)
     if not found:
         raise WrongUse("The database holds no trace.")
@@ -266,6 +269,7 @@ def _subject_of(connection: duckdb.DuckDBPyConnection, trace: int | None) -> Sub
 
 
 def _check_present(connection: duckdb.DuckDBPyConnection, subject: Subject, asked: Sequence[Asked]) -> None:
+    """Raise WrongUse for the first change of something that the trace does not have in its counted steps."""
     times = _times_by_category(connection, subject)
     # Without a GPU nothing is idle; what the host does has these categories all the same.
     present = {*times, *((*IDLE, *HOST) if subject.device is None else ())}
@@ -275,6 +279,7 @@ def _check_present(connection: duckdb.DuckDBPyConnection, subject: Subject, aske
 
 
 def _not_there(subject: Subject, asked: Asked) -> WrongUse:
+    """Return the error for a change of something that the trace does not have."""
     return WrongUse(
         f"Trace {subject.trace_id} has nothing in its counted steps to {describe_changes([asked])};"
         " traceq whatif SOURCE --list shows what it has."
@@ -282,7 +287,7 @@ def _not_there(subject: Subject, asked: Asked) -> WrongUse:
 
 
 def _times_by_category(connection: duckdb.DuckDBPyConnection, subject: Subject) -> dict[str, float]:
-    """Return the categories that can be changed, with ns per counted step: first GPU work, then idle time, longest first."""
+    """Return ns per counted step of each category that can be changed: GPU work, then idle time, longest first."""
     work = ask(connection, statement("reports/sql/whatif_work.sql"), trace_id=subject.trace_id)
     idle = sorted(
         ((name, dur) for name, dur in subject.ledger.items() if name in ASKABLE and name not in BUSY and dur),
@@ -292,6 +297,7 @@ def _times_by_category(connection: duckdb.DuckDBPyConnection, subject: Subject) 
 
 
 def _options_for(name: str) -> tuple[str, ...]:
+    """Return the options of `traceq whatif` that can change the category."""
     if name in NO_LENGTH:
         return ("--remove",)
     more = ("--overlap",) if name in TRANSFERS else ("--move",) if name in MOVABLE else ()
@@ -299,6 +305,7 @@ def _options_for(name: str) -> tuple[str, ...]:
 
 
 def _file_name(connection: duckdb.DuckDBPyConnection, trace_id: int) -> str:
+    """Return the name of the trace's file, without its folder."""
     traces = {row["trace_id"]: row["path"] for row in ask(connection, statement("database/trace.sql"))}
     return PurePath(traces[trace_id]).name
 
@@ -360,6 +367,7 @@ def _host_choices(ledger: Mapping[str, float]) -> list[WhatIfChoice]:
 
 
 def _host_change(asked: Asked) -> HostChange:
+    """Return the requested change as a change of host work, for traces without GPU work."""
     prefix, _, pattern = asked.what.partition(":")
     categories = () if pattern else HOST_OF.get(asked.what, (asked.what,))
     # there is no work of a GPU to be changed
@@ -378,7 +386,10 @@ def _host_doubt(asked: Sequence[Asked], won: HostWon) -> str | None:
 
 
 def _scale_parts(left: Mapping[str, float], after: float) -> tuple[TimePart, ...]:
-    """Return the parts of the step, longest first, scaled to add up to `after`, ns."""
+    """Return the parts of the step, longest first, scaled so that they add up to `after`, ns.
+
+    Parts without time are left out.
+    """
     whole = sum(left.values())
     parts = [(name, dur * after / whole) for name, dur in left.items() if dur > 0 and whole]
     return tuple(TimePart(name, dur) for name, dur in sorted(parts, key=lambda part: -part[1]))

@@ -54,6 +54,7 @@ def whatif_job(
 
 
 def _replay_job(connection: duckdb.DuckDBPyConnection, ranks: Sequence[int], hosts: Sequence[str]) -> JobWhatIfView:
+    """Replay the job without the slowness of the chosen ranks. Raises WrongUse if it cannot be replayed."""
     job = find_job(tuple(read_jobs(connection)))
     if job is None:
         raise WrongUse("These traces are not one job of several ranks: `like median` needs the traces of its ranks.")
@@ -84,6 +85,7 @@ def _replay_job(connection: duckdb.DuckDBPyConnection, ranks: Sequence[int], hos
 
 
 def _choose_ranks(job: Job, ranks: Sequence[int], hosts: Sequence[str]) -> list[int]:
+    """Return the ranks, and those of the hosts, sorted. Raises WrongUse for one that the job does not have."""
     there = {member.rank for member in job.members}
     missing = sorted(set(ranks) - there)
     if missing:

@@ -89,7 +89,10 @@ class WhatIfRequest(NamedTuple):
 
 
 def is_missing(asked: Asked, present: Collection[str]) -> bool:
-    """Return whether a trace with the ledger categories `present` has nothing to change; False for patterns of names."""
+    """Return whether a trace with the ledger categories `present` lacks what the change is about.
+
+    False for patterns of names.
+    """
     if asked.what.startswith(PATTERNS):
         return False
     needed = {
@@ -100,6 +103,7 @@ def is_missing(asked: Asked, present: Collection[str]) -> bool:
 
 
 def _check_known(option: str, what: str) -> str:
+    """Return `what` if it can be changed at all. Raises WrongUse, naming the option, for an unknown one."""
     prefix = next((pattern for pattern in PATTERNS if what.startswith(pattern)), None)
     if prefix == what:
         raise WrongUse(f"{option} {what}: say which names, as in '{what}*'.")
@@ -113,6 +117,10 @@ def _check_known(option: str, what: str) -> str:
 
 
 def _overlap(what: str) -> Asked:
+    """Return the change that runs `what` beside kernels.
+
+    Raises WrongUse unless it is communication, copies or kernels by name.
+    """
     _check_known("--overlap", what)
     if what not in TRANSFERS and not what.startswith("kernel:"):
         can = f"{', '.join(TRANSFERS)}, kernel:GLOB"
@@ -121,6 +129,10 @@ def _overlap(what: str) -> Asked:
 
 
 def _scale(what: str, factor: float) -> Asked:
+    """Return the change that multiplies the time of `what` by the factor (0 or more).
+
+    Raises WrongUse for an impossible one.
+    """
     _check_known("--scale", what)
     if what in NO_LENGTH:
         raise WrongUse(
@@ -134,6 +146,10 @@ def _scale(what: str, factor: float) -> Asked:
 
 
 def _move(what: str, threads: float) -> Asked:
+    """Return the change that moves `what` to other threads (1 or more).
+
+    Raises WrongUse unless it is work of the host.
+    """
     _check_known("--move", what)
     movable = (*MOVABLE, *HOST_MOVABLE)
     if what not in movable and not what.startswith("host:"):

@@ -112,7 +112,7 @@ def _lack_of_resources() -> str | None:
 
 
 def run() -> None:
-    """Run the program `traceq`."""
+    """Run the program `traceq` with the arguments of the process, and exit with its code."""
     signals.end_on_signals()
     if (lack := _lack_of_resources()) is not None:
         click.echo(f"traceq: error: {lack}", err=True)

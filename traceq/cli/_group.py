@@ -129,7 +129,7 @@ class LazyGroup(click.Group):
 
 
 def _system_says(error: OSError | RuntimeError) -> str:
-    """Return the message for an error of the system; any other error is a bug and raised again."""
+    """Return the message for an error of the system. Any other error is a bug in traceq and is raised again."""
     if isinstance(error, OSError):
         return os_error_words(error)
     if (lack := thread_lack_in(error)) is None:
@@ -150,5 +150,6 @@ def _is_source(name: str) -> bool:
 
 
 def _fail(ctx: click.Context, message: str) -> None:
+    """Print the message as an error on stderr, and end the command with exit code 1."""
     click.echo(f"traceq: error: {printable(message)}", err=True)
     ctx.exit(1)

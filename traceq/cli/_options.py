@@ -100,6 +100,7 @@ class _RulePaths(click.Path):
 
 
 def _check_regex(text: str) -> str:
+    """Return the text. Raises ValueError if it is not a regular expression."""
     try:
         re.compile(text)
     except re.error as error:
@@ -113,6 +114,7 @@ FILE: click.Path = click.Path(dir_okay=False, path_type=Path)
 
 
 def _check_steps_per(text: str) -> str:
+    """Return the text. Raises ValueError if it is not a number of steps for --steps-per."""
     from traceq.analysis.steps.choice import read_steps_per
 
     read_steps_per(text)
@@ -120,6 +122,7 @@ def _check_steps_per(text: str) -> str:
 
 
 def _check_window(text: str) -> str:
+    """Return the text. Raises ValueError if it is not a time for --window."""
     from traceq.analysis.steps.choice import read_window
 
     read_window(text)
@@ -127,6 +130,7 @@ def _check_window(text: str) -> str:
 
 
 def _parse_seconds(text: str) -> float:
+    """Return the duration in seconds, more than 0. Raises ValueError, which says what is wrong."""
     return max(parse_duration(text), 1) / 1e9
 
 
@@ -203,7 +207,10 @@ noise_option = click.option(
 
 
 def within_limits(command: Callable[..., T]) -> Callable[..., T]:
-    """Run the command within its --memory-limit, --jobs and --timeout; progress and notes go to stderr."""
+    """Return the command with the options --memory-limit, --jobs and --timeout applied as its limits.
+
+    While it runs, progress and notes go to stderr.
+    """
 
     @wraps(command)
     def run(
@@ -317,6 +324,7 @@ def traces_options(command: F) -> F:
 
 
 def _parse_numbers(_ctx: click.Context, _param: click.Parameter, value: str | None) -> tuple[int, ...]:
+    """Return the numbers in a list such as 0,6; empty for None. Raises BadParameter for anything else."""
     try:
         return tuple(int(number) for number in value.split(",")) if value else ()
     except ValueError:
@@ -367,7 +375,7 @@ def _make_progress() -> Progress:
 
 
 def explicit_options(*names: str) -> list[str]:
-    """Return those of these parameters that the command line sets, by the names of their options (--top)."""
+    """Return the options (--top) of those of the named parameters that the user set on the command line."""
     context = click.get_current_context()
     return [
         param.opts[0]

@@ -25,6 +25,8 @@ _COLOUR_PAGERS = frozenset({"less", "cat", "bat", "batcat", "moar", "moor", "ov"
 
 
 class _ToText(Protocol):
+    """A function that renders a document as text, for lines of `width` columns, with or without colour codes."""
+
     def __call__(self, width: int, *, colour: bool) -> str: ...
 
 
@@ -115,4 +117,5 @@ def terminal_width_and_colour() -> tuple[int, bool]:
 
 
 def _demands_colours() -> bool:
+    """Return whether FORCE_COLOR demands colours."""
     return os.environ.get("FORCE_COLOR", "0") not in ("", "0")

@@ -69,7 +69,7 @@ class ProgressBar:
         self._show("judging", 1 - _RULES, f"{len(RULES)} rules")
 
     def pieces(self, made: int, total: int, read_bytes: int) -> None:
-        """Show how many of a dataset's ranks are read."""
+        """Show how many of a dataset's `total` ranks are read."""
         self._show("reading", min(1.0, read_bytes / self._total), f"{made:,} of {some(total, 'rank')}")
 
     def finish(self) -> None:
@@ -77,4 +77,5 @@ class ProgressBar:
         self._bar.stop()
 
     def _show(self, description: str, completed: float, detail: str) -> None:
+        """Set the bar to the share `completed` (0..1), with what is being done and a detail."""
         self._bar.update(self._task, completed=completed, description=description, detail=detail)

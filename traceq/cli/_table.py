@@ -94,6 +94,7 @@ def write_markdown_result(result: Result, file: BinaryIO) -> None:
 
 
 def _total_width(widths: Sequence[int]) -> int:
+    """Return the width of a table with columns of these widths, gaps included."""
     return sum(widths) + len(_GAP) * (len(widths) - 1)
 
 
@@ -142,6 +143,10 @@ def _narrow(widths: Sequence[int], numeric: Sequence[bool], available: int) -> l
 
 
 def _fit_cell(cell: str, width: int, is_number: bool) -> str:
+    """Return the cell filled up with blanks to `width` columns, or cut to it with an ellipsis.
+
+    Numbers stand on the right.
+    """
     length = cell_len(cell)
     if length > width:
         return set_cell_size(cell, width - 1) + "…"

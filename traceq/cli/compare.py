@@ -100,6 +100,7 @@ def compare(
 def _compare_snapshots(
     base: tuple[str, ...], new: tuple[str, ...], read: ReadOptions, top: int
 ) -> MemoryComparisonView:
+    """Compare two memory snapshots. Raises UsageError for more than two, and for options that are about times."""
     from traceq.app.compare_memory import compare_memory
 
     if len(base) + len(new) > 2:  # noqa: PLR2004 - base and new
@@ -119,6 +120,10 @@ _OF_TIMES = (
 def _split_sides(
     sources: tuple[str, ...], base: tuple[str, ...], new: tuple[str, ...]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the sources of both sides: BASE and NEW, or those of --base and --new.
+
+    Raises UsageError for anything else.
+    """
     if base and new and not sources:
         return base, new
     if not base and not new and len(sources) == 2:  # noqa: PLR2004 - base and new

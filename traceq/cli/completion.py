@@ -63,7 +63,10 @@ def complete_findings(context: click.Context, _parameter: click.Parameter, begun
 
 
 def _finding_titles(context: click.Context) -> dict[int, str]:
-    """Return the titles of findings by number; empty if they are not known without reading a trace."""
+    """Return the titles of findings by number, from the first database on the command line that is readable.
+
+    Empty without one.
+    """
     from traceq.database.connect import connect
     from traceq.errors import TraceqError
 
@@ -78,7 +81,7 @@ def _finding_titles(context: click.Context) -> dict[int, str]:
 
 
 def _databases_on_line(context: click.Context) -> Iterator[Path]:
-    """Yield the databases named on the command line, and cached ones of traces named there."""
+    """Yield the databases that the words of the command line name, and the cached ones of traces that they name."""
     from traceq.app.cache import last_of
     from traceq.database.connect import is_database
 
@@ -94,7 +97,7 @@ def _databases_on_line(context: click.Context) -> Iterator[Path]:
 
 
 def complete_changes(_context: click.Context, parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Complete the names of changes that this option of `traceq whatif` accepts."""
+    """Complete what the option (--remove, --move, ...) can change: categories of the ledger, and copies."""
     from traceq.app.whatif_request import ASKABLE, COPIES, MOVABLE, TRANSFERS
 
     names = {"overlap": TRANSFERS, "move": MOVABLE}
@@ -135,6 +138,7 @@ def complete_tables(_context: click.Context, _parameter: click.Parameter, begun:
 
 
 def _complete_names(names: Iterable[str], begun: str) -> list[CompletionItem]:
+    """Return the names that begin with `begun`, as completions."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(name) for name in names if name.startswith(begun)]

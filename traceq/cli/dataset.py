@@ -64,6 +64,7 @@ def list_(*, name: str, format_: str) -> None:
 
 
 def _write_list(found: DatasetListing) -> None:
+    """Print the contents of a dataset: a line on the whole, a table of its windows, and what could be freed."""
     from traceq.cli._table import write_plain
     from traceq.cli.sql import terminal_width
     from traceq.common.ranks import list_ranks

@@ -84,6 +84,10 @@ def doctor(
 
 
 def _examine_source(names: Sequence[str]) -> str:
+    """Return the only source to examine.
+
+    Raises UsageError, with the way out, for none or several, or the name of a metric.
+    """
     if not names:
         raise click.UsageError("Name a trace or a database, or plan a capture: traceq doctor --plan lists the metrics.")
     if len(names) > 1:
@@ -97,6 +101,7 @@ def _examine_source(names: Sequence[str]) -> str:
 
 
 def _plan(names: Sequence[str]) -> None:
+    """Print how to record the named metrics, or the list of all metrics. Raises UsageError for a file among them."""
     path = next((name for name in names if name.lower() not in METRICS and Path(name).exists()), None)
     if path is not None:
         raise click.UsageError(
@@ -111,6 +116,7 @@ def _plan(names: Sequence[str]) -> None:
 
 
 def _plan_sections(metrics: Sequence[Metric]) -> Iterator[str]:
+    """Yield the sections of a capture plan as text: each metric, then the commands of each profiler that can record some."""
     from traceq.formats.capabilities import record_backend
 
     for metric in metrics:
@@ -129,6 +135,7 @@ def _plan_sections(metrics: Sequence[Metric]) -> Iterator[str]:
 
 
 def _describe(metric: Metric) -> Iterator[str]:
+    """Yield lines of text on a metric: what it answers, what recording it costs, and which profilers can."""
     yield f"{metric.name}: {metric.answers}"
     facts = {
         "costs": metric.cost,
@@ -144,6 +151,7 @@ def _describe(metric: Metric) -> Iterator[str]:
 
 
 def _plan_verdict(capture: Capture | str) -> str:
+    """Return whether a profiler can record a metric, as text: yes, perhaps with a note, or cannot with the reason."""
     if isinstance(capture, str):
         return f"cannot: {capture}"
     return f"yes: {capture.note}" if capture.note else "yes"

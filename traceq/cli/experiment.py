@@ -23,15 +23,17 @@ if TYPE_CHECKING:
 
 
 def _parse_seconds(text: str) -> float:
+    """Return the duration in seconds. Raises ValueError, which says what is wrong."""
     return parse_duration(text) / 1e9
 
 
 def _split_values(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the values as a flat tuple without repetitions, split at commas."""
+    """Return the words of a repeatable option whose values are separated by commas, each once."""
     return tuple(dict.fromkeys(one.strip() for value in values for one in value.split(",") if one.strip()))
 
 
 def _check_ablations(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the parts of the program to leave out. Raises BadParameter for an unknown one."""
     found = _split_values(ctx, param, values)
     for each in found:
         if each not in ABLATIONS:
@@ -42,6 +44,7 @@ def _check_ablations(ctx: click.Context, param: click.Parameter, values: tuple[s
 def _refuse_repeated(
     _ctx: click.Context, _param: click.Parameter, pairs: tuple[tuple[str, Any], ...]
 ) -> dict[str, Any]:
+    """Return the values by name. Raises BadParameter for a name that is given twice."""
     names = [name for name, _ in pairs]
     for name in names:
         if names.count(name) > 1:
@@ -55,7 +58,7 @@ _SIZE = Parsed("size", parse_size)
 
 
 def _list_knobs(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
-    """Print the table of knobs and exit, if the option is given."""
+    """Print the table of knobs and end the program, if the option is given."""
     if not wanted:
         return
     from traceq.cli._output import write_blocks
@@ -71,6 +74,7 @@ def _list_knobs(ctx: click.Context, _param: click.Parameter, wanted: bool) -> No
 
 
 def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]:
+    """Return a decorator that declares an option for a whole number of at least `least`."""
     return click.option(
         name, type=click.IntRange(min=least), default=default, show_default=True, metavar="N", help=help_
     )
@@ -198,4 +202,5 @@ def experiment(
 
 
 def _print_progress(text: str) -> None:
+    """Print a line on the experiment's progress on stderr."""
     click.echo(f"traceq: {printable(text)}", err=True)

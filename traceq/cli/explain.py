@@ -67,6 +67,7 @@ def explain(rule: str, source: str | None, rules: tuple[str | Path, ...]) -> Non
 
 
 def _print_page(rule: Rule) -> str:
+    """Return the manual page of the rule as text, with an example and the accuracy of its predictions where there are any."""
     from traceq.diagnosis.calibrated import describe_predictions
     from traceq.diagnosis.rules_page import describe_pack, example_of
 

@@ -107,6 +107,7 @@ def ingest(
 
 def _print_failure(failure: Failure) -> None:
     # click.echo would write past the bar, which is drawn over it then
+    """Print on stderr why a trace could not be added, also beside a progress bar."""
     sys.stderr.write(f"traceq: failed: {printable(failure.reason)}\n")
 
 

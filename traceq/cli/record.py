@@ -16,6 +16,7 @@ from traceq.errors import TraceqError
 
 
 def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]:
+    """Return a decorator that declares an option for a whole number of at least `least`."""
     return click.option(
         name, type=click.IntRange(min=least), default=default, show_default=True, metavar="N", help=help_
     )
@@ -111,6 +112,7 @@ def record(
 
 
 def _print_line(text: str) -> None:
+    """Print a line of traceq's on stderr."""
     click.echo(f"traceq: {printable(text)}", err=True)
 
 
@@ -142,6 +144,7 @@ def _ingest_and_report(
 
 
 def _report(context: click.Context, database: Path, *options: str) -> None:
+    """Run `traceq report` on the database with these options."""
     from traceq.cli.report import report
 
     with report.make_context("report", [str(database), *options], parent=context.parent) as inner:

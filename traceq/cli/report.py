@@ -183,5 +183,6 @@ def _check_ticket(format_: str | None, sources: tuple[str, ...], *, is_ticket: b
 
 
 def _print_verdict(made: ReportView | TicketText, output: Path | None) -> None:
+    """Print on stderr, if a file was written, its name and the verdict."""
     if output is not None:
         click.echo(f"traceq: wrote {printable(str(output))}: {printable(made.verdict)}", err=True)

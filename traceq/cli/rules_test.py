@@ -126,6 +126,7 @@ def _freeze_or_grade(folder: Path, again: str | None, jobs: int | None, output: 
 
 
 def _write_page(page: str, output: Path | None) -> None:
+    """Write the page to the file `output`, or print it if that is None."""
     if output is None:
         click.echo(page, nl=False)
     else:

@@ -132,6 +132,7 @@ class ShellSession:
                 self._try(self._run_query, statement)
 
     def _try(self, answer: Callable[[str], None], text: str) -> None:
+        """Call `answer` with the text; an error in the query is printed and counted."""
         try:
             answer(text)
         except QueryError as error:
@@ -139,6 +140,7 @@ class ShellSession:
             click.echo(f"error: {printable(str(error))}", err=True)
 
     def _run_query(self, statement: str) -> None:
+        """Run one SQL statement and print its result."""
         from traceq.cli._table import write_result
         from traceq.cli.sql import terminal_width
         from traceq.database.user_sql import one_line_errors, run, run_interruptibly
@@ -151,18 +153,21 @@ class ShellSession:
         sys.stdout.buffer.flush()
 
     def _run_dot_command(self, text: str) -> None:
+        """Run a dot command with its argument. Raises QueryError for an unknown one."""
         name, _, argument = text.rstrip("; ").partition(" ")
         if name not in self._commands:
             raise QueryError(f"no command {name}; there are: {', '.join(self._commands)}")
         self._commands[name](argument.strip())
 
     def _show_tables(self, _: str) -> None:
+        """Print a line for each table, view and macro."""
         from traceq.cli.tables import write_overview
         from traceq.database import catalogue
 
         write_overview(catalogue.list_all(self._connection), sys.stdout.buffer, "table")
 
     def _show_schema(self, name: str) -> None:
+        """Print the columns of the table or view `name`."""
         from traceq.cli.tables import write_columns
         from traceq.database import catalogue
 
@@ -170,7 +175,9 @@ class ShellSession:
         write_columns(table, sys.stdout.buffer, "table")
 
     def _toggle_vertical(self, _: str) -> None:
+        """Switch between a line for each value and columns."""
         self._vertical = not self._vertical
 
     def _stop(self, _: str) -> None:
+        """End the session."""
         self._over = True

@@ -121,6 +121,7 @@ def terminal_width() -> int | None:
 
 
 def _read_query() -> str:
+    """Return the query from standard input. Raises QueryError if it is not UTF-8."""
     try:
         return sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:

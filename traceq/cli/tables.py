@@ -73,13 +73,16 @@ def tables(name: str | None, format_: str) -> None:
 
 
 def write_overview(known: Sequence[CatalogueTable], file: BinaryIO, format_: str) -> None:
-    """Write a line for each table, view and macro: its name, kind, and what a row is."""
+    """Write a line for each table, view and macro (name, kind, what a row is) to `file`, as Markdown if `format_` is md."""
     rows = [(table.name, table.kind, table.comment) for table in known]
     _write(("name", "kind", "one row"), rows, file, format_)
 
 
 def write_columns(table: CatalogueTable, file: BinaryIO, format_: str) -> None:
-    """Write what a row of `table` is, then a line for each column; those of a macro are in its comment."""
+    """Write to `file` what a row of `table` is, then a line for each column; a macro's parameters are in its comment.
+
+    `format_` is md for Markdown, anything else for aligned columns.
+    """
     from traceq.common.text import markdown, printable
 
     comment = markdown(table.comment) if format_ == "md" else printable(table.comment)
@@ -103,6 +106,7 @@ def write_dictionary(known: Sequence[CatalogueTable]) -> str:
 
 
 def _write(header: Sequence[str], rows: Sequence[Sequence[str]], file: BinaryIO, format_: str) -> None:
+    """Write the rows under their header as Markdown if `format_` is md, else in aligned columns."""
     from traceq.cli._table import write_markdown, write_plain
 
     write_table = write_markdown if format_ == "md" else write_plain

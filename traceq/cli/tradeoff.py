@@ -22,6 +22,7 @@ _GIVEN = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,15})?)=(.+)", re.DOTALL)
 
 
 def _parse_latency(text: str) -> int:
+    """Return the duration in ns. Raises ValueError, which says what is wrong, also for 0."""
     found = parse_duration(text)
     if found <= 0:
         raise ValueError(f"{text} leaves no time for a step.")
@@ -88,7 +89,10 @@ def tradeoff(
 
 
 def _group_sources(texts: Sequence[str]) -> dict[float, list[str]] | list[str]:
-    """Return the sources by their value in VALUE=SOURCE, or a list if none has one. Raises UsageError if only some have."""
+    """Return the sources by their value in VALUE=SOURCE; a plain list if none has a value.
+
+    Raises UsageError if only some have.
+    """
     matches = [_GIVEN.fullmatch(text) for text in texts]
     given = [match for match in matches if match is not None]
     if not given:

@@ -31,6 +31,7 @@ _CHANGES = WhatIfRequest._fields
 
 
 def _change_option(name: str, metavar: str, type_: type | tuple[type, ...], help_: str) -> Callable[[F], F]:
+    """Return a decorator that declares a repeatable option for a change, which completes names of ledger categories."""
     complete = completion.complete_changes
     return click.option(name, multiple=True, type=type_, metavar=metavar, shell_complete=complete, help=help_)
 

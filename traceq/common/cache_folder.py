@@ -63,7 +63,10 @@ def prepare_cache(place: Path) -> None:
 
 @contextmanager
 def partial_path(wanted: Path) -> Iterator[Path]:
-    """Yield a path of this process's own, to write to and then rename to `wanted`; removed after the block if it still exists."""
+    """Yield a path beside `wanted` that only this process uses, to write and then rename to `wanted`.
+
+    It is removed after the block if it still exists.
+    """
     part = wanted.with_name(f".{owner_word()}.{wanted.name}")
     remove(part)
     with signals.remove_on_signal(part):

@@ -51,7 +51,7 @@ class Child:
         self._process.kill()
 
     def close(self) -> None:
-        """Close the pipe to the child and wait until it ends."""
+        """Close the pipe to the child and wait until it ends; after a failure remove the scratch files it left."""
         with suppress(BrokenPipeError), self._process:
             pass
         if self._process.returncode:
@@ -78,12 +78,14 @@ def send_answer(message: object) -> None:
 
 
 def _send(pipe: IO[bytes], message: object) -> None:
+    """Write the message to the pipe."""
     pickle.dump(message, pipe, protocol=5)
     pipe.flush()
 
 
 def _read_messages(pipe: IO[bytes]) -> Iterator[Any]:
     # The last message of a child that was killed may be cut short.
+    """Yield the messages from the pipe until it is closed, without one that was cut short."""
     with suppress(EOFError, pickle.UnpicklingError):
         while True:
             yield pickle.load(pipe)  # noqa: S301 - from our own child or parent
@@ -93,15 +95,18 @@ class _SpawnedProcess(SpawnProcess):
     """A multiprocessing process that ignores Ctrl-C, and ends when its parent does."""
 
     def start(self) -> None:
+        """Start the process with Ctrl-C blocked."""
         with signals.block_interrupts():
             super().start()
 
     def run(self) -> None:
+        """Run the process, which ends when its parent does."""
         threading.Thread(target=_end_with_parent, daemon=True).start()
         super().run()
 
 
 def _end_with_parent() -> None:
+    """Wait for the end of the parent process, then end this one with exit code 1."""
     parent = parent_process()
     if parent is not None:
         parent.join()

@@ -20,6 +20,7 @@ def code_hash(*rooms: str) -> str:
 
 
 def _list_code(place: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the path and content of each code file below `place`, sorted by name; `path` is its path below traceq/."""
     if place.is_file():
         if path.endswith((".py", ".sql", ".toml", ".json")):
             yield path, place.read_bytes()

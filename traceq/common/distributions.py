@@ -28,15 +28,15 @@ def student_p(t: float, freedom: int) -> float:
 
 @cache
 def student_quantile(level: float, freedom: int) -> float:
-    """Return the value t with two-sided p of `level` for Student's t."""
+    """Return the value t (above 0) whose two-sided p is `level` for Student's t with these degrees of freedom."""
     return _bisect(lambda t: student_p(t, freedom) <= level, 1e7)
 
 
 def chi_squared_share(value: float, freedom: int) -> float:
-    """Return the probability that chi squared is below `value`.
+    """Return the probability that chi squared with these degrees of freedom is below `value`.
 
-    The regularised incomplete gamma function by its power series (NIST Digital Library of Mathematical Functions, 8.7.1),
-    whose terms are all positive.
+    It is the regularised incomplete gamma function, by its power series (NIST Digital Library of Mathematical
+    Functions, 8.7.1).
     """
     shape, half = freedom / 2, value / 2
     if half <= 0:
@@ -52,12 +52,15 @@ def chi_squared_share(value: float, freedom: int) -> float:
 
 @cache
 def chi_squared_quantile(share: float, freedom: int) -> float:
-    """Return the value below which chi squared lies with probability `share`."""
+    """Return the value below which chi squared lies with probability `share`, for these degrees of freedom."""
     return _bisect(lambda value: chi_squared_share(value, freedom) >= share, 100.0 + 3 * freedom)
 
 
 def _bisect(is_beyond: Callable[[float], bool], high: float) -> float:
-    """Return the least value between 0 and `high` for which `is_beyond` holds, to nine digits."""
+    """Return the least value between 0 and `high` for which `is_beyond` holds, to nine digits.
+
+    It holds for all larger ones.
+    """
     low = 0.0
     while high - low > 1e-9 * high:
         middle = (low + high) / 2

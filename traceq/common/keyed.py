@@ -14,7 +14,10 @@ from traceq.common.cache_folder import cache_path, is_cache_wanted, prepare_cach
 
 
 def hashed(program: str) -> str | None:
-    """Return a hash of the program's name with a secret key of this user; None when no key can be stored."""
+    """Return twelve hexadecimal digits that stand for the program's name, made with this user's secret key.
+
+    None when no key can be stored.
+    """
     key = _key()
     return None if key is None else hmac.digest(key, program.encode(), "sha256").hex()[:12]
 
@@ -65,7 +68,7 @@ class Pseudonyms:
         return "n" + re.sub("[0-9]", "x", letters)
 
     def number(self, text: str) -> str:
-        """Return a pseudonym of six digits, or more where another text already has these."""
+        """Return a pseudonym of six digits, or of more where another text already has the same six."""
         if text not in self._numbers:
             digits, value = 6, int.from_bytes(self._digest(text))
             while (number := f"{value % 10**digits:0{digits}}") in self._taken:
@@ -75,4 +78,5 @@ class Pseudonyms:
         return self._numbers[text]
 
     def _digest(self, text: str) -> bytes:
+        """Return 32 bytes derived from the text and the key."""
         return hmac.digest(self._key, text.encode("utf-8", "surrogatepass"), "sha256")

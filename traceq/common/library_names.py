@@ -124,9 +124,10 @@ def replace_unknown_in_frame(name: str, stand_in: Callable[[str], str]) -> str:
 
 
 def replace_unknown_words(name: str, stand_in: Callable[[str], str]) -> str:
-    """Return the name with every word that no library uses replaced by `stand_in(word)`.
+    """Return the kernel's, operator's or call's name with every word that no library uses replaced by `stand_in(word)`.
 
-    In mangled C++ names the lengths of identifiers are adapted.
+    Numbers that look like hashes or addresses are replaced, too. In mangled C++ names lengths of identifiers are
+    adapted.
     """
     if (begin := _MANGLED.match(name)) is None:
         return _replace_words(name, stand_in, library_words())
@@ -155,6 +156,8 @@ def has_sizes_only(name: str) -> bool:
 
 
 def _replace_words(name: str, stand_in: Callable[[str], str], known: frozenset[str]) -> str:
+    """Return the name with unknown words (lower case not in `known`), and numbers that do not look like sizes, replaced."""
+
     def words(text: str) -> str:
         return _SEGMENT.sub(lambda segment: _replace_segment(segment[0], stand_in, known), text)
 
@@ -167,6 +170,7 @@ def _replace_words(name: str, stand_in: Callable[[str], str], known: frozenset[s
 
 
 def _replace_segment(segment: str, stand_in: Callable[[str], str], known: frozenset[str]) -> str:
+    """Return a run of letters and digits with its unknown words replaced; all of it if it looks like a hash."""
     if len(set(_SINGLE.findall(segment.lower()))) > _MOST_SINGLE:
         return stand_in(segment)
     return _WORD.sub(lambda word: _replace_word(word[1], word[2], stand_in, known), segment)

@@ -36,7 +36,7 @@ LEAST_OF_READING = 128 << 20
 
 
 def warn(text: str) -> None:
-    """Issue a Python warning; it is how notes are shown where there is no terminal."""
+    """Issue the text as a Python warning, the way to show notes where there is no terminal."""
     warnings.warn(text, stacklevel=2)
 
 
@@ -64,7 +64,7 @@ class Limits:
         return self.memory or max(_LEAST_BY_DEFAULT, usable_memory() // 4)
 
     def share(self, tasks: int) -> Share:
-        """Divide the limits among processes that do `tasks` tasks; there are at most as many as memory allows."""
+        """Divide the limits among processes that do `tasks` tasks; with little memory there are fewer processes."""
         jobs = min(self.jobs, _MOST_JOBS_PER_CPU * (os.cpu_count() or 1))
         processes = max(1, min(jobs, tasks, self.memory_bytes // LEAST_OF_READING))
         return Share(

@@ -38,4 +38,5 @@ def way_out(path: Path, otherwise: str = "") -> str:
 
 
 def _bare_stem(name: str) -> str:
+    """Return the file name up to its first dot, in lower case."""
     return name.partition(".")[0].casefold()

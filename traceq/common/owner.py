@@ -46,6 +46,7 @@ def _start_of(pid: int) -> str:
 
 @cache
 def _machine_hash() -> str:
+    """Return eight hexadecimal digits for this machine since it was booted, and this container."""
     try:
         told = _BOOT.read_text() + str(_NAMESPACE.readlink())
     except OSError:  # not Linux

@@ -72,7 +72,7 @@ def address_space() -> int | None:
 
 
 def open_files(wanted: int) -> int:
-    """Raise the soft limit of open files up to `wanted` if allowed, and return how many (at most `wanted`) may be open."""
+    """Raise the soft limit of open files up to `wanted` if allowed, and return how many files (at most `wanted`) may be open."""
     try:
         import resource
     except ImportError:  # Windows
@@ -125,6 +125,7 @@ def cpu_quota() -> float | None:
 
 
 def _read_quotas() -> Iterator[float]:
+    """Yield the CPU limits of this process's control groups and their parents, in CPUs."""
     for folder, is_new in _control_groups("cpu"):
         if is_new:
             quota, _, period = _read(folder / "cpu.max").partition(" ")
@@ -135,6 +136,7 @@ def _read_quotas() -> Iterator[float]:
 
 
 def _read(file: Path) -> str:
+    """Return the file's text without blanks around it; empty if it cannot be read."""
     try:
         return file.read_text().strip()
     except OSError:
@@ -168,6 +170,7 @@ def _limits_of_slurm() -> Iterator[int]:
 
 
 def _megabytes_of(name: str) -> int:
+    """Return the environment variable, a whole number of MiB, in bytes; 0 if it is not set or no number."""
     value = os.environ.get(name, "")
     return int(value) << 20 if value.isdecimal() else 0
 
@@ -194,6 +197,7 @@ class _NoPandas:
 
     @staticmethod
     def find_spec(name: str, _path: object = None, _target: object = None) -> None:
+        """Raise ModuleNotFoundError for pandas; return None for other modules, which are then looked for as usual."""
         if name == "pandas":
             raise ModuleNotFoundError("this process does without pandas", name=name)
 

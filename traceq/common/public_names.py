@@ -150,9 +150,10 @@ _PATTERNS = {
 
 
 def is_public(name: str, kind: str | None = None) -> bool:
-    """Return whether PyTorch, CUDA or another library gives this name: to anything, or to something of this kind.
+    """Return whether PyTorch, CUDA or another library gives this name: to anything, or to something of the given kind.
 
-    Kinds: annotation, operator, call, os_call, thread, device, type, function, library. Of any other no name is public.
+    Kinds: annotation, operator, call, os_call, thread, device, type, function, library. Names of other kinds are never
+    public.
     """
     if kind in _PATTERNS and _PATTERNS[kind].fullmatch(name):
         return True

@@ -19,7 +19,10 @@ _IN_FOLDER = re.compile(r"(?i)rank[\[\-_ ]?(\d+)\]?")
 
 
 def rank_in_path(path: Path) -> int | None:
-    """Return the rank in the file's name (rank3_..., oom_r3.pickle), else in its folder's (rank3); None without one."""
+    """Return the rank in the file's name (rank3_..., oom_r3.pickle), else in its folder's (rank3).
+
+    None without one, or above a million.
+    """
     found = [match for pattern in _IN_NAME if (match := pattern.search(path.name))]
     match = found[0] if found else _IN_FOLDER.fullmatch(path.parent.name)
     rank = int(match[1]) if match else None
@@ -31,9 +34,10 @@ def select_ranks(
     wanted: Collection[int],
     refuse: Callable[[int, list[int]], TraceqError] | None = None,
 ) -> list[T]:
-    """Return the keys of `known` (a mapping to ranks, None if unknown) whose rank is wanted; all keys if `wanted` is empty.
+    """Return the keys of `known` (which maps keys to ranks, None if unknown) whose rank is wanted.
 
-    Raises the error that `refuse` makes from a wanted rank that is missing and the ranks there are.
+    All if `wanted` is empty. `refuse` makes the error that is raised for a wanted rank that is missing, from this rank
+    and the ranks there are; None to ignore it.
     """
     there = sorted({rank for rank in known.values() if rank is not None})
     for rank in wanted:

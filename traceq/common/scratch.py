@@ -43,6 +43,7 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def _no_folder(error: OSError) -> StoreError:
+    """Return the error for a temporary folder that cannot be made."""
     return StoreError(
         f"no temporary directory can be made: {error.strerror}; set TMPDIR to a place that can be written"
     )

@@ -72,6 +72,7 @@ def end_on_signals() -> None:
 
 
 def _ignore_signals() -> None:
+    """Ignore the signals that would end this process, as it ends already."""
     for number in _NUMBERS:
         if signal.getsignal(number) is _end_process:
             signal.signal(number, signal.SIG_IGN)
@@ -91,6 +92,7 @@ def raise_signals() -> Iterator[None]:
 
 
 def _raise_signal(number: int, _frame: FrameType | None) -> NoReturn:
+    """Raise KeyboardInterrupt for Ctrl-C, and Ended for another signal; a signal handler."""
     if number == signal.SIGINT:
         raise KeyboardInterrupt
     raise Ended(number)
@@ -169,13 +171,20 @@ def _watch() -> None:
 
 
 def give_up(line: str) -> None:
-    """Print the line and end this process with exit code 1, if it is traceq's own; for work that cannot be stopped otherwise."""
+    """Print the line and end this process with exit code 1, for work that cannot be stopped otherwise.
+
+    Do nothing in a process that is not traceq's own.
+    """
     if _wakeup_pipes:
         os.write(2, f"{_TIDY if os.isatty(2) else ''}{line}\n".encode())
         _end_process(0, None)
 
 
 def _end_process(number: int, _frame: FrameType | None) -> NoReturn:
+    """End this process at once: stop its children, and start this file as a program that cleans up.
+
+    A signal handler. `number` is the signal, 0 for none. Where no program can be started, clean up here.
+    """
     if not _ending.acquire(blocking=False):
         while True:  # the other thread does it
             signal.pause() if hasattr(signal, "pause") else threading.Event().wait()
@@ -222,9 +231,10 @@ def _list_semaphores() -> list[str]:
 
 
 def _clean_up(arguments: list[str]) -> int:
-    """Kill all descendants, remove scratch files, print a line on the signal, and return the exit code.
+    """Kill all descendants, remove scratch files and folders, print a line on the signal, and return the exit code.
 
-    `arguments` are the signal's number (0 for none) and the paths to remove.
+    `arguments` are the signal's number (0 for none) and the paths to remove. The exit code is 128 + number, or 1 for
+    none.
     """
     import shutil
     import tempfile

@@ -32,7 +32,7 @@ def without_controls(text: str) -> str:
 
 
 def quiet_json(text: str) -> str:
-    r"""Return JSON text with escapes for characters that could steer a terminal and that JSON leaves as they are (\u202e)."""
+    r"""Return the JSON text with \u escapes for characters that could steer a terminal, which JSON may hold as they are."""
     return _CONTROL.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
@@ -43,15 +43,15 @@ def markdown(text: str) -> str:
 
 
 def telling_nobody(text: str) -> str:
-    """Return `text` in which GitHub and GitLab see no person, issue or label to notify.
+    """Return `text` so that GitHub and GitLab see no mention, issue or label in it, and notify nobody.
 
-    An invisible joiner follows @, # and the like.
+    An invisible joiner is put behind @, # and the like.
     """
     return _REFERENCE.sub("\u2060", text)
 
 
 def shortened(text: str, limit: int) -> str:
-    """Return `text` cut to `limit` columns with … in it; most of the start and a little of the end are kept."""
+    """Return `text` cut to `limit` columns with … in place of its middle: most of the start and a little of the end are kept."""
     if fits(text, limit):
         return text
     tail = limit // 4
@@ -91,6 +91,7 @@ def width(text: str) -> int:
 
 
 def _columns(character: str) -> int:
+    """Return the number of columns that a character takes on a terminal: 0, 1 or 2."""
     if unicodedata.combining(character):
         return 0
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -56,6 +56,7 @@ def change_share(value: float | None) -> str:
 
 
 def _significant(value: float) -> str:
+    """Format a number with four significant digits, without an exponent."""
     if value == 0:
         return "0"
     rounded = float(f"{value:.{_DIGITS - 1}e}")
@@ -82,7 +83,10 @@ def some(number: int, one: str, many: str | None = None) -> str:
 
 
 def choose_unit(highest: float, units: Sequence[tuple[str, int]]) -> tuple[str, int]:
-    """Return the largest of `units` (TIME_UNITS or SIZE_UNITS) that is not above `highest`, else the smallest, with its size."""
+    """Return the largest of `units` (TIME_UNITS or SIZE_UNITS) that is not above `highest`, as name and size.
+
+    The smallest unit if all are above it.
+    """
     return next((unit for unit in reversed(units) if highest >= unit[1]), units[0])
 
 
@@ -93,7 +97,7 @@ def size(value: int) -> str:
 
 
 def sizes_alike(values: Iterable[int | None]) -> Callable[[int | None], str]:
-    """Return a function that formats each of these bytes in one common unit, for a column of a table; "-" for None."""
+    """Return a function that formats bytes in one unit that fits all of `values`, for a column of a table; "-" for None."""
     known = [value for value in values if value]
     at = SIZE_UNITS.index(choose_unit(max(known, default=0), SIZE_UNITS))
     # what would show as 0.0 gets the next smaller unit, as far as one is enough
@@ -132,7 +136,7 @@ def durations_alike(values: Iterable[float | None]) -> Callable[[float | None], 
 
 
 def mebibytes(value: float) -> str:
-    """Format bytes in MiB, however many or few, for sentences that compare several amounts."""
+    """Format bytes in MiB, never in another unit, for sentences that compare several amounts."""
     amount = value / dict(SIZE_UNITS)["MiB"]
     if amount >= _WHOLE_MIB or not amount:
         return f"{amount:,.0f} MiB"
@@ -152,7 +156,10 @@ def bytes_in(unit: Literal["MiB", "GiB"], value: float, decimals: int) -> str:
 
 
 def short_size(value: float | None) -> str:
-    """Format bytes with three significant digits and a unit, for sentences: 1.53 GiB."""
+    """Format bytes with three significant digits and a unit, for sentences: 1.53 GiB.
+
+    "an unknown number of bytes" for None.
+    """
     if value is None:
         return "an unknown number of bytes"
     unit, one = choose_unit(value, SIZE_UNITS[:4])
@@ -163,7 +170,7 @@ def short_size(value: float | None) -> str:
 
 
 def short(value: float) -> str:
-    """Format a number with three significant digits, for sentences: 12.3, 12, 1,581."""
+    """Format a number with three significant digits, in whole numbers from 1000 on, for sentences: 12.3, 12, 1,581."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"  # noqa: PLR2004 - as many digits
 
 
@@ -176,7 +183,10 @@ _DURATIONS = ("dur", "claimed")
 
 
 def cell(column: str, value: float | str | None) -> str:
-    """Format a value of an evidence table by its column's name: _ns as duration, _share as per cent, is_ as yes or no, ..."""
+    """Format a value of an evidence table by its column's name: _ns as duration, _share as per cent, is_ as yes or no, ...
+
+    Texts stay as they are; "cannot tell" for None.
+    """
     if value is None or isinstance(value, str):
         return UNKNOWN if value is None else value
     if column.endswith("_ns") or column in _DURATIONS:
@@ -261,7 +271,7 @@ _SHARE = re.compile(r"\s*([0-9]{1,6}(?:\.[0-9]{0,12})?|\.[0-9]{1,12})\s*(%?)\s*"
 
 
 def parse_share(text: str) -> float:
-    """Parse a share: 0.03 for "3 %", "3%" and "0.03". Raises ValueError, which says what is wrong."""
+    """Parse a share (0..1): 0.03 for "3 %", "3%" and "0.03". Raises ValueError, which says what is wrong."""
     match = _SHARE.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a percentage: a number with or without % is needed, as in 3% or 0.03")

@@ -71,7 +71,10 @@ def list_all(connection: duckdb.DuckDBPyConnection) -> list[CatalogueTable]:
 
 
 def find(known: Sequence[CatalogueTable], name: str) -> CatalogueTable:
-    """Return the table called `name`, in any case. Raises QueryError, with similar names, if there is none."""
+    """Return the table of `known` called `name`, in upper or lower case.
+
+    Raises QueryError, with similar names, if there is none.
+    """
     by_name = {table.name: table for table in known}
     try:
         return by_name[name.lower()]
@@ -90,6 +93,7 @@ def empty_database() -> duckdb.DuckDBPyConnection:
 
 
 def _read_columns(connection: duckdb.DuckDBPyConnection) -> dict[str, list[Column]]:
+    """Return the columns of each table and view in order, by its name, private ones included."""
     found: dict[str, list[Column]] = {}
     for table, name, kind, comment in connection.execute(
         "select table_name, column_name, data_type, coalesce(comment, '') from duckdb_columns()"
@@ -100,4 +104,5 @@ def _read_columns(connection: duckdb.DuckDBPyConnection) -> dict[str, list[Colum
 
 
 def _tables_read(sql: str) -> list[str]:
+    """Return the names behind `from` and `join` in the SQL text."""
     return re.findall(r'\b(?:from|join) \(*"?(\w+)', sql, re.IGNORECASE)

@@ -24,7 +24,7 @@ def comment_statements(text: str) -> list[str]:
 
 
 def _comments(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the object of each comment, as `table device` or `column device.trace_id`, and its text."""
+    """Yield, for each `--:` comment, its object (`table device` or `column device.trace_id`) and its text on one line."""
     words: list[str] = []
     name = ""
     is_query = False

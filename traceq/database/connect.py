@@ -85,7 +85,10 @@ SCHEMA = (
 
 
 def threads_for(memory: int) -> int:
-    """Return the number of DuckDB threads to use with `memory` bytes: one per usable CPU, fewer with little memory."""
+    """Return the number of DuckDB threads to use with `memory` bytes: one per usable CPU, but 128 MiB for each.
+
+    At least 1.
+    """
     return max(1, min(usable_cpus(), memory // _MEMORY_PER_THREAD))
 
 
@@ -195,6 +198,7 @@ _trusted: dict[str, tuple[tuple[str, str], ...]] = {}
 
 
 def _real_path(path: Path) -> str:
+    """Return the path as text, absolute and without links."""
     return os.path.realpath(path)
 
 
@@ -215,7 +219,7 @@ def _forbid_external_access(connection: duckdb.DuckDBPyConnection, path: Path, w
 
 
 def is_of_files(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Return whether the database's tables are views of other files; queries may then write into the folder of these files."""
+    """Return whether the database's tables are views of other files (a dataset), into whose folder queries could write."""
     query = "select path from duckdb_databases() where database_name = current_database()"
     return any(
         path is not None and bool(_trusted_places(Path(path))) for (path,) in connection.execute(query).fetchall()
@@ -308,6 +312,7 @@ def _damage_named(path: Path, errors: tuple[type[Exception], ...] = FAILURES) ->
 
 @cache
 def _table_names() -> list[str]:
+    """Return the names of all tables of the schema."""
     return [name for file in SCHEMA for name in re.findall(r"create table if not exists (\w+)", sql.statement(file))]
 
 

@@ -22,17 +22,21 @@ _MEMORY = 128 << 20
 
 
 def create_database(path: Path) -> None:
-    """Write the file of an empty trace database."""
+    """Write an empty trace database, with all tables and views, to the file."""
     path.write_bytes(_empty_database())
 
 
 @cache
 def _empty_database() -> bytes:
+    """Return the bytes of an empty trace database, from the cache if that is on."""
     return _cached_database() if is_cache_wanted() else _make_database()
 
 
 def _cached_database() -> bytes:
-    """Return the bytes of an empty database from the cache, adding it there if missing; made anew without a usable cache."""
+    """Return the bytes of an empty trace database from the cache, adding it there if missing.
+
+    A new one without a usable cache.
+    """
     texts = [sql.statement(name) for name in SCHEMA]
     texts.append(sql.statement("database/comments.py"))
     key = hashlib.sha256("\0".join([duckdb.__version__, str(SCHEMA_VERSION), *texts]).encode()).hexdigest()
@@ -57,6 +61,7 @@ def forget() -> None:
 
 
 def _make_database() -> bytes:
+    """Return the bytes of a newly made empty trace database."""
     with temporary_folder() as folder:
         path = folder / "empty.duckdb"
         config = writer_config(_MEMORY, folder, threads=1)

@@ -66,5 +66,5 @@ def migrate(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def version_of(connection: duckdb.DuckDBPyConnection) -> int:
-    """Return the version of the database's schema."""
+    """Return the version of the open database's schema."""
     return int(connection.execute("from traceq_schema").fetchall()[0][0])

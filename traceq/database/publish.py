@@ -28,7 +28,10 @@ _MERGE_THREADS = 2
 
 @contextmanager
 def scratch_beside(database: Path) -> Iterator[Path]:
-    """Yield a scratch folder beside `database`, removed after the block; also remove those of killed ingests."""
+    """Yield a scratch folder beside `database`, removed after the block; also remove those of killed ingests.
+
+    Raises StoreError if nothing can be written there.
+    """
     if "?" in str(database):
         # What follows it is a query to DuckDB, which puts its log where nobody looks: a?b.duckdb, a.wal?b.duckdb.
         raise StoreError(
@@ -53,9 +56,9 @@ Fingerprint = tuple[tuple[int, int, int] | None, ...]
 
 
 def database_state(database: Path) -> Fingerprint:
-    """Return a fingerprint that changes when the database or its log is written.
+    """Return a value that changes when the database or its write-ahead log is written, made or removed.
 
-    Raises StoreError if the file is inaccessible.
+    Raises StoreError if the files are inaccessible.
     """
     try:
         return tuple(_file_state(path) for path in (database, log_of(database)))
@@ -79,6 +82,7 @@ def check_finished(database: Path) -> None:
 
 
 def _file_state(path: Path) -> tuple[int, int, int] | None:
+    """Return the file's inode, size and modification time (ns); None if it does not exist."""
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -87,7 +91,11 @@ def _file_state(path: Path) -> tuple[int, int, int] | None:
 
 
 def merge(parts: Sequence[Path], database: Path, scratch: Path, replaced: Sequence[int] = ()) -> Path:
-    """Return a file with the traces of `database` and of `parts`; traces of `database` with ids in `replaced` are left out."""
+    """Return a database file with the traces of `database` and of `parts`.
+
+    Traces of `database` with ids in `replaced` are dropped. It is the only part itself, or a new file in the folder
+    `scratch`.
+    """
     finished = parts[0]
     if len(parts) > 1 or database.exists():
         finished = scratch / "merged.duckdb"
@@ -115,6 +123,7 @@ def publish(finished: Path, database: Path, before: Fingerprint) -> None:
 
 
 def _merge(database: Path, parts: Sequence[Path], replaced: Sequence[int]) -> None:
+    """Insert the traces of `parts` into the database, which is created if missing, and delete those in `replaced` from it."""
     if not database.exists():
         create_database(database)
     config = writer_config(limits().memory_bytes, database.parent, _MERGE_THREADS)

@@ -18,7 +18,10 @@ Setting = int | float | str
 
 
 def ask(connection: duckdb.DuckDBPyConnection, query: str, **values: Setting | list[int]) -> list[dict[str, Any]]:
-    """Run `query` and return its rows as dictionaries by column name; parameters it does not name are left out."""
+    """Run the SQL text `query` and return its rows as dictionaries by column name.
+
+    `values` that it does not name are ignored.
+    """
     cursor = execute(connection, query, values)
     columns = [column[0] for column in cursor.description or ()]
     return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
@@ -43,12 +46,13 @@ def without_end(query: str) -> str:
 
 
 def _split(query: str) -> list[str]:
-    """Split the query, without comments, into unquoted (even places) and quoted parts (odd places)."""
+    """Return the query, without comments, as unquoted (even places) and quoted parts (odd places)."""
     bare = _QUOTED_OR_COMMENT.sub(lambda match: match[1] or " ", query)
     return re.split(f"({_QUOTED})", bare, flags=re.DOTALL)
 
 
 def _literal_of(value: Setting) -> str:
+    """Return a parameter's value as SQL text. Raises ValueError for text other than a lower-case word."""
     if isinstance(value, int | float):
         return repr(value)
     if not _WORD.fullmatch(value):

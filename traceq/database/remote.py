@@ -129,13 +129,14 @@ class Sealed(AbstractFileSystem):  # type: ignore[misc]
         return found
 
     def fetch(self, paths: Collection[str]) -> None:
-        """Fetch and cache the first bytes of several files in one request."""
+        """Fetch the first bytes of several files of the dataset in one request, and keep them."""
         inside = [self._inside(path) for path in paths]
         begins, ends = [0] * len(inside), [_FIRST] * len(inside)
         for path, found in zip(inside, self._asked("cat_ranges", inside, begins, ends, on_error="raise"), strict=True):
             self._keep(path, bytes(found))
 
     def _keep(self, inside: str, found: bytes) -> None:
+        """Keep the first bytes of a file, and its size; the oldest are dropped beyond 64 MiB."""
         if inside not in self._sizes:
             self._sizes[inside] = len(found) if len(found) < _FIRST else int(self._asked("size", inside))
         with self._lock:
@@ -164,7 +165,7 @@ class _RemoteFile:
         self._fs, self._inside, self._at = fs, inside, 0
 
     def seek(self, offset: int, whence: int = SEEK_SET) -> int:
-        """Move to a position and return it."""
+        """Move to `offset` from the start, the position or the end (`whence`), and return the new position."""
         if whence == SEEK_END:
             offset += self._fs.size_of(self._inside)
         elif whence == SEEK_CUR:

@@ -48,11 +48,13 @@ def check_times(connection: duckdb.DuckDBPyConnection, path: Path, schema: Seque
 
 
 def _is_possible(place: tuple[str, str], value: object) -> bool:
+    """Return whether a trace can have the value in the column (`place` is table and column); None is possible."""
     least = 0 if place[1].endswith("dur") and place not in _SIGNED else -LATEST
     return value is None or (isinstance(value, int) and least <= value < LATEST)
 
 
 def _impossible_time(path: Path, table: str, column: str, value: object) -> StoreError:
+    """Return the error for a value that no trace can have."""
     return StoreError(
         f"{path}: not as traceq makes it, {table}.{column} holds {str(value)[:30]!r}, which no trace has; ask who made it for the"
         " trace"

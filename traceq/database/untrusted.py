@@ -43,7 +43,10 @@ _sound: set[str] = set()
 
 
 def fingerprint(path: Path) -> str | None:
-    """Return a hash that changes when the file is written or replaced; None where that cannot be noticed."""
+    """Return a hash that changes when the file is written or replaced, or traceq or DuckDB is another version.
+
+    None if the file is missing or has a write-ahead log.
+    """
     try:
         facts = path.stat()
     except OSError:
@@ -92,6 +95,10 @@ def _cache_or_none() -> Path | None:
 
 
 def _mark(place: Path, seen: str) -> None:
+    """Remember in the folder `place` that a file with the fingerprint `seen` was checked.
+
+    Drop all marks if they are too many.
+    """
     prepare_cache(place.parent)
     place.mkdir(exist_ok=True)
     marks = list(place.iterdir())
@@ -121,12 +128,13 @@ def check(connection: duckdb.DuckDBPyConnection, path: Path, create: Create, *, 
 
 
 def _split(key: str) -> tuple[str, str]:
+    """Return the kind and name in a key of objects such as "view kernel"."""
     kind, _, name = key.partition(" ")
     return kind, name
 
 
 def _find_differing(found: Objects, made: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the sorted names of objects whose text in the database is not one of those `made`; missing ones are ignored."""
+    """Return the sorted names of objects in the database whose text is none of those in `made`; absent ones are ignored."""
     return sorted(key for key, texts in made.items() if key in found and found[key] not in texts)
 
 

@@ -113,6 +113,7 @@ def yield_results(
 
 
 def _shows_rows(connection: duckdb.DuckDBPyConnection, statement: str) -> bool:
+    """Return whether the statement is one whose result is shown (select, explain, ...)."""
     return any(parsed.type in _MAY_READ for parsed in connection.extract_statements(statement))
 
 
@@ -136,7 +137,7 @@ def lock(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def check_reads(parsed: Iterable[duckdb.Statement]) -> None:
-    """Raise QueryError for a statement that writes files, for databases whose files DuckDB would let it write."""
+    """Raise QueryError for a statement that is not known to only read, for databases whose files DuckDB would let it write."""
     for statement in parsed:
         if statement.type in _MAY_READ and _READING.match(without_end(statement.query)):
             continue
@@ -159,7 +160,10 @@ def check_depth(text: str) -> None:
 
 
 def split_statements(text: str) -> list[str]:
-    """Split `text` into SQL statements; each is preceded by blanks for all text before it, so that positions stay right."""
+    """Split `text` into SQL statements, without semicolons and empty ones.
+
+    Each is preceded by blanks for all text before it, so that positions in errors stay right.
+    """
     encoded = text.encode()
     found = []
     start: int | None = None
@@ -261,6 +265,7 @@ def run_interruptibly(
 
 
 def _stop(connection: duckdb.DuckDBPyConnection, future: Future[T], told: str | None = None) -> None:
+    """Interrupt the connection's query until the future is done; `told` is as in `_interrupt`."""
     _interrupt(connection, lambda: bool(wait([future], timeout=_SIGNALS_SEEN_EVERY).done), told)
 
 
@@ -279,6 +284,7 @@ def _interrupt(connection: duckdb.DuckDBPyConnection, is_over: Callable[[], bool
 def _make_relation(
     connection: duckdb.DuckDBPyConnection, statement: str, params: Parameters | None
 ) -> duckdb.DuckDBPyRelation:
+    """Return the relation of one statement, checked but not read. Raises QueryError, with line and column."""
     with one_line_errors(statement):
         try:
             relation = connection.sql(statement, params=params)
@@ -297,10 +303,12 @@ def _read_tokens(text: str) -> list[tuple[int, duckdb.token_type]]:
 
 
 def _blank_out(text: str) -> str:
+    """Return the text with a blank in place of every character but ends of lines."""
     return re.sub(r"[^\n]", " ", text)
 
 
 def _is_semicolon(encoded: bytes, offset: int, kind: duckdb.token_type) -> bool:
+    """Return whether the token at this byte offset is a semicolon."""
     return kind == duckdb.token_type.operator and encoded[offset : offset + 1] == b";"
 
 
@@ -314,5 +322,6 @@ def _parse_error(error: str) -> dict[str, str]:
 
 
 def _line_and_column(text: str, offset: int) -> str:
+    """Return the place of the byte offset as text: "line 1, column 8: "."""
     before = text.encode()[:offset].decode(errors="ignore")
     return f"line {before.count(chr(10)) + 1}, column {len(before) - before.rfind(chr(10))}: "

@@ -36,7 +36,7 @@ def open_catalogue(
 
 
 def create_catalogue(path: Path, place: Place, manifest: Manifest, pieces: Collection[Piece]) -> None:
-    """Write the database `path`, whose views read the Parquet files of these pieces and of the jobs of all windows."""
+    """Write the database `path`, whose views read the Parquet files of these pieces and of the jobs of the manifest's windows."""
     create_database(path)
     with explain_damage(place), closing(duckdb.connect(str(path))) as connection:
         connection.begin()
@@ -54,7 +54,7 @@ def create_catalogue(path: Path, place: Place, manifest: Manifest, pieces: Colle
 
 @contextmanager
 def explain_damage(place: Place) -> Iterator[None]:
-    """Turn what DuckDB says of missing or damaged files into a StoreError with the way out."""
+    """Turn DuckDB's errors about missing or damaged files inside the block into a StoreError with the way out."""
     try:
         yield
     except duckdb.Error as error:
@@ -67,6 +67,10 @@ def explain_damage(place: Place) -> Iterator[None]:
 def _list_files(
     place: Place, manifest: Manifest, pieces: Iterable[Piece], tables: Iterable[str]
 ) -> Mapping[str, list[str]]:
+    """Return the paths (for DuckDB) of the Parquet files of each table: of the pieces, and of the manifest's windows.
+
+    Tables without files are left out.
+    """
     found: dict[str, list[str]] = {table: [] for table in (*tables, *JOB_TABLES)}
     for piece in pieces:
         for table in manifest.tables_of(piece):
@@ -123,4 +127,5 @@ def _refuse_judgement(connection: duckdb.DuckDBPyConnection, place: Place, view:
 
 
 def _quote_text(value: str | None) -> str:
+    """Return the text as an SQL literal; "null" for None."""
     return "null" if value is None else "'" + value.replace("'", "''") + "'"

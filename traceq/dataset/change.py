@@ -25,9 +25,9 @@ class Compacted(NamedTuple):
 
 
 def drop(place: Place, run: str, window: int | None, rank: int | None, wait: float) -> tuple[Piece, ...]:
-    """Remove pieces of a run (all, or of one window or rank), judge their windows anew, and return the pieces.
+    """Remove pieces of a run (all, or of one window or rank), judge their windows anew, and return the removed pieces.
 
-    `wait` is for how many seconds another writer may finish. Raises WrongUse when there is no such piece.
+    `wait` is how many seconds to wait for another writer. Raises WrongUse when there is no such piece.
     """
     with lock_for_writing(place, wait) as check:
         known = read_manifest(place)
@@ -51,7 +51,8 @@ def drop(place: Place, run: str, window: int | None, rank: int | None, wait: flo
 def compact(place: Place, wait: float, *, everything: bool = False) -> Compacted:
     """Remove files that the dataset does not use, and judge stale or damaged windows anew.
 
-    With `everything`, also remove pieces of an unfinished ingest. `wait` (s) is for another writer to finish.
+    With `everything`, also remove pieces of an unfinished ingest. `wait` is how many seconds to wait for another
+    writer.
     """
     with lock_for_writing(place, wait) as check:
         known = read_manifest(place)
@@ -73,11 +74,13 @@ def compact(place: Place, wait: float, *, everything: bool = False) -> Compacted
 
 
 def _describe_pieces(run: str, window: int | None, rank: int | None) -> str:
+    """Return the asked pieces as text: run 'a', window 0, rank 3."""
     numbers = [f"{what} {number}" for what, number in (("window", window), ("rank", rank)) if number is not None]
     return ", ".join([f"run {run!r}", *numbers])
 
 
 def _describe_contents(known: Manifest, run: str) -> str:
+    """Return the windows of the run as text, or the runs of the dataset if it has no such run."""
     windows = sorted({piece.window for piece in known.pieces if piece.run == run})
     if windows:
         return f"are the windows {', '.join(map(str, windows))} of the run (traceq dataset list)"

@@ -100,7 +100,7 @@ class Cluster:
         self._looked = self._arrived = 0.0
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
-        """Return the future of a call of the function on a worker."""
+        """Return the future of a call of the function on a worker of the cluster."""
         known: Future[Any] = Future()
         future = self._executor.submit(call_on_worker, self._mine, function, *arguments)
         future.add_done_callback(lambda done: _pass_on(done, known, self._address))
@@ -110,7 +110,7 @@ class Cluster:
         return known
 
     def count_slots(self) -> int:
-        """Return the number of threads of all workers."""
+        """Return the number of threads of all workers of the cluster."""
         return sum(self._count_threads().values())
 
     def plan_share(self, _pieces: int) -> Share:
@@ -123,7 +123,11 @@ class Cluster:
         return Share(self.count_slots(), jobs=1, threads=1, memory=memory)
 
     def prepare(self, tasks: Sequence[PieceTask]) -> None:
-        """Raise StoreError unless there are workers, all of the same versions and with access to the dataset and the traces."""
+        """Wait for a worker; raise WorkersLost if none comes.
+
+        Raises StoreError unless all workers have the same versions as this process, and access to the dataset and the
+        traces.
+        """
         try:
             self._client.wait_for_workers(1, timeout=_ARRIVES)
         except TimeoutError as error:
@@ -141,14 +145,17 @@ class Cluster:
             )
 
     def check(self) -> None:
-        """Raise WorkersLost when there have been no workers for long."""
+        """Raise WorkersLost when the cluster has had no workers for five minutes."""
         if self.count_slots():
             self._arrived = time.monotonic()
         elif time.monotonic() - self._arrived > _ARRIVES:
             raise WorkersLost(self._explain_no_worker())
 
     def _count_threads(self) -> dict[str, int]:
-        """Count the threads of each worker, by its address."""
+        """Return the number of threads of each worker, by its address; asked at most every two seconds.
+
+        Raises WorkersLost if the scheduler is gone.
+        """
         now = time.monotonic()
         if now - self._looked > _KNOWN:
             try:
@@ -160,6 +167,7 @@ class Cluster:
         return self._seen
 
     def _explain_no_worker(self) -> str:
+        """Return the message that the scheduler has had no worker for long."""
         return (
             f"--cluster {self._address}: for {_ARRIVES:.0f} s the scheduler has had no worker; start some with `dask worker`,"
             " then run this again: what is made already is kept"
@@ -187,7 +195,10 @@ def _with_room(argument: Any) -> Any:
 
 
 def collect_facts(place: Place, source: str) -> dict[str, Any]:
-    """Return what a worker sees: its versions, the dataset's writer (token), and whether it can read the trace."""
+    """Return what a worker sees: its versions, the token of the dataset's writer, and whether it can read the trace.
+
+    In place of the token there is an error's text if the dataset is unreadable. `source` is the path of the trace.
+    """
     try:
         found = read_token(place)
     except (StoreError, ImportError) as error:
@@ -196,7 +207,10 @@ def collect_facts(place: Place, source: str) -> dict[str, Any]:
 
 
 def _explain_unfit(found: Any, mine: dict[str, str], written: str | None, place: Place, source: str) -> Iterator[str]:
-    """Yield the reasons why a worker cannot be used, given what collect_facts `found` there, or its error."""
+    """Yield the reasons why a worker cannot be used; `found` are the facts of collect_facts there, or its error.
+
+    `mine` are the versions here, `written` is the token of the dataset's writer.
+    """
     if isinstance(found, BaseException):
         yield f"there is no such traceq on workers: {type(found).__name__}: {found}; install traceq {__version__} there"
         return
@@ -209,17 +223,20 @@ def _explain_unfit(found: Any, mine: dict[str, str], written: str | None, place:
 
 
 def _list_differences(mine: dict[str, str], found: dict[str, str]) -> str:
+    """Return the versions that differ, as text: "Python 3.11 there, 3.12 here"; empty if none does."""
     return ", ".join(
         f"{what} {found.get(what)} there, {own} here" for what, own in mine.items() if own != found.get(what)
     )
 
 
 def _list_workers(workers: Sequence[str]) -> str:
+    """Return the number of workers and the addresses of a few, as text."""
     more = f" and {len(workers) - _NAMED:,} more" if len(workers) > _NAMED else ""
     return f"{some(len(workers), 'worker')}: {', '.join(workers[:_NAMED])}{more}"
 
 
 def _cancel(future: Future[Any] | None) -> None:
+    """Cancel the future, if it still exists."""
     if future is not None:
         future.cancel()
 
@@ -245,6 +262,7 @@ def _pass_on(done: Future[Any], known: Future[Any], address: str) -> None:
 
 
 def _explain_gone(address: str, why: str) -> str:
+    """Return the message that the scheduler is gone; `why` is the reason, or empty."""
     return (
         f"--cluster {address}: the scheduler is gone{f' ({why})' if why else ''}; run this again when there is one:"
         " what is made already is kept"

@@ -31,10 +31,10 @@ _THREADS = 2
 
 
 def to_dataset(connection: duckdb.DuckDBPyConnection, place: Place, scratch: Path, wait: float) -> int:
-    """Write the traces of a trace database as a new dataset, and judge their windows; return the number of traces.
+    """Write the traces of a trace database as a new dataset, judge their windows, and return the number of traces.
 
-    `scratch` is a folder that the connection may write; `wait` is for how many seconds another writer may finish.
-    Raises StoreError where the dataset holds traces already.
+    `scratch` is a folder that the connection may write; `wait` is how many seconds to wait for another writer. Raises
+    StoreError where the dataset holds traces already.
     """
     with lock_for_writing(place, wait) as check:
         known = read_manifest(place)
@@ -59,6 +59,7 @@ def to_dataset(connection: duckdb.DuckDBPyConnection, place: Place, scratch: Pat
 
 
 def _staging_folder(trace_id: int) -> str:
+    """Return the folder, in the dataset, in which the trace's piece is made."""
     return f"{STAGING}/convert-{trace_id}"
 
 

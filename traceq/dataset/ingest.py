@@ -39,7 +39,7 @@ _ROOMS = ("analysis", "database", "formats", "importers", "loading")
 class IngestRequest:
     """The options of an ingest into a dataset, without its sources.
 
-    `wait` is for how many seconds another writer may finish; `failed` is called with each trace that cannot be added.
+    `wait` is how many seconds to wait for another writer; `failed` is called with each trace that cannot be added.
     """
 
     run: str | None
@@ -83,7 +83,7 @@ def ingest_dataset(sources: Sequence[Source], place: Place, asked: IngestRequest
 def _make(
     tasks: Sequence[PieceTask], done: dict[str, MadePiece], asked: IngestRequest, workers: Workers
 ) -> list[Failure]:
-    """Make the pieces and put their records into `done` by folder; return the failures."""
+    """Make the pieces, add their records to `done` by folder, report the progress, and return the traces that failed."""
     if not tasks:
         return []
     workers.prepare(tasks)
@@ -107,12 +107,13 @@ def _make(
 
 
 def _ingested_trace(task: PieceTask, made: MadePiece) -> IngestedTrace:
+    """Return the trace as the result of the ingest lists it, with its numbers of slices and notes."""
     counts = (made.tables.get(table, 0) for table in ("cpu_slice", "gpu_slice", "import_note"))
     return IngestedTrace(task.build.source.shown, made.trace_id, *counts)
 
 
 def _split(sources: Sequence[Source], known: Manifest, *, force: bool) -> tuple[dict[str, Source], list[Path]]:
-    """Return the sources to add by their hashes, and the paths to skip."""
+    """Return the sources to add, by hash, and the paths to skip: given twice, or in the dataset already (unless `force`)."""
     there = {piece.sha256 for piece in known.pieces}
     new: dict[str, Source] = {}
     skipped = []
@@ -129,6 +130,7 @@ def _split(sources: Sequence[Source], known: Manifest, *, force: bool) -> tuple[
 def _plan_tasks(
     new: dict[str, Source], known: Manifest, place: Place, asked: IngestRequest, workers: Workers
 ) -> list[PieceTask]:
+    """Return a task for each new source (by hash); a trace that replaces another one keeps its trace_id."""
     there = {piece.sha256: piece for piece in known.pieces}
     next_id = max((piece.trace_id for piece in known.pieces), default=0) + 1
     share = workers.plan_share(len(new))
@@ -224,7 +226,10 @@ def _add(
 
 
 def piece_of(made: MadePiece, where: PlacedPiece, shapes: list[tuple[str, ...]], again: int = 0) -> Piece:
-    """Return the piece as the manifest lists it; its set of tables is added to `shapes` if it is not there."""
+    """Return the piece as the manifest lists it; its set of tables is added to `shapes` if it is not there.
+
+    `again` is the generation in which it replaces another piece, else 0.
+    """
     tables = tuple(sorted(made.tables))
     if tables not in shapes:
         shapes.append(tables)
@@ -250,7 +255,10 @@ def replace_pieces(known: Manifest, pieces: Iterable[Piece], shapes: Sequence[tu
 
 
 def refill_windows(place: Place, manifest: Manifest, touched: Iterable[tuple[str, int]]) -> list[DatasetWindow]:
-    """Return the manifest's windows, with those in `touched` (run, window) judged anew from their pieces."""
+    """Return the manifest's windows, with those in `touched` (run, window) judged anew.
+
+    Windows without pieces are dropped.
+    """
     touched = set(touched)
     windows = [window for window in manifest.windows if (window.run, window.window) not in touched]
     jobs = {window.run: window.job for window in manifest.windows}

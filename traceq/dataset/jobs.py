@@ -64,11 +64,15 @@ def summarize_jobs(connection: duckdb.DuckDBPyConnection) -> JobSummary:
 
 
 def _code_stamp() -> str:
+    """Return a hash of the code on which summaries depend."""
     return code_hash(*_REACHED)
 
 
 def read_summary(place: Place, manifest: Manifest, window: DatasetWindow) -> JobSummary:
-    """Return the summary that the cross-rank stage wrote for the window; make it anew if other code of traceq wrote it."""
+    """Return the summary that the cross-rank stage wrote for the window.
+
+    It is made anew, but not written, if the file is missing, damaged, or by other code of traceq.
+    """
     content = place.read(window.folder, SUMMARY)
     try:
         told = None if content is None else msgspec.json.decode(content, type=JobSummary)
@@ -81,7 +85,10 @@ def read_summary(place: Place, manifest: Manifest, window: DatasetWindow) -> Job
 
 
 def fill_window(place: Place, manifest: Manifest, pieces: Sequence[Piece], window: DatasetWindow) -> DatasetWindow:
-    """Write the tables of the window's job into its folder, from `pieces`; return the window with the tables it holds."""
+    """Match the ranks in `pieces`, write the tables of their job to the window's folder, and return the window with their names.
+
+    With many ranks this is done in a process of its own; raises StoreError if that is killed.
+    """
     if len(pieces) <= _MOST_HERE:
         return _fill_here(place, manifest, pieces, window)
     with ProcessPoolExecutor(1, SpawnedProcesses()) as process:
@@ -103,6 +110,7 @@ def _fill_within_limits(
 
 
 def _fill_here(place: Place, manifest: Manifest, pieces: Sequence[Piece], window: DatasetWindow) -> DatasetWindow:
+    """Fill the window in this process, and return it with its tables, the hash of its pieces, and the time."""
     bare = msgspec.structs.replace(manifest, windows=())
     with temporary_folder() as scratch:
         catalogue, files = scratch / "catalogue.duckdb", scratch / "files"

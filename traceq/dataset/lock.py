@@ -35,6 +35,8 @@ _MOST_GONE = 60
 
 
 class _Writer(msgspec.Struct):
+    """The process that holds the lock: a random token, its host and pid, and the time at which it took the lock (ISO 8601)."""
+
     token: str
     host: str
     pid: int
@@ -47,10 +49,11 @@ _NOBODY = _Writer("", "", 0, "")
 
 @contextmanager
 def lock_for_writing(place: Place, wait: float = 0) -> Iterator[Callable[[], None]]:
-    """Take the dataset's lock during the block; yield a function that raises StoreError when another writer has taken over.
+    """Hold the dataset's lock during the block.
 
-    Raises StoreError when another writer still holds it after `wait` seconds. The lock of a dead writer is taken over:
-    on this machine at once, of another machine after a quarter of an hour of silence. So is an empty or damaged lock.
+    Yield a function that raises StoreError if another writer has taken over. Raises StoreError when another writer
+    still holds the lock after `wait` seconds. A dead writer's lock is taken over: on this machine at once, of another
+    machine after a quarter of an hour of silence. So is an empty or damaged lock.
     """
     now = datetime.now(UTC).isoformat(timespec="seconds")
     mine = _Writer(secrets.token_hex(8), socket.gethostname(), os.getpid(), now)
@@ -76,6 +79,7 @@ def read_token(place: Place) -> str | None:
 
 
 def _take(place: Place, mine: _Writer, until: float) -> None:
+    """Take the lock, waiting for another writer until that time of the monotonic clock. Raises StoreError then."""
     gone = 0
     while not _is_taken(place, mine):
         found = _find_writer(place)
@@ -91,6 +95,7 @@ def _take(place: Place, mine: _Writer, until: float) -> None:
 
 
 def _describe_writer(found: _Writer | None) -> str:
+    """Return words on who holds the lock, for an error; None means that the lock can be neither made nor read."""
     if found is None:
         return f"{NAME} in it can be neither made nor read; try again"
     if found == _NOBODY:
@@ -111,6 +116,7 @@ def _is_taken(place: Place, mine: _Writer) -> bool:
 
 
 def _find_writer(place: Place) -> _Writer | None:
+    """Return the writer in the lock file, which is read again if it seems empty; None without a file."""
     found = _read(place)
     if found == _NOBODY:
         time.sleep(_LOOK)  # it may have been made just now, and is not written yet
@@ -119,6 +125,7 @@ def _find_writer(place: Place) -> _Writer | None:
 
 
 def _read(place: Place) -> _Writer | None:
+    """Return the writer in the lock file; _NOBODY if it is empty or damaged, None if it does not exist."""
     content = place.read(NAME)
     try:
         return None if content is None else msgspec.json.decode(content, type=_Writer)
@@ -127,7 +134,7 @@ def _read(place: Place) -> _Writer | None:
 
 
 def _is_dead(place: Place, writer: _Writer, mine: _Writer) -> bool:
-    """Return whether the writer is gone: on this machine by its process, on another one by its silence."""
+    """Return whether the writer is gone: on this machine its process, on another one after 15 minutes of silence."""
     if writer.host == socket.gethostname():
         return not is_running(writer.pid)
     silent = place.seconds_since(NAME, f"writer-{mine.token}.json")
@@ -135,6 +142,7 @@ def _is_dead(place: Place, writer: _Writer, mine: _Writer) -> bool:
 
 
 def _check(place: Place, mine: _Writer) -> None:
+    """Raise StoreError if this process no longer holds the lock."""
     found = _find_writer(place)
     if found is None or found.token != mine.token:
         raise StoreError(f"{place.name}: somebody else has taken over as its writer; nothing was written, try again")

@@ -18,10 +18,11 @@ VERSION = 1
 
 
 class Piece(msgspec.Struct, frozen=True):
-    """The trace of one rank in one window. `shape` is an index into Manifest.shapes; `begin` and `end` are ns since 1970.
+    """The trace of one rank in one window, `size` bytes. `shape` is an index into Manifest.shapes.
 
-    `again` is the dataset's generation in which it replaced another piece, whose files stay for current readers; else
-    0. `job_key` is what the traces of its run have in common, None where --run named the run.
+    `begin` and `end` are ns since 1970, None if not known. `again` is the dataset's generation in which the piece
+    replaced another one, whose files stay for current readers; else 0. `job_key` is a key that all traces of its run
+    share, None where --run named the run.
     """
 
     trace_id: int
@@ -45,7 +46,7 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 class DatasetWindow(msgspec.Struct, frozen=True):
-    """A window of a run: the folder and tables of its job, a hash of the pieces the job was made from, and the time."""
+    """A window of a run: the number, folder and tables of its job, a hash of its pieces, and when it was judged (ISO 8601)."""
 
     run: str
     window: int
@@ -101,7 +102,7 @@ def open_existing(name: str | Path) -> tuple[Place, Manifest]:
 def read_manifest(place: Place) -> Manifest:
     """Return the dataset's manifest, an empty one if there is none yet.
 
-    Raises SchemaMismatch if another version of traceq made the dataset.
+    Raises SchemaMismatch if another version of traceq made the dataset, StoreError if the file is damaged.
     """
     content = place.read(NAME)
     if content is None:
@@ -124,6 +125,8 @@ def read_manifest(place: Place) -> Manifest:
 
 
 class _Versions(msgspec.Struct):
+    """The versions in a manifest, which are read before the rest."""
+
     traceq_dataset: int
     schema: int
 
@@ -135,7 +138,7 @@ def commit(
     windows: Sequence[DatasetWindow],
     shapes: Sequence[tuple[str, ...]],
 ) -> Manifest:
-    """Write the manifest with these pieces and windows, and return it.
+    """Write the dataset's next manifest, with these pieces, windows and shapes, and return it.
 
     Raises StoreError if the dataset was changed since it was read as `known`.
     """

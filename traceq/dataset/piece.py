@@ -81,7 +81,10 @@ class MadePiece(msgspec.Struct, frozen=True):
 
 
 def make_piece(task: PieceTask) -> MadePiece:
-    """Build the piece of `task`, put it into its folder, and return its record. Raises TraceqError."""
+    """Build the piece of `task`, put it into its folder, and return its record.
+
+    Raises TraceqError if the trace is unusable.
+    """
     begun, cpu = time.perf_counter(), time.process_time()
     with TemporaryDirectory(prefix="traceq-piece-", dir=task.room) as name:
         scratch = Path(name)
@@ -131,7 +134,7 @@ def _put(task: PieceTask, files: Path, made: MadePiece) -> None:
 
 
 def find_made_piece(task: PieceTask) -> MadePiece | None:
-    """Return the record of the piece in the task's folder if it was made from the same file and request, else None."""
+    """Return the record of the piece in the task's folder if an earlier try made it for the same request, else None."""
     made = read_piece(task.place, task.folder)
     same = made is not None and (made.asked, made.trace_id, made.run) == (
         task.asked,
@@ -157,13 +160,14 @@ def write_tables(connection: duckdb.DuckDBPyConnection, files: Path) -> dict[str
 
 
 def copy_table(connection: duckdb.DuckDBPyConnection, table: str, folder: Path) -> None:
-    """Write the rows of a table to a Parquet file, without generated columns."""
+    """Write the rows of a table, without generated columns, to TABLE.parquet in the folder."""
     target = str(folder / f"{table}.parquet").replace("'", "''")
     columns = stored_columns(columns_of(connection, table))
     connection.execute(f"copy (select {columns} from {table}) to '{target}' (format parquet, compression zstd)")
 
 
 def _count_rows(connection: duckdb.DuckDBPyConnection, table: str) -> int:
+    """Return the number of rows of the table."""
     (found,) = connection.execute(f"select count(*) from {table}").fetchall()
     return int(found[0])
 
@@ -189,7 +193,10 @@ def digest_of_sums(sums: Mapping[str, tuple[int, str]]) -> str:
 
 
 def read_piece(place: Place, folder: str) -> MadePiece | None:
-    """Return the record of the piece in a folder; None if it is unfinished or another version of traceq made it."""
+    """Return the record of the piece in a folder; None if it is unfinished or another version of traceq made it.
+
+    Raises StoreError if the record is damaged.
+    """
     content = read_json(place, folder, NAME)
     if not isinstance(content, dict) or (content.get("traceq_piece"), content.get("schema")) != (
         VERSION,

@@ -75,6 +75,7 @@ class Place:
 
     @cached_property
     def _file_system(self) -> tuple[Any, str]:
+        """The fsspec file system and the path in it. Raises StoreError if the address names no place."""
         if not is_address(self.name):
             return LocalFileSystem(), os.path.abspath(self.name)  # noqa: PTH100 - Path.absolute keeps ..
         with self._translate_errors():
@@ -106,12 +107,12 @@ class Place:
 
     @property
     def is_local(self) -> bool:
-        """Return whether the place is a folder of this machine."""
+        """Whether the place is a folder of this machine."""
         return isinstance(self.fs, LocalFileSystem)
 
     @property
     def is_of_process(self) -> bool:
-        """Return whether only this process sees the place (memory://)."""
+        """Whether only this process sees the place (memory://)."""
         return self.protocol == "memory"
 
     @property
@@ -141,7 +142,7 @@ class Place:
                 raise StoreError(f"{what}: cannot be read: {error.strerror or type(error).__name__}") from error
 
     def write(self, content: bytes, *parts: str, is_new: bool = False) -> None:
-        """Write a file so that readers see either the old content or the new.
+        """Write `content` to a file so that readers see either the old content or the new; missing folders are made.
 
         With `is_new`, raise FileExistsError if the file exists.
         """
@@ -156,6 +157,7 @@ class Place:
                 self.fs.pipe_file(path, content)
 
     def _create(self, path: str, content: bytes) -> None:
+        """Write a file in an object store. Raises FileExistsError if it exists."""
         try:
             self.fs.pipe_file(path, content, mode="create")
         except (OSError, NotImplementedError) as error:
@@ -175,7 +177,7 @@ class Place:
             self.fs.put([str(file) for file in files], [f"{target}/{file.name}" for file in files])
 
     def move(self, source: str, target: str) -> None:
-        """Move a folder within the place: a rename here, copies in an object store, which has no folders.
+        """Move a folder within the place: a rename in a local place, copies in an object store, which has no folders.
 
         An interrupted move leaves the source, or a target without piece.json.
         """
@@ -211,7 +213,7 @@ class Place:
                 return
 
     def remove_files(self, paths: Iterable[str]) -> None:
-        """Remove files in the place, and local folders that become empty."""
+        """Remove files by their paths in the place, and local folders that become empty."""
         paths = list(paths)
         if not paths:
             return
@@ -224,7 +226,7 @@ class Place:
                     Path(self.path(folder)).rmdir()
 
     def list_names(self, *parts: str) -> list[str]:
-        """Return the names in a folder of the place, sorted."""
+        """Return the names of files and folders in a folder of the place, sorted; empty if it does not exist."""
         with self._translate_errors():
             try:
                 self.fs.invalidate_cache(self.path(*parts))  # what was listed before may have changed since
@@ -259,14 +261,14 @@ class Place:
         return float((now - then).total_seconds())
 
     def at_once(self, work: Callable[[T], R], items: Iterable[T]) -> list[R]:
-        """Return the result of `work` for each item; on a server, many calls run at the same time."""
+        """Return the result of `work` for each item, in order; in a remote place 16 calls run at the same time."""
         if self.is_local:
             return [work(item) for item in items]
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             return list(pool.map(work, items))
 
     def _find_files(self, path: str) -> list[str]:
-        """Return the paths of files in a folder and below."""
+        """Return the paths, for `fs`, of all files in a folder and below, sorted."""
         self.fs.invalidate_cache(path)
         return sorted(self.fs.find(path))
 
@@ -279,6 +281,7 @@ class Place:
             self.fs.rm_file(file)
 
     def _make_folder(self, path: str) -> None:
+        """Make the folder where the file system has real folders."""
         if self.protocol not in _WITHOUT_FOLDERS:
             try:
                 self.fs.makedirs(path, exist_ok=True)
@@ -317,6 +320,7 @@ def _write_local(path: Path, content: bytes, *, is_new: bool) -> None:
 
 
 def _link(part: Path, path: Path, content: bytes) -> None:
+    """Give the complete file `part` its name `path`. Raises FileExistsError if that exists."""
     try:
         path.hardlink_to(part)
     except FileExistsError:
@@ -338,7 +342,7 @@ def read_json(place: Place, *parts: str) -> Any:
 
 
 def folder_of(run: str | None, window: int, rank: int | None = None) -> str:
-    """Return the path of the folder of a window, or of a rank in it, as Hive writes it: run=NAME/window=N/rank=N."""
+    """Return the path of the folder of a window, or of a rank in it, as Hive names folders: run=NAME/window=N/rank=N."""
     parts = [f"run={_NOTHING if run is None else quote(run, safe=' ')}", f"window={window}"]
     return "/".join(parts if rank is None else [*parts, f"rank={rank}"])
 

@@ -27,7 +27,7 @@ _Span: TypeAlias = tuple[int | None, int | None, int | None, str, int]
 
 
 class PieceRun(NamedTuple):
-    """The run of a piece; `key` is what the run's traces have in common, None where --run named the run."""
+    """The name of a piece's run, and the key that all traces of the run share, None where --run named the run."""
 
     name: str
     key: str | None
@@ -92,7 +92,7 @@ def _find_repeated(known: Iterable[Piece], made: Sequence[MadePiece]) -> set[int
 
 
 def _group_by_time(spans: Sequence[_Span]) -> Iterator[list[_Span]]:
-    """Yield groups of spans that overlap in time, directly or through others; spans without a time are left out."""
+    """Yield groups of traces whose time spans overlap, directly or through others; traces without times are left out."""
     together: list[_Span] = []
     last = 0
     timed = [
@@ -109,6 +109,7 @@ def _group_by_time(spans: Sequence[_Span]) -> Iterator[list[_Span]]:
 
 
 def _rank_of(piece: MadePiece) -> int | None:
+    """Return the rank in the trace, else the one in its file's name, else None."""
     return piece.file_rank if piece.rank is None else piece.rank
 
 
@@ -131,10 +132,12 @@ def _choose_names(
 
 
 def _folder_of(piece: MadePiece) -> str:
+    """Return the folder of the trace from which the piece was made."""
     return os.path.dirname(piece.source)  # noqa: PTH120 - of another machine, maybe
 
 
 def _common_folder(folders: Sequence[str]) -> str:
+    """Return the folder that holds all of these; empty if some are relative."""
     try:
         return os.path.commonpath(folders)
     except ValueError:  # some are relative
@@ -186,6 +189,10 @@ def _choose_window(
     piece: MadePiece,
     rank: int | None,
 ) -> int:
+    """Return the run's first window at the piece's time that has no such rank yet, else a new one.
+
+    A piece without times goes to the first window without its rank.
+    """
     windows = sorted(window for of_run, window in ranks if of_run == run)
     free = [window for window in windows if rank is None or rank not in ranks[run, window]]
     if piece.begin is None or piece.end is None:
@@ -204,6 +211,7 @@ def _take_place(
     begin: int | None,
     end: int | None,
 ) -> None:
+    """Note that the rank is in the window `key` (run, window), whose time span may grow by it."""
     ranks.setdefault(key, set()).add(rank)
     if begin is not None and end is not None:
         before = spans.get(key, (begin, end))

@@ -43,16 +43,16 @@ class Workers(Protocol):
     """Interface of workers that make pieces: an executor of concurrent.futures whose futures raise WorkerDied."""
 
     def submit(self, function: Callable[..., Any], /, *arguments: Any) -> Future[Any]:
-        """Return the future of a call of the function by a worker."""
+        """Return the future of a call of the function by a worker; it raises WorkerDied if the worker ends meanwhile."""
 
     def count_slots(self) -> int:
-        """Return the number of calls that keep all workers busy."""
+        """Return the number of calls at a time that keep all workers busy."""
 
     def plan_share(self, pieces: int) -> Share:
-        """Return the limits of each worker when `pieces` pieces are to be made."""
+        """Return the limits (CPUs, memory) of each worker when `pieces` pieces are to be made."""
 
     def prepare(self, tasks: Sequence[PieceTask]) -> None:
-        """Raise StoreError where the workers cannot do these tasks."""
+        """Raise StoreError if the workers cannot do these tasks."""
 
     def check(self) -> None:
         """Raise WorkersLost when no worker is left and none is expected."""
@@ -89,11 +89,15 @@ def run_all(tasks: Sequence[PieceTask], workers: Workers) -> Iterator[tuple[Piec
 
 
 def _submit(task: PieceTask, workers: Workers, running: dict[Future[MadePiece], PieceTask]) -> None:
+    """Give the task to a worker, and note its future in `running`."""
     running[workers.submit(make_piece, task)] = task
 
 
 def _read_outcome(task: PieceTask, future: Future[MadePiece], *, is_last: bool) -> Outcome | None:
-    """Return the piece's record or a failure; None when the task should be tried again, which `is_last` rules out."""
+    """Return the piece's record, or a failure.
+
+    None if the worker died and the task is to be tried again (not if `is_last`). Raises WorkersLost.
+    """
     shown = task.build.source.shown
     try:
         return future.result()
@@ -128,7 +132,7 @@ class InProcess(ThreadPoolExecutor):
         return 1
 
     def plan_share(self, _pieces: int) -> Share:
-        """Return the limits of the whole machine."""
+        """Return the limits of the whole machine, as there is one worker."""
         return limits().share(1)
 
     def prepare(self, tasks: Sequence[PieceTask]) -> None:
@@ -184,6 +188,7 @@ class Processes(ThreadPoolExecutor):
         self._scratch.cleanup()
 
     def _call(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+        """Return the result of the call in one of the processes. Raises the error of the call, or WorkerDied."""
         process = self._take_process()
         try:
             process.child.send((function, arguments))
@@ -199,6 +204,7 @@ class Processes(ThreadPoolExecutor):
         return answer
 
     def _take_process(self) -> _WorkerProcess:
+        """Return an idle process, or a new one. Raises WorkerDied after `shutdown`."""
         with self._lock:
             if self._is_over:
                 raise WorkerDied("interrupted")
@@ -220,5 +226,7 @@ class Processes(ThreadPoolExecutor):
 
 
 class _WorkerProcess(NamedTuple):
+    """A worker process and its folder for temporary files."""
+
     child: Child
     folder: Path

@@ -69,7 +69,7 @@ def select_pieces(
 
 
 def create_copy(path: Path, place: Place, manifest: Manifest, pieces: Sequence[Piece]) -> None:
-    """Write the database `path` with the rows of these pieces, and with the jobs and the trace row of every rank.
+    """Write the database `path` with the rows of these pieces, the jobs of all windows, and the trace row of every rank.
 
     With all pieces it equals a database of the same traces.
     """
@@ -97,6 +97,7 @@ def create_copy(path: Path, place: Place, manifest: Manifest, pieces: Sequence[P
 
 
 def _of_windows(place: Place, windows: Iterable[DatasetWindow], table: str) -> list[str]:
+    """Return the paths (for DuckDB) of the windows' files of the table."""
     return [place.duckdb_path(window.folder, f"{table}.parquet") for window in windows if table in window.tables]
 
 

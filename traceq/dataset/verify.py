@@ -40,7 +40,7 @@ class Leftovers(NamedTuple):
 
 
 def find_leftovers(place: Place, manifest: Manifest, sizes: Mapping[str, int]) -> Leftovers:
-    """Return the files, of all in the dataset (`sizes`), that the manifest does not list."""
+    """Return traceq's files in the dataset that the manifest does not list; `sizes` are all files' bytes by path."""
     known = {file for piece in manifest.pieces for file in files_of_piece(manifest, piece)}
     jobs = {window.folder for window in manifest.windows}
     others = {path: size for path, size in sizes.items() if path not in known and path.rpartition("/")[0] not in jobs}
@@ -63,7 +63,7 @@ def files_of_window(window: DatasetWindow) -> list[str]:
 
 
 def stale_windows(manifest: Manifest, sizes: Mapping[str, int]) -> set[tuple[str, int]]:
-    """Return the windows (run, window) whose job is missing files or was made from other pieces than there are now."""
+    """Return the windows (run, window) whose job was not judged, lacks files, or was made from other pieces than there are."""
     jobs = {(window.run, window.window): window for window in manifest.windows}
     of_window: dict[tuple[str, int], list[Piece]] = {key: [] for key in jobs}
     for piece in manifest.pieces:
@@ -78,6 +78,7 @@ def stale_windows(manifest: Manifest, sizes: Mapping[str, int]) -> set[tuple[str
 
 
 def _can_be_added(place: Place, folder: str, there: set[str]) -> bool:
+    """Return whether the folder holds a finished piece of a trace that the dataset does not list yet."""
     try:
         made = read_piece(place, folder)
     except StoreError:
@@ -111,6 +112,7 @@ def find_faults(place: Place) -> Iterator[Fault]:
 
 
 def _find_repeats(manifest: Manifest) -> Iterator[Fault]:
+    """Yield a fault for each piece whose trace_id or folder is listed twice."""
     seen: set[int | str] = set()
     for piece in manifest.pieces:
         if piece.trace_id in seen or piece.folder in seen:
@@ -144,6 +146,7 @@ def _check_files(place: Place, manifest: Manifest, piece: Piece, sizes: Mapping[
 
 
 def _list_differences(manifest: Manifest, piece: Piece, made: MadePiece) -> list[str]:
+    """Return the names of facts that the piece's record and the manifest state differently."""
     said = {
         "trace_id": (made.trace_id, piece.trace_id),
         "run": (made.run or piece.run, piece.run),
@@ -176,6 +179,7 @@ def _check_content(place: Place, manifest: Manifest, pieces: Sequence[Piece]) ->
 
 
 def _describe_difference(place: Place, piece: Piece, found: Mapping[str, tuple[int, str]]) -> str:
+    """Return words on how the rows found differ from those written: the first table with another number of rows, if any."""
     made = read_piece(place, piece.folder)
     rows = {} if made is None else made.tables
     others = [table for table, number in rows.items() if found.get(table, (0, ""))[0] != number]
@@ -185,7 +189,7 @@ def _describe_difference(place: Place, piece: Piece, found: Mapping[str, tuple[i
 
 
 def _sum_hashes(place: Place, manifest: Manifest, pieces: Sequence[Piece]) -> Sums:
-    """Return the number of rows and the sum of their hashes, by piece and table."""
+    """Return the number of rows and the sum of their hashes, by trace_id and table."""
     found: dict[int, dict[str, tuple[int, str]]] = {piece.trace_id: {} for piece in pieces}
     tables = sorted({table for piece in pieces for table in manifest.tables_of(piece)})
     with open_catalogue(place, manifest, pieces) as connection:
@@ -197,6 +201,7 @@ def _sum_hashes(place: Place, manifest: Manifest, pieces: Sequence[Piece]) -> Su
 
 
 def _check_windows(place: Place, manifest: Manifest, sizes: Mapping[str, int]) -> Iterator[Fault]:
+    """Yield a fault for each window whose job is out of date or cannot be read."""
     way_out = f"traceq dataset compact {quote(place.name)} judges its ranks anew"
     for run, number in sorted(stale_windows(manifest, sizes)):
         what = "what is known of its job is not made of the ranks that are there"
@@ -218,6 +223,7 @@ def unreadable_windows(
 
 
 def _read_window(place: Place, manifest: Manifest, window: DatasetWindow) -> None:
+    """Read all rows of the window's job. Raises StoreError or duckdb.Error if a file is damaged."""
     with open_catalogue(place, manifest, (), [window]) as connection:
         for table in window.tables:
             connection.execute(f"select sum(hash(t)) from {table} as t").fetchall()
@@ -226,6 +232,7 @@ def _read_window(place: Place, manifest: Manifest, window: DatasetWindow) -> Non
 
 
 def _suggest_ingest(place: Place, piece: Piece, made: MadePiece | None = None) -> str:
+    """Return the commands that repair a piece: ingest its trace again, or drop it."""
     name = quote(place.name)
     source = "TRACE" if made is None else quote(made.source)
     return (

@@ -8,7 +8,10 @@ from traceq.errors import StoreError
 
 
 def main() -> int:
-    """Make the calls that the parent sends, one after the other, and answer each with its result or exception."""
+    """Make the calls that the parent process sends, one after the other, and answer each with its result or exception.
+
+    Returns the exit code 0.
+    """
     lack = lack_of_threads()
     for function, arguments in read_requests():
         try:

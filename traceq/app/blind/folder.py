@@ -46,6 +46,7 @@ def traces_in(folder: Path) -> list[TraceFile]:
 
 
 def _is_own(path: Path, folder: Path) -> bool:
+    """Return whether the path is below a folder of frozen results, of labels, or below a hidden one."""
     parts = path.relative_to(folder).parts
     return parts[0] in _OWN or any(part.startswith(".") for part in parts)
 
@@ -63,7 +64,10 @@ def _name_traces(paths: Sequence[Path]) -> list[str]:
 
 
 def place_of(folder: Path, after: str | None) -> Path:
-    """Return the folder of a frozen set: the blind one if `after` is None, else the later one of that name."""
+    """Return the folder of a frozen set: the blind one if `after` is None, else the later one of that name.
+
+    Raises WrongUse for a name with other characters.
+    """
     if after is None:
         return folder / FROZEN
     if not _AFTER.fullmatch(after):

@@ -111,6 +111,7 @@ def _judge_and_write(
 
 
 def _check_pairs(folder: Path, pairs: tuple[PairLabel, ...], files: dict[str, TraceFile]) -> None:
+    """Raise UnusableLabel for a pair that names a trace that is not in the folder."""
     for name in (name for pair in pairs for name in (pair.base, pair.new)):
         if name not in files:
             raise UnusableLabel(
@@ -128,6 +129,7 @@ def _check_labels(folder: Path, files: dict[str, TraceFile]) -> None:
 def _frozen_pairs(
     folder: Path, pairs: tuple[PairLabel, ...], files: dict[str, TraceFile], judging: Callable[[str], None]
 ) -> tuple[FrozenPair, ...]:
+    """Return the verdicts of the labelled pairs to freeze; `judging` is called with each pair's name before."""
     found = []
     for pair in pairs:
         judging(f"{pair.base} -> {pair.new}")
@@ -136,7 +138,7 @@ def _frozen_pairs(
 
 
 def _frozen_trace(folder: Path, file: TraceFile) -> tuple[FrozenTrace, str]:
-    """Return the results for a trace and its report as text; for a trace that cannot be read, the error in both."""
+    """Return the results for a trace to freeze, and its report as text; for an unreadable trace, both hold the error."""
     path, sha256 = file.path.as_posix(), content_hash(file.files)
     try:
         view = report(folder / file.path, _FINDINGS, drawn=False)
@@ -146,6 +148,7 @@ def _frozen_trace(folder: Path, file: TraceFile) -> tuple[FrozenTrace, str]:
 
 
 def _summarize_trace(name: str, path: str, sha256: str, view: ReportView) -> FrozenTrace:
+    """Return the results to freeze of the report's only trace, else of the trace to look at first."""
     every = view.content.traces
     trace = every[0] if len(every) == 1 else find_critical_trace(view.content)[0]
     counted = 0 if trace.steps.is_window else trace.steps.counted
@@ -170,6 +173,7 @@ def _summarize_trace(name: str, path: str, sha256: str, view: ReportView) -> Fro
 
 
 def _first_words(trace: TraceReport) -> str:
+    """Return the verdict on the trace as one text."""
     first = write_verdict(trace)
     return ". ".join("".join(spans).removesuffix(".") for spans in (first.spans, *first.lines))
 

@@ -121,6 +121,7 @@ def _grade_set(
 
 
 def _way_out(name: str, traces: dict[str, FrozenTrace]) -> str:
+    """Return a hint for a label whose trace was not frozen: similar names, or all."""
     close = difflib.get_close_matches(name, traces, n=2)
     meant = f"; did you mean {' or '.join(close)}?" if close else f"; there are {', '.join(traces)}."
     return f"{meant} A trace that came later is frozen by --again NAME, not blind"
@@ -150,6 +151,7 @@ def _grade_pairs(folder: Path, frozen: Frozen) -> Iterator[GradedPair]:
 
 
 def _read_file(path: Path) -> bytes:
+    """Return the content of the file. Raises StoreError if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:

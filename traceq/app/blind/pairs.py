@@ -48,7 +48,10 @@ def pairs_in(folder: Path) -> tuple[PairLabel, ...]:
 
 
 def frozen_pair(pair: PairLabel, base: Path, new: Path) -> FrozenPair:
-    """Compare two traces and return the verdict to freeze; the error if they cannot be compared."""
+    """Compare two traces and return the result to freeze: the verdict and its words, or the error if they cannot be read.
+
+    `pair` holds their names; `base` and `new` are their paths.
+    """
     is_known = bool(pair.accepted)
     try:
         found = compare(base, new).content
