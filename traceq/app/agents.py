@@ -45,7 +45,7 @@ class _Database:
 
     @cached_property
     def content(self) -> Report:
-        """The report on the database, as plain data."""
+        """The report on the database, as plain data, made at the first use."""
         return report(self.file, drawn=False).content
 
 
@@ -189,7 +189,7 @@ class Session:
         )
 
     def close(self) -> None:
-        """Remove the databases that were made of traces."""
+        """Remove the temporary databases that were made of traces."""
         self._stack.close()
 
     def __enter__(self) -> Self:

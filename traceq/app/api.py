@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 
 def _within_limits(memory_limit: int | None, timeout: float = TIMEOUT) -> AbstractContextManager[None]:
+    """Return a context with the limits on memory (bytes) and on the time of the user's queries and rules (seconds)."""
     return within(Limits(memory_limit, usable_cpus(), timeout))
 
 

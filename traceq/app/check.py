@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class CiView(View[T]):
-    """A result that can also be written in formats for CI systems."""
+    """The result of `traceq check` or `compare`, which can also be written for CI systems (JUnit, SARIF, Code Quality)."""
 
     @abstractmethod
     def _check(self) -> Check:

@@ -35,7 +35,7 @@ _BASE = '<base href="about:srcdoc">'
 
 
 def verdict_to_text(report: Report) -> str:
-    """Return the verdict on each trace as plain text, for a console."""
+    """Return the verdict on each trace of the report (at most eight) as plain text, for a console."""
     lines = ["traceq report"]
     for trace in report.traces[:_MOST_TRACES]:
         lines += [_write_title(trace), *(indent("\n".join(wrap(text, _WIDTH)), "  ") for text in _write_verdict(trace))]
@@ -43,7 +43,7 @@ def verdict_to_text(report: Report) -> str:
 
 
 def verdict_to_markdown(report: Report) -> str:
-    """Return the verdict on each trace as Markdown, for notebooks that show no HTML."""
+    """Return the verdict on each trace of the report (at most eight) as Markdown, for notebooks that show no HTML."""
     return "\n\n".join(_write_paragraphs(report, markdown, "**{}**")) + "\n"
 
 

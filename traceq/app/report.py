@@ -145,11 +145,11 @@ class ReportView(View[Report]):
         return RENDERERS["json"](self.content)
 
     def suffixes(self) -> Mapping[str, str]:
-        """Return the names of formats by file suffix, including those of other packages."""
+        """Return the names of formats by file suffix ({".html": "html", ...}), including formats that other packages add."""
         return all_suffixes()
 
     def render(self, format_: str) -> str:
-        """Render the report in the format: text, md, html, json, llm, or one of another package."""
+        """Return the report as text in the format: text, md, html, json, llm, or one that another package adds."""
         if format_ == "llm":
             from traceq.reports.renderers.to_llm import to_llm
 

@@ -83,7 +83,7 @@ def trim(
 
 
 def check_is_new(target: Path, *, force: bool) -> None:
-    """Raise WrongUse if the file exists, unless `force`."""
+    """Raise WrongUse if the file to write exists already, unless `force` allows to replace it."""
     if target.is_file() and not force:
         raise WrongUse(f"{target} is there already: name another file to write, or give --force.")
 

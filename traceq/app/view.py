@@ -54,11 +54,11 @@ class View(ABC, Generic[T]):
         return html_of(self.html_blocks())
 
     def suffixes(self) -> Mapping[str, str]:
-        """Return the names of formats by file suffix."""
+        """Return the names of formats by file suffix: {".html": "html", ...}."""
         return SUFFIXES
 
     def render(self, format_: str) -> str:
-        """Render the result in the format: text, md, html or json."""
+        """Return the result as text in the format: text, md, html or json."""
         documents: Mapping[str, Callable[[], str]]
         documents = {"text": self.to_text, "md": self.to_markdown, "html": self.to_html, "json": self.to_json}
         return documents[format_]()

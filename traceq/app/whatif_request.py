@@ -61,7 +61,7 @@ class WhatIfRequest(NamedTuple):
 
     @property
     def is_given(self) -> bool:
-        """Whether any change is requested."""
+        """Whether any change or a finding is requested."""
         return any(self)
 
     def changes(self) -> tuple[Asked, ...]:

@@ -23,7 +23,7 @@ class CiFiles(NamedTuple):
     code_quality: Path | None
 
     def write(self, view: CiView[Any]) -> None:
-        """Write the files that are wanted."""
+        """Write the wanted files from the result of the command."""
         for path, render in zip(self, (view.to_junit, view.to_sarif, view.to_code_quality), strict=True):
             if path is not None:
                 write(render(), path)

@@ -241,13 +241,13 @@ def gather(name: str, make: Callable[..., object], *options: str) -> Callable[[C
 
 
 def trace_options(command: Callable[..., T]) -> Callable[..., T]:
-    """Declare the options on traces, pass them as one argument `options`, and run the command within its limits."""
+    """Return the command with the options on traces declared, which it gets as one argument `options`, within its limits."""
     command = within_limits(gather("options", TraceOptions, *_OF_TRACES)(command))
     return _declare_step_options(capture_option(inductor_option(memory_option(command))))
 
 
 def read_options(command: Callable[..., T]) -> Callable[..., T]:
-    """Declare the options on sources, pass them as one argument `read`, and run the command within its limits."""
+    """Return the command with the options on sources declared, which it gets as one argument `read`, within its limits."""
     command = within_limits(gather("read", ReadOptions, *_OF_TRACES, "cache")(command))
     return _declare_step_options(capture_option(inductor_option(memory_option(cache_option(command)))))
 
@@ -256,7 +256,7 @@ _OF_TRACES = ("step_range", "steps_per", "window", "capture", "inductor")
 
 
 def _declare_step_options(command: F) -> F:
-    """Declare --step-range, --steps-per and --window."""
+    """Return the command with the options --step-range, --steps-per and --window declared."""
     window = "Time to judge: gpu, 3.2s..4s (from the first GPU work), NAME..NAME of annotations; for traces only."
     command = click.option("--window", type=Parsed("window", _check_window), help=window)(command)
     steps_per = "Steps per detected repetition: 2, or 1/2 if two make a step; for traces only."
@@ -297,7 +297,7 @@ def json_option(help_: str, *others: str) -> Callable[[F], F]:
 
 
 def goal_option(help_: str) -> Callable[[F], F]:
-    """Return a decorator that declares --goal."""
+    """Return a decorator that declares --goal: throughput or latency; `help_` is its line in --help."""
     goals = click.Choice(("throughput", "latency"))
     return click.option("--goal", type=goals, default="throughput", show_default=True, help=help_)
 
@@ -316,7 +316,7 @@ def rank_option(verb: str, default: str = "the lowest") -> Callable[[Callable[..
 
 
 def traces_options(command: F) -> F:
-    """Declare --trace and --rank of commands that show traces, to show only these."""
+    """Return the command with --trace and --rank declared, which choose the traces to show."""
     command = click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Only traces of this rank.")(command)
     return click.option(
         "--trace", "traces", type=int, multiple=True, metavar="N", help="Only the trace with this trace_id; repeatable."
@@ -332,7 +332,7 @@ def _parse_numbers(_ctx: click.Context, _param: click.Parameter, value: str | No
 
 
 def ranks_option(command: F) -> F:
-    """Declare --ranks, which takes several ranks in one word: 0,6."""
+    """Return the command with --ranks declared, which takes several ranks in one word: 0,6."""
     return click.option("--ranks", callback=_parse_numbers, metavar="N,N", help="Only traces of these ranks: 0,6.")(
         command
     )

@@ -54,7 +54,7 @@ def write_json(content: object) -> None:
 
 
 def write_blocks(blocks: Iterable[Block]) -> None:
-    """Print a document on stdout as text."""
+    """Print a document, given as blocks, on stdout as text."""
     from traceq.reports.renderers.to_text import blocks_to_text
 
     width, colour = terminal_width_and_colour()

@@ -71,7 +71,7 @@ def write_vertical(
 def write_markdown(
     header: Sequence[str], rows: Iterable[Sequence[str]], numeric: Sequence[bool], file: BinaryIO
 ) -> None:
-    """Write the rows as a table of GitHub's Markdown."""
+    """Write the rows under their header to `file` as a table of GitHub's Markdown; `numeric` columns stand on the right."""
     rule = ["---:" if is_number else "---" for is_number in numeric]
     cells = chain((map(markdown, header), rule), ([telling_nobody(markdown(cell)) for cell in row] for row in rows))
     file.writelines(f"| {' | '.join(row)} |\n".encode() for row in cells)
@@ -89,7 +89,7 @@ def write_result(result: Result, file: BinaryIO, *, vertical: bool = False) -> N
 
 
 def write_markdown_result(result: Result, file: BinaryIO) -> None:
-    """Write the result as a Markdown table."""
+    """Write a query's result to `file` as a Markdown table."""
     write_markdown(result.schema.names, result.rows(), result.numeric, file)
 
 

@@ -39,7 +39,7 @@ def completion(context: click.Context, /, shell: str) -> None:
 
 
 def complete_files(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Complete files, which the shell does itself."""
+    """Return one completion item, which tells the shell to complete files itself."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(begun, type="file")]
@@ -107,12 +107,12 @@ def complete_changes(_context: click.Context, parameter: click.Parameter, begun:
 def complete_one_of(
     names: Iterable[str],
 ) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
-    """Return a completer for a fixed list of names."""
+    """Return a function that completes the given names, for an argument or option."""
     return lambda _context, _parameter, begun: _complete_names(names, begun)
 
 
 def complete_rules(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Complete names of rules."""
+    """Return the names of rules, and of rules of jobs, that begin with `begun`."""
     from traceq.diagnosis.job.judge import RULES as RULES_OF_JOBS
     from traceq.diagnosis.rules.registry import RULES
 
@@ -120,7 +120,7 @@ def complete_rules(_context: click.Context, _parameter: click.Parameter, begun: 
 
 
 def complete_metrics(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Complete names of metrics with --plan, else files."""
+    """Return the names of metrics that begin with `begun` if --plan is given; else let the shell complete files."""
     from click.shell_completion import CompletionItem
 
     from traceq.formats.capabilities import METRICS
@@ -129,7 +129,7 @@ def complete_metrics(context: click.Context, _parameter: click.Parameter, begun:
 
 
 def complete_tables(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
-    """Complete names of tables, views and macros."""
+    """Return the names of public tables, views and macros that begin with `begun`."""
     from traceq.database.connect import SCHEMA
     from traceq.database.sql import statement
 

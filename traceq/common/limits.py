@@ -99,7 +99,7 @@ def limits() -> Limits:
 
 @contextmanager
 def within(new: Limits) -> Iterator[None]:
-    """Make `new` the limits that `limits` returns inside the block."""
+    """Let `limits()` return `new` inside the block."""
     token = _limits.set(new)
     try:
         yield

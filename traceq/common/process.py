@@ -193,7 +193,7 @@ def spare_threads_and_collections() -> None:
 
 
 class _NoPandas:
-    """An import hook that makes pandas look absent."""
+    """An import hook that raises ModuleNotFoundError for pandas, as if it were not installed."""
 
     @staticmethod
     def find_spec(name: str, _path: object = None, _target: object = None) -> None:

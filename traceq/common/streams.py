@@ -35,7 +35,7 @@ class _ClosedStream(io.RawIOBase):
         return True
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
-        """Raise OSError on the first call; drop the data later."""
+        """Raise OSError on the first call; later drop the data and return its length."""
         if self.has_failed:
             return len(data)
         self.has_failed = True

@@ -151,7 +151,7 @@ def in_unit(value: str, unit: str | None) -> str:
 
 
 def bytes_in(unit: Literal["MiB", "GiB"], value: float, decimals: int) -> str:
-    """Format bytes as a number of `unit`, without writing the unit."""
+    """Format bytes as a number of MiB or GiB with that number of `decimals`, without the unit."""
     return f"{value / dict(SIZE_UNITS)[unit]:,.{decimals}f}"
 
 

@@ -66,7 +66,7 @@ def list_macros(connection: duckdb.DuckDBPyConnection) -> list[CatalogueTable]:
 
 
 def list_all(connection: duckdb.DuckDBPyConnection) -> list[CatalogueTable]:
-    """Return the public tables, views and macros."""
+    """Return the public tables, then the views, then the macros of the database."""
     return [*list_tables(connection), *list_macros(connection)]
 
 
@@ -84,7 +84,7 @@ def find(known: Sequence[CatalogueTable], name: str) -> CatalogueTable:
 
 
 def empty_database() -> duckdb.DuckDBPyConnection:
-    """Return a connection to a new database in memory with all tables and views, but no rows."""
+    """Return a connection to a new database in memory with all tables, views and macros, but no rows."""
     from traceq.database.connect import create_schema
 
     connection = duckdb.connect()

@@ -93,7 +93,7 @@ class Sealed(AbstractFileSystem):  # type: ignore[misc]
         return False
 
     def unstrip_protocol(self, name: str) -> str:
-        """Return the name unchanged, as fsspec requires such a method."""
+        """Return the name unchanged; DuckDB asks fsspec file systems for it."""
         return name
 
     def size(self, path: str) -> int:

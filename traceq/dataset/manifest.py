@@ -77,7 +77,7 @@ class Manifest(msgspec.Struct, frozen=True):
         return self.shapes[piece.shape]
 
     def pieces_of(self, run: str, window: int) -> list[Piece]:
-        """Return the pieces of this window of the run."""
+        """Return the pieces of the run `run` in its window `window`."""
         return [piece for piece in self.pieces if (piece.run, piece.window) == (run, window)]
 
 
@@ -156,6 +156,6 @@ def commit(
 
 
 def digest_of(pieces: Sequence[Piece]) -> str:
-    """Return a hash of the pieces' content, whatever their order."""
+    """Return a hash of the pieces' content and trace_ids, the same in any order of pieces."""
     listed = sorted((piece.trace_id, piece.digest) for piece in pieces)
     return hashlib.sha256(repr(listed).encode()).hexdigest()

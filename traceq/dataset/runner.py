@@ -55,7 +55,7 @@ class Workers(Protocol):
         """Raise StoreError if the workers cannot do these tasks."""
 
     def check(self) -> None:
-        """Raise WorkersLost when no worker is left and none is expected."""
+        """Raise WorkersLost when no worker is left and none is expected; asked while no call ends."""
 
 
 def run_all(tasks: Sequence[PieceTask], workers: Workers) -> Iterator[tuple[PieceTask, Outcome]]:
@@ -167,7 +167,7 @@ class Processes(ThreadPoolExecutor):
         return self._jobs
 
     def plan_share(self, pieces: int) -> Share:
-        """Return a process's share of the machine's CPUs and memory."""
+        """Return one process's share of the machine's CPUs and memory, when `pieces` pieces are to be made."""
         return limits().share(min(self._jobs, pieces))
 
     def prepare(self, tasks: Sequence[PieceTask]) -> None:

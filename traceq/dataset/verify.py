@@ -53,12 +53,12 @@ def find_leftovers(place: Place, manifest: Manifest, sizes: Mapping[str, int]) -
 
 
 def files_of_piece(manifest: Manifest, piece: Piece) -> list[str]:
-    """Return the paths of a piece's files in the dataset."""
+    """Return the paths in the dataset of a piece's files: a Parquet file for each of its tables, and piece.json."""
     return [f"{piece.folder}/{table}.parquet" for table in manifest.tables_of(piece)] + [f"{piece.folder}/{NAME}"]
 
 
 def files_of_window(window: DatasetWindow) -> list[str]:
-    """Return the paths of the files of a window's job in the dataset."""
+    """Return the paths in the dataset of the files of a window's job: its tables, the traces of all ranks, and the summary."""
     return [f"{window.folder}/{table}.parquet" for table in (*window.tables, "trace")] + [f"{window.folder}/{SUMMARY}"]
 
 
@@ -87,7 +87,7 @@ def _can_be_added(place: Place, folder: str, there: set[str]) -> bool:
 
 
 class Fault(NamedTuple):
-    """A fault of a file or folder of a dataset, and the way out."""
+    """A fault of a file or folder of a dataset (`where`), in words, and the command that repairs it."""
 
     where: str
     what: str

@@ -39,7 +39,7 @@ class Difference:
 
     @property
     def words(self) -> str:
-        """The fact's name as it reads in a sentence."""
+        """The name of the fact in words, for a sentence."""
         return words_of(self.name)
 
     @property

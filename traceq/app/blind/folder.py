@@ -76,5 +76,5 @@ def place_of(folder: Path, after: str | None) -> Path:
 
 
 def labels_in(folder: Path) -> dict[str, Path]:
-    """Return the label files (JSON) by the name of their trace."""
+    """Return the paths of the label files (JSON) in the folder, by the name of their trace."""
     return {path.stem: path for path in sorted((folder / LABELS).glob("*.json")) if path.stem != PAIRS}

@@ -55,7 +55,7 @@ class Budget:
 
     @property
     def unit(self) -> str:
-        """The unit of the limits; `share` (of the step) without limits."""
+        """The unit of the limits ("ns", "share", "/s", ...); "share" (of the step) for a budget without limits."""
         return self.limits[0].unit if self.limits else SHARE
 
 
@@ -126,5 +126,5 @@ class Check:
         return "fail" if "fail" in states else "cannot judge" if "cannot judge" in states else "pass"
 
     def number(self, state: State) -> int:
-        """Return how many budgets ended in `state`."""
+        """Return how many of the budgets ended in `state` (pass, fail or cannot judge)."""
         return sum(budget.state == state for budget in self.judged)

@@ -151,7 +151,7 @@ def _subtract_one_off(parts: Mapping[str, float], once_ns: float) -> dict[str, f
 
 
 def _average_parts(base: Mapping[str, float], new: Mapping[str, float]) -> dict[str, float]:
-    """Return the mean of both sides' parts of a step, ns."""
+    """Return the mean of both sides' time in each ledger category, ns; a category missing on a side counts as 0."""
     return {name: (base.get(name, 0.0) + new.get(name, 0.0)) / 2 for name in sorted({*base, *new})}
 
 

@@ -133,10 +133,12 @@ def _may_be_unlisted(piece: MatchPiece, least: Fraction | None) -> bool:
 
 
 def _canonical_name_of(piece: MatchPiece) -> str | None:
+    """Return the canonical name of the piece; None for a piece without a name."""
     return None if piece.name is None else canonical_name(piece.name)
 
 
 def _name_and_shape(name: str, piece: MatchPiece) -> tuple[str, str | None]:
+    """Return the canonical name and the launch shape of a piece, as a key for the same work on both sides."""
     return canonical_name(name), piece.shape
 
 
@@ -216,6 +218,7 @@ def _match(kind: Kind, base: Sequence[MatchPiece], new: Sequence[MatchPiece]) ->
 
 
 def _sum(values: Iterable[Fraction]) -> Fraction:
+    """Return the exact sum of the values."""
     return sum(values, Fraction(0))
 
 

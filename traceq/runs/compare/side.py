@@ -41,7 +41,7 @@ def drop_duplicates(runs: Sequence[Run]) -> list[Run]:
 
 
 def describe_duplicates(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield a remark for each trace that is given more than once."""
+    """Yield a sentence for each trace (and rank) that is given more than once."""
     times = Counter((run.sha256, run.rank) for run in runs)
     for run in drop_duplicates(runs):
         if times[run.sha256, run.rank] > 1:
@@ -56,7 +56,7 @@ def explain_left_out(runs: Sequence[Run]) -> Iterator[str]:
 
 
 def runs_with_steps(runs: Sequence[Run]) -> list[Run]:
-    """Return the runs that have counted steps."""
+    """Return the runs that have counted steps, in order."""
     return [run for run in runs if run.counted]
 
 

@@ -85,7 +85,7 @@ def _compare_marks(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
 
 
 def _count_launches(runs: Sequence[Run]) -> float:
-    """Return the number of kernels, copies and collectives per step."""
+    """Return the number of kernels, copies and collectives per counted step, over all runs."""
     steps = sum(len(run.counted) for run in runs)
     items = (item for run in runs for item in run.items if not item.category.startswith(("idle", OF_HOST)))
     return sum(item.every.count for item in items) / steps

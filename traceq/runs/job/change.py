@@ -91,7 +91,7 @@ class JobChange:
 
     @property
     def moved(self) -> tuple[UnitChange, ...]:
-        """The units (ranks, hosts, stages) that moved the step."""
+        """The units (ranks, hosts, stages) whose change moved the job's step."""
         return tuple(unit for unit in self.units if unit.moved)
 
 

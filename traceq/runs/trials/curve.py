@@ -130,7 +130,10 @@ def find_knee(curve: StepCurve, points: Sequence[tuple[float, Point]], resamples
 
 
 def find_optimum(curve: StepCurve) -> float:
-    """Return the value B with the largest B / f(B)^2 for the curve f: 0 without a fixed cost, infinite if more work is free."""
+    """Return the value B with the largest B / f(B)^2 for the step f(B) of the curve.
+
+    It is 0 for a curve without a fixed cost or flat part, and infinite for one without a cost per unit of work.
+    """
     if not curve.per_unit_ns:
         return inf
     linear = curve.fixed_ns / curve.per_unit_ns

@@ -132,5 +132,5 @@ def _add_works(works: Sequence[dict[str, float]]) -> dict[str, float]:
 
 
 def _combine_known(combine: Any, values: Sequence[Any]) -> Any:
-    """Return `combine(values)`; None if any value is not known."""
+    """Return `combine(values)`, such as their sum; None if any of the values is None."""
     return None if any(value is None for value in values) else combine(values)

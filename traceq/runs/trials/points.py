@@ -66,7 +66,7 @@ def _measure_point(
 
 
 def _interval_of(resampled: Floats) -> Interval:
-    """Return the 95 % interval of the resamples."""
+    """Return the 95 % interval of the resampled values: their 2.5th and 97.5th percentiles."""
     low, high = np.quantile(resampled, [LEVEL / 2, 1 - LEVEL / 2])
     return float(low), float(high)
 

@@ -67,7 +67,7 @@ def _times_by_count(table: ResultTable, names: Mapping[int, str]) -> Times:
 
 
 def _make_points(times: Times) -> Points:
-    """Return pairs of 1 / count and geometric mean time, ns, sorted."""
+    """Return points of the curve, sorted: 1 / count, and the geometric mean over rounds of the count's times, ns."""
     return sorted((1 / count, exp(sum(map(log, each)) / len(each))) for count, each in times.items())
 
 

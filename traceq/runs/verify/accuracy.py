@@ -48,6 +48,6 @@ def group_by_hardware(lines: Iterable[Calibrated]) -> dict[Hardware, list[Calibr
 
 
 def group_by_rule(lines: Iterable[Calibrated]) -> dict[str, list[Calibrated]]:
-    """Return the lines by rule, in alphabetical order."""
+    """Return the lines by name of rule, the names in alphabetical order."""
     kept = list(lines)
     return {rule: [line for line in kept if line.rule == rule] for rule in sorted({line.rule for line in kept})}
