@@ -16,6 +16,7 @@ Mark = tuple[to_nvtx.Range | None, to_torch.TorchRecord | None]
 
 
 def _read_choice() -> tuple[bool, bool]:
+    """Return whether marks go to NVTX and whether to PyTorch, by TRACEQ_ANNOTATE; warn about an unknown value."""
     choice = os.environ.get(_VARIABLE) or "all"
     if choice not in _CHOICES:
         expected = ", ".join(_CHOICES)
@@ -36,13 +37,13 @@ def enable() -> None:
 
 
 def disable() -> None:
-    """Write no more marks; open ones still end."""
+    """Write no more marks; marks that are open still end."""
     global _on  # noqa: PLW0603 - a switch of the process
     _on = False
 
 
 def enabled() -> bool:
-    """Return whether marks are written, if a tool listens."""
+    """Return whether marks are written if a tool listens."""
     return _on
 
 
@@ -72,7 +73,7 @@ def push(name: str, *, crosses: bool = False) -> Mark | None:
 
 
 def pop(mark: Mark | None) -> None:
-    """End a mark that push() returned, even if marks were switched off meanwhile.
+    """End a mark that push() returned, even if marks were switched off meanwhile; nothing for None.
 
     From another thread, or out of order, it ends as well as the profiler allows.
     """
@@ -86,7 +87,7 @@ def pop(mark: Mark | None) -> None:
 
 
 def instant(name: str) -> None:
-    """Write a mark without duration."""
+    """Write a mark without duration, if marks are on and a profiler listens."""
     if is_active():
         write_instant(name)
 

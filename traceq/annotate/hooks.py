@@ -22,7 +22,7 @@ _COMPILED = "_orig_mod"
 
 
 class _HookedThreads(threading.local):
-    """For each thread, the marks that hooks have opened, with their names."""
+    """For each thread, the marks that hooks have opened and not yet ended, with their names."""
 
     def __init__(self) -> None:
         self.marks: list[tuple[str, emit.Mark]] = []
@@ -32,7 +32,7 @@ _threads = _HookedThreads()
 
 
 class Removable(Protocol):
-    """A hook of PyTorch that can be removed."""
+    """A handle of a hook of PyTorch, by which the hook can be removed."""
 
     def remove(self) -> None:
         """Remove the hook."""
@@ -62,7 +62,7 @@ def optimizer(opt: _O) -> _O:
 
 
 def _marked_method(owner: object, method: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the method wrapped in a mark, for use as an attribute of its owner.
+    """Return the method wrapped in the mark of the phase optimizer, for use as an attribute of its owner.
 
     The wrapper does not keep the owner, a large optimizer, alive.
     """
@@ -83,7 +83,7 @@ def _marked_method(owner: object, method: Callable[..., Any]) -> Callable[..., A
 
 
 def _without_owner(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a method that ignores its owner and calls `function`, which a scheduler has put in a method's place."""
+    """Return a function that ignores its first argument, the owner, and calls `function`, a scheduler's stand-in for a method."""
 
     @wraps(function)
     def method(_owner: object, *args: Any, **kwargs: Any) -> Any:
@@ -123,12 +123,14 @@ def _parts(module: Module, depth: int) -> Iterator[tuple[str, Module]]:
 
 
 def _begin(name: str, _module: Module, _args: object) -> None:
+    """Begin the mark `name` before a forward, if a profiler listens; a forward pre-hook of PyTorch."""
     if emit.is_active():
         _threads.marks.append((name, emit.begin(name, crosses=False)))
 
 
 def _end(name: str, _module: Module, _args: object, _result: object) -> None:
     # Called also where the forward, or a hook before ours, has raised.
+    """End the mark `name` after a forward, if it is the last that was begun on the thread; a forward hook of PyTorch."""
     if emit.is_compiling():
         return
     marks = _threads.marks

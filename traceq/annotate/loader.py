@@ -11,7 +11,7 @@ _T = TypeVar("_T")
 
 
 class MarkedLoader(Generic[_T]):
-    """An iterable whose fetches are marked; in everything else it is the iterable it was made of."""
+    """An iterable whose fetches are marked; in everything else it is the iterable that it wraps."""
 
     def __init__(self, wrapped: Iterable[_T], name: str) -> None:
         vars(self).update(_wrapped=wrapped, _label=name)

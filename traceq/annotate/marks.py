@@ -34,7 +34,7 @@ class Region(ABC):
 
     @abstractmethod
     def begin(self, *, crosses: bool) -> emit.Mark:
-        """Write the begin of the mark and return it; `crosses` if it need not nest with others."""
+        """Write the begin of the mark and return the mark for emit.pop(); `crosses` if it need not nest with others."""
 
     def __enter__(self) -> Self:
         if emit.is_active():
@@ -65,7 +65,7 @@ class phase(Region):  # noqa: N801 - reads as the function that would only call 
         self._label = label if isinstance(label, str) else names.label_of(label, 'phase("forward")')
 
     def begin(self, *, crosses: bool) -> emit.Mark:
-        """Write the begin of the phase and return its mark."""
+        """Write the begin of the phase and return its mark for emit.pop()."""
         return emit.begin(names.phase(self._label), crosses=crosses)
 
 
@@ -80,7 +80,7 @@ class Step(Region):
         self._payload = payload
 
     def begin(self, *, crosses: bool) -> emit.Mark:
-        """Write the begin of the step, and the payload within it; return the mark."""
+        """Write the begin of the step, and its payload as an instant within it; return the mark for emit.pop()."""
         number = next(_numbers) if self._number is None else operator.index(self._number)
         mark = emit.begin(names.step(number), crosses=crosses)
         if self._payload is not None:

@@ -27,30 +27,30 @@ _said_not_finite = False
 
 
 def step(number: int) -> str:
-    """Return the mark's name of a training step: traceq.step#NUMBER."""
+    """Return the name of the mark of a training step: traceq.step#NUMBER."""
     return f"traceq.step#{number}"
 
 
 @lru_cache(_KEPT_LABELS)
 def phase(label: str) -> str:
-    """Return the mark's name of a phase."""
+    """Return the name of the mark of a phase: traceq.phase#LABEL."""
     return f"traceq.phase#{_clean(label)}"
 
 
 @lru_cache(_KEPT_LABELS)
 def fetch(label: str) -> str:
-    """Return the mark's name of a fetch from a data loader."""
+    """Return the name of the mark of a fetch from a data loader: traceq.fetch#LABEL."""
     return f"traceq.fetch#{_clean(label)}"
 
 
 @lru_cache(_KEPT_LABELS)
 def module(path: str) -> str:
-    """Return the mark's name of a module's forward."""
+    """Return the name of the mark of a module's forward: traceq.module#PATH."""
     return f"traceq.module#{_clean(path)}"
 
 
 def payload(numbers: Mapping[str, object]) -> str | None:
-    """Return the mark's name that carries numbers: traceq.payload#KEY=VALUE,...
+    """Return the name of the mark that carries numbers: traceq.payload#KEY=VALUE,...
 
     Numbers that are not finite are left out, with one warning; None when none is left. Raises TypeError or ValueError
     where values are no plain numbers or keys not lower case.
@@ -70,16 +70,19 @@ def label_of(value: object, usage: str) -> str:
 
 
 def _clean(label: str) -> str:
+    """Return the first 200 characters of a label with "_" for quotes and control characters; "_" for an empty one."""
     return _UNSAFE.sub("_", label[:_LONGEST_LABEL]) or "_"
 
 
 def _key(key: str) -> str:
+    """Return the key of a payload; raise ValueError unless it is lower-case letters, digits and "_"."""
     if _KEY.fullmatch(key):
         return key
     raise ValueError(f"payload {key!r}: keys are lower-case letters, digits and _, such as micro_batch")
 
 
 def _number(key: str, value: object) -> int | float:
+    """Return the value of a payload as Python's int or float; raise TypeError, which names `key`, for any other type."""
     number = _plain(value)
     if number is None:
         raise TypeError(f"payload {key}: an int or a float is needed, not {_kind(value)}")
@@ -87,7 +90,7 @@ def _number(key: str, value: object) -> int | float:
 
 
 def _say_not_finite(example: tuple[str, float]) -> None:
-    """Warn once in a process that a number, such as a loss of NaN, is not finite; training goes on."""
+    """Warn once in a process that a number (key, value), such as a loss of NaN, is not finite; training goes on."""
     global _said_not_finite  # noqa: PLW0603 - once in a process
     if not _said_not_finite:
         _said_not_finite = True

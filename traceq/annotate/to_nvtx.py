@@ -40,7 +40,7 @@ _attributes: dict[str, Any] = {}
 
 
 class Pushed:
-    """A range on the stack of the thread that pushed it."""
+    """A range on the stack of the thread that pushed it; `ended` is set where it was ended from another thread."""
 
     __slots__ = ("ended", "stack")
 
@@ -50,7 +50,7 @@ class Pushed:
 
 
 class _OpenRanges(threading.local):
-    """The ranges that each thread has pushed."""
+    """The ranges that each thread has pushed and not popped."""
 
     def __init__(self) -> None:
         self.stack: list[Pushed] = []
@@ -82,7 +82,7 @@ def begin(name: str, *, crosses: bool = False) -> Range | None:
 def end(range_: Range) -> None:
     """End a range, and with it the ranges pushed after it on its thread that are still open.
 
-    Called from another thread, it marks the range to end with the next mark of its own thread.
+    From another thread the range is only marked as ended: it is popped when its own thread begins the next mark.
     """
     if isinstance(range_, int):
         _domain.end_range(range_)
@@ -95,13 +95,14 @@ def end(range_: Range) -> None:
 
 
 def instant(name: str) -> None:
-    """Write a mark without duration."""
+    """Write an NVTX mark without duration, if a tool listens."""
     domain = _domain or _find()
     if domain is not None:
         domain.mark(_attributes.get(name) or _describe(domain, name))
 
 
 def _pop(stack: list[Pushed]) -> Pushed:
+    """End the innermost NVTX range of this thread, take it off `stack`, and return it."""
     _domain.pop_range()
     pushed = stack.pop()
     pushed.ended = True
@@ -109,7 +110,7 @@ def _pop(stack: list[Pushed]) -> Pushed:
 
 
 def _describe(domain: Any, name: str) -> Any:
-    """Return NVTX attributes for a mark of this name; those of kinds with few names are kept for the next mark."""
+    """Return NVTX attributes (colour and text) for a mark of this name; of kinds with few names they are remembered."""
     kind = name.partition("#")[0] + "#"
     attributes = domain.get_event_attributes(color=_COLOURS.get(name) or _COLOURS.get(kind, _OTHER_COLOUR))
     # The function behind the cache: nvtx would keep every name for ever.
@@ -129,6 +130,7 @@ def _find() -> Any:
 
 
 def _open() -> Any:
+    """Return the NVTX domain of traceq; None if nvtx is missing, too old (with a warning) or says that no tool listens."""
     try:
         nvtx = import_module("nvtx")
     except ImportError:
@@ -145,7 +147,7 @@ def _open() -> Any:
 
 
 def _open_unasked(nvtx: Any) -> Any:
-    """Open a domain for tools that cannot say whether the domain is enabled.
+    """Return an NVTX domain for tools that cannot say whether the domain is enabled.
 
     nvtx asks since 0.2.12 by an extension of NVTX. Nsight Systems of 2022 and 2023 refuses the extension, though it records
     ranges; nvtx takes that for no, and then hands out a domain that does nothing.

@@ -47,7 +47,7 @@ def begin(name: str) -> TorchRecord | None:
 
 
 def end(record: TorchRecord) -> None:
-    """End a record. What began before the profiler did is not in its file."""
+    """End a record. A record that began before the profiler was started is not in its file."""
     try:
         record.__exit__(None, None, None)
     except RuntimeError:
@@ -67,7 +67,7 @@ def _find() -> Any:
 
 
 def _forget_profiler() -> None:
-    """Forget the profiler in a forked child: its copy of a running one would only fill, and nobody stops or reads it."""
+    """Forget the profiler in a forked child: its copy of a running profiler would only fill, and nobody stops or reads it."""
     global _profiler, _may_be_remote
     if _profiler is not None and _profiler._is_profiler_enabled:  # noqa: SLF001 - as above
         _profiler, _may_be_remote = None, False

@@ -21,7 +21,7 @@ class Begin(Protocol):
 
 
 def wrap(function: Callable[_P, _R], begin: Begin) -> Callable[_P, _R]:
-    """Put a mark around each call of the function. TypeError for what cannot be called.
+    """Return the function with a mark around each call, begun by `begin`. Raises TypeError for what cannot be called.
 
     A coroutine's mark lasts until it returns, with what else runs meanwhile. A generator has a mark for every time it is
     resumed, until it yields: what its consumer does is not its own time.
@@ -35,6 +35,8 @@ def wrap(function: Callable[_P, _R], begin: Begin) -> Callable[_P, _R]:
 
 
 def _call(function: Callable[_P, _R], begin: Begin) -> Callable[_P, _R]:
+    """Return the function with a mark around each call."""
+
     @wraps(function)
     def marked(*args: _P.args, **kwargs: _P.kwargs) -> _R:
         mark = begin(crosses=False) if emit.is_active() else None
@@ -47,6 +49,8 @@ def _call(function: Callable[_P, _R], begin: Begin) -> Callable[_P, _R]:
 
 
 def _coroutine(function: Callable[..., Any], begin: Begin) -> Callable[..., Any]:
+    """Return the coroutine function with a mark from the begin of each call until it returns."""
+
     @wraps(function)
     async def marked(*args: Any, **kwargs: Any) -> Any:
         mark = begin(crosses=True) if emit.is_active() else None
@@ -59,10 +63,12 @@ def _coroutine(function: Callable[..., Any], begin: Begin) -> Callable[..., Any]
 
 
 def _resume(resume: Callable[[Any], Any], value: Any) -> Any:
+    """Return `resume(value)`: a call of send or throw of a generator, to be marked."""
     return resume(value)
 
 
 def _generator(function: Callable[..., Any], begin: Begin) -> Callable[..., Any]:
+    """Return the generator function with a mark for each run of its body until it yields or ends."""
     resumed = _call(_resume, begin)
 
     @wraps(function)
@@ -87,6 +93,7 @@ def _generator(function: Callable[..., Any], begin: Begin) -> Callable[..., Any]
 
 
 def _async_generator(function: Callable[..., Any], begin: Begin) -> Callable[..., Any]:
+    """Return the asynchronous generator function with a mark for each run of its body until it yields or ends."""
     resumed = _coroutine(_resume, begin)
 
     @wraps(function)

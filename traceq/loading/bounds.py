@@ -104,7 +104,7 @@ def drop_incomplete_rows(connection: duckdb.DuckDBPyConnection, tables: Collecti
 
 
 def drop_out_of_range(connection: duckdb.DuckDBPyConnection) -> None:
-    """Delete or mend staged rows whose times, durations or numbers no machine can have.
+    """Delete staged rows whose times or numbers no machine can have, or mend them: numbers become NULL, durations 0.
 
     Each kind that is left out or changed gets a note with the number of rows.
     """
@@ -126,6 +126,7 @@ def drop_out_of_range(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _limit(connection: duckdb.DuckDBPyConnection, table: str, *ranges: tuple[str, int, int]) -> None:
+    """Set values of columns outside of their range to NULL, with a note; `ranges` are (column, least, most)."""
     wheres = {column: f"{column} not between {least} and {most}" for column, least, most in ranges}
     counts = ", ".join(f"count(*) filter ({where})" for where in wheres.values())
     (found,) = connection.execute(f"select {counts} from staging.{table}").fetchall()
@@ -137,6 +138,7 @@ def _limit(connection: duckdb.DuckDBPyConnection, table: str, *ranges: tuple[str
 
 
 def _median_time(connection: duckdb.DuckDBPyConnection, times: str) -> int | None:
+    """Return the median of the column ts (ns) of the query `times`; its least value if all are near it, None without rows."""
     ((least, most),) = connection.execute(f"select min(ts), max(ts) from ({times})").fetchall()
     if least is None or most - least <= REACH:
         return least  # type: ignore[no-any-return]
@@ -145,6 +147,7 @@ def _median_time(connection: duckdb.DuckDBPyConnection, times: str) -> int | Non
 
 
 def _limit_times(connection: duckdb.DuckDBPyConnection, table: str, middle: int | None) -> None:
+    """Delete rows of a staged table that lie years from `middle` (ns), with a note; None stands for the table's own median."""
     if middle is None:
         middle = _median_time(connection, f"select ts from staging.{table}")
     if middle is None:
@@ -158,6 +161,7 @@ def _limit_times(connection: duckdb.DuckDBPyConnection, table: str, middle: int 
 
 
 def _limit_durations(connection: duckdb.DuckDBPyConnection, table: str) -> None:
+    """Set durations of a staged table that no program can have to 0, with a note, so that all of them sum up in 64 bits."""
     ((rows, longest, total),) = connection.execute(
         f"select count(*), coalesce(max(dur), 0), coalesce(sum(dur), 0) from staging.{table}"
     ).fetchall()
@@ -176,5 +180,6 @@ def _limit_durations(connection: duckdb.DuckDBPyConnection, table: str) -> None:
 
 
 def _count(connection: duckdb.DuckDBPyConnection, table: str, where: str) -> int:
+    """Return the number of rows of a staged table for which the SQL condition `where` holds."""
     ((found,),) = connection.execute(f"select count(*) from staging.{table} where {where}").fetchall()
     return int(found)

@@ -57,7 +57,7 @@ class Task:
     """The task of building the database of one trace: `jobs` processes read it, `threads` analyse it. Sizes in bytes.
 
     `captures` are traces that tell of the operators within its CUDA graphs. `inductor` are files of torch.compile about
-    its kernels; `is_inductor_given` where the user named these files.
+    its kernels; `is_inductor_given` where the user named these files. `beside` are logs that ran beside the trace.
     """
 
     source: Source
@@ -147,6 +147,7 @@ def _build_database(task: Task, progress: Callable[[State], None]) -> Iterator[t
 def _attach_staging(connection: duckdb.DuckDBPyConnection, task: Task) -> Iterator[None]:
     # In memory, and what does not fit spills: nobody needs these rows after a crash, so no disk is waited for. Compressing them
     # takes longer than all the rest of an insert.
+    """Attach the in-memory database staging with its empty tables, and detach it at the end."""
     size = task.source.size * (_UNPACKED if task.source.path.suffix == ".gz" else 1)
     connection.execute(f"attach ':memory:' as staging {'' if size * _STAGED <= task.memory else '(compress)'}")
     connection.begin()
@@ -159,7 +160,7 @@ def _attach_staging(connection: duckdb.DuckDBPyConnection, task: Task) -> Iterat
 
 
 def _load(connection: duckdb.DuckDBPyConnection, task: Task, progress: Callable[[State], None]) -> int:
-    """Insert all rows that the importer yields into staging, in a thread beside the importer; return the number of rows."""
+    """Insert all rows that the importer yields, and memory snapshots beside the trace, into staging; return their number."""
     read_bytes = 0
 
     def on_read(total: int) -> None:
@@ -190,6 +191,7 @@ class _Loader:
         self._inserting: deque[tuple[int, Future[None]]] = deque()
 
     def add(self, table: str, batch: pa.RecordBatch) -> None:
+        """Add rows of a table; full groups of rows are inserted meanwhile. Waits for earlier inserts if there are too many."""
         self.rows += batch.num_rows
         while batch.num_rows >= (missing := _ROWS_PER_INSERT - self._rows[table]):
             self._wait_with(table, batch.slice(0, missing))
@@ -200,31 +202,36 @@ class _Loader:
             self._submit(table)
 
     def flush(self) -> None:
+        """Insert all rows that were added, and wait until that is done."""
         for table in list(self._waiting):
             self._submit(table)
         self._wait(0, 0)
 
     def close(self) -> None:
+        """End the thread when its inserts are done."""
         self._thread.shutdown()
 
     def _wait_with(self, table: str, batch: pa.RecordBatch) -> None:
+        """Keep a batch until there are enough rows of its table to insert."""
         self._waiting.setdefault(table, []).append(batch)
         self._rows[table] += batch.num_rows
         self._bytes[table] += batch.nbytes
 
     def _submit(self, table: str) -> None:
+        """Give the kept batches of a table to the thread to be inserted; waits first where too many inserts are under way."""
         self._wait(_INSERTS_AHEAD, _BYTES_AHEAD)
         batches = self._waiting.pop(table)
         del self._rows[table]
         self._inserting.append((self._bytes.pop(table), self._thread.submit(self._insert, table, batches)))
 
     def _wait(self, inserts: int, size: int) -> None:
-        """Wait until at most `inserts` inserts of at most `size` bytes are left to do."""
+        """Wait until at most `inserts` inserts, of at most `size` bytes together, are left to do."""
         while len(self._inserting) > inserts or sum(waiting for waiting, _ in self._inserting) > size:
             self._inserting.popleft()[1].result()
 
     def _insert(self, table: str, batches: list[pa.RecordBatch]) -> None:
         # Batches of one table may lack a column or type it otherwise (a column of NULLs): insert like with like.
+        """Insert batches into a staged table; columns are matched by name."""
         while batches:
             schema = batches[0].schema
             alike = [batch for batch in batches if batch.schema.equals(schema)]
@@ -247,6 +254,7 @@ def _copy(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
 
 
 def _describe(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
+    """Insert the row of the table trace: the staged one with id, run, path, hash, size, format and time of the ingest."""
     path = task.source.shown
     connection.execute(
         "insert into trace by name"

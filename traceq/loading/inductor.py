@@ -43,7 +43,7 @@ _NUMBER = re.compile(r"_\d+$")
 def inductor_files(given: Sequence[str | Path], trace: Path) -> tuple[Path, ...]:
     """Return the files of torch.compile that describe kernels: those in `given`, which are files or folders.
 
-    Without any, return the files found beside the trace.
+    Without any, return the files found beside the trace. Raises UnusableTrace for a missing path, or a folder without any.
     """
     if not given:
         beside = [path for pattern in _BESIDE for path in trace.parent.glob(pattern)]
@@ -60,10 +60,12 @@ def inductor_files(given: Sequence[str | Path], trace: Path) -> tuple[Path, ...]
 
 
 def _files_inside(folder: Path) -> list[Path]:
+    """Return the files of torch.compile in a folder, however deep, sorted."""
     return sorted(path for path in folder.rglob("*") if path.is_file() and _is_named(path, *_NAMES))
 
 
 def _is_named(path: Path, *patterns: str) -> bool:
+    """Return whether the file's name matches one of the glob patterns."""
     return any(fnmatch(path.name, pattern) for pattern in patterns)
 
 
@@ -92,6 +94,7 @@ def split_readable(files: Sequence[Path]) -> tuple[list[Path], list[str]]:
 
 
 def _read_folder(files: Sequence[Path]) -> Iterator[Compiled]:
+    """Yield the kernels that the files of one folder describe; kernels without any known origin are left out."""
     nodes: dict[str, Origin] = {}
     for pattern in reversed(_GRAPHS):
         for file in files:
@@ -113,17 +116,19 @@ def _read_folder(files: Sequence[Path]) -> Iterator[Compiled]:
 
 
 def _unique_origins(origins: Iterable[Origin]) -> tuple[Origin, ...]:
+    """Return the distinct origins that say anything, sorted."""
     return tuple(sorted({origin for origin in origins if any(origin)}, key=lambda each: tuple(map(str, each))))
 
 
 def _origin_of(node: str | Origin, nodes: dict[str, Origin]) -> Origin:
+    """Return the origin of a graph node by its name, else the operator in its name; an origin is returned unchanged."""
     if isinstance(node, Origin):
         return node
     return nodes.get(node) or Origin(_NUMBER.sub("", node), None, None)
 
 
 def _parse_nodes(text: str) -> dict[str, Origin]:
-    """Return by name the nodes of a graph as PyTorch prints it: operator and line of the program."""
+    """Return the origins (operator, and line of the program) of the nodes of a graph as PyTorch prints it, by node name."""
     found = {}
     line = code = None
     for row in text.splitlines():
@@ -138,7 +143,7 @@ def _parse_nodes(text: str) -> dict[str, Origin]:
 
 
 def _parse_kernels(text: str) -> Iterator[tuple[str, str | None, list[str]]]:
-    """Yield kernels of generated code: name, file that holds it, nodes that its comment names."""
+    """Yield kernels of generated code: name, stem of the file that holds it (None if unknown), nodes that its comment names."""
     path: str | None = None
     mapped: list[str] = []
     for row in text.splitlines():
@@ -170,7 +175,7 @@ def _read_provenance(files: Sequence[Path]) -> dict[str, list[str | Origin]]:
 
 
 def _innermost_frame(trace: str) -> Origin:
-    """Return the innermost frame of a traceback, with its code."""
+    """Return the innermost frame of a traceback as an origin without operator; None for a line or code that it lacks."""
     frames = list(_FRAME.finditer(trace))
     code = trace.strip().splitlines()[-1].strip() if trace.strip() else None
     if not frames:
@@ -182,14 +187,17 @@ def _innermost_frame(trace: str) -> Origin:
 
 
 def _items_of(value: Any) -> Iterable[tuple[str, Any]]:
+    """Return the items of a JSON object; none for any other value."""
     return value.items() if isinstance(value, dict) else ()
 
 
 def _texts_of(value: Any) -> list[Any]:
+    """Return the texts in a JSON list; none for any other value."""
     return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 
 def _read_json(file: Path) -> dict[str, Any]:
+    """Return the JSON object in a file, empty for any other value; raise UnusableTrace where it is no JSON."""
     try:
         found = json.loads(_read_text(file))
     except json.JSONDecodeError as error:
@@ -202,6 +210,7 @@ def _read_json(file: Path) -> dict[str, Any]:
 
 
 def _read_text(file: Path) -> str:
+    """Return the text of a file; raise UnusableTrace where it cannot be read."""
     try:
         return file.read_text("utf-8", "replace")
     except OSError as error:

@@ -31,7 +31,7 @@ _FURTHEST = 4_000_000_000
 
 @dataclass(frozen=True)
 class IngestedTrace:
-    """One trace that was added: its file, its number in the database, and counts of rows."""
+    """One trace that was added: its file, its number in the database, and numbers of its slices and notes."""
 
     path: Path
     trace_id: int
@@ -75,7 +75,7 @@ def ingest(
     force: bool = False,
     beside: MonitorLogs = NOTHING,
 ) -> IngestResult:
-    """Read traces into a database as `new_database` does; the rules do not run."""
+    """Read traces into a database as `new_database` does, and return what was added; the rules do not run."""
     with new_database(sources, database, options=options, run=run, force=force, beside=beside) as (result, _):
         return result
 
@@ -160,7 +160,10 @@ def check_step_range(pattern: str | None) -> None:
 
 
 def _find_known_traces(database: Path) -> dict[str, int]:
-    """Return the trace_id of each trace in the database by the hash of its content."""
+    """Return the trace_id of each trace in the database by the hash of its content; empty if there is no database.
+
+    Raises StoreError where it cannot be read, or its folder does not exist.
+    """
     check_finished(database)
     if not database.exists():
         if not database.parent.is_dir():
@@ -178,7 +181,10 @@ def _find_known_traces(database: Path) -> dict[str, int]:
 def _split(
     sources: Sequence[Source], known: dict[str, int], *, force: bool
 ) -> tuple[list[tuple[Source, str]], list[Path], list[int]]:
-    """Return the sources to ingest with their hashes, the paths to skip, and the trace_ids that are replaced."""
+    """Return the sources to ingest with the hashes of their content, the paths to skip, and the trace_ids that are replaced.
+
+    Skipped are second files of the same content and, without `force`, content that the database holds (`known`).
+    """
     new: dict[str, Source] = {}
     skipped = []
     for source in sources:
@@ -199,6 +205,7 @@ def _plan_tasks(
     captures: tuple[Source, ...],
     beside: MonitorLogs,
 ) -> list[Task]:
+    """Return the task of each new trace; a trace whose content is known keeps its trace_id. Memory and cores are shared out."""
     share = limits().share(len(new))
     inductor = paths_of(options.inductor)
     next_id = max(known.values(), default=0) + 1
@@ -229,6 +236,7 @@ def _plan_tasks(
 
 
 def _count(connection: duckdb.DuckDBPyConnection, task: Task) -> IngestedTrace:
+    """Return the result of a task: numbers of slices and notes of its trace in the database."""
     tables = ("cpu_slice", "gpu_slice", "import_note")
     counted = ", ".join(f"(select count(*) from {table} where trace_id = $trace_id)" for table in tables)
     (rows,) = connection.execute(f"select {counted}", {"trace_id": task.trace_id}).fetchall()

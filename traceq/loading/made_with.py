@@ -73,7 +73,7 @@ class Fact(NamedTuple):
 
 
 def facts_of(content: dict[str, Any]) -> Iterator[Fact]:
-    """Yield the facts in a snapshot that traceq knows and may keep; all else in it is left out."""
+    """Yield the facts in a snapshot (JSON object) that traceq knows and may keep, with normalized values."""
     for topic, things in content.items():
         for instance, values in enumerate(things if isinstance(things, list) else ()):
             for name, value in values.items() if isinstance(values, dict) else ():

@@ -53,7 +53,7 @@ _AROUND = 10
 
 @dataclass(frozen=True)
 class GpuLoad:
-    """Busy times of a GPU: disjoint spans in order, ns on the trace's clock, between `since` and `until`."""
+    """Busy times of a GPU: disjoint spans in order, ns on the trace's clock; the trace lasts from `since` to `until`."""
 
     starts: Array
     ends: Array
@@ -61,7 +61,7 @@ class GpuLoad:
     until: int
 
     def share_before(self, times: Array, width: int) -> Array:
-        """Return per cent of the `width` ns before each time in which the GPU was busy."""
+        """Return for each time the percentage (0 to 100) of the `width` ns before it in which the GPU was busy."""
         before = np.concatenate([[0], np.cumsum(self.ends - self.starts)])
         edges = np.column_stack([self.starts, self.ends]).ravel().astype(float)
         busy = np.column_stack([before[:-1], before[1:]]).ravel().astype(float)
@@ -72,9 +72,9 @@ class GpuLoad:
 
 @dataclass(frozen=True)
 class TraceClock:
-    """Clock of a trace: its extent (ns), UTC at 0 (None: unknown), and the load of its GPUs.
+    """Clock of a trace: its extent (ns), UTC at 0 (ns, None: unknown), and the load of its GPUs by number.
 
-    `zone` is what local time is ahead of UTC (ns), None where the trace does not say.
+    `zone` is how far local time is ahead of UTC (ns), None where the trace does not say.
     """
 
     since: int
@@ -88,7 +88,7 @@ class TraceClock:
 class LoadFit:
     """A place where the log's GPU utilization matches the trace's GPU load: `add` ns to the log's times.
 
-    `correlation` says how well they match, over this number of samples.
+    `correlation` (-1 to 1) says how well they match, over this number of samples.
     """
 
     add: int
@@ -114,7 +114,10 @@ class Placement:
 
 
 def load_of(starts: Array, durations: Array, since: int, until: int) -> GpuLoad:
-    """Return the load of one GPU, given the starts and durations (ns) of its slices by start; slices may overlap."""
+    """Return the load of one GPU in a trace that lasts from `since` to `until` (ns).
+
+    `starts` and `durations` (ns) are its slices in the order of start; they may overlap.
+    """
     ends = np.maximum.accumulate(starts + durations)
     first = np.concatenate([[True], starts[1:] > ends[:-1]])
     last = np.concatenate([first[1:], [True]])
@@ -122,7 +125,7 @@ def load_of(starts: Array, durations: Array, since: int, until: int) -> GpuLoad:
 
 
 def place_log(log: Log, trace: TraceClock, pairs: Pairs, offset: float | None, zones: set[int]) -> Placement:
-    """Return how the log's times convert to the trace's clock.
+    """Return how the log's times convert to the trace's clock, or why that cannot be told.
 
     `pairs` are (GPU of the log, GPU of the trace) that may be the same; `offset` is the user's --offset in seconds.
     `zones` are the time zones (ns ahead of UTC) found for other logs of the same machine.
@@ -185,7 +188,7 @@ def _place_by_clock(log: Log, trace: TraceClock, pairs: Pairs, zones: set[int]) 
 
 
 def _place_in_zone(log: Log, trace: TraceClock, pairs: Pairs, places: list[tuple[int, int]]) -> Placement:
-    """Choose among `places` (ns to add, zone in ns) the time zone in which the GPU load fits best.
+    """Return the placement in the time zone, of `places` (ns to add, zone in ns), in which the GPU load fits best.
 
     The offset of the placement is None where no zone fits, or several fit about as well.
     """
@@ -215,7 +218,7 @@ def _place_in_zone(log: Log, trace: TraceClock, pairs: Pairs, places: list[tuple
 
 
 def _check_by_load(log: Log, trace: TraceClock, pairs: Pairs, placed: Placement) -> Placement:
-    """Return the placement with the residual that the GPU load shows.
+    """Return the placement with the residual that the GPU load shows; unchanged where the load does not tell.
 
     Where the load fits only some seconds away, return the placement by load instead, unless --offset was given.
     """
@@ -244,7 +247,10 @@ def _find_best_fit(log: Log, trace: TraceClock, pairs: Pairs, low: int, high: in
 
 
 def fits_best(log: Log, load: GpuLoad, devices: Sequence[int], add: int) -> int | None:
-    """Return the GPU of the placed log whose utilization matches the load; None unless exactly one does."""
+    """Return the GPU of the log, placed by `add` ns, whose utilization matches the load; None unless one clearly does.
+
+    `devices` are the GPUs of the log to try.
+    """
     beat = beat_of(log)
     found = [
         (fit, device)
@@ -258,6 +264,7 @@ def fits_best(log: Log, load: GpuLoad, devices: Sequence[int], add: int) -> int 
 
 
 def _utilization_of(log: Log, device: int) -> tuple[Array, Array]:
+    """Return the times (ns, the log's clock) and values (per cent) of the utilization of a GPU in the log, by time."""
     rows = sorted(
         (sample.ts, sample.value)
         for sample in log.samples
@@ -267,13 +274,17 @@ def _utilization_of(log: Log, device: int) -> tuple[Array, Array]:
 
 
 def beat_of(log: Log) -> int:
-    """Return the median time between samples of the log's first series, ns."""
+    """Return the median time between samples of the log's first series, ns; 1 s for a single sample."""
     series = log.samples[0][1:4]
     gaps = np.diff([sample.ts for sample in log.samples if sample[1:4] == series])
     return int(np.median(gaps)) if gaps.size else SECOND
 
 
 def _find_fit(times: Array, values: Array, load: GpuLoad, low: int, high: int) -> LoadFit | None:
+    """Return where between `low` and `high` (ns to add) the utilization in a log correlates best with a GPU's load.
+
+    `times` (ns) and `values` (per cent) are its samples. None for too few samples, or unless one place is clearly best.
+    """
     if times.size < _FEWEST:
         return None
     beat = int(np.median(np.diff(times)))
@@ -312,7 +323,7 @@ def _find_fit(times: Array, values: Array, load: GpuLoad, low: int, high: int) -
 
 
 def _certainty_of(correlation: float, samples: int) -> float:
-    """Return how many standard errors a correlation lies above zero (Fisher's z)."""
+    """Return how many standard errors a correlation lies above zero (Fisher's z); `samples` is at least 4."""
     return float(np.arctanh(np.clip(correlation, -0.9999, 0.9999)) * np.sqrt(samples - 3))
 
 
@@ -324,11 +335,13 @@ def _distance_between(one: LoadFit, other: LoadFit) -> float:
 
 
 def _zone_text(zone: int) -> str:
+    """Return a time zone (ns ahead of UTC) as text: +1, -3:30."""
     minutes = zone // (60 * SECOND)
     return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60}" + (f":{abs(minutes) % 60:02}" if minutes % 60 else "")
 
 
 def _seconds_text(ns: int) -> str:
+    """Return a time in ns as text in seconds, with three digits."""
     return f"{ns / SECOND:.3g} s"
 
 
@@ -339,7 +352,7 @@ def _extent_of(log: Log) -> tuple[int, int]:
 
 
 def _explain_gap(first: int, last: int, trace: TraceClock, zone: int | None, *, is_utc: bool) -> str:
-    """Return why a log cannot be placed: its samples, from `first` to `last`, lie outside of the trace.
+    """Return words on why a log cannot be placed: its samples, from `first` to `last`, lie outside of the trace.
 
     Both are ns on the trace's clock if the log's times were UTC; `zone` is how far local times are ahead of UTC (ns).
     """
@@ -357,4 +370,5 @@ def _explain_gap(first: int, last: int, trace: TraceClock, zone: int | None, *, 
 
 
 def _span_text(ns: int) -> str:
+    """Return a time in ns as text in seconds, or in hours from an hour on."""
     return f"{ns / SECOND:,.0f} s" if ns < 3600 * SECOND else f"{ns / 3600 / SECOND:,.1f} h"

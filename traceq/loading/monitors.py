@@ -39,7 +39,8 @@ NOTHING = MonitorLogs()
 def stage_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: MonitorLogs) -> bool:
     """Insert the logs' samples into staging.counter, and a row about each log into staging.monitor_log, with notes.
 
-    Return whether there are any logs.
+    `beside` are the logs that the user named; a log that `traceq record` wrote beside the trace is found. Return whether
+    there are any logs.
     """
     logs = _read_logs(connection, trace, beside)
     if not logs:
@@ -81,6 +82,10 @@ def _read_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Monit
 def _place_log(
     log: Log, clock: TraceClock, host: str | None, devices: Sequence[int], offset: float | None, zones: set[int]
 ) -> Placement:
+    """Return how the log's times convert to the trace's clock; not at all if it is of another machine.
+
+    `host` is the name of the trace's machine as in its table (None: unknown), `devices` are its GPUs.
+    """
     if offset is None and log.host and host and host != f"host-{hashlib.sha256(log.host.encode()).hexdigest()[:8]}":
         return Placement(
             None,
@@ -93,11 +98,12 @@ def _place_log(
 
 
 def _gpus_of(log: Log) -> list[int]:
+    """Return the numbers of the GPUs that the log has samples of, ascending."""
     return sorted({sample.device for sample in log.samples if sample.device is not None})
 
 
 def _read_trace(connection: duckdb.DuckDBPyConnection) -> tuple[TraceClock, str | None, list[int]]:
-    """Return the staged trace's clock with the load of its GPUs, its machine's name, and the numbers of its GPUs."""
+    """Return the staged trace's clock with the load of its GPUs, its machine's name (None: unknown), and its GPU numbers."""
     ((origin, zone, host),) = connection.execute(
         "select utc_origin_ns, utc_zone_ns, host from staging.trace"
     ).fetchall() or [(None, None, None)]
@@ -154,6 +160,7 @@ def _stage(
     clock: TraceClock,
     devices: Sequence[int],
 ) -> None:
+    """Insert the samples of a log that could be placed, a row about the log, and a note on it into staging."""
     gpus, about = _devices_of(log, placed, clock, devices)
     add, around = placed.add or 0, beat_of(log)
     kept = [
@@ -189,13 +196,14 @@ def _stage(
 
 
 def _residual_text(placed: Placement) -> str:
+    """Return words on how well the GPU load confirms the placement."""
     if placed.residual is None:
         return "; the load does not tell how well"
     return f"; the load fits within {abs(placed.residual) / SECOND:.2g} s (correlation {placed.correlation:.2f})"
 
 
 def _build_counters(number: int, samples: Sequence[Sample], add: int, gpus: dict[int, int]) -> pa.Table:
-    """Return rows of counter from samples of log `number`.
+    """Return rows of the table counter from samples of log `number`.
 
     `add` (ns) converts times to the trace's clock, `gpus` GPU numbers of the log to those of the trace.
     """
@@ -217,7 +225,7 @@ def _build_counters(number: int, samples: Sequence[Sample], add: int, gpus: dict
 def read_snapshots(
     connection: duckdb.DuckDBPyConnection, beside: Iterable[Path], offset: float | None
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield (table, batch) of those files in `beside` that are memory snapshots; `offset` (s) is added to their times.
+    """Yield (table, batch of rows) from those files in `beside` that are memory snapshots; `offset` (s) is added to their times.
 
     Raises UnusableTrace where neither the trace's absolute time nor an offset places them on its clock.
     """

@@ -32,14 +32,14 @@ class TraceOptions:
 
     @property
     def choice(self) -> Choice:
-        """The steps that the options choose. Raises WrongUse where the options exclude each other or cannot be read."""
+        """The choice of steps that the options make. Raises WrongUse where an option cannot be read."""
         from traceq.analysis.steps.choice import choice_of
 
         return choice_of(self.step_range, self.steps_per, self.window)
 
     @property
     def step_texts(self) -> dict[str, str]:
-        """The options about steps that are set, by name."""
+        """The texts of the options about steps that are set, by name."""
         options = {"step_range": self.step_range, "steps_per": self.steps_per, "window": self.window}
         return {name: value for name, value in options.items() if value is not None}
 

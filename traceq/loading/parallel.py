@@ -29,6 +29,7 @@ def build_all(tasks: Sequence[Task]) -> None:
 
 
 def _wait_for(futures: list[Future[None]], workers: list[_BuildProcess], total: _TotalProgress) -> None:
+    """Wait until all builds are done, and show their progress; at the first failure, stop the rest and raise it."""
     pending = set(futures)
     try:
         while pending:
@@ -52,9 +53,11 @@ class _TotalProgress:
         self._parts = [State()] * parts
 
     def update(self, part: int, state: State) -> None:
+        """Note the state of the build with the index `part`."""
         self._parts[part] = state
 
     def report(self) -> None:
+        """Show the progress of all builds: bytes and rows while any still reads, else the share of the analyses."""
         slowest = min(self._parts, key=lambda state: state.share)
         if all(state.stage for state in self._parts):
             self._progress.analyse(slowest.stage, sum(state.share for state in self._parts) / len(self._parts))
@@ -64,6 +67,7 @@ class _TotalProgress:
             )
 
     def advance(self, part: int, state: State) -> None:
+        """Note the state of the build with the index `part`, and show the progress of all."""
         self.update(part, state)
         self.report()
 
@@ -94,6 +98,7 @@ class _BuildProcess:
             )
 
     def stop(self) -> None:
+        """Stop the process, or keep it from starting."""
         self._stopped.set()
         if self._child is not None:
             self._child.stop()

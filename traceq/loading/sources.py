@@ -37,7 +37,7 @@ class Content:
 
     @classmethod
     def read(cls, files: Sequence[Path]) -> Content:
-        """Read the content of the files now. Raises StoreError when they cannot be read."""
+        """Return the content of the files now. Raises StoreError when they cannot be read."""
         try:
             states = _read_states(files)
         except OSError as error:
@@ -46,7 +46,7 @@ class Content:
         return cls(content_hash(files), states, time.time_ns() - last > _SETTLED_NS)
 
     def is_in(self, files: Sequence[Path]) -> bool:
-        """Return whether the files still hold this content. Raises OSError when they cannot be read."""
+        """Return whether the files still hold this content. Raises OSError or StoreError when they cannot be read."""
         return _read_states(files) == self.states and (self.is_settled or content_hash(files) == self.sha256)
 
 
@@ -72,7 +72,10 @@ class Source:
         return _source_of, (self.files, self.importer.NAME, self.content)
 
     def with_content(self) -> tuple[Source, str]:
-        """Return the source with the content its files hold now, and its hash. Raises StoreError when they cannot be read."""
+        """Return the source with the content that its files hold now, and the hash of that content.
+
+        Raises StoreError when the files cannot be read.
+        """
         content = Content.read(self.files)
         return replace(self, content=content), content.sha256
 
@@ -89,9 +92,11 @@ class Source:
             raise self._error_of_change()
 
     def _is_changed(self) -> bool:
+        """Return whether the files no longer hold `content`; False if the source has no content."""
         return self.content is not None and not self.content.is_in(self.files)
 
     def _error_of_change(self) -> UnusableTrace:
+        """Return the error that says that the trace was changed while it was read."""
         return UnusableTrace(f"{self.shown}: was changed while it was read; try again when it is written to its end")
 
     @property
@@ -101,24 +106,25 @@ class Source:
 
     @property
     def shown(self) -> Path:
-        """Path by which the user knows the trace: its file, or the folder of its files."""
+        """The path by which the user knows the trace: its file, or the folder of its files."""
         return self.path if len(self.files) == 1 else self.path.parent
 
     @property
     def size(self) -> int:
-        """Bytes of all files."""
+        """The size of all files together, bytes."""
         return sum(file.stat().st_size for file in self.files)
 
 
 def _source_of(files: tuple[Path, ...], name: str, content: Content | None) -> Source:
+    """Return the source, given the name of its importer; for unpickling."""
     return Source(files, importers.importer_named(name), content)
 
 
 def find_sources(given: Sequence[str | Path]) -> list[Source]:
     """Return the traces that `given` names: each file itself, the traces in each directory, the matches of each glob.
 
-    Raises UnknownFormat or UnusableTrace for a named file that is no trace. In directories and globs other files are
-    skipped; NoTraces is raised when nothing is left.
+    Each trace comes once. Raises UnknownFormat or UnusableTrace for a named file that is no trace. In directories and globs
+    other files are skipped; NoTraces is raised when nothing is left.
     """
     sources: dict[Path, Source] = {}
     for name in given:
@@ -141,6 +147,7 @@ def capture_sources(given: Paths) -> tuple[Source, ...]:
 
 
 def _expand(given: str | Path) -> list[Source]:
+    """Return the traces that one file, directory or glob names; raise UnusableTrace where it cannot be read."""
     try:
         return _look_up(given)
     except OSError as error:
@@ -148,6 +155,7 @@ def _expand(given: str | Path) -> list[Source]:
 
 
 def _look_up(given: str | Path) -> list[Source]:
+    """Return the traces that one file, directory or glob names; raise NoTraces, UnknownFormat or UnusableTrace without any."""
     path = Path(given)
     if path.is_dir():
         candidates = sorted(
@@ -176,11 +184,15 @@ def _look_up(given: str | Path) -> list[Source]:
 
 
 def _build_source(path: Path, importer: Importer) -> Source:
+    """Return the trace of a file with all files that belong to it, to be read by this importer."""
     return Source(importers.files_of(importer, path), importer)
 
 
 def logs_beside(trace: Path, given: Sequence[Path]) -> list[Path]:
-    """Return the logs given, and those that `traceq record` wrote beside the trace under the trace's name."""
+    """Return the logs given, and those that `traceq record` wrote beside the trace.
+
+    These have the name of the trace up to one of its dots, and a suffix.
+    """
     names = [trace.name[:place] for place, letter in enumerate(trace.name) if letter == "."]
     own = [trace.with_name(name + SUFFIX) for name in names]
     return [*given, *(log for log in own if log.is_file() and log not in given)]
@@ -200,7 +212,10 @@ def split_duplicates(files: Sequence[Path]) -> tuple[list[Path], list[tuple[Path
 
 
 def content_hash(files: Sequence[Path]) -> str:
-    """Return the SHA-256 of a file's content; for several files the hash of their hashes."""
+    """Return the SHA-256 (hex) of a file's content; for several files the hash of their hashes.
+
+    Raises StoreError where a file cannot be read.
+    """
     try:
         hashes = [_sha256_of_file(file) for file in files]
     except OSError as error:
@@ -209,6 +224,7 @@ def content_hash(files: Sequence[Path]) -> str:
 
 
 def _sha256_of_file(path: Path) -> str:
+    """Return the SHA-256 (hex) of a file's content; raise OSError where it cannot be read."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -219,6 +235,7 @@ def has_suffix_of_trace(path: Path) -> bool:
 
 
 def _is_file(path: Path) -> bool:
+    """Return whether the path is a file; False where that cannot be found out."""
     try:
         return path.is_file()
     except OSError:  # in a directory that may be listed, not entered
@@ -229,7 +246,7 @@ def default_database(sources: Sequence[Source], given: Sequence[str | Path]) -> 
     """Return the path of the database in the current directory that is used when the user names none.
 
     A file gives NAME.duckdb (suffixes like .pt.trace.json.gz dropped), a directory and several files of one directory
-    DIRECTORY.duckdb, files of several traces.duckdb.
+    DIRECTORY.duckdb, files of several directories traces.duckdb.
     """
     directory = Path(given[0]).resolve()
     if len(given) == 1 and directory.is_dir():

@@ -14,6 +14,6 @@ def insert_staged(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Ta
 
 
 def add_note(connection: duckdb.DuckDBPyConnection, severity: str, code: str, count: int, text: str) -> None:
-    """Insert a row into staging.import_note, a message about the trace for the user."""
+    """Insert a row into staging.import_note: a message about the trace for the user, with the number of things it is about."""
     note = {"severity": severity, "code": code, "count": count, "text": text}
     insert_staged(connection, "import_note", pa.Table.from_pylist([note]))

@@ -50,7 +50,7 @@ _decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class Anonymiser:
-    """Copies the events of a Chrome trace without what may name somebody, and counts what is removed, by kind."""
+    """Copies the events of a Chrome trace without what may name somebody; `removed` counts what is left out, by kind."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
@@ -85,7 +85,7 @@ class Anonymiser:
         return msgspec.json.encode({key: value for key, value in shown.items() if value is not None})
 
     def _show_ids(self, members: dict[str, msgspec.Raw]) -> dict[str, Any]:
-        """Return the ids that join the halves of a range or an arrow; ids that are texts become numbers."""
+        """Return id, id2 and scope of an event, which join the halves of a range or an arrow, as they may be shown."""
         shown: dict[str, Any] = {"id": self._show_identity(members["id"])} if "id" in members else {}
         pair = _decode(members.get("id2"), of=dict[str, msgspec.Raw])
         if isinstance(pair, dict):
@@ -95,15 +95,18 @@ class Anonymiser:
         return shown
 
     def _show_identity(self, raw: msgspec.Raw) -> Any:
+        """Return an id unchanged if it is a number or null, else the text "id N", where equal ids have the same N."""
         if _NUMBER.fullmatch(bytes(raw)) or _QUOTED_NUMBER.fullmatch(bytes(raw)) or bytes(raw) == b"null":
             return raw
         # No id that the file writes as a number is one of these.
         return f"id {self._identities.setdefault(bytes(raw), len(self._identities))}"
 
     def _show_category(self, text: str) -> str:
+        """Return the category if it is known to be harmless, else a pseudonym."""
         return text if text in _CATEGORIES or text.lower() in _CATEGORIES else self._names.show("other", text)
 
     def _show_name(self, text: str | None, phase: str, category: str | None) -> str | None:
+        """Return the name of an event of this phase (the member ph) and category, with unknown names replaced; None for None."""
         if text is None:
             return None
         if phase in ("s", "t", "f"):
@@ -112,6 +115,7 @@ class Anonymiser:
         return self._names.show("counter" if phase == "C" else _KIND_OF_FAMILY.get(family, "annotation"), text)
 
     def _show_metadata(self, members: dict[str, msgspec.Raw]) -> bytes | None:
+        """Return a metadata event (name or order of a process or thread) as JSON; None for metadata of unknown kinds."""
         name = _read_text(members.get("name"))
         args = _decode(members.get("args"))
         args = args if isinstance(args, dict) else {}
@@ -133,6 +137,7 @@ class Anonymiser:
         return msgspec.json.encode({key: value for key, value in event.items() if value is not None})
 
     def _show_track(self, raw: msgspec.Raw) -> Any:
+        """Return a pid or tid: a number unchanged, a text as it may be shown; None for NULL."""
         if _NUMBER.fullmatch(bytes(raw)) or _QUOTED_NUMBER.fullmatch(bytes(raw)):
             return raw
         text = _read_text(raw)
@@ -147,6 +152,7 @@ class Anonymiser:
         return None
 
     def _show_args(self, raw: msgspec.Raw, *, is_counter: bool) -> dict[str, Any]:
+        """Return the arguments of an event that may be shown, by name; of a counter's, only its numbers."""
         values = _decode(raw, of=dict[str, msgspec.Raw])
         if not isinstance(values, dict):
             self.removed["arguments that are no object"] += 1
@@ -167,6 +173,7 @@ class Anonymiser:
         return shown
 
     def _show_argument(self, key: str, raw: msgspec.Raw) -> Any:
+        """Return the value of the argument `key` as it may be shown; None if it must be left out."""
         if key in _NUMERIC and _is_numeric(raw):
             return raw
         if key in _TEXTS and (text := _read_text(raw)) is not None:
@@ -181,6 +188,7 @@ class Anonymiser:
         return None
 
     def _show_text_argument(self, key: str, text: str) -> str | None:
+        """Return the text of an argument: a name as it may be shown, one of some words or numbers unchanged, or else None."""
         if key in _NAMES:
             return self._names.show(_NAMES[key], text)
         if key in _WORDS:
@@ -205,12 +213,14 @@ class Anonymiser:
         return shown
 
     def _show_device(self, properties: _Values) -> dict[str, Any]:
+        """Return those properties of a GPU that may be shown: numbers, and its name."""
         shown = _pick(properties, _ALLOWED["device"], lambda value: isinstance(value, int))
         if isinstance(name := properties.get("name"), str):
             shown["name"] = self._names.show("device", name) if name else ""
         return shown
 
     def _show_distributed(self, values: _Values) -> dict[str, Any]:
+        """Return what may be shown of the member distributedInfo: rank, world size, backend, version of NCCL and groups."""
         shown = _pick(values, ("rank", "world_size", "pg_count"), _is_small)
         shown |= _pick(values, ["backend"], lambda value: _BACKENDS.fullmatch(str(value)))
         shown |= _pick(values, ["nccl_version"], lambda value: _VERSION.fullmatch(str(value)))
@@ -219,6 +229,7 @@ class Anonymiser:
         return shown
 
     def _show_group(self, values: _Values) -> dict[str, Any]:
+        """Return what may be shown of a process group: its name, backend, size and ranks."""
         names = _pick(values, ("pg_name", "pg_desc"), lambda value: isinstance(value, str | int))
         shown: dict[str, Any] = {key: self._names.show("group", str(name)) for key, name in names.items()}
         shown |= _pick(values, ["backend_config"], lambda value: _BACKENDS.fullmatch(str(value)))
@@ -238,6 +249,7 @@ class Anonymiser:
         return shown
 
     def _show_trim(self, part: _Values) -> dict[str, Any]:
+        """Return the description of a part that `traceq trim` wrote, with unknown names replaced."""
         sources = ("step_range", "mark", "profiler_step", "annotation", "optimizer", "recurrence", "window", "serving")
         source, steps = part.get("source"), part.get("steps")
         return {
@@ -251,6 +263,7 @@ class Anonymiser:
         }
 
     def _show_step(self, step: _Values) -> dict[str, Any]:
+        """Return a step of a part's description: times, name, thread, and why it is excluded."""
         told = _pick(step, ("ts", "ts_end"), _is_whole)
         told |= {"name": self._names.show("annotation", str(step.get("name"))), **self._show_thread_of(step)}
         if (excluded := step.get("excluded")) is not None:
@@ -258,6 +271,7 @@ class Anonymiser:
         return told
 
     def _show_thread_of(self, values: Any) -> dict[str, str]:
+        """Return the members pid and tid, where they are texts; a text that is no number becomes a name that may be shown."""
         values = values if isinstance(values, dict) else {}
         found = _pick(values, ("pid", "tid"), lambda value: isinstance(value, str))
         return {
@@ -267,19 +281,22 @@ class Anonymiser:
 
 
 def _pick(values: _Values, keys: Iterable[str], may_show: Callable[[Any], object]) -> dict[str, Any]:
-    """Return the values with these keys for which `may_show` returns true."""
+    """Return the values with these keys for which `may_show` returns true, by key."""
     return {key: values[key] for key in keys if key in values and may_show(values[key])}
 
 
 def _as_list(value: Any) -> list[Any]:
+    """Return the value if it is a list, else an empty list."""
     return value if isinstance(value, list) else []
 
 
 def _is_whole(value: Any) -> bool:
+    """Return whether the value is an int, and not a bool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_small(value: Any) -> bool:
+    """Return whether the value is an int from 0 to below 2^31."""
     return _is_whole(value) and 0 <= value < 1 << 31
 
 
@@ -292,7 +309,7 @@ def _numeric_text(text: str) -> str | None:
 
 
 def _is_numeric(raw: msgspec.Raw) -> bool:
-    """Return whether a JSON value is a number, a number in quotes, or nested lists of numbers."""
+    """Return whether a JSON value is a number, a number in quotes, a boolean, or nested lists of numbers."""
     text = bytes(raw)
     return bool(
         _NUMBER.fullmatch(text)
@@ -303,11 +320,13 @@ def _is_numeric(raw: msgspec.Raw) -> bool:
 
 
 def _read_text(raw: msgspec.Raw | None) -> str | None:
+    """Return the JSON value as text; None for null or a missing one."""
     value = _decode(raw)
     return value if isinstance(value, str) else None if value is None else str(value)
 
 
 def _decode(raw: msgspec.Raw | None, of: Any = Any) -> Any:
+    """Return the JSON value, checked to have the type `of`; None if it is missing, damaged or of another type."""
     try:
         return None if raw is None else msgspec.json.decode(raw, type=of)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
@@ -315,7 +334,7 @@ def _decode(raw: msgspec.Raw | None, of: Any = Any) -> Any:
 
 
 def write_anonymous(path: Path, names: Names, file: BinaryIO) -> tuple[int, Counter[str]]:
-    """Write the trace at `path` without what may name somebody.
+    """Write the Chrome trace at `path` to `file` without what may name somebody.
 
     Return the number of events written, and the number of removed things by kind.
     """

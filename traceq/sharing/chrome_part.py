@@ -41,7 +41,7 @@ class _KeptEvents:
         self._open: dict[tuple[str, str], bytes] = {}
 
     def select(self, first: int, events: Sequence[bytes | msgspec.Raw]) -> Iterator[bytes | msgspec.Raw]:
-        """Yield the events of a block that stay, unchanged; its first event has the number `first` in the file."""
+        """Yield the events of a block that stay, unchanged; `first` is the number of its first event in the file."""
         start, stop = np.searchsorted(self._ids, [first, first + len(events)])
         mine = set((self._ids[start:stop] - first).tolist())
         for place, event in enumerate(events):
@@ -51,6 +51,7 @@ class _KeptEvents:
                 yield from self._select_other(event)
 
     def _select_other(self, event: bytes | msgspec.Raw) -> Iterator[bytes | msgspec.Raw]:
+        """Yield the event, which is no slice that stays, if it is metadata, or a counter or the like in the time of the part."""
         head = decode_head(event)
         if head.ph == "M":
             yield event
@@ -62,7 +63,10 @@ class _KeptEvents:
                 yield event
 
     def _select_arrow(self, event: bytes | msgspec.Raw, head: EventHead) -> Iterator[bytes | msgspec.Raw]:
-        """Yield both events of an arrow at its second end, if slices that stay lie at both ends."""
+        """Yield the events of an arrow whose ends both lie at the start of slices that stay.
+
+        The first end is kept until the second end comes, and is yielded with it; a step between them is yielded at once.
+        """
         ts = start_of(event, head)
         at = np.searchsorted(self._times, ts) if ts is not None else len(self._times)
         if at == len(self._times) or self._times[at] != ts:
@@ -85,9 +89,9 @@ def write_part(
     file: BinaryIO,
     progress: Callable[[int], None] = lambda _bytes: None,
 ) -> int:
-    """Write the selected part of the trace at `path` to `file`; return its number of events.
+    """Write the selected part of the Chrome trace at `path` to `file`; return its number of events.
 
-    The table _kept (sql/selection.sql) lists the slices that stay. `progress` is called with the bytes read.
+    The table _kept (sql/selection.sql) lists the slices that stay. `progress` is called with the number of bytes read.
     """
     chosen = _KeptEvents(connection, path, part, trace_id)
     written = 0

@@ -18,8 +18,8 @@ TELLING = frozenset(("command_line",))
 def carry(trace: Path, made: Path, without: Container[str] = ()) -> None:
     """Write an environment snapshot beside the file `made`, with the harmless facts of the snapshot beside `trace`.
 
-    Facts whose names are in `without` are left out. Without a snapshot nothing is written; an old one of `made` is
-    deleted.
+    Facts whose names are in `without` are left out. Without a snapshot nothing is written; an old snapshot beside `made`
+    is deleted. If both files have the same snapshot, nothing is done.
     """
     target = path_beside(made)
     if target == path_beside(trace):

@@ -73,7 +73,7 @@ _COUNTED: dict[str, str] = read_allowed("kinds")
 
 
 class Names:
-    """Makes pseudonyms by a key, the same for equal names, and counts the different names replaced, by kind."""
+    """Makes pseudonyms by a key, equal for equal names; `replaced` counts the different names that were replaced, by kind."""
 
     def __init__(self, key: bytes) -> None:
         self._pseudonym = Pseudonyms(key).word
@@ -82,7 +82,7 @@ class Names:
         self.replaced: Counter[str] = Counter()
 
     def show(self, kind: str, text: str) -> str:
-        """Return the name itself if it is known to be harmless, else its pseudonym.
+        """Return the name itself if it is known to be harmless, else with pseudonyms for its unknown words, or for all of it.
 
         `kind` says what has the name: kernel, operator, frame, thread, ...
         """
@@ -98,6 +98,7 @@ class Names:
         return text if is_number or is_public(text, kind) else self._replace(kind, text)
 
     def _show_kernel(self, text: str) -> str:
+        """Return the name of a kernel with unknown words replaced; all of it if the rest still looks like a secret."""
         if text not in self._kernels:
             is_named = KERNEL.fullmatch(re.sub("[$'!]", "", text)) and not secret_kinds(text.encode("utf-8", "replace"))
             shown = self._replace_unknown("kernel", text) if is_named else self._replace("kernel", text)
@@ -116,7 +117,10 @@ class Names:
         return text if is_public(text, "annotation") else self._replace("operator", text)
 
     def _show_frame(self, text: str) -> str:
-        """Return the name of a Python frame: for a public package its path within the package, else a pseudonym."""
+        """Return the name of a Python frame with unknown words replaced.
+
+        For a public package its path within the package stays; of other paths only the file's name does.
+        """
         if match := _PYTHON_FRAME.fullmatch(text):
             found = next(group for group in match.groups() if group)
             return self._remember("frame", found, lambda name: replace_unknown_in_frame(name, self._pseudonym))
@@ -136,9 +140,11 @@ class Names:
         return self._remember(kind, text, lambda name: replace_unknown_words(name, self._pseudonym))
 
     def _replace(self, kind: str, text: str) -> str:
+        """Return the text with a pseudonym for every unknown word, and count it if that changes it."""
         return self._remember(kind, text, self.replace_words)
 
     def _remember(self, kind: str, text: str, replace: Callable[[str], str]) -> str:
+        """Return `replace(text)`, worked out once for each kind and text; it counts in `replaced` if it differs from the text."""
         place = _COUNTED[kind], text
         if place not in self._of:
             self._of[place] = replace(text)
@@ -146,7 +152,7 @@ class Names:
         return self._of[place]
 
     def replace_words(self, text: str) -> str:
-        """Return the text with a pseudonym for every word that is not in known_words()."""
+        """Return the text with a pseudonym for every word that is not in known_words(), and for long numbers and addresses."""
         known = known_words()
         addresses = _find_addresses(text)
         pieces, at = [], 0
@@ -158,6 +164,7 @@ class Names:
         return "".join([*pieces, _replace_unsafe(text[at:])])
 
     def _replace_segment(self, segment: str, known: frozenset[str]) -> str:
+        """Return a word or number, replaced if it is unknown; numbers of up to six digits stay."""
         if segment.isdigit():
             is_count = segment.isascii() and len(segment) <= _MOST_DIGITS
             return segment if is_count else self._pseudonym(segment)
@@ -190,4 +197,5 @@ def _find_addresses(text: str) -> list[tuple[int, int]]:
 
 
 def _replace_unsafe(text: str) -> str:
+    """Return the text between words with "?" for every character that is not known to be harmless."""
     return "".join(character if character in _SAFE else "?" for character in text)

@@ -51,7 +51,7 @@ _CAPTURED = re.compile(
 
 
 def write_anonymous(source: Path, target: Path, names: Names, shown: Path) -> tuple[int, Counter[str]]:
-    """Write the nsys export at `source` to `target` without what may name somebody; errors call it `shown`.
+    """Write the nsys export at `source` to `target` without what may name somebody; error messages name `shown` instead.
 
     Return the number of rows written, and the number of removed things by kind.
     """
@@ -73,7 +73,10 @@ def write_anonymous(source: Path, target: Path, names: Names, shown: Path) -> tu
 
 
 def _copy_known(files: sqlite3.Connection, table: str, columns: Columns, removed: Counter[str]) -> int:
-    """Copy a table with the columns that are known to be harmless; return the number of its rows."""
+    """Copy the columns of a table that are known to be harmless; return the number of rows copied.
+
+    What is left out is counted in `removed`; the ids of strings that rows refer to go into used_string.
+    """
     strings, texts = _TABLES[table], _TEXTS.get(table, {})
     kept: Columns = {}
     expressions: dict[str, str] = {}
@@ -105,6 +108,7 @@ def _copy_known(files: sqlite3.Connection, table: str, columns: Columns, removed
 
 
 def _count_rows(files: sqlite3.Connection, table: str, removed: Counter[str]) -> None:
+    """Add the number of rows of a table that is left out to `removed`, under its name if that is harmless."""
     ((rows,),) = files.execute(f"select count(*) from src.{quote_name(table)}").fetchall()
     # Other tables may have any name.
     shown = (
@@ -118,7 +122,7 @@ def _count_rows(files: sqlite3.Connection, table: str, removed: Counter[str]) ->
 def _copy_strings(files: sqlite3.Connection, known: dict[str, Columns], names: Names, removed: Counter[str]) -> int:
     """Copy the strings that copied rows refer to, with unknown names replaced; return their number.
 
-    A string whose roles would show it differently has every unknown word replaced.
+    A string that would be shown differently in two roles has every unknown word replaced.
     """
     columns = known.get("StringIds", {})
     if not {"id", "value"} <= columns.keys():
@@ -142,6 +146,7 @@ def _copy_strings(files: sqlite3.Connection, known: dict[str, Columns], names: N
 
 
 def _list_roles(names: Names, removed: Counter[str]) -> dict[str, Callable[[str], str]]:
+    """Return for each role of a string (kernel, range, library, ...) the function that returns its text as it may be shown."""
     return {
         **{kind: partial(names.show, kind) for kind in _KINDS},
         "range": partial(_show_range, names),
@@ -174,6 +179,7 @@ def _create_functions(files: sqlite3.Connection, names: Names, removed: Counter[
 
 
 def _as_text(value: object) -> str:
+    """Return an SQLite value as text; '' for NULL."""
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else "" if value is None else str(value)
 
 
@@ -188,7 +194,7 @@ def _show_range(names: Names, text: str) -> str:
 
 
 def _show_payload(removed: Counter[str], text: str) -> str:
-    """Return the known members of NCCL's payload (JSON text), without all others; "" if none is known."""
+    """Return NCCL's payload (JSON text) with only its known members; "" if none is known."""
     values = _read_object(text)
     shown: dict[str, Any] = {key: values[key] for key in _OF_PAYLOAD if isinstance(values.get(key), int)}
     if str(values.get("Reduction operation")) in payload.REDUCTIONS:
@@ -206,10 +212,12 @@ def _show_symbol(names: Names, text: str) -> str:
 
 
 def _show_library(names: Names, text: str) -> str:
+    """Return the file name of a library without folders and hash, with unknown names replaced."""
     return names.show("library", _HASH.sub("", re.split(r"[/\\]", text)[-1]))
 
 
 def _is_export(name: str, value: str) -> bool:
+    """Return whether a row of META_DATA_EXPORT holds a version of the export, which may be shown."""
     return (
         re.fullmatch(r"EXPORT_(?:PRODUCT|SCHEMA)_VERSION[A-Z_]{0,10}", name) is not None
         and re.fullmatch(r"[0-9][0-9.]{0,20}(?:-[0-9v.]{1,20})?", value) is not None
@@ -217,6 +225,7 @@ def _is_export(name: str, value: str) -> bool:
 
 
 def _is_option(name: str, value: str) -> bool:
+    """Return whether a row of META_DATA_CAPTURE is an option or the rank of a process, with a value that may be shown."""
     if name in OPTIONS:
         is_mode = name == "CUDA_GRAPH_TRACE_OPTIONS:MODE" and value.lower() in ("graph", "node", "none")
         is_kind = name == "CAPTURE_EVENT_TYPE" and _CAPTURED.fullmatch(value) is not None
@@ -228,6 +237,7 @@ def _is_option(name: str, value: str) -> bool:
 
 
 def _read_object(text: str) -> dict[str, Any]:
+    """Return the JSON object in the text; an empty one if it is damaged or no object."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

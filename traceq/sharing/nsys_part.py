@@ -86,6 +86,7 @@ def write_part(
 
 
 def _fill_keys(files: sqlite3.Connection, connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
+    """Fill temporary tables of the new file with the keys of the calls, GPU work, waits and events of slices that stay."""
     files.executescript(_KEYS)
     files.execute("begin")
     for name, table in (("calls", "keep_call"), ("gpu", "keep_gpu"), ("waits", "keep_wait"), ("events", "keep_event")):
@@ -96,7 +97,7 @@ def _fill_keys(files: sqlite3.Connection, connection: duckdb.DuckDBPyConnection,
 
 
 def _select_rows(table: str, columns: Columns, known: dict[str, Columns]) -> str:
-    """Return the SQL condition on rows (called t) of the table that stay in the part."""
+    """Return the SQL condition on rows (called t) of the table that stay in the part; `known` are the columns of all tables."""
     if table in _CALLS or table == _NVTX:
         return _select_calls(table, columns)
     if table in _GPU or table == _SYNCHRONIZATION:
@@ -133,6 +134,7 @@ def _select_chains(table: str, known: dict[str, Columns]) -> str:
 
 
 def _select_calls(table: str, columns: Columns) -> str:
+    """Return the SQL condition on rows of calls or NVTX events that stay: in the part, of slices that stay, or descriptions."""
     if not {"start", "end"} <= columns.keys():
         return "true"
     thread = _THREAD.format(column="globalTid") if "globalTid" in columns else "0"
@@ -150,6 +152,7 @@ def _select_calls(table: str, columns: Columns) -> str:
 
 
 def _select_events(columns: Columns, known: dict[str, Columns]) -> str:
+    """Return the SQL condition on rows of CUDA events that stay: in the part, or named by slices or waits that stay."""
     conditions = ["t.correlationId in (select correlation from temp.keep_event)"] if "correlationId" in columns else []
     if "eventSyncId" in columns and "eventSyncId" in known.get(_SYNCHRONIZATION, {}):
         conditions.append(f"t.eventSyncId in (select eventSyncId from main.{_SYNCHRONIZATION})")
@@ -159,16 +162,21 @@ def _select_events(columns: Columns, known: dict[str, Columns]) -> str:
 
 
 def _select_overlapping(columns: Columns) -> str:
+    """Return the SQL condition on rows whose time overlaps the part; they have a start, and may have an end."""
     end = 'coalesce(t."end", t.start)' if "end" in columns else "t.start"
     return f"(t.start < :ts_end and ({end} > :ts or t.start = :ts))"
 
 
 def _select_times(columns: Columns) -> str:
+    """Return the SQL condition on rows whose timestamp is in the part; true for tables without one."""
     return "t.timestamp >= :ts and t.timestamp < :ts_end" if "timestamp" in columns else "true"
 
 
 def _select_with_neighbours(table: str) -> str:
-    """Return the SQL condition on rows within the part's time, and the two rows before and after it on each thread."""
+    """Return the SQL condition on rows that start within the part.
+
+    Of each thread the two rows before the part and the two after it are included.
+    """
     near = (
         "t.rowid in (select number from ("
         "select rowid as number, row_number() over (partition by globalTid order by start {order}) as place"
@@ -180,7 +188,7 @@ def _select_with_neighbours(table: str) -> str:
 
 
 def _fill_strings(files: sqlite3.Connection, known: dict[str, Columns]) -> None:
-    """Collect the ids of strings that rows in the new file may refer to.
+    """Collect the ids of strings that rows in the new file may refer to, in the temporary table keep_string.
 
     Other integers among them do no harm.
     """
@@ -195,4 +203,5 @@ def _fill_strings(files: sqlite3.Connection, known: dict[str, Columns]) -> None:
 
 
 def _string_columns(columns: Columns) -> Iterable[str]:
+    """Return the names of the columns that may hold ids of strings."""
     return [name for name in columns if name in _STRINGS or name.endswith(("Id", "NameId"))]

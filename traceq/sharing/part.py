@@ -29,7 +29,7 @@ _OUTSIDE = "outside of --window"
 
 @dataclass(frozen=True)
 class TracePart:
-    """A part of a trace, from `ts` to `ts_end` (ns, the trace's clock), and its description for the file, with its steps."""
+    """A part of a trace, from `ts` to `ts_end` (ns, the trace's clock); `said` describes it and its steps for the file."""
 
     ts: int
     ts_end: int
@@ -47,7 +47,10 @@ class TracePart:
 
 
 def part_of_steps(connection: duckdb.DuckDBPyConnection, trace_id: int, first: int, last: int) -> TracePart:
-    """Return the part of steps `first` to `last`; the numbers are those in the steps' names, else traceq's own count."""
+    """Return the part that holds the steps `first` to `last`, by the numbers in their names, else by traceq's own count.
+
+    Raises WrongUse if the trace has no such step.
+    """
     steps = _read_steps(connection, trace_id)
     numbers = _own_numbers(steps) or [step["step"] for step in steps]
     places = [place for place, number in enumerate(numbers) if first <= number <= last]
@@ -82,7 +85,7 @@ def part_of_window(connection: duckdb.DuckDBPyConnection, trace_id: int, window:
 
 
 def whole_part(connection: duckdb.DuckDBPyConnection, trace_id: int) -> TracePart:
-    """Return the part that is the whole trace, with the description of its steps."""
+    """Return the part that is the whole trace, with the description of its steps; raise WrongUse if it has no steps."""
     steps = _read_steps(connection, trace_id)
     ((ts, ts_end),) = run(connection, "sharing/sql/extent.sql", trace_id=trace_id).fetchall()
     if not steps or ts is None:
@@ -92,6 +95,7 @@ def whole_part(connection: duckdb.DuckDBPyConnection, trace_id: int) -> TracePar
 
 
 def _read_steps(connection: duckdb.DuckDBPyConnection, trace_id: int) -> list[dict[str, Any]]:
+    """Return the steps of the trace in order, as a dict of the columns of sharing/sql/steps.sql each."""
     return ask(connection, statement("sharing/sql/steps.sql"), trace_id=trace_id)
 
 
@@ -110,6 +114,10 @@ def _make_part(
     places: Sequence[int],
     extent: Extent | None,
 ) -> TracePart:
+    """Return the part with the steps at the indices `places`, from the first step's begin to the last one's end.
+
+    It is extended to `extent` if that is given, and gets the description for the file.
+    """
     chosen = [steps[place] for place in places]
     ts, ts_end = chosen[0]["ts"], chosen[-1]["ts_end"]
     if extent is not None:

@@ -76,14 +76,17 @@ _MOST = 10_000
 
 
 class FoundSecrets(NamedTuple):
-    """A kind of secret that a trace holds, and the least number of different secrets of the kind."""
+    """A kind of secret that a trace holds, and the number of different secrets of the kind that were found."""
 
     kind: str
     number: int
 
 
 def find_secrets(path: Path) -> list[FoundSecrets]:
-    """Return the kinds of secrets in a file, unpacked, or in the files of a folder, with their numbers; no values are kept."""
+    """Return the kinds of secrets in a file, unpacked, or in all files of a folder, with their numbers.
+
+    At most 10,000 of a kind are counted, and no values are kept.
+    """
     found: dict[str, set[int]] = {sign.kind: set() for sign in _SIGNS}
     files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
     for text in chain.from_iterable(map(_read_windows, files)):
@@ -95,12 +98,12 @@ def find_secrets(path: Path) -> list[FoundSecrets]:
 
 
 def secret_kinds(text: bytes) -> list[str]:
-    """Return the kinds of secrets that the text holds for certain."""
+    """Return the kinds of secrets that the text holds by signs that match nothing else; a kind may come several times."""
     return [sign.kind for sign in _SIGNS if not sign.is_loose and any(True for _ in _find_values(text, sign))]
 
 
 def texts_of(path: Path) -> Iterator[bytes]:
-    """Yield the texts in a trace that traceq wrote: all of a Chrome trace, or the strings of an nsys export."""
+    """Yield the texts in a trace that traceq wrote: all of a Chrome trace in pieces, or each text and blob of an nsys export."""
     with path.open("rb") as file:
         is_export = file.read(6) == b"SQLite"
     if not is_export:
@@ -120,6 +123,7 @@ def texts_of(path: Path) -> Iterator[bytes]:
 
 
 def _find_values(text: bytes, sign: _Sign) -> Iterator[bytes]:
+    """Yield each secret in the text that has the sign, without the words around it."""
     for needle in sign.needles:
         place = text.find(needle)
         while place >= 0:
@@ -139,7 +143,7 @@ def _match_around(text: bytes, place: int, sign: _Sign) -> re.Match[bytes] | Non
 
 
 def _read_windows(path: Path) -> Iterator[bytes]:
-    """Yield the content in overlapping pieces, so that a secret cut by one piece is whole in the next."""
+    """Yield the unpacked content of a file in overlapping pieces, so that a secret cut by one piece is whole in the next."""
     with closing(ByteStream(path, lambda _bytes: None)) as stream:
         tail = b""
         while text := stream.read(_CHUNK):

@@ -20,7 +20,7 @@ Columns = dict[str, tuple[str, bool, bool]]
 
 @contextmanager
 def open_copy(source: Path, target: Path, shown: Path) -> Iterator[sqlite3.Connection]:
-    """Yield a connection to the new file `target`, with `source` attached as src, read-only.
+    """Yield a connection to the new file `target`, in a transaction, with `source` attached as src, read-only.
 
     Raises UnusableTrace, which names `shown`, where the source cannot be read.
     """
@@ -43,7 +43,7 @@ def open_copy(source: Path, target: Path, shown: Path) -> Iterator[sqlite3.Conne
 
 
 def list_tables(connection: sqlite3.Connection) -> dict[str, Columns]:
-    """Return the columns of each table of the source; views and virtual tables are left out."""
+    """Return the columns of each table of the source, by table; views and virtual tables are left out."""
     found: dict[str, Columns] = {}
     query = (
         'select m.name, c.name, c.type, c."notnull", c.pk, sum(c.pk > 0) over (partition by m.name)'
@@ -76,7 +76,7 @@ def copy_table(
     values: Mapping[str, object] | None = None,
     expressions: Mapping[str, str] | None = None,
 ) -> int:
-    """Copy the rows of a table, in their order, for which the SQL condition `where` holds; return their number.
+    """Create a table in the new file and copy the rows for which the SQL condition `where` holds, in order; return their number.
 
     The row is called t in `where`, and `values` are its parameters. `expressions` are SQL for the values of columns, by
     column name.

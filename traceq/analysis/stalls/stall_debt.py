@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def fill_stall_debt(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     """Add to stall_cost the idle gaps that the host comes late to after a stall, charged to the stall.
 
-    Only stalls during which the GPU had work count here.
+    A stall is charged for no longer than the GPU had work while it lasted.
     """
     found_debt = find_debts(connection, statement("analysis/stalls/stall_debt_event.sql"), "stall_id")
     if not found_debt.num_rows:
