@@ -49,15 +49,15 @@ class CiView(View[T]):
         """Return the result as a check of budgets, for the formats of CI systems."""
 
     def to_junit(self) -> str:
-        """Render as JUnit XML: a test case for each budget, or one for the comparison."""
+        """Return the result as JUnit XML: a test case for each budget, or one for the comparison."""
         return check_to_junit(self._check())
 
     def to_sarif(self, root: str | Path = ".") -> str:
-        """Render as SARIF 2.1.0, with paths relative to `root`."""
+        """Return the result as SARIF 2.1.0 (JSON), with paths relative to `root`."""
         return check_to_sarif(self._check(), Path(root).resolve())
 
     def to_code_quality(self, root: str | Path = ".") -> str:
-        """Render as a Code Quality report for GitLab, with paths relative to `root`."""
+        """Return the result as a Code Quality report for GitLab (JSON), with paths relative to `root`."""
         return check_to_code_quality(self._check(), Path(root))
 
 
@@ -70,11 +70,11 @@ class CheckView(CiView[Check]):
         return self.content.state
 
     def blocks(self) -> Iterable[Block]:
-        """Compose the document."""
+        """Return the document on the result as blocks (headings, verdicts, tables, ...), for every format."""
         return compose_check(self.content)
 
     def to_json(self) -> str:
-        """Render as JSON, for programs; docs/check.md describes the keys."""
+        """Return the result as JSON text, for programs; docs/check.md describes the keys."""
         return check_to_json(self.content)
 
     def _check(self) -> Check:

@@ -71,15 +71,15 @@ class ComparisonView(CiView[Comparison]):
         )
 
     def blocks(self) -> Iterable[Block]:
-        """Compose the document without drawings, or the ticket if one was requested."""
+        """Return the blocks of the document without drawings, or the ticket if one was requested."""
         return self._blocks(draws=False)
 
     def html_blocks(self) -> Iterable[Block]:
-        """Compose the document with drawings, or the ticket (which has none) if one was requested."""
+        """Return the blocks of the document with drawings, or the ticket (which has none) if one was requested."""
         return self._blocks(draws=True)
 
     def _blocks(self, *, draws: bool) -> Iterable[Block]:
-        """Compose the document, with drawings if `draws`; the ticket if one was requested."""
+        """Return the blocks of the document, with drawings if `draws`; the ticket if one was requested."""
         if self.is_ticket:
             return compose_ticket(self.content)
         return compose_comparison(self.content, self.top, self.timelines, draws=draws)
@@ -91,7 +91,7 @@ class ComparisonView(CiView[Comparison]):
         return Check(path=None, runs=self.content.new.runs, judged=(judged,), baseline=base, comparison=self.content)
 
     def to_json(self) -> str:
-        """Render as JSON, for programs; docs/compare.md describes the keys."""
+        """Return the result as JSON text, for programs; docs/compare.md describes the keys."""
         return comparison_to_json(self.content)
 
     def _repr_html_(self) -> str:
@@ -113,8 +113,8 @@ def compare(
 ) -> ComparisonView:
     """Compare `new` with `base`; traceq.app.api.compare describes the parameters.
 
-    `drawn`: with the typical step of both, for HTML. Raises StoreError for what cannot be read, ValueError for a rank that is not
-    there.
+    `drawn` adds drawings of the typical step of both sides, for HTML. Raises StoreError for unreadable sources,
+    ValueError for a missing rank.
     """
     if not 0 < options.level < 1:
         raise WrongUse(f"level {options.level:g} is not a probability between 0 and 1.")

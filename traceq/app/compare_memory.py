@@ -45,11 +45,11 @@ class MemoryComparisonView(View[MemoryComparison]):
         return "".join(memory_verdict(self.content))
 
     def blocks(self) -> Iterable[Block]:
-        """Compose the document."""
+        """Return the document on the result as blocks (headings, verdicts, tables, ...), for every format."""
         return compose_memory(self.content, self.top)
 
     def to_json(self) -> str:
-        """Render as JSON, for programs; sizes in bytes."""
+        """Return the result as JSON text, for programs; sizes in bytes."""
         return json_text({"schema_version": 1, **pick(self.content, *_KEYS)})
 
     def _repr_html_(self) -> str:

@@ -33,11 +33,11 @@ class HealthView:
         return [what for trace in broken for what in trace.damage] if all(trace.damage for trace in broken) else []
 
     def to_text(self) -> str:
-        """Render as `traceq doctor` prints it."""
+        """Return the result as text, as `traceq doctor` prints it."""
         return health_to_text(self.content, self.secrets)
 
     def to_json(self) -> str:
-        """Render as JSON, for programs."""
+        """Return the result as JSON text, for programs."""
         return health_to_json(self.content, self.secrets)
 
     def __repr__(self) -> str:

@@ -59,11 +59,11 @@ class ExperimentView(View[Experiment]):
     """The result of an experiment; `content` is the result as plain data."""
 
     def blocks(self) -> Iterable[Block]:
-        """Compose the document."""
+        """Return the document on the result as blocks (headings, verdicts, tables, ...), for every format."""
         return compose_experiment(self.content)
 
     def to_json(self) -> str:
-        """Render as JSON, for programs."""
+        """Return the result as JSON text, for programs."""
         return experiment_to_json(self.content)
 
 

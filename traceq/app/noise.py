@@ -23,11 +23,11 @@ class NoiseView(View[Noise]):
     """The measured noise between runs; `content` is plain data, with shares of a step."""
 
     def blocks(self) -> Iterable[Block]:
-        """Compose the document."""
+        """Return the document on the result as blocks (headings, verdicts, tables, ...), for every format."""
         return compose_noise(self.content)
 
     def to_json(self) -> str:
-        """Render as JSON, for programs."""
+        """Return the result as JSON text, for programs."""
         return noise_to_json(self.content)
 
 

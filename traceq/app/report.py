@@ -73,7 +73,10 @@ class ReportView(View[Report]):
 
     @property
     def ledger(self) -> pd.DataFrame:
-        """A row for each device and category with time; for each device they add up to the counted steps exactly."""
+        """A row for each device and ledger category with time.
+
+        The `dur_ns` of a device add up to its counted steps exactly.
+        """
         return frames.tabulate_ledger(self.content)
 
     @property
@@ -86,15 +89,15 @@ class ReportView(View[Report]):
         self._source = None if source is None else str(source)
 
     def blocks(self) -> Iterable[Block]:
-        """Compose the whole document, for plain text."""
+        """Return the blocks of the whole report, for plain text."""
         return compose_report(self.content)
 
     def markdown_blocks(self) -> Iterable[Block]:
-        """Compose the whole document for Markdown, with sections that fold."""
+        """Return the blocks of the whole report for Markdown, with sections that fold."""
         return compose_report(self.content, folds=True)
 
     def html_blocks(self) -> Iterable[Block]:
-        """Compose the whole document for HTML, with sections that fold and drawings."""
+        """Return the blocks of the whole report for HTML, with sections that fold and drawings."""
         return compose_report(self.content, folds=True, draws=True)
 
     def to_text(
@@ -106,7 +109,7 @@ class ReportView(View[Report]):
         finding: str | None = None,
         sql: bool = False,
     ) -> str:
-        """Render as text: the first screen by default, more with `detail` "evidence" or "full", or only one `finding`.
+        """Return the report as text: the first screen by default, more with `detail` "evidence" or "full", or only one `finding`.
 
         A finding is named by F1, its id or its rule. With `sql` the queries that reproduce the numbers are included.
         """
@@ -141,7 +144,7 @@ class ReportView(View[Report]):
         return ". ".join("".join(spans).removesuffix(".") for spans in (said.spans, *said.lines[:1]))
 
     def to_json(self) -> str:
-        """Render as JSON, for programs; docs/report-json.md describes the keys."""
+        """Return the result as JSON text, for programs; docs/report-json.md describes the keys."""
         return RENDERERS["json"](self.content)
 
     def suffixes(self) -> Mapping[str, str]:
@@ -260,7 +263,7 @@ def report_of(
     """Return the report on traces of an open database (all if `traces` is None), and the judgements of the rules.
 
     In a job of many ranks only representative ranks are judged, unless `traces` names them. `looked` is the selected
-    part of a dataset, None for a database.
+    part of a dataset, None for a database. Raises ValueError for a wrong `top` or `goal`.
     """
     if top < 1:
         raise ValueError(f"top is the number of findings to show, at least 1, not {top}")

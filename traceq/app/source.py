@@ -74,9 +74,10 @@ def open_source(
 def open_selection(
     source: Source, traces: Sequence[int], rank: int | None, read: ReadOptions, *, whole: bool
 ) -> Iterator[tuple[duckdb.DuckDBPyConnection, Selection | None]]:
-    """Yield a connection to report on the source, and the selected part of a dataset; None for all of it, and for others.
+    """Yield a connection to a database to report on, and the pieces of a dataset that the report needs, if these are few.
 
-    With a selection the database only holds the selected traces, or all with `whole`.
+    The database then holds only these (or all with `whole`). Otherwise it is the whole source, and the second value
+    None.
     """
     found = None
     if is_dataset(source):

@@ -41,11 +41,11 @@ class TradeoffView(View[Tradeoff]):
     """The trade-off between throughput and latency over the values of a parameter; `content` is plain data."""
 
     def blocks(self) -> Iterable[Block]:
-        """Compose the document."""
+        """Return the document on the result as blocks (headings, verdicts, tables, ...), for every format."""
         return compose_tradeoff(self.content)
 
     def to_json(self) -> str:
-        """Render as JSON, for programs."""
+        """Return the result as JSON text, for programs."""
         return tradeoff_to_json(self.content)
 
     def draw(self, path: Path) -> None:

@@ -25,11 +25,11 @@ class VerificationView(View[Verification]):
     """The result of verifying a finding's fix; `content` is plain data, times are ns per counted step."""
 
     def blocks(self) -> Iterable[Block]:
-        """Compose the document."""
+        """Return the document on the result as blocks (headings, verdicts, tables, ...), for every format."""
         return compose_verification(self.content)
 
     def to_json(self) -> str:
-        """Render as JSON, for programs."""
+        """Return the result as JSON text, for programs."""
         return verification_to_json(self.content)
 
     def append_to(self, file: Path, program: str | None = None, *, is_public: bool = False) -> str | None:

@@ -24,30 +24,33 @@ class View(ABC, Generic[T]):
 
     @abstractmethod
     def blocks(self) -> Iterable[Block]:
-        """Compose the document from the result, for plain text."""
+        """Return the blocks of the document from the result, for plain text."""
 
     def markdown_blocks(self) -> Iterable[Block]:
-        """Compose the document for Markdown, which may have sections that fold."""
+        """Return the blocks of the document for Markdown, which may have sections that fold."""
         return self.blocks()
 
     def html_blocks(self) -> Iterable[Block]:
-        """Compose the document for HTML, which may have drawings and sections that fold."""
+        """Return the blocks of the document for HTML, which may have drawings and sections that fold."""
         return self.blocks()
 
     @abstractmethod
     def to_json(self) -> str:
-        """Render as JSON, for programs."""
+        """Return the result as JSON text, for programs."""
 
     def to_text(self, width: int = WIDTH, *, colour: bool = False) -> str:
-        """Render as plain text in lines of at most `width` columns, as the command prints it."""
+        """Return the result as plain text in lines of at most `width` columns, as the command prints it."""
         return blocks_to_text(self.blocks(), width, colour=colour)
 
     def to_markdown(self, pictures: Mapping[str, str] | None = None) -> str:
-        """Render as Markdown for GitHub, GitLab and Jira; `pictures` are file names of charts beside it, by name of chart."""
+        """Return the result as Markdown for GitHub, GitLab and Jira.
+
+        `pictures` are file names of charts beside it, by name of chart; None for no pictures.
+        """
         return blocks_to_markdown(self.markdown_blocks(), pictures=pictures)
 
     def to_html(self) -> str:
-        """Render as a single HTML page that loads no other files."""
+        """Return the result as a single HTML page that loads no other files."""
         # Its templates take 35 ms to import.
         from traceq.reports.renderers.to_html import html_of
 

@@ -63,11 +63,11 @@ class WhatIfView(View[WhatIfAnswer]):
     """The predicted step after a change; `content` is plain data, times are ns per counted step."""
 
     def blocks(self) -> Iterable[Block]:
-        """Compose the document."""
+        """Return the document on the result as blocks (headings, verdicts, tables, ...), for every format."""
         return compose_answer(self.content)
 
     def to_json(self) -> str:
-        """Render as JSON, for programs."""
+        """Return the result as JSON text, for programs."""
         return answer_to_json(self.content)
 
 
@@ -75,11 +75,11 @@ class WhatIfChoicesView(View[Choices]):
     """The changes that can be predicted for a trace; `content` is plain data."""
 
     def blocks(self) -> Iterable[Block]:
-        """Compose the document."""
+        """Return the document on the result as blocks (headings, verdicts, tables, ...), for every format."""
         return compose_choices(self.content)
 
     def to_json(self) -> str:
-        """Render as JSON, for programs."""
+        """Return the result as JSON text, for programs."""
         return choices_to_json(self.content)
 
 
@@ -191,7 +191,7 @@ def answer_of(connection: duckdb.DuckDBPyConnection, asked: Sequence[Asked], tra
 
 
 def _facts_before(connection: duckdb.DuckDBPyConnection, subject: Subject, asked: Sequence[Asked]) -> WhatIfAnswer:
-    """Return an answer with the recorded facts only: the trace, its steps and its ledger."""
+    """Return an answer without a prediction: only the recorded facts, such as the trace's steps and ledger, and the changes."""
     return WhatIfAnswer(
         trace_id=subject.trace_id,
         file=_file_name(connection, subject.trace_id),

@@ -34,11 +34,11 @@ class JobWhatIfView(View[JobAnswer]):
     """The predicted step of a job without slow ranks; `content` is plain data, times are ns per step of the job."""
 
     def blocks(self) -> Iterable[Block]:
-        """Compose the document."""
+        """Return the document on the result as blocks (headings, verdicts, tables, ...), for every format."""
         return compose_job_answer(self.content)
 
     def to_json(self) -> str:
-        """Render as JSON, for programs."""
+        """Return the result as JSON text, for programs."""
         return job_answer_to_json(self.content)
 
 

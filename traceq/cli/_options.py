@@ -40,7 +40,7 @@ class Several(click.Command):
     """A command whose repeatable options take several values at once, up to the next option: --base A B C."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the arguments after repeating the option's name before each of its values."""
+        """Parse the arguments with an option's name repeated before each of its values: --base A B becomes --base A --base B."""
         several = {
             name for param in self.params if isinstance(param, click.Option) and param.multiple for name in param.opts
         }
@@ -182,7 +182,7 @@ rules_option = click.option(
 
 
 def timeout_option(what: str) -> Callable[[F], F]:
-    """Return a decorator that declares --timeout, the time limit of `what`."""
+    """Return a decorator that declares --timeout, the time limit (seconds) of `what`, which --help names."""
     return click.option(
         "--timeout",
         type=Parsed("duration", _parse_seconds),
@@ -339,7 +339,10 @@ def ranks_option(command: F) -> F:
 
 
 def document_options(suffixes: Mapping[str, str] = SUFFIXES, default: str | None = "text") -> Callable[[F], F]:
-    """Return a decorator that declares -o and --format, with formats by file suffix."""
+    """Return a decorator that declares -o and --format; without --format the suffix of -o decides, else `default`.
+
+    `suffixes` are the names of formats by file suffix.
+    """
     return lambda command: output_option(format_option(suffixes, default)(command))
 
 

@@ -52,7 +52,10 @@ def _split(query: str) -> list[str]:
 
 
 def _literal_of(value: Setting) -> str:
-    """Return a parameter's value as SQL text. Raises ValueError for text other than a lower-case word."""
+    """Return a parameter's value as SQL text.
+
+    Raises ValueError for text other than a lower-case word (letters, digits, _).
+    """
     if isinstance(value, int | float):
         return repr(value)
     if not _WORD.fullmatch(value):

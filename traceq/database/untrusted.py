@@ -66,7 +66,10 @@ def fingerprint(path: Path) -> str | None:
 
 
 def was_checked(path: Path, seen: str | None) -> bool:
-    """Return whether the file was checked before and still has the fingerprint `seen`; True for files in traceq's cache."""
+    """Return whether this process or an earlier one checked the file, and it still has the fingerprint `seen`.
+
+    True for files in traceq's cache.
+    """
     place = _cache_or_none()
     if place is not None and path.parent == place:
         return True

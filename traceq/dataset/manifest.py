@@ -82,7 +82,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 def is_dataset(source: str | Path) -> bool:
-    """Return whether the source is a folder with a dataset in it, or an address (s3://...), which is always a dataset."""
+    """Return whether the source is a folder with a dataset in it, or an address (s3://...), which is taken for one."""
     if is_address(source):
         return bool(Place(str(source)))
     return (Path(source) / NAME).is_file()

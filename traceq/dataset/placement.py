@@ -116,7 +116,10 @@ def _rank_of(piece: MadePiece) -> int | None:
 def _choose_names(
     known: Sequence[Piece], made: Sequence[MadePiece], unnamed: Sequence[MadePiece], keys: Mapping[int, str]
 ) -> dict[str, str]:
-    """Return the run's name for each key: the name the dataset has for it, else a new one after the traces' folder."""
+    """Return the name of the run for each key: the one that the dataset has for it, else a new one.
+
+    A new one is the name of the folder that holds the run's traces, with a number if that is taken.
+    """
     names = {piece.job_key: piece.run for piece in known if piece.job_key is not None}
     taken = {piece.run for piece in known} | {piece.run for piece in made}
     folders: dict[str, list[str]] = {}
@@ -153,11 +156,11 @@ class PlacedPiece(NamedTuple):
 
 
 def place_pieces(known: Sequence[Piece], made: Sequence[MadePiece], stays: Mapping[int, Piece]) -> list[PlacedPiece]:
-    """Return run, window and rank of each new piece beside the `known` ones; pieces in `stays`, by trace_id, keep theirs.
+    """Return run, window and rank of each new piece beside the `known` ones.
 
-    Traces of a run recorded at overlapping times are in one window; a trace that begins after all earlier ones ended
-    opens a new one. A trace without a time of day, or whose rank is taken, goes to the first window without its rank. A
-    rank that neither the trace nor its file's name tells is the first free one.
+    Pieces in `stays`, by trace_id, keep theirs. Traces of a run recorded at overlapping times are in one window; a
+    trace at another time, or whose rank is taken in that window, opens a new one. A trace without a time of day goes to
+    the first window without its rank. A rank that neither the trace nor its file's name tells is the first free one.
     """
     ranks: dict[tuple[str, int], set[int]] = {}
     spans: dict[tuple[str, int], tuple[int, int]] = {}
@@ -189,9 +192,9 @@ def _choose_window(
     piece: MadePiece,
     rank: int | None,
 ) -> int:
-    """Return the run's first window at the piece's time that has no such rank yet, else a new one.
+    """Return the run's first window at the piece's time that lacks the rank, else a new one.
 
-    A piece without times goes to the first window without its rank.
+    A piece without times goes to the first window without its rank, or to a new one if it has no rank.
     """
     windows = sorted(window for of_run, window in ranks if of_run == run)
     free = [window for window in windows if rank is None or rank not in ranks[run, window]]

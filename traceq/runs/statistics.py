@@ -43,9 +43,9 @@ class Spread:
     resamples: Floats
 
     def interval(self, column: int, delta: float, level: float) -> tuple[int, int]:
-        """Return the interval of the true difference with confidence 1 - level, ns: percentiles of resamples around `delta`.
+        """Return the interval of the true difference with confidence 1 - level, ns: percentiles of the resamples around `delta`.
 
-        It contains 0 exactly where `p` is above the level.
+        `column` is the quantity (0: the step). The interval contains 0 exactly where `p` is above the level.
         """
         ordered = np.sort(self.resamples[:, column])
         left_out = int(level / 2 * (len(ordered) - 1))

@@ -76,7 +76,10 @@ def judge_step(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBudg
 
 
 def judge_throughput(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBudget:
-    """Judge the work per second (samples, tokens, ...) that payload marks count; all runs weigh the same."""
+    """Judge the work per second (samples, tokens, ...) that payload marks count, over the mean step.
+
+    All runs weigh the same. Cannot judge unless every run has steps with these marks.
+    """
     reason = explain_no_steps(measured)
     lacking = next((one.run for one in measured if budget.name not in one.run.payload), None)
     if lacking is not None and not reason:

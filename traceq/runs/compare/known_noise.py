@@ -91,7 +91,7 @@ def describe_noise(noise: KnownNoise, share: float, runs: tuple[int, int]) -> st
 
 
 def _deviate(parts: Mapping[str, float], share_of: Callable[[str], float]) -> Iterator[float]:
-    """Yield a standard deviation, ns, for each group of categories to which `share_of` gives the same share."""
+    """Yield a standard deviation, ns, for each group of categories that `share_of` gives the same share: share times time."""
     kinds: dict[float, float] = {}
     for name, ns in parts.items():
         kinds[share_of(name)] = kinds.get(share_of(name), 0.0) + ns

@@ -43,7 +43,10 @@ def _is_as_often(count: float, other: tuple[float, int] | None) -> bool:
 
 
 def _sum_work(runs: Sequence[Run], *, by_shape: bool) -> Mapping[Hashable, tuple[float, int]]:
-    """Return the mean count per step and the time of all counted steps, ns, of each kernel, collective and size of copy."""
+    """Return (count per step, total ns) of each kernel, collective and size of copy.
+
+    Counts are means over the runs' counted steps, times sums over all of them.
+    """
     found: dict[Hashable, tuple[float, int]] = {}
     for run in runs:
         for item in run.items:
