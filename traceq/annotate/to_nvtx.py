@@ -40,7 +40,7 @@ _attributes: dict[str, Any] = {}
 
 
 class Pushed:
-    """A range on the stack of the thread that pushed it; `ended` is set where it was ended from another thread."""
+    """A range on the stack of the thread that pushed it; once `ended`, it may still wait to be popped by its thread."""
 
     __slots__ = ("ended", "stack")
 

@@ -117,7 +117,7 @@ def _read_folder(files: Sequence[Path]) -> Iterator[Compiled]:
 
 def _unique_origins(origins: Iterable[Origin]) -> tuple[Origin, ...]:
     """Return the distinct origins that say anything, sorted."""
-    return tuple(sorted({origin for origin in origins if any(origin)}, key=lambda each: tuple(map(str, each))))
+    return tuple(sorted({origin for origin in origins if any(origin)}, key=lambda origin: tuple(map(str, origin))))
 
 
 def _origin_of(node: str | Origin, nodes: dict[str, Origin]) -> Origin:

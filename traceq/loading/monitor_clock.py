@@ -176,7 +176,7 @@ def _place_by_clock(log: Log, trace: TraceClock, pairs: Pairs, zones: set[int]) 
             None, _explain_gap(first - origin, last - origin, trace, None if is_utc else trace.zone, is_utc=is_utc)
         )
     if len(fitting) > 1:
-        fitting = [each for each in fitting if each[1] in zones] or fitting
+        fitting = [place for place in fitting if place[1] in zones] or fitting
     is_told = stated is not None or last - first < _SHORT or {zone for _, zone in fitting} <= zones
     if len(fitting) > 1 or not is_told:
         return _place_in_zone(log, trace, pairs, fitting)
@@ -198,7 +198,7 @@ def _place_in_zone(log: Log, trace: TraceClock, pairs: Pairs, places: list[tuple
         for add, zone in places
         if (fit := _find_best_fit(log, trace, pairs, add - step, add + step)) is not None
     ]
-    fits.sort(key=lambda each: -_certainty_of(each[0].correlation, each[0].samples))
+    fits.sort(key=lambda found_fit: -_certainty_of(found_fit[0].correlation, found_fit[0].samples))
     if not fits or (len(fits) > 1 and _distance_between(fits[0][0], fits[1][0]) < _BETTER):
         told = ", ".join(f"UTC{_zone_text(zone)}" for _, zone in places[:6])
         fitting = (
@@ -257,7 +257,7 @@ def fits_best(log: Log, load: GpuLoad, devices: Sequence[int], add: int) -> int 
         for device in devices
         if (fit := _find_fit(*_utilization_of(log, device), load, add - 2 * beat, add + 2 * beat))
     ]
-    found.sort(key=lambda each: -_certainty_of(each[0].correlation, each[0].samples))
+    found.sort(key=lambda found_fit: -_certainty_of(found_fit[0].correlation, found_fit[0].samples))
     if not found or (len(found) > 1 and _distance_between(found[0][0], found[1][0]) < _BETTER):
         return None
     return found[0][1]

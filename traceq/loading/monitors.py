@@ -49,7 +49,7 @@ def stage_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Monit
     zones: set[int] = set()
     placed: dict[int, Placement] = {}
     # What is certain first: the zone of one log is that of the others of its machine.
-    for number in sorted(range(len(logs)), key=lambda each: logs[each][1].clock == "local"):
+    for number in sorted(range(len(logs)), key=lambda place: logs[place][1].clock == "local"):
         placed[number] = _place_log(logs[number][1], clock, host, devices, beside.offset, zones)
         zone = placed[number].zone
         zones |= set() if zone is None else {zone}
@@ -140,9 +140,9 @@ def _devices_of(log: Log, placed: Placement, clock: TraceClock, devices: Sequenc
         words = f"; its GPU {of_log[0]} is GPU {devices[0]} of the trace, as there is one in both"
         return {of_log[0]: devices[0]}, words
     found = {
-        each: device
+        gpu: device
         for device, load in clock.loads.items()
-        if (each := fits_best(log, load, of_log, placed.add)) is not None
+        if (gpu := fits_best(log, load, of_log, placed.add)) is not None
     }
     if found:
         told = ", ".join(f"{gpu} is {device} of the trace" for gpu, device in found.items())
@@ -166,7 +166,7 @@ def _stage(
     kept = [
         sample for sample in log.samples if placed.add is not None and (sample.device is None or sample.device in gpus)
     ]
-    within = sum(clock.since - around <= each.ts + add <= clock.until + around for each in kept)
+    within = sum(clock.since - around <= sample.ts + add <= clock.until + around for sample in kept)
     if kept:
         insert_staged(connection, "counter", _build_counters(number, kept, add, gpus))
     said = f"{path.name}, a log of {log.tool}: "
@@ -212,11 +212,11 @@ def _build_counters(number: int, samples: Sequence[Sample], add: int, gpus: dict
             "device": pa.array(
                 (None if sample.device is None else gpus[sample.device] for sample in samples), pa.int32()
             ),
-            "name": pa.array((each.name for each in samples), pa.string()),
-            "unit": pa.array((each.unit for each in samples), pa.string()),
-            "ts": pa.array((each.ts + add for each in samples), pa.int64()),
-            "value": pa.array((each.value for each in samples), pa.float64()),
-            "instance": pa.array((each.instance for each in samples), pa.string()),
+            "name": pa.array((sample.name for sample in samples), pa.string()),
+            "unit": pa.array((sample.unit for sample in samples), pa.string()),
+            "ts": pa.array((sample.ts + add for sample in samples), pa.int64()),
+            "value": pa.array((sample.value for sample in samples), pa.float64()),
+            "instance": pa.array((sample.instance for sample in samples), pa.string()),
             "log_id": pa.array([number], pa.int32()).take(pa.array([0] * len(samples))),
         }
     )

@@ -119,7 +119,7 @@ class Names:
     def _show_frame(self, text: str) -> str:
         """Return the name of a Python frame with unknown words replaced.
 
-        For a public package its path within the package stays; of other paths only the file's name does.
+        Of a path only the file's name is left; for a known library in its usual place, the path within the library.
         """
         if match := _PYTHON_FRAME.fullmatch(text):
             found = next(group for group in match.groups() if group)

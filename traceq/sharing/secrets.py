@@ -15,7 +15,10 @@ from traceq.importers.sqlite import quote_name, read_only_uri
 
 
 class _Sign(NamedTuple):
-    """A sign of a secret: `needles` are found quickly, and `pattern` then matches from at most `back` bytes before one."""
+    """A sign of a secret: `needles` are found quickly, and `pattern` then matches from at most `back` bytes before one.
+
+    `is_loose` tells whether other words match as well.
+    """
 
     kind: str
     needles: tuple[bytes, ...]
@@ -83,12 +86,12 @@ class FoundSecrets(NamedTuple):
 
 
 def find_secrets(path: Path) -> list[FoundSecrets]:
-    """Return the kinds of secrets in a file, unpacked, or in all files of a folder, with their numbers.
+    """Return the kinds of secrets in a file, unpacked, or in all files of a folder, with the number of different ones found.
 
     At most 10,000 of a kind are counted, and no values are kept.
     """
     found: dict[str, set[int]] = {sign.kind: set() for sign in _SIGNS}
-    files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
+    files = sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
     for text in chain.from_iterable(map(_read_windows, files)):
         for sign in _SIGNS:
             for value in _find_values(text, sign):

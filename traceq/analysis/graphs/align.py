@@ -104,7 +104,7 @@ class Rows:
 def find_stretches(replayed: Integers, eager: Rows) -> list[int]:
     """Return up to 64 positions in the `eager` kernels where a stretch like the replayed graph may begin, the likeliest first.
 
-    The likeliest has most short runs of kernels at the same distance from its begin; less than half of the runs is no find.
+    At the likeliest most of the graph's short runs of kernels are found at their places; at each, at least half of them are.
     A position is negative where the begin of the graph is missing.
     """
     row = min(_IN_A_ROW, len(replayed))
@@ -114,7 +114,7 @@ def find_stretches(replayed: Integers, eager: Rows) -> list[int]:
         votes.update(found - at for found in places.get(key, ()))
     enough = _ENOUGH_ROWS * (len(replayed) - row + 1)
     found = [(count, start) for start, count in votes.items() if count >= enough]
-    return [start for _, start in sorted(found, key=lambda each: (-each[0], each[1]))[:_MOST_STRETCHES]]
+    return [start for _, start in sorted(found, key=lambda vote: (-vote[0], vote[1]))[:_MOST_STRETCHES]]
 
 
 def _kernels_in_row(codes: Integers, row: int) -> Iterator[tuple[int, ...]]:

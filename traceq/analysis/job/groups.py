@@ -53,7 +53,7 @@ class LocalGroup:
     """A process group as a single rank (`unit`) names it.
 
     `ends` maps places in the group's list of collectives ("SEQUENCE OPERATION") to the end (ns) of that collective on the
-    rank. `size` is the number of ranks of the group, `world` that of the program; None if unknown.
+    rank. `size` is the number of ranks of the group, `world` the number of ranks of the program; None if unknown.
     """
 
     job: int

@@ -36,7 +36,7 @@ class Call(NamedTuple):
 class Boundary(NamedTuple):
     """A moment (ns) from which a thread is in the module at `path`, names from the outermost in, separated by "/".
 
-    `path` is empty outside of all modules; `number` is that of the innermost call, None outside.
+    `path` is empty outside of all modules; `number` is the number of the innermost call, None outside.
     """
 
     thread_id: int
@@ -78,7 +78,8 @@ def nest_calls(calls: Iterable[Call]) -> Iterator[Boundary]:
 def fill_timeline(connection: duckdb.DuckDBPyConnection) -> None:
     """Make the temporary tables _module_timeline (thread_id, ts, path) and _module_call (number, path).
 
-    The first has the module path that a thread is in from `ts` (ns) on, NULL outside of modules; the second that of each call.
+    The first has the module path that a thread is in from `ts` (ns) on, NULL outside of modules; the second the path of each
+    call.
     """
     connection.execute("create or replace temp table _module_timeline (thread_id integer, ts bigint, path varchar)")
     connection.execute("create or replace temp table _module_call (number bigint, path varchar)")

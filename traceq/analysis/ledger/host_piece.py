@@ -90,7 +90,7 @@ class _Thread(NamedTuple):
 def cut_intervals(connection: duckdb.DuckDBPyConnection, intervals: str, pieces: str, owner: str = "host") -> None:
     """Make the temporary table `pieces`: the intervals of table `intervals`, cut at the boundaries of a host timeline.
 
-    `intervals` has interval_id, lane, thread_id, ts and ts_end in ns; those of one lane and thread do not overlap. A piece
+    `intervals` has interval_id, lane, thread_id, ts and ts_end in ns; intervals of a lane and thread do not overlap. A piece
     has the activity of its segment. The timeline is the table _OWNER_timeline (`owner`); _OWNER_extent has the rows of each
     thread in it, from 0.
     """

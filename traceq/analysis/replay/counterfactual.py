@@ -297,7 +297,7 @@ def _on_own_stream(scenario: Scenario, which: Booleans) -> Scenario:
 def _move_work(world: ReplayWorld, scenario: Scenario, change: ReplayChange) -> Scenario:
     """Return the scenario with the work beside the rest: host work in `factor` threads, kernels on a stream of their own.
 
-    Moved host work slows the rest down by up to `slower`; the steps take no less than each thread's share of it.
+    Moved host work slows the rest down by up to `slower`; the steps take no less than each thread's share of the work.
     """
     if change.what in BUSY or change.what.startswith("kernel:"):
         return _on_own_stream(scenario, _find_slices(world, change.what))

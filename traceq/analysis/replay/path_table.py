@@ -68,7 +68,7 @@ class PathNames:
     def of_work(self, place: Integers) -> tuple[Numbers, Numbers]:
         """Return the names of GPU slices (by index in the work), and the operators that they belong to.
 
-        The operator is that of the CUDA graph's capture if known, else the one around the launch.
+        For kernels of a CUDA graph the operator is known from the graph's capture, for others it is the one around the launch.
         """
         here = self._gpu.places_of(self._work.slice_id[place])
         operator = _take_at(self._operator_of_work, here)

@@ -404,5 +404,5 @@ def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: list[dict[s
         length = max((len(column) for column in rows.values() if not isinstance(column, int)), default=0)
         if not length:
             return
-        columns = {name: [each] * length if isinstance(each, int) else each for name, each in rows.items()}
+        columns = {name: [column] * length if isinstance(column, int) else column for name, column in rows.items()}
         insert_rows(connection, table, pa.table(columns))

@@ -45,9 +45,9 @@ def predict_from_other_fold(
     """Predict each element's value from elements of its kind in the other fold; return it, and whether enough elements told.
 
     `keys` give the kinds, from narrow to broad; `counts` marks elements that may tell. A kind with too few elements is passed
-    over for the next broader one, then for all elements. If all are too few, those few count, then those of the own fold; NaN
-    where none counts. A value above `long` may be predicted from a single element of the narrowest kind, if that is like it:
-    steps that agree so are no accident.
+    over for the next broader one, then for all elements. If all are too few, those few count, then elements of the own fold;
+    NaN where none counts. A value above `long` may be predicted from a single element of the narrowest kind, if both are
+    alike: steps that agree so are no accident.
     """
     found = np.full(len(value), np.nan)
     everything = np.zeros(len(value), dtype=np.int64)

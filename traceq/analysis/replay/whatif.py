@@ -224,7 +224,7 @@ def _order_limits(parts: dict[str, float], whole: float, count: int) -> tuple[Re
     found = {name: dur * min(whole / total, 1.0) for name, dur in parts.items() if dur > 0}
     if total < whole:
         found["other"] = whole - total
-    return tuple(ReplayLimit(name, dur / count) for name, dur in sorted(found.items(), key=lambda each: -each[1]))
+    return tuple(ReplayLimit(name, dur / count) for name, dur in sorted(found.items(), key=lambda part: -part[1]))
 
 
 def _has_effect(before: Scenario, after: Scenario) -> bool:

@@ -149,7 +149,7 @@ def is_layer(annotations: list[Annotations], rounds: int) -> bool:
     Names that count up (layers.0, layers.1) come once per pass, and so give the number of passes. An unchanging name
     (attention) comes once per layer, if about as often as rounds. Another annotation in each round shows the contrary.
     """
-    if any(not each.is_layer and abs(each.times - rounds) <= 1 for each in annotations):
+    if any(not annotation.is_layer and abs(annotation.times - rounds) <= 1 for annotation in annotations):
         return False
     layers = [annotation for annotation in annotations if annotation.is_layer and annotation.times >= rounds / SEVERAL]
     return any(

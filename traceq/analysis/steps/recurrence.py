@@ -313,7 +313,7 @@ def _find_phase(
     vote(first + longest, 2 if pauses[longest] > max(_LONGER * second, 0) else 1, "the longest pause of the host")
     # of equal ones the first that was given
     best = max(votes, key=lambda place: sum(weight for weight, _ in votes[place]))
-    return best, tuple(why for _, why in sorted(votes[best], key=lambda each: -each[0]))
+    return best, tuple(why for _, why in sorted(votes[best], key=lambda vote: -vote[0]))
 
 
 def _place_near_update(places: dict[str, int], pauses: Integers) -> int:
