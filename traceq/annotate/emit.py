@@ -43,7 +43,7 @@ def disable() -> None:
 
 
 def enabled() -> bool:
-    """Return whether marks are written if a tool listens."""
+    """Return whether marks are switched on; they are written only where a tool listens."""
     return _on
 
 

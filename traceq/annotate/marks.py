@@ -48,7 +48,7 @@ class Region(ABC):
             emit.pop(mark)
 
     def __call__(self, function: Callable[_P, _R]) -> Callable[_P, _R]:
-        """Mark each call of the function; of a generator, each run of its body until it yields."""
+        """Return the function with this mark around each call; of a generator, around each run of its body until it yields."""
         return wrap(function, self.begin)
 
 

@@ -159,7 +159,7 @@ def _open_unasked(nvtx: Any) -> Any:
 
 
 def _forget_ranges() -> None:
-    """Forget open ranges: in a forked child they are the parent's to pop."""
+    """Forget the open ranges in a forked child: only the parent may pop them."""
     global _threads  # noqa: PLW0603 - as above
     _threads = _OpenRanges()
 

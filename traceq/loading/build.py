@@ -231,7 +231,7 @@ class _Loader:
 
     def _insert(self, table: str, batches: list[pa.RecordBatch]) -> None:
         # Batches of one table may lack a column or type it otherwise (a column of NULLs): insert like with like.
-        """Insert batches into a staged table; columns are matched by name."""
+        """Insert batches into a staged table; columns are matched by name, and batches with different columns go apart."""
         while batches:
             schema = batches[0].schema
             alike = [batch for batch in batches if batch.schema.equals(schema)]

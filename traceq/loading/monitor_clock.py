@@ -370,5 +370,5 @@ def _explain_gap(first: int, last: int, trace: TraceClock, zone: int | None, *, 
 
 
 def _span_text(ns: int) -> str:
-    """Return a time in ns as text in seconds, or in hours from an hour on."""
+    """Return a time in ns as text: in whole seconds, or in hours if it is an hour or longer."""
     return f"{ns / SECOND:,.0f} s" if ns < 3600 * SECOND else f"{ns / 3600 / SECOND:,.1f} h"

@@ -116,7 +116,7 @@ class Source:
 
 
 def _source_of(files: tuple[Path, ...], name: str, content: Content | None) -> Source:
-    """Return the source, given the name of its importer; for unpickling."""
+    """Return the trace of these files, to be read by the importer with this name; for unpickling."""
     return Source(files, importers.importer_named(name), content)
 
 

@@ -46,7 +46,7 @@ class Members:
 
     @property
     def collectives(self) -> int:
-        """Number of collectives."""
+        """The number of collectives: the largest number in `match` plus 1."""
         return int(self.match.max()) + 1 if len(self.match) else 0
 
 

@@ -276,12 +276,12 @@ def _straggler_rows(found: JudgedWindow) -> pa.Table:
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:
-    """Make or replace the temporary table `name` with these rows."""
+    """Make or replace the temporary table `name` with the rows and columns of an Arrow table."""
     connection.register("_job_rows", rows)
     connection.execute(f"create or replace temp table {name} as from _job_rows")
     connection.unregister("_job_rows")
 
 
 def _round_ns(values: Floats) -> Integers:
-    """Return the values rounded to integers, 0 for NaN."""
+    """Return times in ns rounded to integers; NaN becomes 0."""
     return np.nan_to_num(np.rint(values)).astype(np.int64)

@@ -214,7 +214,7 @@ class _Cutter:
 
 
 def _split_lanes(lanes: Integers) -> Iterator[slice]:
-    """Yield for each lane in the sorted `lanes` the slice of its positions."""
+    """Yield the slice of indices of each lane; `lanes` is the lane of each interval, sorted."""
     changes = np.flatnonzero(np.diff(lanes)) + 1
     for begin, end in pairwise([0, *changes.tolist(), len(lanes)]) if len(lanes) else ():
         yield slice(begin, end)

@@ -45,7 +45,7 @@ def make_points(thread: Numbers, ts: Numbers, **columns: Numbers | int) -> Point
 
 
 def take_points(some: Points, which: Numbers | Flags | slice) -> Points:
-    """Return the points that `which` selects (indices, a mask or a Python slice)."""
+    """Return the points that `which` selects (indices, a mask or a Python slice), in that order."""
     return Points(*(column[which] for column in some))
 
 

@@ -118,7 +118,7 @@ class ReplayWorld:
 
     @cached_property
     def baseline(self) -> Scenario:
-        """The scenario without changes."""
+        """The scenario without changes: the graph with lags as predicted from the other half of the steps."""
         return Scenario(self.graph, as_predicted(self.graph))
 
 

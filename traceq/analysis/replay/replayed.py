@@ -85,7 +85,7 @@ def _build_parts(recorded: Recorded, graph: Graph) -> Iterator[list[Any]]:
 
 
 def _build_part(kind: str, *columns: Any) -> list[Any]:
-    """Return the columns with one in front that holds the index of `kind` for each row."""
+    """Return the columns of edges as a list, after a first column that holds the index of `kind` in _KINDS for each edge."""
     return [np.full(len(columns[0]), _KINDS.index(kind), np.int8), *columns]
 
 
@@ -255,7 +255,7 @@ def read_world(connection: duckdb.DuckDBPyConnection) -> ReplayWorld | None:
 
 
 def _most_slices(connection: duckdb.DuckDBPyConnection) -> int:
-    """Return the number of GPU slices whose arrays fit into memory, by DuckDB's memory limit."""
+    """Return how many GPU slices can be replayed at most, given DuckDB's memory limit and 1,100 bytes for each."""
     ((limit,),) = connection.execute("select current_setting('memory_limit')").fetchall()
     return int(_OF_LIMIT * parse_size(limit) + _BESIDE) // _BYTES_PER_SLICE
 

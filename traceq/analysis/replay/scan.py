@@ -70,7 +70,7 @@ class Runs:
 
 
 def find_runs(graph: Graph) -> Runs:
-    """Return the dependency graph cut into runs."""
+    """Return the dependency graph cut into runs: stretches of calls in a lane, with the work that they launch on one stream."""
     event, piece, closes = _order_elements(graph)
     has = piece >= 0
     at = np.maximum(piece, 0)
@@ -237,7 +237,7 @@ class Replay:
 
     def _replay(self) -> None:
         # Rows by run: one row is what a step of the loop works on. Each is let go once it is among the others.
-        """Replay the scenarios that wait for it, and keep their step marks."""
+        """Replay the added scenarios that are not replayed yet, and keep their step marks."""
         columns = [list(column) for column in zip(*self._measured, strict=True)]
         self._measured = []
         every = _RunWeights(*(np.stack(columns.pop(0), axis=1) for _ in _RunWeights._fields))
@@ -245,7 +245,10 @@ class Replay:
 
 
 def _replay_scenarios(graph: Graph, found: Runs, every: _RunWeights) -> Floats:
-    """Return the step marks of each scenario (row), ns; the columns of `every` are scenarios."""
+    """Return the start of each step and the end of the last in each scenario (row), ns after the first recorded start.
+
+    The columns of `every` are scenarios.
+    """
     host, launched, queued, started = every[:4]
     count = host.shape[1]
     held = _starts_held(graph, found, every)

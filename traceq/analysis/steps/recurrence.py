@@ -343,12 +343,18 @@ def _votes_of_ends(launches: Launches, first: int, last: int, length: int) -> It
 
 
 def _places_after(flags: Flags) -> Integers:
-    """Return the places in a round right after flagged launches; after several in a row, the place after the last."""
+    """Return the places in a round right after flagged launches; after several in a row, the place after the last.
+
+    `flags` are by place, and the first place follows the last.
+    """
     return np.flatnonzero(np.roll(flags, 1) & ~flags)
 
 
 def _first_places(flags: Flags) -> Integers:
-    """Return the flagged places in a round; of several in a row, the first."""
+    """Return the flagged places in a round; of several in a row, the first.
+
+    `flags` are by place, and the first place follows the last.
+    """
     return np.flatnonzero(flags & ~np.roll(flags, 1))
 
 

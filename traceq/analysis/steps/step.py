@@ -338,7 +338,7 @@ def _find_communicating(connection: duckdb.DuckDBPyConnection) -> list[StepMark]
 
 
 def _read(connection: duckdb.DuckDBPyConnection, file: str, **parameters: object) -> list[StepMark]:
-    """Return the marks that analysis/steps/`file`.sql finds."""
+    """Return the step marks that the query analysis/steps/`file`.sql finds with these parameters."""
     return [StepMark(*row) for row in run(connection, f"analysis/steps/{file}.sql", **parameters).fetchall()]
 
 

@@ -21,7 +21,7 @@ _SOME = 0.1
 
 
 class _FoundUnit(NamedTuple):
-    """A row of the table unit, without its trace and number."""
+    """A row of the table unit, a level at which the trace recurs, without its trace and number."""
 
     level: str
     source: str
@@ -68,7 +68,7 @@ def fill_units(
 
 
 def _unit_of_steps(chosen: StepLevel, loop: LaunchLoop | None) -> _FoundUnit:
-    """Return the row for the steps, or for the window."""
+    """Return the row of table unit for the level `chosen` as steps, or for the window; times in ns."""
     is_window = chosen.source == "window"
     whole = [mark for mark in chosen.marks if mark.excluded is None] or chosen.marks
     return _FoundUnit(
