@@ -17,8 +17,8 @@ Place = Literal["headline", "steps", "gaps", "copies", "communication", "kernels
 class Chart(NamedTuple, Generic[T]):
     """A chart of one trace, or of several ranks as one job: its name, its place in the report, and its functions.
 
-    `place` is None for charts of jobs. `describe` returns the chart in words; `missing` is the sentence for a report
-    without data for it.
+    `place` is None for charts of jobs. `has_data` tells whether it can be drawn, `describe` returns it in words, `missing` is
+    the phrase for a report without data for it.
     """
 
     name: str

@@ -43,7 +43,7 @@ _AT_HOME = {"XDG_CONFIG_HOME": ".config", "XDG_CACHE_HOME": ".cache"}
 
 
 def draw_figure(chart: Drawing) -> Figure:
-    """Draw a figure in traceq's style, whatever the user's own is, with a pair of axes for each panel.
+    """Return the drawing as a matplotlib figure in traceq's style, whatever the user's style is; each panel has its axes.
 
     Raises MissingTool without matplotlib.
     """
@@ -66,7 +66,7 @@ def draw_figure(chart: Drawing) -> Figure:
 
 
 def save_png(figure: Figure) -> bytes:
-    """Save a figure as PNG at 144 dpi on white; the same figure gives the same bytes."""
+    """Return the figure as the bytes of a PNG file, 144 dpi on white; the same figure always gives the same bytes."""
     file = BytesIO()
     with _use_style():
         figure.savefig(file, facecolor=PAGE[0], format="png", dpi=_DPI, metadata={"Software": None})
@@ -74,6 +74,10 @@ def save_png(figure: Figure) -> bytes:
 
 
 def _add_axes(figure: Figure, panel: Panel, high: float) -> Axes:
+    """Add the axes of a panel to the figure and return them, with its scales, limits, ticks, grid and label.
+
+    `high` is the height of the whole drawing, points.
+    """
     bottom = high - panel.top - panel.height
     axes = figure.add_axes((panel.left / WIDTH, bottom / high, panel.width / WIDTH, panel.height / high))
     axes.set(
@@ -94,6 +98,7 @@ def _add_axes(figure: Figure, panel: Panel, high: float) -> Axes:
 
 
 def _add_shape(axes: Axes, mark: Shape) -> None:
+    """Draw one shape (rectangle, area, line, dot or text) of a panel on its axes."""
     look: dict[str, Any] = {}
     if not isinstance(mark, drawing.Text):
         look = {"color": _INK if mark.kind is None else light_colour(mark.kind), "label": mark.kind}
@@ -128,9 +133,9 @@ def _use_style() -> Iterator[None]:
 
 @cache
 def _import_matplotlib() -> None:
-    """Import matplotlib with its list of fonts in a folder of traceq if the home folder cannot be written.
+    """Import matplotlib; if the home folder cannot be written, its list of fonts goes to a temporary folder.
 
-    By itself matplotlib would then warn in three lines, and make a folder that stays after a signal.
+    By itself matplotlib would then warn in three lines, and make a folder that stays after a signal. Raises MissingTool.
     """
     with ExitStack() as stack:
         if _SETTING not in os.environ and sys.platform.startswith("linux") and not _is_at_home():
@@ -141,6 +146,7 @@ def _import_matplotlib() -> None:
 
 
 def _is_at_home() -> bool:
+    """Return whether matplotlib's folders for settings and cache in the home folder can be written; makes them if missing."""
     try:
         for variable, name in _AT_HOME.items():
             place = Path(os.environ.get(variable) or Path.home() / name) / "matplotlib"

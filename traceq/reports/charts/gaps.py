@@ -16,7 +16,7 @@ def has_data(report: TraceReport) -> bool:
 
 
 def draw(report: TraceReport) -> Drawing:
-    """Draw the number of gaps per size on the left, their time on the right."""
+    """Return a drawing of two bar charts by size of gap: the number of gaps on the left, their time on the right."""
     sizes = report.gap_sizes
     left = estimate_room([size.bucket for size in sizes])
     half = (WIDTH - left) / 2
@@ -30,7 +30,7 @@ def draw(report: TraceReport) -> Drawing:
 
 
 def describe(report: TraceReport) -> str:
-    """Return a sentence on the number and time of all gaps, and on the size of gaps that most time is in."""
+    """Return sentences on the number and total time of all gaps, and on the size class that holds most of the time."""
     sizes = report.gap_sizes
     most = max(sizes, key=lambda size: size.dur_ns)
     return (

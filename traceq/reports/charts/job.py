@@ -41,12 +41,15 @@ _Cells = dict[tuple[int, int], int]
 
 
 def has_late(job: Job) -> bool:
-    """Return whether any rank's own time was beyond the usual, and there are several columns (steps or collectives) to draw."""
+    """Return whether any rank's own time was beyond the usual rank's, and there are several steps or collectives to draw."""
     return bool(job.lateness) and job.lateness[0].places > 1
 
 
 def draw_late(job: Job) -> Drawing:
-    """Draw a row for each rank over time: the darker a cell, the more its own time is beyond the usual rank's."""
+    """Draw lateness as a grid: a row for each rank, a column for each step (or collective), in the order of time.
+
+    The darker a cell, the more the rank's own time is beyond the usual rank's.
+    """
     rows = list_late_rows(job)
     most = max(max(row) for row in rows.values())
     marks = [
@@ -61,13 +64,14 @@ def draw_late(job: Job) -> Drawing:
 
 
 def _column_word(job: Job) -> str:
+    """Return what a column of the lateness chart is: "step" or "collective"."""
     return "step" if job.lateness[0].is_step else "collective"
 
 
 def list_late_rows(job: Job) -> _Rows:
-    """Return the ns that each rank's own time was beyond the usual, by row name and column.
+    """Return row name -> for each column (step or collective) how much the rank's own time was beyond the usual rank's, ns.
 
-    With many ranks, a row is a host, or only the ranks that are late most are kept.
+    With more than 64 ranks, a row is a host (its latest rank); if hosts are not known, the 64 ranks that are late most are kept.
     """
     hosts = {member.rank: member.host for member in job.members}
     names = {rank: f"rank {rank}" for rank in hosts}
@@ -87,7 +91,10 @@ def list_late_rows(job: Job) -> _Rows:
 
 
 def _join_runs(row: list[int], most: int) -> list[tuple[int, int, int]]:
-    """Return (start, length, opacity level) of each run of equal columns; columns without lateness are left out."""
+    """Return (start, length, opacity level) for each run of neighbouring columns of equal level, without those that are 0.
+
+    `most` is the largest value of all rows, ns.
+    """
     runs = []
     for level, cells in groupby(
         range(len(row)), key=lambda column: _shade_level(row[column], 0, most) if row[column] else None
@@ -99,12 +106,12 @@ def _join_runs(row: list[int], most: int) -> list[tuple[int, int, int]]:
 
 
 def _shade_level(value: int, least: int, most: int) -> int:
-    """Return the index in _OPACITIES for `value` on the scale from `least` to `most`."""
+    """Return the level of `value` (0 to 4, an index in the list of opacities) on the scale from `least` to `most`."""
     return min(int((value - least) / (most - least) * len(_OPACITIES)), len(_OPACITIES) - 1) if most > least else 0
 
 
 def describe_late(job: Job) -> str:
-    """Return a sentence on the rank whose own time was most beyond the usual, how often and by how much."""
+    """Return a sentence on the rank with most lateness in all: in how many columns it is late, and by how much at most."""
     late: dict[int, list[Lateness]] = {}
     for lateness in job.lateness:
         late.setdefault(lateness.rank, []).append(lateness)
@@ -125,21 +132,21 @@ def has_own(job: Job) -> bool:
 
 
 def draw_own(job: Job) -> Drawing:
-    """Draw a stacked bar for each rank (own work, lateness, transfers, waiting), or a stacked area for many ranks."""
+    """Draw a stacked bar for each rank, per step: usual work, work beyond that, transfers, waiting; an area for many ranks."""
     title = "time of each rank by itself, in transfers and waiting, per step"
     columns = [StackColumn(str(member.rank), _step_parts(member, job)) for member in job.members]
     return draw_columns(title, columns, "rank", _OWN_LEGEND, lambda rank: f"waits {duration(rank.parts['wait'])}")
 
 
 def _step_parts(member: JobRank, job: Job) -> dict[str, float]:
-    """Return the parts of the mean step of a rank, ns: usual work, lateness, transfers, waiting."""
+    """Return the parts of a rank's mean step by kind, ns: usual work, work beyond the usual, transfers, waiting for others."""
     late = min(member.late_ns or 0, member.own_ns or 0)
     parts = ((member.own_ns or 0) - late, late, member.transfer_ns or 0, member.wait_ns or 0)
     return {kind: ns / job.steps for kind, ns in zip(_OWN_LEGEND, parts, strict=True)}
 
 
 def describe_own(job: Job) -> str:
-    """Return a sentence on the ranks that wait most and least in collectives."""
+    """Return a sentence on the rank that waits most in collectives and the one that waits least, ns per step in words."""
     most = max(job.members, key=lambda member: member.wait_ns or 0)
     least = min(job.members, key=lambda member: member.wait_ns or 0)
     waits = [duration((member.wait_ns or 0) / job.steps) for member in (most, least)]
@@ -153,14 +160,14 @@ def describe_own(job: Job) -> str:
 
 
 def has_grid(job: Job) -> bool:
-    """Return whether the job has several pipeline stages and several data-parallel copies of each."""
+    """Return whether the job has two to 64 pipeline stages and as many model copies, and the ranks' own times are known."""
     if not has_own(job) or any(member.stage is None or member.dp is None for member in job.members):
         return False
     return all(1 < len(set(numbers)) <= _MOST_ROWS for numbers in zip(*sum_grid_cells(job), strict=True))
 
 
 def draw_grid(job: Job) -> Drawing:
-    """Draw a cell for each rank, by pipeline stage and copy of the model: the darker, the longer its own time."""
+    """Draw a grid of ranks, a row for each pipeline stage, a column for each copy of the model: the darker, the more own time."""
     cells = sum_grid_cells(job)
     stages, copies = (sorted(set(numbers)) for numbers in zip(*cells, strict=True))
     least, most = min(cells.values()), max(cells.values())
@@ -176,7 +183,7 @@ def draw_grid(job: Job) -> Drawing:
 
 
 def sum_grid_cells(job: Job) -> _Cells:
-    """Return the own time by (stage, copy), ns; of several ranks in one cell the longest."""
+    """Return (stage, copy of the model) -> own time of all steps, ns; of several ranks in one cell the longest."""
     cells: _Cells = {}
     for member in job.members:
         place = (member.stage or 0, member.dp or 0)
@@ -185,7 +192,7 @@ def sum_grid_cells(job: Job) -> _Cells:
 
 
 def describe_grid(job: Job) -> str:
-    """Return a sentence on the ranks with the most and the least own time."""
+    """Return a sentence on the stage and model copy of the ranks with the most and the least own time per step."""
 
     def describe_member(member: JobRank) -> str:
         return f"stage {member.stage}, copy {member.dp} ({duration((member.own_ns or 0) / job.steps)})"
@@ -207,9 +214,9 @@ def has_worst(job: Job) -> bool:
 
 
 def draw_worst(job: Job) -> Drawing:
-    """Draw a bar for each rank in the collective with the latest arrival: own work, waiting, transfer.
+    """Draw the collective with the latest arrival as a bar for each rank: own work before it, waiting, transfer.
 
-    The time axis ends at 0, where the collective ends on all ranks.
+    The time axis ends at 0, where the collective ends on all ranks. Of more than 16 ranks, the last 15 and the first are drawn.
     """
     rows = _choose_arrivals(job.worst)
     longest = max(rank.own + rank.wait + rank.transfer for rank in rows)
@@ -225,6 +232,7 @@ def draw_worst(job: Job) -> Drawing:
 
 
 def _choose_arrivals(ranks: Sequence[WorstArrival]) -> list[WorstArrival]:
+    """Return the ranks to draw: all, or of more than 16 the 15 that waited least (came last) and the one that waited most."""
     if len(ranks) <= _MOST_ARRIVALS:
         return list(ranks)
     by_wait = sorted(ranks, key=lambda rank: (rank.wait, rank.rank))
@@ -232,12 +240,13 @@ def _choose_arrivals(ranks: Sequence[WorstArrival]) -> list[WorstArrival]:
 
 
 def _collective_name(rank: WorstArrival) -> str:
+    """Return the collective's operation and size, as "all-reduce of 25 MB"."""
     op = rank.op.replace("_", "-")
     return op if rank.bytes is None else f"{op} of {short_size(rank.bytes)}"
 
 
 def describe_worst(job: Job) -> str:
-    """Return a sentence on the rank that came last to this collective, and how long the first one waited."""
+    """Return a sentence on the collective that a rank came to latest: who came last, who first, and how long that one waited."""
     last = min(job.worst, key=lambda rank: rank.wait)
     first = max(job.worst, key=lambda rank: rank.wait)
     return (
@@ -251,22 +260,24 @@ def describe_worst(job: Job) -> str:
 
 
 def has_bandwidth(job: Job) -> bool:
-    """Return whether bandwidths of several kinds of collectives are known."""
+    """Return whether the bus bandwidth is known for two or more kinds of collectives."""
     return len(_list_speeds(job)) > 1
 
 
 def draw_bandwidth(job: Job) -> Drawing:
-    """Draw the bus bandwidth (GB/s) of each kind of collective, first the kind that takes most time."""
+    """Draw a bar for each kind of collective with its bus bandwidth in GB/s, waiting left out; at most 8, in the job's order."""
     rows = [BarRow(name, (("transfer", speed),), f"{rate(speed)} GB/s") for name, speed in _list_speeds(job)]
     return draw_bars("bus bandwidth of transfers, without waiting", rows)
 
 
 def _list_speeds(job: Job) -> list[tuple[str, float]]:
+    """Return (name, bus bandwidth in GB/s) of the first 8 kinds of collectives whose bandwidth is known."""
     speeds = [(kind, kind.bus_bandwidth) for kind in job.collectives if kind.bus_bandwidth is not None]
     return [(_kind_name(kind), speed) for kind, speed in speeds[:_MOST_COLLECTIVES]]
 
 
 def _kind_name(kind: JobCollective) -> str:
+    """Return a kind of collectives in words: operation, size, number of ranks, and level of the network if known."""
     size = "" if kind.bytes is None else short_size(kind.bytes)
     level = "" if kind.level is None else f" {kind.level}"
     return f"{kind.op.replace('_', '-')} {size}, {count(kind.ranks)} ranks{level}"

@@ -16,14 +16,14 @@ _NEAR = 0.4
 
 
 def has_data(report: TraceReport) -> bool:
-    """Return whether the report has the peak of memory allocated on a device."""
+    """Return whether the report has a peak and a timeline of the memory allocated on a GPU."""
     return _find_peak(report) is not None
 
 
 def draw(report: TraceReport) -> Drawing:
-    """Draw the most bytes allocated in each 60th of the counted steps, and the peak.
+    """Draw the most bytes allocated in each 60th of the counted steps, with a line at the peak, for the GPU with the highest.
 
-    The capacity is drawn if the peak is near it. Raises ValueError without a peak.
+    A line at the capacity is added if the peak is 40 % of it or more. Raises ValueError without a peak.
     """
     peak = _find_peak(report)
     if peak is None:
@@ -44,11 +44,15 @@ def draw(report: TraceReport) -> Drawing:
 
 
 def _draw_level(y: float, text: str) -> list[Shape]:
+    """Return a dashed horizontal line at `y` over the whole chart, and its text at the right end."""
     return [Stroke([[(0, y), (_PARTS, y)]], dashes="5 3"), Text(text, _PARTS, y, -4, 4, "end", is_above=True)]
 
 
 def describe(report: TraceReport) -> str:
-    """Return a sentence on the peak, its share of the capacity, and the bytes at the end; empty without a peak."""
+    """Return a sentence on the peak of the GPU with the highest, its share of the capacity, and the bytes at the end.
+
+    Empty without a peak.
+    """
     peak = _find_peak(report)
     if peak is None:
         return ""
@@ -61,6 +65,7 @@ def describe(report: TraceReport) -> str:
 
 
 def _find_peak(report: TraceReport) -> MemoryPeak | None:
+    """Return the highest peak of the GPUs that have a timeline of memory; None without any."""
     facts = report.topics.memory
     known = {part.device for part in facts.timeline}
     peaks = [peak for peak in facts.peaks if peak.memory == "device" and peak.peak_bytes and peak.device in known]
@@ -68,9 +73,9 @@ def _find_peak(report: TraceReport) -> MemoryPeak | None:
 
 
 def fill_parts(device: int | None, timeline: Sequence[MemoryPart]) -> tuple[Sequence[int], Sequence[int]]:
-    """Return the highest and the last bytes allocated on the device, each for every 60th of the counted steps.
+    """Return two lists with a value for each 60th of the counted steps: the highest and the last bytes allocated on the device.
 
-    A part without samples keeps the bytes of the part before.
+    A 60th without samples keeps the last bytes of the one before.
     """
     by_part: dict[int, MemoryPart] = {part.part: part for part in timeline if part.device == device}
     left = by_part[-1].last_bytes if -1 in by_part else 0

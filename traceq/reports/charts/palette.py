@@ -16,7 +16,7 @@ Colour = tuple[str, str]
 
 
 class Look(NamedTuple):
-    """The colours, symbol and terminal colour of a part of a bar that is no category of the ledger."""
+    """The look of a part of a bar beside the categories of the ledger: its colours on a page; symbol and colour on terminals."""
 
     colours: Colour
     symbol: str = ""
@@ -85,24 +85,24 @@ _STACKED = {kind: place for place, kind in enumerate((*WORK, *IDLE))}
 
 
 def light_colour(kind: str) -> str:
-    """Return the colour of `kind` (a category or another kind of shape) on a light page; "other"'s for unknown kinds."""
+    """Return the colour on a light page, as "#a3314c", of a category or another kind of shape; unknown kinds are like "other"."""
     return COLOURS.get(_ON_HOST.get(kind, kind), COLOURS["other"])[0]
 
 
 def stack_place(category: str) -> int:
-    """Return the place of a ledger's category in stacked charts: compute is lowest (0), idle time on top."""
+    """Return the place of a ledger's category in stacked charts, from 0 for compute, the lowest; idle ones are on top."""
     return _STACKED.get(category, len(_STACKED))
 
 
 def css_variable(kind: str) -> str:
-    """Return the name of the CSS variable for the colour of `kind`, as --c-copy-h2d."""
+    """Return the name of the CSS variable with the colour of `kind`, as "--c-copy-h2d"; "--c-other" for unknown kinds."""
     shown = _ON_HOST.get(kind, kind)
     known = shown if shown in COLOURS else "other"
     return f"--c-{re.sub('[^a-z0-9]+', '-', known.lower())}"
 
 
 def write_stylesheet() -> str:
-    """Return CSS text that sets the variable of every colour, with other values on dark screens; print is light."""
+    """Return CSS text that sets the variables of all colours, with other values on dark screens; print uses the light ones."""
     colours = {**{css_variable(kind): colours for kind, colours in COLOURS.items()}, "--c-page": PAGE}
     light, dark = (";".join(f"{name}:{both[page]}" for name, both in colours.items()) for page in (0, 1))
     return f":root{{{light}}}\n@media screen and (prefers-color-scheme: dark){{:root{{{dark}}}}}\n"

@@ -13,12 +13,15 @@ _PARTS = ("compute", "communication", _COPIES, "idle")
 
 
 def has_data(report: Report) -> bool:
-    """Return whether there are enough traces with counted steps to compare."""
+    """Return whether two or more traces have ledgers of counted steps."""
     return len(_list_columns(report)) >= _FEWEST
 
 
 def draw(report: Report) -> Drawing:
-    """Draw the mean step of each trace as a stacked bar, in the order of ranks; as a stacked area for many traces."""
+    """Draw the mean step of each trace as a stacked bar (compute, communication, copies, idle), in the order of ranks.
+
+    Many traces are drawn as a stacked area.
+    """
     columns = _list_columns(report)
     word = _trace_word(report)
     legend = {kind: kind for kind in _PARTS if any(column.parts[kind] for column in columns)}
@@ -43,6 +46,7 @@ def describe(report: Report) -> str:
 
 
 def _list_columns(report: Report) -> list[StackColumn]:
+    """Return the mean step of each trace with ledgers as a column, sorted by rank, or by trace where ranks do not tell apart."""
     by_rank = _trace_word(report) == "rank"
     numbered = [
         (trace.trace.rank if by_rank and trace.trace.rank is not None else trace.trace.trace_id, trace)
@@ -53,12 +57,13 @@ def _list_columns(report: Report) -> list[StackColumn]:
 
 
 def _trace_word(report: Report) -> str:
-    """Return "rank" where every trace has a rank number of its own, otherwise "trace"."""
+    """Return "rank" if every trace with ledgers has a rank number that no other has, otherwise "trace"."""
     numbers = [trace.trace.rank for trace in report.traces if trace.step_ledgers]
     return "rank" if None not in numbers and len(set(numbers)) == len(numbers) else "trace"
 
 
 def _mean_step(label: str, report: TraceReport) -> StackColumn:
+    """Return the mean counted step as a column: ns of compute, communication, copies (and memsets, other work) and idle time."""
     parts = dict.fromkeys(_PARTS, 0.0)
     for step in report.step_ledgers:
         for category, dur in step.parts:

@@ -17,7 +17,10 @@ _SAME = 0.01
 
 
 class _Speed(NamedTuple):
-    """A kind of operators: operations per byte, TFLOP/s reached, the GPU's peak TFLOP/s and memory bandwidth (None: unknown)."""
+    """A kind of operators: operations per byte, TFLOP/s reached, the GPU's peak TFLOP/s and memory bandwidth (None: unknown).
+
+    `gpu_ns` is the time of its kernels.
+    """
 
     kind: str
     intensity: float
@@ -28,12 +31,15 @@ class _Speed(NamedTuple):
 
 
 def has_data(report: TraceReport) -> bool:
-    """Return whether operations and bytes of any kind of operators are known."""
+    """Return whether operations and bytes per second are known for any kind of operators."""
     return bool(_list_speeds(report))
 
 
 def draw(report: TraceReport) -> Drawing:
-    """Draw a point for each kind of operators, sized by GPU time, below the peak TFLOP/s of its number format."""
+    """Draw a roofline chart: a point for each kind of operators, the larger the more GPU time, and lines at the GPU's peaks.
+
+    Both axes are logarithmic: operations per byte, and TFLOP/s.
+    """
     points = _list_speeds(report)
     roofs = _list_roofs(points)
     intensities = [point.intensity for point in points]
@@ -54,7 +60,10 @@ def draw(report: TraceReport) -> Drawing:
 
 
 def _draw_memory_roof(x: Axis, points: list[_Speed], roofs: list[float]) -> list[Shape]:
-    """Draw the speed that the memory allows: bandwidth times operations per byte, up to the highest peak."""
+    """Return a dotted line of the speed that memory bandwidth allows at each intensity, up to the highest peak.
+
+    Empty if the bandwidth is unknown, or if the peak is lower within the whole chart.
+    """
     bandwidth = max((point.memory_gb_per_s for point in points if point.memory_gb_per_s), default=None)
     if bandwidth is None:
         return []
@@ -64,6 +73,7 @@ def _draw_memory_roof(x: Axis, points: list[_Speed], roofs: list[float]) -> list
 
 
 def _name_speed(x: Axis, point: _Speed, radius: float) -> Text:
+    """Return the text beside a point: kind, TFLOP/s and share of the peak, on the side where there is more room."""
     text = f"{shorten_label(point.kind)} {rate(point.reached)}"
     if point.peak:
         text += f" ({share(point.reached / point.peak)} of peak)"
@@ -74,7 +84,7 @@ def _name_speed(x: Axis, point: _Speed, radius: float) -> Text:
 
 
 def describe(report: TraceReport) -> str:
-    """Return a sentence with the speed, operations per byte and share of the peak of each kind of operators."""
+    """Return sentences with GPU time, TFLOP/s, operations per byte and share of the peak of each kind, and the bandwidth."""
     points = _list_speeds(report)
     words = "; ".join(
         f"{shorten_label(point.kind)} ({duration(point.gpu_ns)} on the GPU) {rate(point.reached)} TFLOP/s at"
@@ -88,6 +98,7 @@ def describe(report: TraceReport) -> str:
 
 
 def _list_speeds(report: TraceReport) -> list[_Speed]:
+    """Return the kinds of operators whose operations and bytes per second are both known."""
     speeds = []
     for kind in report.topics.kernels.operators:
         if kind.tflop_per_s and kind.gb_per_s:
@@ -98,6 +109,7 @@ def _list_speeds(report: TraceReport) -> list[_Speed]:
 
 
 def _list_roofs(points: list[_Speed]) -> list[float]:
+    """Return the distinct peaks of the GPU, TFLOP/s, ascending; peaks within 1 % of one another are one."""
     roofs: list[float] = []
     for peak in sorted(point.peak for point in points if point.peak):
         if not roofs or peak > roofs[-1] * (1 + _SAME):

@@ -37,12 +37,15 @@ class StackColumn:
 
 
 def draw_bars(title: str, rows: Sequence[BarRow], legend: Sequence[tuple[str, str]] = ()) -> Drawing:
-    """Draw one bar below the other. `legend` has (kind, label) of the kinds of parts to explain."""
+    """Return a drawing of one stacked bar per row. `legend` has (kind, label) of the kinds of parts to explain."""
     return Drawing(title, [make_bars_panel(rows)], legend)
 
 
 def make_bars_panel(rows: Sequence[BarRow], left: float | None = None, right: float = 0.0, title: str = "") -> Panel:
-    """Make a panel of a bar for each row, with its label before and its text behind it."""
+    """Return a panel of a stacked bar for each row, with the row's label before it and its text behind it.
+
+    `left` is the room for labels (None: as they need), `right` extra room on the right, both in points.
+    """
     shapes: list[drawing.Shape] = [drawing.Text(title, 0, -0.5, up=6, is_above=True)] if title else []
     for number, row in enumerate(rows):
         shapes += drawing.make_row_bars(number, 0.0, row.parts, row.text)
@@ -54,7 +57,7 @@ def make_bars_panel(rows: Sequence[BarRow], left: float | None = None, right: fl
 def draw_columns(
     title: str, columns: Sequence[StackColumn], what: str, legend: Mapping[str, str], text: Callable[[StackColumn], str]
 ) -> Drawing:
-    """Draw a bar for each column, followed by its `text`; a stacked area for many columns.
+    """Return a drawing of a horizontal bar for each column, followed by its `text`; of more than 12 columns, a stacked area.
 
     `what` names a column in the singular ("rank"); `legend` gives the label of each kind.
     """
@@ -65,7 +68,7 @@ def draw_columns(
 
 
 def draw_stack(title: str, columns: Sequence[StackColumn], what: str) -> Drawing:
-    """Draw the columns as a stacked area; beyond MOST_COLUMNS, neighbours are averaged, as the title says.
+    """Return a drawing of the columns as a stacked area; of more than MOST_COLUMNS, neighbours are averaged, as the title says.
 
     `what` names the columns in the plural ("steps").
     """
@@ -88,9 +91,9 @@ def draw_stack(title: str, columns: Sequence[StackColumn], what: str) -> Drawing
 
 
 def _group(columns: Sequence[StackColumn]) -> tuple[list[StackColumn], str]:
-    """Return the columns, or means of neighbours if they are too many, and the size of these groups as text.
+    """Return at most MOST_COLUMNS columns, neighbours averaged if there are more, and how many are averaged as text.
 
-    The text is "" without groups, or as "8 or 9".
+    The text is as "8 or 9", and "" if nothing is averaged.
     """
     size = -(-len(columns) // MOST_COLUMNS)
     if size == 1:
@@ -103,14 +106,15 @@ def _group(columns: Sequence[StackColumn]) -> tuple[list[StackColumn], str]:
 
 
 def _average(group: Sequence[StackColumn]) -> dict[str, float]:
+    """Return the mean of each kind over the columns, ns; a kind that a column lacks counts as 0."""
     kinds = dict.fromkeys(kind for column in group for kind in column.parts)
     return {kind: sum(column.parts.get(kind, 0) for column in group) / len(group) for kind in kinds}
 
 
 def choose_parts(columns: Sequence[StackColumn]) -> list[str]:
-    """Return the kinds to draw, from the bottom to the top.
+    """Return the kinds to draw, from the bottom of the stack to the top.
 
-    Kinds too thin to see, and all but the largest, are replaced by REST.
+    Kinds too thin to see, and those after the 10 largest, are replaced by REST if they are two or more.
     """
     most: dict[str, float] = {}
     for column in columns:
@@ -125,7 +129,7 @@ def choose_parts(columns: Sequence[StackColumn]) -> list[str]:
 
 
 def join_rest(column: StackColumn, kinds: Sequence[str]) -> StackColumn:
-    """Return the column with parts of `kinds` only, in their order; its other parts are summed as REST if `kinds` has it."""
+    """Return the column with parts of `kinds` only, in their order; other parts are summed as REST if `kinds` has it."""
     parts = {kind: column.parts.get(kind, 0) for kind in kinds if kind != REST}
     if REST in kinds:
         parts[REST] = sum(dur for kind, dur in column.parts.items() if kind not in parts)
@@ -133,6 +137,6 @@ def join_rest(column: StackColumn, kinds: Sequence[str]) -> StackColumn:
 
 
 def make_legend(columns: Sequence[StackColumn], kinds: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (kind, text) for each kind: the text has its name and its share of the time of all columns."""
+    """Return (kind, text) for each kind; the text is its name and its share of the time of all columns."""
     total = sum(column.total for column in columns) or 1
     return [(kind, f"{label(kind)} {share(sum(column.parts[kind] for column in columns) / total)}") for kind in kinds]

@@ -29,7 +29,7 @@ def has_ledger(report: TraceReport) -> bool:
 
 
 def draw_ledger(report: TraceReport) -> Drawing:
-    """Draw the time of each counted step by category as a stacked area; a single step as one bar."""
+    """Draw the time of each counted step by category as a stacked area; a single step is one bar."""
     columns = _list_columns(report)
     if len(columns) > 1:
         return draw_stack("where the time went on the GPU, by step", columns, "steps")
@@ -40,7 +40,7 @@ def draw_ledger(report: TraceReport) -> Drawing:
 
 
 def describe_ledger(report: TraceReport) -> str:
-    """Return sentences on the largest categories of the counted steps, and on the longest step."""
+    """Return sentences on the up to 4 largest categories of the counted steps, with their shares, and on the longest step."""
     columns = _list_columns(report)
     total = sum(column.total for column in columns)
     kinds = {kind for column in columns for kind in column.parts}
@@ -58,20 +58,25 @@ def describe_ledger(report: TraceReport) -> str:
 
 
 def _step_name(report: TraceReport) -> str:
+    """Return "the window" if the trace has no steps, otherwise "step N" for the first counted step."""
     return "the window" if report.steps.is_window else f"step {report.step_ledgers[0].step}"
 
 
 def _list_columns(report: TraceReport) -> list[StackColumn]:
+    """Return a column for each counted step: the ns of its ledger's categories, labelled with its number."""
     return [StackColumn(str(step.step), {kind: float(dur) for kind, dur in step.parts}) for step in report.step_ledgers]
 
 
 def has_times(report: TraceReport) -> bool:
-    """Return whether there are enough counted steps to draw a distribution."""
+    """Return whether there are 5 or more counted steps, enough for a distribution."""
     return len(report.step_ledgers) >= _FEWEST_STEPS
 
 
 def draw_times(report: TraceReport) -> Drawing:
-    """Draw a histogram of step durations, with a tick for each step, the median and the 95th percentile."""
+    """Draw a histogram of the durations of counted steps, with lines at the median and the 95th percentile.
+
+    Below it each step has a tick, unless there are more than 200.
+    """
     durations = [step.dur for step in report.step_ledgers]
     unit = choose_time_unit(max(durations))
     times = [time / unit.size for time in durations]
@@ -99,7 +104,7 @@ def draw_times(report: TraceReport) -> Drawing:
 
 
 def _draw_quantile(x: Axis, y: Axis, value: float, text: str, up: float) -> list[Shape]:
-    """Return a dashed vertical line at `value` and its text, raised by `up` so that close ones do not overlap."""
+    """Return a dashed vertical line at `value` and its text; `up` is how far the text is raised, points."""
     anchor = Text(text, value, y.high, 0, up, "end" if value > x.middle else "start", is_above=True)
     return [Stroke([[(value, y.low), (value, y.high)]], dashes="5 3"), anchor]
 

@@ -17,7 +17,7 @@ _PAGE_COLOUR = "var(--c-page)"
 
 
 def draw_svg(chart: Drawing, name: str, alt: str) -> str:
-    """Return the chart as an element <svg> that scales with the page; screen readers read `alt`, the id is `name`.
+    """Return the chart as text of an <svg> element that scales with the page; its id is `name`, screen readers read `alt`.
 
     Its colours are the CSS variables of palette.write_stylesheet(). It fits a page with a strict Content-Security-
     Policy: no style, no script, no reference, no other id.
@@ -27,7 +27,7 @@ def draw_svg(chart: Drawing, name: str, alt: str) -> str:
 
 
 def draw_svg_file(chart: Drawing) -> bytes:
-    """Return the bytes of an SVG file: black on white, in the colours of a light page."""
+    """Return the bytes of an SVG file that stands alone, black on white, in the colours of a light page."""
     text = "".join(_draw_elements(chart)).replace(_PAGE_COLOUR, PAGE[0])
     for kind, (light, _) in COLOURS.items():
         text = text.replace(f'"var({css_variable(kind)})"', f'"{light}"')
@@ -39,10 +39,12 @@ def draw_svg_file(chart: Drawing) -> bytes:
 
 
 def _view_box(chart: Drawing) -> str:
+    """Return the SVG attributes of the drawing's size and font size."""
     return f'viewBox="0 0 {_tenths(WIDTH)} {_tenths(chart.height)}" font-size="{FONT}"'
 
 
 def _draw_elements(chart: Drawing) -> Iterator[str]:
+    """Yield the SVG elements of the drawing, as text: title, panels with grid, shapes and labels, then the legend."""
     if chart.title:
         yield _draw_text(chart.title, EDGE, EDGE + 2 * _HALF_LETTER)
     for panel in chart.panels:
@@ -55,6 +57,7 @@ def _draw_elements(chart: Drawing) -> Iterator[str]:
 
 
 def _draw_grid(panel: Panel) -> Iterator[str]:
+    """Yield one SVG path of the grid lines at the panel's ticks; nothing if neither axis has a grid."""
     paths = [[(tick.value, end) for end in (panel.y.low, panel.y.high)] for tick in panel.x.ticks if panel.x.has_grid]
     paths += [[(end, tick.value) for end in (panel.x.low, panel.x.high)] for tick in panel.y.ticks if panel.y.has_grid]
     if paths:
@@ -63,7 +66,7 @@ def _draw_grid(panel: Panel) -> Iterator[str]:
 
 
 def _draw_labels(panel: Panel) -> Iterator[str]:
-    """Yield the SVG of a panel's ticks with text, its lower edge if the x axis has some, and its axis label."""
+    """Yield the SVG of the panel's tick texts, of a line at its lower edge if the x axis has ticks, and of its x label."""
     bottom, right = panel.top + panel.height, WIDTH - panel.right
     if panel.x.ticks:
         yield f'<path d="{_join_path([(panel.left, bottom), (right, bottom)])}" stroke="currentColor" stroke-width=".8"/>'
@@ -78,6 +81,7 @@ def _draw_labels(panel: Panel) -> Iterator[str]:
 
 
 def _draw_shape(panel: Panel, mark: Shape) -> str:
+    """Return the SVG element of a shape, placed by the panel's axes."""
     match mark:
         case drawing.Text():
             x, y = panel.locate(mark.x, mark.y)
@@ -111,17 +115,19 @@ def _draw_shape(panel: Panel, mark: Shape) -> str:
 
 
 def _draw_rect(ink: str, x: float, y: float, width: float, height: float, more: str = "") -> str:
+    """Return an SVG <rect>; `ink` is its fill, `more` further attributes."""
     place = f'x="{_tenths(x)}" y="{_tenths(y)}" width="{_tenths(width)}" height="{_tenths(height)}"'
     return f'<rect {place} fill="{ink}"{more}/>'
 
 
 def _draw_text(text: str, x: float, y: float, anchor: Anchor = "start") -> str:
+    """Return an SVG <text> element at the point, anchored at its start, middle or end."""
     where = f'x="{_tenths(x)}" y="{_tenths(y)}"' + ("" if anchor == "start" else f' text-anchor="{anchor}"')
     return f"<text {where}>{escape(printable(text))}</text>"
 
 
 def _join_path(places: Sequence[Place]) -> str:
-    """Return the SVG path data through `places`; steps along one axis are H or V."""
+    """Return the SVG path data of a line through `places`; parts along one axis are written as H or V."""
     (x, y), *others = [(_tenths(x), _tenths(y)) for x, y in places]
     steps = [f"M{x} {y}"]
     for to_x, to_y in others:
@@ -131,5 +137,5 @@ def _join_path(places: Sequence[Place]) -> str:
 
 
 def _tenths(value: float) -> str:
-    """Return the number as text, rounded to a tenth of a point."""
+    """Return the number as text, rounded to one decimal."""
     return f"{round(value, 1) + 0:g}"

@@ -27,9 +27,9 @@ _CAP = 0.1  # of a row: half of the lines at the ends of an interval
 
 
 class ChangeBar(NamedTuple):
-    """A bar of the waterfall: its kind, label, start and size (ns), and the text behind it.
+    """A bar of the waterfall: its kind, label, start and size (ns; negative for a saving), and the text behind it.
 
-    `interval` is the confidence interval of the size, ns, if known.
+    `interval` is the confidence interval of the size, ns; None if unknown.
     """
 
     kind: str
@@ -41,14 +41,14 @@ class ChangeBar(NamedTuple):
 
 
 def has_data(comparison: Comparison) -> bool:
-    """Return whether there is a change with a cause."""
+    """Return whether the change of the step is known and any category changed."""
     return comparison.change is not None and any(cause.delta_ns for cause in comparison.causes)
 
 
 def draw(comparison: Comparison) -> Drawing:
-    """Draw the step of the base, a floating bar for each large cause and one for the others, and the new step.
+    """Draw a waterfall: the step of the base, a floating bar for each of 7 causes and one for the others, the new step.
 
-    A line on a bar is the interval of its size, cut at the ends of the axis.
+    A thin line on a bar is the confidence interval of its size, cut at the ends of the axis.
     """
     bars = _list_bars(comparison)
     low = min(min(bar.start, bar.start + bar.size) for bar in bars[1:-1])
@@ -76,7 +76,7 @@ def draw(comparison: Comparison) -> Drawing:
 
 
 def _list_bars(comparison: Comparison) -> list[ChangeBar]:
-    """Return the bars: the step of the base, each cause from where the one before ends, the step of the new run."""
+    """Return the bars: the base's step, each cause from where the one before ends, the new step; empty without a change."""
     total = comparison.change
     if total is None:
         return []
@@ -90,12 +90,13 @@ def _list_bars(comparison: Comparison) -> list[ChangeBar]:
 
 
 def _choose_causes(causes: Sequence[Cause]) -> list[tuple[str, int]]:
+    """Return (category, change in ns) of the first 7 categories that changed, and the sum of the rest as "others"."""
     changed = [(cause.category, cause.delta_ns) for cause in causes if cause.delta_ns]
     others = sum(delta for _, delta in changed[_MOST:])
     return [*changed[:_MOST], *([("others", others)] if len(changed) > _MOST else [])]
 
 
 def describe(comparison: Comparison) -> str:
-    """Return a sentence on the largest causes of the change and their sizes."""
+    """Return a sentence on the first 4 causes of the change and their sizes."""
     words = ", ".join(f"{kind} {change(delta)}" for kind, delta in _choose_causes(comparison.causes)[:_DESCRIBED])
     return f"What the change of a step is made of, the largest first: {words}."

@@ -20,7 +20,7 @@ _DATE = 16  # to the minute
 
 
 def compose_baseline(name: str, kept: StoredBaseline) -> Iterator[Block]:
-    """Yield facts, ledger and findings of every run of the baseline."""
+    """Yield the report on the baseline `name`: when it was saved, then GPU, steps, ledger and findings of each of its runs."""
     yield Heading(1, ("traceq baseline ", Name(name)))
     facts: list[tuple[str, Spans]] = [("saved", (Name(kept.saved), ", by traceq ", Name(kept.traceq)))]
     runs = runs_with_steps(kept.runs)
@@ -33,6 +33,7 @@ def compose_baseline(name: str, kept: StoredBaseline) -> Iterator[Block]:
 
 
 def _compose_run(run: Run) -> Iterator[Block]:
+    """Yield a run of the baseline under the name of its file: its facts, its ledger and its findings."""
     yield Heading(2, (Name(run.file),))
     yield Facts(tuple(_list_facts(run)))
     yield from _compose_ledger(run)
@@ -40,6 +41,7 @@ def _compose_run(run: Run) -> Iterator[Block]:
 
 
 def _list_facts(run: Run) -> Iterator[tuple[str, Spans]]:
+    """Yield (label, text) of a run: its GPU, capture, counted steps and their lengths, work per step, job and checksum."""
     counted = run.counted
     yield "GPU", name_gpus([run])
     yield from list_capture(run)
@@ -61,7 +63,10 @@ def _list_facts(run: Run) -> Iterator[tuple[str, Spans]]:
 
 
 def _compose_ledger(run: Run) -> Iterator[Block]:
-    """Yield a table of the mean counted step by category, the largest first, or a sentence if there is no ledger."""
+    """Yield a table of the time and share of each category in the mean counted step, the largest first.
+
+    Without a ledger or counted steps, yield a sentence that says so.
+    """
     total = sum(step.dur for step in run.counted)
     held: Counter[str] = Counter()
     for step in run.counted:
@@ -78,6 +83,7 @@ def _compose_ledger(run: Run) -> Iterator[Block]:
 
 
 def _compose_findings(run: Run) -> Iterator[Block]:
+    """Yield a table of the run's first 20 findings and the number of the others, or a sentence that there are none."""
     if not run.findings:
         yield Paragraph(("There were no findings.",))
         return
@@ -96,7 +102,10 @@ def _compose_findings(run: Run) -> Iterator[Block]:
 
 
 def compose_baselines(rows: Sequence[tuple[str, StoredBaseline | str, int]]) -> Iterator[Block]:
-    """Yield a table of the baselines, given as (name, content or error text, size in bytes), and a warning for each error."""
+    """Yield a table of the readable baselines, a row each, and a warning for each that cannot be read.
+
+    `rows` are (name, content or error text, size in bytes).
+    """
     readable = [(name, kept, bytes_) for name, kept, bytes_ in rows if not isinstance(kept, str)]
     if readable:
         yield Table(
@@ -110,6 +119,7 @@ def compose_baselines(rows: Sequence[tuple[str, StoredBaseline | str, int]]) -> 
 
 
 def _make_row(name: str, kept: StoredBaseline, bytes_: int) -> tuple[str, ...]:
+    """Return the table cells of a baseline: name, runs, counted steps, typical step, GPUs, date to the minute, file size."""
     runs = runs_with_steps(kept.runs)
     gpus = sorted({run.device_name for run in kept.runs if run.device_name})
     return (

@@ -38,9 +38,9 @@ _MOST_TAKEN_APART = 5
 def compose_comparison(
     comparison: Comparison, top: int, timelines: Sequence[Timeline] = (), *, draws: bool = False
 ) -> Iterator[Block]:
-    """Yield the whole comparison, with at most `top` rows in a table.
+    """Yield the whole report of traceq compare, with at most `top` rows in each table.
 
-    `timelines` are the typical step of each side; `draws` for formats that show charts.
+    `timelines` are the typical step of each side; they are shown only if `draws`, for formats that show charts.
     """
     yield Heading(1, ("traceq compare",))
     title = (*_name_files(comparison.base), " (base) against ", *_name_files(comparison.new), " (new)")
@@ -66,9 +66,9 @@ def compose_comparison(
 
 
 def _compose_parts(comparison: Comparison, top: int) -> Iterator[Block]:
-    """Yield the change of the step by category, kernel, operator, phase and count, and the findings that come and go.
+    """Yield what the change of a step is made of: categories, kernels, operators, phases and counts, at most `top` rows each.
 
-    For jobs these are about one rank.
+    Findings that only one side has come last. `comparison` is the comparison of one rank if the sides are jobs.
     """
     if comparison.change is not None:
         yield from _compose_causes(comparison, comparison.change, top)
@@ -80,6 +80,7 @@ def _compose_parts(comparison: Comparison, top: int) -> Iterator[Block]:
 
 
 def _name_files(side: Side) -> Spans:
+    """Return the name of the side's first file and the number of the others, as "a.json and 2 more"; "nothing" without runs."""
     if not side.runs:
         return ("nothing",)
     first = Name(side.runs[0].file)
@@ -87,6 +88,10 @@ def _name_files(side: Side) -> Spans:
 
 
 def _compose_reasons(comparison: Comparison) -> Iterator[Block]:
+    """Yield what limits the verdict: obstacles to comparing, the first other reason, and assumptions.
+
+    Also yield the measured change if there is no verdict, and a warning if mean and typical step disagree.
+    """
     for obstacle in comparison.obstacles:
         yield Warn(("The sides cannot be compared as they are: ", *shorten_reason(obstacle), "."))
     others = [reason for reason in comparison.reasons if reason not in comparison.obstacles]
@@ -130,7 +135,10 @@ def _compose_kinds(comparison: Comparison) -> Iterator[Block]:
 
 
 def _do_disagree(comparison: Comparison, total: Change, other: Change) -> bool:
-    """Return whether `other`, the change of another statistic, is significant and against the verdict on `total`."""
+    """Return whether the other statistic (mean or typical step) changed significantly and against the verdict on `total`.
+
+    `other` is its change. It is against the verdict if the verdict tells no change, or a change with the other sign.
+    """
     if other.interval_ns is None or other.interval_ns[0] <= 0 <= other.interval_ns[1] or other.p is None:
         return False
     matters = abs(other.delta_ns) >= comparison.floor_share * other.base_ns and other.p <= comparison.level
@@ -139,6 +147,7 @@ def _do_disagree(comparison: Comparison, total: Change, other: Change) -> bool:
 
 
 def _describe_disagreement(comparison: Comparison, total: Change, other: Change) -> str:
+    """Return the warning that the other statistic's change differs from the judged one's, and which option shows its causes."""
     names = {"typical": "the typical step", "mean": "the mean of all steps"}
     says = "goes the other way" if other.delta_ns * total.delta_ns < 0 else "changed and the other did not"
     return (
@@ -149,6 +158,7 @@ def _describe_disagreement(comparison: Comparison, total: Change, other: Change)
 
 
 def _compose_overview(comparison: Comparison, total: Change) -> Iterator[Block]:
+    """Yield the waterfall chart of the causes, and a table of the step on both sides: mean, typical, median, p95, longest."""
     if waterfall.has_data(comparison):
         yield Picture("waterfall", waterfall.describe(comparison), partial(waterfall.draw, comparison))
     rows = [
@@ -161,6 +171,7 @@ def _compose_overview(comparison: Comparison, total: Change) -> Iterator[Block]:
 
 
 def _make_row(name: str, base: float, new: float) -> tuple[str, ...]:
+    """Return the table cells for a step's length in ns: name, base, new, difference, and difference as a share of the base."""
     return (
         name,
         duration(base),
@@ -171,11 +182,13 @@ def _make_row(name: str, base: float, new: float) -> tuple[str, ...]:
 
 
 def _step_quantile(side: Side, quantile: float) -> int:
+    """Return the quantile (0..1) of the durations of all counted steps of the side's runs, ns."""
     durations = [step.dur for run in side.runs for step in run.counted]
     return round(float(np.quantile(durations, quantile)))
 
 
 def _compose_causes(comparison: Comparison, total: Change, top: int) -> Iterator[Block]:
+    """Yield the section on the change by category: a table of all categories with their sum, then the large ones in detail."""
     yield Heading(3, ("What the change is made of",), anchor="causes")
     yield Paragraph((f"{_name_ledger(comparison)} The changes add up to that of the step exactly.",))
     rows: list[tuple[str, ...]]
@@ -188,7 +201,7 @@ def _compose_causes(comparison: Comparison, total: Change, top: int) -> Iterator
 
 
 def _name_ledger(comparison: Comparison) -> str:
-    """Return the sentence that introduces the ledger: whether it is about the GPU or the training thread."""
+    """Return the sentence before the table of categories: whether they are about the GPU or the training thread, or unknown."""
     categories = {cause.category for cause in comparison.causes}
     if any(category.startswith(OF_HOST) for category in categories):
         return "Where the time of a step goes on the training thread, on both sides: no GPU works in these runs."
@@ -198,7 +211,10 @@ def _name_ledger(comparison: Comparison) -> str:
 
 
 def _choose_causes(comparison: Comparison, total: Change) -> list[Cause]:
-    """Return the categories that change by enough of the step to be shown in detail."""
+    """Return the categories to show in detail: at most 5, in the order of the comparison.
+
+    Each changed by at least 3 % of the step's change, and by half the least share of a step that counts as a change.
+    """
     least = max(_TAKEN_APART * abs(total.delta_ns), comparison.floor_share * total.base_ns / 2, 1)
     found = [cause for cause in comparison.causes if abs(cause.delta_ns) >= least and cause.parts]
     return found[:_MOST_TAKEN_APART]

@@ -17,7 +17,7 @@ _LISTED = 5
 
 
 def describe_moved(job: JobChange) -> Spans:
-    """Return the end of a verdict: the first few ranks, hosts or stages whose change moved the step, or that none did."""
+    """Return the end of a job's verdict: up to 3 ranks, hosts or stages that moved the step, or that none did."""
     if not job.moved:
         return (f". {explain_nobody(job)}",)
     told = [span for unit in job.moved[:_MOST_TOLD] for span in (*_describe_unit(unit), "; ")]
@@ -26,11 +26,12 @@ def describe_moved(job: JobChange) -> Spans:
 
 
 def explain_nobody(job: JobChange) -> str:
-    """Return the sentence, without a period, for a step that no single rank's change moved."""
+    """Return the sentence, without a period, that no single rank moved the step, with the usual rank's change of own time."""
     return f"No rank moved it more than the others: own time of the usual rank {change(job.usual_delta_ns)}"
 
 
 def _describe_unit(unit: UnitChange) -> Spans:
+    """Return a rank, host or stage in words: what it costs the job per step before and now, and its change of own time."""
     costs = (
         f"it costs the job {maybe(duration, unit.base_cost_ns)} a step before, {maybe(duration, unit.new_cost_ns)} now"
     )
@@ -39,7 +40,7 @@ def _describe_unit(unit: UnitChange) -> Spans:
 
 
 def compose_job(comparison: Comparison, job: JobChange, top: int) -> Iterator[Block]:
-    """Yield a job's change: both sides, its ranks, hosts and stages by how much they moved the step, and stragglers."""
+    """Yield the section on a job: both sides, its ranks, hosts and stages (at most `top`), and stragglers that come or go."""
     if comparison.verdict == "cannot tell" and job.moved:
         yield Paragraph((_introduce_moved(job), *describe_moved(job)[1:], "."))
     yield Heading(3, ("The job",), anchor="job")
@@ -49,6 +50,7 @@ def compose_job(comparison: Comparison, job: JobChange, top: int) -> Iterator[Bl
 
 
 def _compose_stragglers(job: JobChange) -> Iterator[Block]:
+    """Yield a list of the stragglers that only one side has, at most 5 of each side; nothing if there are none."""
     found = (
         *(("no longer: ", *_describe_straggler(straggler)) for straggler in job.stragglers_gone[:_LISTED]),
         *(("now: ", *_describe_straggler(straggler)) for straggler in job.stragglers_new[:_LISTED]),
@@ -59,6 +61,7 @@ def _compose_stragglers(job: JobChange) -> Iterator[Block]:
 
 
 def _introduce_moved(job: JobChange) -> str:
+    """Return the words before the list of ranks that moved the step, for a comparison without a verdict."""
     known = any(unit.interval_ns is not None for unit in job.moved)
     return (
         "As measured, the step was moved by "
@@ -68,6 +71,7 @@ def _introduce_moved(job: JobChange) -> str:
 
 
 def _list_rows(job: JobChange) -> Iterator[tuple[str, ...]]:
+    """Yield the table rows on both sides of a job: ranks, step without late ranks, slowdown by late ranks, who is late."""
     base, new = job.base, job.new
     yield "ranks", _describe_ranks(base), _describe_ranks(new), ""
     yield "if all ranks were as usual", *_make_cells(base.ideal_ns, new.ideal_ns)
@@ -84,6 +88,7 @@ def _format_factor(value: float) -> str:
 
 
 def _describe_ranks(side: JobSide) -> str:
+    """Return how many ranks of how many a side has, on how many hosts and in how many jobs, as "8 of 16, 2 hosts"."""
     of = f" of {count(side.world_size)}" if side.world_size is not None else ""
     hosts = f", {some(side.hosts, 'host')}" if side.hosts else ""
     jobs = f", {some(side.jobs, 'job')}" if side.jobs > 1 else ""
@@ -91,11 +96,13 @@ def _describe_ranks(side: JobSide) -> str:
 
 
 def _make_cells(base: int | None, new: int | None) -> tuple[str, str, str]:
+    """Return the table cells of two times in ns: base, new and difference; a dash where one is None."""
     delta = None if base is None or new is None else new - base
     return maybe(duration, base), maybe(duration, new), maybe(change, delta)
 
 
 def _compose_units(comparison: Comparison, job: JobChange, top: int) -> Iterator[Block]:
+    """Yield a table of the first `top` ranks, hosts and stages with own, waiting and cost time per step; nothing without any."""
     if not job.units:
         return
     yield Heading(4, ("Ranks, hosts and stages, those that moved the step first",))
@@ -111,11 +118,13 @@ def _compose_units(comparison: Comparison, job: JobChange, top: int) -> Iterator
 
 
 def _describe_spread(units: Sequence[UnitChange]) -> str:
+    """Return the range of the changes of own time of the units that the table leaves out, as a relative clause."""
     deltas = [unit.own_delta_ns for unit in units]
     return f", whose own time changed by {change(min(deltas))} to {change(max(deltas))}"
 
 
 def _make_row(unit: UnitChange) -> tuple[str, ...]:
+    """Return the table cells of a rank, host or stage: name, change of own time, its interval, waiting time and cost."""
     sure = "-" if unit.interval_ns is None else " to ".join(map(change, unit.interval_ns))
     return (
         Name(f"{unit.name}{' (moved it)' if unit.moved else ''}"),
@@ -131,6 +140,7 @@ def _make_row(unit: UnitChange) -> tuple[str, ...]:
 
 
 def _describe_straggler(each: JobStraggler) -> Spans:
+    """Return a straggler in words: its name, what it adds to a step, and its cause if known."""
     cause = f", {in_words(each.cause)}" if each.cause else ""
     return (Name(each.name), f", {duration(each.adds_ns)} a step{cause}")
 
@@ -148,7 +158,7 @@ def list_facts(job: JobChange) -> Iterator[tuple[str, Spans]]:
 
 
 def compose_for_ticket(job: JobChange) -> Iterator[Block]:
-    """Yield a job's change in short: a table of both sides, what moved the step, and stragglers that come and go."""
+    """Yield a job's change for a ticket: a table of both sides, up to 5 units that moved the step, and stragglers."""
     yield Table(("over all ranks", "base", "new", "change"), tuple(_list_rows(job)))
     if job.moved:
         yield Items(tuple(_describe_unit(unit) for unit in job.moved[:_LISTED]))
@@ -167,11 +177,11 @@ def summarize_job(job: JobOfRun) -> str:
 
 
 def rank_title(job: JobChange) -> str:
-    """Return the heading for the comparison of the one rank that is shown in detail."""
+    """Return the heading of the section on the one rank that is shown in detail, and whether its change moved the step."""
     is_moving = any(job.shown in unit.ranks for unit in job.moved)
     return f"Rank {job.shown}, {'whose change moved the step' if is_moving else 'as one of them'}"
 
 
 def name_moved(job: JobChange) -> str:
-    """Return the ranks, hosts or stages that moved the step, as the reason of a failed budget; empty if none did."""
+    """Return up to 3 ranks, hosts or stages that moved the step as one text, for a failed budget; empty if none did."""
     return "; ".join("".join(map(str, _describe_unit(unit))) for unit in job.moved[:_MOST_TOLD])

@@ -24,9 +24,9 @@ _NO_STACK = "(no stack)"
 
 @dataclass(frozen=True)
 class MemorySide:
-    """A memory snapshot: bytes by category and by holder at its device's peak, and segments at the end.
+    """A memory snapshot: bytes by category and by line of the program at its device's peak, and segments at the end.
 
-    A holder is a line of the program; `segments` has the bytes by address.
+    `holders` maps a line of the program to the bytes that it holds, `segments` an address to bytes.
     """
 
     file: str
@@ -46,15 +46,16 @@ class MemoryChange:
 
     @property
     def delta_bytes(self) -> int:
-        """The bytes of the new snapshot less the bytes of the base."""
+        """The bytes at the new peak less the bytes at the base's peak; negative if they shrank."""
         return self.new_bytes - self.base_bytes
 
 
 @dataclass(frozen=True)
 class MemoryComparison:
-    """The change between two memory snapshots; `categories` and `owners` each add up to the peaks, largest change first.
+    """The change between two memory snapshots, each at its own peak, by category and by owner (a line of the program).
 
-    Segments are matched by address and size, which means something for snapshots of one process only.
+    Both lists are sorted by size of the change, the largest first. `segments_only_*` are addresses of segments that only one
+    side has by address and size; they mean something only for snapshots of one process.
     """
 
     base: MemorySide
@@ -66,12 +67,15 @@ class MemoryComparison:
 
     @property
     def delta_bytes(self) -> int:
-        """The peak of the new snapshot less the peak of the base, bytes."""
+        """The peak of the new snapshot less the peak of the base, bytes; negative if it shrank."""
         return self.new.peak.peak_bytes - self.base.peak.peak_bytes
 
 
 def read_memory_side(connection: duckdb.DuckDBPyConnection, trace_id: int, path: str) -> MemorySide | None:
-    """Read a memory snapshot: the peak of its device with the highest; None if no memory was ever in use."""
+    """Read a memory snapshot from the database, of the device with the highest peak; None if no memory was ever in use.
+
+    `path` is the snapshot's file; only its name is kept.
+    """
     asked = {
         name: read_rows(connection, f"snapshot_{name}", trace_id=trace_id, top=_ALL)
         for name in ("peak", "category", "holder", "segment")
@@ -95,7 +99,7 @@ def read_memory_side(connection: duckdb.DuckDBPyConnection, trace_id: int, path:
 
 
 def find_memory_change(base: MemorySide, new: MemorySide) -> MemoryComparison:
-    """Compare two memory snapshots by category, by line of the program and by segment."""
+    """Return the comparison of two memory snapshots by category, by line of the program and by segment."""
     before, after = set(base.segments.items()), set(new.segments.items())
     return MemoryComparison(
         base,
@@ -108,12 +112,13 @@ def find_memory_change(base: MemorySide, new: MemorySide) -> MemoryComparison:
 
 
 def _list_changes(base: Mapping[str, int], new: Mapping[str, int]) -> tuple[MemoryChange, ...]:
+    """Return the change of each name that either side has (0 bytes where it is missing), the largest change first."""
     changes = [MemoryChange(name, base.get(name, 0), new.get(name, 0)) for name in {**base, **new}]
     return tuple(sorted(changes, key=lambda each: (-abs(each.delta_bytes), -each.base_bytes, each.name)))
 
 
 def compose_memory(comparison: MemoryComparison, top: int) -> Iterator[Block]:
-    """Yield the comparison of two memory snapshots: the peaks, all categories, and at most `top` lines of the program."""
+    """Yield the report on two memory snapshots: verdict, both peaks, all categories, and the first `top` lines of the program."""
     yield Heading(1, ("traceq compare",))
     yield Verdict(memory_verdict(comparison), _judge_outcome(comparison), label="Against the base")
     yield _tabulate_sides(comparison)
@@ -146,10 +151,12 @@ def memory_verdict(comparison: MemoryComparison) -> Spans:
 
 
 def _judge_outcome(comparison: MemoryComparison) -> Outcome:
+    """Return "problem" if the peak has grown, otherwise "healthy"."""
     return "problem" if comparison.delta_bytes > 0 else "healthy"
 
 
 def _tabulate_sides(comparison: MemoryComparison) -> Table:
+    """Return a table of both snapshots: file, GPU, peak, most reserved, and what is in use and reserved at the end."""
     sides = {"base": comparison.base, "new": comparison.new}
     peak, most, end, reserved = (
         sizes_alike(getattr(side.peak, name) for side in sides.values())
@@ -171,6 +178,7 @@ def _tabulate_sides(comparison: MemoryComparison) -> Table:
 
 
 def _tabulate_changes(what: str, changes: Sequence[MemoryChange]) -> Table:
+    """Return a table of bytes on both sides and their difference; `what` is the title of the first column."""
     base, new = (
         sizes_alike(change.base_bytes for change in changes),
         sizes_alike(change.new_bytes for change in changes),
@@ -188,4 +196,5 @@ def _tabulate_changes(what: str, changes: Sequence[MemoryChange]) -> Table:
 
 
 def _format_signed(value: int, words: Callable[[int], str] = size) -> str:
+    """Return the bytes as text with a sign, none for 0; `words` formats the absolute value."""
     return f"-{words(-value)}" if value < 0 else f"+{words(value)}" if value else words(0)

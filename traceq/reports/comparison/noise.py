@@ -13,7 +13,10 @@ _ENOUGH = 5
 
 
 def compose_noise(noise: Noise) -> Iterator[Block]:
-    """Yield the report on the noise between runs: its standard deviation, the runs, and the option that reuses it."""
+    """Yield the report on how much runs of one program differ: the standard deviation, a table of the runs, and remarks.
+
+    It ends with the option of traceq compare that takes this noise for single runs.
+    """
     yield Heading(1, ("traceq noise",))
     said = (
         f"Runs differ by {share(noise.between)} of a step (standard deviation of {len(noise.runs)} runs, beyond the "

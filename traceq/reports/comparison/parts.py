@@ -28,9 +28,9 @@ _KINDS = {
 
 
 def compose_inside(cause: Cause, top: int, sure: str) -> Iterator[Block]:
-    """Yield a table of the parts of a category, at most `top`, those that changed most first; the others are summed.
+    """Yield a table of a category's parts, those that changed most first; beyond `top` they are summed in one row.
 
-    `sure` is the confidence of the intervals, as text.
+    `sure` is the confidence of the intervals as text, as "98 %".
     """
     yield Heading(4, ("Inside ", Literal(cause.category), f", {change(cause.delta_ns)}"))
     shown = [part for part in cause.parts if part.delta_ns][:top]
@@ -44,6 +44,7 @@ def compose_inside(cause: Cause, top: int, sure: str) -> Iterator[Block]:
 
 
 def _make_row(part: ChangePart) -> tuple[str, ...]:
+    """Return the table cells of a category's part: name, how matched, count, time on both sides, change, half its interval."""
     counts = f"{_format_number(part.base_count)} -> {_format_number(part.new_count)}"
     return (
         _name_part(part),
@@ -57,6 +58,7 @@ def _make_row(part: ChangePart) -> tuple[str, ...]:
 
 
 def _name_part(part: ChangePart) -> str:
+    """Return the part's kernel or copy name and shape, shortened; "not told apart" for a part without a name."""
     if part.name is None:
         return "not told apart"
     names = part.new_names or part.base_names
@@ -76,11 +78,15 @@ def _shorten_names(names: Sequence[str], category: str) -> str:
 
 
 def _format_number(value: float) -> str:
+    """Return a count per step as text, without decimals if it is whole."""
     return count(round(value)) if abs(value - round(value)) < 1e-9 else rate(value)  # noqa: PLR2004 - rounding of floats
 
 
 def compose_kernels(comparison: Comparison, top: int) -> Iterator[Block]:
-    """Yield the kernels that are new, vanished, renamed or otherwise not the same on both sides; nothing if all are."""
+    """Yield a section on kernels that are new, gone, renamed or otherwise not the same on both sides; nothing without any.
+
+    Its table has at most `top` rows, the longest kernels first.
+    """
     changed = [
         part
         for cause in comparison.causes
@@ -110,9 +116,9 @@ def compose_kernels(comparison: Comparison, top: int) -> Iterator[Block]:
 
 
 def compose_cut(title: str, what: str, rows: Sequence[Row], top: int) -> Iterator[Block]:
-    """Yield a table of GPU time by operator or phase, at most `top` rows; nothing if no row changed.
+    """Yield a section with a table of GPU time by operator or phase; nothing if no row changed.
 
-    `what` is "operator" or "phase".
+    `what` is "operator" or "phase". Rows beyond `top` are summed in one.
     """
     if not any(row.delta_ns for row in rows):
         return
@@ -134,7 +140,7 @@ def compose_cut(title: str, what: str, rows: Sequence[Row], top: int) -> Iterato
 
 
 def compose_counts(counts: Sequence[Count]) -> Iterator[Block]:
-    """Yield a table of the kernels, copies and bytes per step on both sides; nothing without counts."""
+    """Yield a section with a table of counts per step (kernels, copies, bytes) on both sides; nothing without counts."""
     if not counts:
         return
     yield Heading(3, ("How many a step",))

@@ -17,12 +17,12 @@ _TEXT_LIMIT = 400
 
 
 def shorten_reason(text: str) -> Spans:
-    """Return a reason, cut to a limit: it may have file names and shapes from a trace."""
+    """Return the text, cut to 400 characters; a reason may have long file names and shapes from a trace."""
     return (shortened(text, _TEXT_LIMIT),)
 
 
 def compose_findings(comparison: Comparison) -> Iterator[Block]:
-    """Yield the findings that only one of the sides has; nothing if there are none."""
+    """Yield a list of the findings that only one side has, at most 5 of each side; nothing if there are none."""
     if not comparison.findings_new and not comparison.findings_gone:
         return
     yield Heading(3, ("Findings that come and go",))
@@ -35,6 +35,7 @@ def compose_findings(comparison: Comparison) -> Iterator[Block]:
 
 
 def _describe_finding(finding: FindingKept) -> Spans:
+    """Return a finding in words: title, rule, saving per step and confidence."""
     return (
         f"{finding.title} (",
         Literal(finding.rule),
@@ -43,7 +44,7 @@ def _describe_finding(finding: FindingKept) -> Spans:
 
 
 def compose_compared(comparison: Comparison) -> Iterator[Block]:
-    """Yield the runs of both sides, remarks that limit the comparison, and the statistical method."""
+    """Yield the section on what was compared: the runs of both sides, remarks that limit belief, and the statistical method."""
     yield Heading(3, ("What was compared",))
     for name, side in (("base", comparison.base), ("new", comparison.new)):
         if side.runs:
@@ -56,6 +57,7 @@ def compose_compared(comparison: Comparison) -> Iterator[Block]:
 
 
 def _list_facts(side: Side) -> Iterator[tuple[str, Spans]]:
+    """Yield (label, text) of a side: its files, GPUs, and capture, steps and work per step; files and GPUs are of all runs."""
     first = side.runs[0]
     files = [Name(run.file) for run in side.runs[:_LISTED]]
     yield "files", tuple(span for number, file in enumerate(files) for span in ((", ", file) if number else (file,)))
@@ -70,6 +72,7 @@ def _list_facts(side: Side) -> Iterator[tuple[str, Spans]]:
 
 
 def _describe_method(comparison: Comparison) -> str:
+    """Return sentences on the method: how a step is averaged, how the interval and p are drawn, and what counts as a change."""
     total = comparison.change
     statistic = total.statistic if total else "typical"
     what = (

@@ -24,9 +24,9 @@ _FEW_STEPS = 20
 
 
 def compose_ticket(comparison: Comparison) -> Iterator[Block]:
-    """Yield the regression ticket; in Markdown it has at most 10 KB for any trace.
+    """Yield a regression ticket: verdict, measurements, causes, advice, remarks, and the command that repeats it.
 
-    Names and remarks are cut; of many runs only the first are listed.
+    Names and remarks are cut, and of many runs only the first are listed, so that it has at most 10 KB in Markdown.
     """
     yield Heading(1, ("traceq compare",))
     yield from compose_summary(comparison)
@@ -38,13 +38,14 @@ def compose_ticket(comparison: Comparison) -> Iterator[Block]:
 
 
 def compose_summary(comparison: Comparison) -> Iterator[Block]:
-    """Yield the verdict, the measurements that it rests on, and the causes of the change."""
+    """Yield the verdict, the measurements behind it, and the causes of the change, for a ticket."""
     yield verdict_block(comparison.verdict, verdict_sentence(comparison))
     yield from _compose_grounds(comparison)
     yield from _compose_causes(comparison)
 
 
 def _compose_grounds(comparison: Comparison) -> Iterator[Block]:
+    """Yield what is behind the verdict: reasons, differing knobs, a table of the step by category, steps and p."""
     known = comparison.reasons[:1] if comparison.verdict == "cannot tell" else ()
     said = dict.fromkeys((*comparison.obstacles, *comparison.reasons, *comparison.assumptions))
     for each in [each for each in said if each not in known][: 2 * _MOST_REMARKS]:
@@ -86,6 +87,7 @@ def _compose_grounds(comparison: Comparison) -> Iterator[Block]:
 
 
 def _compose_causes(comparison: Comparison) -> Iterator[Block]:
+    """Yield the ticket's section on causes: of the job first, then of the rank that is shown, sure causes before unsure ones."""
     yield Heading(2, ("What it is put down to",))
     if comparison.job is not None:
         yield from compose_for_ticket(comparison.job)
@@ -104,7 +106,10 @@ def _compose_causes(comparison: Comparison) -> Iterator[Block]:
 
 
 def _compose_sure(comparison: Comparison) -> Iterator[Block]:
-    """Yield the parts that surely changed where the step as a whole did not; none is called a cause."""
+    """Yield the parts that surely changed though the step did not; those in the direction of the step's change come first.
+
+    A sentence before them says that the step is put down to nothing, and why.
+    """
     total = comparison.change
     if total is None:
         return
@@ -124,13 +129,14 @@ def _compose_sure(comparison: Comparison) -> Iterator[Block]:
 
 
 def _list_causes(comparison: Comparison, causes: Sequence[NamedCause]) -> Items:
+    """Return a list of the causes, each in words with its interval and its part's time and count on both sides."""
     return Items(tuple((*describe_cause(cause), "; ", *_describe_evidence(comparison, cause)) for cause in causes))
 
 
 def _compose_largest(comparison: Comparison) -> Iterator[Block]:
-    """Yield the largest changes of parts where too few steps tell which are sure.
+    """Yield the largest changes of categories where too few steps tell which are sure, or that there is nothing to name.
 
-    With known intervals, yield a sentence that no part changed for sure.
+    If intervals are known, yield only the sentence that no part changed by more than its noise.
     """
     if any(cause.interval_ns is not None for cause in comparison.causes):
         yield Paragraph(("No part of the step changed its way by more than its own noise.",))
@@ -148,6 +154,7 @@ def _compose_largest(comparison: Comparison) -> Iterator[Block]:
 
 
 def _describe_evidence(comparison: Comparison, cause: NamedCause) -> Spans:
+    """Return the interval of a cause, and the time, count and shape of its part per step before and now."""
     level = format_confidence(comparison.level)
     sure = "how sure is not known" if cause.interval_ns is None else f"{level} interval {format_interval(cause)}"
     part = cause.part
@@ -162,6 +169,7 @@ def _describe_evidence(comparison: Comparison, cause: NamedCause) -> Spans:
 
 
 def _compose_advice(comparison: Comparison) -> Iterator[Block]:
+    """Yield the section on what to capture for a surer comparison; nothing if there is no advice."""
     found = tuple((each,) for each in list_advice(comparison))
     if found:
         yield Heading(2, ("What would make it surer",))
@@ -169,7 +177,7 @@ def _compose_advice(comparison: Comparison) -> Iterator[Block]:
 
 
 def list_advice(comparison: Comparison) -> Iterator[str]:
-    """Yield what to capture for a surer comparison, a phrase each; nothing if the comparison needs no more."""
+    """Yield phrases on what to capture for a surer comparison (more runs, more steps, ...); nothing if it is sure enough."""
     base, new = comparison.base, comparison.new
     runs = (len(base.runs), len(new.runs))
     if comparison.obstacles:
@@ -189,6 +197,7 @@ def list_advice(comparison: Comparison) -> Iterator[str]:
 
 
 def _compose_command(comparison: Comparison) -> Iterator[Block]:
+    """Yield the section on how to repeat the comparison: the command, and a table of traces with their checksums."""
     yield Heading(2, ("To repeat it",))
     yield Paragraph((Literal(compare_command(comparison)),))
     rows = tuple(
@@ -203,7 +212,7 @@ def _compose_command(comparison: Comparison) -> Iterator[Block]:
 
 
 def compare_command(comparison: Comparison) -> str:
-    """Return the shell command of traceq that makes the comparison again; of many runs it names the first."""
+    """Return the `traceq compare` command that makes the comparison again; it names at most the first 6 files of a side."""
     sides = {name: _quote_files(side) for name, side in (("base", comparison.base), ("new", comparison.new))}
     several = any(len(files) > 1 for files in sides.values())
     words = [f"--{name} {' '.join(files)}" if several else " ".join(files) for name, files in sides.items()]
@@ -217,5 +226,5 @@ def compare_command(comparison: Comparison) -> str:
 
 
 def _quote_files(side: Side) -> list[str]:
-    """Return the names of a side's first files, cut and quoted for a shell."""
+    """Return the file names of a side's first 6 runs, shortened and quoted for a shell."""
     return [quote(shortened(run.file, _NAME)) for run in side.runs[:_MOST_RUNS]]

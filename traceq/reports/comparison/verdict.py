@@ -28,7 +28,10 @@ _SAME = {"compute": " at the same shape", "communication": " at the same size"}
 
 
 def first_cause(comparison: Comparison) -> Spans:
-    """Return the end of the verdict that names the main cause; empty where the step did not surely change."""
+    """Return the end of the verdict that names the main cause, starting with ". "; empty if the step did not surely change.
+
+    For a job, it names the ranks, hosts or stages that moved the step.
+    """
     if not _is_change(comparison) or comparison.change is None:
         return ()
     if comparison.job is not None:
@@ -46,7 +49,7 @@ def first_cause(comparison: Comparison) -> Spans:
 
 
 def describe_cause(cause: NamedCause) -> Spans:
-    """Return a cause in words: the category, its change, and the part of it that changed most."""
+    """Return a cause in words: the category with its change, and the kernel, copy or other part that changed most in it."""
     begins = f"{in_words(cause.category)} ({cause.category}, {change(cause.delta_ns)})"
     if cause.part is None:
         return (f"{begins}, no single part for sure",)
@@ -57,7 +60,7 @@ def describe_cause(cause: NamedCause) -> Spans:
 
 
 def describe_part(cause: NamedCause) -> str:
-    """Return how the part changed, as "1.20x slower at the same shape" or "12 % more often (8 -> 9 a step)".
+    """Return how the cause's part changed, as "1.20x slower at the same shape" or "12 % more often (8 -> 9 a step)".
 
     Raises ValueError where the cause has no part.
     """
@@ -81,9 +84,9 @@ def describe_part(cause: NamedCause) -> str:
 
 
 def other_causes(comparison: Comparison) -> Iterator[Spans]:
-    """Yield a sentence for each cause after the first, or for each sure change of a part if the step did not change.
+    """Yield a sentence for each cause after the first; if the step did not change, for each part that surely did.
 
-    A factor that all kernels share comes last.
+    A sentence on a factor that all kernels share (such as lower clocks) comes last.
     """
     if _is_change(comparison):
         yield from (("Also ", *describe_cause(cause), ".") for cause in comparison.named[1:])
@@ -94,10 +97,12 @@ def other_causes(comparison: Comparison) -> Iterator[Spans]:
 
 
 def _is_change(comparison: Comparison) -> bool:
+    """Return whether the verdict is a regression or improvement, sure or likely."""
     return comparison.verdict in CHANGED
 
 
 def _describe_across(across: AcrossTheBoard) -> str:
+    """Return sentences on kernels that are all slower or faster by one factor, and what does that."""
     return (
         f"Kernels are {rate(across.factor if across.factor > 1 else 1 / across.factor)}x "
         f"{'slower' if across.factor > 1 else 'faster'} across the board: {across.kernels} of {across.of} at the same shape, "
@@ -117,9 +122,9 @@ _BEGINNINGS = {
 
 
 def verdict_sentence(comparison: Comparison) -> Spans:
-    """Return the verdict in a sentence: the step before and now, the interval, and the main cause.
+    """Return the verdict in a sentence: the step before and now, the interval, and the main cause; or why none can be told.
 
-    Raises ValueError for a verdict on a change without a change.
+    Raises ValueError if the verdict needs a measured change and the comparison has none.
     """
     total = comparison.change
     begins = _BEGINNINGS[comparison.verdict]
@@ -152,7 +157,7 @@ def unit_name(comparison: Comparison) -> str:
 
 
 def describe_interval(comparison: Comparison, total: Change) -> str:
-    """Return the interval of a change with its confidence as words, or that it is unknown."""
+    """Return the interval of `total` with its confidence, as "98 % interval -2 ms to -1 ms", or that it is unknown."""
     if total.interval_ns is None:
         return "how sure that is is unknown"
     return f"{format_confidence(comparison.level)} interval {format_interval(total)}"

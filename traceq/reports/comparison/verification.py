@@ -40,7 +40,7 @@ _MOST = 6
 
 
 def compose_verification(verification: Verification) -> Iterator[Block]:
-    """Yield the report on a fix: whether the finding is gone, what the step gained, and the prediction's error."""
+    """Yield the report of traceq verify: whether the finding is gone, what the step gained, and whether the prediction held."""
     finding, comparison = verification.finding, verification.comparison
     yield Heading(1, ("traceq verify",))
     yield Heading(2, (finding.title,), anchor="finding")
@@ -66,12 +66,17 @@ def compose_verification(verification: Verification) -> Iterator[Block]:
 
 
 def _judge_outcome(verification: Verification) -> Outcome:
+    """Return "problem" if the finding is still there or the step got longer, "healthy" if it is gone and time was saved.
+
+    Otherwise return "cannot tell".
+    """
     if verification.comparison.verdict == "regression" or verification.state in ("smaller", "still there"):
         return "problem"
     return "healthy" if verification.state == "gone" and verification.is_saved else "cannot tell"
 
 
 def _describe_gain(verification: Verification) -> str:
+    """Return a clause on the time per step that the fix saved or cost, with its share of the step, or that it is unknown."""
     won = verification.won_ns
     if won is None:
         return "the saving is unknown"
@@ -86,6 +91,7 @@ def _describe_gain(verification: Verification) -> str:
 
 
 def _list_facts(verification: Verification) -> Iterator[tuple[str, Spans]]:
+    """Yield (label, text) on the fix: the finding, its predicted and measured saving, what is left, accuracy, steps."""
     finding, after = verification.finding, verification.after
     yield "finding", (Name(finding.finding_id),)
     low, high = duration(finding.saving_low_ns), duration(finding.saving_high_ns)

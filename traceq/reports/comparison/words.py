@@ -13,7 +13,7 @@ from traceq.runs.run import Run
 
 
 def verdict_block(verdict: str, spans: Spans) -> Verdict:
-    """Return the verdict's words as a block, marked as a problem for a regression."""
+    """Return the block of the verdict `spans`, marked by `verdict`: regressions as a problem, others as healthy or unknown."""
     outcome: Outcome = (
         "problem" if "regression" in verdict else "cannot tell" if verdict == "cannot tell" else "healthy"
     )
@@ -21,30 +21,30 @@ def verdict_block(verdict: str, spans: Spans) -> Verdict:
 
 
 def both_sides(*changed: Cause | Change | ChangePart | Row) -> tuple[str, str, str]:
-    """Return three table cells: the sum of all `changed` on the base, on the new side, and the difference."""
+    """Return three table cells: the time on the base, on the new side and the difference, each summed over all `changed`."""
     base, new, delta = (sum(getattr(cell, name) for cell in changed) for name in ("base_ns", "new_ns", "delta_ns"))
     return duration(base), duration(new), change(delta)
 
 
 def format_interval(each: Cause | Change | NamedCause) -> str:
-    """Return the interval of the true difference as text, a dash if it is not known."""
+    """Return the confidence interval of a change as "-2 ms to -1 ms"; a dash if it is not known."""
     return "-" if each.interval_ns is None else " to ".join(map(change, each.interval_ns))
 
 
 def format_confidence(level: float) -> str:
-    """Return the confidence of intervals at the significance level, as "98 %" for 0.02."""
+    """Return the confidence of intervals for a significance level (0..1), as "98 %" for 0.02."""
     return per_cent(1 - level)
 
 
 def name_gpus(runs: Sequence[Run]) -> Spans:
-    """Return the names of the GPUs that the runs are about, or that none works in them."""
+    """Return the distinct names of the GPUs of the runs, or "none works in the steps" if no run has a GPU."""
     if all(run.device is None for run in runs):
         return ("none works in the steps",)
     return (Name(", ".join(sorted({run.device_name or "name not in the trace" for run in runs}))),)
 
 
 def describe_same_copy(part: ChangePart) -> str:
-    """Return a phrase on a copy whose memory on the host became pinned or pageable."""
+    """Return a phrase on a copy whose host memory became pinned or pageable, as "the same copy, pinned memory now"."""
     was_pageable = (part.base_shape or "").endswith(PAGEABLE)
     return f"the same copy, {'pinned' if was_pageable else 'pageable'} memory now"
 
@@ -64,7 +64,10 @@ _ONLY_DIFFERS = frozenset(("command_line",))
 
 
 def compose_knobs(differences: Sequence[Difference]) -> Iterator[Block]:
-    """Yield a line on the knobs that differ, a warning if they are several, and a line on other differences."""
+    """Yield what the runs of both sides were made with differently: a line on one changed knob, a warning on several.
+
+    A last line names other facts that differ.
+    """
     turned = [difference for difference in differences if is_turned(difference)]
     # A knob is mostly turned by an option.
     others = [fact for fact in differences if not is_turned(fact) and not (turned and fact.name in _ONLY_DIFFERS)]
@@ -83,6 +86,7 @@ def compose_knobs(differences: Sequence[Difference]) -> Iterator[Block]:
 
 
 def _list_differences(differences: Sequence[Difference]) -> Spans:
+    """Return the first 8 differences, separated by commas, and the number of the others."""
     spans = tuple(span for difference in differences[:_MOST_TOLD] for span in (", ", *describe_difference(difference)))[
         1:
     ]
@@ -91,7 +95,10 @@ def _list_differences(differences: Sequence[Difference]) -> Spans:
 
 
 def describe_difference(difference: Difference) -> Spans:
-    """Return a knob or fact in words, its values on each side, and the knob that it follows from."""
+    """Return a knob or fact with its values, as "batch size 8 -> 16", and the knob that it follows from.
+
+    For the command line, which is kept as a checksum, the values are left out.
+    """
     if difference.name in _ONLY_DIFFERS:
         return (difference.words,)
     arrow = [span for values in difference.values for span in (" -> ", *describe_values(values, difference.unit))][1:]
@@ -100,6 +107,6 @@ def describe_difference(difference: Difference) -> Spans:
 
 
 def describe_values(values: Sequence[str], unit: str | None) -> Spans:
-    """Return a side's values of a knob with their unit; of many the first."""
+    """Return up to 3 values of a knob on one side with their unit, joined by "or"; "and more" stands for the others."""
     shown = [span for value in values[:_MOST_VALUES] for span in (" or ", Name(in_unit(value, unit)))][1:]
     return (*shown, " and more") if len(values) > _MOST_VALUES else tuple(shown)
