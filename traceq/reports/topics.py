@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PathSummary:
-    """The critical path of the counted steps that were replayed: its length, and the part that nothing in the trace explains.
+    """The critical path of the counted steps that were replayed: their number, its length, and its unexplained part, ns.
 
     The errors are the differences between replayed and recorded steps, as shares of the recorded ones.
     """
@@ -37,7 +37,10 @@ class PathPart:
 
 @dataclass(frozen=True)
 class PathName:
-    """The slices of one name and operator on the critical path; `module` is the one of `modules` with most time."""
+    """The slices of one name and operator on the critical path, with their time and its share of the path.
+
+    `modules` is the number of modules they are in, `module` the one with most time.
+    """
 
     kind: str
     name: str
@@ -79,9 +82,10 @@ class CopyTotal:
 
 @dataclass(frozen=True)
 class CopyGroup:
-    """Copies of one category, position in the program and size class.
+    """Copies of one category, position in the program and size class, with their speed and the best speed of such copies.
 
-    For `returning` see copy_overlap.returns_slice_id.
+    `pageable` and `blocking` count copies from pageable memory and calls that block the host; None if unknown. For `returning`
+    see copy_overlap.returns_slice_id.
     """
 
     category: str
@@ -99,7 +103,7 @@ class CopyGroup:
 
 @dataclass(frozen=True)
 class UnifiedMemory:
-    """Migrations and page faults of unified memory on a device; the row of the CPU has no device."""
+    """Migrations (h2d to the GPU, d2h back) and page faults of unified memory on a device; the CPU's row has no device."""
 
     device: int | None
     migrations_h2d: int
@@ -124,7 +128,10 @@ class Copies:
 
 @dataclass(frozen=True)
 class CommunicationTotal:
-    """The communication on a device: busy time that compute hides (overlapped) or not (exposed); the two add up."""
+    """The communication on a device, busy time in ns: beside compute (overlapped) or not (exposed); the two add up to it.
+
+    `opaque_ns` is the time of graphs traced as a whole, in which communication is not visible.
+    """
 
     device: int
     communication_ns: int
@@ -135,9 +142,9 @@ class CommunicationTotal:
 
 @dataclass(frozen=True)
 class Blocking:
-    """The time that launched compute waited only for communication; `known` of `slices` collectives tell.
+    """The time that launched compute waited for communication and nothing more; known for `known` of `slices` collectives.
 
-    `blocking_ns` is None if none tells.
+    `blocking_ns` is None if it is known for none.
     """
 
     device: int
@@ -258,7 +265,7 @@ class GpuMetric:
 
 @dataclass(frozen=True)
 class Kernels:
-    """Compute kernels and the operators that launched them; `top` are the --top longest names."""
+    """Compute kernels and the operators that launched them; `top` are the --top names with most time."""
 
     fill: tuple[KernelFill, ...]
     occupancy: tuple[OccupancyClass, ...]
@@ -334,7 +341,10 @@ class MemoryPeak:
 
 @dataclass(frozen=True)
 class MemoryPart:
-    """A device's memory in one of 60 parts of the counted steps or of a history: the highest, and that at the part's end."""
+    """A device's memory in one of 60 equal parts of the counted steps or of a history: the highest and the last bytes in it.
+
+    Part -1 is the time before.
+    """
 
     device: int
     part: int
@@ -516,7 +526,7 @@ class ServingBatch:
 
 @dataclass(frozen=True)
 class ServingStall:
-    """Waits of decoding requests while prompts are processed: in a step before (cause prefill) or in theirs (mixed)."""
+    """Waits of decoding requests for prompts of others: in steps of prompts only (cause prefill) or in mixed steps (mixed)."""
 
     cause: str
     stalls: int

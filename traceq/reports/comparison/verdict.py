@@ -157,7 +157,7 @@ def unit_name(comparison: Comparison) -> str:
 
 
 def describe_interval(comparison: Comparison, total: Change) -> str:
-    """Return the interval of `total` with its confidence, as "98 % interval -2 ms to -1 ms", or that it is unknown."""
+    """Return the interval of `total` with its confidence, as "98 % interval -2 ms to -1 ms", or that this is unknown."""
     if total.interval_ns is None:
         return "how sure that is is unknown"
     return f"{format_confidence(comparison.level)} interval {format_interval(total)}"

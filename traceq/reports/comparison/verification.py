@@ -76,7 +76,7 @@ def _judge_outcome(verification: Verification) -> Outcome:
 
 
 def _describe_gain(verification: Verification) -> str:
-    """Return a clause on the time per step that the fix saved or cost, with its share of the step, or that it is unknown."""
+    """Return a clause on the time per step that the fix saved or cost, with its share of the step, or that this is unknown."""
     won = verification.won_ns
     if won is None:
         return "the saving is unknown"

@@ -51,7 +51,7 @@ _SOURCE = "TRACE"
 
 
 def first_screen(report: Report, source: str | None = None, most: int = _MOST_FINDINGS) -> Iterator[Block]:
-    """Yield the first screen of a report: one trace, or a line for each of several and then the trace to look at first.
+    """Yield the first screen of a report: of one trace, or a line for each of several and then the trace to look at first.
 
     Commands name the file or database `source`; at most `most` findings are listed.
     """
@@ -84,7 +84,10 @@ def first_screen(report: Report, source: str | None = None, most: int = _MOST_FI
 
 
 def _snapshot_pair(report: Report, source: str | None, called: str) -> str:
-    """Return two memory snapshots as arguments of a command; empty if both are in one database and their files are gone."""
+    """Return two memory snapshots as arguments of a command, quoted; empty if the report has several and a file is gone.
+
+    For a single snapshot, the first argument is the placeholder BASE.
+    """
     if len(report.traces) == 1:
         return f"BASE {called}"
     files = [Path(source or "") / each.trace.file for each in report.traces[:2]]
@@ -92,7 +95,7 @@ def _snapshot_pair(report: Report, source: str | None, called: str) -> str:
 
 
 def _is_enough(report: Report, job: Job) -> bool:
-    """Return whether the job's part of the screen is enough, as the screen of a single rank would add nothing or mislead."""
+    """Return whether the screen ends after the job, as the screen of a single rank would add nothing or mislead."""
     if len(report.traces) > 1:
         return holds_up(job)
     return len(job.members) > _FEW_DEVICES and (holds_up(job) or not report.traces[0].findings)
@@ -123,14 +126,14 @@ def describe_job(
 
 
 def _choose_deed(late: TraceReport, usual_rank: TraceReport | None) -> str:
-    """Return what to do about the first finding that the late rank has more than the usual rank; empty if there is none."""
+    """Return the advice of the first finding that the late rank has and the usual rank has not to at least half; else empty."""
     others = {each.rule: each.saving_ns for each in usual_rank.findings} if usual_rank is not None else {}
     its_own = [each.deed for each in late.findings if others.get(each.rule, 0.0) < _AS_ON_OTHERS * each.saving_ns]
     return its_own[0] if its_own else ""
 
 
 def _on_every_rank(report: Report, job: Job) -> Iterator[Block]:
-    """Yield the findings of the usual rank, which probably hold for all ranks or for those of its stage."""
+    """Yield a table of the usual rank's first 3 findings, which probably hold for all ranks of its stage; nothing without any."""
     trace_id = find_usual_rank(job).trace_id
     shown = next((each for each in report.traces if each.trace.trace_id == trace_id and each.findings), None)
     if shown is not None:
@@ -140,6 +143,7 @@ def _on_every_rank(report: Report, job: Job) -> Iterator[Block]:
 
 
 def _describe_trace(report: TraceReport, most: int) -> Iterator[Block]:
+    """Yield one trace for the first screen: header, two warnings, verdict, where time goes, findings, and what is left out."""
     yield write_header(report)
     warned = list(list_warnings(_sort_notes(report.notes)))
     yield from (Warn((shortened("".join(each.spans), _WARNING_LENGTH),)) for each in warned[:_MOST_WARNINGS])
@@ -156,15 +160,18 @@ def _describe_trace(report: TraceReport, most: int) -> Iterator[Block]:
 
 
 def _sort_notes(notes: Sequence[Note]) -> list[Note]:
-    """Return the notes with the first one on an unusable file given by the user at the front, the others in their order."""
+    """Return the import notes, with the first problem of a file that the user gave beside the trace moved to the front.
+
+    Else notes on lost data, which are more frequent, would push it off the first screen.
+    """
     first = [each for each in notes if each.code in _GIVEN and each.severity != "info"][:1]
     return [*first, *(each for each in notes if each not in first)]
 
 
 def _count_unshown(report: TraceReport, most: int, warnings_left: int) -> Iterator[Block]:
-    """Yield a line with the numbers of findings, rules and warnings not on this screen, and one with remarks.
+    """Yield two rows: the numbers of findings, rules and warnings that this screen leaves out, and the titles of remarks.
 
-    `most` is the number of findings shown, `warnings_left` that of warnings not shown.
+    `most` is the number of findings shown, `warnings_left` the number of warnings not shown.
     """
     left = len(report.findings[most:]) + report.findings_left_out
     told = [
@@ -188,6 +195,7 @@ def _count_unshown(report: TraceReport, most: int, warnings_left: int) -> Iterat
 
 
 def _next_commands(report: TraceReport, source: str, chosen: str) -> Commands:
+    """Return the block of commands to type next for a trace; `chosen` is the option that selects it among several."""
     of = f"{source}{chosen}"
     if not report.findings:
         return Commands(
@@ -211,6 +219,7 @@ def _next_commands(report: TraceReport, source: str, chosen: str) -> Commands:
 
 
 def _next_commands_of_job(critical: TraceReport, source: str, *, several: bool) -> Commands:
+    """Return the block of commands to type next for a job; `several` if the report holds several traces."""
     rank = "" if critical.trace.rank is None else f" --rank {critical.trace.rank}"
     of = f"{source}{rank or f' --trace {critical.trace.trace_id}'}"
     of_ranks = (
@@ -230,7 +239,8 @@ def _next_commands_of_job(critical: TraceReport, source: str, *, several: bool) 
 def find_critical_trace(report: Report) -> tuple[TraceReport, str]:
     """Return the trace to look at first, and a sentence why.
 
-    It is the rank that others wait for, the rank with most to do, or the trace with the longest step.
+    For a job, it is the rank that others wait for or that has more to do; for memory snapshots, the one that failed first or
+    has the highest peak; else the trace with the longest step.
     """
     traces = [each for each in report.traces if each.rules_asked] or report.traces
     job = find_job(report.jobs)
@@ -271,12 +281,13 @@ def _late_rank(finding: Finding) -> int | None:
 
 
 def _name_trace(report: TraceReport) -> str:
+    """Return "Rank N", or "Trace N" without a rank."""
     facts = report.trace
     return f"Trace {facts.trace_id}" if facts.rank is None else f"Rank {facts.rank}"
 
 
 def list_traces(report: Report, most: int) -> Iterator[Block]:
-    """Yield a table of at most `most` traces, and a paragraph on the trace to look at first."""
+    """Yield a table of at most `most` traces, the critical one among them, and a paragraph on which to look at first."""
     every = report.traces
     if all(map(is_snapshot, every)):
         yield from describe_snapshots(every, most)
@@ -314,6 +325,7 @@ def list_traces(report: Report, most: int) -> Iterator[Block]:
 
 
 def _fix_first(report: TraceReport) -> str:
+    """Return the title of the trace's first finding, that its file is incomplete, "not asked", or a dash."""
     if fault := find_fault_of_file(report):
         return f"cannot tell: file {fault}"
     if report.findings:

@@ -68,6 +68,7 @@ def describe_quality(report: TraceReport) -> Iterator[Block]:
 
 
 def _list_facts(facts: TraceFacts) -> tuple[tuple[str, Spans], ...]:
+    """Return (label, text) rows on the trace: source, checksum, run, rank, time span, and slices on host and GPU."""
     producer = " ".join(filter(None, [facts.producer, facts.producer_version])) or "unknown producer"
     rank = "not in the trace" if facts.rank is None else str(facts.rank)
     if facts.rank is not None and facts.world_size is not None:
@@ -115,10 +116,12 @@ def _overhead_row(facts: TraceFacts) -> tuple[tuple[str, Spans], ...]:
 
 
 def _count_slices(slices: dict[str, int]) -> str:
+    """Return the number of slices of each kind as text, as "1,200 kernel, 30 copy"; "no slices" without any."""
     return ", ".join(f"{count(number)} {kind}" for kind, number in slices.items()) or "no slices"
 
 
 def _list_devices(devices: Sequence[Device]) -> Spans:
+    """Return the GPUs with activity, each with name and number of slices, and how many are without; "none" without GPUs."""
     used = [device for device in devices if device.slices]
     unused = len(devices) - len(used)
     spans: list[str] = []
@@ -145,6 +148,7 @@ def summarize_made_with(facts: Sequence[MadeWith]) -> str:
 
 
 def _list_known(known: Mapping[str, str]) -> Iterator[str]:
+    """Yield phrases on the facts that are known (name -> text): CPUs, threads, loader, optimizer, precision, compiler, ranks."""
     if "affinity" in known:
         of = known.get("cpus", known["affinity"])
         cpus = f"{known['affinity']} of {of} CPUs" if known["affinity"] != of else some(int(of), "CPU")

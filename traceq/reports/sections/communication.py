@@ -46,7 +46,7 @@ def describe_communication(report: TraceReport) -> Iterator[Block]:
 
 
 def explain_no_communication(report: TraceReport) -> tuple[Spans, ...]:
-    """Return the line in place of the section on communication, in a tuple; empty if there is the section."""
+    """Return a line on why there is no section on communication, as a tuple of one; empty if there is such a section."""
     facts = report.topics.communication
     if facts.on_host or any(each.communication_ns for each in facts.totals):
         return ()
@@ -56,6 +56,7 @@ def explain_no_communication(report: TraceReport) -> tuple[Spans, ...]:
 
 
 def _describe_gpus(totals: Sequence[CommunicationTotal], report: TraceReport) -> Iterator[Block]:
+    """Yield how much communication is exposed on the GPU where it is most, bars of up to 8 GPUs, and what waited for it."""
     listed = sorted(totals, key=lambda each: -each.exposed_ns)[:_LISTED]
     worst = listed[0]
     blocking = {each.device: each for each in report.topics.communication.blocking}
@@ -93,6 +94,7 @@ def _explain_blocking(blocking: Blocking | None, report: TraceReport) -> Spans:
 
 
 def _make_bar(total: CommunicationTotal, blocking: Blocking | None) -> BarRow:
+    """Return a GPU's communication as a bar: behind compute, exposed while compute waited (blocking), and other exposed time."""
     exposed = float(total.exposed_ns)
     waited = float(blocking.blocking_ns or 0) if blocking else 0.0
     # Slices that run at once can block for the same time each, so together for longer than there was.
@@ -106,6 +108,7 @@ def _make_bar(total: CommunicationTotal, blocking: Blocking | None) -> BarRow:
 
 
 def _collective_table(rows: Sequence[Collective]) -> Table:
+    """Return a table of the collectives, without columns in which nothing is known."""
     known = {name: cell for name, cell in _CELLS.items() if name in _ALWAYS or any(cell(each) != "-" for each in rows)}
     if len({each.group_name for each in rows}) == 1:
         known.pop("group", None)
@@ -113,6 +116,7 @@ def _collective_table(rows: Sequence[Collective]) -> Table:
 
 
 def _say_unknown(rows: Sequence[Collective], report: TraceReport) -> Iterator[Block]:
+    """Yield a sentence if message sizes or numbers of ranks are missing in all rows, with how to record sizes."""
     if all(each.bytes is None for each in rows):
         sizes = how_to_record(report, "message_bytes", "; ")
         yield Paragraph(

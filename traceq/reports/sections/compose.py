@@ -72,16 +72,16 @@ _TOPICS: dict[Callable[[TraceReport], Iterator[Block]], tuple[str, ...]] = {
 
 
 def compose_report(report: Report, *, folds: bool = False, draws: bool = False, sql: bool = True) -> Iterator[Block]:
-    """Yield the whole report, trace by trace.
+    """Yield the whole report: the job or an overview of several traces first, then a section for each trace.
 
-    `folds` is for formats that fold blocks, `draws` for those that draw timelines; without `sql` queries are left out.
+    `folds` is for formats that fold blocks, `draws` for formats that draw timelines; without `sql` queries are left out.
     """
     blocks = _compose_report(report, folds=folds, draws=draws)
     return blocks if sql else drop_sql(blocks)
 
 
 def compose_evidence(report: Report, source: str | None, *, sql: bool) -> Iterator[Block]:
-    """Yield the first screen, then the evidence for each finding of its trace, with the queries if `sql`.
+    """Yield the first screen, then the findings of the trace to look at first with their evidence, and the queries if `sql`.
 
     Commands name the file or database `source`.
     """
@@ -95,9 +95,9 @@ def compose_evidence(report: Report, source: str | None, *, sql: bool) -> Iterat
 
 
 def compose_finding(report: Report, name: str, *, sql: bool) -> Iterator[Block]:
-    """Yield a finding in full; `name` is F1, its id or its rule, a rule of jobs, or a remark.
+    """Yield in full what `name` names: a finding (F1, its id or its rule), a rule of jobs, or a remark.
 
-    Raises StoreError where there is none of that name.
+    Raises StoreError if there is none of this name.
     """
     of_job = [block for job in report.jobs for block in list_rule_findings(job, name.casefold())]
     if of_job:
@@ -119,6 +119,7 @@ def compose_finding(report: Report, name: str, *, sql: bool) -> Iterator[Block]:
 
 
 def _is_called(observation: Observation, name: str) -> bool:
+    """Return whether `name` is the remark's id or rule, whatever the case."""
     return name.casefold() in (observation.finding_id.casefold(), observation.rule.casefold())
 
 
@@ -269,10 +270,12 @@ def _compose_topics(report: TraceReport) -> Iterator[Block]:
 
 
 def _sum_shares(device: DeviceLedger, categories: tuple[str, ...]) -> float:
+    """Return the share (0..1) of the device's steps that the categories take together."""
     return sum(part.step_share for part in device.parts if part.category in categories)
 
 
 def _describe_ledgers(report: TraceReport) -> Iterator[Block]:
+    """Yield the section on where the time went: for each GPU a table and a bar of its categories; nothing without a GPU."""
     if not report.ledger:
         return
     yield Heading(3, ("Where the time went",), anchor="ledger")
@@ -310,10 +313,12 @@ def _order_by_precedence(parts: Sequence[LedgerPart]) -> tuple[tuple[str, float]
 
 
 def _precedence_of(category: str) -> int:
+    """Return the place of a busy category in the order in which the ledger assigns time; unknown ones come last."""
     return BUSY.index(category) if category in BUSY else len(BUSY)
 
 
 def _ledger_table(device: DeviceLedger, counted: int, unit: str) -> Table:
+    """Return a table of a GPU's categories: time in all steps, per step, share, and the name in SQL; a window has no steps."""
     rows: list[tuple[str, ...]] = [
         (
             label(part.category),
@@ -347,6 +352,7 @@ def _describe_host(host: Host, queries: dict[str, str]) -> Iterator[Block]:
 
 
 def _host_table(what: str, time: str, rows: Sequence[tuple[str, int, int, int]]) -> Table:
+    """Return a table of (name, count, ns, longest ns) rows; `what` and `time` are titles of columns."""
     return Table(
         (what, "count", time, "longest"),
         tuple((Name(name), count(number), duration(dur), duration(longest)) for name, number, dur, longest in rows),

@@ -51,7 +51,7 @@ def describe_copies(report: TraceReport) -> Iterator[Block]:
 
 
 def explain_no_copies(report: TraceReport) -> tuple[Spans, ...]:
-    """Return the line in place of the section on copies, in a tuple; empty if there is the section."""
+    """Return a line on why there is no section on copies, as a tuple of one; empty if there is such a section or no GPU."""
     if report.topics.copies.totals or not report.ledger:
         return ()
     as_kernels = [f"{count(each.count)} {each.text}" for each in report.notes if each.code in _AS_KERNELS]
@@ -61,6 +61,7 @@ def explain_no_copies(report: TraceReport) -> tuple[Spans, ...]:
 
 
 def _write_headline(worst: CopyTotal, report: TraceReport) -> str:
+    """Return sentences on the device and direction with most exposed copies: number, size, time, and what hides them."""
     where = f" on GPU {worst.device}" if len(report.ledger) > 1 else ""
     behind = f"{duration(worst.overlapped_ns)} of it" if worst.overlapped_ns else "none of it"
     # Copies launched before the counted steps can elapse in them.
@@ -96,6 +97,7 @@ def _total_table(totals: Sequence[CopyTotal]) -> Table:
 
 
 def _make_bar(total: CopyTotal, *, several: bool) -> BarRow:
+    """Return the copies of a device and direction as a bar: behind compute, behind other work, exposed."""
     return BarRow(
         f"GPU {total.device} {_DIRECTIONS[total.category]}" if several else _DIRECTIONS[total.category],
         (
@@ -108,6 +110,7 @@ def _make_bar(total: CopyTotal, *, several: bool) -> BarRow:
 
 
 def _count_returning(groups: Sequence[CopyGroup]) -> Iterator[Block]:
+    """Yield a sentence on the number of copies that may bring back what was copied to the host before; nothing for 0."""
     number = sum(each.returning for each in groups)
     if number:
         yield Paragraph(
@@ -116,6 +119,7 @@ def _count_returning(groups: Sequence[CopyGroup]) -> Iterator[Block]:
 
 
 def _describe_unified_memory(facts: Copies, report: TraceReport) -> Iterator[Spans]:
+    """Yield sentences on migrations of unified memory per GPU, and on page faults; nothing without unified memory."""
     for each in facts.unified_memory[:_LISTED]:
         if each.device is not None and each.migrations_h2d + each.migrations_d2h:
             yield (_count_migrations(each),)

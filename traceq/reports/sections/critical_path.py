@@ -30,7 +30,7 @@ def describe_critical_path(report: TraceReport) -> Iterator[Block]:
 
 
 def explain_no_critical_path(report: TraceReport) -> tuple[Spans, ...]:
-    """Return the line in place of the section on the critical path, in a tuple; empty if there is the section."""
+    """Return a line on why there is no section on the critical path, as a tuple of one; empty if there is such a section."""
     if report.topics.critical_path.parts:
         return ()
     return (("Critical path: this database does not hold it; it is made when the trace is ingested again.",),)

@@ -42,7 +42,7 @@ def describe_input(report: TraceReport) -> Iterator[Block]:
 
 
 def explain_no_input(report: TraceReport) -> tuple[Spans, ...]:
-    """Return the line in place of the section on input, in a tuple; empty if there is the section."""
+    """Return a line on why there is no section on input, as a tuple of one; empty if there is such a section."""
     stall = report.topics.data.stall
     if stall.data_wait_ns or stall.data_stall_ns:
         return ()
@@ -81,6 +81,7 @@ def _how_to_mark(report: TraceReport) -> Spans:
 
 
 def _make_bars(stall: DataStall) -> Iterator[BarRow]:
+    """Yield a bar of the fetching time, hidden or costing the GPU, and a bar of what the time was spent in, if known."""
     wait = stall.data_wait_ns or 0
     if stall.hidden_ns is not None:
         parts = (("hidden", float(stall.hidden_ns)), ("costs the GPU", float(wait - stall.hidden_ns)))

@@ -14,7 +14,7 @@ _HOST_PARTS = 12
 
 
 def describe_gaps(report: TraceReport) -> Iterator[Block]:
-    """Yield the section on gaps: by size, and the longest with what the host did; nothing when no GPU was ever idle."""
+    """Yield the section on idle gaps of the GPUs: by size, and the longest with what the host did; nothing without gaps."""
     if not report.gaps or not report.ledger:
         return
     yield Heading(3, ("When the GPU had nothing to do",))
@@ -51,6 +51,7 @@ def _as_name(name: str | None) -> str:
 
 
 def _enclosing_name(gap: Gap) -> str | None:
+    """Return the gap's operator, else its annotation, that is not the host's own slice; None without one."""
     return next((name for name in (gap.operator, gap.annotation) if name and name != gap.host), None)
 
 

@@ -33,7 +33,7 @@ def list_job_findings(job: Job, *, in_full: bool) -> Iterator[Block]:
 
 
 def list_rule_findings(job: Job, rule: str) -> Iterator[Block]:
-    """Yield in full what one rule found in a job; nothing if it found nothing."""
+    """Yield a table of what the rule found in the job, with fixes and queries; nothing if it found nothing."""
     shown = [each for each in job.findings if each.rule == rule]
     if shown:
         yield make_table(shown, _make_columns(job), text=(0, 1, 4, 5))
@@ -77,7 +77,7 @@ def _make_columns(job: Job) -> dict[str, Callable[[JobFinding], str]]:
 
 
 def name_unit(each: JobFinding) -> str:
-    """Return the rank, host or stage that a job's finding is about, with its ranks if it has several."""
+    """Return the rank, host or stage that a job's finding is about, followed by its ranks if they are several."""
     return f"{each.unit}, {list_ranks(each.ranks)}" if len(each.ranks) > 1 and "rank" not in each.unit else each.unit
 
 

@@ -25,9 +25,9 @@ class _RankLine:
 
 
 def list_ranks_of_job(job: Job, opened: Collection[int] = (), *, strip: bool = True) -> Iterator[Block]:
-    """Yield the table of ranks: own work, transfers, waiting, and how much each holds up the others.
+    """Yield a table of ranks: own work, transfers, waiting, and how much each holds up the others; nothing if unknown.
 
-    `opened` are the trace_ids with a section of their own; `strip` adds a line of characters on when a rank is late.
+    Ranks in `opened` (trace_ids) are links; `strip` adds a line of characters on when a rank is late.
     """
     if job.dur_ns is None:
         return
@@ -68,6 +68,7 @@ def find_usual_rank(job: Job) -> JobRank:
 
 
 def _choose_lines(job: Job) -> list[_RankLine]:
+    """Return the ranks to list: all of up to 16, else the late ones and a typical rank for the others of each stage."""
     if len(job.members) <= _MOST_LINES:
         return [_RankLine(each) for each in job.members]
     late = {rank: place for place, each in enumerate(job.stragglers) for rank in each.ranks}
@@ -81,6 +82,7 @@ def _choose_lines(job: Job) -> list[_RankLine]:
 
 
 def _typical_rank(ranks: list[JobRank]) -> JobRank:
+    """Return the rank with the median own time."""
     return sorted(ranks, key=lambda each: (each.own_ns or 0, each.rank))[len(ranks) // 2]
 
 
@@ -96,7 +98,7 @@ def _link_trace(rank: JobRank, opened: Collection[int]) -> str:
 
 
 def _draw_strips(job: Job) -> dict[int, str]:
-    """Return a line of characters for each rank: the higher a character, the later the rank in this part of the job."""
+    """Return rank -> a line of characters over time: the higher a character, the later the rank; empty if no rank is late."""
     if not job.lateness:
         return {}
     places = max(each.places for each in job.lateness)

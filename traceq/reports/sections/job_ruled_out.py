@@ -33,6 +33,7 @@ def list_ruled_out(job: Job) -> Iterator[Block]:
 
 
 def _rule_out_gpus(job: Job) -> str:
+    """Return the sentence that compute takes as long on every rank, so that no GPU is slow; empty if unknown or not so."""
     compute = sorted(each.compute_ns for each in job.members if each.compute_ns)
     if len(compute) < len(job.members) or not compute or compute[-1] > _ALIKE * compute[0]:
         return ""
@@ -40,6 +41,7 @@ def _rule_out_gpus(job: Job) -> str:
 
 
 def _rule_out_communication(job: Job) -> str:
+    """Return the sentence on ranks that seem bound by communication but only wait for late ranks; empty without any."""
     late = _late_ranks(job)
     found = [
         each.rank
@@ -56,6 +58,7 @@ def _rule_out_communication(job: Job) -> str:
 
 
 def _explain_early_ranks(job: Job) -> str:
+    """Return the sentence on late ranks that communicate far less than the others, as they wait less; empty without any."""
     late = _late_ranks(job)
     punctual = sorted(each.communication_ns for each in job.members if each.rank not in late and each.communication_ns)
     if not punctual:

@@ -146,6 +146,7 @@ def _late_start(job: Job, dur: int) -> JobFinding | None:
 
 
 def _join_names(every: Sequence[Straggler]) -> str:
+    """Return the first two names of the stragglers and the number of the others, as "rank 3, rank 5 and 2 others"."""
     shown = [each.name for each in every[:_MOST_IN_A_SENTENCE]]
     left = len(every) - len(shown)
     words = [*shown, some(left, "other")] if left else shown
@@ -179,6 +180,7 @@ def _split_critical_path(job: Job, dur: int) -> Ledger:
 
 
 def _list_present(job: Job) -> str:
+    """Return sentences on the job: its ranks, hosts, steps and windows, absent ranks, short recordings, clocks, replay error."""
     of = "" if job.world_size is None else f" of {job.world_size}"
     parts = [f"Job {job.name or ''}".strip() + f": {job.ranks}{of} ranks"]
     if job.hosts:
@@ -203,6 +205,7 @@ def _list_present(job: Job) -> str:
 
 
 def _find_short(job: Job) -> list[int]:
+    """Return the ranks whose recording is shorter than 95 % of the longest one."""
     longest = max((each.recorded_ns or 0 for each in job.members), default=0)
     return [each.rank for each in job.members if (each.recorded_ns or longest) < _SHORT * longest]
 

@@ -38,7 +38,7 @@ def describe_kernels(report: TraceReport) -> Iterator[Block]:
 
 
 def explain_no_kernels(report: TraceReport) -> tuple[Spans, ...]:
-    """Return the line in place of the section on kernels, in a tuple; empty if there is the section."""
+    """Return a line on why there is no section on kernels, as a tuple of one; empty if there is such a section or no GPU."""
     if report.topics.kernels.fill or not report.ledger:
         return ()
     if report.trace.gpu_slices.get("graph"):

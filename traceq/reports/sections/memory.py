@@ -33,7 +33,7 @@ def describe_memory(report: TraceReport) -> Iterator[Block]:
 
 
 def explain_no_memory(report: TraceReport) -> tuple[Spans, ...]:
-    """Return the line in place of the section on memory, in a tuple; empty if there is the section."""
+    """Return a line on why there is no section on memory, as a tuple of one; empty if there is such a section."""
     facts = report.topics.memory
     if facts.peaks or facts.calls:
         return ()

@@ -17,7 +17,10 @@ def program_of_report(report: TraceReport) -> Program:
 
 
 def how_to_capture(metric: str, trace_format: str, program: Program = _UNKNOWN) -> Spans:
-    """Return a phrase on how to capture a metric: with the profiler that made the trace, else with another one."""
+    """Return a phrase on how to capture a metric: the call of the trace's own profiler, else of another one, else why not.
+
+    `trace_format` is the name of the trace's format.
+    """
     form = format_of(trace_format)
     own = form.captures.get(metric)
     if own is None or not _can_record(form, program):
@@ -35,7 +38,7 @@ def _can_record(form: Format, program: Program) -> bool:
 
 
 def capture_with(report: TraceReport, metric: str) -> Spans:
-    """Return a phrase on how to capture a metric of the report's program, as `how_to_capture` does."""
+    """Return a phrase on how to capture the metric for the report's program and profiler."""
     return how_to_capture(metric, report.trace.format, program_of_report(report))
 
 
@@ -45,9 +48,9 @@ def cite_plan(metric: str) -> Spans:
 
 
 def how_to_record(report: TraceReport, name: str, before: str, after: str = "") -> Spans:
-    """Return `before`, the options that record an input (named as in Format.ways) and `after`.
+    """Return `before`, the profiler's options that record the input `name` (a key of Format.ways), and `after`.
 
-    Empty if unknown or impossible.
+    Empty if they are unknown or the profiler cannot record it.
     """
     program = program_of_report(report)
     words = format_of(report.trace.format).way(name, of_pytorch=program.may_be_pytorch, of_amd=program.is_amd)

@@ -39,7 +39,7 @@ def describe_outcomes(report: TraceReport) -> Iterator[Block]:
 
 
 def rules_by_reason(outcomes: Sequence[Clean | NotApplicable]) -> list[tuple[str, list[str]]]:
-    """Return each reason with the names of the rules that share it, in the order of their first rule."""
+    """Return (reason, rules that share it), in the order in which the reasons first occur."""
     rules: dict[str, list[str]] = {}
     for outcome in outcomes:
         rules.setdefault(outcome.reason, []).append(outcome.rule)
@@ -47,7 +47,7 @@ def rules_by_reason(outcomes: Sequence[Clean | NotApplicable]) -> list[tuple[str
 
 
 def frequent_reasons(report: TraceReport) -> list[tuple[str, list[str]]]:
-    """Return each reason why rules cannot tell, with the rules; first the reason of most rules."""
+    """Return (reason, rules) for the rules that cannot tell, first the reason that most rules share."""
     return sorted(rules_by_reason(report.not_applicable), key=lambda pair: -len(pair[1]))
 
 

@@ -34,7 +34,7 @@ def draw_job_pictures(job: Job) -> Iterator[Picture]:
 
 
 def draw_bars(rows: Sequence[BarRow]) -> Iterator[Block]:
-    """Yield the rows as bars, without parts that are zero in all rows; nothing for a single part of a single row."""
+    """Yield one block of bars, without parts that are zero in all rows; nothing for a single row with a single part."""
     present = {label for row in rows for label, amount in row.parts if amount}
     if len(rows) > 1 or len(present) > 1:
         kept = (tuple(part for part in row.parts if part[0] in present) for row in rows)

@@ -45,7 +45,7 @@ def highest_peak(report: TraceReport) -> int:
 
 
 def find_out_of_memory(report: TraceReport) -> Observation | None:
-    """Return the observation on the first device that ran out of memory; None if none did."""
+    """Return the report's first observation that a device ran out of memory; None if there is none."""
     return next((each for each in report.observations if each.rule == "out-of-memory"), None)
 
 
@@ -59,7 +59,7 @@ def history_words(memory: Memory) -> str:
 
 
 def peak_line(memory: Memory) -> Spans:
-    """Return a sentence on the highest peak of the snapshot: its bytes, when it was, and who holds most of it."""
+    """Return a sentence without a period on the snapshot's first device: its peak in bytes, when it was, who holds most."""
     peak = memory.snapshot[0]
     when = ""
     if peak.after_ns is not None:
@@ -124,6 +124,7 @@ def _explain_failure(memory: Memory) -> Iterator[Spans]:
 
 
 def _split_by_category(memory: Memory) -> Spans:
+    """Return the bytes and share of each category at the peak, in a line; empty if none is known."""
     peak = memory.snapshot[0]
     parts = [
         f"{each.category or _CANNOT_TELL} {size(each.bytes)} ({_format_share(each.bytes, peak.peak_bytes)})"

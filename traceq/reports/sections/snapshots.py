@@ -29,7 +29,7 @@ def is_job(reports: Sequence[TraceReport]) -> bool:
 
 
 def find_first_failure(reports: Sequence[TraceReport]) -> tuple[TraceReport, str] | None:
-    """Return the snapshot in which memory ran out first, and sentences on this; None if it ran out in none."""
+    """Return the snapshot in which memory ran out first, and sentences on which ranks failed; None if memory ran out in none."""
     failed = _find_failures(reports)
     if not failed:
         return None

@@ -146,7 +146,7 @@ def _offer_choice(units: Sequence[Unit]) -> Iterator[Block]:
 
 
 def _option_for(step: Unit, other: Unit) -> str:
-    """Return the command-line option that makes `other` the step: --steps-per with the ratio of their numbers."""
+    """Return the option --steps-per that makes `other` the step: how often it occurs per present step, as "2" or "1/2"."""
     if other.count >= step.count > 0:
         return f"--steps-per {max(round(other.count / step.count), 2)}"
     return f"--steps-per 1/{max(round(step.count / other.count), 2)}"
@@ -164,6 +164,7 @@ def _describe_statistics(report: TraceReport) -> Iterator[Block]:
 
 
 def _list_excluded(facts: Steps) -> Iterator[Block]:
+    """Yield how many steps are left out, and up to 5 of them with the reason; nothing without any."""
     if not facts.excluded:
         return
     yield Paragraph((f"{len(facts.excluded)} left out of every number of this report:",))

@@ -32,7 +32,7 @@ _RECORD_GPU = {
 
 
 def unit_of_capture(report: TraceReport) -> str:
-    """Return the header's words for a capture that cannot be judged, by its kind; empty if it is judged."""
+    """Return what the header says in place of steps, for a capture that cannot be judged, as "start-up only"; else empty."""
     triage = report.triage
     if triage is None or triage.is_judged:
         return ""
@@ -50,7 +50,7 @@ def refuse_to_judge(report: TraceReport) -> Verdict | None:
 
 
 def _record_gpu(trace_format: str, program: Program) -> str:
-    """Return a sentence on how to record the GPU's work of such a program."""
+    """Return a sentence on how to record again with the GPU's work, with the command or call for the format and program."""
     if format_of(trace_format).only_pytorch and not program.may_be_pytorch:
         return _RECORD
     return _RECORD_GPU.get(f"{trace_format} {program.kind}") or _RECORD_GPU.get(trace_format, _RECORD)

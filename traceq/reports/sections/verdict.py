@@ -56,7 +56,10 @@ def write_verdict(report: TraceReport) -> Verdict:
 
 
 def _choose_statement(report: TraceReport) -> Verdict:
-    """Return the verdict with the largest saving first, or the unknown time if savings are small and it is large."""
+    """Return the verdict: the first finding, or the largest unexplained time if that finding saves little.
+
+    Without both, return that nothing is worth doing or that it cannot be told.
+    """
     # of a sample of the records no line is whole
     is_sample = any(each.rule in _NO_IDLE_TIME for each in report.observations)
     unknown = None if is_sample else largest_unknown(report.account)
@@ -92,7 +95,7 @@ def _put_unknown_first(line: Line, first: Finding | None, report: TraceReport) -
 
 
 def find_fault_of_file(report: TraceReport) -> str:
-    """Return "cut" or "damaged" where a part of the trace's file is missing, else an empty string."""
+    """Return "cut" or "damaged" if import notes say that a part of the trace's file is missing, else an empty string."""
     codes = {each.code for each in report.notes}
     return next((fault for code, fault in _INCOMPLETE.items() if code in codes), "")
 
@@ -168,7 +171,7 @@ def _share_of_run(report: TraceReport, finding: Finding) -> str:
 
 
 def judges_a_part(report: TraceReport) -> bool:
-    """Return whether only a part of the capture is judged."""
+    """Return whether less than 95 % of the capture is judged."""
     return report.judged_share is not None and report.judged_share < _NEARLY_ALL
 
 

@@ -41,6 +41,7 @@ def compose_first_screen(found: Experiment) -> Iterator[Block]:
 
 
 def _judge_outcome(found: Experiment) -> Outcome:
+    """Return "problem" if changes win, "healthy" if what was tried surely wins nothing, otherwise "cannot tell"."""
     if found.choice is None or not found.result(BASELINE).is_judged:
         return "cannot tell"
     if found.choice.wins:
@@ -51,13 +52,14 @@ def _judge_outcome(found: Experiment) -> Outcome:
 
 
 def name_goal(found: Experiment) -> str:
-    """Return the judged quantity in words: "throughput", "the step", "memory"."""
+    """Return the quantity that is judged, in words: "throughput", "the step", "memory"; without one, the experiment's goal."""
     if found.quantity is None:
         return found.goal
     return "the step" if found.quantity == "step" else NAMED[found.quantity]
 
 
 def _say_verdict(found: Experiment) -> Spans:
+    """Return the sentence on what to set for the goal, on keeping the baseline, or on why this cannot be told."""
     base, choice = found.result(BASELINE), found.choice
     if not base.is_judged:
         return ("Cannot tell: the program as it is did not run (", Name(base.reason or base.outcome), ").")
@@ -121,6 +123,7 @@ def _say_limits(found: Experiment) -> Spans:
 
 
 def _describe_limits(limits: TrialLimits) -> Spans:
+    """Return the user's limits in words: latency percentile within a time, GPU and host memory within a size."""
     latency = () if limits.latency_ns is None else (f"{limits.percentile} within {duration(round(limits.latency_ns))}",)
     memory = (("GPU", limits.gpu_memory), ("host", limits.host_memory))
     sizes = tuple(f"{what} memory within {size(limit)}" for what, limit in memory if limit is not None)
@@ -128,6 +131,7 @@ def _describe_limits(limits: TrialLimits) -> Spans:
 
 
 def _tabulate_wins(found: Experiment, wins: Sequence[Win]) -> Table:
+    """Return a table of the changes worth making, a row each: setting, gain, cost, and settings not told from it."""
     title = per_second(found) if found.quantity == "throughput" else name_goal(found)
     rows = tuple(
         (
@@ -160,6 +164,7 @@ def _name_cost(found: Experiment, name: Quantity) -> str:
 
 
 def _list_rest(found: Experiment) -> Iterator[tuple[str, Spans]]:
+    """Yield (label, text) on results beside the wins: no use, worse, cannot tell, combined, not run, failed, left to try."""
     tried = [result for result in found.results if result.setting.kind not in ("baseline", "ablate")]
     judged = [setting for setting in tried if setting.outcome == "ok"]
     for label, verdict in (("no use", "no difference"), ("worse", "worse"), ("cannot tell", "cannot tell")):
@@ -189,12 +194,13 @@ def _describe_combined(found: Experiment, choice: SettingChoice, name: str) -> s
 
 
 def _verdict_of(found: Experiment, result: SettingResult) -> str:
+    """Return the verdict on the setting's judged quantity against the baseline; "cannot tell" without a difference."""
     difference = None if found.quantity is None else result.differences.get(found.quantity)
     return "cannot tell" if difference is None else difference.verdict
 
 
 def _list_results(results: Sequence[SettingResult], quantity: Quantity | None) -> Iterator[str]:
-    """Yield pieces of text: the settings with the intervals of their changes, joined by commas."""
+    """Yield text pieces that list up to 4 settings with the intervals of their changes, and the number of others."""
     for place, result in enumerate(results[:_LISTED]):
         yield ", " if place else ""
         yield name_setting(result.setting.name)
@@ -206,6 +212,7 @@ def _list_results(results: Sequence[SettingResult], quantity: Quantity | None) -
 
 
 def _list_failures(failed: Sequence[SettingResult]) -> Iterator[str]:
+    """Yield text pieces that list up to 4 failed settings, each with outcome and reason, and the number of others."""
     for place, result in enumerate(failed[:_LISTED]):
         yield "; " if place else ""
         yield name_setting(result.setting.name)
@@ -218,7 +225,7 @@ def _list_failures(failed: Sequence[SettingResult]) -> Iterator[str]:
 
 
 def _list_left(found: Experiment) -> Iterator[Spans]:
-    """Yield what is left to try, a phrase each."""
+    """Yield phrases on what is left to try: wins together, values beyond an end, unsure settings again, findings by hand."""
     choice = found.choice
     wins = choice.wins if choice else ()
     if choice is not None and len(wins) > 1 and choice.combined is None:
@@ -238,14 +245,14 @@ def _list_left(found: Experiment) -> Iterator[Spans]:
 
 
 def rounds_that_show(found: Experiment) -> str:
-    """Return words on the rounds that would show a 5 % difference, or on another way if they are too many."""
+    """Return a clause on how many rounds would show a 5 % difference; if over 50 or unknown, on a quieter machine."""
     if found.needed is None or found.needed > _MOST_ROUNDS:
         return f"{per_cent(EFFECT)} would show on a quieter machine, or with more steps a run"
     return f"{some(found.needed, 'round')} show a difference of {per_cent(EFFECT)}"
 
 
 def _find_edge(found: Experiment, win: Win) -> Spans:
-    """Return the suggestion to try values beyond the best one, if that is the largest or smallest tried; else empty."""
+    """Return the suggestion to try values beyond the winning one; empty unless it is the largest or smallest of 3 or more."""
     values = dict(found.result(win.setting).setting.values)
     if len(values) != 1:
         return ()

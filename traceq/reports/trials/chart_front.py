@@ -28,7 +28,7 @@ _LEGEND = [("compute", "on the front"), ("other", "dominated")]
 
 
 def has_data(found: Experiment) -> bool:
-    """Return whether there are two settings with known step and a second quantity to draw."""
+    """Return whether two or more settings were judged and there is a second quantity to draw the step against."""
     return _choose_other(found) is not None and len(_list_points(found)) > 1
 
 
@@ -48,11 +48,13 @@ def _is_telling(quantity: Quantity, results: Sequence[SettingResult]) -> bool:
 
 
 def _list_judged(found: Experiment) -> list[SettingResult]:
+    """Return the results of the settings on the Pareto front or dominated by one on it."""
     judged = {*found.front, *(setting.setting for setting in found.dominated)}
     return [result for result in found.results if result.setting.name in judged]
 
 
 def _list_points(found: Experiment) -> list[tuple[SettingResult, float, float]]:
+    """Return (result, step in ns, value of the second quantity) of up to 40 judged settings."""
     against = _choose_other(found) or "step"
     return [
         (result, result.measures["step"].value, result.measures[against].value)
@@ -85,7 +87,7 @@ def draw(found: Experiment) -> Drawing:
 
 
 def describe(found: Experiment) -> str:
-    """Return a sentence with both numbers of each setting, and the setting that dominates it."""
+    """Return a sentence with the step and second quantity of each judged setting, and which setting dominates it."""
     against = _choose_other(found) or "step"
     beaten = {setting.setting: setting.by for setting in found.dominated}
     words = "; ".join(

@@ -23,17 +23,18 @@ _LEGEND = [("compute", "better for the goal"), ("idle", "worse"), ("other", "nei
 
 
 def has_data(found: Experiment) -> bool:
-    """Return whether steps of more settings than the baseline are known."""
+    """Return whether the step is known for two or more settings, the baseline included."""
     return len(_list_rows(found)) > 1
 
 
 def _list_rows(found: Experiment) -> list[tuple[SettingResult, Measure]]:
+    """Return (result, measured step) of the first 24 settings with a known step."""
     rows = [(result, result.measures["step"]) for result in found.results if "step" in result.measures]
     return rows[:_MOST_ROWS]
 
 
 def draw(found: Experiment) -> Drawing:
-    """Draw the typical step of each setting with its interval, the baseline on top."""
+    """Draw the typical step of each setting as a point with its 95 % interval; a dotted line shows the baseline's."""
     rows = _list_rows(found)
     names = [shorten_label(result.setting.name) for result, _ in rows]
     unit = choose_time_unit(max(step.value for _, step in rows))
@@ -52,6 +53,7 @@ def draw(found: Experiment) -> Drawing:
 
 
 def _choose_colour(found: Experiment, result: SettingResult) -> str:
+    """Return the kind that colours a setting's point: by its verdict for the goal; neutral for ablations and unknown ones."""
     difference = None if found.quantity is None else result.differences.get(found.quantity)
     return "other" if difference is None or result.setting.kind == "ablate" else _COLOURS[difference.verdict]
 

@@ -45,6 +45,7 @@ def draw(found: Tradeoff) -> Drawing:
 
 
 def _list_values(found: Tradeoff) -> list[float]:
+    """Return the knob's value at each point, 0 where it is not known."""
     return [point.value or 0.0 for point in found.points]
 
 
@@ -66,6 +67,7 @@ def _value_axis(found: Tradeoff) -> Axis:
 
 
 def _draw_throughput(found: Tradeoff, x: Axis) -> Panel:
+    """Return the panel of throughput at each value, with intervals, and a line at the knee."""
     rates = [(value, point.throughput) for value, point in zip(_list_values(found), found.points, strict=True)]
     intervals = [
         (value, point.throughput_interval) for value, point in zip(_list_values(found), found.points, strict=True)
@@ -85,6 +87,10 @@ def _draw_throughput(found: Tradeoff, x: Axis) -> Panel:
 
 
 def _draw_steps(found: Tradeoff, x: Axis, unit: int, top: float) -> Panel:
+    """Return the panel of the typical, p95 and p99 step at each value, with the fitted curve, the budget and the knee.
+
+    `unit` is the ns of the time unit, `top` the panel's upper edge in points.
+    """
     values = _list_values(found)
     marks: list[Shape] = []
     for kind, percentile in reversed(_KINDS.items()):
@@ -115,7 +121,7 @@ def _draw_steps(found: Tradeoff, x: Axis, unit: int, top: float) -> Panel:
 
 
 def _draw_curve(found: Tradeoff, x: Axis, unit: int) -> list[Shape]:
-    """Return the fitted curve of the step within the range of tried values; empty without a fit."""
+    """Return the fitted curve of the step over the range of tried values, in units of `unit` ns; empty without a fit."""
     if found.fit is None:
         return []
     ends = _list_values(found)
@@ -126,6 +132,7 @@ def _draw_curve(found: Tradeoff, x: Axis, unit: int) -> list[Shape]:
 
 
 def _draw_knee(found: Tradeoff, x: Axis, y: Axis) -> list[Shape]:
+    """Return a dotted vertical line at the knee; empty if there is none within the axis."""
     if found.knee is None or found.knee.value is None or not x.low <= found.knee.value <= x.high:
         return []
     return [Stroke([[(found.knee.value, y.low), (found.knee.value, y.high)]], dashes="1.5 3")]
@@ -145,5 +152,6 @@ def describe(found: Tradeoff) -> str:
 
 
 def _point_words(point: Point, found: Tradeoff) -> str:
+    """Return the knob's value with its throughput and typical step in words."""
     unit = per_second(found.setting)
     return f"{format_value(point.value)}: {rate(point.throughput)} {unit}, {duration(round(point.typical_ns))} a step"

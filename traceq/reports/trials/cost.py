@@ -38,6 +38,7 @@ def compose_curve(found: Tradeoff) -> Iterator[Block]:
 
 
 def _describe_cost(found: Tradeoff, fit: CurveFit) -> Spans:
+    """Return the sentence on the fitted step: a fixed time plus a time per unit of the knob, and the range where it holds."""
     low, high = found.points[0].value, found.points[-1].value
     between = f", for values from {format_value(low)} to {format_value(high)}."
     fitted, name = fit.curve, name_knob(found.setting)
@@ -53,6 +54,7 @@ def _describe_cost(found: Tradeoff, fit: CurveFit) -> Spans:
 
 
 def _describe_error(fit: CurveFit) -> Spans:
+    """Return sentences on the curve's shape, its error when a value is left out of the fit, and its largest error."""
     others = "".join(f" ({_SHAPES[shape]}: {share(error)})" for shape, error in fit.others.items())
     left_out = f"Fitted without one value at a time, it misses that value by {share(fit.left_out_error)}{others}"
     return (
@@ -62,6 +64,7 @@ def _describe_error(fit: CurveFit) -> Spans:
 
 
 def _describe_knee(found: Tradeoff, fit: CurveFit, knee: Knee) -> Spans:
+    """Return sentences on the knee: its value, step and throughput, or that it is beyond an end of the tried values."""
     setting = found.setting
     tried = f" Of the values that were tried {format_value(knee.best_tried)} is closest to it."
     if knee.value is None:
@@ -87,7 +90,10 @@ def _describe_knee(found: Tradeoff, fit: CurveFit, knee: Knee) -> Spans:
 
 
 def _throughput_at_knee(found: Tradeoff, value: float, ns: float) -> str:
-    """Return words on the throughput at the knee (`value`, step of `ns`); empty unless work grows with the knob."""
+    """Return a clause on the throughput at the knee, and its share of the highest measured.
+
+    `value` is the knob's value at the knee, `ns` the step there. Empty unless work is in proportion to the value.
+    """
     ratios = [point.work / point.value for point in found.points if point.value]
     if not ratios or max(ratios) > min(ratios) * 1.01 or not ns:
         return ""
@@ -97,6 +103,7 @@ def _throughput_at_knee(found: Tradeoff, value: float, ns: float) -> str:
 
 
 def _describe_scatter(knee: Knee) -> str:
+    """Return the range of the knee by the scatter of the steps, in words; empty without an interval."""
     if knee.interval is None:
         return ""
     low, high = (None if end is None else format_value(end, rough=True) for end in knee.interval)
@@ -131,7 +138,7 @@ def compose_limits(found: Tradeoff) -> Iterator[Block]:
 
 
 def _name_run(found: Tradeoff, each: Headroom) -> Spans:
-    """Return the beginning of a remark: the run's file and its value."""
+    """Return the beginning of a remark: the run's file, and the knob's value if known."""
     where = () if each.value is None else (", ", *name_value(found.setting, each.value))
     return (Name(each.run.file), *where, ": ")
 
@@ -181,9 +188,9 @@ def _name_category(category: str) -> Spans:
 
 
 def _tabulate_parts(found: Tradeoff) -> Table:
-    """Return a table of ns per step with a row for each category and a column for each value.
+    """Return a table of the time per step, a row for each category and a column for each value, and how each part grows.
 
-    Of many values the ends and some between are shown.
+    Of more than 6 values, the ends and some between are shown.
     """
     count = len(found.points)
     places = sorted({round(place * (count - 1) / max(_MOST_COLUMNS - 1, 1)) for place in range(_MOST_COLUMNS)})
@@ -206,6 +213,7 @@ def _tabulate_parts(found: Tradeoff) -> Table:
 
 
 def _describe_growth(found: Tradeoff, part: StepPart) -> str:
+    """Return how the part grows with the knob, as "in proportion"."""
     if part.growth is None:
         return "not at every value"
     return {
@@ -218,6 +226,7 @@ def _describe_growth(found: Tradeoff, part: StepPart) -> str:
 
 
 def _describe_headroom(found: Tradeoff, each: Headroom) -> Spans:
+    """Return a remark on whether the GPU is saturated at a run's value, and on the most that a larger batch could give."""
     several = len(found.points) > 1
     if each.saturated is not None:
         return (f"Saturated, a larger batch will not help: {each.saturated}",)

@@ -28,7 +28,7 @@ _HOW = (
 
 
 def compose_experiment(found: Experiment) -> Iterator[Block]:
-    """Yield the whole report on an experiment."""
+    """Yield the whole report of traceq experiment: the answer, comparison, charts, predictions, effects and measurements."""
     yield Heading(1, ("traceq experiment",))
     yield Heading(2, (f"What to set for {found.goal}",), anchor="experiment")
     yield from compose_first_screen(found)
@@ -49,6 +49,7 @@ def compose_experiment(found: Experiment) -> Iterator[Block]:
 
 
 def _list_notes(found: Experiment) -> Iterator[Spans]:
+    """Yield notes on the method: rounds, the least difference that counts, noise, dominated settings, and ablations."""
     rounds = f"{some(found.rounds, 'round')}, each setting once a round and held against the baseline of the same round"
     tried = sum(result.setting.kind not in ("baseline", "ablate") for result in found.results)
     holm = f"; verdicts allow for {tried} settings (Holm)" if tried > 1 else ""
@@ -63,7 +64,7 @@ def _list_notes(found: Experiment) -> Iterator[Spans]:
 
 
 def _list_dominated(found: Experiment) -> Iterator[Spans]:
-    """Yield a line for each setting that dominates others, with these."""
+    """Yield a line for each setting that is better than others in all quantities, with their names; sure ones first."""
     for is_sure, start in ((True, "Dominated by "), (False, "Perhaps by chance dominated by ")):
         for by in dict.fromkeys(loser.by for loser in found.dominated if loser.is_sure is is_sure):
             beaten = [loser.setting for loser in found.dominated if loser.by == by and loser.is_sure is is_sure]

@@ -35,14 +35,14 @@ _LATENCIES: tuple[Quantity, ...] = ("p50", "p95", "p99")
 
 
 def compose_compared(found: Experiment) -> Iterator[Block]:
-    """Yield a table of the settings that ran, and by how much each differs from the baseline."""
+    """Yield a table of the settings that ran: step, change against the baseline, verdict; one each for GPU and CPU runs."""
     for heading, results in split_by_device(found):
         yield from heading
         yield _tabulate_compared(found, results)
 
 
 def compose_detailed(found: Experiment) -> Iterator[Block]:
-    """Yield tables of step, throughput, percentiles and resources of each setting, with intervals."""
+    """Yield tables of step, throughput, percentiles and resources of each setting, with 95 % intervals."""
     for heading, results in split_by_device(found):
         yield from heading
         yield _tabulate(results, {"step": "step", per_second(found): "throughput"})
@@ -55,9 +55,9 @@ def compose_detailed(found: Experiment) -> Iterator[Block]:
 
 
 def split_by_device(found: Experiment) -> Iterator[tuple[list[Block], list[SettingResult]]]:
-    """Yield the heading and the results of runs on a GPU, then of runs on the CPU.
+    """Yield (heading, results) of the settings that ran on a GPU, then of those that ran on the CPU alone.
 
-    The heading is a list of one block, empty if all ran on the same.
+    The heading is a list of one block, empty if all ran on the same kind of device.
     """
     ran = [result for result in found.results if result.measures]
     groups = [(name, [result for result in ran if result.on_gpu is on_gpu]) for name, on_gpu in _KINDS]
@@ -70,6 +70,7 @@ _KINDS = (("On a GPU", True), ("On the CPU alone", False))
 
 
 def _tabulate_compared(found: Experiment, results: Sequence[SettingResult]) -> Table:
+    """Return a table of the results: setting, step, changes against the baseline, verdict."""
     varies = len({round(result.work, 6) for result in results}) > 1
     quantities: list[Quantity] = [] if found.quantity is None else [found.quantity]
     # A longer step that does more, and throughput that a longer step pays for.
@@ -85,6 +86,7 @@ def _tabulate_compared(found: Experiment, results: Sequence[SettingResult]) -> T
 
 
 def _change_cell(quantity: Quantity) -> Callable[[SettingResult], str]:
+    """Return the function from a result to the text of its change in `quantity`."""
     return lambda each: format_change(each.differences.get(quantity))
 
 
@@ -101,6 +103,8 @@ def _verdict_cell(found: Experiment, result: SettingResult) -> str:
 
 
 def _tabulate(results: Sequence[SettingResult], quantities: Mapping[str, Quantity]) -> Table:
+    """Return a table with a row for each setting and a column for each quantity, given as title -> quantity."""
+
     def cell(quantity: Quantity) -> Callable[[SettingResult], str]:
         return lambda each: format_measure(quantity, each.measures.get(quantity))
 
@@ -153,6 +157,7 @@ def compose_ablations(found: Experiment) -> Iterator[Block]:
 
 
 def _describe_ablation(each: Ablation) -> Spans:
+    """Return a sentence on a part that was taken out: the most that it costs, as a share of the baseline, or why it is unknown."""
     findings = "" if each.predicted is None else f"; its findings say {format_share(each.predicted.share, None)}"
     if each.share is None:
         return (
@@ -190,6 +195,7 @@ def compose_removed(found: Experiment) -> Iterator[Block]:
 
 
 def _list_rules(findings: tuple[FindingKept, ...]) -> str:
+    """Return the distinct rules of the findings, separated by commas; a dash without any."""
     return Title(", ".join(dict.fromkeys(finding.rule for finding in findings)) or "-")
 
 
@@ -198,7 +204,10 @@ def _describe_unsure(each: Removed) -> Spans:
 
 
 def compose_effects(found: Experiment) -> Iterator[Block]:
-    """Yield the section on the main effect of each knob's value in a factorial experiment, and on interactions."""
+    """Yield the section on the mean effect of each knob's value over all settings of the others, and on interactions.
+
+    Nothing unless the experiment was factorial.
+    """
     if not found.effects or found.quantity is None:
         return
     yield Heading(3, ("What each knob does, whatever the others are",), anchor="effects")
@@ -219,6 +228,7 @@ def compose_effects(found: Experiment) -> Iterator[Block]:
 
 
 def _describe_interaction(each: Interaction, title: str) -> Spans:
+    """Return a sentence on two values whose joint effect is more or less than their single effects come to."""
     names = list_settings(f"{knob}={value}" for knob, value in zip(each.knobs, each.values, strict=True))
     worse = "worse" if each.difference.verdict == "worse" else "better"
     return (
@@ -236,6 +246,7 @@ def compose_scaling(found: Experiment) -> Iterator[Block]:
 
 
 def _describe_scaling(each: Scaling) -> Spans:
+    """Return sentences on the serial share of the work by Amdahl's law over the tried counts, or why it cannot be told."""
     counts = f"{each.counts[0]} to {each.counts[-1]}"
     knob = Name(each.knob)
     if each.serial is None and each.error <= MOST_ERROR:
@@ -265,4 +276,5 @@ def _describe_most(each: Scaling, serial: float) -> str:
 
 
 def _format_ends(low: float, high: float | None) -> str:
+    """Return a range of counts as "2.00 to 4.00"; "2.00 or more" without an upper end."""
     return f"{rate(low)} or more" if high is None else f"{rate(low)} to {rate(high)}"

@@ -35,7 +35,7 @@ _LISTED = 5
 
 
 def compose_tradeoff(found: Tradeoff) -> Iterator[Block]:
-    """Yield the whole report on a trade-off."""
+    """Yield the whole report of traceq tradeoff: verdict, table of values, chart, curve, choice, budget and limits."""
     setting = found.setting
     has_values = any(point.value is not None for point in found.points)
     yield Heading(1, ("traceq tradeoff",))
@@ -57,6 +57,7 @@ def compose_tradeoff(found: Tradeoff) -> Iterator[Block]:
 
 
 def _say_verdict(found: Tradeoff) -> Spans:
+    """Return the verdict: the value within the budget, else the values for throughput and latency, or why there is none."""
     if not found.points:
         return (_nothing_measured(found),)
     if len(found.gpus) > 1:
@@ -69,6 +70,7 @@ def _say_verdict(found: Tradeoff) -> Spans:
 
 
 def _nothing_measured(found: Tradeoff) -> str:
+    """Return the sentence on why no run could be measured."""
     whys = {excluded.why for excluded in found.left_out}
     if "other windows" in whys:
         return "Cannot tell: the windows of the runs hold different amounts of work."
@@ -78,6 +80,7 @@ def _nothing_measured(found: Tradeoff) -> str:
 
 
 def _budget_verdict(found: Tradeoff, within: Within) -> Spans:
+    """Return the sentence on the best value within the latency budget, or that none fits."""
     setting = found.setting
     budget = f"{setting.percentile} of the step within {duration(setting.budget_ns)}"
     if within.largest is None:
@@ -91,6 +94,7 @@ def _budget_verdict(found: Tradeoff, within: Within) -> Spans:
 
 
 def _choice_verdict(found: Tradeoff, choice: BestValues) -> Spans:
+    """Return sentences on the values for throughput and for latency, the knee, and values left out as cold."""
     setting = found.setting
     knee = ""
     if found.knee is not None:
@@ -121,6 +125,7 @@ def _choice_verdict(found: Tradeoff, choice: BestValues) -> Spans:
 
 
 def _list_warnings(found: Tradeoff) -> Iterator[Spans]:
+    """Yield warnings: runs left out and why, captures without steps, different GPUs, and other knobs that differ."""
     for why, text in (
         ("no steps", "no steps were found in them, and in others there are some"),
         ("no counted steps", "they have no steps that count, or steps without length"),
@@ -173,6 +178,7 @@ def _explain_cold(found: Tradeoff, left_out: LeftOut) -> Spans:
 
 
 def _list_names(texts: Sequence[str]) -> Iterator[str]:
+    """Yield text pieces with up to 5 names, separated by commas, and the number of the others."""
     for place, text in enumerate(texts[:_LISTED]):
         yield from ((", ",) if place else ())
         yield Name(text)
@@ -181,6 +187,7 @@ def _list_names(texts: Sequence[str]) -> Iterator[str]:
 
 
 def _tabulate_points(found: Tradeoff) -> Table:
+    """Return a table with a row for each value: steps, typical step, percentiles, throughput and its interval."""
     setting = found.setting
     several = any(len(point.runs) > 1 for point in found.points)
     has_values = any(point.value is not None for point in found.points)
@@ -217,6 +224,7 @@ _VALUES_FROM = {
 
 
 def _list_notes(found: Tradeoff) -> Iterator[str]:
+    """Yield sentences on the table: where values are from, what a typical step is, few steps, left-out steps, intervals."""
     if found.setting.values_from in _VALUES_FROM and len(found.points) > 1:
         yield _VALUES_FROM[found.setting.values_from]
     yield "The typical step is the mean of the middle half of the counted steps, throughput is work per typical step."
@@ -242,6 +250,7 @@ def _list_notes(found: Tradeoff) -> Iterator[str]:
 
 
 def _compose_choice(found: Tradeoff) -> Iterator[Block]:
+    """Yield the section on which value to choose for latency and for throughput; nothing without a choice."""
     choice, setting = found.choice, found.setting
     if choice is None:
         return
@@ -258,6 +267,7 @@ def _compose_choice(found: Tradeoff) -> Iterator[Block]:
 
 
 def _list_goals(found: Tradeoff, choice: BestValues) -> Iterator[Spans]:
+    """Yield a line on the value for latency and one on the value for throughput, each with what it loses."""
     setting = found.setting
     fast, much = choice.latency, choice.throughput
     lost = 1 - fast.throughput / choice.throughput_top.throughput if choice.throughput_top.throughput else 0.0
@@ -276,6 +286,7 @@ def _list_goals(found: Tradeoff, choice: BestValues) -> Iterator[Spans]:
 
 
 def _list_dominated(found: Tradeoff) -> Iterator[str]:
+    """Yield a sentence for each of up to 5 values that another beats in both step and throughput."""
     for point, by in found.dominated[:_LISTED]:
         fast, much = point.typical_ns / by.typical_ns, by.throughput / point.throughput if point.throughput else 0.0
         gains = f"steps {share(1 - 1 / fast)} shorter" if fast >= 1 / (1 - ALIKE) else "steps as short"
@@ -284,6 +295,7 @@ def _list_dominated(found: Tradeoff) -> Iterator[str]:
 
 
 def _list_alike(choice: BestValues) -> Iterator[str]:
+    """Yield sentences on values that cannot be told from the best, for latency and for throughput."""
     text = "do not differ significantly, or by less than 1 %"
     if len(choice.latency_alike) > 1 and choice.latency is not choice.throughput:
         yield f"The shortest steps, at {list_values(choice.latency_alike)}, {text}; the one with the most throughput is named."
@@ -292,6 +304,7 @@ def _list_alike(choice: BestValues) -> Iterator[str]:
 
 
 def _compose_budget(found: Tradeoff) -> Iterator[Block]:
+    """Yield the section on the largest value within the latency budget; nothing without a budget."""
     within, setting = found.within, found.setting
     if within is None:
         return
@@ -320,6 +333,7 @@ def _format_latency(found: Tradeoff, point: Point) -> str:
 
 
 def _explain_more(found: Tradeoff, within: Within) -> Spans:
+    """Return a sentence on whether larger values would fit the budget: measured, estimated by the curve, or unknown."""
     if within.next is not None and within.next.latency(found.setting.percentile) <= (found.setting.budget_ns or 0):
         return ("Larger values fit as well, but win nothing: their steps are longer and they do no more.",)
     if within.next is None:

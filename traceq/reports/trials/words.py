@@ -32,12 +32,12 @@ NAMED: Mapping[Quantity, str] = {
 
 
 def name_setting(name: str) -> str:
-    """Return the name of the setting for tables, cut; "the baseline" for the baseline."""
+    """Return the setting's name for tables, cut to 40 characters; "the baseline" for the baseline."""
     return Name("the baseline" if name == BASELINE else shortened(printable(name), _NAME_LIMIT))
 
 
 def list_settings(names: Iterable[str], most: int = 6) -> Spans:
-    """Return settings as text, "a, b and c", at most `most` by name."""
+    """Return the settings' names as text, "a, b and c"; of more than `most`, the first ones and the number of the others."""
     shown = [name_setting(name) for name in names]
     more = len(shown) - most
     kept = shown if more <= 0 else [*shown[:most], f"{more} more"]
@@ -52,16 +52,16 @@ def _join_words(texts: list[str]) -> Iterator[str]:
 
 
 def per_second(counted: Experiment | TradeoffTerms, throughput: float | None = None) -> str:
-    """Return the throughput with its unit, as "120 samples/s"; the unit alone for None.
+    """Return the throughput with its unit, as "120 samples/s"; without `throughput`, the unit alone.
 
-    A batch is counted in samples.
+    The unit is what the experiment counts as work; for a batch size it is samples.
     """
     work = "samples" if counted.work == "batch_size" else shortened(printable(counted.work), _WORK_LIMIT)
     return f"{work}/s" if throughput is None else f"{rate(throughput)} {work}/s"
 
 
 def title_of(found: Experiment, quantity: Quantity) -> str:
-    """Return the quantity as the title of a table column."""
+    """Return the quantity as the title of a table column, with its unit for throughput and energy."""
     if quantity == "energy":
         unit = "sample" if found.work == "batch_size" else found.work.removesuffix("s")
         return f"energy a {shortened(printable(unit), _WORK_LIMIT)}"
@@ -69,7 +69,7 @@ def title_of(found: Experiment, quantity: Quantity) -> str:
 
 
 def format_amount(quantity: Quantity, value: float) -> str:
-    """Return the value of a quantity with its unit."""
+    """Return a value of the quantity with its unit: times are given in ns, memory in bytes, energy in J, shares as 0..1."""
     return _FORMATS[quantity](value)
 
 
@@ -109,7 +109,7 @@ def format_range(low: float, high: float) -> str:
 
 
 def format_share(value: float | None, interval: Interval | None) -> str:
-    """Return a share with its interval, as "31.2 % (30.1 to 32.0 %)"."""
+    """Return a share (0..1) with its interval, as "31.2 % (30.1 to 32.0 %)"."""
     if interval is None:
         return _share_with_sign(value)
     low, high = map(_share_with_sign, interval)
@@ -117,11 +117,12 @@ def format_share(value: float | None, interval: Interval | None) -> str:
 
 
 def _share_with_sign(value: float | None) -> str:
+    """Return a share as per cent, with a sign only if it is negative."""
     return share(value) if value is None or value >= 0 else change_share(value)
 
 
 def format_roughly(value: float | None, interval: Interval | None) -> str:
-    """Return a share with its interval, from 10 % on in whole per cent, as "31 % (30 to 32 %)"; a word for None."""
+    """Return a share (0..1) with its interval, in whole per cent from 10 % on, as "31 % (30 to 32 %)"; "unknown" for None."""
     if value is None:
         return UNKNOWN
     texts = [f"{100 * each:.0f}" if abs(each) >= _WHOLE else f"{100 * each:.1f}" for each in (value, *(interval or ()))]
@@ -143,7 +144,7 @@ _LISTED = 8
 
 
 def format_value(value: float | None, *, rough: bool = False) -> str:
-    """Return a value of the knob, as "65,536" or "0.25"; a dash for None. A computed one is `rough`: three digits."""
+    """Return a value of the knob, as "65,536" or "0.25"; a dash for None. With `rough` it has three digits, for computed ones."""
     if value is None:
         return "-"
     if rough:
@@ -152,7 +153,7 @@ def format_value(value: float | None, *, rough: bool = False) -> str:
 
 
 def list_values(values: Sequence[float]) -> str:
-    """Return the values of a knob as text, as "1, 2 and 4"; of many the first."""
+    """Return the knob's values as text, as "1, 2 and 4"; of more than 8, the first 7 and the number of the others."""
     texts = [format_value(value) for value in values]
     if len(texts) > _LISTED:
         texts = [*texts[: _LISTED - 1], f"{len(texts) - _LISTED + 1} more"]
@@ -160,12 +161,12 @@ def list_values(values: Sequence[float]) -> str:
 
 
 def name_knob(setting: TradeoffTerms) -> str:
-    """Return the name of the knob, made printable and cut."""
+    """Return the name of the knob, made printable and cut to 24 characters."""
     return Name(shortened(printable(setting.knob), _KNOB_LIMIT))
 
 
 def name_value(setting: TradeoffTerms, value: float | None, *, capital: bool = False) -> Spans:
-    """Return the knob and its value as words; "the run" if the value is unknown."""
+    """Return the knob and its value as words, "batch_size 8"; "the run" if the value is unknown. `capital` is for "The run"."""
     if value is None:
         return ("The run" if capital else "the run",)
     return (name_knob(setting), f" {format_value(value)}")
