@@ -59,7 +59,7 @@ def label_help() -> Iterator[str]:
 def next_steps(folder: Path, place: Path, frozen: Frozen) -> Iterator[str]:
     """Yield the lines on which traces were frozen or refused, and on how to label and grade them next.
 
-    `folder` has the traces; `place` is the folder of frozen.json.
+    `folder` is where the traces are; `place` is where frozen.json is written.
     """
     refused = [each for each in frozen.traces if each.error is not None]
     known = [each.name for each in frozen.traces if each.name in frozen.labels]
@@ -173,7 +173,7 @@ def _format_unit(graded: GradedTrace) -> str:
 
 
 def _said_first(trace: FrozenTrace) -> str:
-    """Return two Markdown cells: the first finding's rule (or "refused", "cannot tell") and its share of the step."""
+    """Return two Markdown cells on a trace's first finding: its rule (or "refused", "cannot tell") and its share of the step."""
     output = trace.output
     if trace.error is not None:
         return "refused |"

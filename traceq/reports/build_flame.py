@@ -163,7 +163,10 @@ def _add_work(
 
 
 def _order_paths(levels: Sequence[Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """Return all paths, numbered in this order as `path`: parents before children, the longest of a level first."""
+    """Return the paths of all levels in one list, parents before children, the longest of a level first.
+
+    The place in the list is written to each path as `path`.
+    """
     found: list[dict[str, Any]] = []
     for level in levels:
         for path in level:
@@ -190,7 +193,7 @@ def make_flame(paths: Sequence[Mapping[str, Any]], most: int) -> FlameGraph:
 
 
 def _add_totals(paths: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return copies of the paths with `gpu`, the GPU time launched in the path and in all paths inside, ns."""
+    """Return copies of the paths with `gpu` added: the time of GPU work launched in the path or in a path below it, ns."""
     found = {path["path"]: {**path, "gpu": path["own_gpu"]} for path in paths}
     for path in sorted(found.values(), key=lambda each: -each["level"]):
         if path["parent"] is not None:

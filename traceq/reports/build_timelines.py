@@ -86,7 +86,7 @@ def build_steps(
 
 
 def build_typical_step(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int | None) -> Timeline | None:
-    """Build the timeline of the counted step nearest to the median; None without steps."""
+    """Build the timeline of the counted step whose length is nearest to the median; None without steps."""
     for step in read_rows(connection, "timeline_step", trace_id=trace_id)[:1]:
         title = _step_title(step, 1)
         window = (step["ts"], step["ts_end"])
@@ -107,7 +107,7 @@ def build_occurrences(
     findings: Sequence[Finding],
     traces: int = 1,
 ) -> Iterator[tuple[str, tuple[Timeline, ...]]]:
-    """Yield each finding's id with timelines of a typical and its worst occurrence, where it has a place in time.
+    """Yield (finding's id, timelines of a typical and of its worst occurrence) for findings that have a place in time.
 
     `captured` is when the trace begins and ends, ns: nothing outside is drawn. With more `traces` on one page, fewer
     findings are drawn.
@@ -285,9 +285,9 @@ def _join_within(read: Iterable[DrawnPieces], most: int, dur: int) -> tuple[Draw
 
 
 def _find_stretch(pieces: DrawnPieces, least: Stretch, most: int, for_detail: float, dur: int) -> Stretch:
-    """Return the multiple of `least` at which merging leaves about `most` pieces, `for_detail` of them in detailed steps.
+    """Return the lengths in ns below which merging leaves about `most` pieces, `for_detail` of them in steps drawn in detail.
 
-    `dur` is the length of the timeline, ns.
+    They are multiples of `least`; `dur` is the length of the timeline, ns.
     """
     times_fine = times_coarse = 1
     coarse, fine = count_merged(pieces, least)

@@ -103,7 +103,7 @@ def _list_misses(missed: Sequence[Calibrated]) -> Iterator[str]:
 
 
 def _format_recording(line: Calibrated) -> str:
-    """Return how much longer the recorded step was, as a share; a dash if the saving comes from recordings too."""
+    """Return how much longer the step was while recorded, as a share; a dash if the measured saving is from recordings too."""
     return "-" if line.how == "verify" else change_share(line.step_ns / line.base_ns - 1)
 
 

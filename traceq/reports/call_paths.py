@@ -59,7 +59,7 @@ class Paths:
     _path: Numbers
 
     def find_paths(self, slice_ids: Numbers) -> Numbers:
-        """Return for each slice the number of its call path, in the first period where it has one; -1 without a path."""
+        """Return for each slice id the number of its call path, in the first period where it has one; -1 without a path."""
         rows = self._place.find(slice_ids)
         found = np.full(len(rows), _NONE, np.int64)
         wanted, turn = np.flatnonzero(rows >= 0), 0
@@ -151,7 +151,7 @@ def _number_levels(
 
 
 def number_keys(keys: Numbers, size: int) -> tuple[Numbers, Numbers]:
-    """Return the distinct `keys` (all from 0 to below `size`) in rising order, and the place of each key among them."""
+    """Return the distinct `keys` in rising order, and for each key its place among them; keys are from 0 to `size` - 1."""
     if size > 4 * len(keys) + 1_000_000:
         return np.unique(keys, return_inverse=True)
     is_there = np.zeros(size, bool)

@@ -27,13 +27,13 @@ class Name(str):
 
 
 class Title(Name):
-    """A text by traceq itself that may be cut like a Name where there is little room."""
+    """A text written by traceq itself that may be cut, as a Name may, where there is little room."""
 
     __slots__ = ()
 
 
 class Literal(str):
-    """A text to type as it stands: an option, a call or a command."""
+    """A text that the reader types exactly so: an option, a call or a command."""
 
     __slots__ = ()
 
@@ -276,7 +276,7 @@ class Flame:
 
 @dataclass(frozen=True)
 class Fold:
-    """Blocks under a title that may be hidden until asked for."""
+    """Blocks under a title that a page hides until the reader opens them."""
 
     title: Spans
     blocks: tuple[Block, ...]

@@ -14,7 +14,7 @@ _BETWEEN = "\n\n"
 
 
 def pick_fitting(versions: Iterable[T], fits: Callable[[T], bool]) -> T:
-    """Return the first of `versions` that fits, else the last; they go from the longest to the shortest.
+    """Return the first of `versions` for which `fits` is true, else the last; they go from the longest to the shortest.
 
     Raises StopIteration if there are no versions.
     """

@@ -30,7 +30,7 @@ class AgentAnswer(NamedTuple):
 
 
 def clamp_budget(max_chars: int) -> int:
-    """Return the number of characters that an answer may have: `max_chars`, but from 1,000 to 8,000."""
+    """Return the number of characters that an answer may have: `max_chars`, raised to 1,000 or lowered to 8,000 at most."""
     return min(max(max_chars, LEAST), MOST)
 
 

@@ -202,7 +202,7 @@ def _finding_lines(report: TraceReport, chosen: Chosen) -> list[str]:
 
 
 def _evidence_rows(evidence: Evidence) -> list[str]:
-    """Return a line with the names of the evidence's columns, then one for each of its first rows."""
+    """Return text lines: the names of the evidence's columns, then the cells of each of its first rows."""
     columns = evidence.columns[:_COLUMNS]
     rows = [
         " | ".join(_format_value(column, value) for column, value in zip(columns, row, strict=False))

@@ -157,7 +157,7 @@ def compose_ablations(found: Experiment) -> Iterator[Block]:
 
 
 def _describe_ablation(each: Ablation) -> Spans:
-    """Return a sentence on a part that was taken out: the most that it costs, as a share of the baseline, or why it is unknown."""
+    """Return a sentence on a part that was taken out: the most that it costs, as a share of the baseline, or "cannot tell"."""
     findings = "" if each.predicted is None else f"; its findings say {format_share(each.predicted.share, None)}"
     if each.share is None:
         return (
