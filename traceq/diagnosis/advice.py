@@ -12,13 +12,14 @@ from traceq.diagnosis.finding import Confidence
 
 @dataclass(frozen=True)
 class Advice:
-    """Advice on how to save the time of `claim`; all texts but `title` are whole sentences.
+    """Advice of a rule on how to save the time of `claim`; all texts but `title` are whole sentences.
 
     `fix` uses facts of the trace, and shows the line of code to change; `wrong_if` says what would show that the advice
-    is wrong. `title` and `key` are for rules that give several pieces of advice on a trace: `key`, a few words in
-    kebab-case that stay the same from run to run, tells their ids apart. `is_rest`: it claims the rest of a category of
-    the ledger. `same_fix`: findings with the same word are won by the same fix; "" for a fix of its own. `made_by`
-    names rules of causes that may have made this one, where they are much larger.
+    is wrong; `reason` says why the confidence is what it is. `title` and `key` are for rules that give several pieces
+    of advice on a trace: `key`, a few words in kebab-case that stay the same from run to run, tells their ids apart.
+    `is_rest`: the claim is on the rest of a category of the ledger. `same_fix`: findings with the same word have the
+    same fix; "" for a fix of its own. `made_by` names rules whose findings, where they are much larger, may be the
+    cause of this one.
     """
 
     claim: Claim
@@ -35,7 +36,10 @@ class Advice:
 
 @dataclass(frozen=True)
 class Remark:
-    """An observation that saves no time by itself but is worth knowing; rows of the rules' query `query`.sql prove it."""
+    """An observation that saves no time by itself but is worth knowing; rows of the query `query`.sql of the rules prove it.
+
+    `settings` are the query's parameters. `title` and `key` are as in Advice.
+    """
 
     text: str
     query: str

@@ -25,7 +25,7 @@ class Proposal(NamedTuple):
 
 
 class SavedShares(NamedTuple):
-    """Shares (0..1) of a claim's low, likely and high saving that lie in the part of its time that it owns."""
+    """Shares (0..1) of a claim's low, likely and high saving that come from the part of the claimed time that it owns."""
 
     low: float
     likely: float
@@ -34,10 +34,11 @@ class SavedShares(NamedTuple):
 
 @dataclass(frozen=True)
 class Allocated:
-    """Advice with the share (0..1) of its claimed time that it owns, and others' advice on time that it owns (`parts`).
+    """Advice with the part of its claimed time that it owns, after all claims are served.
 
-    `owned` is its time by category of the ledger, ns over the counted steps. `goes` differs from `share` where the
-    pieces owned by others have larger or smaller savings than its own.
+    `share` (0..1) is the owned part of the claimed time, and `owned` that time by category of the ledger, ns over the
+    counted steps. `goes` are the shares of the savings; they differ from `share` where pieces owned by others have
+    larger or smaller savings. `parts` is other advice, of which most of the time belongs to this one.
     """
 
     proposal: Proposal
@@ -55,10 +56,11 @@ class Allocated:
 def allocate(
     subject: Subject, proposals: Sequence[Proposal], held: Mapping[str, float], least: float = 0.0
 ) -> list[Allocated]:
-    """Allocate the time of claims in the order of `proposals`; return the advice that saves at least `least` ns per step so.
+    """Serve the claims of `proposals` in this order: each gets the time that none before it owns.
 
-    `held` is the time in each category of the ledger over the counted steps, ns. Advice that saves less gives back the
-    time that it owns, for others to claim.
+    Return the advice that owns enough to save at least `least` ns per step, in the order of `proposals`; advice that
+    saves less gives its time back for others to claim. `held` is the time in each category of the ledger over the
+    counted steps, ns. Makes the temp table owned_piece.
     """
     connection = subject.connection
     run(connection, "diagnosis/sql/ordered_claim.sql")
@@ -89,6 +91,11 @@ def _attach_parts(
     first: dict[int, dict[int, float]],
     going: Mapping[int, Mapping[str, float]],
 ) -> dict[int, Allocated]:
+    """Return by claim number the advice that stands for itself; other advice becomes a part of the finding that owns it.
+
+    It stands for itself where it owns at least half of its claimed time, shares none, or claims the rest of a category.
+    The mappings are those of _share_out.
+    """
     allocated: dict[int, Allocated] = {}
     for number in sorted(first):
         each = proposals[number]
@@ -105,7 +112,7 @@ def _attach_parts(
 
 
 def _saved_shares(going: Mapping[str, float], share: float) -> SavedShares:
-    """Return the shares of a claim's saving in its owned part; `share` where the claim saves nothing."""
+    """Return the shares (0..1) of a claim's low, likely and high saving in its owned part; `share` where a saving is 0."""
     of = {name: (going[f"owned_{name}"], going[f"claimed_{name}"]) for name in SavedShares._fields}
     return SavedShares(
         **{name: min(max(owned / claimed, 0.0), 1.0) if claimed else share for name, (owned, claimed) in of.items()}
@@ -113,7 +120,7 @@ def _saved_shares(going: Mapping[str, float], share: float) -> SavedShares:
 
 
 def _find_owner(first: dict[int, dict[int, float]], number: int) -> int:
-    """Return the other claim that was first on most of the time of claim `number`."""
+    """Return the number of the other claim that was first on most of the claimed time of claim `number`."""
     others = {other: ns for other, ns in first[number].items() if other != number}
     return max(others, key=lambda other: (others[other], -other))
 
@@ -121,10 +128,11 @@ def _find_owner(first: dict[int, dict[int, float]], number: int) -> int:
 def _share_out(
     subject: Subject, held: Mapping[str, float]
 ) -> tuple[dict[int, dict[str, float]], dict[int, dict[int, float]], dict[int, dict[str, float]]]:
-    """Return by claim: its owned time by category; its claimed time by the claim that was first on it; and both times savings.
+    """Return by claim number: owned time by category, claimed time by the claim that was first on it, and savings.
 
-    All in ns. Work launched in a counted step may run after it, so that pieces add up to more than the ledger holds:
-    the excess belongs to no claim.
+    All are in ns over the counted steps. Savings have the keys claimed_X and owned_X, where X is low, likely or high.
+    No category gets more than `held` of it: work launched in a counted step may run after it, and this excess belongs
+    to no claim.
     """
     left = dict(held)
     owned: dict[int, dict[str, float]] = defaultdict(lambda: defaultdict(float))

@@ -13,7 +13,10 @@ from traceq.diagnosis.needs import CannotTell
 
 @contextmanager
 def catch_outcomes(name: str, title: str, unknown: list[NotApplicable], broken: list[Failed]) -> Iterator[None]:
-    """Catch errors of a rule: add it to `unknown` for CannotTell, to `broken` for others; an interrupt of DuckDB goes on."""
+    """Catch errors of the rule `name` in the block: CannotTell is added to `unknown`, any other error to `broken`.
+
+    An interrupt of DuckDB, by a time limit or the user, is raised again.
+    """
     try:
         yield
     except CannotTell as error:

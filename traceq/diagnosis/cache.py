@@ -31,9 +31,9 @@ _REACHED = ("analysis", "common", "database", "diagnosis", "errors.py", "formats
 
 
 def fill(connection: duckdb.DuckDBPyConnection, goal: Goal = "throughput", rules: Sequence[Rule] | None = None) -> None:
-    """Judge the traces that the database's cache lacks, by `rules` or the default ones, and save all judgements in it.
+    """Judge the traces that the table judgement lacks, by `rules` (default: the default rules); save all judgements there.
 
-    Of a job of many ranks only those that stand for the others are judged.
+    Of a job of many ranks only the ranks that represent the others are judged.
     """
     every = [row["trace_id"] for row in ask(connection, statement("diagnosis/sql/traces.sql"))]
     spared = _find_spared(connection)
@@ -47,10 +47,11 @@ def save(
     goal: Goal = "throughput",
     rules: Sequence[Rule] | None = None,
 ) -> None:
-    """Replace the cached judgements, and so the view finding, by `judgements`, which `rules` made for `goal`.
+    """Replace the table judgement, and so the rows of the view finding, by `judgements`, which `rules` made for `goal`.
 
-    Judgements by a user's rules stand in the view, but are never read back: nothing tells when such a rule changes.
-    Raises StoreError where the database cannot be written; it then stays as it was.
+    Judgements for which no rule was asked are left out. Those by a user's rules stand in the view, but are never read
+    back: nothing tells when such a rule changes. Raises StoreError where the database cannot be written; it then stays
+    as it was.
     """
     chosen = _chosen(rules)
     key = current_stamp(connection, chosen) if _are_own(chosen) else ""
@@ -75,10 +76,11 @@ def load_judgements(
     rules: Sequence[Rule] | None = None,
     traces: Collection[int] | None = None,
 ) -> list[tuple[Subject, Callable[[], Judged]]]:
-    """Return the traces with these ids, in the order of ingest, each with a function that returns its judgement.
+    """Return the traces with these ids, in the order of ingest, each with a function that returns the judgement on it.
 
-    Without `traces`, these are all traces, but of a job of many ranks only those that stand for the others are judged.
-    Cached judgements by traceq's own rules are used.
+    The function reads a cached judgement if traceq's own rules are asked and nothing changed since; else it judges.
+    Without `traces` all traces are returned; of a job of many ranks those that others represent then get an empty
+    judgement.
     """
     chosen = _chosen(rules)
     cached = _read_cached(connection, goal, chosen) if _are_own(chosen) else {}
@@ -103,25 +105,32 @@ def _decode_or_judge(content: str, subject: Subject, rules: Sequence[Rule]) -> J
 
 
 def _find_spared(connection: duckdb.DuckDBPyConnection) -> set[int]:
+    """Return the ids of traces of ranks that others of a large job represent, and that need not be judged."""
     return {row["trace_id"] for row in ask(connection, statement("diagnosis/sql/spared.sql"))}
 
 
 def _read_cached(connection: duckdb.DuckDBPyConnection, goal: Goal, rules: Sequence[Rule]) -> dict[int, str]:
+    """Return by trace id the cached judgements (JSON) that were made for this goal by these rules, code and traces."""
     query = "select trace_id, content from judgement where goal = $goal and stamp = $stamp"
     found = ask(connection, query, goal=goal, stamp=current_stamp(connection, rules))
     return {row["trace_id"]: row["content"] for row in found}
 
 
 def _chosen(rules: Sequence[Rule] | None) -> tuple[Rule, ...]:
+    """Return the rules as a tuple; the default rules for None."""
     return default_rules() if rules is None else tuple(rules)
 
 
 def _are_own(rules: Sequence[Rule]) -> bool:
+    """Return whether the rules are traceq's own: the default ones, or all."""
     return rules in (default_rules(), all_rules())
 
 
 def current_stamp(connection: duckdb.DuckDBPyConnection, rules: Sequence[Rule]) -> str:
-    """Return a hash of traceq's code, the rules asked and the database's traces: any change makes cached judgements void."""
+    """Return a hash of traceq's code, the names of the rules and the database's traces.
+
+    A judgement that was cached under another stamp is void.
+    """
     traces = [list(row.values()) for row in ask(connection, statement("diagnosis/sql/stamp.sql"))]
     made_by = [__version__, SCHEMA_VERSION, code_hash(*_REACHED), [rule.name for rule in rules], traces]
     return hashlib.sha256(json.dumps(made_by).encode()).hexdigest()

@@ -23,10 +23,11 @@ ON: Mapping[Hardware, str] = {"cpu": "without a GPU", "gpu": "on a GPU"}
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Accuracy of a rule's checked predictions: their number, that of programs, and how many gains lie inside the bounds.
+    """Accuracy of a rule's checked predictions: their number, and that `inside` of them the measured gain lies in the bounds.
 
-    `reaching` counts further gains whose intervals reach the bounds. `error` is the median distance of likely from
-    measured gain, as a share of the gain; `bias` is the median with its sign: above 0 where too much was predicted.
+    `programs` is the number of programs they are of. `reaching` counts further measured gains whose intervals reach the
+    bounds. `error` is the median distance of the likely gain from the measured one, as a share of the measured one;
+    `bias` is the median with its sign: above 0 where too much was predicted.
     """
 
     predictions: int
@@ -44,25 +45,34 @@ def _read_numbers() -> dict[str, dict[Hardware, dict[str, Any]]]:
 
 
 def accuracy_of_rule(rule: str) -> dict[Hardware, Accuracy]:
-    """Return the accuracy of predictions of the rule that this project checked, by hardware; empty without any."""
+    """Return the accuracy of the rule's predictions that were checked by measurement, by hardware; empty if none were."""
     return {kind: Accuracy(**found["checked"]) for kind, found in _read_numbers().get(rule, {}).items()}
 
 
 def shares_of_rule(rule: str, hardware: Hardware) -> dict[str, float]:
-    """Return the fitted shares low, likely and high of the rule on such hardware; empty where its header's shares stand."""
+    """Return the rule's fitted shares by name (low, likely, high; 0..1) on such hardware.
+
+    Empty if none were fitted, so that the shares in the header of the rule's file hold.
+    """
     found: dict[str, float] = _read_numbers().get(rule, {}).get(hardware, {}).get("shares", {})
     return found
 
 
 def describe_accuracy(accuracy: Accuracy, of: str = "") -> str:
-    """Return the accuracy as a phrase: "11 predictions{of}: 9 inside the bounds, median error 14 %"."""
+    """Return the accuracy as a phrase: "11 predictions: 9 inside the bounds, median error 14 %".
+
+    The words `of` follow "predictions".
+    """
     reaching = f" and {accuracy.reaching} by their interval" if accuracy.reaching else ""
     predictions = some(accuracy.predictions, "prediction")
     return f"{predictions}{of}: {accuracy.inside} inside the bounds{reaching}, median error {share(accuracy.error)}"
 
 
 def describe_shares(rule: str) -> str:
-    """Return sentences on where the shares of a rule come from: fitted to measured gains, or assumed."""
+    """Return sentences on where the rule's shares of time that a fix takes away come from.
+
+    They are fitted to measured gains, or assumed.
+    """
     told = [_describe_fit(rule, kind, shares) for kind in ON if (shares := shares_of_rule(rule, kind))]
     if not told:
         return "What share of it a fix takes away is assumed."
@@ -81,7 +91,7 @@ def _capitalize(text: str) -> str:
 
 
 def describe_predictions(rule: str) -> str:
-    """Return sentences on how accurate checked predictions of the rule were; empty without any."""
+    """Return a sentence for each hardware on how accurate the rule's checked predictions were; "" if none were checked."""
     return " ".join(
         f"{_capitalize(ON[kind])}, {describe_accuracy(each)}." for kind, each in accuracy_of_rule(rule).items()
     )

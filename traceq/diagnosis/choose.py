@@ -20,19 +20,19 @@ F = TypeVar("F", bound=_OfPack)
 
 
 class Chosen(NamedTuple):
-    """A finding and its place in the report of its trace: F1, F2, ...; in the pack extra E1, E2, ..."""
+    """A finding and its place in the report of its trace: F1, F2, ..., or E1, E2, ... in the pack extra."""
 
     place: str
     finding: Finding
 
     @property
     def names(self) -> dict[str, str]:
-        """The words that a user may give for it: its id, its rule, and its place."""
+        """The words that a user may give for the finding, by kind: id, rule and place."""
         return {"id": self.finding.finding_id, "rule": self.finding.rule, "place": self.place}
 
 
 def number_findings(findings: Sequence[F]) -> list[tuple[str, F]]:
-    """Return the ranked findings of a trace, each with its place: F1, F2, ... or E1, E2, ... of the pack extra."""
+    """Return the ranked findings of a trace, each with its place before it: F1, F2, ..., or E1, E2, ... in the pack extra."""
     numbers = {False: count(1), True: count(1)}
     return [(f"{'E' if finding.is_extra else 'F'}{next(numbers[finding.is_extra])}", finding) for finding in findings]
 

@@ -36,9 +36,10 @@ WORST: dict[str, Setting] = {"worst": 5}
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim on time of the ledger: the rule's `query` with its parameters `values`, and the claim's `number` in the trace.
+    """A claim on time of the ledger: a rule's `query` with the parameters `values`, and what it found.
 
-    `row` is the summary of all pieces.
+    `row` is the row of summary_query: the pieces' count, claimed time and savings. `number` tells the claims on a trace
+    apart.
     """
 
     query: RuleQuery
@@ -48,7 +49,7 @@ class Claim:
 
     @property
     def instances(self) -> int:
-        """The number of pieces."""
+        """The number of pieces that the query found."""
         return int(self.row["instances"])
 
     @property
@@ -63,44 +64,58 @@ class Claim:
 
     @property
     def rule_share(self) -> float:
-        """The rule's share `likely` (0..1), from its header or fitted; it is multiplied by the shares of pieces."""
+        """The rule's share `likely` (0..1) of time that a fix takes away, from its header or fitted.
+
+        Pieces may have factors to it.
+        """
         return float(str(self.values["likely"]))
 
     @property
     def is_down_to_limit(self) -> bool:
-        """Whether the time that the claim leaves of a piece is what the piece takes near a limit of the GPU or a link."""
+        """Whether the rule's header says that a fix leaves of each piece what it takes near a limit of the GPU or a link."""
         return self.query.header.get("down-to") == "limit"
 
     def assumed_share(self, saving_ns: float, owned_ns: float) -> float:
-        """Return the share (0..1) of the owned time that the rule assumes a fix to take away, before any replay."""
+        """Return the share (0..1) of the owned time that the rule assumes a fix to take away, before any replay of the step.
+
+        For claims on host time it is `saving_ns` / `owned_ns`, as their pieces have shares of their own; 0 where
+        nothing is owned.
+        """
         if not _is_of_host(self.query):
             return self.rule_share
         # pieces have shares of their own
         return min(saving_ns / owned_ns, 1.0) if owned_ns else 0.0
 
     def evidence(self) -> Evidence:
-        """Return the summary row with its query as evidence."""
+        """Return the summary of the claim's pieces, a single row, with the SQL text that gives it."""
         text = standalone_query(self.query, self.values, summary_query(self.query))
         return Evidence(tuple(self.row), (tuple(self.row.values()),), text)
 
     def worst(self, found: Sequence[Mapping[str, Any]]) -> Evidence:
-        """Return the claim's worst pieces, the rows `found`, with their query as evidence."""
+        """Return the rows `found`, the claim's worst pieces, as evidence with the SQL text that gives them."""
         columns = tuple(found[0]) if found else ()
         text = standalone_query(self.query, {**self.values, **WORST}, statement("diagnosis/sql/instances.sql"))
         return Evidence(columns, tuple(tuple(map(_show_value, row.values())) for row in found), text)
 
 
 def summary_query(query: RuleQuery) -> str:
-    """Return the SQL that sums up the rows of `query`: summary_host.sql for host time without a GPU, else summary.sql."""
+    """Return the SQL that sums up rule_instances, the pieces of `query`.
+
+    Claims on host time, where no GPU works, have a variant of their own.
+    """
     return statement(f"diagnosis/sql/{'summary_host' if _is_of_host(query) else 'summary'}.sql")
 
 
 def _is_of_host(query: RuleQuery) -> bool:
+    """Return whether the query claims the training thread's time (it uses host_time), not a GPU's."""
     return "host_time" in query.listed("uses")
 
 
 def check_pieces(connection: duckdb.DuckDBPyConnection, values: Mapping[str, Setting]) -> None:
-    """Raise ValueError where rule_instances claims time that is no piece of the ledger, or more than the piece has."""
+    """Raise ValueError where a row of rule_instances claims time that is no piece of the ledger, or more than the piece has.
+
+    `values` are the parameters of the query that made them.
+    """
     for row in ask(connection, statement("diagnosis/sql/beyond.sql"), **values):
         if row["gap_id"] is None and row["busy_id"] is None:
             raise ValueError("it claims time without gap_id or busy_id")
@@ -109,7 +124,7 @@ def check_pieces(connection: duckdb.DuckDBPyConnection, values: Mapping[str, Set
 
 
 def _show_value(value: object) -> Value:
-    """Return the value in a form that JSON can hold: lists, dates, NaN and infinity as text."""
+    """Return the value as it is if JSON can hold it; other values (lists, dates, NaN, infinity) as text."""
     if value is None or isinstance(value, str) or (isinstance(value, int | float) and isfinite(value)):
         return value
     return str(value)

@@ -33,9 +33,10 @@ _LEAST = 0.01
 
 @dataclass
 class Node:
-    """Slices of the same name at the same place of the tree.
+    """Host slices of the same name at the same place of the tree, with the nodes of slices inside them by their keys.
 
-    `total` is the time in them with inner slices, `own` without these; ns over the counted steps.
+    `total` is the claim's time in them with inner slices, `own` without these; ns over the counted steps. `is_line`:
+    the name is a line of Python source.
     """
 
     name: str
@@ -52,7 +53,7 @@ class Node:
 
 @dataclass(frozen=True)
 class CulpritPlace:
-    """A named part of a claim's time: its time (ns), its share of the claim (0..1), and its parts that are worth a name."""
+    """A named part of a claim's time: its time (ns over the counted steps), its share of the claim (0..1), and its parts."""
 
     name: str
     dur: float
@@ -61,14 +62,15 @@ class CulpritPlace:
 
 
 def strip_address(name: str) -> str:
-    """Return the name; for a built-in function of Python only the function's own name."""
+    """Return the name of a host slice; of Python's "<built-in function NAME of ...>" only NAME."""
     return _BUILT_IN.sub(r"\1", name)
 
 
 def group_by_claim(rows: Iterable[dict[str, Any]], claims: Iterable[int]) -> dict[int, list[dict[str, Any]]]:
-    """Return for each claim the rows of diagnosis/sql/culprit_tree.sql with its slices and those around them, in their order.
+    """Return for each claim number the rows of `rows` (of culprit_tree.sql) with its slices and the slices around these.
 
-    `own_ns` is the claim's time in the slice itself.
+    They keep the order of `rows`. The column own_ns is added: the claim's time in the slice itself, ns, 0 in slices
+    around. Raises StoreError where a parent is missing.
     """
     slices = {row["slice_id"]: row for row in rows}
     order = {slice_id: place for place, slice_id in enumerate(slices)}
@@ -87,7 +89,7 @@ def group_by_claim(rows: Iterable[dict[str, Any]], claims: Iterable[int]) -> dic
 def _add_around(
     slice_id: int | None, slices: dict[int | None, dict[str, Any]], found: dict[int | None, dict[str, Any]]
 ) -> None:
-    """Add the slice, and those around it that are not in `found` yet, with no time of their own.
+    """Add to `found` the row of the slice, and rows of the slices around it that it lacks, with own_ns 0.
 
     Raises StoreError where a parent is missing.
     """
@@ -102,7 +104,10 @@ def _add_around(
 
 
 def build_tree(rows: Iterable[dict[str, Any]]) -> Node:
-    """Build the tree of a claim's slices from rows of group_by_claim; its root stands for all of the claim's time."""
+    """Build the tree of a claim's host slices from rows of group_by_claim; return its root, whose total is the claim's time.
+
+    Raises StoreError where a slice lies within itself.
+    """
     slices = {row["slice_id"]: row for row in rows}
     root = Node("", "")
     nodes: dict[int | None, Node] = {None: root}
@@ -119,7 +124,10 @@ def build_tree(rows: Iterable[dict[str, Any]]) -> Node:
 def _walk_missing(
     slice_id: int | None, slices: dict[int | None, dict[str, Any]], nodes: dict[int | None, Node]
 ) -> Iterator[int | None]:
-    """Yield the slice and those around it that have no node yet, from inside to outside."""
+    """Yield the ids of the slice and those around it that have no node yet, from inside to outside.
+
+    Raises StoreError where a slice lies within itself.
+    """
     for _ in range(len(slices) + 1):
         if slice_id in nodes:
             return
@@ -129,9 +137,9 @@ def _walk_missing(
 
 
 def _add_child(parent: Node, row: dict[str, Any]) -> Node:
-    """Return the node of a slice inside `parent`, made if missing; for a step it is `parent` itself.
+    """Return the node of the slice `row` inside `parent`, made if missing; `parent` itself for the annotation of a step.
 
-    Annotations and modules that differ only by numbers share a node.
+    Annotations and modules that differ only by numbers share a node, which is then called by their key.
     """
     name, key = _name_and_key(row["kind"], row["name"])
     if key is None:
@@ -144,7 +152,10 @@ def _add_child(parent: Node, row: dict[str, Any]) -> Node:
 
 @lru_cache(maxsize=1 << 16)
 def _name_and_key(kind: str, name: str) -> tuple[str, str | None]:
-    """Return the name of a slice, and a key that all slices of its node share; None as the key of a step."""
+    """Return the name of a slice to show, and the key that all slices of its node share; None as the key for a step.
+
+    The key of annotations and modules has # for each number.
+    """
     if kind == "annotation" and _STEP.match(name):
         return name, None
     name = strip_address(name)
@@ -153,7 +164,7 @@ def _name_and_key(kind: str, name: str) -> tuple[str, str | None]:
 
 
 def _walk_outside_in(root: Node) -> Iterator[Node]:
-    """Yield all nodes, each before those inside it."""
+    """Yield the root and all nodes below it, each before those inside it."""
     stack = [root]
     while stack:
         yield (node := stack.pop())
@@ -161,7 +172,10 @@ def _walk_outside_in(root: Node) -> Iterator[Node]:
 
 
 def divide_time(root: Node) -> list[CulpritPlace]:
-    """Divide a claim's time into named parts of at least a tenth, the longest first; else return its three longest parts."""
+    """Divide a claim's time into named places of at least a tenth of it, and return these, the longest first.
+
+    Where it does not divide so, the three longest are returned. Empty for a claim without time.
+    """
     if not root.total:
         return []
     found = _divide(root, root.total)
@@ -181,9 +195,10 @@ def _merge_places(found: Iterable[CulpritPlace]) -> list[CulpritPlace]:
 
 
 def _divide(node: Node, total: float) -> list[Node]:
-    """Return the large parts inside the first node that does not lie nearly all in a single child; that node if none are.
+    """Return the parts inside the node that are at least a tenth of `total`, if these are half of its time or more.
 
-    Large is at least a tenth of `total`.
+    It divides the innermost node that holds nearly all of the time of `node`, and returns this one if it does not
+    divide. Time outside all children is a part too.
     """
     while (only := _dominant_child(node)) is not None:
         node = only
@@ -193,13 +208,15 @@ def _divide(node: Node, total: float) -> list[Node]:
 
 
 def _dominant_child(node: Node) -> Node | None:
+    """Return the child that holds at least 95 % of the node's time; None without one."""
     return next((child for child in node.inside()[:1] if child.total >= _NEARLY_ALL * node.total), None)
 
 
 def _name_place(node: Node, total: float) -> CulpritPlace:
-    """Return the node as a place, with the parts that it divides into.
+    """Return the node as a place, with the parts that it divides into; `total` (ns) is the claim's time.
 
-    Its name is that of the innermost line of Python, operator or annotation that holds nearly all of its time.
+    It is called by the innermost line of Python, else by the innermost operator or annotation, that holds nearly all of
+    its time.
     """
     chain = [node]
     while (only := _dominant_child(chain[-1])) is not None:
@@ -213,7 +230,10 @@ def _name_place(node: Node, total: float) -> CulpritPlace:
 
 
 def _divide_deeper(node: Node, total: float) -> list[Node]:
-    """Divide the time inside the node further; return nothing if it does not divide."""
+    """Return the nodes that the time inside `node` divides into, the first time that it divides; empty if it never does.
+
+    A part is at least a tenth of `total`.
+    """
     inside = _divide(node, total)
     while len(inside) == 1 and inside[0] is not node and inside[0].children:
         node, inside = inside[0], _divide(inside[0], total)
@@ -221,6 +241,7 @@ def _divide_deeper(node: Node, total: float) -> list[Node]:
 
 
 def _telling_name(node: Node) -> str:
+    """Return the name of the innermost line of Python that holds nearly all of the node's time; else the node's own."""
     chain = [node]
     while (only := _dominant_child(chain[-1])) is not None:
         chain.append(only)
@@ -229,7 +250,10 @@ def _telling_name(node: Node) -> str:
 
 
 def common_name(root: Node, kind: str) -> str | None:
-    """Return the innermost name of the kind (annotation, op, line) that holds at least half of the time; None without one."""
+    """Return the innermost name of the kind (annotation, op, line) whose slices hold at least half of the claim's time.
+
+    None without one. `root` is the claim's tree.
+    """
     totals: dict[str, tuple[float, int]] = {}
     for node, depth, above in _walk_kind(root, kind):
         dur, deepest = totals.get(node.name, (0.0, 0))
@@ -239,7 +263,7 @@ def common_name(root: Node, kind: str) -> str | None:
 
 
 def _walk_kind(root: Node, kind: str) -> Iterator[tuple[Node, int, bool]]:
-    """Yield the nodes of the kind, their depth, and whether a node of the same name is around them, which holds their time."""
+    """Yield each node of the kind (annotation, op, line), its depth, and whether it lies in a node of the same name."""
     stack: list[tuple[Node, int, frozenset[str]]] = [(root, 0, frozenset())]
     while stack:
         node, depth, above = stack.pop()

@@ -34,7 +34,10 @@ class Where:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The rows of `query`, an SQL text. Columns ending in _ns, and ts and dur, are in ns; those ending in _share are 0..1."""
+    """Rows that prove what a finding says, and their `query`, an SQL text that a user can run.
+
+    Columns ending in _ns, and ts and dur, are in ns; those ending in _share are 0..1.
+    """
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Value, ...], ...]
@@ -43,7 +46,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Part:
-    """Another rule's view of time that a finding owns; `saving_ns` is its saving if fixed alone, per counted step.
+    """Advice of another rule on time that a finding owns; `saving_ns` is its saving if fixed alone, ns per counted step.
 
     `is_extra`: the rule is of the pack extra, which no labelled real trace has confirmed.
     """
@@ -64,11 +67,11 @@ class Finding:
 
     `claimed_ns` is the ledger's time that the rule claims, `owned_ns` the part of it that no earlier finding owns;
     savings are of the owned part. With `only_bounds` the replay is too inaccurate for a likely value, and `saving_ns`
-    is the middle of the bounds. `assumed_share` is the share of the owned time that the rule assumes a fix to take
-    away. `rule_share` is the rule's own `likely`, which shares of pieces multiply; None where merged findings differ in
-    it. `summary` is a single row: the claim, and its savings if it owned all of its time. `instances` are its worst
-    pieces, `occurrences` the number of slices that it is on. `owned_by_category` is its owned time by category of the
-    ledger. Where several findings are merged, `claimed_ns` is the least that they claim together; `summary`,
+    is the middle of the bounds. `assumed_share` is the share (0..1) of the owned time that the rule assumes a fix to
+    take away. `rule_share` is the rule's own `likely`, which shares of pieces multiply; None where merged findings
+    differ in it. `summary` is a single row: the claim, and its savings if it owned all of its time. `instances` are its
+    worst pieces, `occurrences` the number of slices that it is on. `owned_by_category` is its owned time by category of
+    the ledger. Where several findings are merged, `claimed_ns` is the least that they claim together; `summary`,
     `instances` and `occurrences` are the largest one's. `is_extra`: the rule is of the pack extra, which no labelled
     real trace has confirmed.
     """
@@ -100,13 +103,16 @@ class Finding:
 
     @property
     def deed(self) -> str:
-        """The first clause of the fix: what to do, in a line."""
+        """The first clause of the fix: what to do, short enough for a line."""
         return first_clause(self.fix)
 
 
 @dataclass(frozen=True)
 class Observation:
-    """An observation: it saves no time by itself, but changes what to do. `is_extra` is as in Finding."""
+    """An observation of a rule: it saves no time by itself, but changes what to do; `evidence` proves it.
+
+    `is_extra`: the rule is of the pack extra, which no labelled real trace has confirmed.
+    """
 
     rule: str
     finding_id: str
@@ -120,7 +126,7 @@ class Observation:
 
     @property
     def deed(self) -> str:
-        """The first clause of the fix."""
+        """The first clause of the fix: what to do, short enough for a line."""
         return first_clause(self.fix)
 
 

@@ -22,7 +22,7 @@ _NOT_SEEN = "For most of the time nothing says what the host did."
 
 
 def make_finding(subject: Subject, allocated: Allocated) -> Finding:
-    """Return the finding for allocated advice; its savings are of the part of the claim that it owns."""
+    """Return the finding for allocated advice: place, evidence, confidence, and the savings of the time that it owns."""
     rule, advice = allocated.proposal
     claim, owned_ns, goes = advice.claim, advice.claim.claimed_ns * allocated.share, allocated.goes
     saving = cap_saving(
@@ -66,9 +66,11 @@ def make_finding(subject: Subject, allocated: Allocated) -> Finding:
 def _rate_confidence(
     subject: Subject, rule: Rule, advice: Advice, owned: Mapping[str, float], *, only_bounds: bool
 ) -> tuple[Confidence, str]:
-    """Return the confidence of a finding and the reason, by its rule's record, the replay and the capture.
+    """Return the confidence of a finding and the sentences that give its reason.
 
-    `owned` is its owned time by category, in any unit. A user's own rules have no record: their own word stands.
+    It is low where the replay gives only bounds; else the rule's record on labelled traces decides, and it is at most
+    medium for a fragment, or where most of the time has no known host work. `owned` is the owned time by category, in
+    any unit. A user's own rules have no record: the confidence in their advice stands.
     """
     if only_bounds:
         return "low", f"{advice.reason} {_ONLY_BOUNDS}"
@@ -107,11 +109,15 @@ def make_observation(subject: Subject, rule: Rule, remark: Remark) -> Observatio
 
 
 def finding_id(subject: Subject, rule: Rule, said: Advice | Remark) -> str:
-    """Return an id that stays the same from a capture of a program to the next, so that a ticket can follow it."""
+    """Return the id of a finding or observation: rule, key of the advice, and place of the trace ("RULE:KEY@RUN@rankN").
+
+    It stays the same from one capture of a program to the next, so that a ticket can follow it.
+    """
     return f"{rule.name}{f':{said.key}' if said.key else ''}{subject.place}"
 
 
 def _make_part(subject: Subject, proposal: Proposal) -> Part:
+    """Return the advice as a part of another finding, with the saving it would have if it owned all of its claimed time."""
     rule, advice = proposal
     return Part(
         rule=rule.name,
@@ -128,7 +134,11 @@ def _make_part(subject: Subject, proposal: Proposal) -> Part:
 
 
 def _find_place(subject: Subject, claim: Claim) -> Where:
-    """Return the place that a finding is about; each field is filled where at least half of the claim's time shares it."""
+    """Return the place of the claim, for a finding.
+
+    Stream, phase, annotation, operator and source line are filled only where half of the claim's time or more shares
+    them.
+    """
     culprits, found = subject.culprits(claim), subject.common(claim)
     return Where(
         subject.trace_id,

@@ -16,7 +16,8 @@ from traceq.diagnosis.subject import Subject
 class HostChange:
     """A change of the host's work: of slices whose names match the GLOB pattern `glob`, or of categories of host_ledger.
 
-    The share `left` (0..1) of their time stays; or `workers` threads or processes do them beside the rest of the step.
+    The share `left` (0..1) of their time stays. With `workers`, that many threads or processes do the work beside the
+    rest of the step.
     """
 
     glob: str | None = None
@@ -27,10 +28,11 @@ class HostChange:
 
 @dataclass(frozen=True)
 class HostWon:
-    """The joint gain of changes, ns per counted step, with its bounds; negative where steps get longer.
+    """The predicted joint gain of changes, ns per counted step: likely, with bounds; negative where steps get longer.
 
-    `held_ns` is for each change the training thread's time that it applies to, `elsewhere_ns` the time of slices of the
-    same name on other threads. `left_ns` is the rest of the training thread's time, by category of host_ledger.
+    For each change, `held_ns` is the training thread's time that it applies to, `elsewhere_ns` the time on other
+    threads in slices of the same names. `left_ns` is the rest of the training thread's time, by category of
+    host_ledger. All are in ns per counted step.
     """
 
     low_ns: float
@@ -48,7 +50,7 @@ _QUERY = RuleQuery(
 
 
 def measure_host_changes(subject: Subject, changes: Sequence[HostChange]) -> HostWon:
-    """Predict the joint gain of the changes over the counted steps of a trace without GPU work."""
+    """Predict what the changes, made together, gain in the counted steps of a trace without GPU work."""
     numbered = json.dumps([{"number": number, **vars(change)} for number, change in enumerate(changes)])
     try:
         subject.workspace.make_used(_QUERY)

@@ -30,10 +30,10 @@ WHY_LEFT = "the ranks are judged together: the findings of the job tell"
 
 @dataclass(frozen=True)
 class JobBound:
-    """Bounds of a rank's savings for its job, ns per step.
+    """Bounds of a rank's savings for its job, all in ns per step.
 
-    `win` is the job's saving if the rank were usual, `late` how far the rank is beyond the usual, `transfer` its time
-    in transfers.
+    `win` is the job's saving if the rank were like the usual rank, `late` how much later than the usual rank it is,
+    `transfer` its time in transfers of collectives.
     """
 
     win: float
@@ -41,10 +41,10 @@ class JobBound:
     transfer: float
 
     def of(self, finding: Finding) -> float:
-        """Return the most that the finding saves for the job, ns per step.
+        """Return the most that the finding, of this rank, saves for the job, ns per step.
 
-        Own work that all ranks do alike is saved when it is fixed on all ranks; waiting is saved only where the late
-        rank is.
+        Own work as all ranks have it is saved where it is fixed on all ranks; work beyond that and waiting only up to
+        `win`.
         """
         own = sum(ns for category, ns in finding.owned_by_category.items() if category not in _OF_OTHERS)
         as_usual = max(own - self.late, 0.0) if own else min(finding.owned_ns, self.transfer)
@@ -52,7 +52,10 @@ class JobBound:
 
 
 def leave_to_job(subject: Subject, rules: Sequence[Rule]) -> tuple[Sequence[Rule], list[NotApplicable]]:
-    """Return the rules to ask of a trace, and as not applicable those that the judgement on its job replaces."""
+    """Return the rules to ask of the trace, and as not applicable those that rules of jobs replace.
+
+    Nothing is replaced where the trace's job was not judged.
+    """
     if not ask(subject.connection, statement("diagnosis/sql/judged_job.sql"), trace_id=subject.trace_id):
         return rules, []
     left = [rule for rule in rules if rule.name in LEFT_TO_JOB]
@@ -61,7 +64,10 @@ def leave_to_job(subject: Subject, rules: Sequence[Rule]) -> tuple[Sequence[Rule
 
 
 def bound_by_job(subject: Subject, findings: Sequence[Finding]) -> list[Finding]:
-    """Return the findings with savings bounded by what the rank's job saves, without those that then save too little."""
+    """Return the rank's findings with savings lowered to what its job saves, without those then under 1 % of a step.
+
+    They stay as they are where the trace is of no judged job.
+    """
     bound = _read_bound(subject)
     if bound is None:
         return list(findings)
@@ -70,6 +76,7 @@ def bound_by_job(subject: Subject, findings: Sequence[Finding]) -> list[Finding]
 
 
 def _read_bound(subject: Subject) -> JobBound | None:
+    """Return what bounds the savings of the trace's rank for its job; None without a GPU or a judged job."""
     if subject.device is None:
         return None
     query = statement("diagnosis/sql/job_bound.sql")
@@ -78,6 +85,7 @@ def _read_bound(subject: Subject) -> JobBound | None:
 
 
 def _bound_finding(finding: Finding, most: float, step_ns: float) -> Finding:
+    """Return the finding with savings of at most `most` ns per step; where the likely one is lowered, its reason says so."""
     if finding.saving_ns <= most:
         return replace(finding, saving_high_ns=max(finding.saving_ns, min(finding.saving_high_ns, most)))
     told = f"The rank alone would save {duration(finding.saving_ns)}; the job, in which it waits for others, {duration(most)}."

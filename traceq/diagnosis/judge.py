@@ -42,10 +42,10 @@ _NOT_FOUND = "not there, or below 1 % of the step"
 class Judged:
     """The judgement on a trace: findings ranked by saving, observations, and the other rules by outcome.
 
-    `small` names rules whose savings are below WORTH_LISTING. Where `asked` is false no rule was asked, so that the
-    lack of findings says nothing. `account` has a verdict on every line of each device's ledger, the critical device
-    first. `extra_findings` are those of the pack extra, if asked, ranked; they may share time with findings.
-    `extra_left_out` is the number of further rules of that pack for such a trace.
+    `small` names rules whose savings are below WORTH_LISTING (a share of the step). Where `asked` is false no rule was
+    asked, so that the lack of findings says nothing. `account` has a verdict on every line of each device's ledger, the
+    critical device first. `extra_findings` are those of the pack extra, if asked, ranked; they may share time with
+    findings. `extra_left_out` is the number of rules of that pack that apply to the trace, but were not asked.
     """
 
     trace_id: int
@@ -62,7 +62,7 @@ class Judged:
 
     @property
     def every_finding(self) -> tuple[Finding, ...]:
-        """The findings, followed by those of the pack extra."""
+        """The ranked findings, followed by the ranked findings of the pack extra."""
         return (*self.findings, *self.extra_findings)
 
 
@@ -73,10 +73,10 @@ def judge(
     scaled: Scaled | None = None,
     record: RuleRecord | None = None,
 ) -> tuple[Judged, ...]:
-    """Judge every trace of the database, in the order of ingest, by `rules` or the default ones.
+    """Judge every trace of the database, in the order of ingest, by `rules` (default: the default rules).
 
     `scaled` has factors for thresholds by their keys (see traceq.diagnosis.query.all_thresholds), to see what depends
-    on them. `record` says how often rules were right, which confidences follow; traceq's own by default.
+    on them. `record` says how often rules were right, and decides the confidences; by default it is traceq's own.
     """
     chosen = default_rules() if rules is None else rules
     return tuple(judge_subject(subject, chosen) for subject in load_subjects(connection, goal, scaled, record=record))
@@ -89,7 +89,10 @@ def load_subjects(
     traces: Collection[int] | None = None,
     record: RuleRecord | None = None,
 ) -> list[Subject]:
-    """Return the traces of the database with these trace_ids (all by default) as subjects to judge."""
+    """Return the traces with these ids (default: all) as subjects to judge, in the order of ingest.
+
+    `scaled` has factors for thresholds by their keys; `record` says how often rules were right (default: traceq's own).
+    """
     found = ask(connection, statement("diagnosis/sql/traces.sql"))
     return [
         _load_subject(connection, trace, place, goal, scaled or {}, load_record() if record is None else record)
@@ -99,7 +102,10 @@ def load_subjects(
 
 
 def _complete_ids(traces: Sequence[dict[str, Any]]) -> list[str]:
-    """Return for each trace the ending of its findings' ids: @RUN@RANK, and a hash where several traces share these."""
+    """Return for each trace the ending of its findings' ids: "@RUN@rankN", each part only where known.
+
+    Traces of the same run and rank get the first 8 digits of their file's hash as a further part.
+    """
     parts = [[trace["run"], None if trace["rank"] is None else f"rank{trace['rank']}"] for trace in traces]
     taken = Counter(map(tuple, parts))
     for part, trace in zip(parts, traces, strict=True):
@@ -116,6 +122,10 @@ def _load_subject(
     scaled: Scaled,
     record: RuleRecord,
 ) -> Subject:
+    """Return the row `trace` of traces.sql as a subject; `place` is the ending of its findings' ids.
+
+    Raises ValueError where present.sql lacks a column of NEEDS.
+    """
     device = -2 if trace["device"] is None else trace["device"]
     present = ask(connection, statement("diagnosis/sql/present.sql"), trace_id=trace["trace_id"], device=device)[0]
     present |= {"steps": trace["steps"], "several_steps": int(trace["steps"] >= _SEVERAL_STEPS)}
@@ -172,12 +182,16 @@ def _load_host_ledger(connection: duckdb.DuckDBPyConnection, trace_id: int) -> d
 
 
 def not_asked(trace_id: int) -> Judged:
-    """Return an empty judgement on a trace, for which no rule was asked."""
+    """Return an empty judgement on the trace, which says that no rule was asked."""
     return Judged(trace_id, (), (), (), (), (), (), asked=False)
 
 
 def judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
-    """Judge a trace by `rules`."""
+    """Judge a trace by `rules`: ask those that suit its capture, allocate its time, and rank the findings.
+
+    Temp tables are dropped, also on an error. The account has the lines of other devices after those of the critical
+    device.
+    """
     try:
         judged = _judge_subject(subject, rules)
     finally:
@@ -188,6 +202,7 @@ def judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
 
 
 def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
+    """Judge a trace by `rules`; the account is of the critical device only, and temp tables are left behind."""
     proposals: list[Proposal] = []
     observations: list[Observation] = []
     clean: list[Clean] = []
@@ -242,7 +257,10 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
 def _rank_findings(
     subject: Subject, proposals: Sequence[Proposal], not_applicable: list[NotApplicable], broken: list[Failed]
 ) -> list[Finding]:
-    """Return the findings of the proposals after time is allocated among these, the largest saving first."""
+    """Return findings for the proposals, the largest saving first: time is allocated, and findings of one fix are merged.
+
+    Outcomes of rules whose evidence cannot be shown are added to `not_applicable` and `broken`.
+    """
     found: list[tuple[str, Finding]] = []
     listed_first = _allocate_time(subject, proposals)
     subject.locate(allocated.proposal.advice.claim for allocated in listed_first)
@@ -257,7 +275,10 @@ def _rank_findings(
 
 
 def _draw_up_account(subject: Subject, findings: Sequence[Finding], proposals: Sequence[Proposal]) -> tuple[Line, ...]:
-    """Return the account of a trace; empty where the capture holds nothing to judge."""
+    """Return a line for each category of the critical device's ledger, of `findings` and claims of `proposals`.
+
+    Empty where the capture holds nothing to judge.
+    """
     if subject.triage is not None and not subject.triage.is_judged:
         return ()
     claims = {number: finding_id(subject, *each) for number, each in enumerate(_order_proposals(subject, proposals))}
@@ -265,15 +286,17 @@ def _draw_up_account(subject: Subject, findings: Sequence[Finding], proposals: S
 
 
 def _allocate_time(subject: Subject, proposals: Sequence[Proposal]) -> list[Allocated]:
+    """Return the advice worth listing with the time that it owns, in the order in which it was served."""
     held = {category: ns * subject.steps for category, ns in subject.ledger.items()}
     return allocate(subject, _order_proposals(subject, proposals), held, WORTH_LISTING * subject.step_ns)
 
 
 def _order_proposals(subject: Subject, proposals: Sequence[Proposal]) -> list[Proposal]:
-    """Return the proposals that are worth listing, in the order in which time is allocated to them.
+    """Return the proposals that save at least 1 % of a step (WORTH_LISTING), in the order in which time is allocated to them.
 
-    This is the order of the rules, in which a cause comes before its effects; but causes that can win little of their
-    time come last. Without a GPU no replay says what can be won.
+    This is the order given, that of the rules, in which a cause comes before its effects; but causes that can win
+    little of their time come last, where a GPU works. Without a GPU no replay says what can be won, and the order
+    stays.
     """
     found = [proposal for proposal in proposals if proposal.advice.claim.saving_ns >= WORTH_LISTING * subject.step_ns]
     if subject.device is None:

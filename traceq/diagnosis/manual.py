@@ -18,9 +18,9 @@ SECTIONS = ("What it finds", "Why it matters", "How it is measured", "What to tr
 
 @dataclass(frozen=True)
 class Manual:
-    """Title, text and references (addresses) of a rule's manual page.
+    """A rule's manual page: its title, a function that makes its text, and the addresses that it refers to.
 
-    `write` makes the text on demand: filling the lines of all rules takes 30 ms.
+    The text is made on demand, as filling the lines of all rules takes 30 ms.
     """
 
     title: str
@@ -29,14 +29,14 @@ class Manual:
 
     @property
     def text(self) -> str:
-        """The sections of the page, each a heading with indented text."""
+        """The text of the page: its sections, each a heading with text below."""
         return self.write()
 
 
 def parse_manual(docstring: str) -> Manual:
-    """Return the manual page in a module's docstring: the title in its first line, then SECTIONS with indented texts.
+    """Return the manual page in the docstring of a rule's module.
 
-    Raises ValueError when a section is missing.
+    Its first line is the title; SECTIONS with indented texts follow. Raises ValueError when a section is missing.
     """
     title, _, text = docstring.strip().partition("\n")
     missing = [section for section in SECTIONS if not re.search(rf"^{section}$", text, re.MULTILINE)]
@@ -47,9 +47,9 @@ def parse_manual(docstring: str) -> Manual:
 
 
 def manual_of_header(name: str, query: RuleQuery, on_shares: str = "") -> Manual:
-    """Return the manual page in the header of the rule `name`'s SQL file; sections that a user's rule lacks are left out.
+    """Return the manual page of the rule `name` from the header of its SQL file; sections without a text are left out.
 
-    `on_shares` are sentences on where the rule's shares come from.
+    `on_shares`, sentences on where the rule's shares come from, are added to "How it is measured".
     """
     header = {"measured": query.header.get("reason", ""), "try": query.header.get("fix", ""), **query.header}
     header["measured"] = f"{header['measured']} {on_shares}".strip()

@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 
 class CannotTell(Exception):
-    """Raised by a rule that lacks its input; the text says which input, and how to get it."""
+    """Raised by a rule whose input the trace lacks; the text says which input, and how to get it."""
 
 
 class NothingThere(Exception):
-    """Raised by a rule that has its input but finds that its subject did not happen; the text says so."""
+    """Raised by a rule that has its input, but what it is about did not happen in the trace; the text says so."""
 
 
 class Need(NamedTuple):
-    """An input of rules: the column of diagnosis/sql/present.sql that counts it, and words for its lack."""
+    """An input of rules: the column of diagnosis/sql/present.sql that counts it, and words that say that a trace lacks it."""
 
     column: str
     lacking: str

@@ -33,38 +33,39 @@ _PLACE = re.compile(r"E\d+", re.IGNORECASE)
 
 
 def is_of_extra(name: str) -> bool:
-    """Return whether `name` (E1, a finding's id, or a rule) is of the pack extra: a user who gives it asks for the pack."""
+    """Return whether `name` (a place such as E1, a finding's id, or a rule) is of the pack extra, asked on demand only."""
     rule = name.partition("@")[0].partition(":")[0].lower().replace("_", "-")
     return bool(_PLACE.fullmatch(name)) or any(each.is_extra and each.name == rule for each in all_rules())
 
 
 def rules_for(name: str) -> tuple[Rule, ...]:
-    """Return the rules to ask where the finding `name` is wanted: with the pack extra if it is of that."""
+    """Return the rules to ask where the finding `name` is wanted: all for one of the pack extra, else the default rules."""
     return all_rules() if is_of_extra(name) else default_rules()
 
 
 def select_rules(rules: Sequence[Rule], *, has_gpu: bool) -> list[Rule]:
-    """Return `rules` without those for hosts if a GPU works in the trace."""
+    """Return `rules`, where a GPU works in the trace without the rules that are for hosts only."""
     return [rule for rule in rules if not (has_gpu and rule.is_of_host)]
 
 
 def count_left_out(asked: Sequence[Rule], *, has_gpu: bool) -> int:
-    """Return how many rules of the pack extra apply to such a trace but are not among `asked`."""
+    """Return how many rules of the pack extra apply to a trace with or without a GPU, but are not among `asked`."""
     names = {rule.name for rule in asked}
     return sum(rule.is_extra and rule.name not in names for rule in select_rules(all_rules(), has_gpu=has_gpu))
 
 
 def add_extra_parts(findings: Sequence[Finding], together: Sequence[Finding]) -> list[Finding]:
-    """Return the findings with parts by rules of the pack extra that are about their time.
+    """Return the findings, each with the parts added that rules of the pack extra say of its time.
 
-    `together` are the findings when rules of all packs share out the time.
+    These are the parts of the findings of the same id in `together`, which come out when rules of all packs share out
+    the time.
     """
     parts = {finding.finding_id: tuple(part for part in finding.parts if part.is_extra) for finding in together}
     return [replace(finding, parts=(*finding.parts, *parts.get(finding.finding_id, ()))) for finding in findings]
 
 
 def keep_extra(together: Sequence[Finding]) -> list[Finding]:
-    """Return the findings of the pack extra among `together`, with only parts by rules of that pack."""
+    """Return the findings of the pack extra among `together`, and of their parts only those by rules of that pack."""
     return [
         replace(finding, parts=tuple(part for part in finding.parts if part.is_extra))
         for finding in together
@@ -73,7 +74,7 @@ def keep_extra(together: Sequence[Finding]) -> list[Finding]:
 
 
 def split_by_capture(triage: Triage | None, rules: Sequence[Rule]) -> tuple[list[Rule], list[NotApplicable]]:
-    """Return the rules to ask of a capture of this kind, and the others as not applicable, with the reason."""
+    """Return the rules to ask of a capture of this kind (all for None), and the others as not applicable, with the reason."""
     if triage is None:
         return list(rules), []
     asked = [rule for rule in rules if _is_asked_of(rule, triage)]
@@ -83,7 +84,7 @@ def split_by_capture(triage: Triage | None, rules: Sequence[Rule]) -> tuple[list
 
 
 def _is_asked_of(rule: Rule, triage: Triage) -> bool:
-    """Return whether the rule applies to captures of this kind or reason."""
+    """Return whether the rule is to be asked of captures of this kind and reason, by the `captures` in its header."""
     if EVERY in rule.captures or triage.reason in rule.captures:
         return True
     if triage.why_not:

@@ -100,7 +100,7 @@ _OF_AMD = {
 
 @dataclass(frozen=True)
 class Program:
-    """The program of a trace: sets of values from the table program by property; all may be empty."""
+    """The program of a trace: the values in the table program, a set for each property; all may be empty."""
 
     languages: frozenset[str] = frozenset()
     frameworks: frozenset[str] = frozenset()
@@ -111,17 +111,17 @@ class Program:
 
     @property
     def kind(self) -> str:
-        """The kind of program that remedies are written for ("pytorch", "vllm", "cuda", ...); empty if the trace does not say."""
+        """The kind of program that remedies are written for ("pytorch", "vllm", "cuda", ...); "" if unknown."""
         return next((kind for name, kind in _KINDS.items() if name in self.frameworks), "")
 
     @property
     def name(self) -> str:
-        """The kind in words ("PyTorch", "vLLM", ...)."""
+        """The kind in words ("PyTorch", "vLLM", ...); "unknown" if the trace does not say."""
         return _NAMES.get(self.kind, "unknown")
 
     @property
     def language(self) -> str:
-        """The language, "python", "julia" or "c++", empty if unknown; of several the one that calls the others."""
+        """The language of its user: "python", "julia" or "c++", in this order where several are shown; "" if unknown."""
         if self.kind in _IN_PYTHON:
             return "python"
         found = next((language for language in ("python", "julia", "c++") if language in self.languages), "")
@@ -129,17 +129,17 @@ class Program:
 
     @property
     def launches_from_python(self) -> bool:
-        """Whether Python may run between its launches: no other language is shown, and no executor with own threads."""
+        """Whether Python may run between the launches: no other language is shown, nor an executor with its own threads."""
         return self.language in ("", "python") and self.kind not in _EXECUTORS
 
     @property
     def may_be_pytorch(self) -> bool:
-        """Whether PyTorch launches its work, as far as the trace shows."""
+        """Whether it is PyTorch or a server on PyTorch, or of an unknown kind."""
         return self.kind in ("", *_ON_PYTORCH)
 
     @property
     def is_pytorch(self) -> bool:
-        """Whether its user writes PyTorch; the user of a server only sets options."""
+        """Whether it is a program in PyTorch, and not a server on PyTorch, whose user only sets options."""
         return self.kind == "pytorch"
 
     @property
@@ -154,7 +154,7 @@ class Program:
 
     @property
     def is_server(self) -> bool:
-        """Whether it answers requests for tokens."""
+        """Whether it answers requests for tokens, as vLLM does."""
         return self.kind in SERVERS or "serving" in self.workloads
 
     @property
@@ -169,7 +169,7 @@ class Program:
 
     @property
     def can_compile(self) -> bool:
-        """Whether its PyTorch may have torch.compile: nothing shows that it is older than 2."""
+        """Whether it may call torch.compile: nothing shows a PyTorch older than 2."""
         return "PyTorch 1" not in self.frameworks
 
     @property
@@ -178,22 +178,25 @@ class Program:
         return "cuda_graph" in self.modes
 
     def about_it(self, references: Iterable[str]) -> tuple[str, ...]:
-        """Return the addresses in `references` that suit its framework and GPUs; all if these are unknown."""
+        """Return the addresses in `references` without those of other GPU makers and, for other frameworks, those of PyTorch.
+
+        All addresses but those of NVIDIA for AMD's GPUs are returned where the framework is unknown.
+        """
         others = [r"nvidia\.com/"] if self.is_amd else []
         others += [] if self.may_be_pytorch else [r"pytorch\.org/", r"github\.com/(pytorch|facebookresearch)/"]
         return tuple(address for address in references if not any(re.search(other, address) for other in others))
 
     def has(self, *features: str) -> bool:
-        """Return whether it uses one of these features."""
+        """Return whether the program has at least one of these features switched on (values of the property feature)."""
         return not self.features.isdisjoint(features)
 
     def uses(self, *frameworks: str) -> bool:
-        """Return whether it uses one of these frameworks."""
+        """Return whether the program uses at least one of these frameworks, by names of the table program ("FSDP")."""
         return not self.frameworks.isdisjoint(frameworks)
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """Names of the variants of remedies that fit it, from the most specific to "any"."""
+        """Names of the variants of remedies that fit the program, from the most specific to "any"."""
         found = [kind for name, kind in _PARALLEL.items() if name in self.frameworks] if self.is_pytorch else []
         states = {
             "before_compile": not self.can_compile,
@@ -216,14 +219,17 @@ class Program:
 
     @property
     def words(self) -> dict[str, str]:
-        """The GPU maker's words, by key: prefix of the API, names for graphs and collectives, tools."""
+        """The words of the GPUs' maker that texts use, by key: prefix of the API, names for graphs and collectives, tools.
+
+        NVIDIA's, unless the GPUs are AMD's.
+        """
         if self.is_amd:
             return _OF_AMD
         return _OF_NVIDIA
 
 
 def program_of(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Program:
-    """Return the program of a trace, from the table program."""
+    """Return the program of a trace, from the table program; PyTorch older than 2 adds the framework "PyTorch 1"."""
     rows = ask(connection, "select property, value from program where trace_id = $trace_id", trace_id=trace_id)
     shown = [(row["property"], row["value"]) for row in rows]
     if ("framework", "PyTorch") in shown and _is_old(connection, trace_id):
@@ -232,7 +238,7 @@ def program_of(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Program:
 
 
 def program_from(shown: Iterable[tuple[str, str]]) -> Program:
-    """Return the program with these pairs of property and value."""
+    """Return the program with these pairs of property and value, as in the table program."""
     found: dict[str, set[str]] = {column: set() for column in _PROPERTIES.values()}
     for name, value in shown:
         found[_PROPERTIES[name]].add(value)
@@ -240,7 +246,7 @@ def program_from(shown: Iterable[tuple[str, str]]) -> Program:
 
 
 def _is_old(connection: duckdb.DuckDBPyConnection, trace_id: int) -> bool:
-    """Return whether the snapshot beside the trace says that PyTorch is older than 2."""
+    """Return whether the record of software beside the trace says that PyTorch is older than 2."""
     query = "select value from made_with where trace_id = $trace_id and topic = 'software' and name = 'torch'"
     return any(str(row["value"]).startswith(("0.", "1.")) for row in ask(connection, query, trace_id=trace_id))
 

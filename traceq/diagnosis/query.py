@@ -68,7 +68,7 @@ Scaled = Mapping[tuple[str, str], float]
 
 
 class TableCondition(NamedTuple):
-    """A condition without which a query finds nothing: `table`, or a shared query, has a row for which `holds` (SQL) is true."""
+    """A condition of a query: it finds nothing unless a row of `table` (or a shared query) fulfils `holds`, an SQL text."""
 
     table: str
     holds: str
@@ -84,12 +84,15 @@ class RuleQuery:
     only_with: tuple[TableCondition, ...] = ()
 
     def listed(self, key: str, default: str = "") -> tuple[str, ...]:
-        """Return the words that the header lists under `key`, separated by commas."""
+        """Return the words, separated by commas, that the header has under `key`; those in `default` if it lacks the key."""
         return tuple(word for item in self.header.get(key, default).split(",") if (word := item.strip()))
 
     @property
     def shares(self) -> dict[str, float]:
-        """Shares (0..1) of the claim that a fix takes away: low, likely and high; a missing one is derived from the others."""
+        """The shares (0..1) of claimed time that a fix takes away: low, likely and high, from the header.
+
+        A missing high is 1, a missing likely is high, and a missing low is 0.5 or likely, if that is less.
+        """
         high = float(self.header.get("high", 1))
         likely = float(self.header.get("likely", high))
         return {"low": float(self.header.get("low", min(0.5, likely))), "likely": likely, "high": high}
@@ -104,7 +107,10 @@ class RuleQuery:
         return given | self.limits({})
 
     def limits(self, scaled: Scaled) -> dict[str, Setting]:
-        """Return the thresholds of the query and of the shared queries that it uses, by name, times their factors in `scaled`."""
+        """Return the thresholds of the query and of shared queries that it uses: values by name.
+
+        Those with a factor in `scaled` are changed by it.
+        """
         used = chain.from_iterable(shared_query(name).thresholds.values() for name in _names_used(self))
         found = {limit.name: limit for limit in (*used, *self.thresholds.values())}
         return {
@@ -113,11 +119,11 @@ class RuleQuery:
 
 
 def read(text: str, place: str = "") -> RuleQuery:
-    """Return the query in the text of the SQL file `place` (a path, or the name of one of traceq's own).
+    """Return the query in `text`, the content of the SQL file `place` (a path, or the name of one of traceq's own).
 
     Its header is the comment lines at the top, `-- key: text`; a text goes on in comment lines without a key. Only
     `threshold` and `only-with` may be there more than once. Raises ValueError for a header line that begins with `--
-    word:` where the word is no key.
+    word:` where the word is no key, and for a threshold or condition that is not written as one.
     """
     texts: list[tuple[str, str]] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -137,7 +143,10 @@ def read(text: str, place: str = "") -> RuleQuery:
 
 
 def _refuse_unknown_key(line: str, place: str) -> None:
-    """Raise ValueError for a header line that begins with `-- word:` where the word is no key."""
+    """Raise ValueError for a header line that begins with `-- word:` where the word is no key.
+
+    `place` (file:line) begins the error's text.
+    """
     match = _LIKE_A_KEY.match(line)
     word = re.sub("[ _]", "-", match[1].lower()) if match else ""
     if not match or (" " in match[1] and word not in KEYS):
@@ -158,6 +167,7 @@ def _parse_condition(place: str, text: str) -> TableCondition:
 
 
 def _parse_setting(value: str) -> Setting:
+    """Return the value as a float if it is a number with a point, as an int if whole, else as text."""
     try:
         return float(value) if "." in value else int(value)
     except ValueError:
@@ -166,7 +176,10 @@ def _parse_setting(value: str) -> Setting:
 
 @cache
 def rule_query(name: str) -> RuleQuery:
-    """Return the query in `name`.sql below diagnosis/rules/; if its header names another (`query`), with that one's text."""
+    """Return the query in `name`.sql below diagnosis/rules/, with its header.
+
+    Where the header names another file (`query`), the SQL is that one's, and its header fills in missing keys.
+    """
     own = read(statement(shelved("diagnosis/rules")[name]), name)
     if "query" not in own.header:
         return own
@@ -181,13 +194,13 @@ def rule_query(name: str) -> RuleQuery:
 
 @cache
 def shared_query(name: str) -> RuleQuery:
-    """Return the query diagnosis/shared/`name`.sql."""
+    """Return the query in diagnosis/shared/`name`.sql, which queries of rules use as a table."""
     return read(statement(f"diagnosis/shared/{name}.sql"), name)
 
 
 @cache
 def is_shared(name: str) -> bool:
-    """Return whether there is diagnosis/shared/`name`.sql."""
+    """Return whether there is a shared query `name`: a file diagnosis/shared/`name`.sql."""
     return package().joinpath(f"diagnosis/shared/{name}.sql").is_file()
 
 
@@ -199,7 +212,7 @@ def _queries_on_table(table: str) -> tuple[RuleQuery, ...]:
 
 
 def all_thresholds() -> tuple[Threshold, ...]:
-    """Return all thresholds of traceq's rules, each once, sorted by place and name."""
+    """Return all thresholds of traceq's rules and the shared queries that these use, each once, sorted by place and name."""
     rules = [rule_query(name) for name in shelved("diagnosis/rules")]
     queries = [*rules, *(shared_query(name) for query in rules for name in _names_used(query))]
     found = {limit.key: limit for query in queries for limit in query.thresholds.values()}
@@ -207,7 +220,7 @@ def all_thresholds() -> tuple[Threshold, ...]:
 
 
 def standalone_query(query: RuleQuery, values: Mapping[str, Setting], around: str | None = None) -> str:
-    """Return the SQL of the query with the shared queries it uses and `values` in place of parameters, for a user to run.
+    """Return the query as an SQL text that a user can run: shared queries stand in it, and `values` in place of parameters.
 
     `around` is SQL that reads the query's rows as rule_instances; it may begin with common table expressions of its
     own.
@@ -223,7 +236,7 @@ def standalone_query(query: RuleQuery, values: Mapping[str, Setting], around: st
 
 
 def _names_used(query: RuleQuery) -> Iterator[str]:
-    """Yield the names of the shared queries that the query uses, each after those that it uses itself."""
+    """Yield the names of the shared queries that the query uses, each after those that it uses itself; repeats may occur."""
     for name in query.listed("uses"):
         yield from _names_used(shared_query(name))
         yield name
@@ -233,8 +246,8 @@ def _names_used(query: RuleQuery) -> Iterator[str]:
 class Workspace:
     """The temp tables of a trace and its critical device (-2 for none) while the trace is judged.
 
-    These are the shared queries, rule_instances (pieces of the latest claim), and claim_piece (pieces of claims that
-    are worth listing). `scaled` has factors for thresholds by key.
+    These are the shared queries, rule_instances (pieces of the latest claim, number `latest`), and claim_piece (pieces
+    of claims that are worth listing, numbers `kept`). `scaled` has factors for thresholds by key.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -249,7 +262,7 @@ class Workspace:
     _answers: dict[tuple[str, tuple[tuple[str, Setting], ...]], list[dict[str, Any]]] = field(default_factory=dict)
 
     def ask(self, query: RuleQuery, values: Mapping[str, Setting]) -> list[dict[str, Any]]:
-        """Return the rows of a query that does not read rule_instances; it runs once, however many rules ask it."""
+        """Return the rows of a query that does not read rule_instances; the same query and values run once for a trace."""
         key = query.text, tuple(sorted(values.items()))
         if key not in self._answers:
             self.make_used(query)
@@ -257,16 +270,18 @@ class Workspace:
         return [dict(row) for row in self._answers[key]]
 
     def may_find(self, query: RuleQuery) -> bool:
-        """Return whether the trace fulfils the query's conditions (`only-with`).
-
-        Those of all rules on the same table are asked at once.
-        """
+        """Return whether the trace fulfils the query's conditions (`only-with`), so that the query may find something."""
         return all(self._holds(condition.table, self._condition(query, condition)) for condition in query.only_with)
 
     def _condition(self, query: RuleQuery, condition: TableCondition) -> str:
+        """Return the condition's SQL text, with the parameters of the trace and of the query's header filled in."""
         return literal(condition.holds, **self.given(), **self.settings(query))
 
     def _holds(self, table: str, condition: str) -> bool:
+        """Return whether a row of `table` fulfils `condition`, an SQL text.
+
+        The conditions of all rules on the table are asked at once.
+        """
         if (table, condition) not in self._held:
             others = [
                 (query, each) for query in _queries_on_table(table) for each in query.only_with if each.table == table
@@ -280,9 +295,9 @@ class Workspace:
         return self._held[table, condition]
 
     def find(self, query: RuleQuery, values: Mapping[str, Setting], number: int | None = None) -> int | None:
-        """Fill rule_instances with the rows of the query; return the claim's number, None without rows.
+        """Fill rule_instances with the rows of the query; return the claim's number, None if there are no rows.
 
-        The number is `number`, or a new one if that is None.
+        The number is `number`, or a new one if that is None. It becomes `latest`.
         """
         self.make_used(query)
         text = f"with found as (\n{query.text}\n)\n" + statement("diagnosis/sql/rule_instances.sql")
@@ -302,12 +317,12 @@ class Workspace:
             self.kept.add(self.latest)
 
     def spend(self, claims: list[int]) -> None:
-        """Make the temp table claim_culprit: the host slices in the idle time of these claims."""
+        """Make the temp table claim_culprit: the host slices in the idle time of the claims with these numbers."""
         run(self.connection, "diagnosis/sql/claim_culprit.sql", trace_id=self.trace_id, claims=claims)
         self._made.append("claim_culprit")
 
     def drop(self) -> None:
-        """Drop all temp tables of the workspace, and forget its answers."""
+        """Drop all temp tables of the workspace, and forget its cached answers and kept claims."""
         for name in self._made:
             self.connection.execute(f"drop table if exists temp.{name}")
         self._made.clear()
@@ -317,7 +332,7 @@ class Workspace:
         self.latest = None
 
     def make_used(self, query: RuleQuery) -> None:
-        """Make the temp tables of the shared queries that the query uses."""
+        """Make the temp tables of the shared queries that the query uses and that are not made yet."""
         for name in _names_used(query):
             if name not in self._made:
                 text = shared_query(name).text
@@ -327,16 +342,16 @@ class Workspace:
                 self.make_table(name, text, self.given() | shared_query(name).limits(self.scaled))
 
     def make_table(self, name: str, text: str, values: Mapping[str, Setting]) -> int:
-        """Make or replace the temp table `name` with the rows of the SQL `text`; return their number."""
+        """Make or replace the temp table `name` with the rows of the SQL `text`; return the number of rows."""
         (made,) = ask(self.connection, f"create or replace temp table {name} as\n{text}", **values)
         if name not in self._made:
             self._made.append(name)
         return int(made["Count"])
 
     def given(self) -> dict[str, Setting]:
-        """Return the parameters that every query gets, trace_id and device."""
+        """Return the parameters that every query gets, by name: trace_id and device."""
         return {"trace_id": self.trace_id, "device": self.device}
 
     def settings(self, query: RuleQuery) -> dict[str, Setting]:
-        """Return the parameters in the query's header, with thresholds times their factors in `scaled`."""
+        """Return the parameters that the query's header gives, by name; thresholds are changed by factors in `scaled`."""
         return query.settings | query.limits(self.scaled)

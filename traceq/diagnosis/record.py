@@ -26,9 +26,9 @@ _Z = 0.8416
 
 
 class Demand(NamedTuple):
-    """The record that a confidence demands: true findings, programs that these are of, and the least share of true ones.
+    """The demands of a confidence on a rule's record: right findings, their programs, and a share (0..1) of right ones.
 
-    The share is Wilson's lower bound.
+    The share is compared with Wilson's lower bound.
     """
 
     true: int
@@ -41,7 +41,10 @@ _ORDER: tuple[Confidence, ...] = ("low", "medium", "high")
 
 
 def wilson_low(true: int, said: int) -> float:
-    """Return Wilson's lower bound (one-sided, 80 %) for the share of true findings, where `true` of `said` were true."""
+    """Return Wilson's lower bound (one-sided, 80 %) of the share (0..1) of right findings, if `true` of `said` were right.
+
+    0 if `said` is 0.
+    """
     if not said:
         return 0.0
     share, z2 = true / said, _Z * _Z
@@ -50,12 +53,12 @@ def wilson_low(true: int, said: int) -> float:
 
 @dataclass(frozen=True)
 class RuleRecord:
-    """The verdicts on each rule's findings in labelled real traces, with the program that each trace is of."""
+    """For each rule, the program and the verdict (right, partly, wrong) of each of its findings in labelled real traces."""
 
     entries: Mapping[str, tuple[tuple[str, Said], ...]] = field(default_factory=dict)
 
     def without_program(self, program: str) -> RuleRecord:
-        """Return the record without traces of the program, to judge that program by others."""
+        """Return the record without findings in traces of the program, so that the program is judged by others only."""
         return RuleRecord(
             {
                 rule: tuple(statement for statement in said if statement[0] != program)
@@ -64,11 +67,11 @@ class RuleRecord:
         )
 
     def has_confirmed(self, rule: str) -> bool:
-        """Return whether the rule was right for at least one labelled trace."""
+        """Return whether a finding of the rule was right in at least one labelled trace."""
         return any(verdict == "right" for _, verdict in self.entries.get(rule, ()))
 
     def confidence_of(self, rule: str) -> Confidence:
-        """Return the confidence that the rule's record allows for its findings: high, medium or low."""
+        """Return the confidence that the rule's record allows for its findings: high, medium or low; low without a record."""
         said = self.entries.get(rule, ())
         true = [program for program, verdict in said if verdict == "right"]
         bound = wilson_low(len(true), len(said))
@@ -78,7 +81,7 @@ class RuleRecord:
         return "low"
 
     def describe_rule(self, rule: str) -> str:
-        """Return a sentence on how often the rule was right on labelled traces."""
+        """Return a sentence on how often, and in how many programs, the rule was right on labelled real traces."""
         said = self.entries.get(rule, ())
         if not said:
             return "No labelled trace has shown yet whether this rule is right."

@@ -75,12 +75,12 @@ without a remedy says the same to all.
 
 
 def describe_pack(rule: Rule) -> str:
-    """Say when a rule is asked that is not of the pack default; return an empty text for others."""
+    """Return sentences that say when a rule of the pack host or extra is asked; "" for other rules."""
     return " ".join(text for text, is_of_it in ((_HOST, rule.is_of_host), (_EXTRA, rule.is_extra)) if is_of_it)
 
 
 def manual_page(rules: Sequence[Rule]) -> str:
-    """Return the manual pages of the rules as one, with a table of contents."""
+    """Return the manual pages of the rules as one Markdown text, with a table of contents, and the list of rules of jobs."""
     lines = "".join(
         f"* [{rule.name}](#{rule.name}): {_escape(rule.manual.title)}"
         f"{'' if rule.pack == 'default' else f' ({rule.pack})'}\n"
@@ -91,6 +91,7 @@ def manual_page(rules: Sequence[Rule]) -> str:
 
 
 def _manual_of_rule(rule: Rule) -> str:
+    """Return the section on a rule in Markdown: title, pack, example, accuracy of its predictions, and manual page."""
     parts = [f"## {rule.name}", f"{_escape(rule.manual.title)}."]
     if pack := describe_pack(rule):
         parts.append(pack)
@@ -105,18 +106,18 @@ def _manual_of_rule(rule: Rule) -> str:
 
 
 def example_of(name: str) -> str | None:
-    """Return what a report says of a real trace that triggers the rule; None where none has."""
+    """Return a real trace and what a report says of it by the rule, "TRACE: TEXT"; None if no real trace triggers it."""
     found = load_examples().get(name)
     return f"{found['trace']}: {found['said'].replace('`', '')}" if found else None
 
 
 def _escape(text: str) -> str:
-    """Return prose in which Markdown sees no markup: names with underscores, stars and angles."""
+    """Return the prose with a backslash before characters that Markdown takes for markup; addresses stay as they are."""
     return re.sub(r"(?<![\w/:.])(https?://\S+)|([*_<>|`])", lambda match: match[1] or f"\\{match[2]}", text)
 
 
 def thresholds_page() -> str:
-    """Return all thresholds, a table for each file that declares some."""
+    """Return all thresholds as a Markdown text, a table for each file that declares some."""
     parts = [_THRESHOLDS]
     for place, of_place in groupby(all_thresholds(), lambda threshold: threshold.place):
         rows = [
@@ -127,11 +128,12 @@ def thresholds_page() -> str:
 
 
 def advice_page() -> str:
-    """Return all remedies, each with its text for each variant of programs."""
+    """Return all remedies as a Markdown text: which rules name them, and the text of each for each kind of program."""
     return "".join([_ADVICE, *_remedies_by_rule(), *_texts_of_remedies()])
 
 
 def _remedies_by_rule() -> Iterator[str]:
+    """Yield a row of a Markdown table for each rule: its name, the programs it is for, and links to remedies it names."""
     remedy = re.compile(rf"['\"]({'|'.join(all_remedies())})['\"]")
     for name in sorted(shelved("diagnosis/rules")):
         header = rule_query(name).header
@@ -144,6 +146,7 @@ def _remedies_by_rule() -> Iterator[str]:
 
 
 def _texts_of_remedies() -> Iterator[str]:
+    """Yield a section of Markdown for each remedy: a table of its texts by variant of program."""
     for name, texts in sorted(all_remedies().items()):
         yield f"\n## {name.replace('_', ' ')}\n\n| for | |\n|---|---|\n"
         for variant, text in texts.items():

@@ -14,10 +14,10 @@ from traceq.diagnosis.finding import Finding, Part
 
 
 def merge_same_fix(found: Iterable[tuple[str, Finding]]) -> list[Finding]:
-    """Merge findings with the same fix: the word before each; "" for a fix of its own.
+    """Return the findings, those with the same fix merged into one: the largest, with the others as its parts.
 
-    The largest of them speaks for all. Its savings, and what it owns, are the sums: no piece of the ledger is in two findings.
-    What they lay claim to may be the same time.
+    Before each finding stands the word for its fix; "" for a fix of its own. Savings and owned time are sums, as no
+    piece of the ledger is in two findings; claimed time is the largest, as claims may be on the same time.
     """
     groups: dict[str, list[Finding]] = {}
     for number, (fix, finding) in enumerate(found):
@@ -32,9 +32,10 @@ _LITTLE = 0.1
 
 
 def attach_small_effects(findings: Sequence[Finding], larger: Mapping[str, Sequence[str]]) -> list[Finding]:
-    """Make each finding that is a tenth or less of one by a rule that `larger` names for it a part of that one.
+    """Return the findings, where one under a tenth of a finding that may have caused it is a part of that one.
 
-    Parts add to what may be won at most, and to nothing else.
+    `larger` names for a rule the rules of its possible causes. A part adds to the highest saving of its cause, and to
+    nothing else.
     """
     under: dict[str, list[Finding]] = {}
     for small in sorted(findings, key=lambda finding: (-finding.saving_ns, finding.finding_id)):
@@ -52,6 +53,7 @@ def attach_small_effects(findings: Sequence[Finding], larger: Mapping[str, Seque
 
 
 def _attach_findings(finding: Finding, small: Sequence[Finding]) -> Finding:
+    """Return the finding with `small` and their parts as its parts, and with their highest savings added to its own."""
     if not small:
         return finding
     step_ns = finding.expected_step_ns + finding.saving_ns
@@ -63,6 +65,7 @@ def _attach_findings(finding: Finding, small: Sequence[Finding]) -> Finding:
 
 
 def _merge_group(group: list[Finding]) -> Finding:
+    """Merge findings with the same fix, the largest first, into that one; the others and all their parts become its parts."""
     first, *others = group
     if not others:
         return first
@@ -88,6 +91,7 @@ def _merge_group(group: list[Finding]) -> Finding:
 
 
 def _sum_times(times: Iterable[Mapping[str, float]]) -> dict[str, float]:
+    """Return the sum of the times for each category, over all mappings."""
     added: dict[str, float] = {}
     for mapping in times:
         for category, ns in mapping.items():
@@ -96,6 +100,7 @@ def _sum_times(times: Iterable[Mapping[str, float]]) -> dict[str, float]:
 
 
 def _part_of(finding: Finding) -> Part:
+    """Return the finding as a part of another one."""
     return Part(
         rule=finding.rule,
         finding_id=finding.finding_id,

@@ -45,14 +45,14 @@ _OF_DEVICES = frozenset(
 
 @dataclass(frozen=True)
 class Subject:
-    """A trace to judge. `device` is the one that is busy longest: a step cannot get shorter than that.
+    """A trace to judge. `device` is the critical device, the one that is busy longest: no step gets shorter than its work.
 
-    `present` counts what the trace holds (diagnosis/sql/present.sql); `step_ns` is the mean of the counted steps; `place`
-    completes the ids of findings. `ledger` is that of the device, without one the training thread's (host_ledger): ns per
-    counted step by category; `ledgers` are those of all devices, in ns of all counted steps. `device` is None, and `step_ns`
-    0, where there is none. Where idle time is only what the capture left out, or nothing was to run, `judges_idle` is False, and
-    `ledger` has no idle categories. `triage`: what the capture is; None for a memory snapshot. `record`: how often rules
-    were right.
+    `present` counts what the trace holds (diagnosis/sql/present.sql). `step_ns` is the mean of the `steps` counted
+    steps, 0 without any. `place` is the ending of findings' ids. `ledger` is the critical device's, or without a device
+    the training thread's (host_ledger): ns per counted step by category; `ledgers` are those of all devices, in ns over
+    all counted steps. `device` is None without GPU work. Where idle time is only what the capture left out, or nothing
+    was to run, `judges_idle` is False, and `ledger` has no idle categories. `triage`: what the capture is; None for a
+    memory snapshot. `record`: how often rules were right.
     """
 
     connection: duckdb.DuckDBPyConnection = field(repr=False)
@@ -83,19 +83,19 @@ class Subject:
     _common: dict[int, dict[str, str]] = field(default_factory=dict, repr=False)
 
     def has(self, need: str) -> bool:
-        """Return whether the trace holds an input of NEEDS."""
+        """Return whether the trace holds the input `need`, a key of NEEDS."""
         return bool(self.present[NEEDS[need].column])
 
     def needs(self, *needs: str) -> None:
-        """Raise CannotTell for the first of NEEDS that the trace lacks."""
+        """Raise CannotTell for the first of these inputs (keys of NEEDS) that the trace lacks."""
         for name in needs:
             if not self.has(name):
                 raise self.lacks(NEEDS[name].lacking, name)
 
     def only_for(self, *kinds: str) -> None:
-        """Raise NothingThere for a program that is known to be of none of these kinds.
+        """Raise NothingThere unless the program is of one of these kinds ("pytorch", ...), or of an unknown one.
 
-        "training" stands for all that train, "model" for all that train or run a model.
+        "training" and "model" demand besides that the program trains, or trains or runs, a model.
         """
         others = set(kinds) - {"training", "model"}
         if others and self.program.kind not in ("", *others):
@@ -106,15 +106,22 @@ class Subject:
             raise NothingThere("the program runs no model")
 
     def way(self, name: str, otherwise: str = "") -> str:
-        """Return the words of Format.way for what the trace's profiler has to record; `otherwise` if it is not known."""
+        """Return the words that say how the trace's profiler records the input `name`, as Format.way does.
+
+        `otherwise` is returned if that is not known.
+        """
         words = self._way(name)
         return otherwise if words is None else words
 
     def _way(self, name: str) -> str | None:
+        """Return the words of Format.way on how the trace's profiler records the input `name`; None if that is not known."""
         return format_of(self.format).way(name, of_pytorch=self.program.may_be_pytorch, of_amd=self.program.is_amd)
 
     def lacks(self, lacking: str, way: str, brings: str = "brings it") -> CannotTell:
-        """Return the error for an input that is lacking, with what brings it."""
+        """Return the error CannotTell for an input that the trace lacks: the words `lacking`, and how to record it.
+
+        `way` is the input's name for Format.way; `brings` ends the sentence on it.
+        """
         if way in _OF_DEVICES and self.present.get("unmeasured"):
             return CannotTell(f"{lacking}; traceq measures no work of the device in it")
         form = format_of(self.format)
@@ -124,39 +131,46 @@ class Subject:
         return CannotTell(f"{lacking}; {words} {brings}" if words else f"{lacking}; {form.profiler} does not record it")
 
     def settings(self, query: RuleQuery) -> dict[str, Setting]:
-        """Return the parameters that the header of a query gives: shares, thresholds and words."""
+        """Return the parameters that the header of a query gives, by name: shares, thresholds and settings."""
         return self.workspace.settings(query)
 
     def thresholds(self, place: str) -> dict[str, float]:
-        """Return the thresholds in the header of `place`.sql in traceq/diagnosis/rules/, by name."""
+        """Return the thresholds of `place`.sql in traceq/diagnosis/rules/ and the shared queries it uses: values by name."""
         return {name: float(value) for name, value in rule_query(place).limits(self.workspace.scaled).items()}
 
     def threshold(self, place: str, name: str) -> float:
-        """Return the threshold `name` in the header of `place`.sql in traceq/diagnosis/rules/."""
+        """Return the value of the threshold `name` of `place`.sql in traceq/diagnosis/rules/."""
         return self.thresholds(place)[name]
 
     def ask(self, name: str, **settings: Setting) -> list[dict[str, Any]]:
-        """Return the rows of `name`.sql in traceq/diagnosis/rules/, which gets trace_id, device and `settings`."""
+        """Return the rows of `name`.sql in traceq/diagnosis/rules/.
+
+        Its parameters are trace_id, device, those of its header, and `settings`, which go before the others.
+        """
         query = rule_query(name)
         return self.workspace.ask(query, {**self.workspace.given(), **self.settings(query), **settings})
 
     def ask_of(self, claim: Claim, name: str, /) -> list[dict[str, Any]]:
-        """Return the rows of `name`.sql in traceq/diagnosis/rules/, in which rule_instances are the pieces of the claim."""
+        """Return the rows of `name`.sql in traceq/diagnosis/rules/, which reads the pieces of the claim as rule_instances."""
         query = rule_query(name)
         return self._ask_of(claim, query.text, self.settings(query))
 
     def _ask_of(self, claim: Claim, around: str, settings: Mapping[str, Setting]) -> list[dict[str, Any]]:
+        """Return the rows of the SQL `around`, which reads the claim's pieces as rule_instances.
+
+        Its parameters are the claim's values, and `settings` where the claim lacks them.
+        """
         if claim.number != self.workspace.latest:
             self.workspace.find(claim.query, claim.values, claim.number)
         return ask(self.connection, around, **{**settings, **claim.values})
 
     def claim(self, name: str, **settings: Setting) -> Claim | None:
-        """Claim the time that `name`.sql in traceq/diagnosis/rules/ finds on the critical device; None for nothing.
+        """Claim the time that `name`.sql in traceq/diagnosis/rules/ finds on the critical device; None if it finds none.
 
-        It gets trace_id, device, the shares that are fitted for such hardware, and the settings of its header, unless `settings`
-        has others. Where the ledger holds less than
-        WORTH_LISTING for all categories that the header names, it is not asked: it could find nothing to list. Nor is it where
-        the trace lacks what it finds nothing without (`only-with`).
+        Its parameters are trace_id, device, those of its header, shares fitted for such hardware, and `settings`; later
+        ones go first. The query is not run, and the claim is None, where the ledger holds less than WORTH_LISTING of
+        the step in all categories that the header names, or where the trace does not fulfil its conditions
+        (`only-with`).
         """
         query = rule_query(name)
         categories = query.listed("categories")
@@ -169,19 +183,24 @@ class Subject:
         )
 
     def claim_of(self, query: RuleQuery | str, **settings: Setting) -> Claim | None:
-        """Claim the time that a query of anybody finds, given as a Query or as text; None for nothing.
+        """Claim the time that a user's query finds; None if it finds none. `query` may be an SQL text.
 
-        Raises ValueError when it claims what is not there, or a share is none.
+        Raises ValueError where it claims time that the ledger does not hold, or a share is not 0..1.
         """
         return self._claim(
             query if isinstance(query, RuleQuery) else RuleQuery(without_end(query)), settings, is_own=False
         )
 
     def claim_host(self, query: RuleQuery) -> Claim | None:
-        """Claim the training thread's time that an internal query (not a rule) finds; None for nothing."""
+        """Claim the training thread's time that an internal query (not a rule) finds; None if it finds none."""
         return self._claim(query, {})
 
     def _claim(self, query: RuleQuery, settings: Mapping[str, Setting], *, is_own: bool = True) -> Claim | None:
+        """Run the query and return its claim, None if it finds no time; keep the pieces of a claim that is worth listing.
+
+        The pieces of a query that is not traceq's own are checked against the ledger. Raises ValueError for a share
+        that is not 0..1.
+        """
         values = {**self.workspace.given(), **self.settings(query), **settings}
         if not all(0 <= float(values[share]) <= 1 for share in ("low", "likely", "high")):
             raise ValueError(
@@ -203,30 +222,33 @@ class Subject:
         return claim
 
     def worst(self, claim: Claim) -> list[dict[str, Any]]:
-        """Return the largest pieces of a claim, with all columns of the rule's query."""
+        """Return the largest pieces of a claim, five at most, as rows with all columns of the rule's query."""
         if claim.number not in self._worst:
             self._worst[claim.number] = self._ask_of(claim, statement("diagnosis/sql/instances.sql"), WORST)
         return self._worst[claim.number]
 
     def occurrences(self, claim: Claim) -> int:
-        """Return how many slices a claim is on: several of its pieces may be of one."""
+        """Return the number of slices that a claim is on; several of its pieces may be of one slice."""
         if claim.number not in self._occurrences:
             (found,) = self._ask_of(claim, statement("diagnosis/sql/occurrences.sql"), {})
             self._occurrences[claim.number] = int(found["occurrences"])
         return self._occurrences[claim.number]
 
     def culprits(self, claim: Claim) -> Node:
-        """Return the host slices in the time of a claim as a tree; an empty one if the claim is too small to be listed."""
+        """Return the tree of host slices in the time of a claim; an empty tree if the claim is too small to be listed."""
         self.locate([claim])
         return self._culprits.get(claim.number) or build_tree([])
 
     def common(self, claim: Claim) -> Mapping[str, str]:
-        """Return the stream and the phase that at least half of a claim's time has in common, if any."""
+        """Return the stream and the phase (keys "stream", "phase") that at least half of a claim's time shares, if any."""
         self.locate([claim])
         return self._common.get(claim.number, {})
 
     def locate(self, claims: Iterable[Claim]) -> None:
-        """Find where the time of claims was spent, if it is not known yet: of several at once in the time of one."""
+        """Find the host slices, stream and phase of these claims, where not known yet, for culprits() and common().
+
+        Asking for several claims at once takes the time of one. Claims too small to be listed are left out.
+        """
         numbers = [claim.number for claim in claims if claim.number in self.workspace.kept - self._culprits.keys()]
         if not numbers:
             return

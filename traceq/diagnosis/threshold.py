@@ -25,13 +25,14 @@ class Threshold(NamedTuple):
 
     @property
     def key(self) -> tuple[str, str]:
-        """The key by which it is scaled."""
+        """The key under which mappings of factors have it: its place and name."""
         return self.place, self.name
 
     def times(self, factor: float) -> float:
-        """Return the value made stricter or looser by `factor`; whole numbers stay whole.
+        """Return the value times `factor`, to make a rule stricter or looser; a whole number stays whole.
 
-        Of a share above one half what is left to 1 is divided: 0.9 times 1.5 is 0.933, not 1.35, which nothing reaches.
+        For a share above one half, what it leaves to 1 is divided by the factor: 0.9 times 1.5 is 0.933, not 1.35,
+        which nothing reaches.
         """
         if isinstance(self.value, int):
             return round(self.value * factor)
@@ -41,7 +42,10 @@ class Threshold(NamedTuple):
 
 
 def parse_threshold(place: str, text: str) -> Threshold:
-    """Parse the text after `threshold:` in the header of `place`; ValueError if it is not `name = number: reason`."""
+    """Return the threshold in the text after `threshold:` in the header of the file `place`.
+
+    Raises ValueError if it is not written as `name = number: reason`.
+    """
     written = _WRITTEN.fullmatch(text)
     if not written:
         raise ValueError(f"threshold {text!r} in {place}: it is written as name = number: reason")

@@ -46,7 +46,7 @@ _NOTHING_TO_JUDGE = {
 
 @dataclass(frozen=True)
 class Triage:
-    """A row of the table triage."""
+    """The kind of a trace's capture, and the `reason` and counts that decided it: a row of the table triage."""
 
     kind: str
     reason: str
@@ -67,16 +67,16 @@ class Triage:
 
     @property
     def is_judged(self) -> bool:
-        """Return whether the capture holds something that rules can judge."""
+        """Whether the capture holds something that rules can judge."""
         return self.why_not == ""
 
     @property
     def why_not(self) -> str:
-        """Why there is nothing to judge; empty where there is."""
+        """The reason why the capture holds nothing to judge, as a clause; "" where it holds something."""
         return _NOTHING_TO_JUDGE.get(self.reason) or _NOTHING_TO_JUDGE.get(self.kind, "")
 
 
 def triage_of(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Triage | None:
-    """Return what the capture is; None for formats that hold no times, such as memory snapshots."""
+    """Return the trace's row of the table triage; None for formats that hold no times, such as memory snapshots."""
     found = ask(connection, "select * exclude (trace_id) from triage where trace_id = $trace_id", trace_id=trace_id)
     return Triage(**found[0]) if found else None

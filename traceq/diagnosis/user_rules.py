@@ -54,12 +54,11 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
 def load_rules(wanted: Sequence[str | Path] = ()) -> tuple[Rule, ...]:
-    """Load the rules of files, directories and entry points, and then those of traceq, which are served later.
+    """Load the rules in these files and directories and of entry points; return them, followed by traceq's own.
 
-    Where the word `extra` is among `wanted`, the rules of that pack are among those of traceq; a Path is always a file or
-    directory. A rule of a file fails where it takes longer for a trace than the limits of the command allow.
-
-    Raises UnusableRule for a file that is none, and for a name that is taken.
+    Traceq's are the default rules, or all where the word `extra` is among `wanted`; a Path is always a file or
+    directory. A rule of a file fails where it takes longer for a trace than the limits of the command allow. Raises
+    UnusableRule for a file that holds no rule, and for a name that is taken.
     """
     found = [rule for path in wanted if path != EXTRA for rule in _from_path(Path(path))]
     found += [_from_entry_point(entry) for entry in plugins.list_entry_points(_GROUP)]
@@ -72,6 +71,7 @@ def load_rules(wanted: Sequence[str | Path] = ()) -> tuple[Rule, ...]:
 
 
 def _from_path(path: Path) -> Iterator[Rule]:
+    """Yield the rule of the file, or the rules of all .sql files of the directory; raise UnusableRule if it has none."""
     if path.is_dir():
         files = sorted(path.glob("*.sql"))
         if not files:
@@ -83,6 +83,7 @@ def _from_path(path: Path) -> Iterator[Rule]:
 
 
 def _from_file(path: Path) -> Rule:
+    """Return the rule of an SQL file; raise UnusableRule if it cannot be read or is no rule."""
     try:
         text = path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -117,7 +118,7 @@ def _from_file(path: Path) -> Rule:
 
 
 def _check_header(path: Path, query: RuleQuery) -> None:
-    """Raise UnusableRule for what is wrong with a header, and for a query that would write."""
+    """Raise UnusableRule for a header that lacks a fix or has a wrong value, and for SQL that _check_sql refuses."""
     _check_sql(path, query)
     header = query.header
     if not header.get("fix"):
@@ -142,7 +143,10 @@ def _check_header(path: Path, query: RuleQuery) -> None:
 
 
 def _check_sql(path: Path, query: RuleQuery) -> None:
-    """Raise UnusableRule for a query that would write or is nested too deeply, and for a condition that is more than one."""
+    """Raise UnusableRule for a query that would write or is nested too deeply, and for a wrong `only-with`.
+
+    An `only-with` must hold a single condition on the rows of its table.
+    """
     try:
         for text in (query.text, *(condition.holds for condition in query.only_with)):
             check_depth(text)
@@ -159,6 +163,7 @@ def _check_sql(path: Path, query: RuleQuery) -> None:
 
 
 def _is_query(text: str) -> bool:
+    """Return whether the text is a single SELECT of SQL."""
     try:
         return [statement.type for statement in parse(without_end(text))] == [duckdb.StatementType.SELECT]
     except duckdb.Error:
@@ -166,6 +171,7 @@ def _is_query(text: str) -> bool:
 
 
 def _is_share(value: str) -> bool:
+    """Return whether the text is a number from 0 to 1."""
     try:
         return 0 <= float(value) <= 1
     except ValueError:
@@ -173,6 +179,10 @@ def _is_share(value: str) -> bool:
 
 
 def _from_entry_point(entry: EntryPoint) -> Rule:
+    """Return the rule of an entry point: its function, and the manual page in the docstring of its module.
+
+    Raises UnusableRule where it cannot be loaded.
+    """
     try:
         judge: Judgement = entry.load()
         page = parse_manual(import_module(judge.__module__).__doc__ or "")

@@ -22,10 +22,10 @@ _LEAST_OWNED = 0.01
 
 
 def account_lines(subject: Subject, findings: Sequence[Finding], claims: Mapping[int, str]) -> tuple[Line, ...]:
-    """Return the lines of the account for the critical device, the longest first; those of a category add up to it.
+    """Return the account of the critical device: lines, the longest first, that add up to each category of its ledger.
 
-    `claims` maps the number of each claim, in the order of allocation, to the id of its finding or of the part of one.
-    Without a GPU the categories are those of the training thread's ledger.
+    `claims` maps the number of each claim, in the order of allocation, to the id of its finding or part. Without a GPU
+    the categories are those of the training thread's ledger. Empty without steps.
     """
     if not subject.step_ns:
         return ()
@@ -40,10 +40,11 @@ def account_lines(subject: Subject, findings: Sequence[Finding], claims: Mapping
 
 
 def lines_of_other_devices(subject: Subject, critical: Sequence[Line]) -> tuple[Line, ...]:
-    """Return the lines of all devices but the critical one, by device, the longest first; `critical` are that one's lines.
+    """Return the account's lines of all devices but the critical one, by device, the longest first.
 
-    Findings own of a category on other devices the same share as on the critical one: their fixes are of the program.
-    Savings stand only with the critical device. The workspace of the subject must have been dropped.
+    `critical` are the lines of the critical device. Findings own of a category on other devices the same share as
+    there: their fixes are of the program. Only the critical device's lines have savings. The workspace of the subject
+    must have been dropped. Empty without steps or GPU.
     """
     if not subject.step_ns or subject.device is None:
         return ()
@@ -67,7 +68,10 @@ def lines_of_other_devices(subject: Subject, critical: Sequence[Line]) -> tuple[
 
 
 def _lines_like(subject: Subject, critical: Sequence[Line], ledger: Mapping[str, float]) -> Iterator[Line]:
-    """Yield the lines of a device on which findings own the same shares as on the critical one, whose ledger is `ledger`."""
+    """Yield the lines of the subject's device, on which findings own the same share of each category as on the critical one.
+
+    `critical` are the critical device's lines, and `ledger` is its ledger.
+    """
     left = dict(subject.ledger)
     for line in critical:
         total = subject.ledger.get(line.category, 0.0)
@@ -81,12 +85,13 @@ def _lines_like(subject: Subject, critical: Sequence[Line], ledger: Mapping[str,
 
 
 def _longest_first(line: Line) -> tuple[float, str, str]:
+    """Return a key that sorts lines by time, the longest first, then by category and part."""
     return -line.dur_ns, line.category, line.part or ""
 
 
 @dataclass(frozen=True)
 class _AccountedCause:
-    """An owner of time: a finding, or a part of one under the finding's id; savings in ns per counted step."""
+    """A finding, or a part of one, that owns time; `finding_id` is the finding's. Savings are in ns per counted step."""
 
     finding_id: str
     title: str
@@ -97,7 +102,10 @@ class _AccountedCause:
 
 
 def _causes_by_id(findings: Sequence[Finding]) -> dict[str, _AccountedCause]:
-    """Return the findings and their parts by id; of a part only the likely saving is known."""
+    """Return findings and their parts, by their ids, as owners of time.
+
+    Of a part only the likely saving is known: its low is 0, its high the likely one.
+    """
     causes = {
         part.finding_id: _AccountedCause(
             finding.finding_id, part.title, first_clause(part.fix), 0.0, part.saving_ns, part.saving_ns
@@ -119,9 +127,9 @@ def _causes_by_id(findings: Sequence[Finding]) -> dict[str, _AccountedCause]:
 
 
 def _avoidable_lines(subject: Subject, findings: Sequence[Finding], claims: Mapping[int, str]) -> list[Line]:
-    """Return the lines for the time that findings and their parts own and can win; the rest stays with the category.
+    """Return the avoidable lines: for each finding or part and category, the time that it owns and can win.
 
-    The temp table owned_piece keeps only the pieces of these lines.
+    Times under 1 % of a step stay with the category. The temp table owned_piece keeps only the pieces of these lines.
     """
     causes = _causes_by_id(findings)
     owned: dict[str, dict[str, float]] = defaultdict(dict)
@@ -149,7 +157,7 @@ def _avoidable_lines(subject: Subject, findings: Sequence[Finding], claims: Mapp
 
 
 def _winnable_share(cause: _AccountedCause, owned: Mapping[str, float]) -> float:
-    """Return the largest share (0..1) of its owned time that a cause can win; `owned` is that time by category."""
+    """Return the share (0..1) of its owned time that a cause wins at most; `owned` is that time by category, ns per step."""
     whole = sum(owned.values())
     return min(1.0, cause.high / whole) if whole else 0.0
 
@@ -157,6 +165,10 @@ def _winnable_share(cause: _AccountedCause, owned: Mapping[str, float]) -> float
 def _line_of(
     subject: Subject, category: str, dur_ns: float, cause: _AccountedCause, owned: Mapping[str, float]
 ) -> Line:
+    """Return the avoidable line for `dur_ns` of a category that the cause owns.
+
+    Its savings are the cause's, in proportion to the category's share of `owned`, and at most `dur_ns`.
+    """
     part = owned[category] / sum(owned.values())
     low, likely, high = cap_saving(cause.low * part, cause.likely * part, cause.high * part, dur_ns)
     return replace(

@@ -51,7 +51,7 @@ class Line:
 
 
 def largest_unknown(account: Sequence[Line]) -> Line | None:
-    """Return the longest line with the verdict "cannot tell" that takes more than a quarter of the step; None without one."""
+    """Return the critical device's longest "cannot tell" line that takes over a quarter of the step; None without one."""
     lines = [
         line
         for line in account
@@ -61,5 +61,8 @@ def largest_unknown(account: Sequence[Line]) -> Line | None:
 
 
 def saves_little(first: Finding) -> bool:
-    """Return whether the finding saves under 5 % of the step, so that a large unknown line stands before it in the report."""
+    """Return whether the finding saves under 5 % of the step.
+
+    A large line that cannot be told then stands before it in the report.
+    """
     return first.saving_ns < _LITTLE * (first.expected_step_ns + first.saving_ns)

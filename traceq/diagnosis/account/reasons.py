@@ -60,7 +60,10 @@ def reason_and_remedy(subject: Subject, line: Line, most: str | None) -> tuple[s
 
 
 def remedy_above_limit(subject: Subject, line: Line) -> str:
-    """Return advice on kernels or copies that take longer than near their limit."""
+    """Return what to do about kernels or copies that take longer than near their limit.
+
+    It is a remedy for the kernels' family, else a command that shows more.
+    """
     if line.category != "compute":
         return _IN_PERFETTO
     name = next((name for name, families in _REMEDIES.items() if line.part in families), None)
@@ -70,6 +73,7 @@ def remedy_above_limit(subject: Subject, line: Line) -> str:
 
 
 def _explain_host(subject: Subject, words: str) -> tuple[str, str]:
+    """Return why nothing is known of host time, called `words`, and a command that samples the host."""
     in_python = subject.program.language == "python"
     return (
         f"no rule knows a remedy for {words}",
@@ -80,6 +84,7 @@ def _explain_host(subject: Subject, words: str) -> tuple[str, str]:
 
 
 def _explain_communication(subject: Subject) -> tuple[str, str]:
+    """Return why transfers and waiting cannot be told apart, and a command that reports on the job."""
     if ask(subject.connection, statement("diagnosis/sql/judged_job.sql"), trace_id=subject.trace_id):
         return "what of it is waiting for other ranks, the findings of the job tell", "See the job: `traceq report DB`"
     return (
@@ -89,6 +94,7 @@ def _explain_communication(subject: Subject) -> tuple[str, str]:
 
 
 def _explain_kernels(subject: Subject, line: Line) -> tuple[str, str]:
+    """Return why the time of a line of kernels cannot be told, and how to record or measure what would tell."""
     ncu = _counter_command(subject, line.kernel)
     if line.limit is not None:
         return f"it is above what the {line.limit} would take; why is not in a trace of times", ncu
@@ -101,7 +107,10 @@ def _explain_kernels(subject: Subject, line: Line) -> tuple[str, str]:
 
 
 def kernel_word(name: str) -> str | None:
-    """Return the kernel's name without namespaces, templates and arguments, as profilers filter by it; None if it is no word."""
+    """Return the kernel's name without namespaces, templates and arguments, as profilers filter by it, cut at 100 characters.
+
+    None if the rest is no identifier.
+    """
     bare = re.sub(r"\(anonymous namespace\)::", "", name)
     head = _without_brackets(bare).partition("(")[0]
     word = head.split()[-1].split("::")[-1] if head.split() else ""
@@ -109,26 +118,31 @@ def kernel_word(name: str) -> str | None:
 
 
 def _without_brackets(name: str) -> str:
-    """Return the name without its template arguments in <>."""
+    """Return the name without template arguments in <>; it ends at a < that is never closed."""
     while (shorter := re.sub(r"<[^<>]*>", "", name)) != name:
         name = shorter
     return name.partition("<")[0]
 
 
 def _counter_command(subject: Subject, kernel: str | None) -> str:
-    """Return the command line that measures what limits a kernel, for NVIDIA's or AMD's profiler."""
+    """Return advice with the command line that measures what limits a kernel, by NVIDIA's or AMD's profiler.
+
+    It is for all kernels where `kernel` is None.
+    """
     if subject.program.is_amd:
         return f"Measure it: `rocprof-compute profile -n kernel{f' -k {kernel}' if kernel else ''} -- PROGRAM`"
     return f"Measure it: `ncu --set roofline{f' -k regex:{kernel}' if kernel else ''} -c 5 PROGRAM`"
 
 
 def _explain_copies(limit: str | None) -> tuple[str, str]:
+    """Return why copies cannot be told: no limit is known, or they are above it; and what would tell."""
     if limit is None:
         return "their size or the speed of the link is not known", "Record with the GPU's name and the bytes of copies"
     return "they are slower than the link, and nothing says whether they can be faster, go or hide", _IN_PERFETTO
 
 
 def _explain_idle(subject: Subject, line: Line, most: str | None) -> tuple[str, str]:
+    """Return why nothing is known of a line of idle time, and what would tell; `most` is where most of it was spent."""
     if line.category == "idle_earlier_work":
         return "it was launched before the capture began", "Start the capture some steps earlier"
     if line.category == "idle_launch_latency":

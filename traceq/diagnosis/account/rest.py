@@ -33,7 +33,8 @@ class RestPart:
     """Time of a category, or of a part of it, that findings leave; ns per counted step.
 
     `nearness` is "near" for the time that its work takes near a limit, "above" for its time beyond that, and "unknown"
-    without a limit. `reached` is the least time that the work could take, by `limit`; None if unknown.
+    without a limit. `reached` is the least time that the work could take, by `limit`; None if unknown. `example` is the
+    kernel, or place of the host, with most of the time.
     """
 
     nearness: Nearness
@@ -54,12 +55,15 @@ class Winnable:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether other work takes as long beside nearly all of it."""
+        """Whether other work takes as long beside at least 70 % of the time, so that little of it can be saved."""
         return max(self.high, self.on_path) <= 1 - _AT_LIMIT
 
 
 def rest_lines(subject: Subject, left: Mapping[str, float], winnable: Mapping[str, Winnable]) -> Iterator[Line]:
-    """Yield the lines for the time that findings leave of each category; `left` is that time, ns per counted step."""
+    """Yield the account's lines for the time that findings leave of each category; `left` is that time, ns per counted step.
+
+    `winnable` has by category what the replay saves.
+    """
     large = [category for category, ns in left.items() if ns >= LEAST_SHARE * subject.step_ns]
     parts = _rest_by_part(subject, large)
     for category, rest in left.items():
@@ -69,7 +73,7 @@ def rest_lines(subject: Subject, left: Mapping[str, float], winnable: Mapping[st
 
 
 def _rest_by_part(subject: Subject, categories: Sequence[str]) -> dict[str, list[RestPart]]:
-    """Return the time that findings leave of these categories of a GPU, by category, in parts."""
+    """Return by category of a GPU, for these categories, the time that findings leave, in parts; empty without a GPU."""
     found: dict[str, list[RestPart]] = defaultdict(list)
     if subject.device is None or not categories:
         return found
@@ -87,13 +91,17 @@ def _rest_by_part(subject: Subject, categories: Sequence[str]) -> dict[str, list
 
 
 def _account_query(name: str) -> RuleQuery:
+    """Return the query in diagnosis/account/`name`.sql."""
     return read(statement(f"diagnosis/account/{name}.sql"), name)
 
 
 def _lines_of_category(
     subject: Subject, category: str, rest: float, parts: Sequence[RestPart], winnable: Winnable | None
 ) -> Iterator[Line]:
-    """Yield the lines for the rest of a category: by nearness to a limit, its largest part apart from the others."""
+    """Yield the lines for the `rest` (ns per step) of a category: by nearness to a limit, its largest part apart.
+
+    A rest under 5 % of a step is one small line; a rest beside which other work takes as long is one line at its limit.
+    """
     if rest < LEAST_SHARE * subject.step_ns:
         if rest > 0:
             yield new_line(subject, category, None, rest, "small")
@@ -113,9 +121,9 @@ def _lines_of_category(
 
 
 def _largest_and_others(parts: Sequence[RestPart], least: float) -> list[RestPart]:
-    """Return the part that holds over half of the time, if it takes `least` ns, then the others merged.
+    """Return two parts: the one with over half of the time, if it takes over `least` ns, and the others merged.
 
-    All are merged where no part holds that much.
+    All are merged into one where no part holds that much.
     """
     if not parts:
         return []
@@ -129,11 +137,12 @@ def _largest_and_others(parts: Sequence[RestPart], least: float) -> list[RestPar
 
 
 def _scale_part(part: RestPart, scale: float) -> RestPart:
+    """Return the part with its times multiplied by `scale`."""
     return replace(part, rest=part.rest * scale, reached=None if part.reached is None else part.reached * scale)
 
 
 def _merge_parts(parts: Sequence[RestPart], name: str | None) -> RestPart:
-    """Merge parts of equal nearness into a part called `name`; its limit is that of the largest."""
+    """Merge parts of equal nearness into a part called `name`; its limit and example are those of the largest."""
     largest = max(parts, key=lambda each: each.rest)
     reached = [part.reached for part in parts if part.reached is not None]
     return RestPart(
@@ -147,7 +156,7 @@ def _merge_parts(parts: Sequence[RestPart], name: str | None) -> RestPart:
 
 
 def _line_of_hidden(subject: Subject, category: str, dur_ns: float, winnable: Winnable) -> Line:
-    """Return the line for time beside which other work takes as long: its limit is the critical path."""
+    """Return the line for time beside which other work takes as long: at its limit, which is the critical path."""
     saved = share(winnable.high * subject.ledger[category] / subject.step_ns)
     return replace(
         new_line(subject, category, None, dur_ns, "at its limit"),
@@ -164,7 +173,10 @@ def _line_of_hidden(subject: Subject, category: str, dur_ns: float, winnable: Wi
 
 
 def _line_of_rest(subject: Subject, category: str, part: RestPart, winnable: Winnable | None) -> Line:
-    """Return the line for a part: at its limit, avoidable above it, or "cannot tell" with a reason and a remedy."""
+    """Return the line for a part that findings leave, with its verdict, reason, remedy and query.
+
+    It is at its limit near one, avoidable above one where the replay tells the saving, else "cannot tell".
+    """
     line = new_line(subject, category, part.part, part.rest, "cannot tell")
     query = _account_query("rest_idle" if category in IDLE else "rest_busy")
     if subject.device is not None:
@@ -199,7 +211,7 @@ def _line_of_rest(subject: Subject, category: str, part: RestPart, winnable: Win
 
 
 def winnable_by_category(subject: Subject) -> dict[str, Winnable]:
-    """Return the shares that the replay saves of each category, where it is accurate enough for likely savings."""
+    """Return by category what the replay of the step saves without it, where the replay tells a likely saving."""
     query = "select scenario, removable, saved, saved_high, on_path from replay where trace_id = $trace_id and saved is not null"
     found = ask(subject.connection, query, trace_id=subject.trace_id)
     return {
@@ -212,5 +224,5 @@ def winnable_by_category(subject: Subject) -> dict[str, Winnable]:
 
 
 def new_line(subject: Subject, category: str, part: str | None, dur_ns: float, verdict: Judgement) -> Line:
-    """Return a line of the subject's device without savings, reason and remedy."""
+    """Return a line of the subject's device with its time (ns per step) and verdict, without savings, reason and remedy."""
     return Line(subject.device, category, part, dur_ns, dur_ns / subject.step_ns, verdict)

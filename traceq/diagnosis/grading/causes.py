@@ -12,7 +12,7 @@ from traceq.database.sql import package
 
 @dataclass(frozen=True)
 class LabelWord:
-    """The meaning of a label's word for a cause, and the rules that name the cause; there may be none."""
+    """The meaning of a word that labels use for a cause, and the names of rules that find the cause; there may be none."""
 
     what: str
     rules: tuple[str, ...]
@@ -20,12 +20,12 @@ class LabelWord:
 
 @cache
 def all_causes() -> dict[str, LabelWord]:
-    """Return all causes of diagnosis/grading/causes.json by their words."""
+    """Return the meaning of all words for causes that labels may use, by word, from diagnosis/grading/causes.json."""
     content = package().joinpath("diagnosis/grading/causes.json").read_bytes()
     return msgspec.json.decode(content, type=dict[str, LabelWord])
 
 
 @cache
 def causes_of(rule: str) -> frozenset[str]:
-    """Return the words for all causes that a finding of the rule may mean."""
+    """Return the labels' words for all causes that a finding of the rule may mean."""
     return frozenset(word for word, cause in all_causes().items() if rule in cause.rules)

@@ -17,7 +17,7 @@ _NOTHING = Output()
 
 @dataclass(frozen=True)
 class AccountLine:
-    """A verdict of the account on a line of the ledger; `share` (0..1) is of the step."""
+    """A frozen line of the account of a trace, with its verdict; `share` (0..1) is of the step."""
 
     category: str
     part: str | None
@@ -32,7 +32,7 @@ class FrozenTrace:
 
     `capture` is the kind and reason of the capture, `header` the report's first line, `first` its first statement.
     `unit` is what times are per; `steps` counts its steps without those left out as warm-up, `whole_steps` with them;
-    both are 0 for a window. For a refused file only `error` is set.
+    both are 0 for a window. For a refused file only `error`, the reason, is set.
     """
 
     name: str
@@ -52,9 +52,10 @@ class FrozenTrace:
 
 @dataclass(frozen=True)
 class FrozenPair:
-    """The verdict of a comparison of two traces, and its words; without `verdict` it failed, for the reason in `words`.
+    """The frozen verdict of a comparison of two traces, and its words.
 
-    `is_known`: a label already gave the verdict when this was frozen.
+    Without `verdict` the comparison failed, for the reason in `words`. `is_known`: a label already gave the verdict
+    when this was frozen.
     """
 
     base: str
@@ -66,10 +67,10 @@ class FrozenPair:
 
 @dataclass(frozen=True, kw_only=True)
 class Frozen:
-    """Reports by a version of traceq, and when they were frozen (ISO 8601, UTC).
+    """A file of frozen reports: the version of traceq that made them, and when they were frozen (ISO 8601, UTC).
 
-    `commit` is that of the checkout, with `+` if it was changed. `after` names a set that was frozen after the blind
-    one. `labels` names the labels that existed by then.
+    `commit` is that of traceq's checkout, with `+` if it was changed. `after` names the occasion of a set that was
+    frozen after the blind one; None for the blind one. `labels` names the labels that existed by then.
     """
 
     kind: Literal["traceq-blind"] = "traceq-blind"
@@ -86,7 +87,7 @@ class Frozen:
 def parse_frozen(content: bytes, where: str) -> Frozen:
     """Return the frozen reports in a file's `content`.
 
-    Raises UnusableLabel, with a text that begins with `where`, if it holds none or those of another version.
+    Raises UnusableLabel, with a text that begins with `where`, for other content and for files of another version.
     """
     try:
         frozen = msgspec.json.decode(content, type=Frozen)

@@ -16,7 +16,10 @@ Verdict = Literal["right", "partly", "wrong"]
 
 @dataclass(frozen=True)
 class GradedFinding:
-    """A finding with its grade: its rule, likely saving as a share (0..1) of a step of `step_ns`, confidence and verdict."""
+    """A finding with its grade by the label.
+
+    `share` (0..1) is its likely saving as a share of a step of `step_ns`; `verdict` says whether the finding is right.
+    """
 
     rule: str
     share: float
@@ -27,10 +30,11 @@ class GradedFinding:
 
 @dataclass(frozen=True)
 class GradedResult:
-    """The graded report of a trace; `first` grades its first statement; `remarks` are the rules of its observations.
+    """The graded report of a trace; `said` are its findings, `first` grades its first statement.
 
-    `found` is the number of the label's bottlenecks that any statement names. `extra` are findings of the pack extra,
-    if asked. `untold` is the share (0..1) of the step with the verdict "cannot tell"; None without an account of a GPU.
+    `remarks` are the rules of its observations, `failed` the rules that broke. `found` is the number of the label's
+    bottlenecks that any statement names. `extra` are findings of the pack extra, if asked. `untold` is the share (0..1)
+    of the step with the verdict "cannot tell"; None without an account of a GPU.
     """
 
     truth: Truth
@@ -44,7 +48,7 @@ class GradedResult:
 
 
 def grade(truth: Truth, output: Output) -> GradedResult:
-    """Grade a report by the truth about its trace."""
+    """Grade the statements of a report, each finding and the first statement, by the truth about its trace."""
     said, extra = (
         tuple(_grade_statement(truth, statement) for statement in found) for found in (output.findings, output.extra)
     )
@@ -56,11 +60,12 @@ def grade(truth: Truth, output: Output) -> GradedResult:
 
 
 def grade_refused(truth: Truth) -> GradedResult:
-    """Grade the refusal of a file: right where nothing can be said of it."""
+    """Grade the refusal of a file: right where the truth says that nothing can be won or told of it, else wrong."""
     return GradedResult(truth, (), (), (), "right" if truth.nothing else "wrong", 0)
 
 
 def _grade_statement(truth: Truth, finding: Statement) -> GradedFinding:
+    """Return the finding with its grade."""
     is_true = grade_finding(truth, finding.rule, finding.share, finding.step_ns)
     return GradedFinding(finding.rule, finding.share, finding.confidence, is_true, finding.step_ns)
 
@@ -77,8 +82,8 @@ _UNTOLD = {
 def grade_unknown(truth: Truth, said: Sequence[GradedFinding], category: str) -> Verdict:
     """Grade a report that begins with time of `category` for which it cannot tell, before its findings.
 
-    Right where the label also says so; partly where the label's line is of the category, or the first finding may stand
-    first.
+    Right where the label accepts just that; partly where the label's line is of the category, or where the first
+    finding could stand first. Where nothing can be won or told, right unless a finding is wrong.
     """
     if truth.nothing:
         return "wrong" if any(statement.verdict == "wrong" for statement in said) else "right"
@@ -89,9 +94,10 @@ def grade_unknown(truth: Truth, said: Sequence[GradedFinding], category: str) ->
 
 
 def grade_finding(truth: Truth, rule: str, share: float, step_ns: float) -> Verdict:
-    """Grade a finding: right with a true cause and its size, partly with a true cause of another size, else wrong.
+    """Grade a finding of `rule` that saves `share` (0..1) of a step: right, partly or wrong.
 
-    A cause that is only also true has no size of its own; its saving must not exceed that of the largest bottleneck.
+    Right with a bottleneck's cause and size. A cause that is only also true, or first, has no size: right unless it
+    saves more than the largest bottleneck. Partly with a true cause of another size; else wrong.
     """
     named = causes_of(rule)
     meant = [bottleneck for bottleneck in truth.bottlenecks if bottleneck.cause in named]
@@ -104,10 +110,10 @@ def grade_finding(truth: Truth, rule: str, share: float, step_ns: float) -> Verd
 
 
 def grade_first(truth: Truth, said: Sequence[GradedFinding], remarks: Sequence[str]) -> Verdict:
-    """Grade a report's first statement: right if it names an accepted cause with the right size.
+    """Grade a report's first statement, its first finding: right if it names a cause accepted there, with the right size.
 
-    Where nothing can be won, or the capture cannot tell, no finding may be wrong. Without findings a report begins with
-    `remarks`.
+    Without findings the rules of observations (`remarks`) count. A cause that is not accepted is at most partly right.
+    Where nothing can be won or told, right unless a finding is wrong.
     """
     if truth.nothing:
         return "wrong" if any(statement.verdict == "wrong" for statement in said) else "right"

@@ -16,7 +16,8 @@ from traceq.diagnosis.grading.labels import Label, truth_of
 class GradedTrace:
     """A frozen report of a trace with its grades; `is_blind`: it was frozen before the trace had a label.
 
-    `has_unit` is whether its number of steps is right; None where the label gives none.
+    `has_unit` is whether its number of steps is right; None where the label gives none. `program` names the program
+    traced.
     """
 
     trace: FrozenTrace
@@ -28,7 +29,10 @@ class GradedTrace:
 
 @dataclass(frozen=True)
 class GradedPair:
-    """The verdict of a comparison of two traces, and the verdicts that its label accepts."""
+    """The frozen verdict of a comparison of two traces, and the verdicts that its label accepts.
+
+    `is_blind`: it was frozen before it had a label.
+    """
 
     pair: FrozenPair
     accepted: tuple[str, ...]
@@ -55,7 +59,7 @@ class Graded:
 
 
 def grade_trace(frozen: Frozen, trace: FrozenTrace, label: Label) -> GradedTrace:
-    """Grade the frozen report of a trace by its label."""
+    """Grade the frozen report of a trace, and its number of steps, by its label."""
     truth = truth_of(label, trace.name, Path(trace.path))
     return GradedTrace(
         trace,
@@ -68,7 +72,10 @@ def grade_trace(frozen: Frozen, trace: FrozenTrace, label: Label) -> GradedTrace
 
 
 def record_by_rule(traces: Sequence[GradedTrace]) -> dict[str, list[dict[str, Any]]]:
-    """Return the graded findings of each rule, with the fields of record.json and the confidence."""
+    """Return for each rule the grades of its findings, sorted by trace.
+
+    Each is a mapping with the keys trace, program, verdict, share, step_ns and confidence.
+    """
     found: dict[str, list[dict[str, Any]]] = {}
     for trace, said in _said(traces):
         found.setdefault(said.rule, []).append(
@@ -85,4 +92,5 @@ def record_by_rule(traces: Sequence[GradedTrace]) -> dict[str, list[dict[str, An
 
 
 def _said(traces: Sequence[GradedTrace]) -> Iterator[tuple[GradedTrace, GradedFinding]]:
+    """Yield each finding with its trace."""
     return ((trace, finding) for trace in traces for finding in trace.result.said)

@@ -20,7 +20,7 @@ _NO_UNIT = re.compile("wrong|the layer")
 
 
 class LabelledCause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An avoidable cause and the time per step that a fix wins: the likely time and its bounds, ns."""
+    """An avoidable cause in a label, with the likely time per step that a fix wins and its bounds, ns."""
 
     cause: str
     size_ns: float
@@ -32,14 +32,14 @@ class LabelledCause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LabelledLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The categories of the ledger that hold the largest cause, and patterns for the names of slices to blame."""
+    """The categories of the ledger that hold the largest cause, and patterns for the names of slices that show it."""
 
     categories: tuple[str, ...]
     names: tuple[str, ...] = ()
 
 
 class Refused(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A statement that would be wrong for a trace, the causes that make it, and why."""
+    """A statement that would be wrong for a trace, the causes that a report would name in it, and why it is wrong."""
 
     what: str
     causes: tuple[str, ...]
@@ -47,9 +47,9 @@ class Refused(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LabelledJudgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A person's judgement on a trace: its bottlenecks, what may stand first, and what is also true.
+    """A person's judgement on a trace: its bottlenecks, the causes that may stand first, and causes that are also true.
 
-    `step_ns` is the length of the step, window or run that sizes are per. `nothing`: there is nothing to win.
+    `step_ns` is the length of the step, window or run (`per`) that sizes are of. `nothing`: there is nothing to win.
     """
 
     per: Literal["step", "window", "run"]
@@ -66,13 +66,16 @@ class LabelledJudgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 
 class LabelledUnit(msgspec.Struct, frozen=True):
-    """The number of complete steps in a trace; 0 or null where nothing recurs."""
+    """The number of complete steps in a trace by its label; 0 or None where nothing recurs.
+
+    `may_also_be` are other units that are right too, each with its `steps` or `kind`, and `why`.
+    """
 
     steps: int | None = None
     may_also_be: tuple[dict[str, Any], ...] = ()
 
     def accepts(self, steps: int) -> bool:
-        """Return whether a report may count this many steps; 0 stands for a window without steps."""
+        """Return whether the label accepts `steps` as the report's number of steps; 0 stands for a window without steps."""
         others = [other for other in self.may_also_be if not _NO_UNIT.match(other.get("why", ""))]
         none = {0 for other in others if other.get("kind") == "none"}
         return steps in {self.steps or 0, *none, *(other["steps"] for other in others if "steps" in other)}
@@ -87,7 +90,10 @@ class Label(msgspec.Struct, frozen=True):
 
 
 def parse_label(content: bytes, where: str) -> Label:
-    """Return the label in a file's `content`; raise UnusableLabel, with a text that begins with `where`, for an unusable one."""
+    """Return the label in a file's `content`.
+
+    Raises UnusableLabel, with a text that begins with `where`, for content that is no label or contradicts itself.
+    """
     try:
         label = msgspec.json.decode(content, type=Label)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -98,7 +104,7 @@ def parse_label(content: bytes, where: str) -> Label:
 
 
 def truth_of(label: Label, name: str, path: Path) -> Truth:
-    """Return the label as the truth about the trace `name` at `path`, with sizes as shares of the step."""
+    """Return what the label says of the trace `name` at `path` as its truth, with sizes as shares (0..1) of the step."""
     judged = label.judged
     step_ns = judged.step_ns or 1
     return Truth(
@@ -122,7 +128,7 @@ def truth_of(label: Label, name: str, path: Path) -> Truth:
 
 
 def _find_faults(judged: LabelledJudgement) -> Iterator[str]:
-    """Yield a sentence for each contradiction or unknown word in a label, with the way out."""
+    """Yield a sentence for each unknown word, contradiction and wrong size in a label, mostly with the way out."""
     named = {*judged.first, *judged.also_true, *(bottleneck.cause for bottleneck in judged.bottlenecks)}
     refused = {cause for entry in judged.must_not_say for cause in entry.causes}
     for cause in sorted((named | refused) - all_causes().keys()):
@@ -139,5 +145,6 @@ def _find_faults(judged: LabelledJudgement) -> Iterator[str]:
 
 
 def _suggest_causes(cause: str) -> str:
+    """Return " (did you mean X or Y?)" with the words for causes most like `cause`; "" if none is like it."""
     found = difflib.get_close_matches(cause, all_causes(), n=2)
     return f" (did you mean {' or '.join(found)}?)" if found else ""

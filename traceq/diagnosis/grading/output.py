@@ -12,9 +12,9 @@ from traceq.diagnosis.finding import Confidence, Failed, Finding, Observation
 
 @dataclass(frozen=True)
 class Statement:
-    """A finding as the report states it; times in ns per step of `step_ns`, `share` (0..1) is its likely saving over the step.
+    """A finding as the report states it; `share` (0..1) is its likely saving over `step_ns`. Times are in ns per step.
 
-    `parts` are the rules whose views of the same time stand under it.
+    `parts` are the rules of its parts, which say something else of the same time.
     """
 
     rule: str
@@ -32,10 +32,10 @@ class Statement:
 class Output:
     """The statements of a report on a trace that can be graded.
 
-    `remarks` are the rules of observations; `failed` are the rules that broke, with their errors. `unknown` is the
-    category that the report begins with as one for which it cannot tell; None if it begins otherwise. `untold` is the
-    share (0..1) of the step for which the account cannot tell; None without an account of a GPU. `extra` are findings
-    of the pack extra, if asked.
+    `remarks` are the rules of observations; `failed` has "RULE: ERROR" for each rule that broke. `unknown` is the
+    category of the ledger that the report begins with because it cannot tell; None if it begins otherwise. `untold` is
+    the share (0..1) of the step for which the account cannot tell; None without an account of a GPU. `extra` are
+    findings of the pack extra, if asked.
     """
 
     findings: tuple[Statement, ...] = ()
@@ -51,11 +51,11 @@ class Conclusions(Protocol):
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """The findings, those that win most first."""
+        """The findings, the largest saving first."""
 
     @property
     def extra_findings(self) -> tuple[Finding, ...]:
-        """The findings of the pack extra."""
+        """The findings of the pack extra, if asked, the largest saving first."""
 
     @property
     def observations(self) -> tuple[Observation, ...]:
@@ -71,7 +71,7 @@ class Conclusions(Protocol):
 
 
 def summarize_report(found: Conclusions) -> Output:
-    """Return the gradable statements of a report with these conclusions."""
+    """Return those statements of a report with these conclusions that can be graded."""
     remarks = tuple(observation.rule for observation in found.observations)
     return Output(
         findings=tuple(map(_make_statement, found.findings)),
@@ -84,6 +84,7 @@ def summarize_report(found: Conclusions) -> Output:
 
 
 def _make_statement(finding: Finding) -> Statement:
+    """Return the finding as a statement."""
     step_ns = finding.expected_step_ns + finding.saving_ns
     return Statement(
         rule=finding.rule,
@@ -99,7 +100,7 @@ def _make_statement(finding: Finding) -> Statement:
 
 
 def _first_unknown(found: Conclusions, remarks: Sequence[str]) -> str | None:
-    """Return the category that the report begins with as one for which it cannot tell; None where it begins otherwise."""
+    """Return the category of the ledger that the report begins with because it cannot tell; None if it begins otherwise."""
     is_told = "sampled-capture" not in remarks and any(line.device is not None for line in found.account)
     unknown = largest_unknown(found.account) if is_told else None
     if unknown is None or (found.findings and not saves_little(found.findings[0])):
@@ -108,5 +109,6 @@ def _first_unknown(found: Conclusions, remarks: Sequence[str]) -> str | None:
 
 
 def _untold_share(account: Sequence[Line]) -> float | None:
+    """Return the share (0..1) of the step for which the critical device's account cannot tell; None without a GPU."""
     lines = [line for line in account if line.device is not None and line.is_critical]
     return sum(line.step_share for line in lines if line.verdict == "cannot tell") if lines else None

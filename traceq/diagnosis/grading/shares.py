@@ -13,14 +13,14 @@ CONFIDENCES: tuple[Confidence, ...] = ("high", "medium", "low")
 
 
 def count_firsts(results: Sequence[GradedResult]) -> tuple[int, int, int]:
-    """Return the numbers of first statements that are right, partly right and wrong."""
+    """Return how many reports have a first statement that is right, partly right and wrong, in this order."""
     counts = Counter(result.first for result in results)
     right, partly, wrong = (counts[verdict] for verdict in VERDICTS)
     return right, partly, wrong
 
 
 def count_findings(results: Sequence[GradedResult], confidence: Confidence | None = None) -> tuple[int, int, int]:
-    """Return the numbers of findings that are right, partly right and wrong; only those of `confidence`, if given."""
+    """Return how many findings are right, partly right and wrong, in this order; only those of `confidence`, if given."""
     counts = Counter(
         statement.verdict
         for result in results
@@ -32,9 +32,9 @@ def count_findings(results: Sequence[GradedResult], confidence: Confidence | Non
 
 
 def compute_shares(results: Sequence[GradedResult]) -> dict[str, float]:
-    """Return shares (0..1) of right first statements, found bottlenecks and true findings, by name.
+    """Return by name the shares (0..1) of first statements right and wrong, bottlenecks found, and findings right.
 
-    A share of nothing is 1.
+    Those of findings are of all, and of those of high confidence. A share of nothing is 1.
     """
     right, _, wrong = count_firsts(results)
     true, *untrue = count_findings(results)
@@ -51,4 +51,5 @@ def compute_shares(results: Sequence[GradedResult]) -> dict[str, float]:
 
 
 def _part(of: int, whole: int) -> float:
+    """Return `of` / `whole`; 1.0 if `whole` is 0."""
     return of / whole if whole else 1.0

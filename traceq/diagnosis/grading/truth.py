@@ -13,7 +13,7 @@ DIGITS = 0.01
 
 @dataclass(frozen=True)
 class Bottleneck:
-    """An avoidable cause (a word of causes.json), and its likely saving with bounds, as shares (0..1) of a step of `step_ns`."""
+    """An avoidable cause (a word of causes.json) and its likely saving with bounds: shares (0..1) of a step of `step_ns`."""
 
     cause: str
     size: float
@@ -22,7 +22,10 @@ class Bottleneck:
     step_ns: float
 
     def has_size(self, share: float, step_ns: float) -> bool:
-        """Return whether a saving of `share` of a step of `step_ns` has the bottleneck's size, as a share or in time."""
+        """Return whether the saving, `share` (0..1) of a step of `step_ns`, is about the bottleneck's, as a share or in time.
+
+        About: within 30 % of the likely size, or between the bounds.
+        """
         return any(
             abs(reached - self.size) <= NEAR * self.size
             or (1 - DIGITS) * self.low <= reached <= (1 + DIGITS) * self.high
@@ -33,10 +36,10 @@ class Bottleneck:
 
 @dataclass(frozen=True)
 class Truth:
-    """The truth about a trace. `nothing`: there is no avoidable cause, or the capture cannot tell.
+    """The truth about a trace by its label. `nothing`: there is no avoidable cause, or the capture cannot tell.
 
-    `first` are causes that may stand first; `line` are the categories of the ledger that hold the largest cause, empty
-    where the label does not say.
+    `first` are causes that a report may name first, `also_true` further true ones; `line` are the categories of the
+    ledger that hold the largest cause, empty where the label does not say.
     """
 
     name: str
@@ -49,5 +52,5 @@ class Truth:
 
     @property
     def largest(self) -> Bottleneck | None:
-        """The bottleneck with the largest saving; None where nothing can be won."""
+        """The bottleneck with the largest saving; None where nothing can be won, or no bottleneck is known."""
         return None if self.nothing else max(self.bottlenecks, key=lambda each: each.size, default=None)

@@ -37,7 +37,7 @@ def work_imbalance(job: JobSubject) -> Iterator[JobFinding]:
 
 
 def find_reason(job: JobSubject, each: dict[str, Any]) -> str:
-    """Return the rule ("slow-gpu", "work-imbalance") that explains why a straggler computes longer; empty if none does.
+    """Return the rule ("slow-gpu", "work-imbalance") that explains why a straggler computes longer; "" if none does.
 
     `each` is a row of the table straggler.
     """
@@ -56,6 +56,10 @@ def find_reason(job: JobSubject, each: dict[str, Any]) -> str:
 
 
 def _find_by_rule(job: JobSubject, rule: str) -> Iterator[JobFinding]:
+    """Yield a finding for each late rank whose longer computing the rule explains.
+
+    Raises CannotTell where there are such ranks, but none has kernels and peers to compare.
+    """
     job.judged()
     late = [
         straggler
@@ -71,11 +75,13 @@ def _find_by_rule(job: JobSubject, rule: str) -> Iterator[JobFinding]:
 
 
 def _is_known(job: JobSubject, each: dict[str, Any]) -> bool:
+    """Return whether the straggler, a row of the table, has kernels to compare and at least two peers."""
     kernels = job.ask("kernels", place=each["place"])
     return bool(kernels) and bool(kernels[0]["peers"] >= _PEERS)
 
 
 def _make_finding(job: JobSubject, rule: str, each: dict[str, Any], first: dict[str, Any]) -> JobFinding:
+    """Return the finding of `rule` on a straggler; `first` is the row of kernels.sql on it with most of the difference."""
     beyond = first["slower_ns"] if rule == "slow-gpu" else first["more_ns"]
     name = each["name"]
     if rule == "slow-gpu":

@@ -40,7 +40,7 @@ def find_desync(job: JobSubject) -> Iterator[JobFinding]:
 
 
 def _make_finding(job: JobSubject, variants: list[dict[str, Any]]) -> JobFinding:
-    """Return the finding on a group; `variants` are the operations, sizes or gaps that only a minority of its ranks has."""
+    """Return the finding on a group; `variants` are its rows of desync.sql, on what only some of its ranks have."""
     first = variants[0]
     group, most = first["group_ranks"], first["other_ranks"]
     # without a majority nobody knows who is wrong
@@ -64,6 +64,7 @@ def _make_finding(job: JobSubject, variants: list[dict[str, Any]]) -> JobFinding
 
 
 def _describe_variants(variants: list[dict[str, Any]], *, has_majority: bool) -> str:
+    """Return a clause that says which ranks have what at the place, and what the others have."""
     first = variants[0]
     if has_majority and len(variants) == 1:
         fewer = [_describe_share(first, "")]
@@ -79,11 +80,15 @@ def _describe_variants(variants: list[dict[str, Any]], *, has_majority: bool) ->
 
 
 def _describe_share(each: dict[str, Any], whose: str) -> str:
-    """Return the operation, or the exact bytes, that ranks have at the place; `whose` is "" or the prefix "other_"."""
+    """Return the operation, or the exact bytes, that ranks have at the place; "none" for a missing one.
+
+    `whose` is "" for the ranks that differ, "other_" for the others.
+    """
     if each["differs"] == "bytes":
         return f"{each[f'{whose}bytes']:,} bytes"
     return _hyphenate(each[f"{whose}op"] or "none")
 
 
 def _hyphenate(op: str) -> str:
+    """Return the operation with hyphens for underscores."""
     return op.replace("_", "-")

@@ -9,7 +9,7 @@ from traceq.diagnosis.finding import Confidence, Evidence
 
 @dataclass(frozen=True)
 class JobFinding:
-    """A problem of the job, with the query that proves it; times in ns per step of the job.
+    """A problem of a job, with the query that proves it; times in ns per step of the job.
 
     `saving_ns` is the replayed saving of fixing this alone, `adds_ns` its saving once the findings before it are fixed;
     None where no replay tried it. `place` is its position, from 1, in the order in which to fix stragglers; None for

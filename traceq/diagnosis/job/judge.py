@@ -41,13 +41,13 @@ RULES: dict[str, tuple[str, _Rule]] = {
 
 
 def rule_page(name: str) -> str:
-    """Return the manual page of a rule of jobs, the docstring of its function, as a single line."""
+    """Return the manual page of the rule of jobs `name`, which is the docstring of its function, as a single line."""
     return " ".join((getdoc(RULES[name][1]) or "").split())
 
 
 @dataclass(frozen=True)
 class JudgedJob:
-    """Findings on a window of a job, and the rules of jobs that cannot tell or broke."""
+    """Findings on a time window of a job, and the rules of jobs that cannot tell or broke."""
 
     findings: tuple[JobFinding, ...]
     not_applicable: tuple[NotApplicable, ...]
@@ -55,7 +55,7 @@ class JudgedJob:
 
 
 def judge_job(connection: duckdb.DuckDBPyConnection, job: int, time_window: int) -> JudgedJob:
-    """Judge this window of a job by all rules of jobs."""
+    """Judge the window `time_window` of a job by all rules of jobs; `job` is its number in the table job."""
     query = statement("diagnosis/job/sql/facts.sql")
     (facts,) = ask(connection, query, job=job, time_window=time_window)
     subject = JobSubject(connection, job, time_window, facts)
@@ -69,7 +69,10 @@ def judge_job(connection: duckdb.DuckDBPyConnection, job: int, time_window: int)
 
 
 def _order_findings(findings: list[JobFinding]) -> Iterator[JobFinding]:
-    """Yield findings in the order of their rules, with those on stragglers sorted into the order in which to fix them."""
+    """Yield the findings in the order of their rules, but let those on stragglers change places.
+
+    The first of these places gets the straggler to fix first, and so on.
+    """
     placed = iter(
         sorted((finding for finding in findings if finding.place is not None), key=lambda each: each.place or 0)
     )

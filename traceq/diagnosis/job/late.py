@@ -97,10 +97,12 @@ def wandering_straggler(job: JobSubject) -> Iterator[JobFinding]:
 
 
 def _stragglers_of_kind(job: JobSubject, kind: str) -> list[dict[str, Any]]:
+    """Return the stragglers of the kind (rank, host, stage), in the order in which to fix them."""
     return [straggler for straggler in job.stragglers if straggler["kind"] == kind]
 
 
 def _make_finding(job: JobSubject, rule: str, each: dict[str, Any], fix: str) -> JobFinding:
+    """Return the finding of `rule` on a straggler, a row of the table, with the advice `fix`."""
     confidence, reason = _rate_confidence(job, each)
     return job.finding(
         rule,
@@ -118,9 +120,10 @@ def _make_finding(job: JobSubject, rule: str, each: dict[str, Any], fix: str) ->
 
 
 def _rate_confidence(job: JobSubject, each: dict[str, Any]) -> tuple[Confidence, str]:
-    """Return the confidence that the straggler is late again, and the reason.
+    """Return the confidence that the straggler, a row of the table, is late again, and a sentence with the reason.
 
-    It is never high for hosts, as no real job at hand has had a slow one.
+    High if it holds up at least 60 % of the steps, else medium; never high for hosts, as no real job has had a slow
+    one.
     """
     if each["late_steps"] is None:
         return "medium", "One step was recorded: whether it recurs is not known."
@@ -129,11 +132,12 @@ def _rate_confidence(job: JobSubject, each: dict[str, Any]) -> tuple[Confidence,
 
 
 def _describe_cause(job: JobSubject, each: dict[str, Any]) -> str:
+    """Return what the straggler has more of, with the excess per step ("Compute +2.0 ms"); "" if unknown."""
     if each["cause"] is None or each["cause_ns"] is None:
         return ""
     return f"{label(each['cause'])} +{duration(each['cause_ns'] / job.steps)}"
 
 
 def _say_more(straggler: dict[str, Any]) -> str:
-    """Return the end of a sentence on what the straggler has more of than the usual rank; empty if unknown."""
+    """Return the end of a sentence, "; it has more of X than the usual rank", on the straggler; "" if unknown."""
     return "" if straggler["cause"] is None else f"; it has more of {label(straggler['cause'])} than the usual rank"

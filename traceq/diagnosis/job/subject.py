@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class JobSubject:
-    """A window of a job to judge; `facts` is its row of the table job, with `wait_share`, `counted` and its ranks (`present`)."""
+    """A time window of a job to judge; `facts` is its row of the table job, with further columns of facts.sql."""
 
     connection: duckdb.DuckDBPyConnection = field(repr=False)
     job: int
@@ -34,12 +34,12 @@ class JobSubject:
 
     @property
     def steps(self) -> int:
-        """The number of steps by which the job's times are divided, at least 1."""
+        """The number of steps by which the job's times are divided; at least 1."""
         return max(int(self.facts["steps"]), 1)
 
     @property
     def wanders(self) -> bool:
-        """Whether a different rank is late each time."""
+        """Whether a different rank is late each time, so that no rank is to blame."""
         return bool(self.facts["pattern"] == "wandering")
 
     def judged(self) -> None:
@@ -48,7 +48,7 @@ class JobSubject:
             raise CannotTell(self.facts["cannot_tell"] or "its collectives tell no time")
 
     def ask(self, name: str, **settings: Setting) -> list[dict[str, Any]]:
-        """Return the rows of traceq/diagnosis/job/sql/`name`.sql for this window; each query runs once."""
+        """Return the rows of traceq/diagnosis/job/sql/`name`.sql for this window; the same query and `settings` run once."""
         key = f"{name} {settings}"
         if key not in self._asked:
             self._asked[key] = ask(self.connection, _query_text(name), **self._given(settings))
@@ -70,9 +70,10 @@ class JobSubject:
         place: int | None = None,
         **settings: Setting,
     ) -> JobFinding:
-        """Return a finding that the rows of `proof`.sql prove; `saving` and `adds` are in ns over all steps.
+        """Return a finding of `rule` on `unit` (words for its ranks), which the rows of `proof`.sql prove.
 
-        `place` is the straggler's.
+        `saving` and `adds` are in ns over all steps. `place` is the straggler's, and is given to the query, as
+        `settings` are.
         """
         if place is not None:
             settings = {"place": place, **settings}
@@ -94,8 +95,10 @@ class JobSubject:
         )
 
     def _given(self, settings: Mapping[str, Setting]) -> dict[str, Setting]:
+        """Return the parameters of a query: the job, the window, and `settings`."""
         return {"job": self.job, "time_window": self.time_window, **settings}
 
 
 def _query_text(name: str) -> str:
+    """Return the SQL in traceq/diagnosis/job/sql/`name`.sql."""
     return statement(f"diagnosis/job/sql/{name}.sql")

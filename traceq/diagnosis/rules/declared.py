@@ -68,7 +68,7 @@ _DEFAULTS = {
 
 
 def _match(subject: Subject, text: str, pattern: str) -> str:
-    """Return the first part of `text` that matches, as the database finds it."""
+    """Return the first part of `text` that matches the regular expression, as DuckDB finds it; "" without one."""
     query = "select coalesce(regexp_extract($text, $pattern), '') as found"
     return str(ask(subject.connection, query, text=text, pattern=pattern)[0]["found"])
 
@@ -157,7 +157,7 @@ def _check_needs(subject: Subject, needs: Iterable[str]) -> None:
 
 
 def make_finder(name: str) -> Find:
-    """Return the function that makes the claim of the query `name` of traceq's rules."""
+    """Return a function that claims, for a subject and settings, the time that the query `name` of traceq's rules finds."""
     return lambda subject, **settings: subject.claim(name, **settings)
 
 
@@ -181,7 +181,7 @@ def make_judgement(find: Find, query: RuleQuery) -> Judgement:
 
 
 def _advise(subject: Subject, find: Find, query: RuleQuery) -> Iterator[Advice]:
-    """Yield advice on each claim that `find` makes, in the words of the header."""
+    """Yield advice, in the words of the header, on each claim that `find` makes: one, or one for each row of the query `each`."""
     if not subject.workspace.may_find(query):
         return
     for settings in subject.ask(query.header["each"], **subject.settings(query)) if "each" in query.header else [{}]:
@@ -224,7 +224,7 @@ def make_remarks(name: str, query: RuleQuery) -> Judgement:
 
 
 def parse_confidence(value: str) -> Confidence:
-    """Return the confidence of that name; ValueError for another word."""
+    """Return the word if it is a confidence (high, medium, low); raise ValueError for another word."""
     for known in get_args(Confidence):
         if value == known:
             return known  # type: ignore[no-any-return]
@@ -232,7 +232,10 @@ def parse_confidence(value: str) -> Confidence:
 
 
 def _raise_refusals(query: RuleQuery, known: dict[str, Any], *, unknown: str, absent: str) -> None:
-    """Raise CannotTell, or NothingThere, where the texts of these keys say why."""
+    """Raise CannotTell with the header's text under the key `unknown`, or NothingThere with that under `absent`.
+
+    Nothing is raised where the texts are missing or come out empty. `known` are the values for templates.
+    """
     for key, error in ((unknown, CannotTell), (absent, NothingThere)):
         if reason := render(query.header.get(key, ""), known):
             raise error(reason)
@@ -243,7 +246,7 @@ def _render_texts(query: RuleQuery, known: dict[str, Any]) -> dict[str, str]:
 
 
 def trace_words(subject: Subject) -> dict[str, Any]:
-    """Return what texts may use that is not about a claim, by name."""
+    """Return by name the functions and values of the trace that templates may use, whatever the claim."""
     return {
         **_FUNCTIONS,
         **{name: _bind(function, subject) for name, function in _OF_TRACE.items()},
@@ -260,7 +263,7 @@ def _bind(function: Callable[..., Any], *given: Any) -> Callable[..., Any]:
 
 
 def _claim_words(subject: Subject, query: RuleQuery, claim: Claim) -> dict[str, Any]:
-    """Return what texts may use about a claim, by name."""
+    """Return by name the values and functions of a claim that templates may use."""
     pieces = subject.worst(claim)
     return {
         **claim.values,

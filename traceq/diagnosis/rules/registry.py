@@ -221,7 +221,7 @@ class Rule(NamedTuple):
 
 @cache
 def load_examples() -> dict[str, dict[str, str]]:
-    """Return one trace that has triggered it, and what a report says of that, by rule."""
+    """Return by rule the name of one real trace that triggered it ("trace") and what a report says of it ("said")."""
     text = package().joinpath("diagnosis/rules/examples.json").read_text("utf-8")
     found: dict[str, dict[str, str]] = json.loads(text)
     return found
@@ -229,18 +229,18 @@ def load_examples() -> dict[str, dict[str, str]]:
 
 @cache
 def all_rules() -> tuple[Rule, ...]:
-    """Return the rules of traceq itself, those of the pack extra included."""
+    """Return traceq's own rules, the pack extra included, in the order in which claims are served."""
     return tuple(_load(place) for place in _PLACES)
 
 
 @cache
 def default_rules() -> tuple[Rule, ...]:
-    """Return the rules that are asked unless the pack extra is wanted as well."""
+    """Return traceq's own rules without those of the pack extra, in the order in which claims are served."""
     return tuple(rule for rule in all_rules() if not rule.is_extra)
 
 
 def has_shares(name: str) -> bool:
-    """Return whether the shares of the rule are those of its header, which fitted ones can replace."""
+    """Return whether the shares of the rule `name` come from its SQL header, so that fitted shares can replace them."""
     (place,) = (place for place in _PLACES if place.endswith(f"/{name}"))
     if package().joinpath(f"diagnosis/rules/{place}.py").is_file():
         return False

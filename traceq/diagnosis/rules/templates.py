@@ -47,7 +47,10 @@ _steps: ContextVar[Iterator[int]] = ContextVar("steps")
 
 
 def render(text: str, known: dict[str, Any]) -> str:
-    """Render the text with the `known` values. Raises what Jinja does, and ValueError where it takes too many steps."""
+    """Return the text with `known` values filled in if it is a template, else as it is.
+
+    Raises the errors of Jinja, and ValueError where it takes too many steps or makes a huge text.
+    """
     if not is_template(text):
         return text
     _steps.set(iter(range(_MOST_STEPS)))
@@ -58,7 +61,7 @@ def render(text: str, known: dict[str, Any]) -> str:
 
 
 def is_template(text: str) -> bool:
-    """Return whether the text of a header depends on the trace."""
+    """Return whether the text of a header is a template, which depends on the trace."""
     return "{{" in text or "{%" in text
 
 
@@ -87,7 +90,7 @@ def _compile_template(text: str) -> Template:
 
 @cache
 def make_environment() -> Environment:
-    """Build the Jinja environment for rule templates."""
+    """Build the Jinja environment for templates of rules: a sandbox that bounds attributes, loops and sizes."""
     from jinja2 import StrictUndefined, nodes, pass_context
     from jinja2.runtime import LoopContext
     from jinja2.sandbox import SandboxedEnvironment

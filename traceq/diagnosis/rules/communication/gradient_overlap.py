@@ -77,7 +77,10 @@ def judge(subject: Subject) -> Iterator[Advice]:
 
 
 def _could_be_hidden(subject: Subject, claim: Claim) -> float:
-    """Return the share of the claim that backward compute without communication beside it could have hidden."""
+    """Return the share (0..1) of the claim that backward compute without communication beside it could have hidden.
+
+    It is kept within thresholds; a threshold stands for it where no such compute is known.
+    """
     free = float(subject.ask("gradient_overlap_free")[0]["free"] or 0)
     limits = subject.thresholds("gradient_overlap_free")
     if not free:

@@ -85,7 +85,7 @@ def judge(subject: Subject) -> Iterator[Advice | Remark]:
 
 
 def _find_waiting_ranks(subject: Subject) -> list[dict[str, Any]]:
-    """Return who waits for whom in the job; raise CannotTell where the database does not know."""
+    """Return the job's rows of which rank waits for which; raise CannotTell where the ranks' collectives cannot be matched."""
     others = subject.ask("late_rank_others")[0]
     if not others["ranks"]:
         raise CannotTell(
@@ -102,7 +102,7 @@ def _find_waiting_ranks(subject: Subject) -> list[dict[str, Any]]:
 
 
 def _find_late_rank(pairs: list[dict[str, Any]], rank: int | None) -> tuple[int, int, float] | None:
-    """Return the rank that `rank` waits for longest, its trace, and its share of that waiting."""
+    """Return the rank that `rank` waits for longest, its trace id, and its share (0..1) of that waiting; None without waiting."""
     own = [pair for pair in pairs if pair["waiting_rank"] == rank]
     if not own:
         return None
@@ -111,7 +111,7 @@ def _find_late_rank(pairs: list[dict[str, Any]], rank: int | None) -> tuple[int,
 
 
 def _describe_missing_ranks(subject: Subject) -> str:
-    """Say how many ranks of the job are known; empty if all are."""
+    """Return a sentence on how many ranks of the job are in the database; "" if all are, or their number is unknown."""
     ranks = 1 + subject.ask("late_rank_others")[0]["ranks"]
     if not subject.world_size or ranks >= subject.world_size:
         return ""
@@ -119,7 +119,10 @@ def _describe_missing_ranks(subject: Subject) -> str:
 
 
 def _describe_cause(subject: Subject, late_trace: int, waiting: float) -> str:
-    """Say what the late rank has more of, as the end of a sentence."""
+    """Return the end of a sentence on the category that the late rank's step has more of.
+
+    `waiting` is this rank's waiting, ns per step, that the difference must explain in part.
+    """
     causes = subject.ask("late_rank_cause", late_trace=late_trace)
     if not causes or causes[0]["more_ns"] < subject.threshold("late_rank", "explains") * waiting:
         return ", without a single dominant cause"

@@ -72,7 +72,7 @@ def _title_of_failure(row: Mapping[str, Any]) -> str:
 
 
 def _describe_shortage(row: Mapping[str, Any]) -> str:
-    """Say by how much the allocation failed, and how often."""
+    """Return a sentence on how many bytes the last failed allocation lacked, and how often allocations failed."""
     often = (
         f" It failed {some(row['failures'], 'time')} in the history; this is the last." if row["failures"] > 1 else ""
     )
@@ -112,7 +112,7 @@ def _describe_idle_segments(row: Mapping[str, Any]) -> str:
 
 
 def _describe_other_holders(row: Mapping[str, Any]) -> str:
-    """Say how much other processes held, as far as that is known."""
+    """Return a sentence on how much of the GPU other processes held; "" as far as that is unknown or nothing."""
     if row["free_bytes"] is None:
         return ""
     if row["others_bytes"]:
@@ -126,7 +126,7 @@ def _describe_other_holders(row: Mapping[str, Any]) -> str:
 
 
 def _describe_holders(row: Mapping[str, Any]) -> str:
-    """Say who held most, and which tensor was largest if that is another's."""
+    """Return a sentence on which code held most of the memory in use, and which asked for the largest tensor; "" if none was."""
     used, ownerless = row["used_bytes"], row["ownerless_bytes"]
     if not used:
         return ""
@@ -146,7 +146,7 @@ def _describe_holders(row: Mapping[str, Any]) -> str:
 
 
 def _fix_by_cause(subject: Subject, row: Mapping[str, Any]) -> str:
-    """Say what would have sufficed."""
+    """Return advice on what would have let the allocation succeed, by the cause of the failure."""
     idle, elsewhere, awaiting, lacked, largest = (
         mebibytes(row[f"{name}_bytes"] or 0) for name in ("idle", "idle_elsewhere", "awaiting", "short", "largest_free")
     )
@@ -194,7 +194,7 @@ def _fix_by_cause(subject: Subject, row: Mapping[str, Any]) -> str:
 
 
 def _ways_to_use_less(subject: Subject, row: Mapping[str, Any]) -> str:
-    """Say how to have as much less in use as was lacking."""
+    """Return a sentence with ways to have at least as many bytes less in use as the allocation lacked."""
     lacked, used = row["short_bytes"] or 0, max(row["used_bytes"], 1)
     text = f"At least {mebibytes(lacked)} less in use would have sufficed: " if lacked else ""
     scaled = row["scaled_bytes"] + (row["asked_bytes"] if row["is_scaled"] else 0)

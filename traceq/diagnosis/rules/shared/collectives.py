@@ -12,7 +12,7 @@ from traceq.diagnosis.subject import Subject
 
 
 def require_communication(subject: Subject) -> None:
-    """Raise unless a rule about communication on the GPU can be judged, and there is any."""
+    """Raise CannotTell where GPU work or steps are lacking, and NothingThere where no communication ran on the GPU."""
     subject.needs("gpu", "steps")
     if not subject.present["communication"]:
         raise NothingThere("no communication ran on the GPU")
@@ -24,7 +24,7 @@ def sum_up_collectives(subject: Subject, claim: Claim) -> dict[str, Any]:
 
 
 def describe_collectives(facts: dict[str, Any]) -> str:
-    """Return the collectives of `sum_up_collectives` in a few words: "84 all_reduce per step, 64 MiB each, among 8 ranks"."""
+    """Return the row of `sum_up_collectives` in a few words: "84 all_reduce per step, typically 64 MiB each, among 8 ranks"."""
     what = "collectives of unknown kind" if facts["ops"] == "unknown" else facts["ops"]
     words = [f"{short(facts['per_step'])} {what} per step"]
     if facts["bytes"]:
@@ -35,17 +35,20 @@ def describe_collectives(facts: dict[str, Any]) -> str:
 
 
 def describe_claim(subject: Subject, claim: Claim) -> str:
-    """Return the collectives of a claim in a few words."""
+    """Return the collectives of a claim in a few words: "84 all_reduce per step, typically 64 MiB each, among 8 ranks"."""
     return describe_collectives(sum_up_collectives(subject, claim))
 
 
 def describe_overlap(facts: dict[str, Any]) -> str:
-    """Say in a sentence what the collectives of `sum_up_collectives` are, and how much of their time is hidden."""
+    """Return a sentence on the row of `sum_up_collectives`: the collectives, and the share hidden behind compute."""
     return f"{describe_collectives(facts)}; {share(facts['overlap_share'])} of their time is overlapped with compute."
 
 
 def describe_late_device(subject: Subject) -> str:
-    """Name the GPU of the same trace that the others wait for: it is in as many collectives for far shorter; empty for none."""
+    """Return a sentence on the GPU of the trace that the critical device waits for in collectives; "" for none.
+
+    That GPU is in as many collectives, for a far shorter time.
+    """
     if subject.devices <= 1:
         return ""
     found = {row["device"]: row for row in subject.ask("collective_devices")}

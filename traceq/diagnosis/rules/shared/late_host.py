@@ -73,7 +73,10 @@ def describe_places(subject: Subject, claim: Claim) -> str:
 
 
 def find_main_remedy(subject: Subject, claim: Claim) -> str:
-    """Return the remedy for what holds over half of a claim, by the names around its time; empty where nothing does."""
+    """Return the name of the remedy for what over half of a claim's time was spent in; "" where nothing holds that much.
+
+    It is found by the names of the host slices in that time.
+    """
     root = subject.culprits(claim)
     times: Counter[str] = Counter()
     stack: list[tuple[Node, str]] = [(root, "")]
@@ -88,5 +91,5 @@ def find_main_remedy(subject: Subject, claim: Claim) -> str:
 
 
 def advise_by_place(subject: Subject, claim: Claim, otherwise: str) -> str:
-    """Say what to do about what holds most of a claim; the remedy `otherwise` where nothing does."""
+    """Return the text of the remedy for what most of a claim's time was spent in; that of the remedy `otherwise` without one."""
     return remedy_for(subject.program, find_main_remedy(subject, claim) or otherwise)

@@ -44,7 +44,7 @@ def _describe_wait(subject: Subject, row: dict[str, Any]) -> str:
 
 
 def describe_copies(subject: Subject, claim: Claim) -> str:
-    """Say in a sentence what the copies of a claim move."""
+    """Return a sentence on the number, bytes and speed of a claim's copies by direction; "" without copies."""
     parts = []
     for row in subject.ask_of(claim, "copy_sums"):
         number = round_count(row["copies"])
@@ -57,7 +57,10 @@ def describe_copies(subject: Subject, claim: Claim) -> str:
 
 
 def describe_exposed_copies(subject: Subject, facts: Mapping[str, Any], claimed_ns: float, remedy: str) -> str:
-    """Say what to do, how copies were asked for, and what could run beside them; `facts` as in exposed_copy_facts.sql."""
+    """Return advice: the `remedy`, how the copies were asked for, and how much of their time compute could hide.
+
+    `facts` is a row of exposed_copy_facts.sql, `claimed_ns` the time of the copies per step.
+    """
     asked = _describe_calls(facts)
     if facts["waiting_for_other"]:
         asked += (
@@ -89,7 +92,10 @@ def _describe_calls(facts: Mapping[str, Any]) -> str:
 
 
 def workers_needed(subject: Subject, facts: dict[str, Any]) -> int:
-    """Return how many workers prepare a batch each in the time of a step without its fetch: at least 2, at most the cores."""
+    """Return how many workers must each prepare a batch to keep up with steps: at least 2, at most the cores.
+
+    `facts` is a row of input_facts.sql.
+    """
     most = int(subject.threshold("input_facts", "most_workers"))
     elsewhere = facts["total_ns"] - facts["fetch_ns"]
     needed = math.ceil(facts["fetch_ns"] / elsewhere) if elsewhere > 0 else most
@@ -97,7 +103,7 @@ def workers_needed(subject: Subject, facts: dict[str, Any]) -> int:
 
 
 def describe_fetch_work(subject: Subject, facts: dict[str, Any]) -> str:
-    """Say what fetches are spent on; empty where the trace does not show it."""
+    """Return a sentence on the functions that the time of fetching input goes to; "" where the trace does not show it."""
     if not facts["fetch_ns"]:
         return ""
     least = subject.threshold("input_work", "worth_naming")
@@ -107,5 +113,5 @@ def describe_fetch_work(subject: Subject, facts: dict[str, Any]) -> str:
 
 
 def mean_fetch(facts: dict[str, Any]) -> str:
-    """Return the mean length of a fetch."""
+    """Return the mean length of a fetch of input as text with its unit; 0 without fetches."""
     return duration(share_of(facts["fetch_ns"], facts["fetches"]))

@@ -35,13 +35,16 @@ def cut_name(name: Any) -> str:
 
 
 def list_names(rows: Iterable[Mapping[str, Any]], column: str = "name") -> str:
-    """List the different names in the rows, in their order."""
+    """Return the different names in the column of the rows, in their order, with commas; "nothing with a name" without any."""
     found = dict.fromkeys(cut_name(row[column]) for row in rows if row[column] is not None)
     return ", ".join(found) or "nothing with a name"
 
 
 def list_shares(rows: Iterable[Mapping[str, Any]]) -> str:
-    """List the first of `rows`, which have name and idle_share, without those below 1 %."""
+    """Return the names of the first three rows with an idle_share of at least 1 %, each with that share, with commas.
+
+    "nothing with a name" without any.
+    """
     listed = [row for row in rows if row["name"] is not None and row["idle_share"] >= _LEAST_SHARE][:_MOST_SHARES]
     return (
         ", ".join(f"{cut_name(row['name'])} {units.share(row['idle_share'])}" for row in listed)
@@ -61,7 +64,7 @@ def kernel_name(name: object) -> str:
 
 
 def operator_names(rows: Iterable[Mapping[str, Any]], most: int = 3) -> str:
-    """List the different operators of `rows`, or kernels where a row has none, in their order."""
+    """Return the first `most` different operators of the rows, or kernels where a row has none, with commas."""
     found = dict.fromkeys(
         cut_name(row["operator"]) if row.get("operator") else kernel_name(row["name"]) for row in rows
     )
@@ -69,7 +72,7 @@ def operator_names(rows: Iterable[Mapping[str, Any]], most: int = 3) -> str:
 
 
 def advise_padding(row: Mapping[str, Any]) -> str:
-    """Advise how to pad the last sizes of an operand that are not a multiple of `multiple`."""
+    """Return advice on padding the last sizes of an operand to a multiple of the row's `multiple`."""
     multiple = row["multiple"]
     sizes = [int(size) for pair in _LAST_SIZES.findall(row["sizes"] or "") for size in pair]
     odd = [size for size in dict.fromkeys(sizes) if size > multiple and size % multiple]
@@ -79,7 +82,7 @@ def advise_padding(row: Mapping[str, Any]) -> str:
 
 
 def name_unit(row: Mapping[str, Any]) -> str:
-    """Name a rank with its GPU, or a GPU of a capture that has no ranks."""
+    """Return the name of the row's rank with its GPU, or of the GPU alone in a capture that has no ranks."""
     return f"device {row['device']}" if row["rank"] is None else f"rank {row['rank']} (device {row['device']})"
 
 
@@ -100,7 +103,7 @@ def count_nouns(number: float, noun: str, many: str | None = None) -> str:
 
 
 def round_count(number: float) -> str:
-    """Return a number of things per step: whole unless it is small."""
+    """Return a number of things per step as text: whole, or with one decimal below 10."""
     return f"{number:.1f}" if number < 10 and number % 1 >= 0.05 else f"{number:.0f}"  # noqa: PLR2004 - two digits tell
 
 
@@ -110,7 +113,7 @@ def share_of(part: float, whole: float) -> float:
 
 
 def gb_per_s(bandwidth: float | None) -> str:
-    """Return a bandwidth, bytes per ns, with its unit."""
+    """Return a bandwidth, given in bytes per ns, as text in GB/s; "an unknown rate" for None."""
     return "an unknown rate" if bandwidth is None else f"{units.short(bandwidth)} GB/s"
 
 

@@ -74,7 +74,7 @@ def _count_slow_steps(steps: Sequence[int], of: int) -> str:
 
 
 def _describe_excess(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Say what most of the excess is, over all slow steps."""
+    """Return a sentence on the categories that slow steps have most more of, with the mean excess per slow step."""
     total: Counter[str] = Counter()
     for row in rows:
         if row["category"] is not None:
@@ -109,7 +109,10 @@ def _describe_distance(steps: Sequence[int], several: float) -> str:
 
 
 def _advise_fix(rows: Sequence[Mapping[str, Any]], most: float) -> str:
-    """Name the slice that one piece of idle time, or of the host's without a GPU, is about, if that is `most` of the change."""
+    """Return where to look: at the slice around one piece of idle (or host) time that is the share `most` of a step's change.
+
+    Without one, at the slowest step in the timeline.
+    """
     named = next((row for row in rows if row["inside"] and row["inside_ns"] >= most * row["change_ns"]), None)
     if named is None:
         return f"Compare step {rows[0]['step']} with its neighbours in the timeline, from ts {rows[0]['ts']} on."
