@@ -24,7 +24,7 @@ class Weight(NamedTuple):
 
 @dataclass(frozen=True)
 class Cut:
-    """A rule for events to leave out: those above `level`, and those on `level` that last at most `dur` ns."""
+    """A rule for events to leave out of a file: those above `level`, and those on `level` that last at most `dur` ns."""
 
     level: int
     dur: int
@@ -54,6 +54,7 @@ def cut_to_fit(weights: Iterable[Weight], most: int) -> tuple[Cut, str] | None:
 
 
 def _describe_cut(out: np.ndarray[tuple[int, ...], np.dtype[np.int64]], cut: Cut, events: int) -> str:
+    """Return a phrase on the events `out` that are left out, of `events` in all."""
     levels = out[:, 1]
     of_gpu = (levels == GPU) | (levels == _SAMPLE)
     host = int(np.count_nonzero(~of_gpu))
@@ -68,4 +69,5 @@ def _describe_cut(out: np.ndarray[tuple[int, ...], np.dtype[np.int64]], cut: Cut
 
 
 def _depth_of(level: int) -> int:
+    """Return the depth of a host slice that has this level."""
     return level - _OUTER if level < GPU else level - _DEEP

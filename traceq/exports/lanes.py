@@ -23,10 +23,10 @@ _ROWS = 10_000
 
 
 def nest_slices(slices: Iterable[tuple[T, int, int]]) -> Iterator[tuple[T, int]]:
-    """Yield each slice's item with the number of the lane on which it is drawn; slices are (item, start, end).
+    """Yield each slice's item with the number of the lane on which it is drawn; slices are (item, start, end), of one track.
 
-    Slices of one track must come by start, the longest first among equal starts. The lane is the first, from 0, on
-    which the slice either lies within the open slices or begins after them.
+    They must come by start, the longest first among equal starts. The lane is the first, from 0, on which the slice
+    either lies within the open slices or begins after them.
     """
     open_ends: list[list[int]] = []
     for what, ts, ts_end in slices:
@@ -43,7 +43,7 @@ def nest_slices(slices: Iterable[tuple[T, int, int]]) -> Iterator[tuple[T, int]]
 
 
 def assign_lanes(connection: duckdb.DuckDBPyConnection, trace_id: Setting) -> None:
-    """Fill the table _lane with the trace's slices that are drawn on another lane than the first of their track."""
+    """Add to the table _lane the trace's slices that are drawn on another lane than the first of their track."""
     for place in _PLACES:
         found = [(slice_id, lane) for slice_id, lane in _find_lanes(connection, place, trace_id) if lane]
         if found:
@@ -55,12 +55,13 @@ def assign_lanes(connection: duckdb.DuckDBPyConnection, trace_id: Setting) -> No
 
 
 def _find_lanes(connection: duckdb.DuckDBPyConnection, place: str, trace_id: Setting) -> Iterator[tuple[int, int]]:
+    """Yield the id and the lane of each slice of the tracks of a kind (`place`)."""
     cursor = connection.execute(statement(f"exports/sql/overlap_{place}.sql"), {"trace_id": trace_id})
     for _, rows in groupby(fetch_rows(cursor), key=itemgetter(0)):
         yield from nest_slices((slice_id, ts, ts_end) for _, slice_id, ts, ts_end in rows)
 
 
 def fetch_rows(cursor: duckdb.DuckDBPyConnection) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of an executed query, a part at a time."""
+    """Yield the rows of an executed query, fetched 10,000 at a time."""
     while rows := cursor.fetchmany(_ROWS):
         yield from rows

@@ -52,11 +52,12 @@ def piece_events(
 
 
 def _describe_saving(finding: Finding) -> str:
+    """Return the finding's saving per step as text with its unit; "at most X" where only bounds are known."""
     return f"at most {duration(finding.saving_high_ns)}" if finding.only_bounds else duration(finding.saving_ns)
 
 
 def _find_pieces(connection: duckdb.DuckDBPyConnection, finding: Finding, window: TimeWindow) -> list[dict[str, Any]]:
-    """Return the finding's worst pieces that touch the window, by start: more than the evidence of the finding lists."""
+    """Return the finding's 50 worst pieces, of these the ones that touch the window, by start."""
     more = re.sub(r"limit \d+\s*$", f"limit {_MOST_PIECES}", finding.instances.query)
     rows = [{**row, "ts": int(row["ts"]), "dur": max(0, int(row["dur"] or 0))} for row in ask(connection, more)]
     touching = [row for row in rows if row["ts"] <= window.until and row["ts"] + row["dur"] >= window.since]
@@ -64,6 +65,7 @@ def _find_pieces(connection: duckdb.DuckDBPyConnection, finding: Finding, window
 
 
 def _make_args(place: str, finding: Finding, piece: dict[str, Any], most: int) -> dict[str, object]:
+    """Return the arguments of a piece's event: the finding's facts, and the other columns of the piece; texts are cut."""
     columns = {name: value for name, value in piece.items() if name not in ("ts", "dur", "name")}
     return {
         "finding": place,
@@ -77,7 +79,7 @@ def _make_args(place: str, finding: Finding, piece: dict[str, Any], most: int) -
 
 
 def _make_plain(value: object, most: int) -> object:
-    """Return numbers and truth values that JSON can hold as they are, others as text of at most `most` characters."""
+    """Return the value as it is if it is a truth value or a finite number, else as text of at most `most` characters."""
     if isinstance(value, bool | int) or (isinstance(value, float) and abs(value) < float("inf")):
         return value
     return str(value)[:most]

@@ -47,7 +47,7 @@ _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 @dataclass(frozen=True)
 class Result:
-    """A query's result: batches of rows of one schema, whose column names are unique.
+    """The result of a query: batches of rows of one schema, whose column names are unique.
 
     `width` is the terminal's in characters, None when there is none.
     """
@@ -58,12 +58,12 @@ class Result:
 
     @property
     def numeric(self) -> list[bool]:
-        """Return for each column whether it holds numbers."""
+        """For each column, whether it holds numbers."""
         is_number = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
         return [any(is_kind(kind) for is_kind in is_number) for kind in self.schema.types]
 
     def rows(self) -> Iterator[tuple[str, ...]]:
-        """Yield the rows as text, NULL for what is missing."""
+        """Yield the rows as texts, with "NULL" for a missing value."""
         for batch in self.batches:
             for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 yield tuple("NULL" if value is None else _text_of(value) for value in row)
@@ -95,7 +95,7 @@ def result_of(
 
 
 def write_json(result: Result, file: BinaryIO) -> None:
-    """Write an array of objects: integers and decimals exact, times in ISO 8601, NaN and infinities as null."""
+    """Write the result as a JSON array of objects: integers and decimals exact, times in ISO 8601, NaN and infinities as null."""
     separator = b"[\n"
     for batch in result.batches:
         for row in batch.to_pylist(maps_as_pydicts="strict"):
@@ -105,7 +105,7 @@ def write_json(result: Result, file: BinaryIO) -> None:
 
 
 def read_records(result: Result, most: int) -> list[list[Any]]:
-    """Read the first rows as JSON has them: numbers and texts, times in ISO 8601, NaN and infinities as None."""
+    """Return the first `most` rows as lists of values that JSON has: times in ISO 8601, NaN and infinities as None."""
     rows: list[list[Any]] = []
     for batch in result.batches:
         found = batch.slice(0, most - len(rows)).to_pylist(maps_as_pydicts="strict")
@@ -116,7 +116,7 @@ def read_records(result: Result, most: int) -> list[list[Any]]:
 
 
 def write_csv(result: Result, file: BinaryIO) -> None:
-    """Write comma-separated values, strings quoted, so that NULL (nothing) and the empty string ("") differ.
+    """Write the result as comma-separated values, strings quoted, so that NULL (nothing) and the empty string ("") differ.
 
     Names in a trace are untrusted: text that a spreadsheet would take for a formula gets a quote before it, and
     characters that could steer a terminal are escaped. JSON and Parquet give the text unchanged.
@@ -129,18 +129,20 @@ def write_csv(result: Result, file: BinaryIO) -> None:
 
 
 def _disarm(column: pa.Array) -> pa.Array:
+    """Return the column with harmless texts: see _disarm_text."""
     if not pa.types.is_string(column.type) or not compute.any(compute.match_substring_regex(column, _ACTS)).as_py():
         return column
     return pa.array([None if value is None else _disarm_text(value) for value in column.to_pylist()], pa.string())
 
 
 def _disarm_text(text: str) -> str:
+    """Return the text with a quote before it if a spreadsheet would take it for a formula, and control characters escaped."""
     quote = "'" if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else ""
     return quote + without_controls(text)
 
 
 def write_parquet(result: Result, file: BinaryIO) -> None:
-    """Write a Parquet file with the types of the result; raise QueryError for a type that this pyarrow cannot write."""
+    """Write the result as a Parquet file with its types; raise QueryError for a type that this pyarrow cannot write."""
     try:
         with parquet.ParquetWriter(file, result.schema, compression="zstd") as writer:
             for batch in result.batches:
@@ -159,7 +161,7 @@ WRITERS: dict[str, Callable[[Result, BinaryIO], None]] = {
 
 @dataclass
 class _Left:
-    """The time limit of a query in seconds, which shrinks as parts of the query run; None for no limit."""
+    """The seconds that are left of a query's time limit; they shrink as parts of the query run. None for no limit."""
 
     connection: duckdb.DuckDBPyConnection
     seconds: float | None
@@ -179,6 +181,7 @@ class _Left:
 
 
 def _read_batches(left: _Left, reader: pa.RecordBatchReader, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """Yield the batches of the reader, with the columns named as in `schema`; raise QueryError when the time is over."""
     while (batch := left.run_within(partial(_next, reader))) is not None:
         yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
@@ -191,7 +194,7 @@ def _next(reader: pa.RecordBatchReader) -> pa.RecordBatch | None:
 
 
 def _with_unique_names(schema: pa.Schema) -> pa.Schema:
-    """Return the schema with columns of equal names renamed: JSON would merge them, and Parquet could not be read."""
+    """Return the schema with a number added to column names that occur before: JSON would merge such columns."""
     names: list[str] = []
     for name in schema.names:
         unique, number = name, 0
@@ -239,7 +242,7 @@ def _quote_name(name: str) -> str:
 
 
 def _text_of(value: object) -> str:
-    """Turn a value that is not NULL into text: strings and numbers as they are, the rest as JSON."""
+    """Return a value that is not NULL as text: strings and numbers as they are, bytes in hexadecimal, the rest as JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, float):

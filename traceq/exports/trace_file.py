@@ -44,7 +44,7 @@ _Findings = Mapping[int, Sequence[Finding]]
 
 @dataclass(frozen=True)
 class ExportedTrace:
-    """A trace of the exported file: its row of export/traces.sql, the prefix of its process names, and its zero time (ns)."""
+    """A trace to export: its row of exports/sql/traces.sql, the prefix of its process names, and its zero time (ns)."""
 
     row: Mapping[str, Any]
     prefix: str
@@ -57,7 +57,7 @@ class ExportedTrace:
 
 
 def prepare_traces(rows: Sequence[Mapping[str, Any]]) -> list[ExportedTrace]:
-    """Prepare the traces of a file: choose the prefix and the zero time of each.
+    """Return the traces of a file, each with the prefix of its process names and its zero time.
 
     Traces recorded at one time (the ranks of a job) keep their distances; others all begin at 0. Ranks whose clock
     offsets are known from their collectives are on one clock.
@@ -121,6 +121,7 @@ def _collect_facts(trace: ExportedTrace) -> dict[str, object]:
 
 
 def _as_kineto(connection: duckdb.DuckDBPyConnection, trace: ExportedTrace) -> dict[str, object]:
+    """Return the members of the header that PyTorch's Kineto writes, as far as known: clock base, rank and GPUs."""
     members: dict[str, object] = {}
     if trace.row["utc_origin_ns"] is not None:
         members["baseTimeNanoseconds"] = trace.row["utc_origin_ns"] + trace.origin
@@ -136,7 +137,7 @@ def _as_kineto(connection: duckdb.DuckDBPyConnection, trace: ExportedTrace) -> d
 
 @dataclass(frozen=True)
 class Written:
-    """The number of events of a file, and a sentence on what was left out to keep it small, None if nothing was."""
+    """The number of events written to a file, and a phrase on what was left out to keep it small, None if nothing was."""
 
     events: int
     left_out: str | None = None
@@ -144,7 +145,7 @@ class Written:
 
 @dataclass
 class _Trace:
-    """A trace that is being exported: its source, and the JSON texts of its tracks' names and of the findings' events."""
+    """A trace that is being exported: the JSON texts that name its tracks, and the events of its findings' pieces."""
 
     connection: duckdb.DuckDBPyConnection
     exported: ExportedTrace
@@ -173,7 +174,7 @@ class _Trace:
 def write_trace(
     connection: duckdb.DuckDBPyConnection, trace_ids: Sequence[int], findings: _Findings, file: BinaryIO
 ) -> Written:
-    """Write the traces to `file`, with the ranked findings of each."""
+    """Write the traces as a Chrome trace to `file`, with the ranked findings of each; return how many events it has."""
     traces = _read_traces(connection, trace_ids)
     numbers = new_ids(connection)
     out = _Out(file)
@@ -189,9 +190,9 @@ def write_trace(
 def write_finding(
     connection: duckdb.DuckDBPyConnection, chosen: Chosen, findings: _Findings, file: BinaryIO, most: int
 ) -> Written:
-    """Write the time around the worst piece of a finding to `file`, in at most `most` bytes.
+    """Write a Chrome trace of the time around the worst piece of a finding to `file`, in at most `most` bytes.
 
-    The file is larger where the events that must stay need more.
+    Returns the number of events and what was left out. The file is larger where the events that must stay need more.
     """
     (exported,) = _read_traces(connection, [chosen.finding.where.trace_id])
     window = find_window(connection, chosen.finding, exported.row["step_ns"])
@@ -241,6 +242,7 @@ def _begin_trace(
     most: int,
     shown: str | None = None,
 ) -> _Trace:
+    """Make the temp tables for the export of a trace and lay out its tracks; return the trace, ready to yield its events."""
     run(connection, "exports/sql/macros.sql")
     assign_lanes(connection, exported.trace_id)
     run(connection, "exports/sql/arrows.sql", **window.as_parameters(exported.trace_id))

@@ -24,13 +24,13 @@ _OWN = {"step": "steps", "path": "critical path", "ledger": "GPU {a} ledger"}
 
 
 def _to_microseconds(nanoseconds: int) -> str:
-    """Write nanoseconds as microseconds with exactly three decimals."""
+    """Return nanoseconds as the text of microseconds with exactly three decimals."""
     whole, rest = divmod(abs(nanoseconds), 1000)
     return f"{'-' if nanoseconds < 0 else ''}{whole}.{rest:03}"
 
 
 def encode(value: object) -> str:
-    """Encode a value as JSON on one line, text as it is."""
+    """Return the value as JSON on one line, with characters beyond ASCII as they are."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
@@ -75,7 +75,7 @@ class Ids:
 
 
 def new_ids(connection: duckdb.DuckDBPyConnection) -> Ids:
-    """Return sources of ids for a file with traces of this database."""
+    """Return sources of process and thread ids for a file with traces of this database."""
     real = frozenset(row["number"] for row in ask(connection, statement("exports/sql/numbers.sql")))
     return Ids(Numbers(real), Numbers(real))
 
@@ -100,7 +100,7 @@ class TrackProcess:
 
 
 def new_process(ids_: Ids, name: str, most: int, events: list[str], wanted: int | None = None) -> TrackProcess:
-    """Make a process that is shown after the others, and append the events that name it to `events`.
+    """Return a new process that is shown after the others, and append the events that name it to `events`.
 
     Names in it are cut after `most` characters; its id is `wanted` if that is free.
     """
@@ -121,9 +121,10 @@ class ExportTracks:
 def lay_out(
     connection: duckdb.DuckDBPyConnection, trace_id: int, prefix: str, window: TimeWindow, ids_: Ids, most: int
 ) -> ExportTracks:
-    """Assign a process and thread id to every track with slices in the window; also fill the table _track with them.
+    """Assign a process and thread id to every track with slices in the window; return the events that name them.
 
-    `prefix` stands before the names of processes, to tell the traces of one file apart.
+    The tracks are added to the table _track. `prefix` stands before the names of processes, to tell the traces of one
+    file apart; names are cut after `most` characters.
     """
     rows = ask(connection, statement("exports/sql/tracks.sql"), **window.as_parameters(trace_id))
     events: list[str] = []
@@ -142,6 +143,7 @@ def lay_out(
 def _find_process(
     row: dict[str, Any], prefix: str, processes: dict[Any, TrackProcess], ids_: Ids, most: int, events: list[str]
 ) -> TrackProcess:
+    """Return the process of the track `row`: a host process or a GPU; made, and added to `processes`, if missing."""
     if row["place"] == "host" or row["a"] is None:
         # What counts the host's memory belongs to the first of its processes.
         hosts = [key for key in processes if key[0] == "host"]

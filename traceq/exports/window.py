@@ -31,7 +31,7 @@ class TimeWindow:
     kept: tuple[int, ...] = ()
 
     def as_parameters(self, trace_id: int) -> dict[str, Any]:
-        """Return the window of this trace as parameters of a query."""
+        """Return the window's bounds, its kept ids and the trace's id as parameters of a query, by name."""
         return {"trace_id": trace_id, "since": self.since, "until": self.until, "kept": list(self.kept)}
 
 
@@ -39,7 +39,7 @@ EVERYTHING = TimeWindow(-_EVER, _EVER)
 
 
 def worst_piece(finding: Finding) -> Mapping[str, Value]:
-    """Return the finding's most costly instance, as a mapping of column name to value."""
+    """Return the finding's piece with the most claimed time, as a mapping of column name to value."""
     return dict(zip(finding.instances.columns, finding.instances.rows[0], strict=True))
 
 

@@ -59,9 +59,9 @@ class Metric:
     options: str = ""
 
     def captures(self, of: Format | None = None) -> Iterable[tuple[Format, Capture | str]]:
-        """Yield each format of a profiler with the options that record the metric, or with the reason why its profiler cannot.
+        """Yield the formats, each with the options that record the metric, or the reason why its profiler cannot.
 
-        With `of`, yield only this format and those that complement it.
+        With `of`, only this format and those whose profilers can record the same program (`beside`).
         """
         names = None if of is None else (of.name, *of.beside)
         return (

@@ -125,6 +125,7 @@ def _profile_arguments(options: Options) -> list[str]:
 
 
 def _spell_options(options: Options) -> str:
+    """Return the options as arguments of torch.profiler.profile; without other ones, `activities`."""
     return ", ".join(_profile_arguments(options)) or f"activities=[{', '.join(options['activities'])}]"
 
 

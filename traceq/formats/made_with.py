@@ -188,9 +188,9 @@ _MOST_PARTS = 12
 
 
 def normalize_value(topic: str, name: str, value: object) -> str | None:
-    """Return the value as text if it may be kept; None if it is absent, not known to traceq, or may not be kept.
+    """Return the value of the fact `name` as text if it may be kept; None if it is None, unknown to traceq, or may not be kept.
 
-    For an environment variable whose value may not be kept, the text only says that it was set.
+    For an environment variable whose value may not be kept, the text is "set".
     """
     if value is None:
         return None
@@ -211,31 +211,33 @@ def is_harmless(name: str, value: str) -> bool:
 
 
 def words_of(name: str) -> str:
-    """Return the fact's words for a sentence; an environment variable keeps its own name."""
+    """Return the words for the fact `name` in a sentence; the name itself for an environment variable."""
     return _KNOWN[name].words if name in _KNOWN else name
 
 
 def unit_of(name: str) -> str | None:
-    """Return the unit of the fact's values; None for counts and for values that are not numbers."""
+    """Return the unit of the values of the fact `name`; None for counts and for values that are not numbers."""
     return _KNOWN[name].unit if name in _KNOWN else None
 
 
 def is_knob(name: str) -> bool:
-    """Return whether the fact is a setting that a user chooses for a run."""
+    """Return whether the fact `name` is a setting that a user chooses for a run."""
     return _KNOWN[name].is_knob if name in _KNOWN else is_variable(name) and name not in _NOT_A_KNOB
 
 
 def is_variable(name: str) -> bool:
-    """Return whether the fact is an environment variable: one that a snapshot lacks was not set."""
+    """Return whether the fact `name` is an environment variable that a snapshot may hold."""
     return name not in _KNOWN and _VARIABLE.fullmatch(name) is not None
 
 
 def _is_setting(text: str) -> bool:
+    """Return whether the text has at most 12 parts, each a small number or a known word of settings."""
     parts = [part for part in _BETWEEN.split(text) if part]
     return 0 < len(parts) <= _MOST_PARTS and all(map(_PART.fullmatch, parts))
 
 
 def _match_text(value: object) -> str:
+    """Return the value as text: true or false, and fractions with at most six digits."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float):
@@ -244,7 +246,7 @@ def _match_text(value: object) -> str:
 
 
 def path_beside(trace: Path) -> Path:
-    """Return the path where the environment snapshot of the run that wrote this trace would be."""
+    """Return the path where the environment snapshot of the run that wrote this trace would be, whether or not it exists."""
     return trace.with_name(f"{_ENDING.sub('', trace.name)}{SUFFIX}")
 
 

@@ -18,7 +18,7 @@ TOPICS = ("gpu", "kernel", "copy", "collective", "host", "wait", "step", "idle",
 
 @dataclass(frozen=True)
 class LostEvents:
-    """A kind of trace's note on lost events: its severity, code and number of events."""
+    """A kind of the trace's notes on lost events: its severity, code and number of events."""
 
     severity: str
     code: str
@@ -97,7 +97,7 @@ class Inputs:
 
 
 def read(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Inputs:
-    """Return the counts of one trace."""
+    """Return the counts of the trace by which its metrics are judged."""
     counts: dict[str, Any] = {}
     for topic in TOPICS:
         counts.update(ask(connection, statement(f"health/inputs/{topic}.sql"), trace_id=trace_id)[0])

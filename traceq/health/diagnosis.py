@@ -48,7 +48,10 @@ class BesideLog:
 
 @dataclass(frozen=True)
 class TraceHealth:
-    """The diagnosis of one trace. `made_with` counts the facts and knobs in its environment snapshot, 0 without one."""
+    """The diagnosis of one trace: identities, and a verdict on each metric.
+
+    `made_with` counts the facts and knobs in its environment snapshot, 0 without one.
+    """
 
     trace_id: int
     run: str | None
@@ -119,6 +122,7 @@ def _judge_metrics(held: Inputs, format_: str, program: Program) -> tuple[Metric
 
 
 def _judge_metric(metric: Metric, held: Inputs, format_: str, program: Program) -> MetricHealth:
+    """Return the verdict on the metric, and captures that would improve it where the trace's profiler or another can."""
     verdict = _degrade_incomplete(JUDGES[metric.name](held), held.lost)
     is_of_gpu = metric.name not in _OF_HOST and any(events.code.endswith("_not_measured") for events in held.lost)
     more = (
@@ -130,7 +134,7 @@ def _judge_metric(metric: Metric, held: Inputs, format_: str, program: Program) 
 
 
 def _degrade_incomplete(verdict: MetricVerdict, lost: tuple[LostEvents, ...]) -> MetricVerdict:
-    """Return the verdict, degraded from ok where the capture lost events."""
+    """Return the verdict; one that is ok becomes degraded where notes say that events of the capture are missing."""
     codes = [events.code for events in lost if events.severity == "error" or events.code in _INCOMPLETE]
     if verdict.state != "ok" or not codes:
         return verdict

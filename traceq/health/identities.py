@@ -81,12 +81,12 @@ IDENTITIES = (
 
 
 def check(connection: duckdb.DuckDBPyConnection, trace_id: int) -> tuple[IdentityCheck, ...]:
-    """Return the outcome of every identity for this trace. The cost is linear in the events of the database."""
+    """Return the outcome of every identity in IDENTITIES for the trace. The cost is linear in the events of the database."""
     return tuple(check_one(connection, identity, trace_id) for identity in IDENTITIES)
 
 
 def check_one(connection: duckdb.DuckDBPyConnection, identity: Identity, trace_id: int) -> IdentityCheck:
-    """Return the outcome of this identity for this trace."""
+    """Return the outcome of this identity for the trace: rows checked, rows that break it, and where the first of these is."""
     rows = statement(f"analysis/{identity.topic}/identities/{identity.name}.sql")
     ((checked, broken, example),) = connection.execute(
         "select count(*), count(*) filter (is_broken), min(judged) filter (is_broken) from (" + rows + ") as judged",  # noqa: S608 - of traceq itself

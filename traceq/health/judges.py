@@ -120,6 +120,7 @@ def _judge_copies(i: Inputs) -> MetricVerdict:
 
 
 def _describe_known(what: str, known: int, number: int, all_of_them: str) -> str | None:
+    """Return a phrase on how many of `number` things have the fact `what`; None if all have it."""
     return f"{what} known of {known:,} of {all_of_them}" if known < number else None
 
 
@@ -224,7 +225,7 @@ def _judge_flops(i: Inputs) -> MetricVerdict:
 
 
 def _describe_uncounted(i: Inputs) -> tuple[str | None, ...]:
-    """Return sentences on work whose FLOPs are unknown, None for a kind without any.
+    """Return two phrases on work whose FLOPs are unknown, convolutions and kernels in graphs; None for a kind without any.
 
     Kernels of CUDA graphs have no operator, and so no FLOPs, unless a CUDA-graph capture was given.
     """

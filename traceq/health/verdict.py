@@ -54,7 +54,7 @@ def _make_suggestion(form: Format, capture: Capture | str) -> Suggestion:
 
 @dataclass(frozen=True)
 class MetricVerdict:
-    """The trust in a metric on one trace, and the reason. `needs` is None when another capture would not improve it."""
+    """The verdict on a metric for one trace, and the reason. `needs` is None when another capture would not improve it."""
 
     state: State
     reason: str
@@ -74,16 +74,19 @@ class MetricHealth:
 
 
 def not_computable(reason: str, needs: Needs = "options") -> MetricVerdict:
-    """Return the verdict on a metric whose inputs the trace lacks."""
+    """Return the verdict "not computable" for the reason; `needs` says what another capture has to have."""
     return MetricVerdict("not computable", reason, needs)
 
 
 def ok_or_degraded(facts: str, *shortcomings: str | None, needs: Needs | None = None) -> MetricVerdict:
-    """Return the verdict ok with `facts` as the reason; or degraded, for the shortcomings that are not None."""
+    """Return the verdict ok with `facts` as the reason; degraded, with the shortcomings as the reason, if any is not None.
+
+    `needs`, what another capture has to have, is kept only where degraded.
+    """
     found = [shortcoming for shortcoming in shortcomings if shortcoming]
     return MetricVerdict("degraded", "; ".join(found), needs) if found else MetricVerdict("ok", facts)
 
 
 def sql_only(reason: str) -> MetricVerdict:
-    """Return the verdict on a metric that traceq does not compute although its inputs are there: no capture would help."""
+    """Return the verdict "degraded" on a metric whose inputs are there, but which traceq does not compute."""
     return MetricVerdict("degraded", f"no analysis yet, in SQL only: {reason}")
