@@ -43,8 +43,8 @@ class JobBound:
     def of(self, finding: Finding) -> float:
         """Return the most that the finding, of this rank, saves for the job, ns per step.
 
-        Own work as all ranks have it is saved where it is fixed on all ranks; work beyond that and waiting only up to
-        `win`.
+        It is the larger of `win` and the finding's own work without `late`, as all ranks have that; a finding on
+        communication only has its time in transfers in place of own work.
         """
         own = sum(ns for category, ns in finding.owned_by_category.items() if category not in _OF_OTHERS)
         as_usual = max(own - self.late, 0.0) if own else min(finding.owned_ns, self.transfer)
