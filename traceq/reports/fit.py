@@ -29,9 +29,10 @@ def pick_fitting(versions: Iterable[T], fits: Callable[[T], bool]) -> T:
 
 
 def drop_until_fits(ranks: Sequence[Rank | None], fits: Callable[[set[int]], bool]) -> set[int]:
-    """Return the places of the fewest parts to drop so that the rest `fits`, or all that may go if nothing fits.
+    """Return the places of the fewest parts to drop until it fits, or of all parts that may go if it never fits.
 
-    `ranks` has one entry a part: the greatest goes first, of equal ones the last; a part with None always stays.
+    `fits` tells whether the text fits without the parts at the given places. `ranks` has one entry a part: the greatest goes
+    first, of equal ones the last; a part with None always stays.
     """
     order = sorted(((rank, place) for place, rank in enumerate(ranks) if rank is not None), reverse=True)
     places = [place for _, place in order]

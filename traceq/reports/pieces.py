@@ -38,7 +38,7 @@ class DrawnPieces(NamedTuple):
     slices: Numbers
 
     def select(self, chosen: Numbers) -> DrawnPieces:
-        """Return the pieces at the places or in the mask `chosen`."""
+        """Return the pieces at the given places, or where the boolean mask `chosen` is true."""
         return DrawnPieces(*(column[chosen] for column in self))
 
 
@@ -64,9 +64,9 @@ def join_pieces(pieces: Iterable[DrawnPieces]) -> DrawnPieces:
 
 
 def merge_short(pieces: DrawnPieces, stretch: Stretch) -> DrawnPieces:
-    """Return the pieces with short neighbours on a track merged.
+    """Return the pieces with short neighbours on one track merged into one.
 
-    `stretch` must be a multiple of the one by which they were merged before.
+    `stretch` has the lengths below which pieces are short: multiples of those by which the pieces were merged before.
     """
     least, stays = _find_short(pieces, stretch)
     order, first, cell = _sort_cells(pieces, least, stays)

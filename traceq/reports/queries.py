@@ -67,7 +67,7 @@ class Queries:
         return [] if name in self._idle else read_rows(self.connection, name, **values)
 
     def read_records(self, made: Callable[..., T], name: str, **values: Setting) -> tuple[T, ...]:
-        """Return `made(*row)` for each row of the query `name`; its columns are in the order of the parameters."""
+        """Return `made(*row)` for each row of the query file `name`; columns are in the order of the parameters of `made`."""
         return tuple(made(*row.values()) for row in self.read_rows(name, **values))
 
 
@@ -95,7 +95,7 @@ def read_columns(connection: duckdb.DuckDBPyConnection, name: str, **values: Set
 
 
 def print_query(name: str, **values: Setting) -> str:
-    """Return the SQL text of the query file `name` on one line, with `values` in place of its parameters."""
+    """Return the SQL text of the query file `name` on one line, its parameters replaced by `values`, for a user to run."""
     return literal(statement(_find_file(name)), **values)
 
 

@@ -15,7 +15,7 @@ def step_ns(finding: Finding) -> float:
 
 
 def saving_share_text(finding: Finding) -> str:
-    """Return the likely saving as text: a share of the step."""
+    """Return the finding's likely saving as a share of the step, as "12.3 %"."""
     step = step_ns(finding)
     return share(finding.saving_ns / step if step else None)
 
@@ -28,7 +28,7 @@ def saving_text(finding: Finding | FindingKept | PartKept) -> str:
 
 
 def bounded_share_text(finding: Finding) -> str:
-    """Return the likely saving as a share of the step, as text; if only bounds are known, "<= " and the upper one."""
+    """Return the finding's likely saving as a share of the step; if only bounds are known, "<= " and the upper bound's share."""
     if not finding.only_bounds:
         return saving_share_text(finding)
     step = step_ns(finding)

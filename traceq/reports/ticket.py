@@ -268,7 +268,7 @@ def _compose_capture(report: TraceReport, size: _TicketSize) -> Iterator[Block]:
 
 
 def _compose_repeat(ticket: Ticket, first: TraceReport) -> Iterator[Block]:
-    """Yield the commands that give the same numbers again, and the names of the files.
+    """Yield the commands of traceq that give the ticket's numbers again, and the names of the traces' files.
 
     `first` is the trace that the ticket is about.
     """

@@ -30,5 +30,5 @@ def to_dict(value: Any) -> dict[str, Any]:
 
 
 def pick(value: object, *paths: str) -> dict[str, Any]:
-    """Return the attributes of `value` at the paths, by their last name: "point.value" gives the key "value"."""
+    """Return the attributes of `value` at the dotted paths; a key is the path's last name: "point.value" gives "value"."""
     return {path.rpartition(".")[2]: attrgetter(path)(value) for path in paths}

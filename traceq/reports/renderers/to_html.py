@@ -50,7 +50,7 @@ class _Chapter:
 
     @property
     def is_on_paper(self) -> bool:
-        """Whether it is printed: the findings, the steps over time, where the time goes."""
+        """Whether the section is printed: findings, steps over time, and where the time goes are."""
         return self.heading.anchor in _ON_PAPER
 
 
@@ -78,7 +78,7 @@ Keeps = Callable[[int, Block], bool]
 
 
 def _versions(traces: int) -> Iterator[tuple[Keeps, str | None]]:
-    """Yield larger and larger selections of blocks, each with the sentence on the blocks left out, None for all."""
+    """Yield (selection of blocks, sentence on what it leaves out), from the smallest to all blocks, which have no sentence."""
     told = "is left out to keep the page small; `traceq report` of fewer traces shows it."
     yield _all_of(0), f"All but the verdicts of the first {_MOST_TRACES} traces {told}"
     whole = 1

@@ -213,7 +213,7 @@ _TEXT: dict[type, Callable[[Any], str]] = {
 
 
 def _join_lines(lines: Iterable[str], *, before: str = "- ") -> str:
-    """Return as many of the lines as fit a block, and a line on the number left out, which begins with `before`."""
+    """Return the lines as text, as many as fit a block; a last line, which begins with `before`, gives the number left out."""
     kept: list[str] = []
     used = left_out = 0
     for line in lines:
@@ -275,7 +275,7 @@ def _escape_words(text: str) -> str:
 
 
 def _escape_match(match: re.Match[str]) -> str:
-    """Escape the match by entities: not all readers of Markdown take backslashes for escapes."""
+    """Return the matched characters as HTML entities: not all readers of Markdown take backslashes for escapes."""
     return "".join(_ENTITIES.get(character, f"&#{ord(character)};") for character in match[0])
 
 

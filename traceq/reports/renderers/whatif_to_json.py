@@ -30,7 +30,10 @@ def answer_to_json(found: WhatIfAnswer) -> str:
 
 
 def job_answer_to_json(found: JobAnswer) -> str:
-    """Return the answer on a job as the text of a JSON object: its step as recorded, with some, and with all ranks usual."""
+    """Return the answer to a what-if on a job as the text of a JSON object.
+
+    It has the job's step as recorded, with the chosen ranks as usual, and with all ranks as usual.
+    """
     return json_text(
         {
             "schema_version": SCHEMA_VERSION,

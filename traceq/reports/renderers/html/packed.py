@@ -13,9 +13,9 @@ import numpy as np
 
 
 def pack(head: Mapping[str, Any], columns: Mapping[str, Iterable[int]], rising: frozenset[str]) -> str:
-    """Return `head` (as JSON) and the integer columns as compressed base64 text.
+    """Return `head` (as JSON) and the integer columns as one compressed base64 text for the page's scripts.
 
-    Columns named in `rising` are kept as differences, which are small.
+    Columns named in `rising` are kept as differences of neighbours, which are small.
     """
     packed = [_pack_column(name, values, is_rising=name in rising) for name, values in columns.items()]
     text = json.dumps({**head, "columns": [about for about, _ in packed]}, ensure_ascii=False, separators=(",", ":"))

@@ -86,7 +86,7 @@ class TimelinePicture:
 
     @property
     def strokes(self) -> Iterator[tuple[str, str]]:
-        """Yield (CSS variable of the colour, SVG path data) for each kind of slices in each row."""
+        """Yield (CSS variable of the colour, SVG path data) for each kind of slice in each row of the first view."""
         timeline = self._timeline
         for row in self._rows:
             cells: list[str | None] = [None] * _CELLS
@@ -129,7 +129,7 @@ class TimelinePicture:
 
     @property
     def legend(self) -> list[tuple[str, str]]:
-        """The (kind, words) of every colour that is drawn."""
+        """The (kind, words) of every colour in the timeline, also of the culprit and the marks if it has some."""
         drawn = {self._timeline.called[number].kind for number in set(self._timeline.slices.called)}
         order = [*COLOURS, *sorted(drawn - COLOURS.keys())]
         entries = [(kind, kind_in_words(kind)) for kind in order if kind in drawn]
