@@ -64,10 +64,10 @@ class _Callback:
 
 
 class Lightning(_Callback):
-    """Hooks of LightningCallback.
+    """Hooks of LightningCallback, which mark steps and phases of a training for the profiler.
 
-    A step begins with a batch and ends with the one after which the optimizers have stepped, so that accumulated batches
-    are one step. Phases: forward (training_step), backward, optimizer, and evaluate around a validation.
+    A step begins with a batch and ends with the batch after which the optimizers have stepped: accumulated batches
+    are one step. Phases are forward (training_step), backward, optimizer, and evaluate around a validation.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -77,7 +77,7 @@ class Lightning(_Callback):
         self._undo: list[Callable[[], None]] = []
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        """Begin the profiled run; steps are counted on from the trainer's global step."""
+        """Begin the profiled run and mark calls of training_step as forward; step numbers start at the trainer's global step."""
         self._begin(trainer.global_step)
         self._steps, self._is_open = trainer.global_step, False
         pl_module.training_step = annotate.phase("forward")(pl_module.training_step)
@@ -87,44 +87,44 @@ class Lightning(_Callback):
             self._undo.append(optimizer.register_step_post_hook(self._end_phase).remove)
 
     def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:  # noqa: ARG002
-        """Begin a step, unless one is open, as with accumulated batches."""
+        """Begin a step, unless one is open because its batches are accumulated."""
         if not self._is_open:
             self._begin_step()
             self._is_open = True
 
     def on_before_backward(self, trainer: Any, pl_module: Any, loss: Any) -> None:  # noqa: ARG002
-        """Begin the backward pass."""
+        """Begin the phase backward, which ends the phase that is open."""
         self._begin_phase("backward")
 
     def on_after_backward(self, trainer: Any, pl_module: Any) -> None:  # noqa: ARG002
-        """End the backward pass."""
+        """End the phase backward."""
         self._end_phase()
 
     def on_before_optimizer_step(self, trainer: Any, pl_module: Any, optimizer: Any) -> None:  # noqa: ARG002
-        """Begin the phase optimizer."""
+        """Begin the phase optimizer, which ends the phase that is open."""
         self._begin_phase("optimizer")
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:  # noqa: ARG002
-        """End the step, if the optimizers have stepped."""
+        """End the open phase, and the step if the trainer's global step has changed: the optimizers have stepped."""
         self._end_phase()
         if trainer.global_step != self._steps:
             self._steps, self._is_open = trainer.global_step, False
             self._step.close()
 
     def on_validation_start(self, trainer: Any, pl_module: Any) -> None:  # noqa: ARG002
-        """Begin a validation."""
+        """Begin the phase evaluate."""
         self._begin_phase("evaluate")
 
     def on_validation_end(self, trainer: Any, pl_module: Any) -> None:  # noqa: ARG002
-        """End a validation."""
+        """End the phase evaluate."""
         self._end_phase()
 
     def on_train_end(self, trainer: Any, pl_module: Any) -> None:  # noqa: ARG002
-        """End the profiled run."""
+        """End the profiled run and remove the hooks from the module and the optimizers."""
         self._end()
 
     def on_exception(self, trainer: Any, pl_module: Any, exception: BaseException) -> None:  # noqa: ARG002
-        """End the profiled run with the training's error."""
+        """End the profiled run with the error that ended the training, and remove the hooks."""
         self._end(exception)
 
     def _end(self, error: BaseException | None = None) -> None:
@@ -134,17 +134,17 @@ class Lightning(_Callback):
 
 
 class HuggingFace(_Callback):
-    """Hooks of TrainerCallback: a mark for each of the Trainer's steps, and the phase optimizer in it.
+    """Hooks of TrainerCallback, which mark each of the Trainer's steps, and the phase optimizer in it, for the profiler.
 
     The Trainer has no hook for errors: after one, the trace is written when the process ends.
     """
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
-        """Begin the profiled run; steps are counted on from the trainer's global step."""
+        """Begin the profiled run; step numbers start at the trainer's global step."""
         self._begin(state.global_step)
 
     def on_step_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
-        """Begin a step."""
+        """Begin the mark of a step."""
         self._begin_step()
 
     def on_pre_optimizer_step(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
@@ -156,7 +156,7 @@ class HuggingFace(_Callback):
         self._end_phase()
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
-        """End a step."""
+        """End the open phase and the mark of the step."""
         self._end_phase()
         self._step.close()
 
@@ -173,7 +173,10 @@ _CALLBACKS = {
 
 
 def __getattr__(name: str) -> Any:
-    """Return LightningCallback or HuggingFaceCallback, made on first use: an attribute of this module can be pickled."""
+    """Return the class LightningCallback or TrainerCallback, made on first use and kept as an attribute of this module.
+
+    Raises AttributeError for other names, MissingTool where the framework that has the base class is not installed.
+    """
     if name not in _CALLBACKS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     hooks, modules, base, package = _CALLBACKS[name]

@@ -22,20 +22,20 @@ _TAIL = 1 << 14
 
 
 def rank() -> int:
-    """Return the rank of this process: of torch.distributed once that is initialized, else RANK in the environment, else 0."""
+    """Return this process's rank: from torch.distributed if it is initialized, else from the variable RANK, else 0."""
     if is_distributed():
         return int(sys.modules["torch"].distributed.get_rank())
     return _read_number("RANK") or 0
 
 
 def is_distributed() -> bool:
-    """Return whether torch.distributed is initialized; the profiler then writes rank and world size itself."""
+    """Return whether torch.distributed is initialized; PyTorch's profiler then writes rank and world size itself."""
     distributed = sys.modules["torch"].distributed
     return bool(distributed.is_available() and distributed.is_initialized())
 
 
 def read_launcher_ranks() -> dict[str, int]:
-    """Return rank and world size that a launcher (torchrun) put into the environment, those that are numbers."""
+    """Return `rank` and `world_size` from a launcher's variables RANK and WORLD_SIZE; one that is no number is left out."""
     found = {"rank": _read_number("RANK"), "world_size": _read_number("WORLD_SIZE")}
     return {key: number for key, number in found.items() if number is not None}
 
@@ -50,12 +50,12 @@ _written: set[Path] = set()
 
 
 def unwritten_name(directory: Path, name: str) -> str:
-    """Return `name`, or NAME-2 and so on if this process has already written a trace of that name to the directory."""
+    """Return the first of NAME, NAME-2, NAME-3, ... under which this process has written no trace to the directory."""
     return next(free for free in number_names(name) if _trace_path(directory, free) not in _written)
 
 
 def number_names(name: str) -> Iterator[str]:
-    """Yield `name`, NAME-2, NAME-3 and so on."""
+    """Yield `name`, then NAME-2, NAME-3 and so on without end."""
     return itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
 
 
@@ -64,9 +64,10 @@ def _trace_path(directory: Path, name: str) -> Path:
 
 
 def save(export: Callable[[str], None], directory: Path, name: str) -> Path:
-    """Call `export` with a temporary path, compress the file it writes into this rank's trace, and return the trace's path.
+    """Write this rank's trace by `export`, compress it, and return its path DIRECTORY/NAME.rankN.pt.trace.json.gz.
 
-    The trace appears under its name only when complete, and replaces an older one. Raises OSError.
+    `export` gets a temporary path to write to. The trace appears under its name only when it is complete, and
+    replaces an older one. Raises OSError where it cannot be written.
     """
     path = _trace_path(directory, name)
     directory.mkdir(parents=True, exist_ok=True)
@@ -87,7 +88,7 @@ def save(export: Callable[[str], None], directory: Path, name: str) -> Path:
 
 
 def _hide_path(trace: Path, name: str) -> None:
-    """Replace the trace's own record of its path, which names directories, by `name`."""
+    """Replace the path that the file `trace` states of itself at its end, which names directories, by `name`."""
     with trace.open("r+b") as file:
         file.seek(max(0, trace.stat().st_size - _TAIL))
         start = file.tell()

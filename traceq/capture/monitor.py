@@ -32,7 +32,7 @@ Source = Callable[[], list[Value]]
 
 @contextmanager
 def sample_machine(log: Path) -> Iterator[None]:
-    """Sample the machine into the file `log` in a thread while the block runs; without psutil and NVML no file is written."""
+    """Sample the machine's load into the file `log` in a thread while the block runs; no file without psutil and NVML."""
     stopped = threading.Event()
     thread = threading.Thread(target=_run, args=(log, stopped), daemon=True, name="traceq-monitor")
     # The main thread waits for signals: this one must not get any.
@@ -61,9 +61,10 @@ def _run(log: Path, stopped: threading.Event) -> None:
 
 
 def sample_until(stopped: threading.Event, sources: Sequence[Source], write: Callable[[str], Any]) -> None:
-    """Write a line of JSON with the values of all sources at every beat, until `stopped`.
+    """Write a line of JSON with the values of all sources about each second, until `stopped` is set.
 
-    Rates need two samples, so they start with the second line.
+    Beats are longer where a sample costs more than 0.3 % of a CPU. Rates need two samples, so they start with the
+    second line.
     """
     due = time.monotonic()
     while not stopped.is_set():
@@ -75,7 +76,10 @@ def sample_until(stopped: threading.Event, sources: Sequence[Source], write: Cal
 
 
 def _open_host() -> Source | None:
-    """Return a function that samples the host with psutil; None without psutil."""
+    """Return a function that samples the host's memory, load, disks, network and CPUs with psutil; None without psutil.
+
+    A sample is (None, instance such as a disk or None, series, number); rates are since the sample before.
+    """
     try:
         psutil = import_module("psutil")
     except ImportError:
@@ -113,7 +117,11 @@ def _sample_levels(psutil: Any) -> list[Value]:
 
 
 def _sample_totals(psutil: Any, disks: Sequence[str]) -> dict[tuple[str | None, str], float]:
-    """Return totals since boot by (instance, series); a total's growth per second is the series' value."""
+    """Return totals since boot by (instance, series): bytes, operations, or for shares the hundredths of seconds they took.
+
+    The growth per second of a total is the value of its series. The instance is a disk, a network interface, or
+    None.
+    """
     swap = psutil.swap_memory()
     found: dict[tuple[str | None, str], float] = {(None, "swap_in"): swap.sin, (None, "swap_out"): swap.sout}
     counters = psutil.disk_io_counters(perdisk=True) if disks else {}
@@ -155,7 +163,7 @@ def _make_rates(
 
 
 def _make_cpu_shares(before: Any, after: Any) -> list[Value]:
-    """Return the shares (per cent) of all CPUs' time between two readings of psutil, by kind (user, idle, ...)."""
+    """Return the shares (0..100 %) of all CPUs' time between two readings of psutil, as series cpu_user, cpu_idle and so on."""
     spent = {name: max(0.0, getattr(after, name) - getattr(before, name)) for name in after._fields}
     # Time of guests is in that of programs already.
     total = sum(value for name, value in spent.items() if not name.startswith("guest"))
@@ -166,7 +174,7 @@ def _make_cpu_shares(before: Any, after: Any) -> list[Value]:
 
 
 def _find_disks(counters: Any) -> list[str]:
-    """Return the names of whole disks in psutil's counters, without partitions and memory- or file-backed devices."""
+    """Return the names of whole disks in psutil's counters, without partitions, loop devices and RAM disks."""
     return [
         name
         for name in counters or {}
@@ -183,7 +191,7 @@ def _read_lines(path: str) -> list[str]:
 
 
 def _open_gpus() -> Source | None:
-    """Return a function that samples the GPUs visible to the program, by its numbers for them; None without NVML."""
+    """Return a function that samples the GPUs visible to the program, under the program's numbers; None without NVML or a GPU."""
     try:
         nvml = import_module("pynvml")
         nvml.nvmlInit()
@@ -198,7 +206,10 @@ def _open_gpus() -> Source | None:
 
 
 def visible_handles(nvml: Any) -> list[Any]:
-    """Return NVML's handles of the GPUs that the program may use, in the order of the program's own numbers."""
+    """Return NVML's handles of the GPUs that the program may use, in the order of the program's own numbers.
+
+    Those are the GPUs in CUDA_VISIBLE_DEVICES, or all where it is not set.
+    """
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is None:
         return [nvml.nvmlDeviceGetHandleByIndex(index) for index in range(nvml.nvmlDeviceGetCount())]
@@ -210,7 +221,10 @@ def visible_handles(nvml: Any) -> list[Any]:
 
 
 def _sample_gpu(nvml: Any, handle: Any) -> Iterator[tuple[str, float]]:
-    """Yield (series, value) for a GPU; values that the GPU does not report are left out."""
+    """Yield (series, value) for a GPU: use (%), power (W), temperature (C), clocks (MHz), memory (bytes), throttling (0 or 1).
+
+    Values that the GPU does not report are left out.
+    """
     reasons = (
         getattr(nvml, "nvmlDeviceGetCurrentClocksEventReasons", None) or nvml.nvmlDeviceGetCurrentClocksThrottleReasons
     )

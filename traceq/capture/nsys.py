@@ -12,10 +12,10 @@ _REPORTS = (".nsys-rep", ".qdrep")
 
 
 def profile_command(output: Path, *, windowed: bool, memory: bool = False) -> list[str]:
-    """Return the arguments of `nsys profile`, to stand before the program's command; it writes OUTPUT.nsys-rep.
+    """Return the words of `nsys profile` and its options, to stand before the program's command; it writes OUTPUT.nsys-rep.
 
-    If `windowed`, collection starts at the program's cudaProfilerStart and stops at its cudaProfilerStop, after which
-    the program goes on; else all of it is collected. With `memory`, CUDA's memory use is recorded as well.
+    If `windowed`, collection starts at the program's cudaProfilerStart and stops at its cudaProfilerStop, after
+    which the program goes on; else all of it is collected. With `memory`, CUDA's memory use is recorded as well.
     """
     window = ["--capture-range=cudaProfilerApi", "--capture-range-end=stop"] if windowed else []
     return [
@@ -37,12 +37,15 @@ def profile_command(output: Path, *, windowed: bool, memory: bool = False) -> li
 
 
 def find_report(output: Path) -> Path | None:
-    """Return the path of the report that a profile command wrote; None if there is none."""
+    """Return the path of the report (OUTPUT.nsys-rep or OUTPUT.qdrep) that nsys wrote for `output`; None if there is none."""
     return next((path for suffix in _REPORTS if (path := Path(f"{output}{suffix}")).exists()), None)
 
 
 def export_command(report: Path, output: Path, *, blobs: bool = True) -> list[str]:
-    """Return the arguments of `nsys export` to SQLite; `blobs` adds payloads of NCCL's ranges (size, peer, communicator)."""
+    """Return the words of the `nsys export` command that writes the report as the SQLite file `output`.
+
+    With `blobs`, the payloads of NCCL's ranges (size, peer, communicator) are exported too.
+    """
     return [
         "nsys",
         "export",
@@ -55,7 +58,7 @@ def export_command(report: Path, output: Path, *, blobs: bool = True) -> list[st
 
 
 def export(report: Path) -> Path:
-    """Write the report as SQLite beside it, and return the new file's path. Raises UnusableTrace when nsys cannot."""
+    """Write the report as a SQLite file beside it, and return that file's path. Raises UnusableTrace when nsys cannot."""
     output = report.with_suffix(".sqlite")
     # nsys before 2024 has no payloads, and does not know the option either.
     for blobs in (True, False):
@@ -72,5 +75,5 @@ def export(report: Path) -> Path:
 
 
 def _escape_path(path: Path) -> str:
-    """Return the path for nsys's option -o, with % escaped, as nsys replaces %h, %p and %q{NAME}."""
+    """Return the path as text for nsys's option --output, with % doubled, since nsys replaces %h, %p and %q{NAME}."""
     return str(path).replace("%", "%%")

@@ -9,10 +9,10 @@ from typing import Any
 
 
 class Clock:
-    """A clock that measures iterations, from the end of one step to the end of the next, without waiting for a device.
+    """A clock that measures iterations of a training loop without waiting for a device.
 
-    With a CUDA or XPU device in use, events on the current stream mark both ends, and are read once at the end: that is
-    the true length even where the host runs ahead. Otherwise the host's clock is used. The time between `end` and
+    With a CUDA or XPU device in use, events on the current stream mark both ends and are read later: that is the
+    true length even where the host runs ahead. Otherwise the host's clock is used. The time between `end` and
     `begin` (the profiler's start and stop) is in no iteration.
     """
 
@@ -23,23 +23,23 @@ class Clock:
         self._cpu: list[int | None] = []
 
     def begin(self) -> None:
-        """Begin an iteration."""
+        """Begin an iteration: note the host's time, the thread's CPU time, and an event on the device if one is in use."""
         self._begun = (time.perf_counter_ns(), _record_event())
         self._cpu_begun = time.thread_time_ns()
 
     def end(self, *, whole: bool) -> None:
-        """End the iteration; one that is not `whole` is counted but not measured."""
+        """End the iteration; one that is not `whole` (it ended by an exception) has a number but is not measured."""
         self._cpu.append(time.thread_time_ns() - self._cpu_begun if whole else None)
         self._measured.append((self._begun, (time.perf_counter_ns(), _record_event())) if whole else None)
 
     def lengths(self, first: int, end: int) -> list[int]:
-        """Return the lengths (ns) of the measured iterations in [first, end); waits for the device."""
+        """Return the lengths (ns) of the measured iterations among numbers first..end-1; waits until the device has done them."""
         return [_length_between(*ends) for ends in self._measured[first:end] if ends is not None]
 
     def cpu(self, first: int, end: int) -> list[int]:
-        """Return the CPU time (ns) of this thread in each measured iteration in [first, end).
+        """Return the CPU time (ns) of the calling thread in each measured iteration among numbers first..end-1.
 
-        Other programs of the machine change it little.
+        Unlike the length, it depends little on other programs of the machine.
         """
         return [spent for spent in self._cpu[first:end] if spent is not None]
 
@@ -70,9 +70,10 @@ def _length_between(begin: tuple[int, Any], end: tuple[int, Any]) -> int:
 def measure_overhead(
     unprofiled: list[int], profiled: list[int], unprofiled_cpu: list[int], profiled_cpu: list[int]
 ) -> dict[str, int | float | None]:
-    """Return medians of iterations' lengths and CPU times (ns), their numbers, and the share by which profiled ones are longer.
+    """Return, by name, median lengths and CPU times (ns) of unprofiled and profiled iterations, counts and overhead.
 
-    A median is None without any iteration.
+    `overhead_share` is how much longer the median profiled iteration is (0.1: 10 %). A median without any
+    iteration, and the share then, is None.
     """
     without, within, cpu_without, cpu_within = (
         round(median(times)) if times else None for times in (unprofiled, profiled, unprofiled_cpu, profiled_cpu)

@@ -22,10 +22,10 @@ _FETCH = names.fetch("")[:-1]
 
 
 class Phases:
-    """Marks set on the training thread within a window; outside a window, and on other threads, the methods do nothing."""
+    """Marks of steps, phases and fetches within a window; phases are begun only there, and on the training thread."""
 
     def __init__(self, before: Callable[[], None]) -> None:
-        """Prepare for marks; `before` is called before each mark begins."""
+        """Prepare for marks; `before` is called before each phase or fetch on the training thread."""
         self._before = before
         self.thread: int | None = None
         self._open: list[tuple[str, emit.Mark | None]] = []
@@ -33,7 +33,7 @@ class Phases:
         self._undo: list[Callable[[], None]] = []
 
     def start(self, torch: Any) -> None:
-        """Mark fetches, forward passes and other phases on this thread from now on."""
+        """Take this thread for the training's; mark its DataLoader fetches and forward passes, and allow phases, from now on."""
         self.thread = get_ident()
         self._watch_fetches()
         self._watch_modules(torch)
@@ -41,7 +41,7 @@ class Phases:
     def stop(self) -> None:
         """End the open phases and remove all hooks.
 
-        An open step has not come to its end; its mark is kept open, so that the trace shows the step as unfinished.
+        The mark of an open step stays open, so that the trace shows the step as unfinished.
         """
         while self._open:
             _pop(self._open.pop()[1])
@@ -50,7 +50,7 @@ class Phases:
             self._undo.pop()()
 
     def forget(self) -> None:
-        """Forget the open marks: in a forked child they are the parent's."""
+        """Drop the open phases without ending them, and remove all hooks: in a forked child they are the parent's."""
         self._open.clear()
         self.stop()
 
@@ -60,14 +60,15 @@ class Phases:
         self._step = _push(names.step(number), crosses=True)
 
     def end_step(self) -> None:
-        """End the open step."""
+        """End the mark of the open step, if there is one."""
         _pop(self._step)
         self._step = None
 
     def begin(self, label: str) -> bool:
-        """Begin the mark of a phase (or fetch); return whether it was begun.
+        """Begin the mark of the phase `label` (or of a fetch, for "fetch"); return whether it was begun.
 
-        It is not on other threads, within another phase, or within an equal mark of the program.
+        It is not begun outside a window, on other threads, within another phase except optimizer, or within an
+        equal mark of the program.
         """
         if self.thread is None or get_ident() != self.thread:
             return False
@@ -81,12 +82,12 @@ class Phases:
         return True
 
     def end(self, *, begun: bool) -> None:
-        """End the phase if begin() returned true as `begun`, unless the window's end has ended it already."""
+        """End the innermost open phase if begin() returned true as `begun`, unless the window's end has ended it already."""
         if begun and self._open and get_ident() == self.thread:
             _pop(self._open.pop()[1])
 
     def _watch_fetches(self) -> None:
-        """Mark each fetch from any DataLoader, also from iterators that exist already."""
+        """Mark each fetch of a batch from any DataLoader, also from iterators that exist already."""
         from torch.utils.data import dataloader
 
         batches_class: Any = dataloader._BaseDataLoaderIter  # noqa: SLF001 - unlike DataLoader.__iter__ it leaves types alone
@@ -104,7 +105,10 @@ class Phases:
         self._undo.append(lambda: setattr(batches_class, "__next__", original))
 
     def _watch_modules(self, torch: Any) -> None:
-        """Mark the forward passes of outermost modules that train, through hooks, so that compiled modules stay valid."""
+        """Mark as forward each call of an outermost module in training mode, while gradients are enabled.
+
+        PyTorch's global module hooks see the calls: unlike a changed forward, they keep compiled modules valid.
+        """
         from torch.nn.modules import module
 
         depth = 0

@@ -35,7 +35,7 @@ def adopt_orphans() -> Iterator[None]:
 
 
 def find_descendants(root: int) -> list[int]:
-    """Return the ids of all processes below `root`, parents first; empty where the system does not tell (macOS)."""
+    """Return the ids of all processes below `root`, each after its parent; empty where there is no /proc (macOS)."""
     children: dict[int, list[int]] = {}
     for pid, parent in _read_parents():
         children.setdefault(parent, []).append(pid)
@@ -58,26 +58,26 @@ def _read_parents() -> Iterator[tuple[int, int]]:
 
 
 def read_environment(pid: int) -> bytes:
-    """Return the environment with which the process was started, as the kernel stores it; b"" where the system does not tell."""
+    """Return the environment a process was started with, NAME=VALUE parts separated by zero bytes; b"" if it cannot be read."""
     with suppress(OSError):
         return (_PROC / str(pid) / "environ").read_bytes()
     return b""
 
 
 def read_session(pid: int) -> int | None:
-    """Return the session id of the process (the id of its first process); None if it has ended."""
+    """Return the id of the process's session (the process id of the session's first process); None if the process has ended."""
     with suppress(OSError):
         return os.getsid(pid)
     return None
 
 
 def measure_memory(pids: list[int]) -> int:
-    """Return the bytes of memory that these processes hold together, shared pages counted once; 0 if unknown."""
+    """Return the bytes of memory that these processes hold together, shared pages counted once; unreadable ones count 0."""
     return sum(_read_field(pid, "smaps_rollup", "Pss:") for pid in pids)
 
 
 def measure_peak(pids: list[int]) -> int:
-    """Return the largest peak memory (bytes) of any of these processes."""
+    """Return the largest peak resident memory (bytes) of any single one of these processes; 0 if unknown."""
     return max((_read_field(pid, "status", "VmHWM:") for pid in pids), default=0)
 
 
@@ -90,7 +90,7 @@ def _read_field(pid: int, file: str, name: str) -> int:
 
 
 def count_oom_kills() -> int | None:
-    """Return how many processes the kernel has killed for lack of memory since it started; None if unknown."""
+    """Return how many processes the kernel has killed for lack of memory since the machine started; None if unknown."""
     with suppress(OSError):
         for line in (_PROC / "vmstat").read_text().splitlines():
             if line.startswith("oom_kill "):
@@ -99,7 +99,7 @@ def count_oom_kills() -> int | None:
 
 
 def end_processes(pids: list[int], patience: float) -> None:
-    """Ask these processes to end, and kill those that still run `patience` seconds later."""
+    """Send SIGTERM to these processes, SIGKILL to those that still run `patience` seconds later; wait up to as long again."""
     _send(pids, signal.SIGTERM)
     deadline = time.monotonic() + patience
     while (left := [pid for pid in pids if _is_running(pid)]) and time.monotonic() < deadline:
@@ -110,7 +110,10 @@ def end_processes(pids: list[int], patience: float) -> None:
 
 
 def end_group(leader: subprocess.Popen[bytes], patience: float) -> None:
-    """Terminate a process group whose members are unknown, and kill it `patience` seconds later."""
+    """Send SIGTERM to the process group of `leader`, and SIGKILL if the leader still runs `patience` seconds later.
+
+    For systems that do not tell which processes there are.
+    """
     with suppress(ProcessLookupError):
         os.killpg(leader.pid, signal.SIGTERM)
     try:
@@ -121,7 +124,10 @@ def end_group(leader: subprocess.Popen[bytes], patience: float) -> None:
 
 
 def reap(pids: list[int]) -> None:
-    """Reap adopted children that have exited."""
+    """Collect the exit status of each of these child processes that has exited, so that no zombie is left.
+
+    Ids of other processes are skipped.
+    """
     for pid in pids:
         with suppress(OSError):  # no child of this process
             os.waitpid(pid, os.WNOHANG)
@@ -134,7 +140,7 @@ def _send(pids: list[int], number: int) -> None:
 
 
 def _is_running(pid: int) -> bool:
-    """Return whether the process runs; one that has ended and waits to be reaped does not."""
+    """Return whether the process runs; False for one that has ended, even if it waits to be reaped."""
     try:
         return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:

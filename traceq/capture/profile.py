@@ -113,16 +113,18 @@ class ProfiledRun:
         self._end_mark()
 
     def step(self, **payload: float) -> ProfiledStep:
-        """Return the context manager around one iteration; keywords are a payload about it, as in traceq.annotate.step.
+        """Return the context manager to put around one iteration; keywords are its payload, as in traceq.annotate.step.
 
-        A step that ends by an exception counts as a step, but not for the overhead. A step within a step is a part of it.
+        A step that ends by an exception counts as a step, but not for the overhead. A step within a step is a
+        part of it.
         """
         return ProfiledStep(self, payload)
 
     def advance(self, **payload: float) -> None:
-        """End an iteration and begin the next, instead of step(); keywords are a payload about the one that ends.
+        """End an iteration and begin the next, instead of step(); keywords are the payload of the iteration that ends.
 
-        The first iteration has no mark, because nobody says where it begins.
+        The time before the first call has no mark, because nobody says where that iteration begins. Within
+        step(), only the payload is added.
         """
         if self._mark is not None and payload:
             annotate.payload(**payload)
@@ -132,11 +134,14 @@ class ProfiledRun:
         self.begin_step({}, crosses=False)
 
     def loader(self, iterable: Iterable[_T], name: str = "loader") -> Iterable[_T]:
-        """Return an iterable over the same batches that marks each fetch, as traceq.annotate.loader does."""
+        """Return an iterable over the batches of `iterable` that marks each fetch with `name`, as traceq.annotate.loader does."""
         return annotate.loader(iterable, name)
 
     def enter_step(self, payload: dict[str, float], *, crosses: bool) -> None:
-        """Begin a step for step(); within another step, only add the payload to that one."""
+        """Begin a step; within another step, only add the payload to the open step.
+
+        With `crosses`, the step's mark need not nest with other marks, as in a generator or coroutine.
+        """
         self._depth += 1
         if self._depth == 1:
             self.begin_step(payload, crosses=crosses)
@@ -144,18 +149,18 @@ class ProfiledRun:
             annotate.payload(**payload)
 
     def leave_step(self, *, whole: bool) -> None:
-        """End the outermost step for step()."""
+        """End the step that enter_step began; within another step, only count down. `whole` is false after an exception."""
         self._depth -= 1
         if self._depth == 0:
             self.end_step(whole=whole)
 
     def begin_step(self, payload: dict[str, float], *, crosses: bool) -> None:
-        """Open the mark of a step, for step() and advance(); with `crosses`, it need not nest with other marks."""
+        """Open the mark of a step and write its payload; with `crosses`, the mark need not nest with other marks."""
         self._mark = emit.push(names.step(self._number), crosses=crosses)
         annotate.payload(**payload)
 
     def end_step(self, *, whole: bool) -> None:
-        """Close the mark of the step and advance the profiler; a step is `whole` unless it ended by an exception."""
+        """Close the mark of the step, if open, and tell the profiler that a step ended; `whole` is false after an exception."""
         self._end_mark()
         self._number += 1
         if self._session is not None and self._is_here():
@@ -171,7 +176,7 @@ class ProfiledRun:
 
 
 class ProfiledStep:
-    """One iteration, as a context manager."""
+    """One iteration of a profiled training loop, as a context manager; ProfiledRun.step makes it."""
 
     def __init__(self, run: ProfiledRun, payload: dict[str, float]) -> None:
         self._run = run

@@ -52,7 +52,7 @@ _LONG = 60.0
 def _run_program(command: Sequence[str], environment: Mapping[str, str]) -> int:
     """Run the command to its end and return its exit code, 128 + n when signal n ended it.
 
-    Signals are passed on to the program. Told a second time to end by SIGINT or SIGTERM, it is killed if it still
+    Signals are passed on to the program. If a second SIGINT or SIGTERM comes, the program is killed if it still
     runs 5 s later. Raises OSError when the command cannot be started.
     """
     with signals.leave_signals(), _hold_signals() as early:
@@ -69,7 +69,10 @@ def _run_program(command: Sequence[str], environment: Mapping[str, str]) -> int:
 
 @contextmanager
 def _hold_signals() -> Iterator[list[int]]:
-    """Yield a list that collects the signals that arrive before the program runs; drop those that arrive after its end."""
+    """Catch the signals to pass on during the block, and yield the list of numbers of those that arrive.
+
+    Signals that are ignored stay ignored. The former handlers and the signal mask are restored at the end.
+    """
     early: list[int] = []
     # What is ignored (by nohup, or in the background) stays so, also for the program.
     caught = [number for number in _PASSED_ON if signal.getsignal(number) is not signal.SIG_IGN]
@@ -105,9 +108,9 @@ def _wait(child: subprocess.Popen[bytes]) -> None:
 
 
 def _wait_polling(child: subprocess.Popen[bytes], arrived: list[int]) -> None:
-    """Wait for the program where signals do not name their sender.
+    """Wait for the program's end and pass on the signals in `arrived`, on systems that do not name a signal's sender (macOS).
 
-    SIGINT is taken for Ctrl-C, which the program received as well; other signals are passed on.
+    SIGINT is taken for Ctrl-C, which the program received as well, and is not passed on.
     """
     while child.poll() is None:
         while signal.SIGINT in arrived:
@@ -118,9 +121,10 @@ def _wait_polling(child: subprocess.Popen[bytes], arrived: list[int]) -> None:
 
 @dataclass(frozen=True)
 class Request:
-    """A program to record: its command, the profiler, the directory of traces, and the window in optimizer steps.
+    """A program to record: its command, the profiler (`backend`: torch or nsys), the directory of traces, and the window.
 
-    `memory` records allocations; `stacks` records the Python functions that ran, which makes steps longer.
+    The window is in optimizer steps: `skip`, then `warmup`, then `steps` that are recorded. `memory` records
+    allocations; `stacks` records the Python functions that ran, which makes steps longer.
     """
 
     command: tuple[str, ...]
@@ -135,7 +139,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Launch:
-    """The start of a program: the whole command and the additions to its environment; traces are named NAME.*."""
+    """The start of a program: its whole command and additions to its environment; traces are DIRECTORY/NAME.*."""
 
     command: tuple[str, ...]
     additions: Mapping[str, str]
@@ -145,7 +149,7 @@ class Launch:
 
 @dataclass(frozen=True)
 class Recording:
-    """The outcome of a recording: the program's exit code, its traces, and a sentence for each that is missing or cut short."""
+    """The outcome of a recording: the program's exit code, its traces, and sentences on why traces are missing or cut short."""
 
     exit_code: int
     traces: tuple[Path, ...]
@@ -153,7 +157,7 @@ class Recording:
 
 
 def plan(request: Request) -> Launch:
-    """Return how the program is to be started; nothing is run or written."""
+    """Return how the program of `request` is to be started, with a free name for its traces; nothing is run or written."""
     directory = request.directory.absolute()
     name = _free_name(directory, _name_after(request.command))
     command = request.command
@@ -164,10 +168,10 @@ def plan(request: Request) -> Launch:
 
 
 def record(request: Request, launch: Launch) -> Recording:
-    """Run the program to its end, and return the outcome.
+    """Run the program to its end, and return its exit code, its traces, and the reasons where traces are missing.
 
-    A program that fails or leaves no trace is no error: the outcome holds its exit code and the reasons. Raises
-    MissingTool when the command (or nsys) is missing, StoreError when the directory cannot be written.
+    A program that fails or leaves no trace is no error. Raises MissingTool when the command (or nsys) is missing,
+    StoreError when the directory cannot be written.
     """
     for tool in (launch.command[0], request.command[0]):
         _check_tool(tool)
@@ -189,9 +193,9 @@ def record(request: Request, launch: Launch) -> Recording:
 
 
 def _put_snapshot(told: Path, launch: Launch) -> None:
-    """Put the environment snapshot of the lowest rank, from the directory `told`, beside nsys's trace.
+    """Move the environment snapshot of the lowest rank from the directory `told` beside nsys's trace; ignore an OSError.
 
-    Without any, write a snapshot of this machine.
+    Without any snapshot there, write one of this machine.
     """
     found = sorted(told.glob(f"rank*{SUFFIX}"), key=lambda path: (len(path.name), path.name))
     target = launch.directory / f"{launch.name}{SUFFIX}"
@@ -228,7 +232,10 @@ def _check_tool(tool: str) -> None:
 
 
 def _name_after(command: Sequence[str]) -> str:
-    """Return the name for traces: the command's first Python file or module without suffix, else the program."""
+    """Return the name for traces: the command's first Python file without suffix, else the module after -m.
+
+    Without either it is the program. Characters that are not usual in file names become underscores.
+    """
     files = [Path(word).stem for word in command[1:] if word.endswith(".py")]
     modules = [after for before, after in pairwise(command) if before == "-m"]
     name = next(iter([*files, *modules[-1:]]), Path(command[0]).name)
@@ -236,7 +243,7 @@ def _name_after(command: Sequence[str]) -> str:
 
 
 def _free_name(directory: Path, name: str) -> str:
-    """Return `name`, or NAME-2 and so on, the first under which the directory holds no traces."""
+    """Return the first of NAME, NAME-2, NAME-3, ... under which the directory holds no traces or files of a recording."""
     there = [path.name for path in directory.iterdir()] if directory.is_dir() else []
 
     def is_taken(name: str) -> bool:
@@ -253,7 +260,7 @@ def _status_path(directory: Path, name: str) -> Path:
 
 
 def _make_environment(request: Request, directory: Path, name: str) -> dict[str, str]:
-    """Return the environment variables to add for the program."""
+    """Return the environment variables that make the program record itself, with the options of `request` in them."""
     options = {
         "backend": request.backend,
         "directory": str(directory),
@@ -265,13 +272,16 @@ def _make_environment(request: Request, directory: Path, name: str) -> dict[str,
 
 
 def inject_traceq(options: Mapping[str, object], path: str | None) -> dict[str, str]:
-    """Return environment variables that load traceq in a program, with `options` for it and the program's own PYTHONPATH."""
+    """Return the variables PYTHONPATH and TRACEQ_RECORD that load traceq in a program and hand it the `options` (as JSON).
+
+    `path` is the program's own PYTHONPATH, which is kept behind traceq's.
+    """
     # An empty entry would mean the current directory.
     return {"PYTHONPATH": os.pathsep.join(filter(None, [str(INJECT), path])), "TRACEQ_RECORD": json.dumps(options)}
 
 
 def keep_marks() -> dict[str, str]:
-    """Return `TRACEQ_ANNOTATE=all` for the recorded program if the user's shell sets the variable to anything, else nothing.
+    """Return `TRACEQ_ANNOTATE=all` for the recorded program if that variable is set in this process to anything, else nothing.
 
     A recording needs the marks of phases, fetches and steps, which the user's value might switch off.
     """

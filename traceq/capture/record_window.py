@@ -22,25 +22,26 @@ class RecordWindow:
         self._steps = 0
 
     def open(self) -> None:
-        """Open the window before its first step, or the first step of its warm-up."""
+        """Open the window before its first step, or before the first step of its warm-up; nothing to do without limits."""
 
     def advance(self) -> bool:
-        """End a step and begin the next; return False when it was the last one of the window."""
+        """Count a step that ended; return whether another one of the window follows (here always)."""
         self._steps += 1
         return True
 
     def close(self) -> Path | None:
-        """Close the window; return the trace that this process wrote, None if it writes none or no step was recorded."""
+        """Close the window; return the path of the trace that this process wrote, None if it wrote none (here always)."""
 
     def recorded(self) -> int:
-        """Return the number of whole steps recorded so far."""
+        """Return the number of whole steps recorded so far, without warm-up."""
         return self._steps
 
 
 class TorchWindow(RecordWindow):
-    """A window recorded by torch.profiler, with a trace per process; `before` is the number of steps timed before the window.
+    """A window that torch.profiler records, with a trace per process.
 
-    The environment snapshot, with what was `seen` of the program, is written beside the trace.
+    `before` is the number of iterations that `clock` has timed before the window. The environment snapshot, with
+    what was `seen` of the program, is written beside the trace.
     """
 
     def __init__(self, options: Mapping[str, Any], clock: Clock, before: int, seen: Seen) -> None:
@@ -53,7 +54,7 @@ class TorchWindow(RecordWindow):
         self._profiler: Any = None
 
     def open(self) -> None:
-        """Start the profiler, whose warm-up comes first."""
+        """Start the profiler, which warms up for the first `warmup` steps."""
         options = self._options
         chosen = {key: options[key] for key in ("warmup", "steps", "stacks", "memory")}
         plan = RecordingPlan(Path(options["directory"]), options["name"], skip=0, **chosen)
@@ -61,7 +62,10 @@ class TorchWindow(RecordWindow):
         self._profiler.start()
 
     def advance(self) -> bool:
-        """Advance the profiler to the next step; after the window's last step it writes the trace, and False is returned."""
+        """Tell the profiler that a step ended; return whether another step of the window follows.
+
+        After the window's last step the profiler writes the trace.
+        """
         self._steps += 1
         if self._steps == self._options["warmup"] + self._options["steps"]:
             self._describe()
@@ -71,7 +75,10 @@ class TorchWindow(RecordWindow):
         return True
 
     def close(self) -> Path | None:
-        """Stop the profiler and return the trace; within the window the recorded part is written if it has a whole step."""
+        """Stop the profiler and return the path of the trace; None if no step was recorded.
+
+        Before the window's last step, the part recorded so far is written if it has a whole step.
+        """
         if not self.recorded():
             self._profiler.on_trace_ready = None
         elif self._path is None:
@@ -118,7 +125,7 @@ class CudaRange(RecordWindow):
         torch.cuda.cudart().cudaProfilerStart()
 
     def advance(self) -> bool:
-        """Count a step; return False after the last step of the window."""
+        """Count a step; return whether another step of the window follows."""
         return super().advance() and self._steps < self._wanted
 
     def close(self) -> None:

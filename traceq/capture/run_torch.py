@@ -39,12 +39,15 @@ _UNMARKED = 3
 
 
 def install(options: Mapping[str, Any], say: Say) -> None:
-    """Start recording in this process; called when the program has imported torch. `say` reports events to the parent."""
+    """Start recording in this process; called when the program has imported torch.
+
+    `options` are those that the parent handed over, and `say(kind, **facts)` reports an event to the parent.
+    """
     Recorder(options, say).watch(sys.modules["torch"])
 
 
 class Recorder:
-    """The recording of one process: waiting for its window, within it, or over."""
+    """The recording of one process, from waiting for its window of steps through the window to the written trace."""
 
     def __init__(self, options: Mapping[str, Any], say: Say) -> None:
         self._options = options
@@ -64,7 +67,7 @@ class Recorder:
         self._within_backward = self._is_due = self._is_own = self._is_busy = self._sigterm_came = False
 
     def watch(self, torch: Any) -> None:
-        """Install the hooks in torch by which steps, backward passes and other profilers are seen."""
+        """Install the hooks in torch that see steps, backward passes, the program's marks and other profilers."""
         self._undo = [
             watch.watch_optimizers(torch, self.on_optimizer_begin, self.on_optimizer_end),
             watch.watch_backward_passes(torch, self.on_backward_begin, self.on_backward_end),
@@ -78,11 +81,14 @@ class Recorder:
     # What the hooks tell.
 
     def on_optimizer_begin(self) -> bool:
-        """Begin the phase optimizer; return whether it was begun."""
+        """Begin the phase optimizer; return whether its mark was begun."""
         return self._phases.begin("optimizer")
 
     def on_optimizer_end(self, optimizer: Any, *, begun: bool, done: bool) -> None:
-        """End the phase optimizer; if it was a step of the program's first optimizer, end the training step, too."""
+        """End the phase optimizer if it was `begun`; a step `done` by the program's first optimizer ends the training step.
+
+        That is not so where the program's own marks define the steps.
+        """
         self._phases.end(begun=begun)
         if self._over or not done or not self._is_the_first(optimizer) or self._is_within_marks():
             return
@@ -91,14 +97,14 @@ class Recorder:
             self._begin_due_step()
 
     def on_backward_begin(self) -> bool:
-        """Begin the phase backward; return whether it was begun."""
+        """Count a backward pass and begin the phase backward; return whether its mark was begun."""
         self._seen.backward_begins()
         begun = self._phases.begin("backward")
         self._within_backward = True
         return begun
 
     def on_backward_end(self, *, begun: bool) -> None:
-        """End the phase backward."""
+        """End the phase backward if it was `begun`, and begin a step that waited for its end."""
         self._phases.end(begun=begun)
         self._within_backward = False
         if not watch.open_program_marks():
@@ -112,7 +118,7 @@ class Recorder:
             self._program_step()
 
     def on_mark_end(self) -> None:
-        """Begin a step that was due and could not begin within the program's marks."""
+        """Begin a step that is due once no mark of the program is open any more."""
         if not watch.open_program_marks():
             self._begin_due_step()
 
@@ -125,9 +131,10 @@ class Recorder:
         self._on_step_boundary(self._completed + 1)
 
     def _is_within_marks(self) -> bool:
-        """Return whether the program's own marks define the steps, when an optimizer made a step.
+        """Return whether the program's own marks define the training's steps; asked when an optimizer has made a step.
 
-        Once several optimizer steps were made outside of marks, they no longer do.
+        After three optimizer steps outside of marks (not for nsys without limits) they no longer do: then the
+        next steps are the optimizer's, or an open window ends with a reason.
         """
         if not self._marks_its_steps or _is_step_open():
             return self._marks_its_steps
@@ -141,9 +148,9 @@ class Recorder:
         return False
 
     def _begin_due_step(self) -> None:
-        """Begin the next step, if one ended where the next could not begin.
+        """Begin the next step, if one has ended at a place where the next could not begin.
 
-        That is within a backward pass, for an optimizer per parameter that autograd calls, and within a mark of the
+        Such places are a backward pass, where autograd calls an optimizer per parameter, and a mark of the
         program, which the step's mark would cross.
         """
         if self._is_due and not self._within_backward and not self._over:
@@ -151,7 +158,7 @@ class Recorder:
             self._on_step_boundary(self._completed + 1)
 
     def on_other_profiler(self) -> None:
-        """Stop recording before a profiler that the program starts, because only one can run at a time."""
+        """End the recording before a profiler that the program starts, because only one can run at a time; report why."""
         if not self._is_own and not self._over:
             self._finish(
                 "the program uses a PyTorch profiler of its own, which goes first: switch it off to record all"
@@ -166,7 +173,10 @@ class Recorder:
     # Borders of steps.
 
     def _on_step_boundary(self, completed: int) -> None:
-        """Open, advance or close the window between two steps; `completed` is the number of steps so far."""
+        """Open, advance or close the window between two steps; `completed` is the number of steps ended so far.
+
+        An error ends the recording and is reported. A SIGTERM that came meanwhile is handled at the end.
+        """
         try:
             self._is_busy = True
             self._clock.end(whole=True)
@@ -221,7 +231,7 @@ class Recorder:
             self._phases.next_step(self._completed)
 
     def _run_as_own(self, action: Callable[[], Any]) -> Any:
-        """Return the result of `action`, during which a started profiler is not taken for the program's."""
+        """Return the result of `action`; a profiler that it starts is not taken for one of the program."""
         self._is_own = True
         try:
             return action()
@@ -231,7 +241,7 @@ class Recorder:
     # Ends.
 
     def _finish(self, reason: str | None) -> None:
-        """End the recording: close an open window, and report its end or the `reason` to the parent."""
+        """End the recording: close an open window, report its trace and any `reason` to the parent, and remove all hooks."""
         if self._over:
             return
         self._over = True
@@ -250,7 +260,10 @@ class Recorder:
             self._take_away()
 
     def _write_snapshot(self) -> None:
-        """Write this process's environment snapshot for the parent, which puts it beside the trace of nsys."""
+        """With nsys, write this process's environment snapshot into the status directory; the parent puts it beside the trace.
+
+        Failures are ignored.
+        """
         if self._options["backend"] == "nsys":
             with suppress(Exception):
                 path = Path(self._options["status"]) / f"rank{files.rank()}{SUFFIX}"
@@ -285,13 +298,13 @@ class Recorder:
         self._finish(None if type(self._window) is RecordWindow else "the program ended in the window")
 
     def _end_last_step(self) -> None:
-        """End the last step of the program, after which no other begins."""
+        """End the program's last step, after which no other begins to end it."""
         self._begin_due_step()
         if not self._over and self._marks_its_steps and not _is_step_open():
             self._on_step_boundary(self._completed + 1)
 
     def _catch_sigterm(self) -> None:
-        """Have the trace written on SIGTERM, as when a batch system ends the job, unless the program handles SIGTERM itself."""
+        """On SIGTERM, as from a batch system, write the trace and then end, unless the program handles SIGTERM itself."""
         if current_thread() is main_thread() and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, self._on_sigterm)
 
@@ -320,7 +333,7 @@ class Recorder:
 
 
 def _is_step_open() -> bool:
-    """Return whether a step mark of the program is open on this thread."""
+    """Return whether a step mark made by the program is open on this thread."""
     return any(name.startswith(_STEP) for name in watch.open_program_marks())
 
 
@@ -332,10 +345,10 @@ def _describe_failure(error: Exception) -> str:
 
 
 def _end_without_destructors() -> None:
-    """Let this process, a forked child, end with its exit code and without the destructors of C++.
+    """Let this process, a forked child, end with its exit code but without C++ destructors, where the C library allows it.
 
-    Those of PyTorch's profiler (2.13) wait for a thread that only the parent has: the child would hang or abort at its
-    end. What Python does at exit is done before, as ever.
+    The destructors of PyTorch's profiler (2.13) wait for a thread that only the parent has: the child would hang or
+    abort at its end. What Python does at exit is done before, as ever.
     """
     libc = ctypes.CDLL(None)
     # GNU's: the function is called first, and with the exit code.

@@ -33,7 +33,7 @@ _PAYLOAD = "traceq.payload#"
 
 
 class TrialWork:
-    """The work of counted steps, summed since begin(): marked amounts, and samples of fetched batches."""
+    """The work done in the counted steps of a trial: amounts that the program marks, and samples in its fetched batches."""
 
     def __init__(self) -> None:
         self._marked: dict[str, float] = {}
@@ -41,11 +41,11 @@ class TrialWork:
         self._counts = False
 
     def begin(self) -> None:
-        """Start summing from zero."""
+        """Start summing amounts and samples, from zero."""
         self._marked, self._fetched, self._counts = {}, [], True
 
     def per_step(self, steps: int) -> dict[str, float]:
-        """Return the work per step by name: marked amounts, else `samples` in the fetched batches.
+        """Return the sums divided by `steps`, by name: marked amounts, else `samples` in the fetched batches.
 
         Empty if there is neither, or the size of a batch is unknown. Ends the summing.
         """
@@ -56,7 +56,7 @@ class TrialWork:
         return {name: total / steps for name, total in found.items()}
 
     def watch(self, torch: Any) -> None:
-        """Listen to the program's payload marks and DataLoader fetches in this process."""
+        """Wrap the functions of this process through which payload marks and DataLoader fetches go, to sum them."""
         # All marks come through here, as the recorder lets them be active.
         emit.write_instant = _call_first(emit.write_instant, self._mark)
         self._watch_fetches(torch)
@@ -109,9 +109,10 @@ class TrialWork:
 
 
 def _count_samples(batches: Any, index: Any) -> int | None:
-    """Return the number of samples in the batch with these indices; None if unknown.
+    """Return the number of samples in the batch that the loader makes of `index`; None if unknown.
 
-    An iterable dataset is taken to fill the batch, although it may have less left.
+    A batch of an iterable dataset is taken for full, except the last where the dataset has a length and no workers
+    load it.
     """
     if not batches._auto_collation:  # noqa: SLF001 - as the rest, what fetching goes by itself
         return None
@@ -135,7 +136,10 @@ def _call_first(function: Any, see: Callable[[str], None]) -> Any:
 
 
 def install(options: Mapping[str, Any], say: Say) -> None:
-    """Apply the knobs and watch this process; called when the program has imported torch."""
+    """Seed random numbers, apply the trial's knobs, and start its recording; called when the program has imported torch.
+
+    `options` are those that the parent handed over, and `say(kind, **facts)` reports an event to the parent.
+    """
     torch = sys.modules["torch"]
     trial = options["trial"]
     hooks, work = KnobHooks(), TrialWork()
@@ -146,7 +150,7 @@ def install(options: Mapping[str, Any], say: Say) -> None:
 
 
 class TrialRecorder(Recorder):
-    """A recording that first measures the counted steps, and then may record a window."""
+    """A process's recording for a trial: it first measures the counted steps, and then may record a window under the profiler."""
 
     def __init__(self, options: Mapping[str, Any], say: Say, hooks: KnobHooks, work: TrialWork) -> None:
         super().__init__(options, say)
@@ -160,7 +164,10 @@ class TrialRecorder(Recorder):
         self._has_other_profiler = False
 
     def on_other_profiler(self) -> None:
-        """Note that the program runs its own profiler: it lengthens steps in all settings alike, and no window is recorded."""
+        """Note that the program runs its own profiler, for which no window is recorded.
+
+        The measurement goes on, because that profiler lengthens steps in all settings alike.
+        """
         if not self._is_own:
             self._has_other_profiler = True
 
@@ -173,16 +180,16 @@ class TrialRecorder(Recorder):
         super()._act_at_boundary()
 
     def _begin_measuring(self) -> None:
-        """Begin the counted steps: start the sums of work, energy and time."""
+        """Begin the counted steps: start the sums of work, energy (joules) and time."""
         self._work.begin()
         self._energy = Energy(sys.modules["torch"])
         self._first = self._boundaries
         self._joules, self._began = self._energy.read_joules(), time.monotonic()
 
     def _steps_before_window(self) -> int:
-        """Return the number of steps to complete before the window opens.
+        """Return the number of steps to complete before the window opens: warm-up and counted steps.
 
-        The number grows until the counted steps have taken their least time, or are very many.
+        It grows while the counted steps have not taken `least_seconds`, up to 5,000 steps more.
         """
         least = super()._steps_before_window()
         is_long = time.monotonic() - self._began >= self._trial["least_seconds"]
@@ -219,7 +226,7 @@ class TrialRecorder(Recorder):
         }
 
     def _joules_per_step(self, steps: int) -> float | None:
-        """Return the GPUs' energy per step (joules); None if unknown, or too little time has passed."""
+        """Return the GPUs' energy (joules) per counted step; None if unknown, or less than 1 s has passed."""
         now = self._energy.read_joules() if self._energy else None
         if now is None or self._joules is None or time.monotonic() - self._began < SHORTEST:
             return None
@@ -227,14 +234,14 @@ class TrialRecorder(Recorder):
 
 
 def _gpu_memory_peak(torch: Any) -> int | None:
-    """Return the peak bytes of PyTorch's tensors on the GPU with the highest peak; None without any."""
+    """Return the peak bytes of PyTorch's tensors on the GPU with the highest peak; None if the program does not use CUDA."""
     if not torch.cuda.is_initialized():
         return None
     return max(int(torch.cuda.max_memory_allocated(device)) for device in range(torch.cuda.device_count()))
 
 
 class Energy:
-    """Energy counter of the GPUs that this process has memory on, read through NVML's library without a Python package."""
+    """Energy counters of the GPUs that this process has memory on, read through NVML's library without a Python package."""
 
     def __init__(self, torch: Any) -> None:
         self._handles: list[ctypes.c_void_p] = []
@@ -255,7 +262,7 @@ class Energy:
         return handle if found == _OK else None
 
     def read_joules(self) -> float | None:
-        """Return the joules used since the driver was loaded, summed over these GPUs; None if unknown."""
+        """Return the joules that these GPUs together have used since the driver was loaded; None if unknown of any."""
         total = 0
         for handle in self._handles:
             used = ctypes.c_ulonglong()

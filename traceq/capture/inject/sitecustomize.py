@@ -25,13 +25,16 @@ OLDEST_PYTHON = (3, 11)
 
 
 class Status:
-    """The file in which a process reports to the parent, one line of JSON for each event."""
+    """The file in which this process reports events to the recording parent, one line of JSON each."""
 
     def __init__(self, directory: str) -> None:
         self.directory = directory
 
     def say(self, kind: str, **facts: object) -> None:
-        """Append a line of JSON on an event to this process's file; a forked child has a file of its own."""
+        """Append an event of this `kind` with its `facts`, process id, RANK and time as a line of JSON to this process's file.
+
+        A forked child has a file of its own. An OSError is ignored.
+        """
         facts.update(kind=kind, pid=os.getpid(), rank=os.environ.get("RANK"), time=time.time())
         path = os.path.join(self.directory, f"{os.getpid()}.jsonl")  # noqa: PTH118
         try:
@@ -43,7 +46,7 @@ class Status:
 
 
 class AfterTorch:
-    """An import hook that calls a function once the module torch has been imported."""
+    """An import hook that calls the function `then` once, when the module torch has been imported."""
 
     def __init__(self, status: Status, then: Callable[[], None]) -> None:
         self.status = status
@@ -51,7 +54,10 @@ class AfterTorch:
         self.searching = False
 
     def find_spec(self, name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:
-        """Return the spec of torch, with a loader that also calls the function; None for other modules."""
+        """Return the spec of torch with a loader that calls `then` after the import; None for other modules.
+
+        None also where torch cannot be watched, which is reported as a reason: Python then imports it as usual.
+        """
         if name != "torch" or self.searching:
             return None
         self.searching = True
@@ -64,7 +70,7 @@ class AfterTorch:
             self.searching = False
 
     def with_callback(self) -> ModuleSpec | None:
-        """Return the spec of torch from the other import hooks, with its loader wrapped; None if there is no torch."""
+        """Return the spec of torch from the other import hooks, with a loader that calls `then` after it; None without torch."""
         from importlib.util import find_spec
 
         spec = find_spec("torch")
@@ -83,11 +89,11 @@ class AfterTorch:
 
 
 class WhereTraceqIs:
-    """An import hook that finds the parent's traceq when the program's own Python has none."""
+    """An import hook that finds the recording parent's traceq when the program's own Python has none."""
 
     @staticmethod
     def find_spec(name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:
-        """Return the spec of the parent's traceq, without making other modules beside it importable; None for other names."""
+        """Return the spec of the parent's traceq, which makes no package beside it importable; None for other module names."""
         if name != "traceq":
             return None
         from importlib.util import spec_from_file_location
@@ -97,7 +103,11 @@ class WhereTraceqIs:
 
 
 def watch(given: str) -> None:
-    """Have run_torch installed once the program has imported torch; `given` are its options as JSON text."""
+    """Have the recorder installed in this process once the program has imported torch; `given` holds its options as JSON text.
+
+    With the option `trial` that is run_trial, else run_torch. What goes wrong is reported to the parent, never
+    raised.
+    """
     options = json.loads(given)
     status = Status(options["status"])
     status.say("python")
@@ -121,7 +131,10 @@ def watch(given: str) -> None:
 
 
 def start_hidden() -> None:
-    """Run the program's own sitecustomize, if any, which this one hides. Python reports its errors."""
+    """Run the program's own module sitecustomize, if there is one: this module, of the same name, hides it.
+
+    Its errors are raised, and Python reports them as ever.
+    """
     from importlib.machinery import PathFinder
     from importlib.util import module_from_spec
 

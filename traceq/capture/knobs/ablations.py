@@ -18,7 +18,10 @@ GIVES_FIRST = "traceq_gives_first"
 
 
 def leave_out_data(torch: Any, hooks: KnobHooks) -> None:
-    """Let each DataLoader load its first batch only and give it again; an epoch keeps its length where the loader knows it."""
+    """Let each DataLoader load only its first batch and then give it again and again.
+
+    An epoch keeps its number of batches where the loader knows it; else it has no end.
+    """
     from torch.utils.data import dataloader
 
     hooks.reasons["data"] = "the program fetched no batch from a DataLoader"
@@ -62,7 +65,7 @@ def _count_batches(loader: Any) -> int | None:
 
 
 class _Batch:
-    """A batch to give again: its own tensors, or copies once the program was seen to write into them."""
+    """A batch to give again and again: its own tensors, or copies once the program was seen to write into them."""
 
     def __init__(self, torch: Any, batch: Any) -> None:
         self._torch = torch
@@ -72,7 +75,7 @@ class _Batch:
         self._is_written = False
 
     def again(self) -> Any:
-        """Return the batch in new containers, so that a program may take things out of it."""
+        """Return the batch in new containers, with its own tensors, or copies once the program has written into them."""
         self._is_written = self._is_written or self._written() != self._versions
         return copy.deepcopy(self._kept) if self._is_written else _rebuild_batch(self._torch, self._given)
 
@@ -98,9 +101,9 @@ _MARK = "_traceq_skips"
 
 
 def leave_out_optimizer(torch: Any, hooks: KnobHooks) -> None:
-    """Let steps of optimizers made from now on do nothing but run their closure, which holds forward and backward.
+    """Let step() of optimizers made from now on only run its closure, if given, which holds forward and backward.
 
-    The recorder's wrapper stays outside, since it finds the training's steps by them.
+    The recorder's wrapper stays around step(), because it finds the training's steps by its calls.
     """
     optimizer = torch.optim.Optimizer
     original = getattr(optimizer, "_patch_step_function", None)
@@ -129,7 +132,7 @@ def _make_skip(step: Any, hooks: KnobHooks) -> Any:
 
 
 def leave_out_communication(torch: Any, hooks: KnobHooks) -> None:
-    """Switch off the synchronization of gradients and buffers in each DistributedDataParallel made from now on (as no_sync)."""
+    """Switch off synchronization of gradients and buffers in DistributedDataParallel made from now on, as no_sync does."""
     if not torch.distributed.is_available():
         hooks.reasons["communication"] = "this PyTorch has no torch.distributed"
         return
@@ -158,7 +161,10 @@ _WRITERS = (("torch.utils.tensorboard.writer", "SummaryWriter"), ("tensorboardX.
 
 
 def leave_out_logging(_torch: Any, hooks: KnobHooks) -> None:
-    """Silence print, logging and known loggers from the first step on; what the program computes for them still runs."""
+    """Silence print, logging, known loggers and tqdm's bars from the first step on.
+
+    What the program computes for them still runs.
+    """
     hooks.reasons["logging"] = (
         "the program logs nothing that is known (print, logging, SummaryWriter, wandb, mlflow, tqdm)"
     )
@@ -188,7 +194,7 @@ def _silence_libraries(silent: Callable[..., None]) -> None:
 
 
 def _silence_bars(hooks: KnobHooks) -> None:
-    """Let tqdm's progress bars count on without drawing."""
+    """Let tqdm's progress bars count without drawing; nothing happens where tqdm is not imported."""
     bar: Any = getattr(sys.modules.get("tqdm.std"), "tqdm", None)
     if bar is None:
         return

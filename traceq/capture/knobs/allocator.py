@@ -24,7 +24,7 @@ KNOBS = (
 
 
 def apply(torch: Any, values: Mapping[str, str], hooks: KnobHooks) -> None:
-    """Note whether the program uses CUDA; the values themselves act through environment variables."""
+    """Note these knobs as active at the first step if the program uses CUDA; their values act through environment variables."""
 
     def first_step() -> None:
         if torch.cuda.is_initialized():

@@ -12,7 +12,7 @@ KNOBS = (Knob("gc", "Python's garbage collections", "off", require_one_of("off")
 
 
 def apply(_torch: Any, values: Mapping[str, str], hooks: KnobHooks) -> None:
-    """Disable Python's automatic garbage collection at the first step; collections the program asks for still run."""
+    """Disable Python's automatic garbage collection from the first step on, and gc.enable; gc.collect() still runs."""
 
     def off() -> None:
         gc.disable()

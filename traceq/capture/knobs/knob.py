@@ -15,10 +15,10 @@ def _no_variables(_value: str) -> Mapping[str, str]:
 
 @dataclass(frozen=True)
 class Knob:
-    """A setting that can be changed by its name.
+    """A setting of a training program that traceq can change from outside, by its name; `what` describes it for users.
 
-    `values` describes accepted values, `check` raises ValueError for others, and `environment` returns the variables
-    that the program needs from its start for a value.
+    `values` describes the accepted values, `check` raises ValueError for others, and `environment` returns the
+    variables that the program needs from its start for a value.
     """
 
     name: str
@@ -30,14 +30,14 @@ class Knob:
 
 @dataclass
 class KnobHooks:
-    """The report of a process's knobs: names that acted, reasons of those that did not, and calls due at the first step."""
+    """The state of a process's knobs: names that acted, why others did not (by name), and functions to call at the first step."""
 
     acted: set[str] = field(default_factory=set)
     reasons: dict[str, str] = field(default_factory=dict)
     at_first_step: list[Callable[[], None]] = field(default_factory=list)
 
     def idle(self, names: Iterable[str]) -> dict[str, str]:
-        """Return the reason for each of the knobs and ablations `names` that changed nothing in the program."""
+        """Return, by name, why each of `names` (knobs and ablations) that changed nothing in the program did not."""
         return {
             name: self.reasons.get(name, "the program made nothing that it acts on")
             for name in names
@@ -46,7 +46,10 @@ class KnobHooks:
 
 
 def is_on(text: str) -> bool:
-    """Return whether the text of a switch means on. Raises ValueError for text that means neither on nor off."""
+    """Return whether the text of a switch means on (1, on, true, yes) rather than off (0, off, false, no).
+
+    Raises ValueError for other text.
+    """
     if text.lower() in _ON:
         return True
     if text.lower() in _OFF:
@@ -55,21 +58,21 @@ def is_on(text: str) -> bool:
 
 
 def parse_whole(text: str) -> int:
-    """Return the whole number, 0 or more, in the text. Raises ValueError for others."""
+    """Return the whole number, 0 or more, that the text is. Raises ValueError for other text."""
     if not (text.isascii() and text.isdigit()):
         raise ValueError(f"{text!r} is no whole number")
     return int(text)
 
 
 def parse_positive(text: str) -> int:
-    """Return the whole number, 1 or more, in the text. Raises ValueError for others."""
+    """Return the whole number, 1 or more, that the text is. Raises ValueError for other text."""
     if not parse_whole(text):
         raise ValueError("it must be at least 1")
     return int(text)
 
 
 def require_one_of(*choices: str) -> Callable[[str], str]:
-    """Return a function that returns its text if it is one of `choices`, else raises ValueError."""
+    """Return a function that returns its text unchanged if it is one of `choices`, and else raises ValueError."""
 
     def check(text: str) -> str:
         if text not in choices:

@@ -22,7 +22,7 @@ _OF_WORKERS = ("prefetch_factor", "persistent_workers", "timeout", "multiprocess
 
 
 def apply(torch: Any, values: Mapping[str, str], hooks: KnobHooks) -> None:
-    """Use these values for each DataLoader made from now on."""
+    """Use these values of loader knobs (text by knob) for each DataLoader that the program makes from now on."""
     from torch.utils.data import DataLoader
 
     original = DataLoader.__init__
@@ -39,7 +39,11 @@ def apply(torch: Any, values: Mapping[str, str], hooks: KnobHooks) -> None:
 
 
 def change_arguments(given: dict[str, Any], values: Mapping[str, str], hooks: KnobHooks, *, has_gpu: bool) -> None:
-    """Put the values into the arguments `given` to a DataLoader, as far as they are compatible with its other arguments."""
+    """Put the values of loader knobs into the arguments `given` to a DataLoader, as far as its other arguments allow.
+
+    Arguments that need workers are removed where there are none. `hooks` gets the names of knobs that act, and
+    reasons of those that do not; pinned memory acts only with a GPU.
+    """
     if "num_workers" in values:
         given["num_workers"] = int(values["num_workers"])
         hooks.acted.add("num_workers")

@@ -20,7 +20,7 @@ KNOBS = (
 
 
 def apply(torch: Any, values: Mapping[str, str], hooks: KnobHooks) -> None:
-    """Compile, cast or lay out the model after its first step, which is never a counted step."""
+    """Apply channels_last, amp and compile (text by knob) to each model at the end of its first step, which is never counted."""
 
     def change(model: Any) -> None:
         if "channels_last" in values:

@@ -10,9 +10,9 @@ from traceq.capture.knobs.knob import KnobHooks
 
 
 def change_models(change: Callable[[Any], None], hooks: KnobHooks) -> None:
-    """Call `change` at the end of the first step with each outermost module with parameters that was called in it.
+    """Call `change`, at the end of the first step, with each outermost module with parameters that this step called.
 
-    The hooks are removed after that step, because hooks at every call would lengthen the counted steps.
+    The modules are found by forward hooks, which are removed then, because they would lengthen the counted steps.
     """
     from torch.nn.modules import module
 
@@ -47,6 +47,6 @@ def change_models(change: Callable[[Any], None], hooks: KnobHooks) -> None:
 
 
 def device_of(model: Any) -> str:
-    """Return the type of the device that holds the model's parameters: cuda, cpu, ..."""
+    """Return the type of the device (cuda, cpu, ...) that holds the model's first parameter."""
     kind: str = next(model.parameters()).device.type
     return kind

@@ -16,7 +16,7 @@ KNOBS = (
 
 
 def apply(torch: Any, values: Mapping[str, str], hooks: KnobHooks) -> None:
-    """Apply the values to optimizers made from now on, and to each zero_grad."""
+    """Use fused and foreach for optimizers made from now on, and set_to_none for each zero_grad; `values` is text by knob."""
     if "set_to_none" in values:
         _clear(torch, hooks, set_to_none=is_on(values["set_to_none"]))
     forms = {name: is_on(values[name]) for name in ("fused", "foreach") if name in values}

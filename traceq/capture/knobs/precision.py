@@ -14,7 +14,7 @@ KNOBS = (
 
 
 def apply(torch: Any, values: Mapping[str, str], hooks: KnobHooks) -> None:
-    """Set TF32 and cuDNN's benchmark mode now, and again at the first step, as the program may have changed them."""
+    """Set TF32 and cuDNN's benchmark mode (text by knob) now and again at the first step, since the program may change them."""
 
     def switch() -> None:
         if "tf32" in values:

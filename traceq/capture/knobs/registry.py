@@ -37,7 +37,7 @@ ABLATE = "ablate"
 
 
 def check(name: str, value: str) -> None:
-    """Raise ValueError for an unknown knob or a value that it does not accept; the message lists the choices."""
+    """Raise ValueError for an unknown knob or a value that the knob does not accept; the message lists the choices."""
     if name not in KNOBS:
         close = difflib.get_close_matches(name, KNOBS, n=2)
         hint = f" Did you mean {' or '.join(close)}?" if close else ""
@@ -51,7 +51,7 @@ def check(name: str, value: str) -> None:
 
 
 def list_variables(values: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment variables that the program needs from its start for these values of knobs."""
+    """Return the environment variables, text by name, that the program needs from its start for these values of knobs."""
     found: dict[str, str] = {}
     for name, value in values.items():
         if name in KNOBS:
@@ -60,7 +60,10 @@ def list_variables(values: Mapping[str, str]) -> dict[str, str]:
 
 
 def apply(torch: Any, values: Mapping[str, str], hooks: KnobHooks) -> None:
-    """Apply these values of knobs, and the ablation among them, in this process before the program has built anything."""
+    """Apply these values (text by knob), and the ablation under `ablate`, in this process before the program builds anything.
+
+    `hooks` gets which of them act, why others do not, and what is to be done at the first step.
+    """
     for topic in _TOPICS:
         of_topic = {knob.name: values[knob.name] for knob in topic.KNOBS if knob.name in values}
         if of_topic:
@@ -70,7 +73,7 @@ def apply(torch: Any, values: Mapping[str, str], hooks: KnobHooks) -> None:
 
 
 def seed_random(torch: Any, number: int) -> None:
-    """Seed the random numbers of Python, PyTorch and NumPy with `number`; the program may seed them anew."""
+    """Seed the random numbers of Python, PyTorch and, if it is imported, NumPy with `number`; the program may seed them anew."""
     random.seed(number)
     torch.manual_seed(number)
     numpy: Any = sys.modules.get("numpy")

@@ -20,9 +20,9 @@ KNOBS = (Knob("threads", "threads that an operator may use on the CPU", "a numbe
 
 
 def apply(torch: Any, values: Mapping[str, str], hooks: KnobHooks) -> None:
-    """Set the number of threads, and ignore later calls of torch.set_num_threads in this process.
+    """Set the number of PyTorch's threads to the value of `threads`; later calls of torch.set_num_threads do nothing.
 
-    A forked process may still set its own number, as a DataLoader's worker does.
+    A forked process, such as a DataLoader's worker, may still set its own number.
     """
     turned_in, original = os.getpid(), torch.set_num_threads
 
