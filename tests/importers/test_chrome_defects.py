@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
+import tempfile
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from chrome_trace import (
@@ -19,6 +21,8 @@ from chrome_trace import (
     tables_of,
     write_text,
 )
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from traceq.importers.chrome import args
 from traceq.importers.chrome.args import COLLECTIVE_COLUMNS, GPU_COLUMNS, HOST_COLUMNS, MEMORY_COLUMNS, SYNC_COLUMNS
@@ -134,6 +138,57 @@ def test_an_unescaped_quote_costs_no_other_event_wherever_it_stands(tmp_path, po
     assert pick_columns(tables["trace"], "rank") == [(None if is_bare else 3,)]
     assert [row["name"] for row in tables["cpu_slice"]] == [name for name in "abc" if name != "abc"[position]]
     assert count_notes(tables) == {"malformed_event": 1}
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), count=st.integers(1, 12))
+def test_a_missing_quote_costs_its_own_event_only(data, count):
+    """Any quote of any events may be missing: all others are read, and those are counted, wherever strings seem to end."""
+    arguments = {"list": [{"name": "x"}, {"ts": 1}], "text": "a, b: {c}"}
+    events = [json.dumps(make_op(f"op {number}", number, 1, arguments)) for number in range(count)]
+    damaged = data.draw(st.sets(st.integers(0, count - 1), max_size=count - 1))
+    for number in sorted(damaged):
+        quotes = [position for position, letter in enumerate(events[number]) if letter == '"']
+        position = data.draw(st.sampled_from(quotes))
+        events[number] = events[number][:position] + events[number][position + 1 :]
+    with tempfile.TemporaryDirectory() as folder:
+        tables = tables_of(Path(folder), *events, **AROUND)
+    # read in one piece, the trailer included
+    assert list_names(tables) == [f"op {number}" for number in range(count) if number not in damaged]
+    assert count_notes(tables) == ({"malformed_event": len(damaged)} if damaged else {})
+
+
+def test_arrows_that_lack_a_quote_cost_no_slice(tmp_path):
+    """As torch.autograd.profiler wrote them in 2020 (pytorch#33961): every arrow's end on the GPU lacks a quote."""
+    events = []
+    for number in range(20):
+        lanes = {"cat": None, "pid": "CPU functions", "tid": 1}, {"cat": None, "pid": "CUDA functions", "tid": 0}
+        host, gpu = (make_event(None, "mm", number, 1, {}, **lane) for lane in lanes)
+        arrow = json.dumps(gpu | {"ph": "f", "id": number, "cat": "cpu_to_cuda"})
+        events += [json.dumps(host), arrow.replace('"tid"', 'tid"'), json.dumps(gpu)]
+    tables = read_tables(write_text(tmp_path, f"[{', '.join(events)}]"))
+    assert {row["kind"] for row in tables["cpu_slice"]} == {"op"}
+    assert pick_columns(tables["gpu_slice"], "kind device name dur") == [("kernel", 0, "mm", 1000)] * 20
+    assert (len(tables["cpu_slice"]), count_notes(tables)) == (20, {"malformed_event": 20})
+
+
+@pytest.mark.parametrize(
+    ("written", "stored"),
+    [
+        (r"torch\nn\modules\module.py(1501): _call_impl", "torch/nn/modules/module.py(1501): _call_impl"),
+        (r"torch\random.py(40): manual_seed", "torch/random.py(40): manual_seed"),
+        (r"C:\users\bin\train.py(3): <lambda>", "C:/users/bin/train.py(3): <lambda>"),
+        (r"C:\\Users\\anna\\fit.py(3): step", "C:/Users/anna/fit.py(3): step"),
+        (r"<built-in method \\>", "<built-in method \\>"),
+    ],
+)
+@pytest.mark.parametrize("kernels", [1, 3000])
+def test_paths_of_windows_in_frames_have_slashes(tmp_path, written, stored, kernels):
+    """Single backslashes in a string are no escapes (pytorch#98432), in the last block of a file and in earlier ones."""
+    frame = json.dumps(make_event("python_function", "@", 2, 1)).replace("@", written)
+    tables = tables_of(tmp_path, BEFORE, frame, AFTER, *[make_kernel("k", 1, 1)] * kernels, **AROUND)
+    assert list_names(tables) == ["before", stored, "after"]
+    assert count_notes(tables).keys() <= {"unescaped_backslash"}
 
 
 @pytest.mark.parametrize(

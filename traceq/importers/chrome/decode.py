@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traceq.importers.chrome import gpu
+from traceq.importers.chrome import gpu, uncategorized
 from traceq.importers.chrome.args import loads_pairs
 from traceq.importers.chrome.loose import FAMILY_OF_CATEGORY, add_loosely
 from traceq.importers.chrome.rows import BlockRows, Track
@@ -78,6 +78,7 @@ class BlockDecoder:
     def __init__(self, threads: int) -> None:
         self._duckdb = duckdb.connect(config={"threads": threads})
         self._duckdb.execute(_SETUP)
+        self._duckdb.execute(uncategorized.MACRO)
         self._tables = {"_block": _QueryTable(_BLOCK), "_work": _QueryTable(_WORK)}
         for name, table in self._tables.items():
             self._duckdb.register(name, table)

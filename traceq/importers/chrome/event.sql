@@ -42,6 +42,7 @@ sorted as (
             when is_instant then 'instant'
             when ph is distinct from 'X' then null
             when cat = 'Operator' and regexp_matches(name, '^(ProfilerStep#|Optimizer\.|enumerate\(DataLoader\))') then 'annotation'
+            when cat is null then coalesce(_family_without_category(name, pid::varchar), 'other')
             else coalesce(f.family, 'other')
         end as family,
         -- DuckDB's structs know no case: the earlier spelling of "External id" is looked up apart
@@ -65,6 +66,7 @@ sent as (
         case
             when ph is null and name is null and ts is null then 'empty'
             when is_plain is not true or family is null or family in ('gpu_annotation', 'synchronization', 'cuda_event') then 'odd'
+            when family = 'kernel' and cat is null then 'odd'
             when family in ('kernel', 'memcpy', 'memset') then if(contains(args, '"Collective name"'), 'odd', 'gpu')
             when not (_is_integer(external) and _is_integer(known.correlation)) then 'odd'
             when family = 'op' and name = 'record_param_comms' then 'odd'
@@ -91,6 +93,7 @@ select
     cat as category,
     case
         when name is null then 'unknown'
+        when family = 'python' and regexp_matches(name, '(?s)[\\\x08\t\n\f\r].*\.pyw?\(\d+\): ') then _with_slashes(name)
         when family = 'runtime' and contains(name, '_') then regexp_replace(name, '(_v\d{4,}|_ptsz|_ptds)+$', '')
         else name
     end as name,

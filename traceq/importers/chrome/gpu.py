@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from traceq.importers.chrome import args
 from traceq.importers.chrome.host import build_name_column, merge_spellings, text_of
+from traceq.importers.chrome.uncategorized import GPU_LANE
 from traceq.importers.rows import Batches, repeat_text
 
 _Int64s = npt.NDArray[np.int64]
@@ -132,9 +133,13 @@ def _geometry_columns(columns: dict[str, list[Any]]) -> dict[str, pa.Array]:
 
 
 def _device_of(device: int | None, event: Any) -> int | None:
-    """Return the device an event ran on: its argument, else its pid, which Kineto sets to the device for GPU tracks."""
-    if device is None and isinstance(event.pid, int):
-        device = int(event.pid)
+    """Return the device an event ran on: its argument, else its pid, which Kineto sets to the device for GPU tracks.
+
+    torch.autograd.profiler writes it as the tid.
+    """
+    written = event.tid if event.pid == GPU_LANE else event.pid
+    if device is None and isinstance(written, int):
+        device = int(written)
     return device if device is not None and 0 <= device <= _MOST_INT32 else None
 
 
@@ -142,7 +147,7 @@ def _stream_of(stream: int | None, event: Any) -> int | None:
     """Return the stream: its argument, else its tid, which is the stream or, up to 2021, "stream 7"."""
     if stream is not None:
         return stream
-    digits = _DIGITS.search(str(event.tid))
+    digits = None if event.pid == GPU_LANE else _DIGITS.search(str(event.tid))
     return int(digits[0]) if digits and len(digits[0]) < 19 else None  # noqa: PLR2004 - fits int64
 
 

@@ -182,6 +182,7 @@ NOTES: dict[str, tuple[str, str]] = {
         "data_loss",
         "the file ends in the middle: the job was killed or the copy is incomplete; what was there was read",
     ),
+    "unescaped_backslash": ("info", "backslashes that begin no escape (paths of Windows) were read as backslashes"),
     "unclosed_range": ("info", "ranges without an end last to the end of the trace"),
     "unmatched_end": ("data_loss", "ends of ranges that never began were left out"),
 }

@@ -23,6 +23,9 @@ _Int64s = npt.NDArray[np.int64]
 # cudaStreamGetCaptureInfo_v2 is.
 _API_SUFFIX = re.compile(r"(_v\d{4,}|_ptsz|_ptds)+$")
 
+_WINDOWS_FRAME = re.compile(r"[\\\x08\t\n\f\r].*\.pyw?\(\d+\): ", re.DOTALL)
+_SLASHES = str.maketrans({"\\": "/", "\b": "/b", "\t": "/t", "\n": "/n", "\f": "/f", "\r": "/r"})
+
 _MEMORY_INSTANT = "[memory]"
 
 # traceq's own marks. The cheap way to make them in PyTorch writes them as operators.
@@ -81,6 +84,9 @@ def build_batches(
     if family == "runtime":
         plain = [_API_SUFFIX.sub("", name) for name in names.dictionary.to_pylist()]
         names = pa.DictionaryArray.from_arrays(names.indices, pa.array(plain, pa.string()))
+    elif family == "python":
+        paths = [_write_slashes(name) for name in names.dictionary.to_pylist()]
+        names = pa.DictionaryArray.from_arrays(names.indices, pa.array(paths, pa.string()))
     elif family == "op":
         chosen = [number for number, event in enumerate(events) if event.name == "record_param_comms"]
         result += args.build_collectives([events[number].args for number in chosen], ids[chosen], notes)
@@ -99,6 +105,14 @@ def build_batches(
         "args": decoded.kept,
     }
     return [("cpu_slice", pa.record_batch(columns)), *result]
+
+
+def _write_slashes(name: str) -> str:
+    """Return the name of a Python frame with the path of Windows in it, if any, written with slashes, as event.sql does.
+
+    Where a backslash was not escaped in the file it made a control character of the letter after it.
+    """
+    return name.translate(_SLASHES) if _WINDOWS_FRAME.search(name) else name
 
 
 def build_name_column(events: Sequence[Any]) -> pa.DictionaryArray:

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from traceq.importers.chrome import gpu, host
+from traceq.importers.chrome import gpu, host, uncategorized
 from traceq.importers.chrome.rows import BlockRows
 from traceq.importers.chrome.times import is_inexact, parse_durations, parse_starts
 
@@ -110,6 +110,11 @@ def _split_families(phase: str, category: Any, members: list[tuple[int, Any]]) -
             is_annotation = str(event.name).startswith(_OLD_ANNOTATIONS)
             families["annotation" if is_annotation else "op"].append((number, event))
         return families
+    if phase == "X" and category is None:
+        of_family: dict[str, list[tuple[int, Any]]] = defaultdict(list)
+        for number, event in members:
+            of_family[uncategorized.find_family(event)].append((number, event))
+        return of_family
     if phase == "X":
         return {FAMILY_OF_CATEGORY.get(str(category).lower(), "other"): members}
     return {_FAMILY_OF_PHASE[phase]: members} if phase in _FAMILY_OF_PHASE else {}

@@ -173,8 +173,7 @@ class _TraceReader:
         while True:
             more = queue.take_next()
             repaired = repair(text, decoder.decode, is_last=more is None)
-            if repaired.rows is not None:
-                yield from self._add_rows(repaired.rows)
+            yield from self._add_rows(repaired.rows)
             if repaired.ended:
                 self.has_ended = True
                 self._trailer = repaired.rest + _text_of_block(more) + queue.read_rest(_LONGEST_TRAILER)

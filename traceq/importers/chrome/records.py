@@ -101,8 +101,7 @@ class EventRecords:
                 continue
             more = next(texts, None)
             repaired = repair(text, self._decode, is_last=more is None)
-            if repaired.rows is not None:
-                yield repaired.events or self._events
+            yield repaired.events or self._events
             if repaired.ended:
                 self.after = self._read_rest(repaired.rest + (more or b""), texts)
                 return

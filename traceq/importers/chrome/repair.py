@@ -13,13 +13,25 @@ from traceq.importers.chrome.cut import largest_event
 from traceq.importers.chrome.loose import add_loosely
 from traceq.importers.chrome.rows import BlockRows
 
-_LIST_ENDS = re.compile(rb"\}\s*,?\s*\]")
+_LIST_ENDS = re.compile(rb"(?:\A|(?<=\}))\s*,?\s*\]")
+_BETWEEN = b" \t\r\n,"
 # Possessive: a string may be as long as the file, and where it does not end each character would be tried again.
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["{}\[\]]', re.DOTALL)
 _STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
-_NEXT_EVENT = re.compile(rb'\}\s*,\s*(?=\{\s*"(?:ph|name|cat|pid|tid|ts|args)"\s*:)')
+# Between two events, by the keys that they begin with; between objects in a list of arguments, too, if those have such keys.
+_BETWEEN_EVENTS = re.compile(
+    rb'(?<=\})\s*,\s*(?=\{\s*"?(?:ph|name|cat|pid|tid|ts|dur|args|id2?|bp|s|tts|tdur|cname|sf|stack|scope|v)"?\s*:)'
+)
+# Every event has a phase.
+_PHASE = re.compile(rb'"?\bph"?\s*:')
+# An escape of JSON, or (the group) a backslash that begins none, as in paths of Windows that were not escaped.
+_BACKSLASH = re.compile(rb'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})|(\\)')
+# In such a path \n and \t are no line break and no tab.
+_KEPT_ESCAPE = re.compile(rb'\\(?:["\\/]|u[0-9a-fA-F]{4})|(\\)')
 _CONTROL = bytes(range(0x09)) + b"\x0b\x0c" + bytes(range(0x0E, 0x20)) + b"\x7f"
 _TRIES = 8
+# Objects in arguments of one event that are joined again after a cut.
+_MOST_JOINED = 256
 
 # A quote that closes a key, a colon, a token that is no JSON. Fast, and safe: inside a string the quote would be escaped.
 _VALUE_NOT_A_NUMBER = re.compile(rb'(?<!\\)("\s*:\s*)[+-]?(?:nan|inf|infinity|n/a)(?=\s*[,}\]])', re.IGNORECASE)
@@ -31,15 +43,22 @@ _SURROGATE = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-
 _PAIR_LENGTH = 12
 
 
+class _AnyObject(msgspec.Struct, gc=False):
+    """Any JSON object."""
+
+
+_any_object = msgspec.json.Decoder(_AnyObject)
+
+
 @dataclass
 class RepairedBlock:
     """The readable part of a block.
 
     `rest` is unused text: the text after the list when `ended`, else the beginning of an incomplete event. `events` are
-    the texts of events that were read one by one; empty where `decode` read them all.
+    the texts of events that were cut apart; empty where `decode` read them as they were.
     """
 
-    rows: BlockRows | None
+    rows: BlockRows
     rest: bytes
     ended: bool
     events: list[bytes] = field(default_factory=list)
@@ -51,7 +70,7 @@ def repair(text: bytes, decode: Callable[[bytes], BlockRows | None], *, is_last:
     `decode` returns the rows of a list of events without its brackets, None when the text is not exactly that.
     """
     for match in list(_LIST_ENDS.finditer(text))[:_TRIES]:
-        rows = decode(text[: match.start() + 1])
+        rows = decode(text[: match.start()])
         if rows is not None:
             comma = b"," in match[0]
             rows.notes["trailing_comma"] += comma
@@ -64,9 +83,8 @@ def repair(text: bytes, decode: Callable[[bytes], BlockRows | None], *, is_last:
             notes["control_character"] += 0 if again == text else _count_breaks(text)
             rows.notes += notes
             return RepairedBlock(rows, b"", ended=False)
-    repaired = _repair_events(text, notes, is_last=is_last)
-    if repaired.rows is not None:
-        repaired.rows.notes += notes
+    repaired = _repair_events(text, decode, notes, is_last=is_last)
+    repaired.rows.notes += notes
     return repaired
 
 
@@ -74,6 +92,7 @@ def clean(text: bytes, notes: Counter[str]) -> bytes:
     """Return the text with invalid JSON replaced: NaN by null, control characters by spaces, broken UTF-8; counted in `notes`."""
     text, count = _VALUE_NOT_A_NUMBER.subn(rb"\1null", text)
     notes["not_a_number"] += count
+    text = _escape_backslashes(text, notes)
     controls = len(text) - len(text.translate(None, _CONTROL))
     if controls:
         notes["control_character"] += controls
@@ -97,6 +116,20 @@ def _count_breaks(text: bytes) -> int:
     return len(strings) - len(strings.translate(None, b"\n\r\t"))
 
 
+def _escape_backslashes(text: bytes, notes: Counter[str]) -> bytes:
+    """Return the text with the backslashes of strings doubled where one of the string begins no escape; counted in `notes`."""
+    if not any(match[1] for match in _BACKSLASH.finditer(text)):
+        return text
+
+    def escape(string: re.Match[bytes]) -> bytes:
+        if not any(match[1] for match in _BACKSLASH.finditer(string[0])):
+            return string[0]
+        notes["unescaped_backslash"] += 1
+        return _KEPT_ESCAPE.sub(lambda match: match[0] + match[0] if match[1] else match[0], string[0])
+
+    return _STRING.sub(escape, text)
+
+
 def _replace_lone_surrogates(text: bytes, notes: Counter[str]) -> bytes:
     def replace(match: re.Match[bytes]) -> bytes:
         if len(match[0]) == _PAIR_LENGTH:
@@ -107,30 +140,130 @@ def _replace_lone_surrogates(text: bytes, notes: Counter[str]) -> bytes:
     return _SURROGATE.sub(replace, text) if b"\\ud" in text or b"\\uD" in text else text
 
 
-def _repair_events(text: bytes, notes: Counter[str], *, is_last: bool) -> RepairedBlock:
-    """Split the text into events by counting brackets outside strings, and return those that can be read alone."""
-    events, end, bracket = _split_objects(text)
+def _repair_events(
+    text: bytes, decode: Callable[[bytes], BlockRows | None], notes: Counter[str], *, is_last: bool
+) -> RepairedBlock:
+    """Split the text into events and return those that can be read alone.
+
+    Brackets outside of strings tell the events apart where quotes are right. An object that is not JSON, or one that does
+    not end, shows that they are not: then the text is cut wherever an event seems to begin.
+    """
+    pieces, end, bracket = _split_objects(text)
+    is_damaged = not all(_is_object(_tidy_event(piece, Counter())) for piece in pieces)
+    if is_damaged:
+        pieces, end, bracket = [], 0, None
     rest = text[end:]
     ended = bracket is not None
     if bracket is not None:
         notes["trailing_comma"] += text[end:bracket].strip() == b","
         rest = text[bracket + 1 :]
-    elif is_last:
-        more, rest, ended = _resync_events(rest)
-        events += more
-    elif len(rest) > _SUSPICIOUS:
-        # An unescaped quote has turned strings inside out: find the next thing that looks like an event.
-        more, rest, _ = _resync_events(rest, keep_last=True)
-        events += more
-        if len(rest) > largest_event():
-            # Nothing that follows can be its end: what there is of it counts as an event that cannot be read.
-            events.append(b"")
-            rest = b""
-    notes["control_character"] += sum(map(_count_breaks, events))
-    events = [_null_bad_numbers(event.translate(_BREAKS_AS_BLANKS), notes) for event in events]
-    rows = BlockRows(len(events))
-    add_loosely(rows, events, range(len(events)))
+    elif is_last or is_damaged or len(rest) > _SUSPICIOUS:
+        more, rest, ended = _cut_events(rest, notes, is_last=is_last)
+        pieces += more
+    if not ended and len(rest) > largest_event():
+        # Nothing that follows can be its end: what there is of it counts as an event that cannot be read.
+        pieces.append(b"")
+        rest = b""
+    events = [_tidy_event(event, notes) for piece in pieces for event in _split_piece(piece)]
+    # An empty event in place of one that cannot be read keeps its number.
+    readable = [event if _is_object(event) else b"{}" for event in events]
+    rows = decode(b",".join(readable))
+    if rows is None:
+        rows = BlockRows(len(events))
+        add_loosely(rows, events, range(len(events)))
+    else:
+        damaged = sum(event is not text for event, text in zip(events, readable, strict=True))
+        rows.notes["malformed_event"] += damaged
+        rows.notes["empty_event"] -= damaged
     return RepairedBlock(rows, rest, ended, events)
+
+
+def _is_list_end(text: bytes, position: int, *, is_last: bool) -> bool:
+    """Return whether a bracket before `position` ends the list of events.
+
+    Then no event follows it, only other members of the outermost object, which are whole if no more text follows `text`.
+    """
+    if _PHASE.search(text, position):
+        return False
+    after = text[position:].strip(_BETWEEN)
+    try:
+        msgspec.json.decode(object_of_trailer(after) if is_last else b"{" + after, type=dict[str, msgspec.Raw])
+    except msgspec.DecodeError as error:
+        return not is_last and _is_cut_short(error)
+    except (RecursionError, UnicodeDecodeError):
+        return False
+    return True
+
+
+def _cut_events(text: bytes, notes: Counter[str], *, is_last: bool) -> tuple[list[bytes], bytes, bool]:
+    """Cut a text where an object seems to end and an event to begin, and where the list seems to end.
+
+    Return one piece an event, the text that is left, and whether the list ends. What is left is the text after the list,
+    else the beginning of an event that does not end; of the last text nothing is.
+    """
+    end = next((match for match in _LIST_ENDS.finditer(text) if _is_list_end(text, match.end(), is_last=is_last)), None)
+    if end is None:
+        pieces, rest = _join_pieces(text)
+        return pieces, b"" if is_last else rest, False
+    notes["trailing_comma"] += b"," in end[0]
+    pieces, unfinished = _join_pieces(text[: end.start()])
+    return [*pieces, unfinished] if unfinished else pieces, text[end.end() :], True
+
+
+def _join_pieces(text: bytes) -> tuple[list[bytes], bytes]:
+    """Cut a text where events seem to begin; return one piece an event, and the beginning of one that does not end.
+
+    Damage leaves pieces that are no JSON; what the arguments of an event list belongs to its piece.
+    """
+    cuts = list(_BETWEEN_EVENTS.finditer(text))
+    begins = [0, *(cut.end() for cut in cuts)]
+    ends = [*(cut.start() for cut in cuts), len(text)]
+    pieces: list[bytes] = []
+    number = 0
+    while number < len(begins):
+        last = _find_last(text, begins, ends, number)
+        if last is None:
+            return pieces, text[begins[number] :].strip(_BETWEEN)
+        piece = text[begins[number] : ends[last]].strip(_BETWEEN)
+        if pieces and not _PHASE.search(piece) and not _is_event(pieces[-1]):
+            pieces[-1] += piece
+        elif piece:
+            pieces.append(piece)
+        number = last + 1
+    return pieces, b""
+
+
+def _find_last(text: bytes, begins: list[int], ends: list[int], first: int) -> int | None:
+    """Return the number of the last of the cut pieces that make an event from `first` on; None if it does not end.
+
+    Objects that arguments list are cut apart as well, and joined here. It is `first` where they make no event.
+    """
+    for last in range(first, min(len(ends), first + _MOST_JOINED)):
+        try:
+            _any_object.decode(_tidy_event(text[begins[first] : ends[last]], Counter()))
+        except msgspec.DecodeError as error:
+            if not _is_cut_short(error):
+                return first
+        except (RecursionError, UnicodeDecodeError):
+            return first
+        else:
+            return last
+    return None if first + _MOST_JOINED >= len(ends) else first
+
+
+def _is_cut_short(error: msgspec.DecodeError) -> bool:
+    """Return whether the text that was decoded is the beginning of JSON."""
+    return "truncated" in str(error)
+
+
+def _split_piece(piece: bytes) -> list[bytes]:
+    """Return a piece as texts of one event each: events without a comma between them, or with something else, are split."""
+    if _is_event(piece):
+        return [piece]
+    objects, _, bracket = _split_objects(piece)
+    if not any(map(_is_event, objects)):
+        return [piece]
+    return objects if bracket is None else [*objects, piece[bracket:]]
 
 
 # No event is this long; a missing end within it means that quotes are out of step.
@@ -138,8 +271,11 @@ _SUSPICIOUS = 1 << 20
 
 
 def _split_objects(text: bytes) -> tuple[list[bytes], int, int | None]:
-    """Return the complete top-level objects, the position after the last one, and that of the list's closing bracket or None."""
-    events: list[bytes] = []
+    """Return the complete top-level objects, the position after the last one, and that of the list's closing bracket or None.
+
+    Brackets are counted outside of strings.
+    """
+    objects: list[bytes] = []
     depth = 0
     begin = end = 0
     for token in _TOKEN.finditer(text):
@@ -148,52 +284,45 @@ def _split_objects(text: bytes) -> tuple[list[bytes], int, int | None]:
             # The text was cut within a string.
             break
         if kind in (b"{", b"["):
-            if depth == 0:
-                begin = token.start()
+            begin = begin if depth else token.start()
             depth += 1
         elif kind == b"]" and depth == 0:
-            return events, end, token.start()
+            return objects, end, token.start()
         elif kind in (b"}", b"]"):
             # A bracket that closes nothing is an event of its own, a malformed one.
             begin = begin if depth else token.start()
             depth = max(0, depth - 1)
             if depth == 0:
                 end = token.end()
-                events.append(text[begin:end])
-    return events, end, None
+                objects.append(text[begin:end])
+    return objects, end, None
 
 
-def _resync_events(text: bytes, *, keep_last: bool = False) -> tuple[list[bytes], bytes, bool]:
-    """Return the events of a text whose quotes do not match, cut where one seems to end and the next to begin.
+def _is_event(text: bytes) -> bool:
+    """Return whether the text is a JSON object with a phase, but for line breaks and numbers that can be mended."""
+    return _PHASE.search(text) is not None and _is_object(_tidy_event(text, Counter()))
 
-    Also return the text after the last event, and whether the list ends there.
-    """
-    pieces = [piece + b"}" for piece in _NEXT_EVENT.split(text)]
-    last = pieces.pop()[:-1]
-    events = [piece.lstrip(b" \t\r\n,") for piece in pieces]
-    if keep_last:
-        return events, last, False
-    more, _, bracket = _split_objects(last)
-    if bracket is None and (last.count(b'"') - last.count(b'\\"')) % 2:
-        # The last event is the one whose quotes do not match: what follows it tells where it ends.
-        ends = (match for match in _LIST_ENDS.finditer(last) if _is_trailer(last[match.end() :]))
-        if (end := next(ends, None)) is not None:
-            more, bracket = [last[: end.start() + 1].lstrip(b" \t\r\n,")], end.end() - 1
-    return [*events, *more], last[bracket + 1 :] if bracket is not None else b"", bracket is not None
+
+def _is_object(text: bytes) -> bool:
+    """Return whether the text is one JSON object."""
+    try:
+        _any_object.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return False
+    return True
+
+
+def _tidy_event(event: bytes, notes: Counter[str]) -> bytes:
+    """Return an event's text with line breaks in strings as blanks and invalid numbers as null; both are counted in `notes`."""
+    if _is_object(event):
+        return event
+    notes["control_character"] += _count_breaks(event)
+    return _null_bad_numbers(event.translate(_BREAKS_AS_BLANKS), notes)
 
 
 def object_of_trailer(text: bytes) -> bytes:
     """Return the text after the list of events as the text of a JSON object."""
-    return b"{" + text.strip().removesuffix(b"}").strip(b" \t\r\n,") + b"}"
-
-
-def _is_trailer(text: bytes) -> bool:
-    """Return whether the text can follow the list of events: other members of the outermost object, or nothing."""
-    try:
-        msgspec.json.decode(object_of_trailer(text), type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return False
-    return True
+    return b"{" + text.strip().removesuffix(b"}").strip(_BETWEEN) + b"}"
 
 
 def _null_bad_numbers(event: bytes, notes: Counter[str]) -> bytes:

@@ -15,5 +15,11 @@ create macro _is_int32(x) as x is null or coalesce(try_cast(x as integer)::varch
 create macro _is_int32_list(x) as
     x is null or coalesce(replace(try_cast(x as integer[])::varchar, ' ', '') = x, false);
 
+-- The name of a Python frame with slashes for the backslashes of Windows, also for those that were not escaped in the file and
+-- made a control character of the letter after them.
+create macro _with_slashes(name) as
+    replace(replace(replace(replace(replace(replace(
+        name, chr(8), '/b'), chr(9), '/t'), chr(10), '/n'), chr(12), '/f'), chr(13), '/r'), '\', '/');
+
 -- Microseconds as integer nanoseconds; halves go to the even one.
 create macro _ns(us) as floor(us)::bigint * 1000 + ((us - floor(us)) * 1000)::bigint;
