@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
+from traceq.database.sql import run
 from traceq.database.times import LATEST, REACH
 from traceq.loading.staging import add_note
 
@@ -123,6 +124,16 @@ def drop_out_of_range(connection: duckdb.DuckDBPyConnection) -> None:
             connection.execute(f"delete from staging.{table} where not coalesce({condition}, false)")
             text = f"rows of {table} with numbers that cannot be true were left out"
             add_note(connection, "data_loss", "number_out_of_range", found, text)
+
+
+def end_marks(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let staged annotations that overlap the next one of their name by little end where it begins, with a note."""
+    run(connection, "loading/mark_ends.sql")
+    ((found,),) = connection.execute("select count(*) from _mark_end").fetchall()
+    if found:
+        text = "marks that overlap the next one of their kind by a hundredth of their length or less end where it begins"
+        add_note(connection, "info", "mark_overlaps_next", found, text)
+    connection.execute("drop table _mark_end")
 
 
 def _limit(connection: duckdb.DuckDBPyConnection, table: str, *ranges: tuple[str, int, int]) -> None:
