@@ -18,6 +18,9 @@ from traceq.diagnosis.subject import Subject
 _ONLY_BOUNDS = "The replay of these steps is too far from the recording for a likely saving."
 _FRAGMENT = "The capture is a part of something."
 _UNRECORDED, _MOST_UNRECORDED = "idle_unattributed", 0.5
+# The share of GPU slices with a launch that start before it.
+_MOST_EARLY = 0.5
+_CLOCKS_DIFFER = "Most GPU work starts before the call that launched it: the clocks of host and GPU differ."
 _NOT_SEEN = "For most of the time nothing says what the host did."
 
 
@@ -68,12 +71,14 @@ def _rate_confidence(
 ) -> tuple[Confidence, str]:
     """Return the confidence of a finding and the sentences that give its reason.
 
-    It is low where the replay gives only bounds; else the rule's record on labelled traces decides, and it is at most
+    It is low where the replay gives only bounds, and where most GPU work starts before its launch; else the rule's record on labelled traces decides, and it is at most
     medium for a fragment, or where most of the time has no known host work. `owned` is the owned time by category, in
     any unit. A user's own rules have no record: the confidence in their advice stands.
     """
     if only_bounds:
         return "low", f"{advice.reason} {_ONLY_BOUNDS}"
+    if subject.present["early_slices"] > _MOST_EARLY * subject.present["launches"]:
+        return "low", f"{advice.reason} {_CLOCKS_DIFFER}"
     if rule.is_yours:
         return advice.confidence, advice.reason
     confidence, reasons = (

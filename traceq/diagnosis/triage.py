@@ -27,7 +27,7 @@ REASONS = (
         "graph_capture",
         "devices_missing",
     ),
-    *("cut", "sampled", "lost", "no_unit", "whole_run", "cold", "marked", "recurrence", "unmarked"),
+    *("cut", "sampled", "lost", "clocks", "no_unit", "whole_run", "cold", "marked", "recurrence", "unmarked"),
 )
 CAPTURES = (*KINDS, *REASONS, EVERY)
 # Of the others, by kind or by kind and reason: why no rule is asked that does not ask for them.
@@ -38,6 +38,7 @@ _NOTHING_TO_JUDGE = {
     "graph_capture": "launches were recorded into a graph here, and did not run",
     "lost": "much of what was launched is missing from the capture",
     "devices_missing": "devices that the program uses are missing from the capture",
+    "clocks": "the clocks of host and GPU differ too much to say what the GPU did in a step",
     "rows_missing": "work of the GPU was not recorded",
     "not_collected": "work of the GPU was not recorded",
     "other_device": "devices worked that traceq does not measure",

@@ -7,7 +7,7 @@ create table if not exists triage (
     --: nothing_recorded, host_only, start_up_only, fragment, one_off, steps or window: the first that holds.
     kind varchar not null,
     --: Why it is of this kind: empty; by_design, rows_missing, not_collected, other_device; stopped, trivial;
-    --: graph_capture, devices_missing, cut, sampled, lost, no_unit; whole_run, cold; marked, recurrence; unmarked.
+    --: graph_capture, devices_missing, cut, sampled, lost, clocks, no_unit; whole_run, cold; marked, recurrence; unmarked.
     reason varchar not null,
     --: Kernels, graphs, copies, memsets on GPUs.
     gpu_slices bigint not null,

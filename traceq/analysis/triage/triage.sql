@@ -218,6 +218,16 @@ unmatched as (
     cross join gpu
 ),
 
+-- Work that starts before the call that launched it, and by how much: where clocks of host and GPU differ, most of it does.
+early as (
+    select
+        count(*) as launched_slices,
+        count(*) filter (g.ts < c.ts) as early_slices,
+        coalesce(median(c.ts - g.ts) filter (g.ts < c.ts), 0) as early_ns
+    from gpu_slice as g
+    inner join cpu_slice as c on c.slice_id = g.launch_id
+),
+
 -- Of the process that calls most: what it asks first.
 called as (
     select n.is_start, coalesce(t.pid, -1) as pid, row_number() over (partition by t.pid order by c.ts, c.ts_end) as place
@@ -316,7 +326,7 @@ passed as (
 
 fact as (
     select
-        gpu.*, host.*, of_gpu.*, note.*, unmatched.*, started.*, once.*, numbered.*, recorded.*,
+        gpu.*, early.*, host.*, of_gpu.*, note.*, unmatched.*, started.*, once.*, numbered.*, recorded.*,
         coalesce(passed.is_cut, false) or (
             -- layers and nothing else, and the host waits for nothing: as inside one pass
             exists (from unit where level = 'layer' and coverage >= 0.8)
@@ -336,7 +346,7 @@ fact as (
         coalesce((select max(dur) from _set_up where is_first and dur >= 20000000), 0) as set_up_ns,
         exists (from cpu_sample) as has_samples,
         exists (from allocator_event) or exists (from allocator_segment) or exists (from monitor_log) as has_other
-    from gpu, host, of_gpu, note, unmatched, started, once, numbered, recorded, passed, _judged as j
+    from gpu, early, host, of_gpu, note, unmatched, started, once, numbered, recorded, passed, _judged as j
 )
 
 select
@@ -369,6 +379,7 @@ cross join lateral (
         when is_xplane and gpus_with_kernels < gpus_used then 'fragment:devices_missing'
         when has_silent_process then 'fragment:devices_missing'
         when lost_launches >= 5 and lost_launches >= 0.2 * launch_calls then 'fragment:lost'
+        when early_slices > 0.5 * launched_slices and early_ns > 0.1 * window_ns / greatest(steps, 1) then 'fragment:clocks'
         when kernels = 0 and other_copies = 0 and steps = 0 and (gpu_ns < 0.5 * window_ns or set_up_ns > 0 or is_started)
             then 'start_up_only:stopped'
         when steps <= 1 and window_ns > 0 and once_ns >= 0.5 * window_ns then 'one_off:cold'

@@ -99,6 +99,10 @@ select
     (select count(*) from thread_state where trace_id = $trace_id)
     + (select count(*) from cpu_sample where trace_id = $trace_id) as scheduling,
     unmeasured.*,
+    -- work that starts before the call that launched it: clocks of host and GPU that differ
+    (
+        select coalesce(sum(count), 0)::bigint from import_note where trace_id = $trace_id and code = 'starts_before_launch'
+    ) as early_slices,
     (select count(*) from synchronization where trace_id = $trace_id) as synchronizations,
     (select count(*) from data_fetch where trace_id = $trace_id and is_training) as fetches,
     (select count(*) from host_ledger where trace_id = $trace_id and phase <> 'other' and category <> 'data') as phases,

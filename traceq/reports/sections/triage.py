@@ -17,6 +17,7 @@ _UNITS = {
     "graph_capture": "fragment: graphs are recorded, not run",
     "devices_missing": "fragment: devices are missing",
     "lost": "fragment: work is missing",
+    "clocks": "fragment: clocks of host and GPU differ",
     "rows_missing": "host only: no work of the GPU was recorded",
     "not_collected": "host only: no work of the GPU was recorded",
     "other_device": "host only: devices that traceq does not measure",
@@ -80,6 +81,10 @@ def _describe_kind(triage: Triage) -> tuple[str, str]:
         "lost": (
             f"the work of {count(triage.unmatched_launches)} of {count(triage.launch_calls)} launches is not in the capture",
             "Record again, for a shorter time: buffers of the profiler may have been full",
+        ),
+        "clocks": (
+            "the clocks of host and GPU differ too much to say what the GPU did in a step: most GPU work starts long before its launch",
+            "Record again: clocks that jump or differ come from a change of the system time, a suspended machine or an old driver",
         ),
         "not_collected": (
             "the profiler collected no work of a GPU: it did not start in the program, or the program used none",

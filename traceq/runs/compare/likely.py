@@ -43,7 +43,7 @@ _MANY_TIMES = math.exp(FACTOR * math.sqrt(2) * 0.5)
 """One-off work is taken to vary by half (the deviation of its logarithm): 34 times is no chance."""
 
 # Parts of a run: what is missing of them makes a difference, too (table triage).
-_FRAGMENTS = ("graph_capture", "devices_missing", "cut", "sampled", "lost", "no_unit", "stopped")
+_FRAGMENTS = ("graph_capture", "devices_missing", "cut", "sampled", "lost", "clocks", "no_unit", "stopped")
 
 
 class Likely(NamedTuple):
