@@ -32,6 +32,39 @@ def test_correlation_ids_are_per_process():
     assert trace.text("select count from import_note where code = 'launch_not_traced'") == "1"
 
 
+def merged_ranks(shift):
+    """Two processes that use the same ids, each for kernels on its own GPU; calls of the second one come `shift` ns later."""
+    trace = TraceBuilder()
+    for thread, pid in enumerate((10, 20)):
+        trace.add("thread", thread_id=thread, pid=pid, tid=1)
+        for number in range(1, 4):
+            ts = 1000 * number + thread * shift
+            trace.call("cudaGraphLaunch", ts, 5, correlation=number, thread=thread)
+            for part in range(3):
+                trace.kernel("k", ts + 20 + 10 * part, 10, correlation_id=number, device=thread)
+    return trace.fill("launch_state", "notes")
+
+
+def test_ids_that_merged_ranks_share_are_told_apart_by_time():
+    trace = merged_ranks(shift=500)
+    assert (
+        trace.text(
+            "select k.device, t.pid, count(*), min(k.ts - c.ts), max(k.ts - c.ts) from kernel as k"
+            " inner join cpu_slice as c on c.slice_id = k.launch_id inner join thread as t using (thread_id)"
+            " group by all order by all"
+        )
+        == "0 10 9 20 40\n1 20 9 20 40"
+    )
+    assert trace.rows("select code from import_note where code = 'launch_not_traced'") == []
+
+
+def test_ids_that_merged_ranks_share_at_about_the_same_time_cannot_be_told_apart():
+    trace = merged_ranks(shift=2)
+    assert trace.rows("select distinct launch_id from kernel") == [(None,)]
+    ((count, text),) = trace.rows("select count, text from import_note where code = 'launch_not_traced'")
+    assert (count, "18 of them have ids that calls of several processes have" in text) == (18, True)
+
+
 def test_what_starts_before_the_first_launching_call_was_launched_before_the_capture():
     trace = TraceBuilder()
     trace.kernel("before", 0, 1_500_000)

@@ -246,3 +246,18 @@ def test_what_happens_once_counts_once():
     trace.call("cuModuleLoadData", 10 * MS, 20 * MS, thread=0)
     trace.call("cuModuleLoadData", 52 * MS, 5 * MS, thread=1)
     assert trace.fill("triage").text("select once_ns from triage") == str(50 * MS)
+
+
+@pytest.mark.parametrize(
+    ("early", "kind"),
+    [(0, "steps marked"), (50_000, "steps marked"), (200_000, "fragment clocks"), (400 * MS, "fragment clocks")],
+)
+def test_clocks_that_differ_by_a_tenth_of_a_step_leave_nothing_to_judge(early, kind):
+    """Work that starts long before its launch is put into the wrong step, or beyond all of them (kineto#996)."""
+    trace = TraceBuilder()
+    for step in range(6):
+        trace.annotation(f"ProfilerStep#{step}", step * MS, MS)
+        for number in range(5):
+            launched = step * MS + 100_000 * number
+            trace.kernel("k", launched + 10_000 - early, 90_000, launched=(launched, 5_000))
+    assert trace.fill("triage").text("select kind, reason from triage") == kind

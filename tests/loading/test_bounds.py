@@ -146,3 +146,37 @@ def test_rows_without_what_all_of_them_have_are_left_out(tmp_path):
         assert connection.execute("select graph_node_id from graph_node").fetchall() == [(7,)]
         said = connection.execute("select count, text from import_note where code = 'malformed_event'").fetchall()
     assert said == [(1, "rows of graph_node without graph_node_id were left out")]
+
+
+@pytest.mark.parametrize(
+    ("overlap", "lasted"),
+    [
+        (0.0, [100, 100, 100]),
+        (0.001, [100, 100, 100.001]),
+        (1.0, [100, 100, 101]),
+        (1.5, [101.5, 101.5, 101.5]),  # more than a hundredth, and than a microsecond
+        (-3, [97, 97, 97]),
+    ],
+)
+def test_marks_that_overlap_the_next_by_little_end_where_it_begins(tmp_path, overlap, lasted):
+    """Nested in one another they would hide all steps but the first (pytorch#174555)."""
+    events = [make_event("user_annotation", f"ProfilerStep#{n}", 100 * n, 100 + overlap) for n in range(3)]
+    events += [
+        make_event("user_annotation", "around", 0, 500),
+        make_event("cpu_op", "aten::mm", 50, 51),
+        make_kernel(3),
+    ]
+    query = "select dur / 1000 from cpu_slice where name ^@ 'Prof' order by ts"
+    found, codes = list_rows(tmp_path, events, query)
+    assert [dur for (dur,) in found] == lasted
+    assert ("mark_overlaps_next" in codes) == (0 < overlap <= 1)
+
+
+def test_marks_inside_marks_of_their_name_stay_as_they_are(tmp_path):
+    events = [
+        make_event("user_annotation", f"layer {n}", ts, dur) for n, ts, dur in [(0, 0, 1000), (1, 995, 5), (2, 997, 2)]
+    ]
+    query = "select dur / 1000 from cpu_slice where kind = 'annotation' order by ts"
+    found, codes = list_rows(tmp_path, [*events, make_kernel(3)], query)
+    assert found == [(1000,), (5,), (2,)]
+    assert "mark_overlaps_next" not in codes

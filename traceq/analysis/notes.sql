@@ -20,6 +20,16 @@ first_call as (
     select min(c.ts) as ts
     from gpu_slice as g
     inner join cpu_slice as c on c.slice_id = g.launch_id
+),
+
+-- ids that calls of several processes have
+shared_id as (
+    select c.correlation_id
+    from cpu_slice as c
+    inner join thread as t using (thread_id)
+    where c.kind = 'runtime' and c.correlation_id > 0
+    group by c.correlation_id
+    having count(distinct coalesce(t.pid, -1)) > 1
 )
 
 select
@@ -30,6 +40,12 @@ select
         count(*) filter (g.ts < f.ts) > 0,
         '; ' || count(*) filter (g.ts < f.ts) || ' of them, of ' || round(sum(g.dur) filter (g.ts < f.ts) / 1e6, 1)
         || ' ms, start before the first launching call in the trace: they were launched before the capture',
+        ''
+    )
+    || if(
+        count(*) filter (g.pid is null and g.correlation_id in (from shared_id)) > 0,
+        '; ' || count(*) filter (g.pid is null and g.correlation_id in (from shared_id))
+        || ' of them have ids that calls of several processes have, as where files of ranks were put into one: analyse the files of the ranks',
         ''
     )
 from gpu_slice as g

@@ -21,6 +21,30 @@ from _launch_call
 group by correlation_id
 having count(*) = 1;
 
+-- Of ranks merged into one file several processes use the same ids. Each GPU then belongs to the process whose calls come
+-- before all of its work that has such an id, and soonest: in half the time of any other such process.
+create temp table _process_of_device as
+with
+pair as (
+    select
+        g.device,
+        l.pid,
+        count(*) as slices,
+        bool_and(c.ts <= g.ts) as is_before,
+        median(g.ts - c.ts) as latency
+    from staging.gpu_slice as g
+    inner join _launch_call as l using (correlation_id)
+    inner join cpu_slice as c on c.slice_id = l.slice_id
+    where g.pid is null and g.correlation_id not in (select correlation_id from _launch_call_of_the_only_process)
+    group by g.device, l.pid
+)
+
+select device, min_by(pid, latency) as pid
+from (select *, max(slices) over (partition by device) as most from pair)
+where is_before and slices = most
+group by device
+having count(*) = 1 or 2 * min(latency) <= list_sort(list(latency))[2];
+
 create temp table _described_collective as
 select distinct slice_id from staging.collective;
 
@@ -51,7 +75,9 @@ from staging.gpu_slice as g
 left join _launch_call as own on own.pid = g.pid and own.correlation_id = g.correlation_id
 left join _launch_call_of_the_only_process as only_process
     on g.pid is null and only_process.correlation_id = g.correlation_id
-left join cpu_slice as c on c.slice_id = coalesce(own.slice_id, only_process.slice_id)
+left join _process_of_device as d on g.pid is null and d.device = g.device
+left join _launch_call as of_device on of_device.pid = d.pid and of_device.correlation_id = g.correlation_id
+left join cpu_slice as c on c.slice_id = coalesce(own.slice_id, only_process.slice_id, of_device.slice_id)
 left join _described_collective as m on m.slice_id = g.slice_id
 left join communication_name as n on g.kind = 'kernel' and n.kind = 'kernel' and n.name = g.name
 left join _communication_slice as o on o.slice_id = c.operator_id
