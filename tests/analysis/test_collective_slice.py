@@ -203,3 +203,22 @@ def test_the_range_says_what_a_kernel_of_sends_and_receives_is_and_names_say_the
         "NCCL all_reduce",
         "NCCL send_recv",
     ]
+
+
+def test_copies_take_size_and_group_from_the_operator_with_their_external_id():
+    """Copy engines carry out collectives of symmetric memory, and the copies say nothing of them (Megatron-LM#5859)."""
+    trace = TraceBuilder()
+    trace.annotation("ProfilerStep#1", 0, 400)
+    for number, copies in enumerate((1, 3)):
+        ts = 100 * number
+        trace.annotation("nccl:_all_gather_base", ts, 20)
+        described = trace.op("record_param_comms", ts + 1, 18, external_id=7 + number)
+        trace.add(
+            "collective", slice_id=described, op="_allgather_base", bytes=4096, group_name="0", group_size=copies + 1
+        )
+        for copy in range(copies):
+            start = ts + 30 + 10 * copy
+            trace.memcpy("p2p", start, 10, launched=(ts + 2 + copy, 1), stream=NCCL, external_id=7 + number)
+    assert trace.fill(*ANALYSES).text(
+        "select op, algorithm, group_name, group_size, bytes from collective_slice order by slice_id"
+    ) == "all_gather copy_engine 0 2 4096\n" + "\n".join(["all_gather copy_engine 0 4 -"] * 3)

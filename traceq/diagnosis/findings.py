@@ -71,9 +71,10 @@ def _rate_confidence(
 ) -> tuple[Confidence, str]:
     """Return the confidence of a finding and the sentences that give its reason.
 
-    It is low where the replay gives only bounds, and where most GPU work starts before its launch; else the rule's record on labelled traces decides, and it is at most
-    medium for a fragment, or where most of the time has no known host work. `owned` is the owned time by category, in
-    any unit. A user's own rules have no record: the confidence in their advice stands.
+    It is low where the replay gives only bounds, and where most GPU work starts before its launch. Else the rule's record
+    on labelled traces decides, and it is at most medium for a fragment, or where most of the time has no known host work.
+    `owned` is the owned time by category, in any unit. A user's own rules have no record: the confidence in their advice
+    stands.
     """
     if only_bounds:
         return "low", f"{advice.reason} {_ONLY_BOUNDS}"

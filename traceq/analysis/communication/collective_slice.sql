@@ -107,19 +107,42 @@ from (values
     ('send_recv', 1, false)
 ) as t (op, factor, is_shared);
 
+-- Copies, and kernels of older profilers, do not say which collective they carry out; the operator with their external id does. How
+-- many bytes each of several slices moves is not known.
+create temp table _described_by_operator as
+with
+operator as (
+    select c.external_id, any_value(m) as described
+    from collective as m
+    inner join cpu_slice as c using (slice_id)
+    where c.external_id > 0
+    group by c.external_id
+    having count(*) = 1
+)
+
+select
+    g.slice_id,
+    o.described.op as op, o.described.group_name as group_name, o.described.group_size as group_size,
+    if(count(*) over (partition by g.external_id) = 1, o.described.bytes, null) as bytes
+from gpu_slice as g
+inner join operator as o using (external_id)
+where g.is_communication and g.slice_id not in (select slice_id from collective);
+
 create temp table _named_collective as
 select
     g.slice_id,
     coalesce(n.library, r.library) as library,
     coalesce(cn.op, r.op, n.op, cn.vague_op, r.vague_op, n.vague_op, 'unknown') as op,
     if(g.kind = 'memcpy', 'copy_engine', n.algorithm) as algorithm,
-    c.group_name, c.group_size, c.bytes,
+    coalesce(c.group_name, e.group_name) as group_name, coalesce(c.group_size, e.group_size) as group_size,
+    coalesce(c.bytes, e.bytes) as bytes,
     g.graph_id is not null or coalesce(l.call like '%GraphLaunch%', false) as is_in_graph
 from gpu_slice as g
 left join _communication_call as l using (slice_id)
 left join _collective_range as r using (slice_id)
 left join collective as c using (slice_id)
-left join _operation as cn on cn.name = c.op
+left join _described_by_operator as e using (slice_id)
+left join _operation as cn on cn.name = coalesce(c.op, e.op)
 left join _operation as n on n.name = g.name
 where g.is_communication;
 

@@ -83,8 +83,8 @@ def _describe_kind(triage: Triage) -> tuple[str, str]:
             "Record again, for a shorter time: buffers of the profiler may have been full",
         ),
         "clocks": (
-            "the clocks of host and GPU differ too much to say what the GPU did in a step: most GPU work starts long before its launch",
-            "Record again: clocks that jump or differ come from a change of the system time, a suspended machine or an old driver",
+            "most GPU work starts long before its launch: clocks of host and GPU differ too much to tell steps apart",
+            "Record again: the system time was changed, the machine was suspended, or the driver is old",
         ),
         "not_collected": (
             "the profiler collected no work of a GPU: it did not start in the program, or the program used none",
