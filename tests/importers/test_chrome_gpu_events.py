@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from chrome_trace import args_of, count_notes, make_event, make_kernel, make_op, pick_columns, tables_of
 
@@ -287,3 +289,12 @@ def test_jax(tmp_path):
     assert pick_columns(tables["cpu_slice"], "kind category name ts dur") == [("other", None, "fusion.1", 1_500, 2_250)]
     assert pick_columns(tables["thread"], "process_name thread_name") == [("device:GPU:0", "Stream #118(MemcpyD2H)")]
     assert count_notes(tables) == {"empty_event": 1, "jax_not_measured": 1}
+
+
+def test_a_second_stream_of_an_annotated_graph_is_the_lane_it_is_drawn_on(tmp_path):
+    """Kernels of annotated graphs name their region, and "stream" twice (pytorch#194854)."""
+    event = make_kernel("gemm", 1, 1, {"stream": 7, "graph node id": 5, "name": "attention", "lane": 62})
+    tables = tables_of(tmp_path, json.dumps(event).replace('"lane"', '"stream"'))
+    (row,) = tables["gpu_slice"]
+    assert (row["stream"], args_of(row)) == (7, {"name": "attention", "lane": 62})
+    assert count_notes(tables) == {"duplicate_key": 1}

@@ -84,6 +84,11 @@ insert into import_note
 select
     $trace_id, 'info', 'graph_kernel_without_operator', count(*),
     'kernels of replayed graphs: nothing in the trace says which operators they are of; a trace of the capture of these graphs, or of the program without them, tells it: traceq ingest TRACE --capture FILE (docs/capture.md)'
+    || if(
+        count(*) filter (contains(g.args, '"name":')) > 0,
+        '; ' || count(*) filter (contains(g.args, '"name":')) || ' of them name the region they were annotated with: args->>''name'' of gpu_slice',
+        ''
+    )
 from gpu_slice as g
 inner join cpu_slice as l on l.slice_id = g.launch_id
 where g.kind = 'kernel' and contains(l.name, 'GraphLaunch') and not exists (from graph_launch)

@@ -131,7 +131,9 @@ def end_marks(connection: duckdb.DuckDBPyConnection) -> None:
     run(connection, "loading/mark_ends.sql")
     ((found,),) = connection.execute("select count(*) from _mark_end").fetchall()
     if found:
-        text = "marks that overlap the next one of their kind by a hundredth of their length or less end where it begins"
+        text = (
+            "marks that overlap the next one of their kind by a hundredth of their length or less end where it begins"
+        )
         add_note(connection, "info", "mark_overlaps_next", found, text)
     connection.execute("drop table _mark_end")
 

@@ -87,9 +87,8 @@ def _rest_as_json(raw: bytes, pairs: dict[str, Any]) -> bytes | None:
     if not pairs:
         return None
     try:
-        return msgspec.json.format(
-            _encoder.encode({k: v for k, v in _raw_members.decode(raw).items() if k in pairs}), indent=-1
-        )
+        written = {key: value for key, value in _raw_members.decode(raw).items() if key in pairs}
+        return msgspec.json.format(_encoder.encode(pairs | written), indent=-1)
     except (msgspec.DecodeError, RecursionError):
         # Args that are no object.
         return json.dumps(pairs, ensure_ascii=False).encode("utf-8", "replace")
@@ -102,7 +101,11 @@ def loads_pairs(raw: bytes, notes: Counter[str]) -> dict[str, Any]:
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(items)
-        notes["duplicate_key"] += len(items) - len(result)
+        if len(items) > len(result):
+            notes["duplicate_key"] += len(items) - len(result)
+            if streams := [value for key, value in items if key == "stream"][:-1]:
+                # Kernels of annotated graphs name the lane that they are drawn on after the stream that they ran on.
+                result |= {"stream": streams[0], "lane": result["stream"]}
         return result
 
     try:
