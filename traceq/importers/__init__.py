@@ -30,15 +30,16 @@ class Importer(Protocol):
     NAME: str
 
     def sniff(self, path: Path) -> bool:
-        """Return whether the content of the file (never its name) is this format's; cheap, raises nothing but OSError."""
+        """Return whether the content of the file, never its name, is of this format. Cheap; raises only OSError."""
 
     def read(
         self, path: Path, progress: Callable[[int], None] = ..., jobs: int = ...
     ) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Yield (table, batch) for the whole file; `progress` gets the number of bytes consumed so far.
+        """Yield (name of a table, batch of its rows) until the whole file is read.
 
-        A batch has any of its table's columns but trace_id and those the store computes; times in ns. `jobs` is the
-        number of processes it may use. Raises a TraceqError when nothing can be read.
+        `progress` gets the number of the file's bytes consumed so far; `jobs` is the number of processes or threads it
+        may use. A batch may lack columns (they are NULL), trace_id and those that the store computes. Times are in ns.
+        Raises a TraceqError when nothing can be read.
         """
 
 
@@ -48,7 +49,10 @@ IMPORTERS: tuple[Importer, ...] = (nsys, rocm, xplane, chrome, operations, memor
 
 @cache
 def all_importers() -> tuple[Importer, ...]:
-    """Traceq's own importers, then those of other packages. Raises UnusablePlugin for one that cannot be used."""
+    """Return traceq's own importers, then those of plug-in packages.
+
+    Raises UnusablePlugin for a plug-in that cannot be used or that has the name of another importer.
+    """
     found = [*IMPORTERS]
     for load_plugin in load_plugins("traceq.importers"):
         if any(load_plugin.NAME == taken.NAME for taken in found):
@@ -60,7 +64,10 @@ def all_importers() -> tuple[Importer, ...]:
 
 
 def sniff(path: Path) -> Importer | None:
-    """Return the importer that recognises the file, or None; a file that cannot be opened is recognised by none."""
+    """Return the first importer that recognises the file by its content, traceq's own first.
+
+    None where there is no such importer or the file cannot be opened. Raises UnusablePlugin.
+    """
     try:
         own = next((importer for importer in IMPORTERS if importer.sniff(path)), None)
         return own or next((importer for importer in all_importers() if importer.sniff(path)), None)
@@ -74,12 +81,18 @@ def importer_named(name: str) -> Importer:
 
 
 def files_of(importer: Importer, path: Path) -> tuple[Path, ...]:
-    """Return all files of the trace that `path` belongs to; the file to read comes first."""
+    """Return the paths of all files of the trace that `path` belongs to, `path` alone for formats of one file.
+
+    The file to pass to the importer's `read` comes first.
+    """
     return tuple(importer.trace_files(path)) if hasattr(importer, "trace_files") else (path,)
 
 
 def find(path: Path) -> Importer:
-    """Return the importer that recognises the file; raises UnknownFormat or UnusableTrace with the reason when none does."""
+    """Return the importer that recognises the file by its content.
+
+    Raises UnknownFormat or UnusableTrace, with the reason in words for the user, when there is none.
+    """
     importer = sniff(path)
     if importer is None:
         raise explain_unknown(path)

@@ -32,21 +32,25 @@ _ALWAYS_FINE = 64 << 20
 
 
 def unpack_limit() -> int:
-    """Return how many times its size a file may be when unpacked; users can raise it."""
+    """Return how many times its packed size a file may unpack to: 200, or what the environment variable LIMIT says."""
     said = os.environ.get(LIMIT, "")
     return int(said) if said.isdecimal() else _MOST_TIMES
 
 
 class UnpackMeter:
-    """Raises UnusableTrace where a file unpacks to far more than it is large: nothing of a trace repeats itself so often."""
+    """Counter of unpacked bytes, which refuses a file that unpacks to far more than a trace can."""
 
     def __init__(self, name: str) -> None:
+        """Take the file's name, for the message of the error."""
         self._name = name
         self._times = unpack_limit()
         self._unpacked = 0
 
     def count(self, packed: int, more: int) -> None:
-        """Count `more` unpacked bytes, after `packed` bytes of the file."""
+        """Add `more` unpacked bytes; `packed` is the number of the file's bytes read so far.
+
+        Raises UnusableTrace where all unpacked bytes are beyond 64 MiB and beyond `unpack_limit` times `packed`.
+        """
         self._unpacked += more
         if self._unpacked > max(_ALWAYS_FINE, self._times * packed):
             raise UnusableTrace(
@@ -59,14 +63,14 @@ class Readable(Protocol):
     """Something that a stream can read from."""
 
     def read(self, size: int, /) -> bytes:
-        """Up to `size` bytes, b"" at the end."""
+        """Return up to `size` bytes, b"" at the end."""
 
 
 class GzipStream:
-    """Decompresses gzip members one after another.
+    """Reader of a gzip'd file, of one member or several in a row, as one stream of unpacked bytes.
 
-    Unlike the file objects of the libraries it delivers what stands before damage or an early end, and only then raises. Raises
-    UnusableTrace where there is far more in it than its size lets expect.
+    Where the file is damaged or ends early, it first delivers all that stands before, and then raises (see DAMAGED);
+    the libraries' file objects do not. Raises UnusableTrace where it unpacks to far too much (see UnpackMeter).
     """
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -77,7 +81,7 @@ class GzipStream:
         self._meter = UnpackMeter(str(file.name))
 
     def read(self, size: int) -> bytes:
-        """Up to `size` bytes, b"" at the end."""
+        """Return up to `size` unpacked bytes, b"" at the end; raises one of DAMAGED where none can be read any more."""
         parts: list[bytes] = []
         try:
             while size > 0 and (part := self._read_some(size)):
@@ -90,6 +94,7 @@ class GzipStream:
         return b"".join(parts)
 
     def _read_some(self, size: int) -> bytes:
+        """Return at least one unpacked byte and at most `size`, b"" at the end; raises one of DAMAGED at the damage."""
         while True:
             if not self._compressed:
                 self._compressed = self._file.read(_COMPRESSED_CHUNK)
@@ -108,20 +113,20 @@ class GzipStream:
 
 
 def is_packed(path: Path) -> bool:
-    """Return whether the file is gzip'd, by its first bytes."""
+    """Return whether the file is gzip'd, by its first bytes. Raises OSError."""
     with path.open("rb") as file:
         return file.read(len(GZIP)) == GZIP
 
 
 @contextmanager
 def open_unpacked(path: Path) -> Iterator[Readable]:
-    """Open the file to read what is in it, unpacked where it is gzip'd."""
+    """Open the file for reading its bytes, which are unpacked on the way where it is gzip'd; close it at the end."""
     with path.open("rb") as file:
         yield GzipStream(file) if is_packed(path) else file
 
 
 def read_head(path: Path, size: int) -> bytes:
-    """Read the first bytes of what is in the file, unpacked; b"" where it cannot be unpacked."""
+    """Return the first `size` bytes of the file's content, unpacked; fewer, or b"", where it is shorter or damaged."""
     with open_unpacked(path) as file:
         try:
             return file.read(size)
@@ -130,7 +135,10 @@ def read_head(path: Path, size: int) -> bytes:
 
 
 def read_unpacked(path: Path) -> bytes | mmap.mmap:
-    """Return what is in the file, unpacked; of a plain file only the pages that are read are in memory."""
+    """Return the file's whole content: the unpacked bytes of a gzip'd file, a read-only memory map of any other.
+
+    Raises one of DAMAGED where a gzip'd file is damaged or cut, ValueError for an empty file that is not gzip'd.
+    """
     with path.open("rb") as file:
         if not is_packed(path):
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
@@ -139,7 +147,10 @@ def read_unpacked(path: Path) -> bytes | mmap.mmap:
 
 
 def unpack(path: Path, target: Path) -> Exception | None:
-    """Write what is in the gzip'd file to `target`, as much as there is; return the error where it is damaged."""
+    """Write the unpacked content of a gzip'd file to `target`, up to the first damage.
+
+    Return the error that damage raised, None for a whole file. Raises UnusableTrace where it unpacks to far too much.
+    """
     with path.open("rb") as packed, target.open("wb") as out:
         stream = GzipStream(packed)
         try:

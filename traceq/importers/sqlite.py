@@ -28,12 +28,12 @@ _STEPS, _STEPS_PER_BYTE, _STEPS_AT_ONCE = 20_000_000, 100, 1_000_000
 
 
 def read_only_uri(path: Path) -> str:
-    """Return the SQLite URI that opens `path` without a chance to write; odd characters in the name are escaped."""
+    """Return the SQLite URI (file:...) that opens `path` read-only and without locks; odd characters are escaped."""
     return f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1"
 
 
 def refuse_half_written(path: Path) -> None:
-    """Raise UnusableTrace where a journal beside the file has rows to take back: who wrote them was stopped, or writes."""
+    """Raise UnusableTrace where a rollback journal beside the SQLite file shows that a write to it was not finished."""
     journal = path.with_name(f"{path.name}-journal")
     if not journal.is_file():
         return
@@ -46,12 +46,15 @@ def refuse_half_written(path: Path) -> None:
 
 
 def quote_name(name: str) -> str:
-    """Return a table's or column's name for SQL."""
+    """Return a table's or column's name as SQL writes it, in double quotes."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def limit_steps(connection: sqlite3.Connection, path: Path) -> None:
-    """Interrupt queries of the connection that take more steps than the file can need."""
+    """Limit the steps of SQLite's machine that all queries of the connection take together, by the size of the file.
+
+    Beyond the limit queries fail with sqlite3.OperationalError: a crafted file could keep them busy without end.
+    """
     left = (_STEPS + path.stat().st_size * _STEPS_PER_BYTE) // _STEPS_AT_ONCE
 
     def is_over() -> bool:

@@ -49,7 +49,10 @@ _KNOWN_OTHERS = (
 
 
 def explain_unknown(path: Path) -> TraceqError:
-    """Return the error that says why no importer takes the file."""
+    """Return, not raise, the error that tells the user why no importer takes the file and what to do.
+
+    UnusableTrace for a file that cannot be read, is empty or damaged; UnknownFormat for any other content.
+    """
     try:
         with path.open("rb") as file:
             head = file.read(4096)
@@ -74,7 +77,7 @@ def explain_unknown(path: Path) -> TraceqError:
 
 
 def _describe_content(head: bytes) -> str:
-    """Describe a file by its first bytes, with the way out."""
+    """Return in words what a file is by its first bytes, and what to do, as the end of a message."""
     begin = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if begin.startswith(b"{") and _OF_NOTEBOOK.search(begin):
         return f"a Jupyter notebook; {_WAY_OUT}"
@@ -83,7 +86,7 @@ def _describe_content(head: bytes) -> str:
 
 
 def _is_text(head: bytes) -> bool:
-    """Return whether the bytes are UTF-8 without control characters; the last character may be cut."""
+    """Return whether the bytes are UTF-8 text: not blank, without control characters; the last character may be cut."""
     try:
         text = codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
@@ -92,7 +95,7 @@ def _is_text(head: bytes) -> bool:
 
 
 def _find_lacking_part(path: Path, head: bytes) -> TraceqError | None:
-    """Return the error on a file of a format that traceq reads in part, or of which a part is there."""
+    """Return the error for a Parquet file without columns traceq needs or a SQLite database cut short, else None."""
     if head.startswith(PARQUET) and (why := find_missing_columns(path)):
         return UnknownFormat(f"{path}: a Parquet file, {why}; of nsys traceq reads: nsys export --type sqlite")
     if head.startswith(_SQLITE) and (lost := _count_lost_bytes(head, path.stat().st_size)):
@@ -103,7 +106,7 @@ def _find_lacking_part(path: Path, head: bytes) -> TraceqError | None:
 
 
 def _count_lost_bytes(head: bytes, size: int) -> int:
-    """Return how many bytes a SQLite database of `size` bytes lacks, by its header's page count; 0 if none."""
+    """Return how many bytes a SQLite database of `size` bytes is shorter than its header says, 0 if none or unknown."""
     if len(head) < _HEADER or head[24:28] != head[92:96]:
         return 0
     page = int.from_bytes(head[16:18]) or 1

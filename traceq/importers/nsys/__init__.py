@@ -23,14 +23,14 @@ NAME = "nsys"
 
 
 def trace_files(path: Path) -> tuple[Path, ...]:
-    """Return all files of the trace: every table of an export of one file a table, else `path` alone."""
+    """Return the files of the trace `path` belongs to: all tables of a Parquet or Arrow export, else `path` alone."""
     return files_of(path) or (path,)
 
 
 def read(
     path: Path, progress: Callable[[int], None] = lambda _bytes: None, jobs: int = 1
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield (table, batch) for an export or report of nsys; see traceq.importers for the contract."""
+    """Yield (name of a traceq table, batch of its rows) for an export or report of nsys; see `Importer.read`."""
     # The SQLite driver takes 0.3 s to import, which reading a Chrome trace should not have to wait for.
     from traceq.importers.nsys.reader import read as read_export
 

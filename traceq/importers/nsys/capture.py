@@ -33,7 +33,7 @@ RANK_VARIABLES = (
 
 
 def build_trace_row(state: ImportState) -> dict[str, Any]:
-    """Build the one row of `trace`."""
+    """Return the columns of the capture's one row of `trace`; the columns that the file does not tell are None."""
     exported = _read_export_data(state.source)
     rank, world_size = _find_rank(state)
     options = _read_options(state.source) | _recording_length(state.source) | _read_own_record(state.source)
@@ -51,17 +51,25 @@ def build_trace_row(state: ImportState) -> dict[str, Any]:
 
 
 def _read_export_data(source: NsysExport) -> dict[str, str]:
-    """Read the export's description: EXPORT_META_DATA until 2023.2, META_DATA_EXPORT since, none before 2021."""
+    """Return the export's description as texts by name: versions of nsys and of the schema. {} for files before 2021.
+
+    The table is EXPORT_META_DATA until 2023.2 and META_DATA_EXPORT since.
+    """
     tables = ("EXPORT_META_DATA", "META_DATA_EXPORT")
     return {str(name): str(value) for table in tables for name, value in source.fetch_rows(table, ["name", "value"])}
 
 
 def _find_version(exported: dict[str, str], name: str) -> str | None:
+    """Return the version under `name` in the export's description; None where missing or no plain version number."""
     found = _VERSION.fullmatch(exported.get(name, ""))
     return found[0] if found else None
 
 
 def _read_options(source: NsysExport) -> dict[str, object]:
+    """Return the recording options that are safe to keep (see OPTIONS) by lower-cased name.
+
+    "captured" is the sorted list of the kinds of events that were recorded.
+    """
     options: dict[str, object] = {}
     kinds: list[str] = []
     for name, value in source.fetch_rows("META_DATA_CAPTURE", ["name", "value"]):
@@ -75,7 +83,10 @@ def _read_options(source: NsysExport) -> dict[str, object]:
 
 
 def _recording_length(source: NsysExport) -> dict[str, object]:
-    """Read how long nsys recorded: cut files, and programs that hardly use a GPU, hold rows of a part of it."""
+    """Return {"recording": {"dur_ns": ...}}, for how long nsys recorded (ns); {} where the file does not tell.
+
+    The events may cover less: of a cut file, or of a program that hardly used a GPU.
+    """
     durations = [
         dur for (dur,) in source.fetch_rows("ANALYSIS_DETAILS", ["duration"]) if isinstance(dur, int) and dur > 0
     ]
@@ -83,7 +94,7 @@ def _recording_length(source: NsysExport) -> dict[str, object]:
 
 
 def _read_own_record(source: NsysExport) -> dict[str, object]:
-    """Read what traceq itself wrote into the file: which part of another file it is."""
+    """Return {"traceq": ...}, the record that traceq writes into a part cut out of another file; {} in other files."""
     for (text,) in source.fetch_rows("TRACEQ", ["value"]):
         with suppress(ValueError, RecursionError):
             return {"traceq": json.loads(str(text))}
@@ -91,7 +102,7 @@ def _read_own_record(source: NsysExport) -> dict[str, object]:
 
 
 def _find_host(source: NsysExport) -> str | None:
-    """Return a pseudonym of the machine."""
+    """Return a pseudonym of the recorded machine, None where its name is unknown."""
     rows = source.fetch_rows("TARGET_INFO_SYSTEM_ENV", ["value"], "name = 'Hostname'")
     name = rows[0][0] if rows else None
     if not isinstance(name, str) or not name:
@@ -100,12 +111,16 @@ def _find_host(source: NsysExport) -> str | None:
 
 
 def _utc_origin(source: NsysExport) -> int | None:
+    """Return the UTC time of the capture's time 0, ns since 1970; None where the file does not tell."""
     rows = source.fetch_rows("TARGET_INFO_SESSION_START_TIME", ["utcEpochNs"])
     return rows[0][0] if rows and isinstance(rows[0][0], int) and rows[0][0] > 0 else None
 
 
 def _utc_zone(source: NsysExport) -> int | None:
-    """Return by how much local time was ahead of UTC, ns; both are given to the second."""
+    """Return by how much local time was ahead of UTC at the capture's start (ns), a multiple of a quarter of an hour.
+
+    None where the file does not tell it, or what it tells is no time zone.
+    """
     for times in source.fetch_rows("TARGET_INFO_SESSION_START_TIME", ["utcTime", "localTime"]):
         with suppress(ValueError, TypeError):
             utc, local = (datetime.fromisoformat(str(time)) for time in times)
@@ -116,11 +131,11 @@ def _utc_zone(source: NsysExport) -> int | None:
 
 
 def _find_rank(state: ImportState) -> tuple[int | None, int | None]:
-    """Return rank and world size, as far as the whole file belongs to one rank and one job.
+    """Return (rank, world size), None for what is unknown or differs within the file.
 
-    MPI reports the rank itself. A launcher sets it in the environment, of which only these two numbers are
-    taken, and only when a single process used a GPU: with more, the environment is that of a parent of
-    several ranks. NCCL tells both of its largest communicator, which is that of all ranks in most programs.
+    They come from the first source that tells them: MPI's own record (rank only); the launcher's environment variables,
+    if a single process used a GPU (with more, they may be those of a parent of several ranks); NCCL's largest
+    communicator, which in most programs is that of all ranks.
     """
     ranks = {rank for (rank,) in state.source.fetch_rows("MPI_RANKS", ["rank"])} | set(state.threads.mpi_ranks())
     if ranks:
@@ -130,6 +145,10 @@ def _find_rank(state: ImportState) -> tuple[int | None, int | None]:
 
 
 def _rank_of_launcher(state: ImportState) -> tuple[int, int] | None:
+    """Return (rank, world size) from the launcher's environment variables (see RANK_VARIABLES).
+
+    None where no pair of them is set and sensible, or not exactly one process used a GPU.
+    """
     if len(state.gpu_pids) != 1:
         return None
     variables = _numeric_variables(state.source)
@@ -141,6 +160,10 @@ def _rank_of_launcher(state: ImportState) -> tuple[int, int] | None:
 
 
 def _rank_of_nccl(state: ImportState) -> tuple[int | None, int | None]:
+    """Return (rank, world size) by NCCL's largest communicator of each process with GPU work.
+
+    The rank is None unless exactly one process has GPU work, the size is None unless the processes agree on it.
+    """
     members = [state.members.get(pid) for pid in state.gpu_pids]
     sizes = {member.ranks if member else None for member in members}
     rank = members[0].rank if len(members) == 1 and members[0] else None
@@ -148,7 +171,10 @@ def _rank_of_nccl(state: ImportState) -> tuple[int | None, int | None]:
 
 
 def _numeric_variables(source: NsysExport) -> dict[str, int]:
-    """Read those of the launchers' variables that are numbers; nothing else of the environment is looked at."""
+    """Return the launchers' rank variables (see RANK_VARIABLES) that are numbers, by name.
+
+    Nothing else of the recorded environment is kept.
+    """
     wanted = {name for pair in RANK_VARIABLES for name in pair}
     found = {}
     where = "name like 'PROCESS%:ENVIRONMENT_VARIABLE'"

@@ -17,7 +17,7 @@ _INT32_MAX = (1 << 31) - 1
 
 
 def decode_enum(codes: pa.Array, labels: Mapping[int, str], other: str | None = None) -> pa.DictionaryArray:
-    """Replace enum numbers by words; a number without a word becomes `other`, or NULL."""
+    """Return the words of enum numbers; NULL, and numbers without a word in `labels`, become `other` (NULL if None)."""
     indices = pc.index_in(codes, value_set=pa.array(list(labels), pa.int64()))
     if other is None:
         return pa.DictionaryArray.from_arrays(indices, pa.array(list(labels.values())))
@@ -25,7 +25,7 @@ def decode_enum(codes: pa.Array, labels: Mapping[int, str], other: str | None = 
 
 
 def null_if(column: pa.Array, *values: int) -> pa.Array:
-    """Replace values that stand for "none" by NULL."""
+    """Return the column with NULL for each of these values, which stand for "none" in the file."""
     drop = pc.is_in(column, value_set=pa.array(values, pa.int64()))
     if not pc.any(drop).as_py():
         return column
@@ -33,7 +33,10 @@ def null_if(column: pa.Array, *values: int) -> pa.Array:
 
 
 def null_out_of_range(column: pa.Array, low: int, high: int, what: str, notes: Notes) -> pa.Array:
-    """Replace values outside low..high, which cannot be true, by NULL and count them."""
+    """Return the column with NULL for values outside low..high, which cannot be true; a data-loss note counts them.
+
+    `what` names the column in the note.
+    """
     bounds = pc.min_max(column)
     least, most = bounds["min"].as_py(), bounds["max"].as_py()
     if least is None or (least >= low and most <= high):
@@ -48,17 +51,17 @@ def null_out_of_range(column: pa.Array, low: int, high: int, what: str, notes: N
 
 
 def to_int32(column: pa.Array, what: str, notes: Notes) -> pa.Array:
-    """Cast the column to 32-bit integers; values that do not fit become NULL and are counted."""
+    """Return the column as 32-bit integers; values that do not fit become NULL and are counted in a note on `what`."""
     return null_out_of_range(column, -_INT32_MAX, _INT32_MAX, what, notes).cast(pa.int32())
 
 
 def null_negative(column: pa.Array, what: str, notes: Notes) -> pa.Array:
-    """Replace negative sizes by NULL and count them."""
+    """Return the column with NULL for negative values; a note about `what` counts them."""
     return null_out_of_range(column, 0, (1 << 63) - 1, what, notes)
 
 
 def drop_unusable_times(batch: pa.RecordBatch, column: str, table: str, notes: Notes) -> pa.RecordBatch:
-    """Drop the rows of the batch without a usable start time and count them."""
+    """Return the batch without the rows whose time in `column` is NULL or absurd (36 years off); a note counts them."""
     starts = batch.column(column)
     bounds = pc.min_max(starts)
     least, most = bounds["min"].as_py(), bounds["max"].as_py()
@@ -74,7 +77,10 @@ def drop_unusable_times(batch: pa.RecordBatch, column: str, table: str, notes: N
 
 
 def compute_durations(starts: pa.Array, ends: pa.Array, table: str, notes: Notes) -> pa.Array:
-    """Subtract starts from ends; 0 where the end is missing, before the start or absurd, each counted."""
+    """Return ends minus starts in ns; 0 where the end is missing, absurd or before the start, each counted in a note.
+
+    `table` names the rows in the notes.
+    """
     ends = null_out_of_range(ends, -TIME_LIMIT, TIME_LIMIT, "end", notes)
     notes.data_loss("no_end_time", ends.null_count, f"Rows of {table} without an end; their duration is 0.")
     lengths = pc.subtract(ends, starts).fill_null(0)
@@ -91,9 +97,9 @@ def compute_durations(starts: pa.Array, ends: pa.Array, table: str, notes: Notes
 
 
 def build_json_objects(members: Mapping[str, pa.Array]) -> pa.Array | None:
-    """Build a JSON object per row from columns of numbers or of JSON text; NULL members are left out.
+    """Return a column with a JSON object per row, with a member per column of `members`: numbers or JSON text.
 
-    None when no row has any member; NULL for rows that have none.
+    A NULL leaves its member out; a row without members is NULL; None is returned when no row has any.
     """
     present = {key: column for key, column in members.items() if column.null_count < len(column)}
     if not present:
@@ -107,6 +113,7 @@ def build_json_objects(members: Mapping[str, pa.Array]) -> pa.Array | None:
 
 
 def _join_members(members: Mapping[str, pa.Array]) -> pa.Array:
+    """Return a JSON object per row (text), NULL for a row whose members are all NULL."""
     # (pyarrow's null_handling="skip" loses rows whose parts are all NULL, so each part is '' instead.)
     pieces = [
         pc.fill_null(pc.binary_join_element_wise(f',"{key}":', column.cast(pa.string()), ""), "")
@@ -118,7 +125,10 @@ def _join_members(members: Mapping[str, pa.Array]) -> pa.Array:
 
 
 def map_rows(find: Callable[[Any], str | None], *columns: pa.Array) -> pa.DictionaryArray:
-    """Apply `find` to the numbers of each row (a tuple), once per distinct row; NULL where it returns None."""
+    """Return a text column: `find` of each row's tuple of numbers, called once per distinct tuple; None becomes NULL.
+
+    NULL in a column counts as the number 0.
+    """
     parts = [column.fill_null(0).dictionary_encode() for column in columns]
     code = parts[0].indices.cast(pa.int64())
     for part in parts[1:]:
@@ -130,6 +140,7 @@ def map_rows(find: Callable[[Any], str | None], *columns: pa.Array) -> pa.Dictio
 
 
 def _unpack_code(code: int, parts: list[pa.DictionaryArray]) -> tuple[int, ...]:
+    """Return a row's numbers, one per column, from the code that `map_rows` made of their dictionary positions."""
     numbers: list[int] = []
     for part in reversed(parts):
         code, index = divmod(code, len(part.dictionary))

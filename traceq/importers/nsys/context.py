@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Member(NamedTuple):
-    """Rank of a process in an NCCL communicator and the communicator's size; None where unknown or ambiguous."""
+    """A process's rank in an NCCL communicator and the communicator's size; None where unknown or ambiguous."""
 
     rank: int | None
     ranks: int | None
@@ -32,7 +32,7 @@ Rows = Iterator[tuple[str, pa.RecordBatch]]
 
 @dataclass
 class ImportState:
-    """State of the import of one file."""
+    """State of the import of one nsys file, shared by the readers of its tables."""
 
     source: NsysExport
     notes: Notes
@@ -56,25 +56,29 @@ class ImportState:
         keep: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None,
         **options: Any,
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the batches of Source.read without rows that `keep` drops or that have no usable time."""
+        """Yield a table's batches as NsysExport.read does, without rows that `keep` drops or whose `time` is unusable.
+
+        `time` is the column that must hold a usable time, ns; `options` are those of NsysExport.read. Rows dropped for
+        their time are counted in a note; empty batches are not yielded.
+        """
         for batch in self.source.read(table, columns, **options):
             rows = drop_unusable_times(keep(batch) if keep else batch, time, table, self.notes)
             if rows.num_rows:
                 yield rows
 
     def take_ids(self, rows: int) -> pa.Array:
-        """Return fresh slice ids for `rows` rows."""
+        """Return a column of the next `rows` free slice ids, ascending."""
         first = self._next_id
         self._next_id += rows
         return pa.array(np.arange(first, self._next_id, dtype=np.int64))
 
     def extend_end(self, starts: pa.Array, lengths: pa.Array) -> None:
-        """Extend `end` to the latest end of these slices."""
+        """Move `end` to the latest end of these slices if that is later; starts and lengths are columns in ns."""
         latest = pc.max(pc.add(starts, lengths)).as_py()
         if latest is not None and (self.end is None or latest > self.end):
             self.end = latest
 
 
 def build_batch(columns: dict[str, pa.Array | None]) -> pa.RecordBatch:
-    """Build a batch of the columns that are not None; None stands for a column that is NULL throughout."""
+    """Return a batch of the columns that are not None; a column left out is NULL in the table."""
     return pa.RecordBatch.from_pydict({name: column for name, column in columns.items() if column is not None})

@@ -40,13 +40,14 @@ _POOL_SERIES = {"localMemoryPoolSize": "memory_pool_size", "localMemoryPoolUtili
 
 
 def read_counters(state: ImportState) -> Rows:
-    """Yield the rows of counter."""
+    """Yield batches of counter: GPU metrics, then allocated memory, then sizes of memory pools."""
     yield from _read_metrics(state)
     yield from _read_memory(state)
     yield from _read_pools(state)
 
 
 def _read_metrics(state: ImportState) -> Rows:
+    """Yield batches of counter with the samples of GPU metrics; samples without a value are left out and counted."""
     names: dict[tuple[int, int], str] = {}
     for kind, metric, name in state.source.fetch_rows("TARGET_INFO_GPU_METRICS", ["typeId", "metricId", "metricName"]):
         if isinstance(kind, int) and isinstance(metric, int) and name:
@@ -58,6 +59,10 @@ def _read_metrics(state: ImportState) -> Rows:
 
 
 def _build_metric_batch(state: ImportState, rows: pa.RecordBatch, names: dict[tuple[int, int], str]) -> pa.RecordBatch:
+    """Return rows of GPU_METRICS as rows of counter; `names` are the metrics' names by (typeId, metricId).
+
+    Values below zero are kept, and counted in a note.
+    """
     titles = map_rows(lambda key: names.get(key, f"metric {key[1]}"), rows.column("typeId"), rows.column("metricId"))
     state.notes.info(
         "negative_metric",
@@ -77,7 +82,7 @@ def _build_metric_batch(state: ImportState, rows: pa.RecordBatch, names: dict[tu
 
 
 def _unit_of(title: str) -> str | None:
-    """Return the unit in brackets at the end of a metric's name, None without one."""
+    """Return the unit in brackets at the end of a metric's name, "percent" if it ends in %; None without brackets."""
     found = re.search(r"\[([^\]]+)\]\s*$", title)
     if not found:
         return None
@@ -85,6 +90,7 @@ def _unit_of(title: str) -> str | None:
 
 
 def _read_memory(state: ImportState) -> Rows:
+    """Yield batches of counter with the bytes allocated so far, after each allocation and release."""
     totals: dict[tuple[int, str], int] = {}
     wanted = ["start", "globalPid", "deviceId", "bytes", "memKind", "memoryOperationType"]
     order = "start, rowid" if "start" in state.source.columns_of(MEMORY) else "rowid"
@@ -94,7 +100,10 @@ def _read_memory(state: ImportState) -> Rows:
 
 
 def _add_up(state: ImportState, rows: pa.RecordBatch, totals: dict[tuple[int, str], int]) -> Iterator[pa.RecordBatch]:
-    """Yield running totals, one series per device and kind of memory; `totals` carries them between batches."""
+    """Yield a batch of running totals (bytes) per device and kind of memory, for a batch of allocations and releases.
+
+    `totals` holds the totals so far by (device, name of the series), and is updated. Impossible sizes count as 0 bytes.
+    """
     devices = state.devices.device_numbers(rows.column("deviceId"), process_ids_of(rows.column("globalPid")))
     names = decode_enum(rows.column("memKind"), _SERIES, _DEVICE_SERIES).cast(pa.string())
     released = pc.equal(rows.column("memoryOperationType"), _RELEASE).fill_null(False)
@@ -123,7 +132,7 @@ def _add_up(state: ImportState, rows: pa.RecordBatch, totals: dict[tuple[int, st
 
 
 def _read_pools(state: ImportState) -> Rows:
-    """Yield the size and use of all pools of a device together, after each event that tells them."""
+    """Yield two batches of counter, reserved and used bytes of all memory pools of a device after each pool event."""
     rows = [
         (start, device, *pool) for table in (MEMORY, POOLS) for start, device, *pool in _read_pool_events(state, table)
     ]
@@ -143,7 +152,10 @@ def _read_pools(state: ImportState) -> Rows:
 
 
 def _read_pool_events(state: ImportState, table: str) -> Iterator[tuple[Any, ...]]:
-    """Yield start (ns), device, pool (process and address), bytes reserved and bytes in use (0 once it is destroyed)."""
+    """Yield (start in ns, device, (pid, address) of the pool, bytes reserved, bytes in use) per event of a memory pool.
+
+    Both sizes are 0 once the pool is destroyed. Nothing where the table has no columns about pools.
+    """
     address = "localMemoryPoolAddress" if table == MEMORY else "address"
     wanted = ["start", "globalPid", "deviceId", address, "operationType", *_POOL_SERIES]
     if not {address, *_POOL_SERIES} <= state.source.columns_of(table).keys():

@@ -49,10 +49,10 @@ Gpu = dict[str, Any]
 
 
 class Devices:
-    """Numbers GPUs and remembers which were used."""
+    """The GPUs of the capture by the numbers that traceq's tables use, and which of them were used."""
 
     def __init__(self, source: NsysExport, notes: Notes) -> None:
-        """Read every table that describes GPUs."""
+        """Read every table of the file that describes GPUs; renumbered GPUs are noted in `notes`."""
         self._notes = notes
         self._used: set[int] = set()
         gpus, ordinals = _read_descriptions(source)
@@ -64,7 +64,10 @@ class Devices:
         self._gpus, self._by_nsys_id = _number_gpus(gpus, ordinals, links, self._renumbered)
 
     def device_numbers(self, device_ids: pa.Array, process_ids: pa.Array) -> pa.Array:
-        """Map CUDA ordinals of processes to device numbers (int32, never NULL)."""
+        """Return the device number (int32) of each row by its CUDA ordinal and process, and remember these as used.
+
+        Rows that name no device get NO_DEVICE and are counted in a data-loss note.
+        """
         numbers = self.device_numbers_or_null(device_ids, process_ids)
         self._notes.data_loss(
             "no_device", numbers.null_count, f"Rows of GPU work that name no device; they are on device {NO_DEVICE}."
@@ -74,7 +77,7 @@ class Devices:
         return numbers
 
     def device_numbers_or_null(self, device_ids: pa.Array, process_ids: pa.Array) -> pa.Array:
-        """Map CUDA ordinals of processes to device numbers, NULL where the row names no device."""
+        """Return the device number (int32) of each row by its CUDA ordinal and process, NULL where it names no device."""
         ordinals = to_int32(device_ids, "deviceId", self._notes)
         if not self._renumbered:
             return ordinals
@@ -84,7 +87,10 @@ class Devices:
         return pc.coalesce(renumbered, ordinals)
 
     def numbers_of_nsys_ids(self, nsys_ids: pa.Array) -> pa.Array:
-        """Map nsys' own GPU ids, which GPU metrics use, to device numbers (int32)."""
+        """Return device numbers (int32) for the GPU ids of nsys' own that GPU metrics use, and remember these as used.
+
+        An id that no table describes stays as it is.
+        """
         known = list(self._by_nsys_id)
         found = pc.index_in(nsys_ids, value_set=pa.array(known, pa.int64()))
         mapped = pa.array([self._by_nsys_id[one] for one in known], pa.int32()).take(found)
@@ -93,7 +99,7 @@ class Devices:
         return numbers
 
     def build_batches(self) -> Batches:
-        """Build the rows of `device` for all GPUs described or used."""
+        """Return the rows of `device`, by number, for all GPUs that are described or were used."""
         unknown = _gpu_row(None, None, None, [None] * len(_SIZES))
         numbers = sorted(self._used | set(self._gpus))
         gpus = [self._gpus.get(number, unknown) for number in numbers]
@@ -108,7 +114,7 @@ class Devices:
 
 
 def _read_descriptions(source: NsysExport) -> tuple[dict[int, Gpu], dict[int, int]]:
-    """Read TARGET_INFO_GPU: GPUs by nsys' id, and the CUDA ordinal of each if the table has it."""
+    """Return the rows of TARGET_INFO_GPU by nsys' GPU id, and the CUDA ordinals by that id where the table has them."""
     gpus: dict[int, Gpu] = {}
     ordinals: dict[int, int] = {}
     wanted = [
@@ -130,12 +136,15 @@ def _read_descriptions(source: NsysExport) -> tuple[dict[int, Gpu], dict[int, in
 
 
 def _is_number(value: object) -> TypeGuard[int]:
-    """Return whether the value can be the number of a GPU or process; damaged files hold other values."""
+    """Return whether the value can be the number of a GPU or the id of a process; damaged files hold other values."""
     return isinstance(value, int) and 0 <= value <= _MOST_INT32
 
 
 def _gpu_row(name: object, major: object, minor: object, sizes: Sequence[object]) -> Gpu:
-    """Build the row of a GPU from its columns; nsys writes 0 for a limit it does not know."""
+    """Return the columns of `device` that describe one GPU, from its values in the file.
+
+    `sizes` are the values of the columns of _SIZES, in that order; 0, which nsys writes for unknown, becomes None.
+    """
     known = {
         column: one if isinstance(one, int) and one > 0 else None for column, one in zip(_SIZES, sizes, strict=True)
     }
@@ -150,7 +159,7 @@ def _gpu_row(name: object, major: object, minor: object, sizes: Sequence[object]
 
 
 def _read_links(source: NsysExport) -> dict[tuple[int, int], int]:
-    """Read TARGET_INFO_CUDA_DEVICE: (pid, CUDA ordinal) to nsys' id."""
+    """Return nsys' GPU id by (pid, CUDA ordinal), from TARGET_INFO_CUDA_DEVICE; {} in files without that table."""
     links = {}
     for pid, ordinal, gpu in source.fetch_rows("TARGET_INFO_CUDA_DEVICE", ["pid", "cudaId", "gpuId"]):
         if _is_number(pid) and _is_number(ordinal) and _is_number(gpu):
@@ -159,7 +168,10 @@ def _read_links(source: NsysExport) -> dict[tuple[int, int], int]:
 
 
 def _read_before_2021(source: NsysExport) -> tuple[dict[int, Gpu], dict[tuple[int, int], int]]:
-    """Read TARGET_INFO_CUDA_GPU: a row per process and GPU; the bus address identifies the GPU."""
+    """Return, from TARGET_INFO_CUDA_GPU of old files, the GPUs by a number, and that number by (pid, CUDA ordinal).
+
+    The table has a row per process and GPU: rows with the same PCI address are one GPU.
+    """
     gpus: dict[int, Gpu] = {}
     links: dict[tuple[int, int], int] = {}
     keys: dict[object, int] = {}
@@ -180,7 +192,10 @@ def _read_before_2021(source: NsysExport) -> tuple[dict[int, Gpu], dict[tuple[in
 
 
 def _find_renumbering(links: dict[tuple[int, int], int], gpus: dict[int, Gpu], notes: Notes) -> dict[int, int]:
-    """Return new numbers by (pid << 32) + ordinal if ordinals and GPUs do not match one to one, else {}."""
+    """Return nsys' GPU id by (pid << 32) + CUDA ordinal where ordinals and GPUs do not match one to one; otherwise {}.
+
+    `links` are nsys' GPU ids by (pid, CUDA ordinal). A renumbering is told in `notes`.
+    """
     pairs = {(ordinal, gpu) for (_, ordinal), gpu in links.items()}
     if len(pairs) == len({ordinal for ordinal, _ in pairs}) == len({gpu for _, gpu in pairs}):
         return {}
@@ -195,7 +210,10 @@ def _find_renumbering(links: dict[tuple[int, int], int], gpus: dict[int, Gpu], n
 def _number_gpus(
     gpus: dict[int, Gpu], ordinals: dict[int, int], links: dict[tuple[int, int], int], renumbered: dict[int, int]
 ) -> tuple[dict[int, Gpu], dict[int, int]]:
-    """Return the GPUs by device number, and device numbers by nsys' id."""
+    """Return the GPUs' rows by device number, and device numbers by nsys' GPU id.
+
+    The number is nsys' id if `renumbered`, else the CUDA ordinal. A GPU that no process could see may be left out.
+    """
     if renumbered:
         numbers = {key: key for key in gpus}
     elif links:

@@ -36,7 +36,10 @@ _SILENT = {
 
 
 def note_diagnostics(state: ImportState) -> None:
-    """Note warnings and errors of the profiler; messages about lost events count as errors of the capture."""
+    """Add nsys' own warnings and errors about the capture to the notes, without private parts.
+
+    Messages about lost events, and that no CUDA events were collected, count as errors of the capture.
+    """
     rows = state.source.fetch_rows(TABLE, ["severity", "text"])
     if any(_NO_CUDA in str(text) for _, text in rows) and not any(_CUDA in str(text) for _, text in rows):
         state.notes.error(
@@ -58,14 +61,14 @@ def note_diagnostics(state: ImportState) -> None:
 
 
 def remove_private(text: str) -> str:
-    """Return the message on one line without paths, command lines and values of variables."""
+    """Return the message on one line of at most 300 characters; paths, command lines and variables are replaced."""
     for pattern, replacement in _PRIVATE:
         text = pattern.sub(replacement, text)
     return " ".join(text.split())[:_LONGEST]
 
 
 def note_other_tables(state: ImportState) -> None:
-    """Note every table with rows that nobody read, so that all rows are accounted for."""
+    """Add a note with the number of rows for each table no reader used, except descriptions of machine and capture."""
     for table in state.source.untouched:
         if table in _SILENT or table.startswith("ENUM_"):
             continue
