@@ -121,13 +121,13 @@ def _escape_backslashes(text: bytes, notes: Counter[str]) -> bytes:
     if not any(match[1] for match in _BACKSLASH.finditer(text)):
         return text
 
-    def escape(string: re.Match[bytes]) -> bytes:
+    def double_backslashes(string: re.Match[bytes]) -> bytes:
         if not any(match[1] for match in _BACKSLASH.finditer(string[0])):
             return string[0]
         notes["unescaped_backslash"] += 1
         return _KEPT_ESCAPE.sub(lambda match: match[0] + match[0] if match[1] else match[0], string[0])
 
-    return _STRING.sub(escape, text)
+    return _STRING.sub(double_backslashes, text)
 
 
 def _replace_lone_surrogates(text: bytes, notes: Counter[str]) -> bytes:
