@@ -32,12 +32,15 @@ READ_WHAT_IS_THERE = "pragma writable_schema = on"
 
 
 def is_sqlite(path: Path) -> bool:
-    """Return whether the file is a SQLite database, plain or gzip'd. Raises OSError when it cannot be read."""
+    """Return whether the content is a SQLite database, plain or gzip'd. Raises OSError when it cannot be read."""
     return read_head(path, len(_MAGIC)).startswith(_MAGIC)
 
 
 def sniff(path: Path) -> bool:
-    """Return whether this is an nsys SQLite export, plain or gzip'd, a table of another export, or nsys' own report."""
+    """Return whether the file is an nsys report, an nsys SQLite export (plain or gzip'd), or a table of another export.
+
+    Raises OSError when it cannot be read.
+    """
     if not path.is_file():
         return False
     if path.suffix in TABLE_SUFFIXES:
@@ -53,6 +56,7 @@ def sniff(path: Path) -> bool:
 
 
 def _has_nsys_tables(path: Path) -> bool:
+    """Return whether a SQLite file has a table that only nsys writes; in a damaged file the name is searched as text."""
     try:
         with closing(sqlite3.connect(read_only_uri(path), uri=True)) as connection:
             names = connection.execute("select name from sqlite_master where type = 'table'").fetchall()
@@ -65,7 +69,11 @@ def _has_nsys_tables(path: Path) -> bool:
 
 @contextmanager
 def open_sqlite_file(path: Path, notes: Notes) -> Iterator[Path]:
-    """Provide the SQLite file to read for `path`; temporary files are removed afterwards."""
+    """Provide the path of a SQLite file with what `path` holds: itself, or a temporary file, removed at the end.
+
+    A gzip'd file is unpacked, Parquet and Arrow tables are written into one file, a report is exported by nsys. Damage
+    is noted in `notes`. Raises UnusableTrace when nothing can be read, MissingTool for a report without nsys.
+    """
     with path.open("rb") as file:
         head = file.read(len(_MAGIC))
     if head.startswith(_MAGIC):
@@ -90,7 +98,10 @@ def open_sqlite_file(path: Path, notes: Notes) -> Iterator[Path]:
 
 
 def _decompress(path: Path, target: Path, notes: Notes) -> None:
-    """Unpack as much as possible; a file cut short or damaged still has its beginning."""
+    """Unpack a gzip'd file into `target`, with a note where it is damaged or cut short and only its beginning is there.
+
+    Raises UnusableTrace when nothing can be unpacked.
+    """
     if (error := unpack(path, target)) is None:
         return
     if not target.stat().st_size:
@@ -99,6 +110,7 @@ def _decompress(path: Path, target: Path, notes: Notes) -> None:
 
 
 def _note_pending_writes(path: Path, notes: Notes) -> None:
+    """Add a data-loss note when SQLite's write-ahead log (-wal) beside the file holds writes, which are not read."""
     beside = path.with_name(f"{path.name}-wal")
     if beside.is_file() and beside.stat().st_size:
         notes.data_loss(
@@ -110,7 +122,7 @@ def _note_pending_writes(path: Path, notes: Notes) -> None:
 
 
 def _note_truncation(path: Path, notes: Notes) -> None:
-    """Note a file with fewer pages than its header tells: the copy was cut short."""
+    """Add a data-loss note when the SQLite file has fewer bytes than its header says: the copy was cut short."""
     with path.open("rb") as file:
         header = file.read(100)
     page = int.from_bytes(header[16:18], "big")
@@ -127,7 +139,10 @@ REPORT_SUFFIXES = (".nsys-rep", ".qdrep")
 
 
 def is_report(path: Path, head: bytes) -> bool:
-    """Return whether the file looks like nsys' own format: by its suffix, unless its content is something else."""
+    """Return whether the file looks like a report in nsys' own format: by its suffix, unless `head` is something else.
+
+    `head` are the file's first bytes; an empty file is no report.
+    """
     return (
         path.suffix in REPORT_SUFFIXES
         and bool(head)
@@ -152,7 +167,10 @@ def _export_command(report: Path, output: Path, *, blobs: bool) -> list[str]:
 
 
 def export_report(report: Path, output: Path) -> None:
-    """Write the report as SQLite. Raises MissingTool without nsys, UnusableTrace when nsys fails."""
+    """Write the report as SQLite file `output` with `nsys export`, with payloads of NVTX ranges if nsys can.
+
+    Raises MissingTool where nsys is not on PATH, UnusableTrace when it fails.
+    """
     if shutil.which("nsys") is None:
         by_hand = " ".join(_export_command(report, report.with_suffix(".sqlite"), blobs=False))
         raise MissingTool(f"{report}: only nsys can read this format and it is not on PATH; export it first: {by_hand}")
@@ -175,7 +193,10 @@ _OTHERS = ("CUPTI_ACTIVITY_KIND_*", "NVTX_EVENTS", "OSRT_API", "META_DATA_EXPORT
 
 
 def files_of(path: Path) -> tuple[Path, ...]:
-    """Return the files of the export that `path` is a table of, strings first; () if it is no such table."""
+    """Return the files of the Parquet or Arrow export that `path` is a table of, the table of strings first.
+
+    () if `path` is no such table, or nothing beside it shows that nsys wrote it.
+    """
     strings = path.with_name(f"{_STRING_TABLE}{path.suffix}")
     if path.suffix not in TABLE_SUFFIXES or not strings.is_file():
         return ()
@@ -186,7 +207,10 @@ def files_of(path: Path) -> tuple[Path, ...]:
 
 
 def write_sqlite(files: tuple[Path, ...], target: Path) -> None:
-    """Write the tables into the SQLite file `target`, each under its file's name. Raises UnusableTrace for a damaged one."""
+    """Write the tables, one a file, into the SQLite file `target`, each under its file's name.
+
+    Raises UnusableTrace for a table that cannot be read.
+    """
     # The SQLite driver takes 0.3 s to import, which reading another trace should not have to wait for.
     import pyarrow as pa
     from adbc_driver_sqlite import dbapi
@@ -204,7 +228,7 @@ def write_sqlite(files: tuple[Path, ...], target: Path) -> None:
 
 
 def _read_table(file: Path) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
-    """Return the table's columns in types that SQLite has, and its rows batch by batch."""
+    """Return the schema of a Parquet or Arrow table in types that SQLite has, and its batches cast to that schema."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -219,6 +243,7 @@ def _read_table(file: Path) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return the Arrow type that stands for a type in SQLite: int64, float64, binary, or string for anything else."""
     import pyarrow as pa
 
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind):

@@ -48,13 +48,13 @@ _MEMSET_NAMES = pa.array([f"Memset ({word})" for word in _MEMORY_WORDS])
 
 
 def _clamp_codes(column: pa.Array, codes: int, unknown: int) -> pa.Array:
-    """Return enum numbers 0..codes-1; anything else becomes `unknown`."""
+    """Return enum numbers as int32; a number outside 0..codes-1, and NULL, becomes `unknown`."""
     known = pc.and_(pc.greater_equal(column, 0), pc.less(column, codes))
     return pc.if_else(known.fill_null(False), column, pa.scalar(unknown, pa.int64())).cast(pa.int32())
 
 
 def _name_copies(kinds: pa.Array, sources: pa.Array, destinations: pa.Array) -> pa.DictionaryArray:
-    """Name copies 'Memcpy HtoD (Pinned -> Device)' and so on, by copyKind, srcKind and dstKind."""
+    """Return names of copies, such as 'Memcpy HtoD (Pinned -> Device)', from their copyKind, srcKind and dstKind."""
     code = _clamp_codes(kinds, len(_COPIES), 0)
     for memory in (sources, destinations):
         code = pc.add(pc.multiply(code, _MEMORIES), _clamp_codes(memory, _MEMORIES, _MEMORIES - 1))
@@ -74,7 +74,7 @@ _NAMES = ("demangledName", "mangledName", "shortName")
 
 
 def read_gpu(state: ImportState) -> Rows:
-    """Yield the rows of gpu_slice."""
+    """Yield batches of gpu_slice: kernels, copies, memsets, and CUDA graphs that were traced as a whole."""
     for table, (wanted, describe) in _READERS.items():
         # The best name column a kernel table has; other tables have none.
         names = [name for name in _NAMES if name in state.source.columns_of(table)][:1]
@@ -83,7 +83,10 @@ def read_gpu(state: ImportState) -> Rows:
 
 
 def _common_columns(state: ImportState, table: str, rows: pa.RecordBatch) -> Columns:
-    """Build the columns of place and time that all tables of GPU work share."""
+    """Return the columns of gpu_slice that all kinds of GPU work share: slice id, device, stream, time, process, ....
+
+    The processes, and the latest end, are remembered in `state`.
+    """
     starts = rows.column("start")
     lengths = compute_durations(starts, rows.column("end"), table, state.notes)
     process_ids = process_ids_of(rows.column("globalPid"))
@@ -102,10 +105,12 @@ def _common_columns(state: ImportState, table: str, rows: pa.RecordBatch) -> Col
 
 
 def _graph_ids(rows: pa.RecordBatch) -> Columns:
+    """Return the columns graph_id and graph_node_id, NULL for work outside CUDA graphs."""
     return {"graph_id": null_if(rows.column("graphId"), 0), "graph_node_id": null_if(rows.column("graphNodeId"), 0)}
 
 
 def _kernel_columns(state: ImportState, rows: pa.RecordBatch) -> Columns:
+    """Return the columns of gpu_slice that only kernels have, with their kind and names."""
     static = null_negative(rows.column("staticSharedMemory"), "shared memory", state.notes)
     dynamic = null_negative(rows.column("dynamicSharedMemory"), "shared memory", state.notes)
     geometry = {name: to_int32(rows.column(own), own, state.notes) for name, own in _GEOMETRY.items()}
@@ -128,6 +133,7 @@ def _kernel_columns(state: ImportState, rows: pa.RecordBatch) -> Columns:
 
 
 def _memcpy_columns(state: ImportState, rows: pa.RecordBatch) -> Columns:
+    """Return the columns of gpu_slice that only copies have, with their kind and names."""
     process_ids = process_ids_of(rows.column("globalPid"))
     args = {
         "migration_cause": decode_enum(rows.column("migrationCause"), MIGRATION_CAUSES),
@@ -148,6 +154,7 @@ def _memcpy_columns(state: ImportState, rows: pa.RecordBatch) -> Columns:
 
 
 def _memset_columns(state: ImportState, rows: pa.RecordBatch) -> Columns:
+    """Return the columns of gpu_slice that only memsets have, with their kind and names."""
     return {
         "kind": repeat_text("memset", rows.num_rows),
         "name": pa.DictionaryArray.from_arrays(
@@ -161,7 +168,7 @@ def _memset_columns(state: ImportState, rows: pa.RecordBatch) -> Columns:
 
 
 def _graph_launch_columns(_state: ImportState, rows: pa.RecordBatch) -> Columns:
-    """Build the columns of a graph traced with --cuda-graph-trace=graph: one row stands for all its kernels."""
+    """Return the columns of gpu_slice for CUDA graphs traced as a whole: one row stands for all kernels of a launch."""
     graph_ids = rows.column("graphId")
     numbered = pc.binary_join_element_wise("CUDA graph", graph_ids.cast(pa.string()), " ")
     return {
@@ -195,7 +202,7 @@ _GRAPH_NODES = ("CUDA_GRAPH_NODE_EVENTS", "CUDA_GRAPH_EVENTS")
 
 
 def read_graph_nodes(state: ImportState) -> Rows:
-    """Yield the rows of graph_node: where nodes of CUDA graphs were made."""
+    """Yield batches of graph_node: by which thread and when the nodes of CUDA graphs were created."""
     for table in _GRAPH_NODES:
         if "graphNodeId" not in state.source.columns_of(table):
             continue
@@ -225,7 +232,7 @@ _MOST_FAULTS = 1 << 40
 
 
 def read_page_faults(state: ImportState) -> Rows:
-    """Yield the rows of page_fault: faults on unified memory; their addresses are not kept."""
+    """Yield batches of page_fault: faults on unified memory of GPUs, then of CPUs, without the addresses."""
     wanted = ["start", "end", "globalPid", "deviceId", "numberOfPageFaults", "faultAccessType"]
     for rows in state.read_timed(_GPU_FAULTS, wanted):
         yield "page_fault", _gpu_faults(state, rows)
@@ -234,7 +241,7 @@ def read_page_faults(state: ImportState) -> Rows:
 
 
 def _gpu_faults(state: ImportState, rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Build rows for groups of faults on one page; a group of unknown size is at least one fault."""
+    """Return rows of page_fault for groups of GPU faults on a page; a group of unknown size counts as one fault."""
     process_ids = process_ids_of(rows.column("globalPid"))
     sizes = null_out_of_range(rows.column("numberOfPageFaults"), 1, _MOST_FAULTS, "numberOfPageFaults", state.notes)
     return build_batch(
@@ -251,6 +258,7 @@ def _gpu_faults(state: ImportState, rows: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _cpu_faults(state: ImportState, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows of page_fault for CPU faults, one fault a row, with the function that caused it."""
     return build_batch(
         {
             "processor": repeat_text("cpu", rows.num_rows),

@@ -39,7 +39,7 @@ _OVERHEAD = ("overheadType", dict(enumerate(_OVERHEAD_WORDS, 1)), "profiler")
 
 @dataclass(frozen=True)
 class CallTable:
-    """A table of calls: start, end, thread, name, and what else is worth keeping."""
+    """Description of one nsys table of calls: how its rows become rows of cpu_slice."""
 
     table: str
     kind: str
@@ -92,14 +92,14 @@ CALLS = (
 
 
 def read_host(state: ImportState) -> Rows:
-    """Yield rows of cpu_slice from every table of calls."""
+    """Yield batches of cpu_slice: CUDA, operating system, cuBLAS and cuDNN calls, and overhead of the profiler."""
     for calls in CALLS:
         for rows in state.read_timed(calls.table, columns_to_read(calls), keep=partial(_drop_marks, state, calls)):
             yield "cpu_slice", build_slices(state, calls, rows)
 
 
 def _drop_marks(state: ImportState, calls: CallTable, rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Drop the rows that are no calls, and count them."""
+    """Return the rows without those that are no calls (`calls.left_out`), which are counted in a note."""
     if calls.left_out is None:
         return rows
     classes, code, text = calls.left_out
@@ -109,7 +109,7 @@ def _drop_marks(state: ImportState, calls: CallTable, rows: pa.RecordBatch) -> p
 
 
 def columns_to_read(calls: CallTable) -> list[str]:
-    """Return the columns of the source that `build_slices` needs."""
+    """Return the names of the table's columns that `build_slices` needs."""
     return [
         *("start", "end", "globalTid", calls.name),
         *(*calls.columns, *calls.args.values(), *calls.args_or_zero.values()),
@@ -117,7 +117,10 @@ def columns_to_read(calls: CallTable) -> list[str]:
 
 
 def build_slices(state: ImportState, calls: CallTable, rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Build rows of cpu_slice from rows of the table with usable starts."""
+    """Return rows of a table of calls as rows of cpu_slice, in the same order; all rows have a usable start.
+
+    Thread numbers, slice ids and the latest end are kept in `state`.
+    """
     starts = rows.column("start")
     lengths = compute_durations(starts, rows.column("end"), calls.table, state.notes)
     state.extend_end(starts, lengths)
@@ -140,6 +143,7 @@ def build_slices(state: ImportState, calls: CallTable, rows: pa.RecordBatch) -> 
 
 
 def _category_column(calls: CallTable, rows: pa.RecordBatch) -> pa.Array | None:
+    """Return the category of each row as `calls.category` says, None where the table has none."""
     if calls.category is None:
         return None
     if isinstance(calls.category, str):
@@ -149,6 +153,7 @@ def _category_column(calls: CallTable, rows: pa.RecordBatch) -> pa.Array | None:
 
 
 def _without_version(names: pa.DictionaryArray) -> pa.DictionaryArray:
+    """Return names of CUDA calls without their version suffix: cudaLaunchKernel for cudaLaunchKernel_v7000."""
     plain = pc.replace_substring_regex(names.dictionary, _VERSION_SUFFIX, "")
     return pa.DictionaryArray.from_arrays(names.indices, plain)
 
@@ -168,7 +173,7 @@ _NO_BLOCK = (0, 1)
 
 
 def read_scheduling(state: ImportState) -> Rows:
-    """Yield rows of thread_switch for threads with other records: the program's, not the whole machine's."""
+    """Yield batches of thread_switch for threads with other records: the program's, not the whole machine's."""
     for rows in state.read_timed(_SCHEDULING, ["start", "globalTid", "cpu", "isSchedIn", "threadState", "threadBlock"]):
         known = rows.filter(state.threads.are_known(rows.column("globalTid")))
         if known.num_rows:
@@ -176,6 +181,7 @@ def read_scheduling(state: ImportState) -> Rows:
 
 
 def _build_switches(state: ImportState, rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows of SCHED_EVENTS as rows of thread_switch; a reason is given only where the thread leaves its CPU."""
     on_cpu = pc.not_equal(rows.column("isSchedIn").fill_null(0), 0)
     reasons = pc.coalesce(
         _decode_blocks(rows.column("threadBlock")), _decode_words(rows.column("threadState"), _STATES)
@@ -192,12 +198,14 @@ def _build_switches(state: ImportState, rows: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _decode_blocks(blocks: pa.Array) -> pa.Array:
+    """Return in words why each thread was blocked, "waiting" for unlisted reasons; NULL where the file tells none."""
     says_nothing = pc.or_kleene(blocks.is_null(), pc.is_in(blocks, value_set=pa.array(_NO_BLOCK, pa.int64())))
     words = pc.coalesce(_decode_words(blocks, _BLOCKS), pa.scalar("waiting"))
     return pc.if_else(says_nothing, pa.scalar(None, pa.string()), words)
 
 
 def _decode_words(codes: pa.Array, words: dict[int, str]) -> pa.Array:
+    """Return the words of enum numbers as a text column, NULL for a number without a word."""
     return decode_enum(codes, words).cast(pa.string())
 
 
@@ -211,14 +219,14 @@ _PID_SHIFT = 24
 
 
 def read_file_accesses(state: ImportState) -> Rows:
-    """Yield the rows of file_access."""
+    """Yield batches of file_access: which thread opened, read, wrote or closed which file, when, and how many bytes."""
     files = {row[0]: row[1:] for row in state.source.fetch_rows(_FILES, ["fileAccessId", "processId", "filePath"])}
     labelled = state.source.fetch_rows("ENUM_OSRT_FILE_ACCESS_EVENT_TYPE", ["id", "label"])
     kinds = {number: str(label) for number, label in labelled if label}
     machine = _find_machine(state)
     wanted = ["fileAccessId", "threadId", "startedAt", "endedAt", "eventType", "apiCallId", "bytesProcessed"]
     for rows in state.read_timed(_ACCESSES, wanted, time="startedAt"):
-        of_file = [files.get(each, (None, None)) for each in rows.column("fileAccessId").to_pylist()]
+        of_file = [files.get(file_id, (None, None)) for file_id in rows.column("fileAccessId").to_pylist()]
         threads = zip(rows.column("threadId").to_pylist(), of_file, strict=True)
         functions = state.strings.names_or_null(rows.column("apiCallId")).cast(pa.string())
         labels = [kinds.get(code) for code in rows.column("eventType").to_pylist()]
@@ -242,7 +250,7 @@ def read_file_accesses(state: ImportState) -> Rows:
 
 
 def _find_machine(state: ImportState) -> int:
-    """Return the bits above the process id, which all global ids of the capture share."""
+    """Return bits 48 and up of a global id, shared by all of the capture, from its first OS call; 1 << 48 without any."""
     for (global_tid,) in state.source.fetch_rows("OSRT_API", ["globalTid"]):
         if isinstance(global_tid, int) and global_tid:
             return global_tid >> 48 << 48
@@ -250,14 +258,17 @@ def _find_machine(state: ImportState) -> int:
 
 
 def _global_id(thread: Any, pid: Any, machine: int) -> int | None:
-    """Return the global id of a thread given by its system id; None where its process is unknown."""
+    """Return nsys' global id of a thread, from its system id, process id and the machine's bits (see _find_machine).
+
+    A `thread` that is a global id already is returned unchanged; None where the thread or its process is unknown.
+    """
     if not isinstance(thread, int) or thread >= _GLOBAL_IDS_FROM:
         return thread if isinstance(thread, int) else None
     return machine | pid << _PID_SHIFT | thread if isinstance(pid, int) else None
 
 
 def _find_operation(label: str | None, function: str | None) -> str | None:
-    """Return open, close, read or write: from nsys' word for the event, else from the function's name."""
+    """Return open, close, read or write by nsys' label for the event, else by the function's name; None in doubt."""
     found = _OPERATION.search(label or "") or _OPERATION.search(function or "")
     return {"creat": "open"}.get(word := found[0].lower(), word) if found else None
 
@@ -289,7 +300,7 @@ _WHOLE_MESSAGE = r"^MPI_I?(allreduce|bcast|reduce)(_init)?$"
 
 
 def read_mpi(state: ImportState) -> Rows:
-    """Yield rows of cpu_slice for every call, and of collective for those that move data."""
+    """Yield batches of cpu_slice for all MPI and UCX calls, and of collective for messages and collectives in them."""
     sizes = _read_group_sizes(state)
     for calls in MPI_CALLS:
         for rows in state.read_timed(calls.table, columns_to_read(calls)):
@@ -303,7 +314,7 @@ def read_mpi(state: ImportState) -> Rows:
 
 
 def _read_group_sizes(state: ImportState) -> dict[int, int]:
-    """Return the ranks of each communicator by its handle; ambiguous handles are left out."""
+    """Return the number of ranks of each MPI communicator by its handle; handles with several sizes are left out."""
     sizes: dict[int, set[int]] = {}
     for handle, size in state.source.fetch_rows(_COMMUNICATORS, ["commHandle", "size"]):
         if isinstance(handle, int) and isinstance(size, int) and 0 < size < 1 << 31:
@@ -314,6 +325,11 @@ def _read_group_sizes(state: ImportState) -> dict[int, int]:
 def _build_messages(
     state: ImportState, rows: pa.RecordBatch, made: pa.RecordBatch, sizes: dict[int, int], *, whole: bool
 ) -> pa.RecordBatch:
+    """Return rows of collective for MPI calls, with bytes and, by `sizes`, the number of ranks of the communicator.
+
+    `made` are the calls' rows of cpu_slice. Bytes are NULL for collectives where it is unclear whether nsys counts one
+    rank's part or all, unless `whole` says that the rows' sizes are whole messages.
+    """
     sent = null_negative(rows.column("size"), "size", state.notes)
     if not whole:
         names = made.column("name").cast(pa.string())
@@ -326,7 +342,7 @@ def _build_messages(
 
 
 def _build_collectives(made: pa.RecordBatch, **columns: pa.Array) -> pa.RecordBatch:
-    """Build rows of collective from slices, with these columns besides."""
+    """Return rows of collective for these rows of cpu_slice (id, name, args), with the given columns added."""
     args = made.column("args").cast(pa.string()) if "args" in made.schema.names else None
     return build_batch(
         {"slice_id": made.column("slice_id"), "op": made.column("name").cast(pa.string()), "args": args, **columns}

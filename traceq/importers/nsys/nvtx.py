@@ -44,9 +44,9 @@ _LARGEST_REAL = 1.7976931348623157e308
 
 
 def read_nvtx(state: ImportState) -> Rows:
-    """Yield rows of cpu_slice for all ranges and marks, of collective for NCCL's.
+    """Yield batches of cpu_slice for all NVTX ranges and marks, then of collective for NCCL's ranges with a payload.
 
-    Read last: open ranges end where the trace ends.
+    Must run after the other readers: ranges never closed end with the latest end in `state`. Sets `state.members`.
     """
     reader, payloads = _RangeReader(state), Payloads(state)
     computed = {"payload": _payload_expression(state)}
@@ -60,7 +60,7 @@ def read_nvtx(state: ImportState) -> Rows:
 
 
 def _payload_expression(state: ImportState) -> str | None:
-    """Return SQL for a row's payload as JSON ('' for none), or None when no row has one; at most one column is set."""
+    """Return SQL for a row's payload as JSON text ('' for none); None when no row of the table has any."""
     have = state.source.columns_of(TABLE)
     used = state.source.filled_columns(TABLE, SEARCHED)
     whens = []
@@ -80,7 +80,7 @@ def _payload_expression(state: ImportState) -> str | None:
 
 
 class _RangeReader:
-    """Makes slices of ranges and marks, with the names of domains, categories and threads read before."""
+    """Builder of slices from NVTX ranges and marks, which knows the names of domains and categories from the start."""
 
     def __init__(self, state: ImportState) -> None:
         self._state = state
@@ -90,7 +90,7 @@ class _RangeReader:
         self._read_descriptions()
 
     def _read_descriptions(self) -> None:
-        """Read domains and categories first: a name may be given after the first range that uses it."""
+        """Read the names of domains, categories and threads: a name may be given after the first range that uses it."""
         state = self._state
         if "eventType" not in state.source.columns_of(TABLE):
             return
@@ -102,6 +102,7 @@ class _RangeReader:
             self._describe(kind, global_tid, (domain or 0, category or 0), name)
 
     def _describe(self, kind: object, global_tid: object, numbers: tuple[object, object], name: str | None) -> None:
+        """Keep the name of a domain, category or thread, by `kind`; `numbers` are domain and category. Ignores bad rows."""
         domain, category = numbers
         if name is None or not isinstance(domain, int) or not isinstance(category, int):
             return
@@ -114,7 +115,7 @@ class _RangeReader:
             self._state.threads.name(thread, name)
 
     def keep_ranges(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Keep the rows that are ranges or marks; rows of unknown kinds are counted."""
+        """Return the rows that are ranges or marks; rows of unknown kinds are counted in a data-loss note."""
         kinds = batch.column("eventType")
         wanted = pc.is_in(kinds, value_set=pa.array(_SLICES, pa.int64()))
         if pc.all(wanted).as_py():
@@ -128,7 +129,7 @@ class _RangeReader:
         return batch.filter(wanted)
 
     def build_slices(self, rows: pa.RecordBatch, payloads: pa.Array) -> pa.RecordBatch:
-        """Build slices of ranges and marks; `payloads` are their extended payloads."""
+        """Return rows of cpu_slice for rows that are ranges or marks; `payloads` are their extended payloads (JSON)."""
         state = self._state
         starts, ends = rows.column("start"), self._find_ends(rows)
         lengths = compute_durations(starts, ends, TABLE, state.notes)
@@ -151,7 +152,7 @@ class _RangeReader:
         )
 
     def _find_ends(self, rows: pa.RecordBatch) -> pa.Array:
-        """Return the ends of the rows: a mark ends where it starts, an open range where the trace does."""
+        """Return each row's end, ns: a mark ends at its start, a range never closed at the trace's end (noted)."""
         starts, ends = rows.column("start"), rows.column("end")
         marks = pc.is_in(rows.column("eventType"), value_set=pa.array(_MARKS, pa.int64()))
         if self._state.source.columns_of(TABLE).get("end"):
@@ -168,6 +169,7 @@ class _RangeReader:
         return pc.if_else(ends.is_null(), pc.max_element_wise(starts, self._end_of_trace()), ends)
 
     def _end_of_trace(self) -> pa.Scalar:
+        """Return the latest time of any slice or NVTX row as an Arrow scalar, ns."""
         if self._trace_end is None:
             # Numbers only: a column may hold text, and the name of one that is not there is text to SQLite.
             last = self._state.source.fetch_scalar(
@@ -177,7 +179,7 @@ class _RangeReader:
         return pa.scalar(self._trace_end, pa.int64())
 
     def _find_names(self, rows: pa.RecordBatch) -> pa.Array:
-        """Return `text`, or the registered string `textId` refers to."""
+        """Return each row's name: its own `text`, else the registered string of `textId`, else "unknown"."""
         state = self._state
         raw = rows.column("text")
         empty = pc.equal(pc.binary_length(raw), 0)
@@ -193,6 +195,10 @@ class _RangeReader:
     def _build_args(
         self, rows: pa.RecordBatch, named_domains: pa.Array | None, others: dict[str, pa.Array]
     ) -> pa.Array | None:
+        """Return the args of the slices as JSON objects; None when no row has any.
+
+        Domain and category are named where they have names, else given by number; `others` are further members (JSON).
+        """
         domains, categories = rows.column("domainId"), null_if(rows.column("category"), 0)
         if self._categories:
             names = {key: json.dumps(name) for key, name in self._categories.items()}
@@ -212,7 +218,7 @@ class _RangeReader:
         return build_json_objects(members)
 
     def read_json_payloads(self, rows: pa.RecordBatch) -> pa.Array:
-        """Return extended payloads as JSON values; other text becomes a JSON string."""
+        """Return the rows' extended payloads as JSON text, NULL for none; text that is not JSON becomes a JSON string."""
         own = _null_if_empty(decode_text(rows.column("jsonText"), self._state.notes))
         registered = self._state.strings.names_or_null(null_if(rows.column("jsonTextId"), 0))
         texts = own if registered.null_count == len(registered) else _coalesce_texts(own, registered)
@@ -224,20 +230,23 @@ class _RangeReader:
 
 
 def _process_ids(rows: pa.RecordBatch) -> pa.Array:
+    """Return the process id of each row, 0 for rows without a thread."""
     return pc.bit_wise_and(pc.shift_right(rows.column("globalTid").fill_null(0), 24), _TID_MASK)
 
 
 def _coalesce_texts(first: pa.Array, second: pa.Array) -> pa.Array:
+    """Return the first column as text, with NULLs filled from the second."""
     return pc.coalesce(first.cast(pa.string()), second.cast(pa.string()))
 
 
 def _null_if_empty(texts: pa.Array) -> pa.Array:
-    """Replace empty texts by NULL."""
+    """Return the texts with NULL for empty ones."""
     empty = pc.equal(pc.binary_length(texts), 0)
     return pc.if_else(empty, pa.scalar(None, pa.string()), texts)
 
 
 def _to_json(text: str) -> str:
+    """Return the text as compact JSON if it is JSON, else as a JSON string."""
     try:
         return json.dumps(json.loads(text, parse_constant=str), separators=(",", ":"))
     except (ValueError, RecursionError):
@@ -262,7 +271,7 @@ _LIBRARY = r"^[a-z_]\w*::[\w:.]+$|^detach_?$|^triton_\w+$"
 
 
 class Ranges(NamedTuple):
-    """Kinds of ranges, their names without numbers, and the args that the names held."""
+    """Kinds of NVTX ranges, their names without PyTorch's numbers, and these numbers as JSON columns by member name."""
 
     kinds: pa.Array
     names: pa.Array
@@ -270,9 +279,10 @@ class Ranges(NamedTuple):
 
 
 def _classify_ranges(names: pa.Array, nested: pa.Array) -> Ranges:
-    """Tell operators of PyTorch from other ranges; return kind, plain name and args as the PyTorch profiler calls them.
+    """Return the ranges' kinds ("op" or "annotation"), plain names, and args found in names, under Kineto's names.
 
-    Only `nested` ranges, pushed and popped on one thread, are operators.
+    Operators of PyTorch (emit_nvtx) are told by their names; only `nested` ranges, pushed and popped on one thread,
+    can be operators.
     """
     encoded = names if pa.types.is_dictionary(names.type) else names.dictionary_encode()
     values = encoded.dictionary
@@ -297,6 +307,6 @@ def _classify_ranges(names: pa.Array, nested: pa.Array) -> Ranges:
 
 
 def _extract_part(parts: pa.StructArray, part: str) -> pa.Array:
-    """Return one part of every name, NULL where the name lacks it."""
+    """Return the part of this name of every range's name (see _PARTS), NULL where the name lacks it."""
     found = pc.struct_field(parts, part)
     return pc.if_else(pc.equal(found, ""), pa.scalar(None, pa.string()), found)

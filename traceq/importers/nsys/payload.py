@@ -55,6 +55,8 @@ _Schema = list[tuple[str, struct.Struct, int]]
 
 @dataclass(frozen=True)
 class _NcclMessage:
+    """A range of NCCL that moves data: slice id, start (ns), process, name, bytes as NCCL counts, payload fields."""
+
     slice_id: int
     ts: int
     pid: int
@@ -64,14 +66,15 @@ class _NcclMessage:
 
     @property
     def communicator(self) -> int:
+        """Number of the communicator."""
         return int(self.fields[_COMMUNICATOR])
 
 
 class Payloads:
-    """Collects NCCL's payloads; the size of a communicator may be known only after its first use."""
+    """Collector of the payloads of NCCL's ranges; its rows are built once all communicators' sizes are known."""
 
     def __init__(self, state: ImportState) -> None:
-        """Read the schemas of all payloads."""
+        """Read the layouts (schemas) of binary payloads from the file."""
         self._state = state
         self._schemas = _read_schemas(state)
         self._sizes: dict[int, int] = {}
@@ -81,7 +84,10 @@ class Payloads:
         self._messages: list[_NcclMessage] = []
 
     def add(self, rows: pa.RecordBatch, made: pa.RecordBatch, texts: pa.Array) -> None:
-        """Take in the payloads of rows of NVTX_EVENTS; `made` are their slices, `texts` their payloads as JSON."""
+        """Collect the payloads of rows of NVTX_EVENTS; a note counts binary ones not of NCCL or of unknown layout.
+
+        `made` are the rows' slices (cpu_slice), `texts` their extended payloads as JSON.
+        """
         named = pc.fill_null(pc.match_substring(texts.cast(pa.string()), _COMMUNICATOR), False)
         for row, text in zip(*_pick_ranges(pc.indices_nonzero(named), rows, made, texts), strict=True):
             self._take(row, _json_fields(text))
@@ -97,6 +103,7 @@ class Payloads:
         )
 
     def _unpack_fields(self, blob: bytes, domain: int | None) -> Fields:
+        """Return the integer fields of a binary payload by name; {} where its layout is unknown or it is cut short."""
         data = _decode_hex(blob)
         if len(data) < _HEADER.size:
             return {}
@@ -113,7 +120,7 @@ class Payloads:
         }
 
     def _take(self, row: _PayloadRange, fields: Fields) -> bool:
-        """Take in one payload; return whether it is NCCL's."""
+        """Keep what one payload says of communicator, rank and message; return whether it is NCCL's."""
         communicator = _integer_or_none(fields.get(_COMMUNICATOR))
         if communicator is None:
             return False
@@ -130,9 +137,10 @@ class Payloads:
         return True
 
     def find_members(self) -> dict[int, Member]:
-        """Return by process id its rank in, and the size of, its largest communicator.
+        """Return, by process id, the rank in and the size of the largest NCCL communicator of the process.
 
-        Where a process has another rank in each of several, none of them has all ranks of the state: then nothing is known.
+        Both are None where several communicators of the process are the largest and its ranks in them differ: none of
+        these is then sure to have all ranks of the job.
         """
         largest: dict[int, set[Member]] = {}
         for pid, communicator in self._ranks:
@@ -143,18 +151,23 @@ class Payloads:
         return {pid: members.pop() if len(members) == 1 else Member(None, None) for pid, members in largest.items()}
 
     def _member_of(self, pid: int, communicator: int) -> Member:
+        """Return the process's rank in the communicator, and the communicator's size; None for what is unknown.
+
+        The rank is also None where several are recorded for the process.
+        """
         ranks = self._ranks.get((pid, communicator), set())
         return Member(next(iter(ranks)) if len(ranks) == 1 else None, self._sizes.get(communicator))
 
     def build_collectives(self) -> Batches:
-        """Build rows of collective for the ranges that move data."""
+        """Return the rows of collective for the NCCL ranges with a message size."""
         numbers = self._number_collectives()
         return batches_of("collective", [self._build_row(message, numbers) for message in self._messages])
 
     def _number_collectives(self) -> dict[int, int]:
-        """Count the collectives of each communicator by slice, where the communicator's creation is in the trace.
+        """Return each collective's number in its process and communicator, from 0 in order of time, by slice id.
 
-        All ranks of a communicator ask for the same collectives in the same order: those of one number belong together.
+        All ranks of a communicator issue the same collectives in the same order, so equal numbers belong together. Left
+        out are sends and receives, and communicators whose creation is not in the trace or whose rank is ambiguous.
         """
         counts: dict[tuple[int, int], int] = {}
         numbers: dict[int, int] = {}
@@ -167,6 +180,7 @@ class Payloads:
         return numbers
 
     def _build_row(self, message: _NcclMessage, numbers: dict[int, int]) -> dict[str, Any]:
+        """Return the row of collective for one message; `numbers` are the sequence numbers by slice id."""
         member = self._member_of(message.pid, message.communicator)
         kept = {own: message.fields[name] for name, own in _KEPT.items() if name in message.fields}
         return {
@@ -183,7 +197,7 @@ class Payloads:
 
 
 class _PayloadRange(NamedTuple):
-    """A range with a payload."""
+    """An NVTX range with a payload: its slice, start (ns), process, domain and name."""
 
     slice_id: int
     ts: int
@@ -195,7 +209,7 @@ class _PayloadRange(NamedTuple):
 def _pick_ranges(
     places: pa.Array, rows: pa.RecordBatch, made: pa.RecordBatch, payloads: pa.Array
 ) -> tuple[list[_PayloadRange], list[Any]]:
-    """Return the ranges at these places, and their payloads."""
+    """Return the ranges at the row numbers `places`, and their payloads, as two lists in the same order."""
     columns = (
         made.column("slice_id"),
         rows.column("start"),
@@ -209,17 +223,18 @@ def _pick_ranges(
 
 
 def _json_fields(text: str) -> Fields:
-    """Return the members of a JSON object, {} for any other value."""
+    """Return the members of a JSON object given as text, {} for any other JSON value. Raises ValueError for no JSON."""
     fields = json.loads(text)
     return fields if isinstance(fields, dict) else {}
 
 
 def _integer_or_none(value: object) -> int | None:
+    """Return the value if it is an int (no bool), else None."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _reduction_name(value: object) -> str | None:
-    """Return the name of a reduction, given as name or, in blobs, as number."""
+    """Return the name of NCCL's reduction (Sum, Max, ...), given as its name or number; None for anything else."""
     if isinstance(value, str):
         return value
     number = _integer_or_none(value)
@@ -227,14 +242,17 @@ def _reduction_name(value: object) -> str | None:
 
 
 def _message_bytes(message: _NcclMessage, ranks: int | None) -> int | None:
-    """Return the whole message's bytes: parts of all ranks where each gives one; None when their number is unknown."""
+    """Return the bytes of the whole message: times `ranks` where NCCL counts the part of one rank.
+
+    None where that is needed and the number of ranks is unknown, or the product is too large.
+    """
     if message.op not in _PER_RANK:
         return message.size
     return message.size * ranks if ranks and message.size * ranks <= _MOST else None
 
 
 def _read_schemas(state: ImportState) -> dict[tuple[int, int], _Schema]:
-    """Read the integers of each schema: name, form and place in the payload."""
+    """Return the layouts of binary payloads by (domain, schema id): name, struct and offset (bytes) of each integer."""
     state.source.fetch_rows(_SCHEMAS, ["schemaId"])
     wanted = ("domainId", "schemaId", "idx", "type", "name", "offset")
     entries: dict[tuple[int, int], dict[int, tuple[object, object, object]]] = {}
@@ -245,7 +263,10 @@ def _read_schemas(state: ImportState) -> dict[tuple[int, int], _Schema]:
 
 
 def _place_entries(entries: dict[int, tuple[object, object, object]]) -> Iterator[tuple[str, struct.Struct, int]]:
-    """Yield entries in order up to the first of unknown size; without an offset they follow the one before."""
+    """Yield (name, struct, offset in bytes) of a layout's entries in order, up to the first of unknown size.
+
+    `entries` are (type, name, offset) by index; an entry without an offset follows the one before, aligned to its size.
+    """
     end = 0
     for _, (kind, name, offset) in sorted(entries.items()):
         form = _struct_format(kind)
@@ -258,13 +279,14 @@ def _place_entries(entries: dict[int, tuple[object, object, object]]) -> Iterato
 
 
 def _struct_format(kind: object) -> str | None:
+    """Return the letter of the struct module for NVTX's number of an integer or enum type, None for other types."""
     if not isinstance(kind, int):
         return None
     return _ENUM if kind >= _FIRST_ENUM else _INTEGERS.get(kind)
 
 
 def _decode_hex(blob: bytes) -> bytes:
-    """Return the bytes themselves; some exports write them as hexadecimal text."""
+    """Return the payload's bytes; a payload that some exports write as hexadecimal text is decoded."""
     try:
         return bytes.fromhex(blob.decode("ascii"))
     except ValueError:

@@ -42,11 +42,10 @@ _TABLES = (
 
 
 def read(path: Path, progress: Callable[[int], None], jobs: int) -> Rows:
-    """Yield (table, batch) for the whole file.
+    """Yield (name of a traceq table, batch of its rows) for an export or report of nsys, the notes last.
 
-    `progress` gets source bytes, estimated from the share of rows read; `jobs` is not used, one file is one
-    process. Raises UnusableTrace when nothing can be read, MissingTool when a report needs nsys and there is
-    none.
+    `progress` gets bytes of the file, estimated from the share of rows read; `jobs` is ignored. Raises UnusableTrace
+    when nothing can be read, MissingTool when the file is a report and there is no nsys to export it.
     """
     del jobs
     notes = Notes()
@@ -60,6 +59,10 @@ def read(path: Path, progress: Callable[[int], None], jobs: int) -> Rows:
 
 
 def _read_tables(path: Path, source: NsysExport, notes: Notes) -> Rows:
+    """Yield (table, batch) of all tables of the opened export; `path` is for messages.
+
+    Raises UnusableTrace when no table with events can be read because the file is damaged.
+    """
     source.search_ahead(nvtx.TABLE, nvtx.SEARCHED)
     state = ImportState(source, notes, Strings(source, notes), Devices(source, notes))
     batches = 0
@@ -81,6 +84,7 @@ def _read_tables(path: Path, source: NsysExport, notes: Notes) -> Rows:
 
 
 def _count_progress(path: Path, source: NsysExport, progress: Callable[[int], None]) -> Callable[[int], None]:
+    """Return a function that takes a number of rows just read and tells `progress` their share so far, in bytes."""
     size = path.stat().st_size
     expected = max(sum(source.estimate(table) for table in _TABLES), 1)
     done = 0

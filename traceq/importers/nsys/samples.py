@@ -46,7 +46,7 @@ NOT_OWN = re.compile(
 
 
 class _ChainEntries(NamedTuple):
-    """Entries of call chains: number of the sample, depth from the innermost, ids of the strings."""
+    """Entries of call chains as arrays of one length: index of the sample, depth (0 innermost), two ids of strings."""
 
     sample: Integers
     depth: Integers
@@ -54,11 +54,12 @@ class _ChainEntries(NamedTuple):
     module: Integers
 
     def select(self, rows: npt.NDArray[np.bool_] | Integers) -> _ChainEntries:
+        """Return the entries at these places (a mask or indices)."""
         return _ChainEntries(*(column[rows] for column in self))
 
 
 def read_samples(state: ImportState) -> Rows:
-    """Yield rows of cpu_sample for threads that have other records, too."""
+    """Yield batches of cpu_sample, by sample id, for threads that have other records, too."""
     samples = _read_samples(state)
     if not len(samples["id"]):
         return
@@ -78,7 +79,7 @@ def read_samples(state: ImportState) -> Rows:
 
 
 def _read_samples(state: ImportState) -> dict[str, Integers]:
-    """Read id, thread_id and ts of the samples, in the order of their ids."""
+    """Return the columns id, thread_id and ts (ns) of the samples of known threads, sorted by id, each id once."""
     found: dict[str, list[Integers]] = {"id": [np.empty(0, np.int64)], "thread_id": [], "ts": []}
     found["thread_id"], found["ts"] = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
     for rows in state.read_timed(SAMPLES, ["id", "start", "globalTid"]):
@@ -92,7 +93,11 @@ def _read_samples(state: ImportState) -> dict[str, Integers]:
 
 
 def _find_frames(state: ImportState, ids: Integers) -> dict[str, Integers]:
-    """Find per sample the ids of symbol (innermost with a name), module (innermost) and caller (innermost of the program)."""
+    """Return per sample three ids of strings, _NO_STRING for none, from the entries of its call chain.
+
+    They are "symbol", the innermost function with a name; "module", the innermost file; "caller", the innermost
+    function of the program itself. `ids` are the sorted ids of the samples.
+    """
     classifier = _FrameClassifier(state)
     parts: dict[str, list[_ChainEntries]] = {"module": [], "symbol": [], "caller": []}
     for frames in _read_chains(state, ids):
@@ -106,6 +111,7 @@ def _find_frames(state: ImportState, ids: Integers) -> dict[str, Integers]:
 
 
 def _read_chains(state: ImportState, ids: Integers) -> Iterator[_ChainEntries]:
+    """Yield the call-chain entries that belong to samples, batch by batch; `ids` are the samples' sorted ids."""
     for rows in state.source.read(CHAINS, ["id", "stackDepth", "symbol", "module", "unresolved"]):
         numbers = rows.column("id").fill_null(_NOTHING).to_numpy()
         at = np.minimum(np.searchsorted(ids, numbers), len(ids) - 1)
@@ -126,31 +132,37 @@ _NEITHER, _ANY, _NAMED, _CALLER = range(4)
 
 
 class _FrameClassifier:
-    """Classifies entries of chains by symbol and module, once per pair of strings."""
+    """Classifier of entries of call chains by symbol and module, which judges each pair of strings once."""
 
     def __init__(self, state: ImportState) -> None:
         self._state = state
         self._known: dict[tuple[int, int], int] = {}
 
     def classify_entries(self, frames: _ChainEntries) -> Integers:
-        """Return the class of each entry, as `kind_of` does."""
+        """Return the class of each entry: 0 to 3, as `kind_of` says."""
         pairs = np.stack([frames.symbol, frames.module], axis=1)
         different, position = np.unique(pairs, axis=0, return_inverse=True)
         kinds = np.array([self._classify_pair(int(symbol), int(module)) for symbol, module in different], np.int64)
         return kinds[position.reshape(-1)] if len(kinds) else np.empty(0, np.int64)
 
     def _classify_pair(self, symbol: int, module: int) -> int:
+        """Return the class (see kind_of) of an entry, by the ids of its symbol and module."""
         key = symbol, module
         if key not in self._known:
             self._known[key] = kind_of(self._text_of(symbol), _file_name(self._text_of(module)))
         return self._known[key]
 
     def _text_of(self, number: int) -> str:
+        """Return the string of this id, "" where there is none."""
         return "" if number == _NO_STRING else self._state.strings.find_one(number) or ""
 
 
 def kind_of(symbol: str, module: str) -> int:
-    """Classify an entry of a chain: 0 unusable, 1 its module counts, 2 its name too, 3 it is the program's own function."""
+    """Return the class of a call-chain entry, by function name and file name; each class includes the ones before.
+
+    0: unusable (the profiler itself). 1: only the module tells something. 2: a function with a name. 3: a function of
+    the program itself, not of a system library or runtime.
+    """
     if _PROFILER.match(module) or symbol.startswith("NSYS_") or (module.startswith("[") and symbol.startswith("[")):
         return _NEITHER
     if _NO_NAME.match(symbol):
@@ -159,14 +171,17 @@ def kind_of(symbol: str, module: str) -> int:
 
 
 def _pick_innermost(frames: _ChainEntries) -> _ChainEntries:
-    """Pick the entry of each sample that is nearest to the executed instruction."""
+    """Return the innermost entry of each sample, in order of the samples."""
     order = np.lexsort((frames.depth, frames.sample))
     ordered = frames.select(order)
     return ordered.select(np.flatnonzero(np.diff(ordered.sample, prepend=_NOTHING) != 0))
 
 
 def _strings_of_samples(parts: list[_ChainEntries], count: int, column: str) -> Integers:
-    """Return per sample the string of its innermost entry; a chain may lie in several parts."""
+    """Return per sample the id in this column of its innermost entry, _NO_STRING without one; `count` samples in all.
+
+    A sample's entries may lie in several `parts`.
+    """
     found = np.full(count, _NO_STRING, np.int64)
     if parts:
         whole = _pick_innermost(_ChainEntries(*(np.concatenate(columns) for columns in zip(*parts, strict=True))))
@@ -175,6 +190,7 @@ def _strings_of_samples(parts: list[_ChainEntries], count: int, column: str) -> 
 
 
 def _decode_strings(state: ImportState, ids: Integers, is_module: bool) -> pa.DictionaryArray:
+    """Return the strings of these ids, NULL for none; of a module only the file's name, because folders are private."""
     texts = state.strings.names_or_null(pa.array(ids, mask=ids == _NO_STRING))
     if not is_module:
         return texts
@@ -183,5 +199,5 @@ def _decode_strings(state: ImportState, ids: Integers, is_module: bool) -> pa.Di
 
 
 def _file_name(path: str | None) -> str:
-    """Return the file's name without its folders, which are private."""
+    """Return the path's last part, without its folders, which are private; "" for None."""
     return re.split(r"[/\\]", path or "")[-1]

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 def find_filled_columns(path: Path, table: str, columns: Iterable[str]) -> set[str]:
-    """Return those of the table's columns that hold a value in some row; all when the file is damaged.
+    """Return which of these columns of the table have a value in some row; all of them when the file is damaged.
 
-    Exports declare every column there could be. Most are NULL throughout, and reading a NULL costs as much as reading a number:
-    a search for the first value costs less.
+    Exports declare every column there could be, most NULL throughout, and reading a NULL costs as much as reading a
+    number: a search for the first value costs less.
     """
     empty = list(columns)
     filled: set[str] = set()
@@ -59,10 +59,10 @@ _READ_ERRORS = (OSError, pa.ArrowException, adbc_driver_manager.Error, sqlite3.E
 
 
 class NsysExport:
-    """Tables and columns of one export, and readers over them. A context manager."""
+    """One opened nsys export: its tables and columns, and readers of their rows. A context manager."""
 
     def __init__(self, path: Path, shown: Path, notes: Notes) -> None:
-        """Open `path`; messages name `shown`, the file the user gave. UnusableTrace when it is damaged."""
+        """Open the SQLite file `path`; messages name `shown`, the user's file. Raises UnusableTrace if it is damaged."""
         self.shown = shown
         self.notes = notes
         self.on_rows: Callable[[int], None] = lambda _rows: None
@@ -94,6 +94,7 @@ class NsysExport:
         self._small.close()
 
     def _read_columns(self) -> dict[str, dict[str, bool]]:
+        """Return each table's columns, with whether they are declared NOT NULL. Raises UnusableTrace for a damaged file."""
         # Its own list leaves out generated columns, which are expressions of the file.
         query = (
             f"with tables as materialized (select name from sqlite_master where {IS_TABLE}"  # noqa: S608
@@ -119,13 +120,13 @@ class NsysExport:
 
     @property
     def untouched(self) -> list[str]:
-        """Tables that were not read yet."""
+        """Names of the tables that no reader has read yet."""
         return [table for table in self._columns if table not in self._touched]
 
     def columns_of(self, table: str) -> dict[str, bool]:
-        """Return the columns of a table with whether they are declared NOT NULL; {} when there is no such table.
+        """Return the table's columns by name, with whether they are declared NOT NULL; {} when there is no such table.
 
-        A view of this name is not read, and leaves a note.
+        A view of this name is not read; it and a table spelled in another case leave a note.
         """
         if table in self._views:
             self._views.remove(table)
@@ -138,7 +139,10 @@ class NsysExport:
         return self._columns.get(table, {})
 
     def _note_spelling(self, place: str, wanted: Iterable[str], have: Mapping[str, object]) -> None:
-        """Note names that SQLite takes for wanted ones and we do not: they differ in case."""
+        """Add a note for each name in `have` that differs from a wanted one by case only: SQLite takes both for one.
+
+        `place` is "" for tables, "TABLE." for its columns.
+        """
         for name in wanted:
             if name in have or (place, name) in self._told:
                 continue
@@ -152,9 +156,10 @@ class NsysExport:
                 )
 
     def fetch_rows(self, table: str, wanted: Sequence[str], where: str = "true") -> list[tuple[object, ...]]:
-        """Return some rows of a table; a column the file lacks is None. For descriptions, not for events.
+        """Return the wanted columns of a table's rows, as tuples in the file's order; a column the file lacks is None.
 
-        `where` is an SQL condition of ours.
+        `where` is a condition in SQL that traceq wrote. [] without the table, or when it is damaged (noted). All rows are
+        in memory at once: meant for descriptions, not for events.
         """
         have = self.columns_of(table)
         if not have:
@@ -169,7 +174,7 @@ class NsysExport:
             return []
 
     def estimate(self, table: str) -> int:
-        """Estimate the rows of a table by its highest rowid, which costs no scan. For the progress bar."""
+        """Return about how many rows the table has, by its highest rowid, which costs no scan; 0 if unknown."""
         if table not in self._columns:
             return 0
         try:
@@ -180,7 +185,7 @@ class NsysExport:
         return max(found, 0) if isinstance(found, int) else 0
 
     def filled_columns(self, table: str, wanted: Sequence[str]) -> set[str]:
-        """Return the wanted columns that hold a value in some row; all that exist when the table is damaged."""
+        """Return which of the wanted columns hold a value in some row; all that exist when the table is damaged."""
         known = self._filled.setdefault(table, {})
         if table in self._searches:
             known.update(self._searches.pop(table).result())
@@ -189,17 +194,17 @@ class NsysExport:
         return {name for name in wanted if known[name]}
 
     def search_ahead(self, table: str, columns: Sequence[str]) -> None:
-        """Compute `filled_columns` in the background while other tables are read."""
+        """Begin to search in the background for what `filled_columns` will be asked about this table."""
         self._searches[table] = self._searcher.submit(self._search, table, columns)
 
     def _search(self, table: str, columns: Sequence[str]) -> dict[str, bool]:
-        """Return for each column whether some row has a value in it."""
+        """Return for each column whether some row may have a value in it; False for columns that do not exist."""
         have = self._columns.get(table, {})
         filled = find_filled_columns(self._path, table, [name for name in columns if have.get(name) is False])
         return {name: have.get(name, False) or name in filled for name in columns}
 
     def fetch_scalar(self, table: str, expression: str) -> int | None:
-        """Return one integer computed over a table by an SQL expression of ours, or None."""
+        """Return the integer value of an SQL expression over the table; None for NULL or a damaged table (noted)."""
         try:
             found = self._small.execute(f"select {expression} from {quote_name(table)}").fetchone()  # noqa: S608
         except sqlite3.Error as error:
@@ -215,11 +220,11 @@ class NsysExport:
         computed: dict[str, str | None] | None = None,
         order: str = "rowid",
     ) -> Iterator[pa.RecordBatch]:
-        """Stream a table in the order of its rows.
+        """Yield a table's rows in batches, in the order of the SQL term `order`; nothing when there is no such table.
 
-        `integers` become int64, NULL where the file has no such column; `texts` become binary, empty for
-        NULL; `computed` are SQL expressions of ours that yield text and never NULL, or None for '' throughout.
-        Nothing is yielded without the table; a damaged one yields what can be read and leaves a note.
+        `integers` are columns to read as int64, NULL where the file lacks one; `texts` as binary, empty for NULL.
+        `computed` are SQL expressions by column name, which yield text and never NULL (None: '' throughout). Of a damaged
+        table the rows that can be read are yielded, and a note is left.
         """
         if not self.columns_of(table):
             return
@@ -247,6 +252,10 @@ class NsysExport:
     def _build_query(
         self, table: str, integers: Sequence[str], texts: Sequence[str], computed: dict[str, str | None], *, cast: bool
     ) -> tuple[str, pa.Schema]:
+        """Return SQL that selects those of the columns that hold values, and the Arrow schema of all of them.
+
+        `cast` casts integers in SQL, for files whose columns mix types.
+        """
         have = self.filled_columns(table, [*integers, *texts])
         wanted = {
             name: f"cast({quote_name(name)} as integer)" if cast else quote_name(name)
@@ -261,6 +270,7 @@ class NsysExport:
         return f"select {picked or '0 as none'} from {quote_name(table)}", pa.schema(fields)  # noqa: S608
 
     def _stream_query(self, query: str, batch_rows: int) -> Iterator[pa.RecordBatch]:
+        """Yield the query's result in batches of at most `batch_rows` rows, reading the next one in the background."""
         with closing(self._large.cursor()) as cursor:
             cursor.adbc_statement.set_options(**{StatementOptions.BATCH_ROWS.value: batch_rows})
             cursor.execute(query)
@@ -273,6 +283,7 @@ class NsysExport:
                         yield batch
 
     def _note_damage(self, table: str, done: int, error: BaseException) -> None:
+        """Add a data-loss note that the table could be read up to row `done` only, with the first line of the error."""
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         self.notes.data_loss(
             "table_damaged", 1, f"{table} could be read up to row {done} only ({reason}); export the report again."

@@ -20,7 +20,7 @@ _SCHEMA = pa.schema([("id", pa.int64()), ("value", pa.binary())])
 
 
 def decode_text(raw: pa.Array, notes: Notes) -> pa.Array:
-    """Decode binary to text; bytes that are not UTF-8 become U+FFFD and are counted."""
+    """Return binary values as text; bytes that are not UTF-8 become U+FFFD, and a note counts such names."""
     try:
         return raw.cast(pa.string())
     except pa.ArrowInvalid:
@@ -32,10 +32,10 @@ def decode_text(raw: pa.Array, notes: Notes) -> pa.Array:
 
 
 class Strings:
-    """The table StringIds, looked up by arrays of ids."""
+    """The export's strings (table StringIds), found by columns of their ids."""
 
     def __init__(self, source: NsysExport, notes: Notes) -> None:
-        """Load all strings; ids may be sparse, repeated (the first counts) or absent."""
+        """Load all strings. Ids may be in any order, with gaps; of a repeated id the first string counts (noted)."""
         table = pa.Table.from_batches(source.read("StringIds", ["id"], ["value"]), _SCHEMA)
         # Each chunk on its own, so that one bad name does not slow the others.
         values = pa.concat_arrays(
@@ -56,14 +56,14 @@ class Strings:
         )
 
     def _find(self, ids: pa.Array) -> tuple[pa.Array, npt.NDArray[np.int64]]:
-        """Return the ids as indices into the distinct ids, and the positions of their strings."""
+        """Return each row's index into its distinct ids, and for each distinct id the position of its string."""
         encoded = ids.fill_null(_NO_ID).dictionary_encode()
         different = encoded.dictionary.to_numpy()
         at = np.searchsorted(self._ids, different)
         return encoded.indices, np.where(self._ids[at] == different, self._positions[at], self._missing)
 
     def names_of(self, ids: pa.Array) -> pa.DictionaryArray:
-        """Return names for ids, never NULL: 'unknown' where the id is missing or its string is missing or empty."""
+        """Return the strings of a column of ids, never NULL: "unknown" where missing or empty (counted in a note)."""
         indices, positions = self._find(ids)
         self._notes.info(
             "missing_string",
@@ -74,13 +74,13 @@ class Strings:
         return pa.DictionaryArray.from_arrays(indices, self._values.take(pa.array(positions)))
 
     def names_or_null(self, ids: pa.Array) -> pa.DictionaryArray:
-        """Return strings for ids, NULL for unknown ids."""
+        """Return the strings of a column of ids, NULL where the id or its string is missing or empty."""
         indices, positions = self._find(ids)
         found = pa.array(np.arange(len(positions)), mask=positions == self._missing).take(indices)
         return pa.DictionaryArray.from_arrays(found, self._values.take(pa.array(positions)))
 
     def find_one(self, number: object) -> str | None:
-        """Return the string of one id, or None."""
+        """Return the string of one id; None where it is missing or empty, or the id is no int."""
         if not isinstance(number, int):
             return None
         found = self.names_or_null(pa.array([number], pa.int64()))

@@ -26,7 +26,7 @@ _RECORDINGS = pa.schema([("key", pa.int64()), ("stream", pa.int64()), ("correlat
 
 
 def read_synchronizations(state: ImportState) -> Rows:
-    """Yield the rows of cuda_event and synchronization."""
+    """Yield batches of cuda_event (recordings of CUDA events), then of synchronization (waits)."""
     recorded: list[pa.RecordBatch] = []
     for rows in state.source.read(CUDA_EVENT, [*_EVENT_COLUMNS, "timestamp", "eventSyncId"]):
         columns = _common_columns(state, rows)
@@ -43,6 +43,7 @@ def read_synchronizations(state: ImportState) -> Rows:
 
 
 def _common_columns(state: ImportState, rows: pa.RecordBatch) -> dict[str, pa.Array]:
+    """Return the columns that rows of cuda_event and synchronization share, with fresh slice ids."""
     process_ids = process_ids_of(rows.column("globalPid"))
     return {
         "slice_id": state.take_ids(rows.num_rows),
@@ -57,11 +58,15 @@ def _common_columns(state: ImportState, rows: pa.RecordBatch) -> dict[str, pa.Ar
 
 
 def _recording_keys(columns: dict[str, pa.Array]) -> pa.Array:
-    """Combine process and recording id: ids are unique per process only."""
+    """Return keys of CUDA events' recordings, unique in the file: process and event_sync_id; NULL without one."""
     return pc.add(pc.shift_left(columns["pid"].fill_null(0), _PID_SHIFT), columns["event_sync_id"])
 
 
 def _build_synchronizations(state: ImportState, rows: pa.RecordBatch, recordings: pa.Table) -> pa.RecordBatch:
+    """Return rows of synchronization, with the stream and call recorded for the CUDA event that each waits for.
+
+    `recordings` are the recordings of CUDA events by key (see _RECORDINGS); the first of a key counts.
+    """
     columns = _common_columns(state, rows)
     columns["kind"] = _find_kinds(state, rows, columns)
     columns["ts"] = rows.column("start")
@@ -74,10 +79,11 @@ def _build_synchronizations(state: ImportState, rows: pa.RecordBatch, recordings
 
 
 def _find_kinds(state: ImportState, rows: pa.RecordBatch, columns: dict[str, pa.Array]) -> pa.DictionaryArray:
-    """Return what was waited for, from the ids that are set.
+    """Return what each row waits for (context, stream, event, stream_wait_event), by which of the ids are set.
 
     `syncType` itself is not to be trusted: the same cudaDeviceSynchronize is 1 in files of 2021 to 2023 and 4
-    later, the same cudaStreamSynchronize 2 or 3, while an event or a stream is named whenever there is one.
+    later, the same cudaStreamSynchronize 2 or 3, while an event or a stream is named whenever there is one. syncType
+    is used only where the file lacks the columns of these ids.
     """
     if {"streamId", "eventId"} - state.source.columns_of(SYNCHRONIZATION).keys():
         return decode_enum(rows.column("syncType"), _TYPES, "unknown")

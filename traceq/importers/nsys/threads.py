@@ -19,45 +19,45 @@ _ID_MASK = 0xFFFFFF
 
 
 def process_ids_of(global_ids: pa.Array) -> pa.Array:
-    """Return process ids of global ids; NULL stays NULL, and so does the 0 old exports write for "none"."""
+    """Return the process ids in a column of global ids; NULL for NULL and for 0, which old exports write for "none"."""
     found = pc.bit_wise_and(pc.shift_right(global_ids, 24), _ID_MASK)
     return pc.if_else(pc.equal(global_ids, 0), pa.scalar(None, pa.int64()), found)
 
 
 def pid_of(global_id: int) -> int:
-    """Return the process id of one global id."""
+    """Return the process id in a global id."""
     return global_id >> 24 & _ID_MASK
 
 
 class Threads:
-    """Numbers threads from 0 in the order in which rows first name them."""
+    """The host threads of the file, numbered from 0 in the order in which rows first name them, and their names."""
 
     def __init__(self) -> None:
         self._numbers: dict[int, int] = {}
         self._own_names: dict[int, str] = {}
 
     def thread_ids(self, global_tids: pa.Array) -> pa.Array:
-        """Return thread_id for each row; rows without a thread share one of their own."""
+        """Return each row's thread_id by its global id; new threads are numbered, rows without one share a number."""
         ids = global_tids.fill_null(0)
         for one in pc.unique(ids).to_pylist():
             self._numbers.setdefault(one, len(self._numbers))
         return pc.index_in(ids, value_set=pa.array(list(self._numbers), pa.int64()))
 
     def are_known(self, global_tids: pa.Array) -> pa.Array:
-        """Return for each row whether an earlier row named its thread."""
+        """Return for each row whether its thread already has a number; False for rows without a thread."""
         return pc.is_in(global_tids.fill_null(0), value_set=pa.array([one for one in self._numbers if one], pa.int64()))
 
     def name(self, global_tid: int, name: str) -> None:
-        """Take the name the program itself gave a thread; it goes before the operating system's."""
+        """Keep the name that the program gave to a thread; it is preferred to the operating system's."""
         self._own_names[global_tid] = name
 
     def mpi_ranks(self) -> list[int]:
-        """Return ranks that nsys wrote down as names of threads, before it had tables for MPI."""
+        """Return the MPI ranks in threads' names ("MPI Rank 3"), where nsys wrote them before it had tables for MPI."""
         found = (re.fullmatch(r"MPI Rank ([0-9]{1,7})", name) for name in self._own_names.values())
         return [int(match[1]) for match in found if match]
 
     def build_rows(self, source: NsysExport, strings: Strings, ranks: dict[int, int | None]) -> list[dict[str, Any]]:
-        """Build rows of `thread` for the threads that were used; `ranks` are those of processes."""
+        """Return a row of `thread` per numbered thread; `ranks` are the processes' ranks by process id."""
         names = _thread_names(source, strings, self._numbers) | self._own_names
         programs = _program_names(source, {pid_of(one) for one in self._numbers if one})
         return [
@@ -74,6 +74,7 @@ class Threads:
 
 
 def _thread_names(source: NsysExport, strings: Strings, used: dict[int, int]) -> dict[int, str]:
+    """Return the operating system's names of the threads in `used`, by global id; nameless threads are left out."""
     names = {}
     for global_tid, name_id in source.fetch_rows("ThreadNames", ["globalTid", "nameId"]):
         name = strings.find_one(name_id) if global_tid in used else None
@@ -83,7 +84,7 @@ def _thread_names(source: NsysExport, strings: Strings, used: dict[int, int]) ->
 
 
 def _program_names(source: NsysExport, used: set[int]) -> dict[int, str]:
-    """Read the executables' names. PROCESSES lists every process of the machine; the others are private."""
+    """Return the executables' names by process id, for processes in `used` only: the machine's others are private."""
     names = {}
     for global_pid, name in source.fetch_rows("PROCESSES", ["globalPid", "name"]):
         if isinstance(global_pid, int) and isinstance(name, str) and pid_of(global_pid) in used:
@@ -94,6 +95,9 @@ def _program_names(source: NsysExport, used: set[int]) -> dict[int, str]:
 
 
 def program_name(text: str) -> str | None:
-    """Return the file name of an executable, without path and arguments, which may hold secrets."""
+    """Return the executable's file name in a command line, without path and arguments, which may hold secrets.
+
+    None where there is none.
+    """
     last = re.split(r"[/\\]", text.split(" -", 1)[0].strip())[-1]
     return last.split()[0] if last.split() else None
