@@ -24,7 +24,7 @@ NAME = "chrome"
 def read(
     path: Path, progress: Callable[[int], None] = lambda _bytes: None, jobs: int = 1
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield (table, batch) for a Chrome trace; see traceq.importers for the contract."""
+    """Yield (name of a traceq table, batch of its rows) for a Chrome trace; see `Importer.read`."""
     # PyArrow and NumPy take 0.15 s to import, which a report on a trace in the cache should not have to wait for.
     from traceq.importers.chrome.reading import read as read_trace
 

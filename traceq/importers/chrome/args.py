@@ -59,21 +59,24 @@ _encoder = msgspec.json.Encoder()
 
 @dataclass
 class Decoded:
-    """The args of several events: a list of values per column, and per event the other members as JSON or null."""
+    """Args of several events: a list of values per column, by name; and per event the other members as JSON or null."""
 
     columns: dict[str, list[Any]]
     kept: pa.StringArray
 
 
 def decode(columns: tuple[_Column, ...], raws: Sequence[Any], notes: Counter[str]) -> Decoded:
-    """Return the decoded args, one args object (JSON) per event; duplicate keys are counted in `notes`."""
+    """Return the args of events, one args object (JSON text) per event, split into `columns` and other members.
+
+    Duplicate keys and unreadable args are counted in `notes`.
+    """
     taken = [_take_columns(raw, columns, notes) for raw in raws]
     kept = [_rest_as_json(bytes(raw), rest) for raw, (_, rest) in zip(raws, taken, strict=True)]
     return Decoded({name: [row[name] for row, _ in taken] for _, name, _ in columns}, text_array(kept))
 
 
 def _take_columns(raw: Any, columns: tuple[_Column, ...], notes: Counter[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the values of the columns in one args object, and its other members."""
+    """Return the values of the columns, by name, in one args object (JSON text), and a dict of its other members."""
     rest = loads_pairs(bytes(raw), notes)
     present = {key: rest.pop(key) for key, _, _ in columns if key in rest}
     return {name: _coerce_type(present.get(key), kind, key, rest) for key, name, kind in columns}, rest
@@ -83,7 +86,7 @@ _raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def _rest_as_json(raw: bytes, pairs: dict[str, Any]) -> bytes | None:
-    """Return the other members as JSON text, in the order of `raw` and with numbers written as there; None without any."""
+    """Return the members `pairs` of the args object `raw` as JSON text, numbers written as there; None if empty."""
     if not pairs:
         return None
     try:
@@ -95,7 +98,11 @@ def _rest_as_json(raw: bytes, pairs: dict[str, Any]) -> bytes | None:
 
 
 def loads_pairs(raw: bytes, notes: Counter[str]) -> dict[str, Any]:
-    """Return an args object (JSON) as a dict, other JSON under the key "value"; duplicate keys are counted in `notes`."""
+    """Return an args object (JSON text) as a dict, another JSON value as {"value": ...}; {} for null or unreadable text.
+
+    Duplicate keys (the last value counts) and unreadable text are counted in `notes`. Of two members "stream" the
+    first stays, and the last becomes "lane".
+    """
     if not raw:
         return {}
 
@@ -119,7 +126,7 @@ def loads_pairs(raw: bytes, notes: Counter[str]) -> dict[str, Any]:
 
 
 def _coerce_type(value: Any, kind: Any, key: str, rest: dict[str, Any]) -> Any:
-    """Return the value in its column's type; a value that does not fit becomes None and is put into `rest`."""
+    """Return the value in its column's type; None for one that does not fit, which is put into `rest` under its key."""
     if value is None:
         return None
     try:
@@ -130,14 +137,20 @@ def _coerce_type(value: Any, kind: Any, key: str, rest: dict[str, Any]) -> Any:
 
 
 def _to_integer(value: Any) -> Any:
-    """Return texts of digits, and floats without a fraction, as int; other values unchanged."""
+    """Return digits as text, and floats without a fraction, as int; other values unchanged.
+
+    Raises ValueError for other text.
+    """
     if isinstance(value, str) or (isinstance(value, float) and value.is_integer()):
         return int(value)
     return value
 
 
 def pick_columns(raws: Sequence[Any], columns: tuple[_Column, ...], notes: Counter[str]) -> list[dict[str, Any]]:
-    """Return for each of a few events a dict with a value per column, and its other members as JSON under ""."""
+    """Return for each args object (JSON text) a dict with a value per column, and its other members as JSON under "".
+
+    For a few events; `decode` is for many.
+    """
     taken = [_take_columns(raw, columns, notes) for raw in raws]
     return [{**row, "": json.dumps(rest, ensure_ascii=False) if rest else None} for row, rest in taken]
 
@@ -160,7 +173,7 @@ _COLLECTIVE_ROW = (("External id", "external_id", INT), *COLLECTIVE_COLUMNS)
 
 
 def build_collectives(raws: Sequence[Any], ids: npt.NDArray[np.int64], notes: Counter[str]) -> Batches:
-    """Return a row of collective for each args object that names one; `ids` are the slice ids of the events."""
+    """Return a row of collective for each args object that has a "Collective name"; `ids` are the events' slice ids."""
     rows = []
     for slice_id, row in zip(ids, pick_columns(raws, _COLLECTIVE_ROW, notes), strict=True):
         if row["op"] is not None:
@@ -170,6 +183,7 @@ def build_collectives(raws: Sequence[Any], ids: npt.NDArray[np.int64], notes: Co
 
 
 def _message_bytes(row: dict[str, Any]) -> int | None:
+    """Return the bytes of a collective: the larger of its input and output; None where elements or type are unknown."""
     size = _ELEMENT_BYTES.get(str(row["dtype"]).lower())
     counts = [row[key] for key in ("in_elements", "out_elements") if row[key] is not None]
     total = max(counts) * size if size and counts else None

@@ -34,15 +34,18 @@ _LARGEST_HEADER = 512 << 20
 
 
 def largest_event() -> int:
-    """Return how many bytes an event may have; users can raise it by an environment variable. Longer events are skipped."""
+    """Return how many bytes an event may have: 1 MiB, or as many MiB as LIMIT's environment variable says.
+
+    Longer events are skipped.
+    """
     said = os.environ.get(LIMIT, "")
     return (int(said) if said.isdecimal() else _LARGEST_EVENT) << 20
 
 
 def read_header(stream: ByteStream) -> tuple[bytes | None, bytes]:
-    """Return the text before the list of events and the first bytes after its "[".
+    """Return the text of the file before the list of events, and the first bytes after the list's "[".
 
-    The header of a bare list is b""; None means that the file holds no list of events.
+    The first is b"" where the file is a bare list, None where it holds no list of events.
     """
     text = stream.read(BLOCK_BYTES).removeprefix(BOM)
     begin = text.lstrip()
@@ -61,7 +64,10 @@ def read_header(stream: ByteStream) -> tuple[bytes | None, bytes]:
 
 
 def _is_top_level(header: bytes) -> bool:
-    """Return whether a list that begins at the end of `header` is a member of the file's outermost object."""
+    """Return whether a list that begins at the end of `header` is a member of the file's outermost object.
+
+    In damaged metadata the only "traceEvents" counts as that.
+    """
     closed = header + b"]}"
     try:
         msgspec.json.decode(closed, type=dict[str, msgspec.Raw])
@@ -72,10 +78,10 @@ def _is_top_level(header: bytes) -> bool:
 
 
 def read_blocks(stream: ByteStream, text: bytes) -> Iterator[bytes]:
-    """Yield blocks of about BLOCK_BYTES that are cut between events, then the rest of the file, in several if it is metadata.
+    """Yield the file's text from the list of events on, in blocks of about BLOCK_BYTES that are cut between events.
 
-    `text` was read from the stream before and comes first. Concatenated, the blocks are the stream from there on, but of
-    an event larger than `largest_event()` only the beginning is yielded.
+    `text` was read from the stream before and comes first. Metadata behind the list follows in blocks cut anywhere.
+    Only the beginning of an event larger than `largest_event()` is yielded, and `stream.large_events` counts it.
     """
     parts = [text]
     size = len(text)
@@ -111,7 +117,10 @@ def _has_list_end(text: bytes) -> bool:
 
 
 def _skip_event(stream: ByteStream) -> bytes:
-    """Skip the rest of an oversized event; return the text from its end on, or the last text of the stream."""
+    """Read on to the end of an oversized event, and count it; return the text from its "}" on.
+
+    Where no end is found, the last text of the stream is returned.
+    """
     stream.large_events += 1
     last = b""
     while more := stream.read(BLOCK_BYTES):
@@ -123,7 +132,7 @@ def _skip_event(stream: ByteStream) -> bytes:
 
 
 def _find_last_cut(text: bytes) -> int | None:
-    """Return the position after the last "}" that ends an event, searched backwards in growing windows."""
+    """Return the position after the last "}" between two events, searched from the end; None without one."""
     window = _WINDOW
     while True:
         first = max(0, len(text) - window)

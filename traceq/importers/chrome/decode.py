@@ -39,7 +39,7 @@ _WORK = pa.schema([("slice_id", _INT), ("kind", _TEXT), ("name", _TEXT), ("ts", 
 
 
 class EventBlock(NamedTuple):
-    """A block as a list of events: its JSON text with brackets, the number of events, and the text cut off before and after."""
+    """A block as a list of events: its JSON text with brackets, the number of events, the separators cut off around."""
 
     text: bytes
     events: int
@@ -48,7 +48,7 @@ class EventBlock(NamedTuple):
 
     @property
     def as_read(self) -> bytes:
-        """The original text of the block."""
+        """The block's text as it stands in the file, without brackets."""
         return self.before + self.text[1:-1] + self.after
 
 
@@ -59,7 +59,7 @@ _MOST_DIGITS = 40
 
 
 def split(text: bytes) -> EventBlock | None:
-    """Return the events of a block of comma-separated events, or None when it is not exactly that."""
+    """Return the block of comma-separated events as a list; None when the text is not exactly that, in UTF-8 JSON."""
     inside = text.strip(_BETWEEN)
     array = b"[" + inside + b"]"
     try:
@@ -73,9 +73,10 @@ def split(text: bytes) -> EventBlock | None:
 
 
 class BlockDecoder:
-    """Decoder of blocks of events into rows, through DuckDB with a number of threads."""
+    """Decoder of blocks of events into rows, which parses them with DuckDB in several threads."""
 
     def __init__(self, threads: int) -> None:
+        """Open a DuckDB database in memory with this number of threads, and prepare the queries."""
         self._duckdb = duckdb.connect(config={"threads": threads})
         self._duckdb.execute(_SETUP)
         self._duckdb.execute(uncategorized.MACRO)
@@ -95,12 +96,12 @@ class BlockDecoder:
         self._duckdb.close()
 
     def decode(self, text: bytes) -> BlockRows | None:
-        """Return the rows of a block of comma-separated events; None when the text is not exactly that."""
+        """Return the rows of a block of comma-separated events; None for other text, or what DuckDB cannot take."""
         block = split(text)
         return None if block is None else self.decode_blocks([block])
 
     def decode_blocks(self, blocks: Sequence[EventBlock]) -> BlockRows | None:
-        """Return the rows of consecutive blocks; None when one of them holds something other than events, or invalid text."""
+        """Return the rows of consecutive blocks, events numbered from 0; None when DuckDB cannot take one of them."""
         try:
             return self._decode_blocks(blocks)
         except (duckdb.InvalidInputException, RecursionError):
@@ -108,6 +109,7 @@ class BlockDecoder:
             return None
 
     def _decode_blocks(self, blocks: Sequence[EventBlock]) -> BlockRows:
+        """Return the rows of consecutive blocks. Raises duckdb.InvalidInputException or RecursionError for odd text."""
         firsts = np.cumsum([0, *(block.events for block in blocks)])
         rows = BlockRows(int(firsts[-1]))
         batches = [
@@ -133,7 +135,10 @@ class BlockDecoder:
         return rows
 
     def _choose_ways(self, events: pa.Table, texts: _EventTexts) -> pa.Array:
-        """Return how each event is decoded further: "odd" (in Python) where a key occurs twice, else as its row says."""
+        """Return how each event is decoded further: "gpu", "host", "memory", "odd" (one by one in Python), "empty".
+
+        An event with a duplicate key is "odd"; of all others the query has decided.
+        """
         ways = events["way"].combine_chunks()
         keys, first = np.unique(events["keys"].to_numpy(), return_index=True)
         for key, row in zip(keys.tolist(), first.tolist(), strict=True):
@@ -143,13 +148,13 @@ class BlockDecoder:
         return pc.if_else(pc.is_in(events["keys"], pa.array(twice, pa.uint64())), "odd", ways) if twice else ways
 
     def _run_query(self, query: str, name: str, table: pa.Table) -> pa.Table:
-        """Return the result of a prepared query that reads `table` under this name."""
+        """Return the result of the prepared query `query` (event, gpu_work, memory); it reads `table` under `name`."""
         self._tables[name].table = table
         return self._duckdb.sql(f"execute {query}").to_arrow_table()
 
 
 class _QueryTable:
-    """A table that prepared queries of DuckDB read; it can be exchanged between runs."""
+    """Stand-in for a table in prepared DuckDB queries; its content can be exchanged between runs."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self.table = schema.empty_table()
@@ -159,9 +164,10 @@ class _QueryTable:
 
 
 class _EventTexts:
-    """JSON texts of events by number; a block is split only when one of its events is requested."""
+    """JSON texts of events by number; a block is split only when one of its events is asked for."""
 
     def __init__(self, blocks: Sequence[EventBlock], firsts: npt.NDArray[np.int64]) -> None:
+        """Take the blocks and the numbers of their first events, followed by the number of all events."""
         self._blocks = blocks
         self._firsts = firsts
         self._parts: dict[int, list[msgspec.Raw]] = {}
@@ -174,19 +180,19 @@ class _EventTexts:
 
 
 def _to_arrow(text: bytes) -> pa.StringArray:
-    """Return the text as an Arrow column of one row, not copied."""
+    """Return the text as an Arrow string column of one row, without copying it."""
     return pa.StringArray.from_buffers(1, pa.py_buffer(np.array([0, len(text)], dtype=np.int32)), pa.py_buffer(text))
 
 
 def _names_key_twice(event: msgspec.Raw) -> bool:
-    """Return whether an event, or its args, has two members with the same key."""
+    """Return whether an object in the event's JSON, the event itself or its args, has two members with the same key."""
     notes: Counter[str] = Counter()
     loads_pairs(bytes(event), notes)
     return notes["duplicate_key"] > 0
 
 
 def _add_host(slices: pa.Table, rows: BlockRows) -> None:
-    """Add the rows of cpu_slice to `rows`, with their tracks replaced by numbers."""
+    """Add rows of cpu_slice to `rows`, with the track of each (process and thread as JSON) replaced by its number."""
     if not slices:
         return
     slices = slices.drop_columns(["way", "keys"]).combine_chunks()
@@ -203,15 +209,16 @@ def _add_host(slices: pa.Table, rows: BlockRows) -> None:
 
 
 def _parse_track(text: str) -> Track:
-    """Return process and thread of an event, given as JSON text."""
+    """Return (pid, tid) of an event, given as two JSON texts with a line break between."""
     pid, tid = (json.loads(part, parse_int=_parse_integer) for part in text.split("\n"))
     return _text_if_nested(pid), _text_if_nested(tid)
 
 
 def _parse_integer(digits: str) -> int | str:
-    """Return the number; digits too many for any id are returned as text."""
+    """Return the number; more digits than any id has are returned as text."""
     return int(digits) if len(digits) <= _MOST_DIGITS else digits
 
 
 def _text_if_nested(value: Any) -> Any:
+    """Return lists and objects as text, other values unchanged."""
     return str(value) if isinstance(value, (list, dict)) else value

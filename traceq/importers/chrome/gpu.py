@@ -30,7 +30,11 @@ _DIGITS = re.compile(r"\d+")
 def build_batches(
     family: str, events: Sequence[Any], ids: _Int64s, ts: _Int64s, dur: _Int64s, notes: Counter[str]
 ) -> Batches:
-    """Build rows of one family. Events that name no device are left out and counted."""
+    """Return the rows of one family of FAMILIES (gpu_slice, gpu_annotation, ...), decoded from events one by one.
+
+    Slice ids, starts and durations (ns) are per event. GPU work and annotations that name no device are left out and
+    counted. Kernels of collectives also give rows of collective.
+    """
     if family in ("synchronization", "cuda_event"):
         return _build_sync_batches(family, events, ids, ts, dur, notes)
     decoded = args.decode(args.GPU_COLUMNS, [event.args for event in events], notes)
@@ -71,7 +75,10 @@ _OTHERS_COLUMNS = {"kernel": _COPY_COLUMNS, "memcpy": _KERNEL_COLUMNS, "memset":
 
 
 def build_work_batches(work: pa.Table) -> Batches:
-    """Return rows of gpu_slice for kernels, copies and memsets; columns that follow from names (copy kind) are added."""
+    """Return batches of gpu_slice for kernels, copies and memsets that DuckDB decoded (gpu_work.sql), one kind a batch.
+
+    Columns that only names tell are added: kind and memories of copies, memory of memsets.
+    """
     result: Batches = []
     for kind in pc.unique(work["kind"]).to_pylist():
         of_kind = (
@@ -88,7 +95,7 @@ def build_work_batches(work: pa.Table) -> Batches:
 
 
 def _columns_from_names(family: str, names: Sequence[str]) -> dict[str, pa.Array]:
-    """Return the columns that names of copies (kind, memories) and memsets (memory) tell; empty for other families."""
+    """Return the columns of gpu_slice that names tell, of copies (kind, memories) and memsets (memory); else none."""
     if family == "memcpy":
         parsed = [_parse_copy(name) for name in names]
         columns = ("copy_kind", "src_memory", "dst_memory")
@@ -99,6 +106,7 @@ def _columns_from_names(family: str, names: Sequence[str]) -> dict[str, pa.Array
 
 
 def _build_work_columns(family: str, columns: dict[str, list[Any]], events: Sequence[Any]) -> dict[str, pa.Array]:
+    """Return the columns of gpu_slice that depend on the kind of work; `columns` are the decoded args by name."""
     common = {
         "kind": repeat_text(family, len(events)),
         "context": pa.array(columns["context"], pa.int64()),
@@ -116,11 +124,12 @@ def _build_work_columns(family: str, columns: dict[str, list[Any]], events: Sequ
 
 
 def _null_if_zero(values: list[int | None]) -> pa.Array:
-    """Return graph ids with NULL for 0, which Kineto writes for work outside CUDA graphs."""
+    """Return graph ids as a column, with NULL for the 0 that Kineto writes for work outside CUDA graphs."""
     return pa.array([value or None for value in values], pa.int64())
 
 
 def _geometry_columns(columns: dict[str, list[Any]]) -> dict[str, pa.Array]:
+    """Return the columns of a kernel's launch: registers, shared memory, and sizes of grid and block per axis."""
     result = {
         "registers_per_thread": pa.array(columns["registers_per_thread"], pa.int64()),
         "shared_memory": pa.array(columns["shared_memory"], pa.int64()),
@@ -133,9 +142,9 @@ def _geometry_columns(columns: dict[str, list[Any]]) -> dict[str, pa.Array]:
 
 
 def _device_of(device: int | None, event: Any) -> int | None:
-    """Return the device an event ran on: its argument, else its pid, which Kineto sets to the device for GPU tracks.
+    """Return the GPU that an event ran on: `device`, from its args, else what its track says; None if unknown.
 
-    torch.autograd.profiler writes it as the tid.
+    The track's pid is the device in files of Kineto, its tid in those of torch.autograd.profiler.
     """
     written = event.tid if event.pid == GPU_LANE else event.pid
     if device is None and isinstance(written, int):
@@ -144,7 +153,10 @@ def _device_of(device: int | None, event: Any) -> int | None:
 
 
 def _stream_of(stream: int | None, event: Any) -> int | None:
-    """Return the stream: its argument, else its tid, which is the stream or, up to 2021, "stream 7"."""
+    """Return the stream of an event: `stream`, from its args, else the number in its tid ("stream 7" up to 2021).
+
+    None if unknown, as in files of torch.autograd.profiler, whose tid is the device.
+    """
     if stream is not None:
         return stream
     digits = None if event.pid == GPU_LANE else _DIGITS.search(str(event.tid))
@@ -162,9 +174,9 @@ _MEMORY = {
 
 
 def _parse_copy(name: str) -> tuple[str | None, str | None, str | None]:
-    """Return (copy_kind, src_memory, dst_memory) from a name like "Memcpy HtoD (Pinned -> Device)".
+    """Return (copy_kind, src_memory, dst_memory) by a copy's name, such as "Memcpy HtoD (Pinned -> Device)".
 
-    Memory of CUDA arrays counts as device memory.
+    What the name does not tell is None. CUDA arrays count as device memory in copy_kind.
     """
     match = _COPY.search(name)
     if match is None:
@@ -175,10 +187,12 @@ def _parse_copy(name: str) -> tuple[str | None, str | None, str | None]:
 
 
 def _memory_kind(word: str | None) -> str | None:
+    """Return traceq's word for a kind of memory (pinned, pageable, ...), None for unknown ones."""
     return _MEMORY.get(word.lower()) if word else None
 
 
 def _memset_memory(name: str) -> str | None:
+    """Return the kind of memory in brackets in a memset's name, None without one."""
     match = re.search(r"\(([\w ]+)\)", name)
     return _memory_kind(match[1]) if match else None
 
@@ -191,6 +205,7 @@ _SYNC_KIND = {
 def _build_sync_batches(
     family: str, events: Sequence[Any], ids: _Int64s, ts: _Int64s, dur: _Int64s, notes: Counter[str]
 ) -> Batches:
+    """Return events of cuda_sync or cuda_event as rows of the table `family`: synchronization or cuda_event."""
     rows = args.pick_columns([event.args for event in events], args.SYNC_COLUMNS, notes)
     columns: dict[str, pa.Array] = {
         "slice_id": pa.array(ids),
@@ -212,5 +227,5 @@ def _build_sync_batches(
 
 
 def _null_if_unset(value: int | None) -> int | None:
-    """Replace unset ids by None: Kineto writes -1, also as an unsigned 32-bit number."""
+    """Return an id, None where it is unset: missing, -1, or that as an unsigned 32-bit number."""
     return None if value is None or value < 0 or value == 0xFFFFFFFF else value  # noqa: PLR2004

@@ -24,7 +24,10 @@ _KEPT_OF_DISTRIBUTED = ("backend", "nccl_version", "pg_count", "pg_config")
 
 
 def parse(header: bytes, trailer: bytes, notes: Counter[str]) -> dict[str, Any]:
-    """Return the members of the file's outermost object without the events, from the text before and after them."""
+    """Return the members of the file's outermost object except the events, from the text before and after their list.
+
+    Text that is no JSON is repaired if possible, and counted in `notes`.
+    """
     members: dict[str, Any] = {}
     for text in (header.strip().rstrip(b",") + b"}" if header.strip() else b"{}", object_of_trailer(trailer)):
         members.update(_decode_or_repair(text, notes))
@@ -32,6 +35,7 @@ def parse(header: bytes, trailer: bytes, notes: Counter[str]) -> dict[str, Any]:
 
 
 def _decode_or_repair(text: bytes, notes: Counter[str]) -> dict[str, Any]:
+    """Return the members of a JSON object, cleaned of what is not JSON if needed; {} where that fails too (counted)."""
     members = _decode(text)
     if members is None:
         members = _decode(clean(text, notes))
@@ -41,6 +45,7 @@ def _decode_or_repair(text: bytes, notes: Counter[str]) -> dict[str, Any]:
 
 
 def _decode(text: bytes) -> dict[str, Any] | None:
+    """Return the members of a JSON object, None where the text is anything else."""
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
@@ -50,7 +55,10 @@ def _decode(text: bytes) -> dict[str, Any] | None:
 def build_trace_row(
     members: dict[str, Any], *, is_kineto: bool, first: int | None, notes: Counter[str]
 ) -> dict[str, Any]:
-    """Return the row of trace. `first` is the earliest time (ns) in the file."""
+    """Return the columns of the file's one row of trace, from the members around its events.
+
+    `first` is the earliest time (ns) among the events, None without any.
+    """
     distributed = members.get("distributedInfo")
     distributed = distributed if isinstance(distributed, dict) else {}
     rank, world_size = parse_integer(distributed.get("rank"), 32), parse_integer(distributed.get("world_size"), 32)
@@ -91,17 +99,18 @@ def _find_utc_origin(members: dict[str, Any], first: int | None) -> int | None:
 
 
 def build_device_rows(members: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a device row per entry of deviceProperties; of several with one number the first."""
+    """Return a row of device per GPU in "deviceProperties"; of several with one number the first counts."""
     listed = members.get("deviceProperties")
     rows: dict[int, dict[str, Any]] = {}
-    for each in listed if isinstance(listed, list) else ():
-        row = _build_device_row(each) if isinstance(each, dict) else {"device": None}
+    for properties in listed if isinstance(listed, list) else ():
+        row = _build_device_row(properties) if isinstance(properties, dict) else {"device": None}
         if row["device"] is not None:
             rows.setdefault(row["device"], row)
     return list(rows.values())
 
 
 def _build_device_row(properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns of device from a GPU's properties; "device" is None where they have no usable number."""
     shared = properties.get("sharedMemPerMultiprocessor", properties.get("maxSharedMemoryPerMultiProcessor"))
     return {
         "device": parse_integer(properties.get("id"), 32),

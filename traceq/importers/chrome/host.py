@@ -33,7 +33,7 @@ _MARK = r"^traceq\.(step|phase|fetch|module|payload)#"
 
 
 class _CounterSample(NamedTuple):
-    """A row of counter; ts in ns."""
+    """A row of counter; device None for the host, ts in ns."""
 
     device: int | None
     name: str
@@ -50,10 +50,10 @@ _OF_HOST = frozenset({"op", "annotation", "runtime", "python", "overhead"})
 
 
 class RangeEnd(NamedTuple):
-    """One end of a range written as two events, to be paired over the whole file, or an instant. `ts` in ns, `args` as JSON.
+    """One half of a range that is written as two events, to be joined over the whole file, or an asynchronous instant.
 
-    `kind` is the slice's kind, from its category. `key` joins the ends of an asynchronous range, which may end on
-    another thread; None for B and E.
+    `ts` is in ns, `args` is JSON, `kind` is the slice's kind, by its category. `key` joins the halves of an
+    asynchronous range, which may end on another thread; None for B and E.
     """
 
     number: int
@@ -77,7 +77,11 @@ def build_batches(
     threads: list[int],
     notes: Counter[str],
 ) -> Batches:
-    """Return the rows of cpu_slice of one family of events, with rows of collective and counter that the events tell."""
+    """Return the rows of cpu_slice for events of one family and category, decoded one by one.
+
+    Operators of collectives also give rows of collective, instants of the allocator rows of counter. Slice ids, starts
+    and durations (ns) and thread numbers are per event.
+    """
     decoded = args.decode(args.HOST_COLUMNS, [event.args for event in events], notes)
     names = build_name_column(events)
     result: Batches = []
@@ -116,7 +120,7 @@ def _write_slashes(name: str) -> str:
 
 
 def build_name_column(events: Sequence[Any]) -> pa.DictionaryArray:
-    """Return names of events as an Arrow dictionary; what is no text is written as text, a missing name is "unknown"."""
+    """Return the events' names as an Arrow dictionary column: any JSON type as text, a missing name as "unknown"."""
     names = [event.name for event in events]
     try:
         array = pa.array(names, pa.string())
@@ -128,7 +132,7 @@ def build_name_column(events: Sequence[Any]) -> pa.DictionaryArray:
 
 
 def _kind_column(kinds: str | Sequence[str], names: pa.DictionaryArray) -> pa.DictionaryArray:
-    """Return the kinds of slices as a column; marks of traceq are always of the kind annotation."""
+    """Return the slices' kinds, one for all or one each, as a column; traceq's own marks are always annotations."""
     is_mark = pc.match_substring_regex(names.dictionary, _MARK).take(names.indices)
     if isinstance(kinds, str):
         return pa.DictionaryArray.from_arrays(is_mark.cast(pa.int8()), pa.array([kinds, "annotation"]))
@@ -136,24 +140,24 @@ def _kind_column(kinds: str | Sequence[str], names: pa.DictionaryArray) -> pa.Di
 
 
 def _int64_or_none(value: Any) -> int | None:
-    """Return a whole number that fits a column of 64 bits; None for anything else."""
+    """Return a whole number that fits 64 bits; None for any other value."""
     return value if type(value) is int and abs(value) < 1 << 63 else None
 
 
 def merge_spellings(columns: dict[str, list[Any]], name: str, old_name: str) -> list[Any]:
-    """Return a column's values, filled with those of the name that another era of PyTorch uses for it."""
+    """Return the values of column `name`; where one is None, the value under the name that older PyTorch writes."""
     if all(value is None for value in columns[old_name]):
         return columns[name]
     return [a if a is not None else b for a, b in zip(columns[name], columns[old_name], strict=True)]
 
 
 def text_of(value: Any) -> str:
-    """Return a name as text, whatever JSON type it has. Lone surrogates cannot be stored and are replaced."""
+    """Return an event's name as text, whatever JSON type it has; "unknown" for none."""
     return value if isinstance(value, str) else "unknown" if value is None else str(value)
 
 
 def _build_memory_counters(events: Sequence[Any], ts: _Int64s, notes: Counter[str]) -> Batches:
-    """Return the allocator's totals at each [memory] instant, as two series per device."""
+    """Return rows of counter with the allocator's totals (bytes allocated, reserved) at each [memory] instant."""
     chosen = [number for number, event in enumerate(events) if event.name == _MEMORY_INSTANT]
     rows: list[_CounterSample] = []
     for number, row in zip(
@@ -170,6 +174,7 @@ _GPU_COUNTERS = re.compile(r"GPU (\d{1,9}) Counters")
 
 
 def _build_counters(samples: Sequence[_CounterSample]) -> Batches:
+    """Return the samples as one batch of counter, no batch without samples."""
     if not samples:
         return []
     columns = [pa.array(column) for column in zip(*samples, strict=True)]
@@ -177,7 +182,7 @@ def _build_counters(samples: Sequence[_CounterSample]) -> Batches:
 
 
 def build_counter_batches(events: Sequence[Any], ts: _Int64s, notes: Counter[str]) -> Batches:
-    """Return a row of counter per series of each C event; values that are not numbers are counted as not_a_number."""
+    """Return rows of counter: for each C event one per series in its args; values that are no numbers are counted."""
     rows: list[_CounterSample] = []
     for event, start in zip(events, ts, strict=True):
         of_gpu = _GPU_COUNTERS.fullmatch(str(event.pid))
@@ -194,7 +199,10 @@ def build_counter_batches(events: Sequence[Any], ts: _Int64s, notes: Counter[str
 def build_range_ends(
     events: Sequence[Any], ids: _Int64s, ts: _Int64s, threads: list[int], family: str | None
 ) -> list[RangeEnd]:
-    """Return the begins and ends of ranges among the events; `family` is their family by category, None without rows."""
+    """Return the events, halves of ranges, as RangeEnd; `ids` are their numbers, `ts` their times in ns.
+
+    `family` is the family of rows that their category stands for, None for none.
+    """
     kind = family if family in _OF_HOST else "other"
     return [
         RangeEnd(
@@ -213,7 +221,10 @@ def build_range_ends(
 
 
 def _async_key(event: Any) -> str | None:
-    """Return the key that joins the halves of an asynchronous range: category, scope and id, within a process if local."""
+    """Return the key that the halves of an asynchronous range share: category, scope and id, with the process if local.
+
+    None for B and E, which are joined by thread.
+    """
     if event.ph in "BE":
         return None
     pair = event.id2 if isinstance(event.id2, dict) else {}
@@ -226,9 +237,11 @@ def _async_key(event: Any) -> str | None:
 
 
 def pair_ranges(ends: Sequence[RangeEnd], last: int, notes: Counter[str]) -> Batches:
-    """Return rows of cpu_slice of the pairs: an E ends the innermost open B of its thread, an asynchronous end joins by key.
+    """Return rows of cpu_slice for all ranges, joined from their halves in order of time, and for asynchronous instants.
 
-    Ranges without an end last until `last` (ns).
+    An E ends the innermost open B of its thread, an asynchronous end the innermost begin of its key. A range without
+    an end lasts until `last` (ns). Such ranges, and ends without a begin (left out), are counted; so are ranges of over
+    seven days, whose duration becomes 0.
     """
     open_ranges: dict[int | str, list[RangeEnd]] = {}
     closed: list[tuple[RangeEnd, int, bytes]] = []
@@ -256,6 +269,7 @@ def pair_ranges(ends: Sequence[RangeEnd], last: int, notes: Counter[str]) -> Bat
 
 
 def _build_range_batch(closed: list[tuple[RangeEnd, int, bytes]], notes: Counter[str]) -> pa.RecordBatch:
+    """Return rows of cpu_slice for joined ranges, given as (begin, end in ns, args of the end as JSON)."""
     begins = [begin for begin, _, _ in closed]
     merged = [args.loads_pairs(begin.args, notes) | args.loads_pairs(end_args, notes) for begin, _, end_args in closed]
     names = pa.array([b.name for b in begins], pa.string()).dictionary_encode()

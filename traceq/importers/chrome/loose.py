@@ -57,7 +57,7 @@ _loose_event = msgspec.json.Decoder(LooseEvent)
 
 
 def add_loosely(rows: BlockRows, texts: Sequence[Any], numbers: Sequence[int]) -> None:
-    """Decode events one by one, and add their rows; `numbers` are the events' numbers.
+    """Decode events (JSON texts) one by one, in Python, and add their rows to `rows`; `numbers` are their numbers.
 
     Text that is no event is counted as malformed_event, and its number stays unused.
     """
@@ -70,6 +70,10 @@ def add_loosely(rows: BlockRows, texts: Sequence[Any], numbers: Sequence[int]) -
 
 
 def _decode_event(text: Any, notes: Counter[str]) -> Any:
+    """Return the event in a JSON text as a LooseEvent; text that is none is counted, and its phase is DROPPED.
+
+    Times too large for an exact double are Decimal.
+    """
     try:
         event: Any = _loose_event.decode(text)
         if is_inexact(event.ts) or is_inexact(event.dur):
@@ -87,7 +91,7 @@ def _decode_event(text: Any, notes: Counter[str]) -> Any:
 
 
 def _add_group(phase: str, category: Any, members: list[tuple[int, Any]], rows: BlockRows) -> None:
-    """Add the rows of events of one phase and category."""
+    """Add the rows of events, given as (number, event), of one phase and category; count those that no table holds."""
     chosen = [event for _, event in members]
     families = _split_families(phase, category, members)
     for family, of_family in families.items():
@@ -103,7 +107,7 @@ def _add_group(phase: str, category: Any, members: list[tuple[int, Any]], rows: 
 
 
 def _split_families(phase: str, category: Any, members: list[tuple[int, Any]]) -> dict[str, list[tuple[int, Any]]]:
-    """Return events of one phase and category by family of rows; empty when no table holds them."""
+    """Return (number, event) pairs of one phase and category by family of rows; {} when no table holds such events."""
     if phase == "X" and category == "Operator":
         families: dict[str, list[tuple[int, Any]]] = {"annotation": [], "op": []}
         for number, event in members:
@@ -121,6 +125,7 @@ def _split_families(phase: str, category: Any, members: list[tuple[int, Any]]) -
 
 
 def _build_family(family: str, category: Any, members: list[tuple[int, Any]], rows: BlockRows) -> None:
+    """Add the rows of events of one family, given as (number, event); those without a usable time are counted instead."""
     ids = np.array([number for number, _ in members], dtype=np.int64)
     events = [event for _, event in members]
     ts, valid = parse_starts([event.ts for event in events], rows.notes)
@@ -146,5 +151,5 @@ def _build_family(family: str, category: Any, members: list[tuple[int, Any]], ro
 
 
 def _number_threads(events: Sequence[Any], ids: npt.NDArray[np.int64], rows: BlockRows) -> list[int]:
-    """Return the number of each event's track (process and thread)."""
+    """Return the number of each event's track (process and thread) in `rows`, where new tracks are added."""
     return [rows.number((event.pid, event.tid), number) for event, number in zip(events, ids.tolist(), strict=True)]

@@ -38,9 +38,10 @@ _Batch = tuple[str, pa.RecordBatch]
 
 
 def read(path: Path, progress: Callable[[int], None] = lambda _bytes: None, jobs: int = 1) -> Iterator[_Batch]:
-    """Yield (table, batch) for a Chrome trace, streaming; see traceq.importers for the contract.
+    """Yield (name of a traceq table, batch of its rows) for a Chrome trace, block after block, the notes last.
 
-    Raises UnusableTrace when the file holds no list of events or nothing can be read from it.
+    `progress` gets the number of the file's bytes read so far; `jobs` is the number of threads. Raises UnusableTrace
+    when the file holds no list of events, or no event can be read from it.
     """
     with closing(ByteStream(path, progress)) as stream:
         before, text = cut.read_header(stream)
@@ -59,9 +60,10 @@ def read(path: Path, progress: Callable[[int], None] = lambda _bytes: None, jobs
 
 
 class _BlockQueue:
-    """The blocks of a trace in order, read and split ahead by a thread while DuckDB decodes earlier ones."""
+    """The blocks of a trace in order, read and split in the background while DuckDB decodes earlier ones."""
 
     def __init__(self, source: Iterator[bytes]) -> None:
+        """Begin to read ahead; `source` yields the texts of the blocks."""
         self._source = source
         self._thread = ThreadPoolExecutor(1)
         self._waiting: list[EventBlock | bytes] = []
@@ -71,7 +73,7 @@ class _BlockQueue:
         self._ahead = deque(self._thread.submit(self._read) for _ in range(_BLOCKS_AHEAD))
 
     def _read(self) -> tuple[EventBlock | bytes | None, int]:
-        """Read the next block once few enough bytes wait to be decoded; return it (None at the end) and its size in bytes."""
+        """Read the next block once few enough bytes wait to be decoded; return it and its bytes, (None, 0) at the end."""
         with self._changed:
             self._changed.wait_for(lambda: self._held < _BYTES_AHEAD or self._is_closed)
         text = next(self._source, None)
@@ -82,7 +84,7 @@ class _BlockQueue:
         return split(text) or text, len(text)
 
     def take_next(self) -> EventBlock | bytes | None:
-        """Return the next block, as text if it is not a list of events; None at the end."""
+        """Return the next block, as text if it is not a plain list of events; None at the end."""
         if self._waiting:
             return self._waiting.pop()
         self._ahead.append(self._thread.submit(self._read))
@@ -93,11 +95,11 @@ class _BlockQueue:
         return block
 
     def put_back(self, block: EventBlock | bytes) -> None:
-        """Return a taken block to the front of the queue."""
+        """Put a taken block back in front, to be taken next."""
         self._waiting.append(block)
 
     def read_rest(self, most: int) -> bytes:
-        """Return the text of all remaining blocks, cut at about `most` bytes."""
+        """Take all remaining blocks; return the text of the first of them, up to the one that reaches `most` bytes."""
         parts: list[bytes] = []
         size = 0
         while (block := self.take_next()) is not None:
@@ -107,7 +109,7 @@ class _BlockQueue:
         return b"".join(parts)
 
     def close(self) -> None:
-        """Stop reading."""
+        """Stop reading ahead."""
         with self._changed:
             self._is_closed = True
             self._changed.notify()
@@ -115,11 +117,12 @@ class _BlockQueue:
 
 
 def _text_of_block(block: EventBlock | bytes | None) -> bytes:
+    """Return the block's text as it stands in the file, b"" for None."""
     return block.as_read if isinstance(block, EventBlock) else block or b""
 
 
 class _TraceReader:
-    """Reader of a whole trace, which carries numbers of events, threads, open ranges and notes from block to block."""
+    """Reader of a trace's events, which carries event numbers, threads, open ranges and notes from block to block."""
 
     def __init__(self) -> None:
         self.notes: Counter[str] = Counter()
@@ -134,7 +137,7 @@ class _TraceReader:
         self._has_gpu_work = False
 
     def read_events(self, stream: ByteStream, text: bytes, jobs: int) -> Iterator[_Batch]:
-        """Yield (table, batch) of all blocks, in order; `text` was read from the stream before."""
+        """Yield (table, batch) of all blocks in order, decoded by `jobs` threads; `text` was read before and comes first."""
         with closing(BlockDecoder(jobs)) as decoder, closing(_BlockQueue(cut.read_blocks(stream, text))) as queue:
             group: list[EventBlock] = []
             size = events = 0
@@ -155,7 +158,10 @@ class _TraceReader:
             yield from self._add_group(group, decoder, queue)
 
     def _add_group(self, group: list[EventBlock], decoder: BlockDecoder, queue: _BlockQueue) -> Iterator[_Batch]:
-        """Yield the batches of consecutive blocks; where one cannot be decoded, only those of the first block."""
+        """Yield the batches of consecutive blocks decoded together; where that fails, only those of the first block.
+
+        The first is then decoded alone, or repaired, and the others are put back into the queue.
+        """
         if not group:
             return
         rows = decoder.decode_blocks(group)
@@ -169,7 +175,10 @@ class _TraceReader:
             yield from self._repair(group[0].as_read, decoder, queue)
 
     def _repair(self, text: bytes, decoder: BlockDecoder, queue: _BlockQueue) -> Iterator[_Batch]:
-        """Yield the batches of a block that is no plain list of events, with as much of the following text as it needs."""
+        """Yield the batches of a block that is no plain list of events, with as much of the following text as it needs.
+
+        Where the list of events ends in it, the rest of the file is kept as the trailer.
+        """
         while True:
             more = queue.take_next()
             repaired = repair(text, decoder.decode, is_last=more is None)
@@ -186,6 +195,7 @@ class _TraceReader:
             text = repaired.rest + _text_of_block(more)
 
     def _add_rows(self, rows: BlockRows) -> Iterator[_Batch]:
+        """Yield a decoded block's batches with ids of the whole file; keep its ranges, names of threads and notes."""
         threads = self._threads.number_tracks(rows.tracks)
         for table, batch in rows.batches:
             shifted = _shift_ids(batch, self.event_count)
@@ -202,6 +212,7 @@ class _TraceReader:
         self.event_count += rows.events
 
     def _note_batch(self, table: str, batch: pa.RecordBatch) -> None:
+        """Keep what the end of the import needs of a batch: first and last time, GPU work, who wrote the trace."""
         if self._first is None and table in ("cpu_slice", "gpu_slice") and batch.num_rows:
             self._first = batch["ts"][0].as_py()
         if table == "gpu_slice":
@@ -214,7 +225,10 @@ class _TraceReader:
             self._is_kineto = True
 
     def finish(self, before: bytes) -> Iterator[_Batch]:
-        """Yield the rows that depend on the whole file: ranges, trace, devices, threads, notes."""
+        """Yield the batches that depend on the whole file: ranges, trace, devices, threads, notes.
+
+        `before` is the text before the list of events.
+        """
         if self._ranges:
             self._last = max(self._last, *(end.ts for end in self._ranges))
             yield from host.pair_ranges(self._ranges, self._last, self.notes)
@@ -233,16 +247,18 @@ class _TraceReader:
 
 
 def _count_mtia_events(batch: pa.RecordBatch) -> int:
-    """Count the slices that are work of an MTIA device."""
+    """Return the number of slices that are work of an MTIA device."""
     others = batch["category"].filter(pc.equal(batch["kind"], "other"))
     return (pc.sum(pc.starts_with(others.cast(pa.string()), "mtia_")).as_py() or 0) if len(others) else 0
 
 
 def _has_kineto_kinds(batch: pa.RecordBatch) -> bool:
+    """Return whether a batch of cpu_slice has an operator, runtime call or annotation, which only PyTorch writes."""
     return any(kind in ("op", "runtime", "annotation") for kind in pc.unique(batch["kind"]).to_pylist())
 
 
 def _shift_ids(batch: pa.RecordBatch, by: int) -> pa.RecordBatch:
+    """Return the batch with `by` added to its slice ids, if it has any."""
     if "slice_id" not in batch.schema.names or not by:
         return batch
     position = batch.schema.get_field_index("slice_id")

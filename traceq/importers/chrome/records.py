@@ -28,7 +28,7 @@ _raw_events = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 class EventHead(msgspec.Struct, gc=False):
-    """Members of an event that identify it; members of unusual types are as JSON has them."""
+    """Members of an event that identify it, as its JSON has them, of any type; None where missing."""
 
     ph: Any = None
     cat: Any = None
@@ -44,7 +44,7 @@ _head = msgspec.json.Decoder(EventHead)
 
 
 def decode_head(event: bytes | msgspec.Raw) -> EventHead:
-    """Return the identifying members of an event; all are empty for text that is no JSON."""
+    """Return the identifying members of an event (JSON text); all are None for text that is no JSON object."""
     try:
         return _head.decode(event)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
@@ -52,7 +52,10 @@ def decode_head(event: bytes | msgspec.Raw) -> EventHead:
 
 
 def start_of(event: bytes | msgspec.Raw, head: EventHead) -> int | None:
-    """Return the start of an event in ns, equal to that of its slice; None where it has no usable time."""
+    """Return the start of an event in ns, the same as its slice's; None where it has no usable time.
+
+    `event` is its JSON text, `head` the members decoded from it.
+    """
     ts = head.ts
     if is_inexact(ts):
         found = re.search(rb'"ts"\s*:\s*"?(-?[\d.eE+-]+)', bytes(event))
@@ -62,7 +65,7 @@ def start_of(event: bytes | msgspec.Raw, head: EventHead) -> int | None:
 
 
 class EventRecords:
-    """Reader of a file's events in order, as texts; a context manager.
+    """Reader of a file's events in order, as JSON texts; a context manager.
 
     `before` is the text before the list of events (b"" for a bare list), `after` the text behind it, known once
     `read_blocks` has ended. Raises UnusableTrace when the file holds no list of events.
@@ -85,13 +88,14 @@ class EventRecords:
         self._stream.close()
 
     def read_blocks(self) -> Iterator[tuple[int, Sequence[bytes | msgspec.Raw]]]:
-        """Yield the number of the first event of each block, and the texts of its events."""
+        """Yield (number of the block's first event, texts of its events) for each block of the file, in order."""
         first = 0
         for events in self._split_blocks():
             yield first, events
             first += len(events)
 
     def _split_blocks(self) -> Iterator[Sequence[bytes | msgspec.Raw]]:
+        """Yield the events' texts of each block, repaired where needed; set `after` where the list of events ends."""
         texts = cut.read_blocks(self._stream, self._text)
         text = next(texts, None)
         while text is not None:
@@ -108,27 +112,33 @@ class EventRecords:
             text = repaired.rest + (more or b"") if more is not None else None
 
     def _decode(self, text: bytes) -> BlockRows | None:
+        """Set `_events` to the texts of a block's events; return rows that only count them.
+
+        None, and no events, where the text is not a plain list of events.
+        """
         block = split(text)
         self._events = () if block is None else _raw_events.decode(block.text)
         return None if block is None else BlockRows(block.events)
 
     def _read_rest(self, text: bytes, texts: Iterator[bytes]) -> bytes:
+        """Return the text with the remaining blocks appended, up to about 16 MiB; read them all."""
         for more in texts:
             if len(text) < _LONGEST_TRAILER:
                 text += more
         return text
 
     def members_before(self) -> dict[str, msgspec.Raw] | None:
-        """Return the file's members before its events as JSON texts; None where the text is no JSON."""
+        """Return the members of the file's outermost object before its events as JSON texts; None where it is no JSON."""
         header = self.before.strip().rstrip(b",")
         return _decode_members(header + b"}" if header else b"{}")
 
     def members_after(self) -> dict[str, msgspec.Raw]:
-        """Return the file's members after its events as JSON texts; empty where the text is no JSON."""
+        """Return the members of the file's outermost object after its events, as JSON texts; {} where it is no JSON."""
         return _decode_members(object_of_trailer(self.after)) or {}
 
 
 def _decode_members(text: bytes) -> dict[str, msgspec.Raw] | None:
+    """Return the members of a JSON object as JSON texts, None where the text is anything else."""
     try:
         return {
             str(key): msgspec.Raw(bytes(value))
@@ -139,7 +149,10 @@ def _decode_members(text: bytes) -> dict[str, msgspec.Raw] | None:
 
 
 def pair_half_ranges(path: Path) -> dict[int, int]:
-    """Return, for each range written as two events, the number of its end event by the number of its begin event."""
+    """Return, for each range written as two events (B and E), the number of its end event by that of its begin event.
+
+    Events are numbered from 0 in the file's order. Ranges without an end are left out.
+    """
     if not _has_half_ranges(path):
         return {}
     ends: list[RangeEnd] = []
@@ -151,7 +164,7 @@ def pair_half_ranges(path: Path) -> dict[int, int]:
                 if head.ph not in ("B", "E") or (ts := start_of(event, head)) is None:
                     continue
                 track = tuple(
-                    str(each) if parse_integer(each) is None else parse_integer(each) for each in (head.pid, head.tid)
+                    str(part) if parse_integer(part) is None else parse_integer(part) for part in (head.pid, head.tid)
                 )
                 thread = threads.setdefault(track, len(threads))  # type: ignore[arg-type]
                 ends.append(RangeEnd(number, head.ph, thread, "", None, ts, b""))
@@ -167,6 +180,7 @@ def pair_half_ranges(path: Path) -> dict[int, int]:
 
 
 def _has_half_ranges(path: Path) -> bool:
+    """Return whether the file's text has an event of phase B or E."""
     with closing(ByteStream(path, lambda _bytes: None)) as stream:
         tail = b""
         while text := stream.read(_CHUNK):

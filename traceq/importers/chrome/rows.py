@@ -19,10 +19,10 @@ Track = tuple[Any, Any]
 
 @dataclass
 class BlockRows:
-    """Rows of a block: batches per table, the tracks their thread_id points into, and what needs the whole file.
+    """Rows of a block of events: batches of tables, and what can be finished only with the whole file.
 
-    Slice ids are numbers of events within the block, thread ids are indices into `tracks`; `reading` shifts both. A
-    track has the number of its first event.
+    `events` is the number of events. Slice ids are event numbers within the block, thread ids are indices into
+    `tracks`, which has the number of the first event of each (pid, tid); `reading` makes both those of the file.
     """
 
     events: int
@@ -34,7 +34,7 @@ class BlockRows:
     _numbers: dict[Track, int] = field(default_factory=dict)
 
     def number(self, track: Track, first: int) -> int:
-        """Return the number of a track, registered with `first`, the number of one of its events."""
+        """Return the index of a track in `tracks`, added there if new; `first` is the number of an event on it."""
         self.tracks[track] = min(first, self.tracks.get(track, first))
         return self._numbers.setdefault(track, len(self._numbers))
 
@@ -49,7 +49,7 @@ _KINETO_THREAD_NAME = re.compile(r"thread -?\d+ \((.*)\)")
 
 
 class TrackNumbers:
-    """The (pid, tid) pairs of host slices, numbered in order of appearance, and the names given to them anywhere."""
+    """The tracks (pid, tid) of host slices, numbered as thread_id in order of appearance, and their names."""
 
     def __init__(self) -> None:
         self._numbers: dict[Track, int] = {}
@@ -58,13 +58,16 @@ class TrackNumbers:
         self._devices: dict[Any, str] = {}
 
     def number_tracks(self, tracks: Mapping[Track, int]) -> pa.Array:
-        """Return the thread_id of each track; new tracks are numbered by the event numbers in `tracks`."""
+        """Return the thread_id of each track, in the order of `tracks`; new tracks are numbered by their first events.
+
+        `tracks` has the number of each track's first event.
+        """
         for track in sorted(tracks, key=tracks.__getitem__):
             self._numbers.setdefault(_normalize_track(track), len(self._numbers))
         return pa.array([self._numbers[_normalize_track(track)] for track in tracks], pa.int32())
 
     def describe(self, metadata: Sequence[tuple[str, Track, bytes]]) -> None:
-        """Take the names of processes and threads from metadata (M) events."""
+        """Keep the names of processes and threads that metadata (M) events give: (event name, track, args as JSON)."""
         for kind, track, raw in metadata:
             name = loads_pairs(raw, Counter()).get("name")
             if not isinstance(name, str) or not name:
@@ -79,7 +82,7 @@ class TrackNumbers:
                 self._thread_names[_normalize_track(track)] = match[1] if match else name
 
     def count_unmeasured(self) -> Counter[str]:
-        """Return the number of tracks on devices that traceq does not measure, by the code of the note on them."""
+        """Count the tracks on devices that traceq does not measure, by the code of the note on them."""
         return Counter(self._devices[pid] for pid, _ in self._numbers if pid in self._devices)
 
     def build_batches(self) -> Batches:
@@ -102,13 +105,16 @@ class TrackNumbers:
 
 
 def _normalize_track(track: Track) -> Track:
-    """Return the track with ids as numbers where possible, because files of 2021 write the same id with and without quotes."""
+    """Return the track with its ids as numbers where possible: files of 2021 write one id with and without quotes."""
     pid, tid = (parse_integer(number) for number in track)
     return track[0] if pid is None else pid, track[1] if tid is None else tid
 
 
 def parse_integer(value: Any, bits: int = 64) -> int | None:
-    """Parse a number, also one in quotes (ids of 2021); None for other values and numbers of more than `bits` bits."""
+    """Return a number, or the number in a text, as int; None for other values and numbers of more than `bits` bits.
+
+    Fractions are cut off.
+    """
     try:
         number = int(value)
     except (TypeError, ValueError, OverflowError):
@@ -117,4 +123,5 @@ def parse_integer(value: Any, bits: int = 64) -> int | None:
 
 
 def _text_or_none(value: Any) -> str | None:
+    """Return the value as text, None for None."""
     return None if value is None else str(value)

@@ -27,9 +27,13 @@ _SNIFF_CHUNK = 1 << 20
 
 
 class ByteStream:
-    """The decompressed bytes of a trace; counts the bytes of the file on disk that were consumed so far."""
+    """The unpacked bytes of a trace file, plain, gzip'd or alone in a zip archive; tells how much of the file was read.
+
+    `is_damaged` is whether damage ended it early; `large_events` is for its reader to count events skipped.
+    """
 
     def __init__(self, path: Path, progress: Callable[[int], None]) -> None:
+        """Open the file; `progress` gets the number of bytes read from it. Raises UnusableTrace for a bad archive."""
         self._progress = progress
         self._file = path.open("rb")
         try:
@@ -42,7 +46,7 @@ class ByteStream:
         self.large_events = 0
 
     def read(self, size: int) -> bytes:
-        """Return up to `size` bytes, b"" at the end; damage counts as the end and sets `is_damaged`."""
+        """Return up to `size` unpacked bytes, b"" at the end; damage counts as the end and sets `is_damaged`."""
         try:
             data = self._bytes.read(size)
         except _DAMAGED:
@@ -57,6 +61,7 @@ class ByteStream:
 
 
 def _open_content(file: IO[bytes], path: Path) -> Readable:
+    """Return a reader of the file's content, unpacked where it is gzip'd or a zip archive; else the file itself."""
     magic = file.read(4)
     file.seek(0)
     if magic.startswith(GZIP):
@@ -67,20 +72,21 @@ def _open_content(file: IO[bytes], path: Path) -> Readable:
 
 
 class _ArchiveFile:
-    """The file of a zip archive; an overlong list of members is not read."""
+    """File of a zip archive for the zipfile module, which refuses to read an overlong list of members."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
         self.seek, self.tell, self.seekable, self.close = file.seek, file.tell, file.seekable, file.close
 
     def read(self, size: int = -1, /) -> bytes:
+        """Return up to `size` bytes. Raises zipfile.BadZipFile for more than the list of members may have."""
         if size > _LARGEST_LIST:
             raise zipfile.BadZipFile("it lists too many members")
         return self._file.read(size)
 
 
 class _ArchiveMember:
-    """Content of a member of an archive, unpacked while it is read."""
+    """Reader of an archive's member, unpacked while it is read; refuses what unpacks to far too much."""
 
     def __init__(self, archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path) -> None:
         self._member = archive.open(info)
@@ -89,6 +95,7 @@ class _ArchiveMember:
         self._meter = UnpackMeter(str(path))
 
     def read(self, size: int, /) -> bytes:
+        """Return up to `size` unpacked bytes, b"" at the end. Raises UnusableTrace where they become far too many."""
         data = self._member.read(size)
         self._meter.count(self._packed, len(data))
         return data
@@ -99,6 +106,10 @@ _DAMAGED_LIST = (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError
 
 
 def _open_only_member(file: IO[bytes], path: Path) -> Readable:
+    """Return the reader of the archive's only JSON member, an empty one where it has none.
+
+    Raises UnusableTrace for a damaged archive, several JSON members, or a compression that is not supported.
+    """
     try:
         archive = zipfile.ZipFile(cast("IO[bytes]", _ArchiveFile(file)))
         found = [
@@ -118,7 +129,10 @@ def _open_only_member(file: IO[bytes], path: Path) -> Readable:
 
 
 def sniff(path: Path) -> bool:
-    """Return whether the file is a Chrome trace: an object with a traceEvents list, or a list of events, plain or compressed."""
+    """Return whether the file is a Chrome trace, plain or compressed: an object with traceEvents, or a list of events.
+
+    True also for a zip archive that cannot be used, so that `read` can say why. Raises OSError.
+    """
     try:
         stream = ByteStream(path, lambda _: None)
     except UnusableTrace:
@@ -134,6 +148,7 @@ def sniff(path: Path) -> bool:
 
 
 def _looks_like_trace(stream: ByteStream) -> bool:
+    """Return whether the content begins as a list of events, or has "traceEvents" in an object's first 256 MiB."""
     head = stream.read(_SNIFF_CHUNK).removeprefix(BOM).lstrip()
     if head.startswith(b"["):
         return re.match(rb'\[\s*\{[^\[\]{}]*"ph"\s*:', head) is not None or re.match(rb"\[\s*\]\s*$", head) is not None

@@ -22,12 +22,15 @@ SEVEN_DAYS = 7 * 86_400_000_000_000
 
 
 def is_inexact(value: object) -> bool:
-    """Return whether the value is a double too large for exact nanoseconds, so that its text must be read as a decimal."""
+    """Return whether a time (us) is a double too large for exact ns, so that its text must be read as a decimal."""
     return isinstance(value, float) and _EXACT_BELOW <= abs(value) <= _MOST_MICROSECONDS
 
 
 def parse_starts(values: Sequence[object], notes: Counter[str]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
-    """Return the ns of `ts` values (us), and whether each is usable; no value may be inexact (see is_inexact)."""
+    """Return the ns of `ts` values (us), and for each whether it is usable; those that are not are 0 and counted.
+
+    A value may be text or a Decimal; no value may be inexact (see is_inexact).
+    """
     ns, valid = _to_nanoseconds(values)
     bad = int(len(valid) - np.count_nonzero(valid))
     if bad:
@@ -36,7 +39,7 @@ def parse_starts(values: Sequence[object], notes: Counter[str]) -> tuple[npt.NDA
 
 
 def parse_durations(values: Sequence[object], notes: Counter[str]) -> npt.NDArray[np.int64]:
-    """Return the ns of `dur` values (us), with 0 for absent, negative and overflowing ones; the last two are counted."""
+    """Return the ns of `dur` values (us); 0 for absent ones, and for negative ones and ones over seven days (counted)."""
     present = [0 if value is None else value for value in values]
     ns, valid = _to_nanoseconds(present)
     too_long = ~valid | (ns > SEVEN_DAYS)
@@ -48,6 +51,7 @@ def parse_durations(values: Sequence[object], notes: Counter[str]) -> npt.NDArra
 
 
 def _to_nanoseconds(values: Sequence[object]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Return the ns of values in us, rounded, and for each whether it is usable; those that are not are 0."""
     kinds = set(map(type, values))
     # NumPy takes true for 1, and lists of one length for rows of a matrix.
     if not kinds <= {int, float, type(None)}:
@@ -68,13 +72,14 @@ def _to_nanoseconds(values: Sequence[object]) -> tuple[npt.NDArray[np.int64], np
 
 
 def _convert_exactly(values: Sequence[object]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """Return the same as `_to_nanoseconds` by decimal arithmetic, for values of any type; slower."""
     exact = [_exact_nanoseconds(value) for value in values]
     ns = np.array([0 if value is None else value for value in exact], dtype=np.int64)
     return ns, np.array([value is not None for value in exact], dtype=np.bool_)
 
 
 def _exact_nanoseconds(value: object) -> int | None:
-    """Return nanoseconds of one value of any type, or None when it is no usable time."""
+    """Return the ns of a time in us given as number or text, rounded half to even; None when it is no usable time."""
     if not isinstance(value, (int, float, Decimal, str)):
         return None
     try:

@@ -25,7 +25,10 @@ _ANNOTATIONS, _OPERATORS = re.compile(_ANNOTATION), re.compile(_OPERATOR)
 
 
 def find_family(event: Any) -> str:
-    """Return the family of rows of a complete event without a category; "other" where neither lane nor name tells it."""
+    """Return the family of rows (kernel, annotation, op) of an X event without a category, by its lane and name.
+
+    "other" where neither tells it.
+    """
     name = str(event.name)
     if event.pid == GPU_LANE:
         return "kernel"
