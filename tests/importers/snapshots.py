@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import pickle
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -84,4 +87,36 @@ def write_file(folder: Path, content: Any, protocol: int = 4) -> Path:
     """The file of a snapshot."""
     path = folder / "snapshot.pickle"
     path.write_bytes(pickle.dumps(content, protocol))
+    return path
+
+
+_COLUMNS_OF = {
+    "device_traces": ("device", "action", "addr", "size", "time_us", "frames", "device_free"),
+    "segments": ("device", "address", "total_size", "frames"),
+    "blocks": ("segment_id", "address", "size", "state", "frames"),
+}
+
+
+def write_tables(path: Path, snapshot: dict[str, Any], without: tuple[str, ...] = ()) -> Path:
+    """The snapshot as SQLite, as torch.cuda.memory._dump_snapshot_sqlite() writes it, `without` some columns (TABLE.COLUMN)."""
+    rows: dict[str, list[dict[str, Any]]] = {"device_traces": [], "segments": [], "blocks": []}
+    for device, trace in enumerate(snapshot["device_traces"]):
+        rows["device_traces"] += [{"device": device} | event for event in trace]
+    for number, segment in enumerate(snapshot["segments"], 1):
+        rows["segments"].append(
+            {key: value for key, value in segment.items() if key not in ("blocks", "segment_pool_id")}
+        )
+        rows["blocks"] += [{"segment_id": number, **block} for block in segment["blocks"]]
+    with closing(sqlite3.connect(path)) as database, database:
+        for table, found in rows.items():
+            first = found[0] if found else dict.fromkeys(_COLUMNS_OF[table])
+            names = [
+                name for name in {**first, **dict.fromkeys(_COLUMNS_OF[table])} if f"{table}.{name}" not in without
+            ]
+            database.execute(f"create table {table} (id integer primary key, {', '.join(names)})")
+            for row in found:
+                values = [json.dumps(row["frames"]) if name == "frames" else row.get(name) for name in names]
+                database.execute(
+                    f"insert into {table} ({', '.join(names)}) values ({', '.join('?' * len(names))})", values
+                )
     return path

@@ -6,15 +6,16 @@ import gzip
 import io
 import pickle
 import random
+import sqlite3
 import struct
 import time
 import tracemalloc
 from collections import Counter
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
-from snapshots import make_frames, make_history, make_segment, make_snapshot, write_file
+from snapshots import make_frames, make_history, make_segment, make_snapshot, write_file, write_tables
 
 from traceq.common.ranks import rank_in_path
 from traceq.errors import UnusableTrace
@@ -413,3 +414,71 @@ def test_lists_of_more_devices_than_there_can_be_are_refused(tmp_path):
 )
 def test_the_name_of_the_file_tells_the_rank(path, rank):
     assert rank_in_path(Path(path)) == rank
+
+
+def test_the_tables_of_a_snapshot_are_read_as_its_pickle(tmp_path):
+    """All but the pools, of which SQLite files tell nothing."""
+    other = make_segment(8192, "512 100 used init")
+    content = make_snapshot(make_history(EVENTS), [], make_history("3 alloc 8 1 main"), segments=[SEGMENT, other])
+    pickled, path = write_file(tmp_path, content), write_tables(tmp_path / "snapshot.db", content)
+    assert sniff(path)
+    for table in ("allocator_event", "allocator_block", "allocator_stack", "device"):
+        assert sorted(list_rows(path, table)) == sorted(list_rows(pickled, table))
+    without_pool = [row[:9] + row[10:] for row in list_rows(pickled, "allocator_segment")]
+    assert [row[:9] + row[10:] for row in list_rows(path, "allocator_segment")] == without_pool
+    packed = tmp_path / "snapshot.db.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert sniff(packed)
+    assert list_rows(packed, "allocator_event") == list_rows(path, "allocator_event")
+    packed.write_bytes(gzip.compress(path.read_bytes()[:9000]))
+    assert sniff(packed)
+    assert "snapshot of PyTorch as SQLite that cannot be read" in read_refusal(packed)
+
+
+def test_tables_without_their_columns_are_named_with_the_way_out(tmp_path):
+    path = write_tables(
+        tmp_path / "snapshot.db", SMALL, without=("device_traces.addr", "blocks.state", "segments.stream")
+    )
+    assert sniff(path)
+    assert read_refusal(path) == (
+        "a memory snapshot of PyTorch as SQLite that cannot be read: it lacks device_traces.addr, blocks.state;"
+        " dump a pickle in its place: torch.cuda.memory._dump_snapshot(FILE)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ("update blocks set frames = x'800428'", "its stacks are no lists of frames in JSON"),
+        ("update segments set frames = '[{}]'", "'name' is no text"),
+        ("update device_traces set device = -1", "'device' is no number of a GPU"),
+        ("update device_traces set size = 'x'", "'size' is no number of at most 64 bits"),
+        ("drop table blocks; create view blocks as select 1", None),
+    ],
+)
+def test_tables_that_hold_something_else_are_refused(tmp_path, change, why):
+    path = write_tables(tmp_path / "snapshot.db", SMALL)
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(change)
+    assert sniff(path) is (why is not None)
+    if why:
+        assert why in read_refusal(path)
+
+
+def test_blocks_of_no_segment_are_counted(tmp_path):
+    path = write_tables(tmp_path / "snapshot.db", SMALL)
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("update blocks set segment_id = 7 where id = 2")
+    assert len(list_rows(path, "allocator_block")) == 1
+    assert [row[:3] for row in list_rows(path, "import_note")] == [("data_loss", "records_not_imported", 1)]
+
+
+@pytest.mark.parametrize("time_us", [None, 0])
+def test_events_without_a_time_are_counted(tmp_path, time_us):
+    events = make_history(EVENTS)
+    for event in events[1:]:
+        event["time_us"] = time_us
+    for path in (write_file(tmp_path, make_snapshot(events)), write_tables(tmp_path / "old.db", make_snapshot(events))):
+        assert [row[3] for row in list_rows(path, "allocator_event")] == [10_000, *[None] * 5]
+        assert [row[:3] for row in list_rows(path, "import_note")] == [("info", "event_without_time", 5)]
+    assert list_rows(write_file(tmp_path, SMALL), "import_note") == []

@@ -17,7 +17,7 @@ def memory_snapshot(metrics: Iterable[str], inputs: Iterable[str]) -> Format:
         profiler="the memory snapshot",
         is_recorded=False,
         has_times=False,
-        suffixes=(".pickle", ".pkl"),
+        suffixes=(".pickle", ".pkl", ".db"),
         captures={
             metric: Capture({}, COMMON_WAYS["allocations"])
             if metric == "memory"

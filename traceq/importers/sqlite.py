@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
+from traceq.common.scratch import temporary_folder
 from traceq.errors import UnusableTrace
+from traceq.importers.packed import is_packed, unpack
 
-if TYPE_CHECKING:
-    import sqlite3
-    from pathlib import Path
+SQLITE = b"SQLite format 3\x00"
+
+# Rows that are turned into one batch.
+BATCH_ROWS = 32_768
+
+# What reading a damaged file raises; SQLite's own words for it may be no UTF-8.
+DAMAGED_DATABASE: tuple[type[Exception], ...] = (sqlite3.Error, UnicodeDecodeError)
 
 # Of sqlite_master, what is a table proper, whatever `type` says: views and virtual tables run what the file says.
 IS_TABLE = "type = 'table' and sql like 'create table%'"
@@ -63,3 +73,52 @@ def limit_steps(connection: sqlite3.Connection, path: Path) -> None:
         return left < 0
 
     connection.set_progress_handler(is_over, _STEPS_AT_ONCE)
+
+
+@contextmanager
+def open_database(path: Path) -> Iterator[sqlite3.Connection]:
+    """Connect to the file, or to what is in the gzip'd file, so that it can only be read."""
+    with temporary_folder() as folder:
+        plain = folder / "trace.sqlite"
+        if not is_packed(path):
+            refuse_half_written(path)
+            plain = path
+        elif (error := unpack(path, plain)) is not None:
+            raise UnusableTrace(f"{path}: is cut short or damaged ({error}); copy it again") from error
+        with closing(open_read_only(plain)) as connection:
+            yield connection
+
+
+def open_read_only(path: Path) -> sqlite3.Connection:
+    """Connect to the SQLite file so that it can only be read, and runs nothing of its own."""
+    connection = sqlite3.connect(read_only_uri(path), uri=True)
+    limit_steps(connection, path)
+    # Names come from anywhere; a byte that is no UTF-8 must not stop the import.
+    connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+    # What the schema of a stranger's file says is not run.
+    connection.execute("pragma trusted_schema = off")
+    return connection
+
+
+def table_names(connection: sqlite3.Connection) -> Iterator[str]:
+    """Tables proper: views and virtual tables run what the file says."""
+    for (name,) in connection.execute(f"select name from sqlite_master where {IS_TABLE}"):  # noqa: S608
+        yield str(name)
+
+
+def read_columns(connection: sqlite3.Connection) -> dict[str, set[str]]:
+    """Return the columns of each table, without generated ones, which are expressions of the file."""
+    return {
+        name: {
+            str(column)
+            for (column,) in connection.execute("select name from pragma_table_xinfo(?) where hidden = 0", [name])
+        }
+        for name in table_names(connection)
+    }
+
+
+def fetch_batches(connection: sqlite3.Connection, query: str) -> Iterator[list[tuple[Any, ...]]]:
+    """Yield the rows of a query, some thousand at a time."""
+    cursor = connection.execute(query)
+    while rows := cursor.fetchmany(BATCH_ROWS):
+        yield rows

@@ -1,19 +1,22 @@
-"""PyTorch's memory snapshots: pickles that torch.cuda.memory._dump_snapshot() writes.
+"""PyTorch's memory snapshots: pickles that torch.cuda.memory._dump_snapshot() writes, and the same as SQLite.
 
 How the format maps: entries of `device_traces` become allocator_event rows, segments and their blocks allocator_segment and
 allocator_block rows, each distinct stack the rows of allocator_stack; external annotations become annotations. The file is read
-opcode by opcode, by a reader that knows none that could run anything, and memory does not grow with the history.
+opcode by opcode, by a reader that knows none that could run anything, and memory does not grow with the history. `database.py`
+reads the tables of _dump_snapshot_sqlite(), a row of which is a dict of the pickle.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from traceq.errors import UnusableTrace
 from traceq.importers.packed import read_head
+from traceq.importers.sqlite import DAMAGED_DATABASE, SQLITE, open_read_only, table_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,15 +27,30 @@ NAME = "memory_snapshot"
 _BEGIN = re.compile(rb"\x80[\x02-\x05](?:\x95.{8})?[\x5d\x7d]", re.DOTALL)
 _KEYS = (b"segments", b"device_traces", b"total_size")
 _HEAD = 1024
+# Tables of a snapshot as SQLite, by which a file is told whatever their columns.
+_TABLES = {"device_traces", "segments", "blocks"}
+_CREATES = re.compile(rb"CREATE TABLE (\w+)", re.IGNORECASE)
+_SCHEMA_BYTES = 1 << 16
 
 # What of a snapshot stands beside a trace as it is; the trace has its own devices, annotations and clock.
 _BESIDE = ("allocator_segment", "allocator_block", "allocator_stack")
 
 
 def sniff(path: Path) -> bool:
-    """Return whether the file begins like a pickled snapshot, gzip'd or not; raises nothing but OSError."""
+    """Return whether the file begins like a pickled snapshot, gzip'd or not, or has its tables; raises nothing but OSError."""
     head = read_head(path, _HEAD)
+    if head.startswith(SQLITE):
+        return _has_tables(path)
     return _BEGIN.match(head) is not None and any(key in head for key in _KEYS)
+
+
+def _has_tables(path: Path) -> bool:
+    try:
+        with closing(open_read_only(path)) as connection:
+            return set(table_names(connection)) >= _TABLES
+    except DAMAGED_DATABASE:
+        # gzip'd, or damaged: the schema stands at the beginning all the same
+        return {name.decode() for name in _CREATES.findall(read_head(path, _SCHEMA_BYTES))} >= _TABLES
 
 
 def read(

@@ -77,8 +77,9 @@ class SnapshotParts:
         self._frames: dict[tuple[str, str, int], StackFrame] = {}
         self._stacks: dict[tuple[StackFrame, ...], Stack] = {}
         self._used_stacks = self._segments = 0
-        # Events of each device so far.
+        # Events of each device so far, and how many of all have no time.
         self.events: dict[int, int] = {}
+        self.timeless = 0
         self.marks: list[AnnotationMark] = []
         self._bytes = 0
 
@@ -99,13 +100,13 @@ class SnapshotParts:
     def dict_of(self, pairs: Pairs, level: list[Any] | None) -> Any:
         """Return the replacement of a finished dict; events and segments become rows and are dropped (GONE) from their list."""
         if "action" in pairs:
-            self._emit_event(pairs, _find_device(level) if level else 0)
+            self.emit_event(pairs, _find_device(level) if level else 0)
         elif "blocks" in pairs and "total_size" in pairs:
-            self._emit_segment(pairs)
+            self.emit_segment(pairs)
         elif "filename" in pairs and "line" in pairs:
-            return self._intern_frame(pairs)
+            return self.intern_frame(pairs)
         elif "state" in pairs and "size" in pairs:
-            return self._build_block(pairs)
+            return self.build_block(pairs)
         elif "real_size" in pairs:
             return BlockUse(_get_optional(pairs, "real_size"), _get_stack(pairs))
         elif "stage" in pairs and "time_us" in pairs:
@@ -114,7 +115,7 @@ class SnapshotParts:
             return pairs
         return GONE if level else None
 
-    def _build_block(self, pairs: Pairs) -> SegmentBlock:
+    def build_block(self, pairs: Pairs) -> SegmentBlock:
         """Return the block; for PyTorch 2.0 and older, requested size and stack come from the latest of its uses."""
         uses = pairs.get("history", ())
         last = uses[0] if type(uses) is PickledItems and uses and type(uses[0]) is BlockUse else BlockUse(None, None)
@@ -126,7 +127,8 @@ class SnapshotParts:
             self._number(_get_stack(pairs) or last.stack),
         )
 
-    def _intern_frame(self, pairs: Pairs) -> StackFrame:
+    def intern_frame(self, pairs: Pairs) -> StackFrame:
+        """Return the frame; equal ones are one object."""
         name, file = _get_text(pairs, "name")[:_LONGEST_NAME], _get_text(pairs, "filename")[-_LONGEST_NAME:]
         key = (name, file, _get_integer(pairs, "line"))
         frame = self._frames.get(key)
@@ -136,8 +138,12 @@ class SnapshotParts:
             frame = self._frames[key] = StackFrame(*key)
         return frame
 
-    def _emit_event(self, pairs: Pairs, device: int) -> None:
+    def emit_event(self, pairs: Pairs, device: int) -> None:
+        """Make the row of an event of the device, which comes after those before."""
         number = self.events.get(device, 0)
+        # PyTorch writes times since 2.1; before, only the order of the events is known
+        ts = _get_time(pairs) if pairs.get("time_us") else None
+        self.timeless += ts is None
         self.events[device] = number + 1
         is_oom = _get_text(pairs, "action") == "oom"
         self._sink(
@@ -146,8 +152,7 @@ class SnapshotParts:
                 device,
                 number,
                 pairs["action"][:_LONGEST_CONTEXT],
-                # PyTorch writes times since 2.1; before, only the order of the events is known
-                _get_time(pairs) if "time_us" in pairs else None,
+                ts,
                 None if is_oom else _get_integer(pairs, "addr"),
                 self._get_size(pairs, "size"),
                 _get_optional(pairs, "device_free"),
@@ -157,7 +162,8 @@ class SnapshotParts:
             ),
         )
 
-    def _emit_segment(self, pairs: Pairs) -> None:
+    def emit_segment(self, pairs: Pairs) -> None:
+        """Make the rows of a segment and of its blocks."""
         segment = self._segments
         self._segments += 1
         pool = pairs.get("segment_pool_id", ())
@@ -165,7 +171,7 @@ class SnapshotParts:
             "allocator_segment",
             (
                 segment,
-                _get_device(pairs),
+                get_device(pairs),
                 _get_integer(pairs, "address"),
                 self._get_size(pairs, "total_size"),
                 _get_optional(pairs, "allocated_size"),
@@ -206,7 +212,7 @@ class SnapshotParts:
         if len(self.marks) >= _MOST_MARKS:
             raise Malformed(f"it has more than {_MOST_MARKS:,} annotations")
         name = _get_text(pairs, "name")[:_LONGEST_NAME]
-        self.marks.append(AnnotationMark(pairs["stage"] == "START", name, _get_device(pairs), _get_time(pairs)))
+        self.marks.append(AnnotationMark(pairs["stage"] == "START", name, get_device(pairs), _get_time(pairs)))
 
 
 def _are_frames(items: PickledItems) -> bool:
@@ -267,7 +273,8 @@ def _get_time(pairs: Pairs) -> int:
     return ns
 
 
-def _get_device(pairs: Pairs) -> int:
+def get_device(pairs: Pairs) -> int:
+    """Return the number of the GPU that the pairs name, 0 where they name none."""
     device = _get_optional(pairs, "device") or 0
     if not 0 <= device < _MOST_DEVICES:
         raise Malformed("'device' is no number of a GPU")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +11,18 @@ import pyarrow as pa
 
 from traceq.common.ranks import rank_in_path
 from traceq.errors import UnusableTrace
+from traceq.importers.memory_snapshot.database import read_tables
 from traceq.importers.memory_snapshot.opcodes import Malformed, Pairs, PickledItems, PickleReader
 from traceq.importers.memory_snapshot.parts import AnnotationMark, SnapshotParts
-from traceq.importers.packed import DAMAGED, open_unpacked
-from traceq.importers.rows import batches_of
+from traceq.importers.packed import DAMAGED, open_unpacked, read_head
+from traceq.importers.rows import Notes, batches_of
+from traceq.importers.sqlite import DAMAGED_DATABASE, SQLITE, open_database
 
 _ROWS = 50_000
 _WHOLE, _TEXT, _SMALL = pa.int64(), pa.string(), pa.int32()
 
 _UNREADABLE: tuple[type[Exception], ...] = (Malformed, *DAMAGED)
+_UNREADABLE_TABLES: tuple[type[Exception], ...] = (Malformed, *DAMAGED_DATABASE)
 
 SCHEMAS = {
     "allocator_event": pa.schema({
@@ -45,6 +48,29 @@ def read(path: Path, progress: Callable[[int], None]) -> Iterator[tuple[str, pa.
     """Yield (table, batch) for a snapshot; raises UnusableTrace, with the reason, for what is none."""
     gathered = _BatchCollector()
     parts = SnapshotParts(gathered.add)
+    notes = Notes()
+    if read_head(path, len(SQLITE)) == SQLITE:
+        yield from _read_database(path, gathered, parts, notes)
+        progress(path.stat().st_size)
+        settings: dict[str, Any] = {}
+    else:
+        settings = yield from _read_pickle(path, gathered, parts, progress)
+    yield from batches_of("trace", [_trace_row(path, settings)])
+    devices = sorted({*parts.events, *gathered.devices})
+    yield from batches_of("device", [{"device": device, "source": "unknown"} for device in devices])
+    yield from _build_annotations(parts.marks)
+    notes.info(
+        "event_without_time",
+        parts.timeless,
+        "events of the allocator without a time (PyTorch before 2.1 writes none): their order is known, and no duration",
+    )
+    yield from notes.batches()
+
+
+def _read_pickle(
+    path: Path, gathered: _BatchCollector, parts: SnapshotParts, progress: Callable[[int], None]
+) -> Generator[tuple[str, pa.RecordBatch], None, dict[str, Any]]:
+    """Yield the batches of a pickle; return the allocator's settings."""
     with open_unpacked(path) as file:
         reader = PickleReader(file, parts.dict_of, parts.list_of, progress)
         try:
@@ -54,11 +80,27 @@ def read(path: Path, progress: Callable[[int], None]) -> Iterator[tuple[str, pa.
             raise UnusableTrace(f"{path}: no memory snapshot of PyTorch that can be read: {error}") from None
         whole = reader.result
     yield from gathered.take_batches(0)
-    settings = _read_settings(path, whole, parts)
-    yield from batches_of("trace", [_trace_row(path, settings)])
-    devices = sorted({*parts.events, *gathered.devices})
-    yield from batches_of("device", [{"device": device, "source": "unknown"} for device in devices])
-    yield from _build_annotations(parts.marks)
+    return _read_settings(path, whole, parts)
+
+
+def _read_database(
+    path: Path, gathered: _BatchCollector, parts: SnapshotParts, notes: Notes
+) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield the batches of a snapshot's tables."""
+    try:
+        with open_database(path) as connection:
+            for left_out in read_tables(connection, parts):
+                yield from gathered.take_batches(_ROWS)
+                notes.data_loss(
+                    "records_not_imported", left_out, "blocks of segments that are not in the file were left out"
+                )
+    except _UNREADABLE_TABLES as error:
+        why = " ".join(str(error).split())
+        raise UnusableTrace(
+            f"{path}: a memory snapshot of PyTorch as SQLite that cannot be read: {why}; dump a pickle in its place:"
+            " torch.cuda.memory._dump_snapshot(FILE)"
+        ) from None
+    yield from gathered.take_batches(0)
 
 
 class _BatchCollector:

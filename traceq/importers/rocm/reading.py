@@ -8,7 +8,8 @@ from pathlib import Path
 from traceq.errors import UnusableTrace
 from traceq.importers.rocm import rocpd, rocprofv3, rpd, rpd_json
 from traceq.importers.rocm.dispatches import RowBuilder, Rows
-from traceq.importers.rocm.source import DAMAGED_DATABASE, kind_of, open_database, read_columns, views_for_tables
+from traceq.importers.rocm.source import kind_of, views_for_tables
+from traceq.importers.sqlite import DAMAGED_DATABASE, open_database, read_columns
 
 _KERNELS_ALONE = (
     "info",

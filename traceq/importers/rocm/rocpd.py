@@ -24,9 +24,8 @@ from traceq.importers.rocm.dispatches import (
     kernel_name,
     range_of,
 )
-from traceq.importers.rocm.source import fetch_batches
 from traceq.importers.rows import batches_of, pseudonym_of
-from traceq.importers.sqlite import quote_name
+from traceq.importers.sqlite import fetch_batches, quote_name
 
 Tables = Mapping[str, set[str]]
 

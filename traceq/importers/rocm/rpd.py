@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from traceq.importers.rocm.dispatches import RowBuilder, Rows, count_blocks, describe_copy, kernel_name
-from traceq.importers.rocm.source import fetch_batches
 from traceq.importers.rows import batches_of
+from traceq.importers.sqlite import fetch_batches
 
 _OWN_CALLS = 1 << 31
 MARKER = "UserMarker"

@@ -18,8 +18,8 @@ from traceq.errors import UnusableTrace
 from traceq.importers.packed import DAMAGED, read_unpacked
 from traceq.importers.rocm.dispatches import RowBuilder, Rows
 from traceq.importers.rocm.rpd import MARKER, build_calls, build_operations
-from traceq.importers.rocm.source import BATCH_ROWS
 from traceq.importers.rows import batches_of
+from traceq.importers.sqlite import BATCH_ROWS
 
 _US = 1000
 # No clock since boot shows more, ns.
