@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from pathlib import Path
 
@@ -67,6 +69,11 @@ def test_what_is_counted(house, tmp_path, monkeypatch):
 
 def test_no_count_is_above_its_ceiling(house):
     assert house.above_ceilings(house.counts([house.ROOT / "traceq"])) == []
+
+
+def test_the_ceiling_of_lines_is_the_one_that_a_decision_gives_a_reason_for(house):
+    rows = re.findall(r"\| ([\d,]+) \|$", (house.ROOT / "docs/decisions/0034-ceilings.md").read_text(), re.MULTILINE)
+    assert json.loads(house.CEILINGS.read_text())["code_lines"] == int(rows[-1].replace(",", ""))
 
 
 def test_a_count_above_its_ceiling_is_named(house, tmp_path, monkeypatch):

@@ -40,5 +40,27 @@ def missing_of_page(rule):
         yield "no reference is an address"
 
 
+# What findings say beside their fix; without it words of a user's own rules would stand there.
+_SAID = {"confidence", "reason", "wrong-if", "try"}
+
+
+def list_lacking(rule):
+    """What the header of a rule with findings lacks, and the case that it needs."""
+    files = Path(rules.__file__).parent.glob(f"*/{rule.name.replace('-', '_')}.sql")
+    headers = ["".join(re.findall(r"^--.*\n", file.read_text("utf-8"), re.MULTILINE)) for file in files]
+    keys = {key for header in headers for key in re.findall(r"^-- ([a-z-]+): ", header, re.MULTILINE)}
+    if "title" not in keys:
+        return
+    if "heading" in keys and "remark" not in keys:
+        yield from (f"header lacks {key}" for key in sorted(_SAID - keys))
+    cases_of_rule = (Path(cases.__file__).parent / f"{rule.name.replace('-', '_')}.py").read_text("utf-8")
+    if "unknown" in keys and "def cannot_tell" not in cases_of_rule:
+        yield "header says `unknown`, and no case is cannot_tell"
+
+
+def test_every_header_says_what_a_finding_needs():
+    assert_none(f"{rule.name}: {wrong}" for rule in all_rules() for wrong in list_lacking(rule))
+
+
 def test_every_page_has_all_its_sections():
     assert_none(f"{rule.name}: {wrong}" for rule in all_rules() for wrong in missing_of_page(rule))

@@ -71,9 +71,9 @@ def _is_top_level(header: bytes) -> bool:
     closed = header + b"]}"
     try:
         msgspec.json.decode(closed, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # Damaged metadata must not hide the events: then the first match counts.
-        return header.count(b'"traceEvents"') == 1
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        # Damaged metadata must not hide the events: then the first match counts. What is left open encloses the list.
+        return "truncated" not in str(error) and header.count(b'"traceEvents"') == 1
     return True
 
 

@@ -1,0 +1,62 @@
+"""Whole reports of trace files as JSON, but for where the file lies and how rows are numbered, and their differences."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import traceq
+
+# What says which file it is, how it is written, and how its rows are numbered; the texts of queries name such numbers.
+_OF_THE_FILE = re.compile(
+    r"\.(queries|query|sql|notes|sha256|utc_origin_ns)$|\.trace\.(file|size_bytes)$|^\.jobs\[\d+\]\.name$"
+)
+_ROW_NUMBER = re.compile(r"[._](slice|gap|busy|launch|thread|piece|operator|annotation|t|p)_?id$")
+_INSTANT = re.compile(r"[._]ts(_end)?(_ns)?$")
+_NUMBER = re.compile(r"-?[\d.,]+")
+
+# Sums of doubles, in another order.
+_NEAR = 1e-6
+
+
+def report_json(path: Path) -> Any:
+    """Return the report of a trace file as JSON values, asked of a database that is not kept."""
+    return json.loads(traceq.report(path, top=100, cache=False, drawn=False).to_json())
+
+
+def compare_reports(found: Any, expected: Any, moved_by: int = 0) -> list[str]:
+    """Return the differences between two reports, one line each with its place; `moved_by` is what instants may differ by, ns."""
+    return list(_differences(found, expected, moved_by, ""))
+
+
+def _differences(found: Any, expected: Any, moved_by: int, place: str) -> Iterator[str]:
+    name = re.sub(r"\[\d+\]$", "", place)
+    if _OF_THE_FILE.search(name) or _ROW_NUMBER.search(name):
+        return
+    if isinstance(expected, dict) and isinstance(found, dict):
+        if {"columns", "rows"} <= expected.keys() & found.keys():
+            found, expected = ({"rows": _list_records(table)} for table in (found, expected))
+        for key in sorted(expected.keys() | found.keys()):
+            yield from _differences(found.get(key, "lacking"), expected.get(key, "lacking"), moved_by, f"{place}.{key}")
+    elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        for number, pair in enumerate(zip(found, expected, strict=True)):
+            yield from _differences(*pair, moved_by, f"{place}[{number}]")
+    elif not _is_same(found, expected, moved_by, is_instant=_INSTANT.search(name) is not None):
+        yield f"{place}: {str(found)[:80]}, expected {str(expected)[:80]}"
+
+
+def _list_records(table: dict[str, Any]) -> list[dict[str, Any]]:
+    return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
+
+
+def _is_same(found: Any, expected: Any, moved_by: int, *, is_instant: bool) -> bool:
+    """Return whether two values are equal; where all is moved, sentences may name other instants."""
+    if isinstance(expected, str) and isinstance(found, str) and moved_by:
+        return _NUMBER.sub("#", found) == _NUMBER.sub("#", expected)
+    if isinstance(found, bool) or not (isinstance(found, int | float) and isinstance(expected, int | float)):
+        return bool(found == expected)
+    return math.isclose(found, expected + (moved_by if is_instant else 0), rel_tol=_NEAR, abs_tol=1e-9)
