@@ -37,7 +37,10 @@ _BESIDE = ("allocator_segment", "allocator_block", "allocator_stack")
 
 
 def sniff(path: Path) -> bool:
-    """Return whether the file begins like a pickled snapshot, gzip'd or not, or has its tables; raises nothing but OSError."""
+    """Return whether the file begins like a pickled snapshot, or is SQLite with the tables of one; gzip'd or not.
+
+    Raises nothing but OSError.
+    """
     head = read_head(path, _HEAD)
     if head.startswith(SQLITE):
         return _has_tables(path)
@@ -56,7 +59,11 @@ def _has_tables(path: Path) -> bool:
 def read(
     path: Path, progress: Callable[[int], None] = lambda _bytes: None, jobs: int = 1
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield (table, batch) for a memory snapshot; see traceq.importers for the contract. It is read by one process."""
+    """Yield (table, batch of rows) for a memory snapshot: allocator events, segments, blocks, stacks, annotations.
+
+    See traceq.importers for the contract. `progress` is called with the bytes read so far; `jobs` is ignored, because
+    one process reads the whole file.
+    """
     from traceq.importers.memory_snapshot.reading import read as read_snapshot
 
     del jobs
@@ -66,10 +73,11 @@ def read(
 def beside(
     path: Path, utc_origin_ns: int, progress: Callable[[int], None] = lambda _bytes: None
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield (table, batch) for a memory snapshot of the process of a trace, on the trace's clock.
+    """Yield (table, batch) of the allocator's events, segments, blocks and stacks, to add to the trace of the same process.
 
-    `utc_origin_ns` is the trace's (trace.utc_origin_ns): both clocks count from 1970. With the trace's own rows, these
-    are the input of the analyses of allocations. Raises UnusableTrace for a snapshot without times.
+    `utc_origin_ns` is trace.utc_origin_ns of that trace: the events' times, which count from 1970, become times on the
+    trace's clock. The snapshot's own devices, annotations and trace row are left out. Raises UnusableTrace for a
+    snapshot without times.
     """
     import pyarrow.compute as pc
 

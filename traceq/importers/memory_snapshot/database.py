@@ -36,9 +36,10 @@ _STACKS_AT_HAND = 1 << 12
 
 
 def read_tables(connection: sqlite3.Connection, parts: SnapshotParts) -> Iterator[int]:
-    """Hand the rows of the three tables to `parts`, yielding after some thousand each; last, how many blocks no segment has.
+    """Pass the rows of a snapshot's tables to `parts` as dicts, some thousand at a time, so that the caller can take what it made.
 
-    Raises Malformed where columns lack or hold what no snapshot does.
+    Yields 0 after each portion, and last the number of blocks whose segment is not in the file. Raises Malformed where
+    columns lack or hold what no snapshot does.
     """
     columns = _choose_columns(read_columns(connection))
     find_stack = _make_stack_reader(parts)
@@ -65,7 +66,8 @@ def read_tables(connection: sqlite3.Connection, parts: SnapshotParts) -> Iterato
 
 
 def _choose_columns(found: Mapping[str, set[str]]) -> dict[str, list[str]]:
-    """Return the columns to read of each table; raises Malformed where one lacks that there must be."""
+    """Return the columns to read, by table, from `found`, the columns there are by table; raises Malformed where a needed one lacks.
+    """
     lacking = [
         f"{table}.{column}"
         for table, needed in _NEEDED.items()
@@ -81,7 +83,10 @@ def _choose_columns(found: Mapping[str, set[str]]) -> dict[str, list[str]]:
 
 
 def _make_pairs(row: Mapping[str, Any], find_stack: Callable[[Any], Stack | None]) -> Pairs:
-    """Return the dict that the pickle has in the place of the row; what is NULL is not in it."""
+    """Return the dict that a pickled snapshot has in the place of a table's row, without what is NULL.
+
+    `find_stack` gives the stack of the JSON text in the column `frames`.
+    """
     pairs = Pairs()
     pairs.update((column, value) for column, value in row.items() if value is not None)
     if "frames" in pairs:
@@ -92,7 +97,8 @@ def _make_pairs(row: Mapping[str, Any], find_stack: Callable[[Any], Stack | None
 
 
 def _make_stack_reader(parts: SnapshotParts) -> Callable[[Any], Stack | None]:
-    """Return what finds the stack of a text of JSON, None for one without frames; it raises Malformed for other texts."""
+    """Return a function from the JSON text of a stack to the Stack, None for one without frames; it raises Malformed for other text.
+    """
 
     @lru_cache(_STACKS_AT_HAND)
     def find_stack(text: Any) -> Stack | None:

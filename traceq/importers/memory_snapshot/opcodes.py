@@ -54,9 +54,10 @@ class Malformed(Exception):
 
 
 class PickledItems(list[Any]):
-    """A list that is being read; `place` is its index among the numbered objects of the file.
+    """A list that is being read; `place` is its index among the numbered objects of the file, -1 while it has no number.
 
-    `tag` and `seen` belong to the callbacks: `seen` is how many items were examined when the list was last finished.
+    `tag` and `seen` belong to the callbacks of PickleReader: `seen` is how many items they had examined when the list
+    was last finished.
     """
 
     __slots__ = ("place", "seen", "tag")
@@ -68,7 +69,7 @@ class PickledItems(list[Any]):
 
 
 class Pairs(dict[Any, Any]):
-    """A dict that is being read; `place` as in PickledItems."""
+    """A dict that is being read; `place` is its index among the numbered objects of the file, -1 while it has no number."""
 
     __slots__ = ("place",)
 
@@ -77,11 +78,12 @@ class Pairs(dict[Any, Any]):
 
 
 class PickleReader:
-    """Reads one pickle from `file` without building most of its objects.
+    """Reader of one pickle in `file`, which replaces most objects by something smaller as soon as they are complete.
 
-    `finished_dict(pairs, level)` is called with each dict, and with the open lists around it, innermost last, if it
-    goes into a list. It returns a replacement, GONE to drop it from a list. `finished_list(items)` is called with each
-    list that got items, and returns its replacement. Only these hashable replacements can be referred to later.
+    `finished_dict(pairs, level)` is called with each dict that has items. `level` is the list of values being read
+    beside it, the last of which is the open list that the dict goes into; None if it goes into no list. It returns a
+    replacement, or GONE to drop the dict. `finished_list(items)` is called after each part of a list and returns its
+    replacement, or `items` to keep it. Later references find only replacements, which are hashable, and texts.
     """
 
     def __init__(
@@ -108,7 +110,10 @@ class PickleReader:
         self.result: Any = None
 
     def run(self) -> Iterator[None]:
-        """Read the pickle chunk by chunk, yielding after each, until `result` is the object; raises Malformed."""
+        """Read the pickle chunk by chunk; yields None after each, so that the caller can take what the callbacks made so far.
+
+        At the end, `result` is the object in the file. Raises Malformed.
+        """
         self._fill(2)
         if self._buffer[:1] != b"\x80":
             raise Malformed("it does not begin like a pickle of protocol 2 or later")
@@ -138,7 +143,7 @@ class PickleReader:
     # --- bytes ---
 
     def _fill(self, needed: int) -> None:
-        """Read until the buffer holds `needed` bytes, or all that are left."""
+        """Read on until the buffer holds `needed` bytes or the file ends; raises Malformed if too many objects are open."""
         parts = [self._buffer[self._at :]]
         there = len(parts[0])
         while there < needed and not self._is_whole:
@@ -213,7 +218,10 @@ class PickleReader:
         return self._stack.pop()
 
     def _settle_list(self, value: Any) -> Any:
-        """Return the value to put into an object: () for a list that is still without items, which then stays empty."""
+        """Return the value to put into an object: () for a list that has no items yet, else `value` itself.
+
+        Such a list counts as complete and empty from then on.
+        """
         if type(value) is PickledItems and not value and value.tag is None:
             if value.place != _NOWHERE:
                 self._memo[value.place] = _EMPTY
@@ -267,7 +275,10 @@ class PickleReader:
             self._memo[pairs.place] = self._keep(made)
 
     def _get_level(self) -> list[Any] | None:
-        """Return the open lists around an item that is about to be read, innermost last; None where it goes into no list."""
+        """Return the values being read beside the next one, of which the last is the open list that it goes into.
+
+        None if it goes into no list.
+        """
         level = self._stack or (self._below[-1] if self._below else None)
         return level if level and type(level[-1]) is PickledItems else None
 
@@ -307,9 +318,10 @@ class PickleReader:
             self._memo.append(self._keep(value))
 
     def _keep(self, value: Any, size: int = 0) -> int:
-        """Return the index of a value among those kept; equal values share one.
+        """Return the index in `_kept` of a value that later references may need, adding it if new; equal values share an index.
 
-        `size` is the bytes to count for a value that is no text.
+        `size` is the bytes that count for a value that is no text. Raises Malformed if all together take too much
+        memory.
         """
         place = self._place_of.get(value)
         if place is None:
@@ -331,7 +343,10 @@ class PickleReader:
         return self._kept[self._memo[number]]
 
     def _settle_empty(self, number: int) -> None:
-        """Treat the open list at index `number` as finished and empty, because something refers to it. Raises Malformed."""
+        """Treat the open list with number `number` as complete and empty, because something refers to it.
+
+        Raises Malformed if no such list without items is open.
+        """
         self._settlings += 1
         if self._settlings > _MOST_SETTLED:
             raise Malformed("it refers to too many lists that are not complete")
@@ -349,7 +364,7 @@ class PickleReader:
             self._stack.append(self._look_up(self._number(layout)))
 
     def _push_references(self) -> None:
-        """Push all references at the beginning of a list at once, mostly the frames of a stack that occurred before."""
+        """Read all references at the beginning of a list at once; these are mostly the frames of a stack that occurred before."""
         self._at -= 1
         if len(self._buffer) - self._at < _MOST_AT_ONCE and not self._is_whole:
             self._fill(_MOST_AT_ONCE)
@@ -365,7 +380,10 @@ class PickleReader:
         self._whole_list(run)
 
     def _whole_list(self, run: bytes) -> None:
-        """Build a list of nothing but references from `run`, their bytes; equal bytes give the same list."""
+        """Complete the list that is being read with items that are all references; `run` holds the bytes of these references.
+
+        Equal bytes give the replacement that was made of them the first time.
+        """
         items = self._below[-1][-1]
         made = None if items else self._made_of.get(run)
         if made is None:
@@ -435,7 +453,7 @@ class PickleReader:
 
 
 def _check_plain(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the tuple; raises Malformed where it holds anything other than numbers and text."""
+    """Return the tuple; raises Malformed if it has more than 16 items, or one that is no number, text, bool or None."""
     if len(values) > _LONGEST_TUPLE or not all(type(value) in _PRIMITIVES for value in values):
         raise Malformed("a tuple holds more than a few numbers and texts")
     return values

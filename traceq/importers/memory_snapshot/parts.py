@@ -40,7 +40,10 @@ class Stack:
 
 
 class SegmentBlock(NamedTuple):
-    """A block of an allocator's segment, with its size in bytes; older files lack its address and the requested size."""
+    """A block of an allocator's segment: address, size and requested size in bytes, state, id of the stack that allocated it.
+
+    `address`, `requested_bytes` and `stack_id` are None where the file lacks them, as older ones do.
+    """
 
     address: int | None
     bytes: int
@@ -50,14 +53,14 @@ class SegmentBlock(NamedTuple):
 
 
 class BlockUse(NamedTuple):
-    """A use of a block, as older files list it: requested bytes, and the stack."""
+    """A use of a block, as older files list it: the requested bytes, and the stack that asked for them; None where unknown."""
 
     bytes: int | None
     stack: Stack | None
 
 
 class AnnotationMark(NamedTuple):
-    """One end of an annotation; time in ns since the epoch."""
+    """One end of an annotation, its start or its stop; `device` is the GPU's number, `ts` is ns since 1970."""
 
     is_start: bool
     name: str
@@ -70,7 +73,11 @@ Sink = Callable[[str, Sequence[Any]], None]
 
 
 class SnapshotParts:
-    """Converts the parts of a snapshot into rows for `sink` as they are read; `marks` are the ends of annotations."""
+    """Converter of the parts of a snapshot, as they are read, into rows, which go to `sink(table, row)`.
+
+    `marks` collects the ends of annotations, `events` the number of allocator events by device; `timeless` counts
+    events without a time.
+    """
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
@@ -84,7 +91,11 @@ class SnapshotParts:
         self._bytes = 0
 
     def list_of(self, items: PickledItems) -> Any:
-        """Return the replacement of a finished list: a Stack of frames, a tuple of a few numbers (a pool's id), else the list."""
+        """Return the replacement of a finished list, for PickleReader.
+
+        That is a tuple for a list of at most four numbers (a memory pool's id), a Stack for a list of frames, else the
+        list itself.
+        """
         if items and len(items) <= _FEW and all(type(item) is int for item in items):
             return tuple(items)
         if not _are_frames(items):
@@ -98,7 +109,12 @@ class SnapshotParts:
         return stack
 
     def dict_of(self, pairs: Pairs, level: list[Any] | None) -> Any:
-        """Return the replacement of a finished dict; events and segments become rows and are dropped (GONE) from their list."""
+        """Return the replacement of a finished dict, for PickleReader, told by the dict's keys.
+
+        An event or a segment (with its blocks) becomes rows, an annotation a mark: all three are dropped (GONE in a
+        list, None elsewhere). A frame becomes a StackFrame, a block a SegmentBlock, a block's use a BlockUse; other
+        dicts stay as they are.
+        """
         if "action" in pairs:
             self.emit_event(pairs, _find_device(level) if level else 0)
         elif "blocks" in pairs and "total_size" in pairs:
@@ -116,7 +132,11 @@ class SnapshotParts:
         return GONE if level else None
 
     def build_block(self, pairs: Pairs) -> SegmentBlock:
-        """Return the block; for PyTorch 2.0 and older, requested size and stack come from the latest of its uses."""
+        """Return the block that a dict describes; its stack becomes rows.
+
+        Files of PyTorch 2.0 and older have requested size and stack in a list of the block's uses; its first entry is
+        taken.
+        """
         uses = pairs.get("history", ())
         last = uses[0] if type(uses) is PickledItems and uses and type(uses[0]) is BlockUse else BlockUse(None, None)
         return SegmentBlock(
@@ -128,7 +148,7 @@ class SnapshotParts:
         )
 
     def intern_frame(self, pairs: Pairs) -> StackFrame:
-        """Return the frame; equal ones are one object."""
+        """Return the StackFrame that a dict describes; equal frames are one object. Raises Malformed if there are too many."""
         name, file = _get_text(pairs, "name")[:_LONGEST_NAME], _get_text(pairs, "filename")[-_LONGEST_NAME:]
         key = (name, file, _get_integer(pairs, "line"))
         frame = self._frames.get(key)
@@ -139,7 +159,8 @@ class SnapshotParts:
         return frame
 
     def emit_event(self, pairs: Pairs, device: int) -> None:
-        """Make the row of an event of the device, which comes after those before."""
+        """Add the row of an allocator event on `device`, numbered after the earlier events of this device; its stack becomes rows, too.
+        """
         number = self.events.get(device, 0)
         # PyTorch writes times since 2.1; before, only the order of the events is known
         ts = _get_time(pairs) if pairs.get("time_us") else None
@@ -163,7 +184,7 @@ class SnapshotParts:
         )
 
     def emit_segment(self, pairs: Pairs) -> None:
-        """Make the rows of a segment and of its blocks."""
+        """Add the rows of a segment, numbered after the earlier segments, and of its blocks; its stack becomes rows, too."""
         segment = self._segments
         self._segments += 1
         pool = pairs.get("segment_pool_id", ())
@@ -191,7 +212,7 @@ class SnapshotParts:
             address = start + block.bytes
 
     def _number(self, stack: Stack | None) -> int | None:
-        """Return the id of the stack, None for no stack; on first use, its rows go to the sink."""
+        """Return the id of the stack, None without a stack; at a stack's first use, its frames become rows of allocator_stack."""
         if stack is None:
             return None
         if stack.number is None:
@@ -216,7 +237,7 @@ class SnapshotParts:
 
 
 def _are_frames(items: PickledItems) -> bool:
-    """Return whether the list is not empty and holds frames only; items seen before are not examined again."""
+    """Return whether the list is not empty and holds StackFrames only; items examined before are not examined again."""
     if items.seen != _MIXED:
         are_frames = all(type(item) is StackFrame for item in (items[items.seen :] if items.seen else items))
         items.seen = len(items) if are_frames else _MIXED
@@ -233,7 +254,11 @@ def _get_stack(pairs: Pairs) -> Stack | None:
 
 
 def _find_device(level: list[Any]) -> int:
-    """Return the device of the innermost list in `level`: its index among its neighbours, 0 where it is the only one."""
+    """Return the number of the device whose events the list at the end of `level` holds.
+
+    It is the list's index in `level` if all values there are lists (one per device), else 0. Raises Malformed for too
+    many lists.
+    """
     last = level[-1]
     if last.tag is None:
         if len(level) > _MOST_DEVICES and type(level[0]) is PickledItems:
@@ -266,7 +291,7 @@ def _get_integer(pairs: Pairs, key: str) -> int:
 
 
 def _get_time(pairs: Pairs) -> int:
-    """Return the time of the event, ns since 1970."""
+    """Return `time_us` of a dict as ns since 1970; raises Malformed if it is no such time."""
     ns = _get_integer(pairs, "time_us") * NS_PER_US
     if not 0 <= ns < _INT64:
         raise Malformed("'time_us' is no time")
@@ -274,7 +299,7 @@ def _get_time(pairs: Pairs) -> int:
 
 
 def get_device(pairs: Pairs) -> int:
-    """Return the number of the GPU that the pairs name, 0 where they name none."""
+    """Return the number of the GPU in a dict, 0 where it names none; raises Malformed for an impossible number."""
     device = _get_optional(pairs, "device") or 0
     if not 0 <= device < _MOST_DEVICES:
         raise Malformed("'device' is no number of a GPU")

@@ -45,7 +45,7 @@ SCHEMAS = {
 
 
 def read(path: Path, progress: Callable[[int], None]) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield (table, batch) for a snapshot; raises UnusableTrace, with the reason, for what is none."""
+    """Yield (table, batch) for a memory snapshot, pickle or SQLite; raises UnusableTrace, with the reason, for any other file."""
     gathered = _BatchCollector()
     parts = SnapshotParts(gathered.add)
     notes = Notes()
@@ -70,7 +70,10 @@ def read(path: Path, progress: Callable[[int], None]) -> Iterator[tuple[str, pa.
 def _read_pickle(
     path: Path, gathered: _BatchCollector, parts: SnapshotParts, progress: Callable[[int], None]
 ) -> Generator[tuple[str, pa.RecordBatch], None, dict[str, Any]]:
-    """Yield the batches of a pickle; return the allocator's settings."""
+    """Yield (table, batch) of a pickled snapshot's events, segments, blocks and stacks; return the allocator's settings by name.
+
+    Raises UnusableTrace where the file is no such pickle.
+    """
     with open_unpacked(path) as file:
         reader = PickleReader(file, parts.dict_of, parts.list_of, progress)
         try:
@@ -86,7 +89,11 @@ def _read_pickle(
 def _read_database(
     path: Path, gathered: _BatchCollector, parts: SnapshotParts, notes: Notes
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield the batches of a snapshot's tables."""
+    """Yield (table, batch) of the events, segments, blocks and stacks of a snapshot as SQLite.
+
+    Adds to `notes` how many blocks belong to no segment of the file. Raises UnusableTrace where the tables cannot be
+    read.
+    """
     try:
         with open_database(path) as connection:
             for left_out in read_tables(connection, parts):
@@ -104,7 +111,7 @@ def _read_database(
 
 
 class _BatchCollector:
-    """Collects rows by table until there are enough for a batch; `devices` are the devices with segments."""
+    """Collector of rows by table until there are enough for a batch; `devices` are the numbers of the devices with segments."""
 
     def __init__(self) -> None:
         self._rows: dict[str, list[Sequence[Any]]] = {}
@@ -116,7 +123,7 @@ class _BatchCollector:
             self.devices.add(row[1])
 
     def take_batches(self, least: int) -> Iterator[tuple[str, pa.RecordBatch]]:
-        """Yield and remove the rows of each table that has more than `least`, as (table, batch)."""
+        """Yield and remove all rows of each table that has more than `least` rows, as (table, batch of at most 50,000 rows)."""
         for table, rows in self._rows.items():
             if len(rows) > least:
                 for start in range(0, len(rows), _ROWS):
@@ -130,7 +137,11 @@ def _build_batch(schema: pa.Schema, rows: Sequence[Sequence[Any]]) -> pa.RecordB
 
 
 def _read_settings(path: Path, whole: Any, parts: SnapshotParts) -> dict[str, Any]:
-    """Return the allocator's settings; raises UnusableTrace where the file holds no state and no history of one."""
+    """Return the allocator's settings by name from `whole`, the object in the file; empty if it is a list or has none.
+
+    Raises UnusableTrace if the file has neither segments nor a history of events, or the events are not in a list per
+    device.
+    """
     if type(whole) is PickledItems:
         return {}
     if type(whole) is not Pairs or not {"segments", "device_traces"} & set(whole):
@@ -146,7 +157,7 @@ def _read_settings(path: Path, whole: Any, parts: SnapshotParts) -> dict[str, An
 
 
 def _are_in_place(traces: Any, events: dict[int, int]) -> bool:
-    """Return whether each device's events stand in the list of that device, as PyTorch writes them."""
+    """Return whether each device with events has them in the list at its own index in `traces`, as PyTorch writes them."""
     return type(traces) is PickledItems and all(
         device < len(traces) and type(traces[device]) is PickledItems and traces[device].tag == device
         for device in events
@@ -165,7 +176,10 @@ def _trace_row(path: Path, settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _build_annotations(marks: Sequence[AnnotationMark]) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield the ranges of record_function(): an end closes the latest open range of its name on its device."""
+    """Yield the (table, batch) of record_function()'s ranges: a thread per GPU, and a CPU slice of kind annotation per range.
+
+    A stop closes the latest open range of its name on its device; a start without a stop is dropped.
+    """
     opened_at: dict[tuple[int, str], list[int]] = {}
     ranges = []
     for mark in marks:

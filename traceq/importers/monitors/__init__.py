@@ -33,15 +33,15 @@ _MOST_DEVICES = 1 << 16
 
 
 class LogReader(Protocol):
-    """Interface of the modules of this folder."""
+    """Interface of the modules of this folder, each of which reads the format of one monitor; TOOL is the monitor's name."""
 
     TOOL: str
 
     def sniff(self, head: str) -> bool:
-        """Return whether a file that begins like this is of this format."""
+        """Return whether a file that begins with the text `head` is of this format."""
 
     def read(self, text: str) -> Log:
-        """Return the log in the text. Raises UnusableTrace, or Python's own errors where the file is damaged."""
+        """Return the log in `text`, the whole file; raises UnusableTrace, or Python's own errors where the file is damaged."""
 
 
 READERS: tuple[LogReader, ...] = (
@@ -51,7 +51,10 @@ READERS: tuple[LogReader, ...] = (
 
 
 def read_log(path: Path) -> Log:
-    """Return the log in the file. Raises UnknownFormat for what is no log that traceq knows, UnusableTrace for a broken one."""
+    """Return the log of a monitor in the file, read by the first format of READERS that recognises it.
+
+    Raises UnknownFormat where none does, UnusableTrace for a log that is damaged, cannot be read or has no sample.
+    """
     try:
         text = _decode_text(path.read_bytes())
     except OSError as error:
@@ -85,13 +88,13 @@ def read_log(path: Path) -> Log:
 
 
 def _decode_text(content: bytes) -> str:
-    """Return the text: UTF-16 if it begins with its byte order mark, as PowerShell writes, else UTF-8."""
+    """Return the content as text: UTF-16 if it begins with UTF-16's byte order mark (PowerShell writes that), else UTF-8."""
     is_utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     return content.decode("utf-16" if is_utf16 else "utf-8", "replace")
 
 
 def _describe_error(error: Exception) -> str:
-    """Return words on an error in a damaged log, in terms of the log rather than of Python's types."""
+    """Return a phrase for the message on a damaged log: what is wrong in the log ("it lacks 'ts'"), not Python's words."""
     if isinstance(error, KeyError):
         return f"it lacks {error.args[0]!r}"
     if isinstance(error, IndexError):

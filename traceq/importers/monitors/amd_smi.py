@@ -27,7 +27,7 @@ _OF_METRIC = {"mem": Meaning("gpu_memory_temperature")}
 
 
 def sniff(head: str) -> bool:
-    """Return whether the first line names columns of amd-smi."""
+    """Return whether the first line of `head` names columns of amd-smi."""
     names = _column_names(head.partition("\n")[0])
     return "gpu" in names[:2] and bool(_KNOWN.keys() & set(names))
 
@@ -37,7 +37,7 @@ def _column_names(line: str) -> list[str]:
 
 
 def read(text: str) -> Log:
-    """Read the log; without --watch it has no times."""
+    """Return the log of all GPUs in amd-smi's CSV text; without --watch its samples have no times (clock "none")."""
     lines = text.lstrip("\ufeff").splitlines()
     names = _column_names(lines[0])
     log = LogBuilder(TOOL, _KNOWN | (_OF_METRIC if "gfx_activity" in names else {}))

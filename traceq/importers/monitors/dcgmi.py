@@ -24,12 +24,12 @@ _LINE = re.compile(r"(?P<time>.*?)\s*(?P<entity>#\s*Entity|GPU[\s:]+\d+)[\s,]+(?
 
 
 def sniff(head: str) -> bool:
-    """Return whether one of the first lines names entities and fields."""
+    """Return whether one of the first five lines is dcgmi's header, which names entities and fields."""
     return any(re.search(r"#\s*Entity\s+\S", line) for line in head.splitlines()[:5])
 
 
 def read(text: str) -> Log:
-    """Return the log of all GPUs; other entities are left out."""
+    """Return the log of all GPUs in the table that dcgmi dmon prints; other entities (CPUs, MIG instances) are left out."""
     names: list[str] = []
     log = LogBuilder(TOOL, _KNOWN)
     for line in text.splitlines():

@@ -23,12 +23,15 @@ _DISK = {
 
 
 def sniff(head: str) -> bool:
-    """Return whether it is JSON of sysstat with reports of iostat."""
+    """Return whether the text begins JSON of sysstat with reports of iostat."""
     return bool(re.match(r'\s*\{\s*"sysstat"', head) and re.search(r'"(avg-cpu|disk_device)"', head))
 
 
 def read(text: str) -> Log:
-    """Read the log; without -t it has no times."""
+    """Return the log of the CPUs and disks in iostat's JSON, without its first report; without -t its samples have no times.
+
+    Raises UnusableTrace where it has no reports at all.
+    """
     host = host_of_sysstat(text)
     reports = host["statistics"]
     log = LogBuilder(TOOL, _CPU | _DISK)

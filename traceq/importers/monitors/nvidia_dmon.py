@@ -19,12 +19,12 @@ _HEADER = re.compile(r"#\s*((date\W+)?(time\W+)?)gpu\W+\w", re.IGNORECASE)
 
 
 def sniff(head: str) -> bool:
-    """Return whether it begins with dmon's header."""
+    """Return whether the text begins with the header of nvidia-smi dmon."""
     return bool(_HEADER.match(head.lstrip()))
 
 
 def read(text: str) -> Log:
-    """Return the log; without -o DT it has no times."""
+    """Return the log of all GPUs in dmon's table; without -o DT its samples have no times (clock "none")."""
     names: list[str] = []
     units: list[str] = []
     log = LogBuilder(TOOL, _KNOWN)

@@ -41,13 +41,16 @@ _WORDS = {"active": 1.0, "not active": 0.0, "enabled": 1.0, "disabled": 0.0}
 
 
 def sniff(head: str) -> bool:
-    """Return whether the first line names fields of nvidia-smi."""
+    """Return whether the first line is a CSV header that names fields of nvidia-smi."""
     first = head.lstrip("\ufeff").partition("\n")[0]
     return "," in first and bool(_HEADER.match(first)) and "." in first
 
 
 def read(text: str) -> Log:
-    """Return the log; raises UnusableTrace where it does not say which GPU a line is of."""
+    """Return the log of all GPUs in the CSV of nvidia-smi --query-gpu.
+
+    Raises UnusableTrace where a line does not say which of several GPUs it is of, or has more values than the header.
+    """
     rows = list(csv.reader(text.lstrip("\ufeff").splitlines(), skipinitialspace=True))
     fields = [_FIELD.match(each) for each in rows[0]]
     names = [_plain_name(field[1]) if field else "" for field in fields]
@@ -89,9 +92,10 @@ def _time(names: list[str], row: list[str]) -> tuple[int, bool] | None:
 
 
 def _number_devices(names: list[str], rows: list[list[str]], times: list[int]) -> list[int]:
-    """Return the GPU's number of each line; GPUs named otherwise are numbered by first appearance.
+    """Return the number of the GPU of each row; `names` are the columns, `times` the rows' times (ns).
 
-    Raises UnusableTrace where the log of several GPUs does not say which GPU a line is of.
+    GPUs that are told by bus id, uuid or serial are numbered in the order in which they appear. Without such a column
+    there is one GPU, 0; raises UnusableTrace where lines in bursts show that there are several.
     """
     told = next((field for field in _IDENTITY if field in names), None)
     if told is None:
@@ -106,7 +110,10 @@ def _number_devices(names: list[str], rows: list[list[str]], times: list[int]) -
 
 
 def _read_cell(name: str, unit: str | None, cell: str) -> list[tuple[str, str | None, float]]:
-    """Return (name, unit, value) of each series in a cell, empty where the cell is no number."""
+    """Return (series, unit, value) for each series in a cell; `name` is the cell's column.
+
+    The mask of throttling reasons gives a series for each reason, other cells one; empty where the cell is no number.
+    """
     cell = cell.strip()
     if name == "reasons.active" and cell.lower().startswith("0x"):
         return [(decode_reason, None, value) for decode_reason, value in decode_reasons(int(cell, 16))]

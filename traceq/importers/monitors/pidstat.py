@@ -20,12 +20,16 @@ _HEADER = re.compile(r"^#?\s*Time\s+.*\b(PID|TID)\b.*Command\s*$", re.MULTILINE)
 
 
 def sniff(head: str) -> bool:
-    """Return whether a line names a process's columns."""
+    """Return whether a line of the text is pidstat's header, with the columns of a process."""
     return bool(_HEADER.search(head))
 
 
 def read(text: str) -> Log:
-    """Return the log of all processes; a sample's instance is the pid and the command."""
+    """Return the log of all processes in pidstat's lines; each sample's instance is "PID COMMAND".
+
+    Times of day follow on from the date in the first line, over midnight, too. The clock is "utc" for seconds since
+    1970, else "none" without a date.
+    """
     told = _FIRST.search(text)
     days = parse_dates(told["date"]) if told else []
     names: list[str] = []

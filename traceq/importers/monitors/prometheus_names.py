@@ -52,13 +52,13 @@ _INSTANCES = ("device", "cpu", "interface", "disk")
 
 
 def gpu_of(labels: Mapping[str, str]) -> int | None:
-    """Return the number of the GPU in a metric's labels; None for a metric of the host."""
+    """Return the number of the GPU in a metric's labels; None if they name none, as for a metric of the host."""
     told = labels.get("gpu", labels.get("gpu_id", ""))
     return int(told) if told.isdigit() else None
 
 
 def instance_of(labels: Mapping[str, str]) -> str | None:
-    """Return the part of the host in a metric's labels (disk, network interface, CPU); None for the whole host."""
+    """Return the disk, network interface or CPU in a metric's labels; None if they name none, as for the whole host."""
     return next((labels[label] for label in _INSTANCES if label in labels and labels[label] != "nvidia"), None)
 
 
@@ -68,19 +68,25 @@ def host_of(labels: Mapping[str, str]) -> str | None:
 
 
 def address_of(labels: Mapping[str, str]) -> str | None:
-    """Return the address in a series' labels without the port; exporters of one machine differ in the port only."""
+    """Return the address in a metric's `instance` label, without its port; None without one.
+
+    Exporters of the same machine differ in the port only.
+    """
     return labels.get("instance", "").rpartition(":")[0] or None
 
 
 def check_one(told: Iterable[str | None]) -> None:
-    """Raise UnusableTrace if the machines named are several, because their GPUs and disks have the same names."""
+    """Raise UnusableTrace if `told` names several machines, because their GPUs and disks have the same names; None is ignored."""
     found = sorted({machine for machine in told if machine})
     if len(found) > 1:
         raise UnusableTrace(f"series of {len(found)} machines ({found[0]}, {found[1]}, ...); query those of one")
 
 
 def convert_gauge(name: str, value: float) -> list[tuple[str, str | None, float]]:
-    """Return (name, unit, value) of each series of a gauge; empty where DCGM marks the value as missing."""
+    """Return (series, unit, value) for each series that a gauge `name` is; empty where DCGM's value means "missing".
+
+    A mask of throttling reasons gives a series for each reason, another gauge one.
+    """
     if value >= _BLANK:
         return []
     if name in MASKS:
@@ -89,7 +95,10 @@ def convert_gauge(name: str, value: float) -> list[tuple[str, str | None, float]
 
 
 def meaning_of_total(name: str, labels: Mapping[str, str]) -> Meaning | None:
-    """Return the series that a total's growth per second is; None for other metrics and unknown totals."""
+    """Return the series that the growth per second of the counter `name` is, with the factor to its unit; None if unknown.
+
+    `labels` tell the mode (user, system, ...) of the counter of CPU seconds.
+    """
     if name == CPU_TOTAL:
         mode = labels.get("mode", "")
         return Meaning(f"cpu_{mode}", 100) if mode in _MODES else None

@@ -15,12 +15,15 @@ TOOL = "Prometheus range"
 
 
 def sniff(head: str) -> bool:
-    """Return whether it is an answer with a matrix."""
+    """Return whether the text begins an answer of Prometheus whose result is a matrix."""
     return head.lstrip().startswith("{") and bool(re.search(r'"resultType"\s*:\s*"matrix"', head))
 
 
 def read(text: str) -> Log:
-    """Return the log: gauges as they are, known totals as their growth per second."""
+    """Return the log in the answer: gauges as they are, known counters as their growth per second, times in UTC.
+
+    Raises UnusableTrace for series of several machines.
+    """
     samples: list[Sample] = []
     left_out, host = 0, None
     result = json.loads(text)["data"]["result"]

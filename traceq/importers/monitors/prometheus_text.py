@@ -18,7 +18,7 @@ _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 
 def sniff(head: str) -> bool:
-    """Return whether there is a line of a metric with a type, or one of DCGM's fields."""
+    """Return whether the text has a line with the type of a metric, or a metric of DCGM."""
     return bool(
         re.search(r"^# TYPE [\w:]+ (gauge|counter)\s*$", head, re.MULTILINE)
         or re.search(r"^DCGM_FI_\w+\{", head, re.MULTILINE)
@@ -26,7 +26,10 @@ def sniff(head: str) -> bool:
 
 
 def read(text: str) -> Log:
-    """Return the log: gauges as they are, known totals as their growth per second."""
+    """Return the log of all scrapes: gauges as they are, known counters as their growth per second since the scrape before.
+
+    Raises UnusableTrace for metrics of several machines.
+    """
     log, rates = LogBuilder(TOOL, {}), Rates()
     machines: set[str | None] = set()
     now = None

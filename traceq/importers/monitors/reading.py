@@ -19,9 +19,10 @@ Clock = Literal["utc", "local", "none"]
 
 
 class Sample(NamedTuple):
-    """One value: `ts` is ns since 1970 as the log's clock reads, `device` the tool's number of a GPU, None for the host.
+    """One value of one series: `ts` is ns since 1970 as the log's clock reads, 0 without times.
 
-    `instance` is the part of the host (a disk, a network interface, one CPU, a process), None for the whole host.
+    `device` is the tool's number of a GPU, None for the host. `instance` is the part of the host (a disk, a network
+    interface, one CPU, a process), None for the whole host. `name` and `unit` are those of name_series().
     """
 
     ts: int
@@ -34,11 +35,12 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True)
 class Log:
-    """All samples of a file in its order. `host` is the name of the machine, where the file says it.
+    """All samples of a log in the order of the file; `tool` is the monitor, `clock` how far its times can be trusted.
 
-    `other_date` is the ns to add to every `ts` if the log writes day and month in the other order; 0 where that is
-    certain. `left_out` counts values that are no numbers, and reports on the time before the log. `odd_time` is the
-    first time that cannot be read.
+    `host` is the name of the machine, None where the file does not say it. `other_date` is the ns to add to every `ts`
+    if the log writes day and month in the other order; 0 where the order is certain. `left_out` counts values that are
+    no numbers, lines that cannot be read and values of a first report on the time before the log. `odd_time` is the
+    first time that cannot be read, as text; "" if there is none.
     """
 
     tool: str
@@ -64,7 +66,10 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
 def parse_number(text: object) -> float | None:
-    """Return the number that a value begins with ("45 %", "0x04" is none of these); None for "[N/A]", "-" and other words."""
+    """Return the number at the beginning of a value: 45.0 of "45 %"; a decimal comma counts as a point.
+
+    None for words ("[N/A]", "-"), for booleans and for what is not finite.
+    """
     if isinstance(text, bool) or text is None:
         return None
     if isinstance(text, float):
@@ -75,9 +80,9 @@ def parse_number(text: object) -> float | None:
 
 
 def parse_time(text: str) -> tuple[int, bool] | None:
-    """Return (ns since 1970 as the text reads, whether it is certainly UTC) of an ISO-like time or of seconds since 1970.
+    """Return (ns since 1970, whether the time is certainly UTC) of an ISO-like time or of seconds since 1970; else None.
 
-    None for other text.
+    A time without a zone is read as if it were UTC, and is not certain.
     """
     text = text.strip()
     if found := _EPOCH.match(text):
@@ -105,7 +110,7 @@ def _parse_zone(text: str | None) -> timezone:
 
 
 def parse_dates(text: str) -> list[int]:
-    """Return the ns since 1970 at the start of the day: two values where 11/12/26 may be the 11th or the 12th month.
+    """Return the start of a day as ns since 1970, for each way to read its date: 11/12/26 has two, month first comes first.
 
     Empty for text that is no date.
     """
@@ -126,7 +131,7 @@ def parse_dates(text: str) -> list[int]:
 
 
 def parse_time_of_day(text: str) -> int | None:
-    """Return the ns since midnight of 14:05:09 or 02:05:09 PM; None for other text."""
+    """Return the ns since midnight of a time like 14:05:09 or 02:05:09 PM; None for other text."""
     words = text.strip().split()
     found = _TIME.match(words[0]) if words else None
     if not found:
@@ -138,7 +143,10 @@ def parse_time_of_day(text: str) -> int | None:
 
 
 def parse_local_time(text: str) -> tuple[int, int, bool] | None:
-    """Return (ns as the text reads, ns to add for the other order of day and month, whether it is UTC); None if unreadable."""
+    """Return (ns since 1970, ns to add if day and month are in the other order, whether it is certainly UTC).
+
+    Reads ISO-like times, seconds since 1970, and dates like 11/12/26 with a time of day; None for other text.
+    """
     whole = parse_time(text)
     if whole is not None:
         return whole[0], 0, whole[1]
@@ -150,7 +158,10 @@ def parse_local_time(text: str) -> tuple[int, int, bool] | None:
 
 
 def host_of_sysstat(text: str) -> dict[str, Any]:
-    """Return the host's object in sysstat's JSON, which holds its reports. Raises UnusableTrace where there is none."""
+    """Return the first host's object in sysstat's JSON, with its list of reports as "statistics".
+
+    Raises UnusableTrace where there is none, ValueError for text that is no JSON.
+    """
     match json.loads(text):
         case {"sysstat": {"hosts": [dict(host), *_]}} if isinstance(host.get("statistics"), list):
             return host
@@ -158,14 +169,20 @@ def host_of_sysstat(text: str) -> dict[str, Any]:
 
 
 def is_steady(times: list[int]) -> bool:
-    """Return whether the times follow at one beat, rather than in bursts, as the lines of several GPUs do."""
+    """Return whether the times (ns) follow each other at about equal distances, not in bursts as the lines of several GPUs do.
+
+    Also True for fewer than two times.
+    """
     gaps = sorted(after - before for before, after in pairwise(times))
     # At least half of the gaps are between bursts, and few are pauses.
     return not gaps or gaps[0] >= gaps[3 * len(gaps) // 4] / 2
 
 
 def clock_of(stamps: Iterable[tuple[int, bool] | None]) -> Clock:
-    """Return the kind of a log's clock (utc, local or none) from all of its times: (ns, whether it is UTC) or None."""
+    """Return the kind of a log's clock from the times of all its lines: (ns, whether it is certainly UTC), None without one.
+
+    "none" if a line has no time or there are no lines, "utc" if all are UTC, else "local".
+    """
     seen = {None if stamp is None else stamp[1] for stamp in stamps}
     if not seen or None in seen:
         return "none"
@@ -173,7 +190,10 @@ def clock_of(stamps: Iterable[tuple[int, bool] | None]) -> Clock:
 
 
 class LogBuilder:
-    """Collects the samples of a log under the names of `known` series, and counts values that are not numbers."""
+    """Collector of a log's samples; `known` maps the tool's names of series to traceq's.
+
+    `left_out` counts values that are no numbers.
+    """
 
     def __init__(self, tool: str, known: dict[str, Meaning]) -> None:
         self.samples: list[Sample] = []
@@ -185,7 +205,10 @@ class LogBuilder:
     def add(
         self, ts: int, device: int | None, instance: str | None, key: str, raw: object, unit: str | None = None
     ) -> None:
-        """Add a sample of the tool's series `key`; `raw` is the value as the log writes it."""
+        """Add a sample of the tool's series `key`, under traceq's name and unit where known, else TOOL:KEY with `unit`.
+
+        `raw` is the value as the log writes it; if it begins with no number, `left_out` is increased instead.
+        """
         value = parse_number(raw)
         if value is None:
             self.left_out += 1
@@ -193,18 +216,18 @@ class LogBuilder:
             self.samples.append(Sample(ts, device, instance, *name_series(self._tool, key, unit, value, self._known)))
 
     def add_cpu_count(self, raw: object) -> None:
-        """Add the number of CPUs as a sample at the log's first time; does nothing without samples."""
+        """Add the number of CPUs as a sample `cpu_count` at the first sample's time; does nothing without samples or a number."""
         count = parse_number(raw)
         if count and self.samples:
             self.samples.append(Sample(self.samples[0].ts, None, None, "cpu_count", None, count))
 
     def log(self, clock: Clock | None = None, host: str | None = None, other_date: int = 0, odd_time: str = "") -> Log:
-        """Return the log; without `clock`, the kind of its clock follows from `times`."""
+        """Return the log of all samples; without `clock`, the kind of its clock follows from `times`. See Log for the others."""
         return Log(self._tool, self.samples, clock or clock_of(self.times), host, other_date, self.left_out, odd_time)
 
 
 class Rates:
-    """Converts totals into their growth per second."""
+    """Converter of counters that only grow into their growth per second, over all series of a log."""
 
     def __init__(self) -> None:
         self._before: dict[tuple[str, int | None, str | None], tuple[int, float]] = {}
@@ -212,7 +235,10 @@ class Rates:
     def add_total(
         self, meaning: Meaning, ts: int, device: int | None, instance: str | None, total: float
     ) -> list[Sample]:
-        """Return the growth per second since the previous total; empty for the first and where the total shrinks."""
+        """Return a sample with the growth per second since the previous total of the series, device and instance; `ts` is in ns.
+
+        Empty for the first total, and where the total shrank or no time passed.
+        """
         key = (meaning.name, device, instance)
         since, old = self._before.get(key, (ts, total))
         self._before[key] = (ts, total)

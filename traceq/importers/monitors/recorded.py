@@ -12,12 +12,12 @@ SUFFIX = ".monitor.jsonl"
 
 
 def sniff(head: str) -> bool:
-    """Return whether the first line is that of such a log."""
+    """Return whether the first line is the one that `traceq record` writes at the beginning of its samples."""
     return head.startswith('{"traceq_monitor":')
 
 
 def read(text: str) -> Log:
-    """Return the log; a last line that was not written to its end is left out."""
+    """Return the log that `traceq record` wrote; lines that are no whole JSON (the last may be cut) are counted in `left_out`."""
     first, *lines = text.splitlines()
     told = json.loads(first)
     log = LogBuilder(TOOL, {name: Meaning(name) for name in SERIES})

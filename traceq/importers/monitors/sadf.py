@@ -35,12 +35,15 @@ _INSTANCES = ("cpu", "disk-device", "iface", "intr", "number", "tty", "line", "f
 
 
 def sniff(head: str) -> bool:
-    """Return whether it is JSON of sysstat, and not of iostat."""
+    """Return whether the text begins JSON of sysstat that is not iostat's."""
     return bool(re.match(r'\s*\{\s*"sysstat"', head)) and not re.search(r'"(avg-cpu|disk_device)"', head)
 
 
 def read(text: str) -> Log:
-    """Return the log. Its local times (sadf -t) are in a certain zone only where that is UTC."""
+    """Return the log of all activities in sadf's JSON; its clock is "local" unless all times are in UTC.
+
+    Raises UnusableTrace where it has no reports.
+    """
     host = host_of_sysstat(text)
     log = LogBuilder(TOOL, _KNOWN | (_PAGES if host.get("machine") in ("x86_64", "i686") else {}))
     is_utc, other = True, 0
@@ -60,7 +63,11 @@ def read(text: str) -> Log:
 
 
 def _walk_report(value: Any, path: str, instance: str | None) -> Iterator[tuple[str | None, str, Any]]:
-    """Yield (instance, path, value) of every value in a report; the path joins the keys by dots."""
+    """Yield (instance, path, value) of every value in a part of a report; `path` and `instance` are those of this part.
+
+    The path joins the keys by dots (cpu-load.user). The instance is a disk, CPU, network interface, ...; None for the
+    whole host.
+    """
     if isinstance(value, list):
         for part in value:
             yield from _walk_report(part, path, instance)

@@ -83,7 +83,7 @@ KIB, MIB = 1 << 10, 1 << 20
 
 
 class Meaning(NamedTuple):
-    """traceq's name of a tool's series, and the factor that converts its numbers to the series' unit."""
+    """traceq's name of a tool's series, and the factor by which its values are multiplied to be in that series' unit."""
 
     name: str
     factor: float = 1.0
@@ -92,7 +92,10 @@ class Meaning(NamedTuple):
 def name_series(
     tool: str, key: str, unit: str | None, value: float, known: dict[str, Meaning]
 ) -> tuple[str, str | None, float]:
-    """Return (name, unit, value) of a tool's series `key`: traceq's common series where known, else TOOL:KEY unchanged."""
+    """Return (name, unit, converted value) of the tool's series `key`: traceq's name and unit if `known` has the key.
+
+    Otherwise "TOOL:KEY", with unit and value as they are.
+    """
     meant = known.get(key)
     if meant is None:
         return f"{tool}:{key}", unit, value
@@ -100,5 +103,5 @@ def name_series(
 
 
 def decode_reasons(mask: int) -> list[tuple[str, float]]:
-    """Return (series, 0 or 1) for every reason in NVML's mask of clock-throttling reasons."""
+    """Return (series, 1.0 or 0.0) for each reason to lower the clock that NVML's bit mask can hold."""
     return [(name, float(bool(mask & bit))) for bit, name in REASONS.items()]

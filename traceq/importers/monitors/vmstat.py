@@ -17,12 +17,15 @@ _FIRST = ["r", "b", "swpd"]
 
 
 def sniff(head: str) -> bool:
-    """Return whether one of the first lines is the header."""
+    """Return whether one of the first three lines is vmstat's header."""
     return any(line.split()[:3] == _FIRST for line in head.splitlines()[:3])
 
 
 def read(text: str) -> Log:
-    """Return the log; without -t it has no times. The header says UTC, or a zone whose name several share."""
+    """Return the log of the host in vmstat's lines, without the first sample; without -t its samples have no times.
+
+    The clock is "utc" only if the header names UTC or GMT; other names of zones are shared by several.
+    """
     names: list[str] = []
     rows = []
     zone = ""
