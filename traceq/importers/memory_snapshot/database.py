@@ -36,10 +36,10 @@ _STACKS_AT_HAND = 1 << 12
 
 
 def read_tables(connection: sqlite3.Connection, parts: SnapshotParts) -> Iterator[int]:
-    """Pass the rows of a snapshot's tables to `parts` as dicts, some thousand at a time, so that the caller can take what it made.
+    """Pass the rows of a snapshot's tables to `parts` as dicts, some thousand at a time.
 
-    Yields 0 after each portion, and last the number of blocks whose segment is not in the file. Raises Malformed where
-    columns lack or hold what no snapshot does.
+    Yields 0 after each portion, so that the caller can take what was made of it, and last the number of blocks whose
+    segment is not in the file. Raises Malformed where columns lack or hold what no snapshot does.
     """
     columns = _choose_columns(read_columns(connection))
     find_stack = _make_stack_reader(parts)
@@ -66,7 +66,9 @@ def read_tables(connection: sqlite3.Connection, parts: SnapshotParts) -> Iterato
 
 
 def _choose_columns(found: Mapping[str, set[str]]) -> dict[str, list[str]]:
-    """Return the columns to read, by table, from `found`, the columns there are by table; raises Malformed where a needed one lacks.
+    """Return the columns to read, by table, from `found`, the columns there are by table.
+
+    Raises Malformed where a needed one lacks.
     """
     lacking = [
         f"{table}.{column}"
@@ -97,7 +99,9 @@ def _make_pairs(row: Mapping[str, Any], find_stack: Callable[[Any], Stack | None
 
 
 def _make_stack_reader(parts: SnapshotParts) -> Callable[[Any], Stack | None]:
-    """Return a function from the JSON text of a stack to the Stack, None for one without frames; it raises Malformed for other text.
+    """Return a function from the JSON text of a stack to the Stack, None for one without frames.
+
+    The function raises Malformed for other text.
     """
 
     @lru_cache(_STACKS_AT_HAND)

@@ -159,7 +159,9 @@ class SnapshotParts:
         return frame
 
     def emit_event(self, pairs: Pairs, device: int) -> None:
-        """Add the row of an allocator event on `device`, numbered after the earlier events of this device; its stack becomes rows, too.
+        """Add the row of an allocator event on `device`, numbered after the earlier events of this device.
+
+        Its stack becomes rows, too.
         """
         number = self.events.get(device, 0)
         # PyTorch writes times since 2.1; before, only the order of the events is known
