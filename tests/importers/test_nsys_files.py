@@ -271,7 +271,15 @@ def write_arrow(table, path):
         file.write_table(table)
 
 
-@pytest.mark.parametrize(("write", "suffix"), [(pq.write_table, ".parquet"), (write_arrow, ".arrow")])
+def write_stream(table, path):
+    """As nsys writes them."""
+    with pa.ipc.new_stream(path, table.schema) as file:
+        file.write_table(table)
+
+
+@pytest.mark.parametrize(
+    ("write", "suffix"), [(pq.write_table, ".parquet"), (write_arrow, ".arrow"), (write_stream, ".arrow")]
+)
 def test_an_export_of_one_file_a_table_is_read_like_one_of_sqlite(export, tmp_path, write, suffix):
     folder = tables_of(export, tmp_path / "one_dir", write, suffix)
     (source,) = find_sources([folder])
@@ -286,6 +294,26 @@ def test_a_damaged_table_is_named(export, tmp_path):
     (folder / f"{KERNEL}.parquet").write_bytes(b"PAR1 and nothing else")
     with pytest.raises(UnusableTrace, match=rf"{KERNEL}\.parquet: cannot be read .* export it again"):
         read(find_sources([folder])[0].path)
+
+
+@pytest.mark.parametrize("size", [0, 7, 100, -9])
+def test_a_stream_cut_short_is_named(export, tmp_path, size):
+    folder = tables_of(export, tmp_path / "one_arwdir", write_stream, ".arrow")
+    path = folder / f"{KERNEL}.arrow"
+    path.write_bytes(path.read_bytes()[:size])
+    with pytest.raises(UnusableTrace, match=rf"{KERNEL}\.arrow: cannot be read .* export it again"):
+        read(find_sources([folder])[0].path)
+
+
+def test_global_ids_of_64_bits_are_those_of_sqlite(tmp_path):
+    process = -1 << 56 | 7 << 24
+    rows = [{"start": 0, "end": 5, "globalTid": process | 7, "nameId": 1}]
+    export = write(tmp_path / "a.sqlite", {1: "call"}, **{RUNTIME: rows})
+    folder = tables_of(export, tmp_path / "one_arwdir", write_stream, ".arrow")
+    table = pa.table({key: [row[key] for row in rows] for key in rows[0]})
+    unsigned = pa.array([rows[0]["globalTid"] + (1 << 64)], pa.uint64())
+    write_stream(table.set_column(2, "globalTid", unsigned), folder / f"{RUNTIME}.arrow")
+    assert read(find_sources([folder])[0].path) == read(export)
 
 
 def test_a_folder_with_a_table_of_strings_is_no_export(tmp_path):

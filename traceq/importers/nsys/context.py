@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from traceq.importers.nsys.columns import drop_unusable_times
-from traceq.importers.nsys.threads import Threads
+from traceq.importers.nsys.threads import ProcessIds, Threads
 
 if TYPE_CHECKING:
     from traceq.importers.nsys.devices import Devices
@@ -37,8 +37,9 @@ class ImportState:
     source: NsysExport
     notes: Notes
     strings: Strings
+    processes: ProcessIds
     devices: Devices
-    threads: Threads = field(default_factory=Threads)
+    threads: Threads
     end: int | None = None
     """Latest end of any slice so far, ns."""
     gpu_pids: set[int] = field(default_factory=set)

@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 
 from traceq.importers.nsys.columns import decode_enum, map_rows
 from traceq.importers.nsys.context import ImportState, Rows, build_batch
-from traceq.importers.nsys.threads import process_ids_of
 from traceq.importers.rows import batches_of, repeat_text
 
 METRICS = "GPU_METRICS"
@@ -104,7 +103,9 @@ def _add_up(state: ImportState, rows: pa.RecordBatch, totals: dict[tuple[int, st
 
     `totals` holds the totals so far by (device, name of the series), and is updated. Impossible sizes count as 0 bytes.
     """
-    devices = state.devices.device_numbers(rows.column("deviceId"), process_ids_of(rows.column("globalPid")))
+    devices = state.devices.device_numbers(
+        rows.column("deviceId"), state.processes.process_ids(rows.column("globalPid"))
+    )
     names = decode_enum(rows.column("memKind"), _SERIES, _DEVICE_SERIES).cast(pa.string())
     released = pc.equal(rows.column("memoryOperationType"), _RELEASE).fill_null(False)
     sizes = rows.column("bytes")
@@ -163,7 +164,7 @@ def _read_pool_events(state: ImportState, table: str) -> Iterator[tuple[Any, ...
     for batch in state.read_timed(table, wanted):
         said = pc.and_(*(pc.greater_equal(batch.column(column), 0).fill_null(False) for column in _POOL_SERIES))
         rows = batch.filter(pc.and_(said, pc.not_equal(batch.column(address), 0).fill_null(False)))
-        process_ids = process_ids_of(rows.column("globalPid"))
+        process_ids = state.processes.process_ids(rows.column("globalPid"))
         devices = state.devices.device_numbers(rows.column("deviceId"), process_ids)
         is_gone = pc.equal(rows.column("operationType"), _POOL_DESTROYED).fill_null(False)
         sizes = [pc.if_else(is_gone, 0, rows.column(column)) for column in _POOL_SERIES]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # The number of the device of rows that name none.
 NO_DEVICE = -1
 _PID_SHIFT = 32
+_ID_BITS = 24
 # Columns of `device`, but max_warps_per_sm; bytes, and bytes per second. As they are described since 2021, and before.
 _SIZES = {
     "sm_count": ("smCount", "numMultiprocessors"),
@@ -60,6 +61,11 @@ class Devices:
         if not links:
             old_gpus, links = _read_before_2021(source)
             gpus |= old_gpus
+        notes.info(
+            "device_unclear",
+            sum(pid >> _ID_BITS > 0 for pid, _ in links),
+            "GPUs of processes with one process id: the file does not tell which is whose; they are taken in its order.",
+        )
         self._renumbered = _find_renumbering(links, gpus, notes)
         self._gpus, self._by_nsys_id = _number_gpus(gpus, ordinals, links, self._renumbered)
 
@@ -81,10 +87,15 @@ class Devices:
         ordinals = to_int32(device_ids, "deviceId", self._notes)
         if not self._renumbered:
             return ordinals
-        keys = pc.add(pc.shift_left(process_ids.fill_null(0), _PID_SHIFT), ordinals.cast(pa.int64()))
+        pids = process_ids.fill_null(0)
+        # A process that shares its id with others, and its GPU too, is described once.
+        own_pids = pc.bit_wise_and(pids, (1 << _ID_BITS) - 1)
+        return pc.coalesce(self._find_renumbered(pids, ordinals), self._find_renumbered(own_pids, ordinals), ordinals)
+
+    def _find_renumbered(self, pids: pa.Array, ordinals: pa.Array) -> pa.Array:
+        keys = pc.add(pc.shift_left(pids, _PID_SHIFT), ordinals.cast(pa.int64()))
         found = pc.index_in(keys, value_set=pa.array(list(self._renumbered), pa.int64()))
-        renumbered = pa.array(list(self._renumbered.values()), pa.int32()).take(found)
-        return pc.coalesce(renumbered, ordinals)
+        return pa.array(list(self._renumbered.values()), pa.int32()).take(found)
 
     def numbers_of_nsys_ids(self, nsys_ids: pa.Array) -> pa.Array:
         """Return device numbers (int32) for the GPU ids of nsys' own that GPU metrics use, and remember these as used.
@@ -160,10 +171,14 @@ def _gpu_row(name: object, major: object, minor: object, sizes: Sequence[object]
 
 def _read_links(source: NsysExport) -> dict[tuple[int, int], int]:
     """Return nsys' GPU id by (pid, CUDA ordinal), from TARGET_INFO_CUDA_DEVICE; {} in files without that table."""
-    links = {}
+    links: dict[tuple[int, int], int] = {}
     for pid, ordinal, gpu in source.fetch_rows("TARGET_INFO_CUDA_DEVICE", ["pid", "cudaId", "gpuId"]):
         if _is_number(pid) and _is_number(ordinal) and _is_number(gpu):
-            links[pid, ordinal] = gpu
+            # Of processes with one process id the next one is meant, as class ProcessIds numbers them.
+            own_pid = pid
+            while links.get((own_pid, ordinal), gpu) != gpu:
+                own_pid += 1 << _ID_BITS
+            links[own_pid, ordinal] = gpu
     return links
 
 

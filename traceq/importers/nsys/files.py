@@ -187,6 +187,7 @@ def export_report(report: Path, output: Path) -> None:
 
 # Exports of one file a table: nsys export --type parquetdir (TABLE.parquet) and arrowdir (TABLE.arrow).
 TABLE_SUFFIXES = (".parquet", ".arrow")
+_ARROW_FILE = b"ARROW1"
 # Every export has strings. Not every folder with a table of this name is an export of nsys, so another one must be there.
 _STRING_TABLE = "StringIds"
 _OTHERS = ("CUPTI_ACTIVITY_KIND_*", "NVTX_EVENTS", "OSRT_API", "META_DATA_EXPORT", "TARGET_INFO_*")
@@ -212,6 +213,7 @@ def write_sqlite(files: tuple[Path, ...], target: Path) -> None:
     Raises UnusableTrace for a table that cannot be read.
     """
     # The SQLite driver takes 0.3 s to import, which reading another trace should not have to wait for.
+    import adbc_driver_manager
     import pyarrow as pa
     from adbc_driver_sqlite import dbapi
 
@@ -220,10 +222,10 @@ def write_sqlite(files: tuple[Path, ...], target: Path) -> None:
             try:
                 schema, batches = _read_table(file)
                 cursor.adbc_ingest(file.stem, pa.RecordBatchReader.from_batches(schema, batches), mode="create")
-            except (pa.ArrowException, OSError) as error:
-                raise UnusableTrace(
-                    f"{file}: cannot be read ({' '.join(str(error).split())}); export it again"
-                ) from error
+            except (pa.ArrowException, OSError, adbc_driver_manager.Error) as error:
+                # What follows is where in our code.
+                reason = " ".join(str(error).split(" Detail: Python exception: ")[0].split())
+                raise UnusableTrace(f"{file}: cannot be read ({reason}); export it again") from error
         database.commit()
 
 
@@ -236,10 +238,28 @@ def _read_table(file: Path) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
         table = pq.ParquetFile(file)
         schema, batches = table.schema_arrow, table.iter_batches()
     else:
-        arrow = pa.ipc.open_file(pa.memory_map(str(file)))
-        schema, batches = arrow.schema, map(arrow.get_batch, range(arrow.num_record_batches))
+        mapped = pa.memory_map(str(file))
+        if mapped.read(len(_ARROW_FILE)) == _ARROW_FILE:
+            arrow = pa.ipc.open_file(mapped)
+            schema, batches = arrow.schema, map(arrow.get_batch, range(arrow.num_record_batches))
+        else:
+            # nsys itself writes streams.
+            mapped.seek(0)
+            stream = pa.ipc.open_stream(mapped)
+            schema, batches = stream.schema, iter(stream)
     plain = pa.schema([(field.name, _plain_type(field.type)) for field in schema])
-    return plain, (batch.cast(plain) for batch in batches)
+    return plain, (_to_plain(batch, plain) for batch in batches)
+
+
+def _to_plain(batch: pa.RecordBatch, plain: pa.Schema) -> pa.RecordBatch:
+    """Return the batch with columns of these types; numbers beyond 63 bits as SQLite exports have them, with the sign bit."""
+    import pyarrow as pa
+
+    columns = [
+        column.view(field.type) if pa.types.is_uint64(column.type) else column.cast(field.type)
+        for column, field in zip(batch.columns, plain, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=plain)
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:

@@ -17,7 +17,6 @@ from traceq.importers.nsys.columns import (
     to_int32,
 )
 from traceq.importers.nsys.context import ImportState, Rows, build_batch
-from traceq.importers.nsys.threads import process_ids_of
 from traceq.importers.rows import repeat_text
 
 MEMORY = dict(enumerate(("pageable", "pinned", "device", "array", "managed", "device_static", "managed_static")))
@@ -89,7 +88,7 @@ def _common_columns(state: ImportState, table: str, rows: pa.RecordBatch) -> Col
     """
     starts = rows.column("start")
     lengths = compute_durations(starts, rows.column("end"), table, state.notes)
-    process_ids = process_ids_of(rows.column("globalPid"))
+    process_ids = state.processes.process_ids(rows.column("globalPid"))
     state.extend_end(starts, lengths)
     state.gpu_pids.update(one for one in pc.unique(process_ids).to_pylist() if one is not None)
     return {
@@ -134,7 +133,7 @@ def _kernel_columns(state: ImportState, rows: pa.RecordBatch) -> Columns:
 
 def _memcpy_columns(state: ImportState, rows: pa.RecordBatch) -> Columns:
     """Return the columns of gpu_slice that only copies have, with their kind and names."""
-    process_ids = process_ids_of(rows.column("globalPid"))
+    process_ids = state.processes.process_ids(rows.column("globalPid"))
     args = {
         "migration_cause": decode_enum(rows.column("migrationCause"), MIGRATION_CAUSES),
         "copy_count": null_if(rows.column("copyCount"), 0, 1),
@@ -211,7 +210,7 @@ def read_graph_nodes(state: ImportState) -> Rows:
                 "graph_node",
                 build_batch(
                     {
-                        "pid": process_ids_of(rows.column("globalTid")),
+                        "pid": state.processes.process_ids(rows.column("globalTid")),
                         "graph_node_id": rows.column("graphNodeId"),
                         "original_node_id": null_if(rows.column("originalGraphNodeId"), 0),
                         "thread_id": state.threads.thread_ids(rows.column("globalTid")),
@@ -242,7 +241,7 @@ def read_page_faults(state: ImportState) -> Rows:
 
 def _gpu_faults(state: ImportState, rows: pa.RecordBatch) -> pa.RecordBatch:
     """Return rows of page_fault for groups of GPU faults on a page; a group of unknown size counts as one fault."""
-    process_ids = process_ids_of(rows.column("globalPid"))
+    process_ids = state.processes.process_ids(rows.column("globalPid"))
     sizes = null_out_of_range(rows.column("numberOfPageFaults"), 1, _MOST_FAULTS, "numberOfPageFaults", state.notes)
     return build_batch(
         {
@@ -262,7 +261,7 @@ def _cpu_faults(state: ImportState, rows: pa.RecordBatch) -> pa.RecordBatch:
     return build_batch(
         {
             "processor": repeat_text("cpu", rows.num_rows),
-            "pid": process_ids_of(rows.column("globalPid")),
+            "pid": state.processes.process_ids(rows.column("globalPid")),
             "ts": rows.column("start"),
             "faults": pa.repeat(pa.scalar(1, pa.int64()), rows.num_rows),
             "function": state.strings.names_or_null(rows.column("CpuInstruction")),

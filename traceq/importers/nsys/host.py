@@ -236,7 +236,7 @@ def read_file_accesses(state: ImportState) -> Rows:
             build_batch(
                 {
                     "thread_id": state.threads.thread_ids(
-                        pa.array([_global_id(thread, pid, machine) for thread, (pid, _) in threads], pa.int64())
+                        pa.array([_global_id(state, thread, pid, machine) for thread, (pid, _) in threads], pa.int64())
                     ),
                     "ts": rows.column("startedAt"),
                     "dur": compute_durations(rows.column("startedAt"), rows.column("endedAt"), _ACCESSES, state.notes),
@@ -257,14 +257,22 @@ def _find_machine(state: ImportState) -> int:
     return 1 << 48
 
 
-def _global_id(thread: Any, pid: Any, machine: int) -> int | None:
-    """Return nsys' global id of a thread, from its system id, process id and the machine's bits (see _find_machine).
+def _global_id(state: ImportState, thread: Any, pid: Any, machine: int) -> int | None:
+    """Return the global id of a thread given by its system id; None where its process is unknown, or one of several.
 
-    A `thread` that is a global id already is returned unchanged; None where the thread or its process is unknown.
+    `machine` has the upper bits of processes that no row has named.
     """
     if not isinstance(thread, int) or thread >= _GLOBAL_IDS_FROM:
         return thread if isinstance(thread, int) else None
-    return machine | pid << _PID_SHIFT | thread if isinstance(pid, int) else None
+    if not isinstance(pid, int):
+        return None
+    found = state.processes.global_pids_of(pid) or [machine | pid << _PID_SHIFT]
+    state.notes.info(
+        "thread_unclear",
+        len(found) > 1,
+        f"Rows of {_ACCESSES} whose process id several processes have; their thread is unknown.",
+    )
+    return found[0] | thread if len(found) == 1 else None
 
 
 def _find_operation(label: str | None, function: str | None) -> str | None:

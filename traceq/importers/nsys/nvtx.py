@@ -16,7 +16,6 @@ from traceq.importers.nsys.columns import build_json_objects, compute_durations,
 from traceq.importers.nsys.context import ImportState, Rows, build_batch
 from traceq.importers.nsys.payload import Payloads
 from traceq.importers.nsys.strings import decode_text
-from traceq.importers.nsys.threads import pid_of
 from traceq.importers.rows import repeat_text
 
 TABLE = "NVTX_EVENTS"
@@ -107,10 +106,11 @@ class _RangeReader:
         if name is None or not isinstance(domain, int) or not isinstance(category, int):
             return
         thread = global_tid if isinstance(global_tid, int) else 0
+        pid = self._state.processes.pid_of(thread)
         if kind == _DOMAIN:
-            self._domains[pid_of(thread), domain] = name
+            self._domains[pid, domain] = name
         elif kind == _CATEGORY:
-            self._categories[pid_of(thread), domain, category] = name
+            self._categories[pid, domain, category] = name
         elif kind == _THREAD_NAME:
             self._state.threads.name(thread, name)
 
@@ -134,7 +134,8 @@ class _RangeReader:
         starts, ends = rows.column("start"), self._find_ends(rows)
         lengths = compute_durations(starts, ends, TABLE, state.notes)
         state.extend_end(starts, lengths)
-        domains = map_rows(self._domains.get, _process_ids(rows), rows.column("domainId")) if self._domains else None
+        pids = state.processes.process_ids(rows.column("globalTid"))
+        domains = map_rows(self._domains.get, pids, rows.column("domainId")) if self._domains else None
         is_nested = pc.is_in(rows.column("eventType"), value_set=pa.array(_PUSH_POP, pa.int64()))
         named = _classify_ranges(self._find_names(rows), is_nested)
         return build_batch(
@@ -147,7 +148,7 @@ class _RangeReader:
                 "ts": starts,
                 "dur": lengths,
                 "is_async": pc.is_in(rows.column("eventType"), value_set=pa.array(_START_END, pa.int64())),
-                "args": self._build_args(rows, domains, {"json": payloads, **named.args}),
+                "args": self._build_args(rows, pids, domains, {"json": payloads, **named.args}),
             }
         )
 
@@ -193,7 +194,7 @@ class _RangeReader:
         return pc.replace_with_mask(texts, empty, registered)
 
     def _build_args(
-        self, rows: pa.RecordBatch, named_domains: pa.Array | None, others: dict[str, pa.Array]
+        self, rows: pa.RecordBatch, pids: pa.Array, named_domains: pa.Array | None, others: dict[str, pa.Array]
     ) -> pa.Array | None:
         """Return the args of the slices as JSON objects; None when no row has any.
 
@@ -202,7 +203,7 @@ class _RangeReader:
         domains, categories = rows.column("domainId"), null_if(rows.column("category"), 0)
         if self._categories:
             names = {key: json.dumps(name) for key, name in self._categories.items()}
-            named = map_rows(names.get, _process_ids(rows), domains, rows.column("category"))
+            named = map_rows(names.get, pids, domains, rows.column("category"))
             categories = _coalesce_texts(named, categories)
         end_tids = rows.column("endGlobalTid")
         moved = pc.and_(pc.not_equal(end_tids, rows.column("globalTid")), pc.not_equal(end_tids, 0))
@@ -227,11 +228,6 @@ class _RangeReader:
         encoded = texts.dictionary_encode()
         values = pa.array([_to_json(text) for text in encoded.dictionary.to_pylist()], pa.string())
         return values.take(encoded.indices)
-
-
-def _process_ids(rows: pa.RecordBatch) -> pa.Array:
-    """Return the process id of each row, 0 for rows without a thread."""
-    return pc.bit_wise_and(pc.shift_right(rows.column("globalTid").fill_null(0), 24), _TID_MASK)
 
 
 def _coalesce_texts(first: pa.Array, second: pa.Array) -> pa.Array:

@@ -18,7 +18,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from traceq.importers.nsys.context import Member
-from traceq.importers.nsys.threads import pid_of
 from traceq.importers.rows import Batches, batches_of
 
 if TYPE_CHECKING:
@@ -88,13 +87,14 @@ class Payloads:
 
         `made` are the rows' slices (cpu_slice), `texts` their extended payloads as JSON.
         """
+        pids = self._state.processes.process_ids(rows.column("globalTid"))
         named = pc.fill_null(pc.match_substring(texts.cast(pa.string()), _COMMUNICATOR), False)
-        for row, text in zip(*_pick_ranges(pc.indices_nonzero(named), rows, made, texts), strict=True):
+        for row, text in zip(*_pick_ranges(pc.indices_nonzero(named), rows, pids, made, texts), strict=True):
             self._take(row, _json_fields(text))
         blobs = rows.column("binaryData")
         filled = pc.and_(pc.greater(pc.binary_length(blobs), 0), pc.invert(named))
         left_out = 0
-        for row, blob in zip(*_pick_ranges(pc.indices_nonzero(filled), rows, made, blobs), strict=True):
+        for row, blob in zip(*_pick_ranges(pc.indices_nonzero(filled), rows, pids, made, blobs), strict=True):
             left_out += not self._take(row, self._unpack_fields(blob, row.domain))
         self._state.notes.data_loss(
             "payload_not_imported",
@@ -207,18 +207,18 @@ class _PayloadRange(NamedTuple):
 
 
 def _pick_ranges(
-    places: pa.Array, rows: pa.RecordBatch, made: pa.RecordBatch, payloads: pa.Array
+    places: pa.Array, rows: pa.RecordBatch, pids: pa.Array, made: pa.RecordBatch, payloads: pa.Array
 ) -> tuple[list[_PayloadRange], list[Any]]:
     """Return the ranges at the row numbers `places`, and their payloads, as two lists in the same order."""
     columns = (
         made.column("slice_id"),
         rows.column("start"),
-        rows.column("globalTid").fill_null(0),
+        pids.fill_null(0),
         rows.column("domainId"),
         made.column("name"),
     )
     values = zip(*(column.take(places).to_pylist() for column in columns), strict=True)
-    found = [_PayloadRange(slice_id, ts, pid_of(thread), domain, name) for slice_id, ts, thread, domain, name in values]
+    found = [_PayloadRange(slice_id, ts, pid, domain, name) for slice_id, ts, pid, domain, name in values]
     return found, payloads.take(places).to_pylist()
 
 

@@ -14,6 +14,7 @@ from traceq.importers.nsys.diagnostics import note_diagnostics, note_other_table
 from traceq.importers.nsys.files import open_sqlite_file
 from traceq.importers.nsys.source import NsysExport
 from traceq.importers.nsys.strings import Strings
+from traceq.importers.nsys.threads import ProcessIds, Threads
 from traceq.importers.rows import Notes, batches_of
 
 _READERS = (
@@ -64,7 +65,8 @@ def _read_tables(path: Path, source: NsysExport, notes: Notes) -> Rows:
     Raises UnusableTrace when no table with events can be read because the file is damaged.
     """
     source.search_ahead(nvtx.TABLE, nvtx.SEARCHED)
-    state = ImportState(source, notes, Strings(source, notes), Devices(source, notes))
+    processes = ProcessIds()
+    state = ImportState(source, notes, Strings(source, notes), processes, Devices(source, notes), Threads(processes))
     batches = 0
     for reader in _READERS:
         for table, batch in reader(state):
@@ -78,6 +80,7 @@ def _read_tables(path: Path, source: NsysExport, notes: Notes) -> Rows:
     )
     yield from state.devices.build_batches()
     yield from batches_of("trace", [build_trace_row(state)])
+    processes.note_shared(notes)
     note_diagnostics(state)
     note_other_tables(state)
     yield from notes.batches()

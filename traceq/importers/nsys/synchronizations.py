@@ -7,7 +7,6 @@ import pyarrow.compute as pc
 
 from traceq.importers.nsys.columns import compute_durations, decode_enum, null_if
 from traceq.importers.nsys.context import ImportState, Rows, build_batch
-from traceq.importers.nsys.threads import process_ids_of
 
 SYNCHRONIZATION = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"
 CUDA_EVENT = "CUPTI_ACTIVITY_KIND_CUDA_EVENT"
@@ -18,11 +17,9 @@ _NONE = (-1, (1 << 32) - 1)
 _KINDS = {0: "context", 1: "stream", 2: "event", 3: "stream_wait_event"}
 _TYPES = {1: "event", 2: "stream_wait_event", 3: "stream", 4: "context"}
 _EVENT_COLUMNS = ("deviceId", "contextId", "streamId", "correlationId", "globalPid", "eventId")
-_PID_SHIFT = 40
-
 
 # Recordings of events by their unique id (eventSyncId, from schema 3.23): what a wait waited for.
-_RECORDINGS = pa.schema([("key", pa.int64()), ("stream", pa.int64()), ("correlation", pa.int64())])
+_RECORDINGS = pa.schema([("key", pa.string()), ("stream", pa.int64()), ("correlation", pa.int64())])
 
 
 def read_synchronizations(state: ImportState) -> Rows:
@@ -44,7 +41,7 @@ def read_synchronizations(state: ImportState) -> Rows:
 
 def _common_columns(state: ImportState, rows: pa.RecordBatch) -> dict[str, pa.Array]:
     """Return the columns that rows of cuda_event and synchronization share, with fresh slice ids."""
-    process_ids = process_ids_of(rows.column("globalPid"))
+    process_ids = state.processes.process_ids(rows.column("globalPid"))
     return {
         "slice_id": state.take_ids(rows.num_rows),
         "device": state.devices.device_numbers_or_null(rows.column("deviceId"), process_ids),
@@ -59,7 +56,8 @@ def _common_columns(state: ImportState, rows: pa.RecordBatch) -> dict[str, pa.Ar
 
 def _recording_keys(columns: dict[str, pa.Array]) -> pa.Array:
     """Return keys of CUDA events' recordings, unique in the file: process and event_sync_id; NULL without one."""
-    return pc.add(pc.shift_left(columns["pid"].fill_null(0), _PID_SHIFT), columns["event_sync_id"])
+    pids, numbers = (columns[name].cast(pa.string()) for name in ("pid", "event_sync_id"))
+    return pc.binary_join_element_wise(pids.fill_null(""), numbers, " ")
 
 
 def _build_synchronizations(state: ImportState, rows: pa.RecordBatch, recordings: pa.Table) -> pa.RecordBatch:

@@ -1,11 +1,13 @@
 """Host threads: from nsys' global ids to thread numbers and names.
 
-A global id packs vm (bits 48 up), process id (bits 24-47) and thread id (bits 0-23).
+A global id packs hardware and virtual machine (bits 48 up), process id (bits 24-47) and thread id (bits 0-23). Containers and
+virtual machines have process ids of their own: only the bits from 24 up tell processes apart.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,25 +16,57 @@ import pyarrow.compute as pc
 if TYPE_CHECKING:
     from traceq.importers.nsys.source import NsysExport
     from traceq.importers.nsys.strings import Strings
+    from traceq.importers.rows import Notes
 
-_ID_MASK = 0xFFFFFF
-
-
-def process_ids_of(global_ids: pa.Array) -> pa.Array:
-    """Return the process ids in a column of global ids; NULL for NULL and for 0, which old exports write for "none"."""
-    found = pc.bit_wise_and(pc.shift_right(global_ids, 24), _ID_MASK)
-    return pc.if_else(pc.equal(global_ids, 0), pa.scalar(None, pa.int64()), found)
+_ID_BITS = 24
+_ID_MASK = (1 << _ID_BITS) - 1
 
 
-def pid_of(global_id: int) -> int:
-    """Return the process id in a global id."""
-    return global_id >> 24 & _ID_MASK
+class ProcessIds:
+    """Process ids by global id, one of its own for each process.
+
+    Of several processes with one process id the first that rows name keeps it, the next ones get it plus 16777216, 33554432 and
+    so on, which no process of Linux has.
+    """
+
+    def __init__(self) -> None:
+        self._pids: dict[int, int] = {}
+        self._sharing: Counter[int] = Counter()
+
+    def pid_of(self, global_id: int) -> int:
+        """Return the process id of one global id."""
+        process = global_id >> _ID_BITS
+        if process and process not in self._pids:
+            pid = process & _ID_MASK
+            self._pids[process] = pid + (self._sharing[pid] << _ID_BITS)
+            self._sharing[pid] += 1
+        return self._pids[process] if process else 0
+
+    def process_ids(self, global_ids: pa.Array) -> pa.Array:
+        """Return process ids of global ids; NULL stays NULL, and so does the 0 old exports write for "none"."""
+        encoded = pc.if_else(pc.equal(global_ids, 0), pa.scalar(None, pa.int64()), global_ids).dictionary_encode()
+        pids = [self.pid_of(one) for one in encoded.dictionary.to_pylist()]
+        return pa.array(pids, pa.int64()).take(encoded.indices)
+
+    def global_pids_of(self, pid: int) -> list[int]:
+        """Return the global ids of the processes that rows have named and whose own process id is `pid`."""
+        return [process << _ID_BITS for process in self._pids if process & _ID_MASK == pid]
+
+    def note_shared(self, notes: Notes) -> None:
+        """Note processes that have the process id of another."""
+        notes.info(
+            "process_ids_shared",
+            sum(pid > _ID_MASK for pid in self._pids.values()),
+            "Processes with the process id of another one, of another container or virtual machine (their global ids differ);"
+            " each is kept apart, as pid + 16777216, pid + 33554432 and so on.",
+        )
 
 
 class Threads:
     """The host threads of the file, numbered from 0 in the order in which rows first name them, and their names."""
 
-    def __init__(self) -> None:
+    def __init__(self, processes: ProcessIds) -> None:
+        self._processes = processes
         self._numbers: dict[int, int] = {}
         self._own_names: dict[int, str] = {}
 
@@ -59,18 +93,30 @@ class Threads:
     def build_rows(self, source: NsysExport, strings: Strings, ranks: dict[int, int | None]) -> list[dict[str, Any]]:
         """Return a row of `thread` per numbered thread; `ranks` are the processes' ranks by process id."""
         names = _thread_names(source, strings, self._numbers) | self._own_names
-        programs = _program_names(source, {pid_of(one) for one in self._numbers if one})
+        pid_of = self._processes.pid_of
+        programs = self._program_names(source)
         return [
             {
                 "thread_id": number,
                 "pid": pid_of(one) if one else None,
                 "tid": one & _ID_MASK if one else None,
-                "process_name": programs.get(pid_of(one)),
+                "process_name": programs.get(one >> _ID_BITS),
                 "thread_name": names.get(one),
-                "rank": ranks.get(pid_of(one)),
+                "rank": ranks.get(pid_of(one)) if one else None,
             }
             for one, number in self._numbers.items()
         ]
+
+    def _program_names(self, source: NsysExport) -> dict[int, str]:
+        """Read the executables' names. PROCESSES lists every process of the machine; the others are private."""
+        used = {one >> _ID_BITS for one in self._numbers if one}
+        names = {}
+        for global_pid, name in source.fetch_rows("PROCESSES", ["globalPid", "name"]):
+            if isinstance(global_pid, int) and isinstance(name, str) and global_pid >> _ID_BITS in used:
+                program = program_name(name)
+                if program:
+                    names[global_pid >> _ID_BITS] = program
+        return names
 
 
 def _thread_names(source: NsysExport, strings: Strings, used: dict[int, int]) -> dict[int, str]:
@@ -80,17 +126,6 @@ def _thread_names(source: NsysExport, strings: Strings, used: dict[int, int]) ->
         name = strings.find_one(name_id) if global_tid in used else None
         if isinstance(global_tid, int) and name:
             names[global_tid] = name
-    return names
-
-
-def _program_names(source: NsysExport, used: set[int]) -> dict[int, str]:
-    """Return the executables' names by process id, for processes in `used` only: the machine's others are private."""
-    names = {}
-    for global_pid, name in source.fetch_rows("PROCESSES", ["globalPid", "name"]):
-        if isinstance(global_pid, int) and isinstance(name, str) and pid_of(global_pid) in used:
-            program = program_name(name)
-            if program:
-                names[pid_of(global_pid)] = program
     return names
 
 
