@@ -94,7 +94,8 @@ def check(
 ) -> CheckView:
     """Check budgets, and the step against a baseline; traceq.app.api.check describes the parameters.
 
-    Raises ValueError when there is nothing to check, UnusableBudget and UnusableBaseline.
+    Raises ValueError if neither is given, WrongUse without a trace or for `fail_on_likely` without a baseline,
+    UnusableBudget and UnusableBaseline.
     """
     sources = as_list(sources)
     file, against = _read_request(budgets, None if baseline is None else str(baseline), max_regression, noise)

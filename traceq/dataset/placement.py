@@ -116,9 +116,10 @@ def _rank_of(piece: MadePiece) -> int | None:
 def _choose_names(
     known: Sequence[Piece], made: Sequence[MadePiece], unnamed: Sequence[MadePiece], keys: Mapping[int, str]
 ) -> dict[str, str]:
-    """Return the name of the run for each key: the one that the dataset has for it, else a new one.
+    """Return the name of the run by job key, for known pieces and for `unnamed`; `keys` gives the key of a trace_id.
 
-    A new one is the name of the folder that holds the run's traces, with a number if that is taken.
+    Known names stay. A new one is the folder that the run's traces have in common, _NAME if there is none or it is too
+    long, with a number if it is taken.
     """
     names = {piece.job_key: piece.run for piece in known if piece.job_key is not None}
     taken = {piece.run for piece in known} | {piece.run for piece in made}

@@ -192,7 +192,7 @@ def _items_of(value: Any) -> Iterable[tuple[str, Any]]:
 
 
 def _texts_of(value: Any) -> list[Any]:
-    """Return the texts in a JSON list; none for any other value."""
+    """Return the strings of a decoded JSON value that is a list, without its other items; none for any other value."""
     return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
 
 

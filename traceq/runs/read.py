@@ -135,7 +135,10 @@ def _read_steps(found: list[dict[str, Any]]) -> list[RunStep]:
 
 
 def _read_items(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int | None) -> tuple[Item, ...]:
-    """Return the items of the device's ledger: time by category, kernel and operator. None means the training thread's ledger."""
+    """Return the largest items of the device's ledger (_MOST_ITEMS at most): time by category, kernel and operator.
+
+    Each has the amounts of every counted step and of the typical ones. None means the training thread's ledger.
+    """
     values = {"trace_id": trace_id, "most": _MOST_ITEMS}
     if device is None:
         found = ask(connection, standalone_query(read(statement("runs/sql/host_item.sql"), "host_item"), values))

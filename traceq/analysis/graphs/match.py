@@ -178,9 +178,9 @@ def replace_range(template: Template, first: int, last: int) -> Template:
 
 
 def _of_same_size(launch: GraphLaunch, match: Match) -> Match:
-    """Return the match with only the candidates whose grids agree most often with those of the launch.
+    """Return the match (which has candidates) with those only of whose known grids the largest share is that of the launch.
 
-    Other grids mean another batch size: if less than half of the known grids agree, a match without candidates is returned.
+    Where no grid is known the share is 1. Other grids mean another batch size: below a half none is kept.
     """
     equal, told = [], []
     for template, places in match.candidates:

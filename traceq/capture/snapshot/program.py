@@ -254,5 +254,5 @@ def worker_start_method(of: Any) -> str | None:
 
 
 def _drop_repeated(facts: Iterable[Facts]) -> list[Facts]:
-    """Return the distinct facts, in the order of first appearance."""
+    """Return the distinct facts, each at the place of its last appearance."""
     return [*{repr(sorted(fact.items())): fact for fact in reversed(list(facts))}.values()][::-1]

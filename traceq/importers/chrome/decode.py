@@ -220,5 +220,5 @@ def _parse_integer(digits: str) -> int | str:
 
 
 def _text_if_nested(value: Any) -> Any:
-    """Return lists and objects as text, other values unchanged."""
+    """Return lists and dicts as Python prints them, other values unchanged."""
     return str(value) if isinstance(value, (list, dict)) else value

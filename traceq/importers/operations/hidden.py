@@ -127,7 +127,10 @@ def _long_enough(row: Integers, begin: Integers, end: Integers) -> _Barrier:
 
 
 def _find_arrivals(operations: Operations) -> Integers:
-    """Return when each rank had ended all earlier operations of the step, ns; NONE for its first operation."""
+    """Return for each operation the latest end (ns) of its rank's operations of the step that had ended when it started.
+
+    NONE where none had, as for the rank's first.
+    """
     place = TimesByStep(operations)
     ends = place.place(operations.end)
     order = np.argsort(ends, kind="stable")

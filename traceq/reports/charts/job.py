@@ -46,7 +46,7 @@ def has_late(job: Job) -> bool:
 
 
 def draw_late(job: Job) -> Drawing:
-    """Draw lateness as a grid: a row for each rank, a column for each step (or collective), in the order of time.
+    """Draw the lateness of a job that has some as a grid: a row a rank, a column a step (or collective), in order of time.
 
     The darker a cell, the more the rank's own time is beyond the usual rank's.
     """

@@ -73,7 +73,7 @@ def usual_work(taken: Sequence[Taken], knob: str) -> str:
     """Return the unit that throughput counts by default.
 
     It is the knob if that is samples, tokens or sequences; else samples or tokens if every run marks them; else the
-    batch size if that is the knob; else steps.
+    batch size if that is the knob; else steps. The knob counts only if every run has a value of it.
     """
     keys = list_marked([taken_run.run for taken_run in taken])
     has_values = all(taken_run.value is not None for taken_run in taken)

@@ -184,7 +184,10 @@ def line_of(
 
 
 def _kind_of(finding: Finding | FindingKept) -> str:
-    """Return the part of the finding's id that tells findings of a rule apart; empty where it is a name of the program."""
+    """Return what tells findings of one rule apart: the id without the rule and without what follows "@".
+
+    Empty if the rule's ids hold names of the program, and for rules that are not traceq's own.
+    """
     is_named = finding.rule in _KEYED_BY_NAMES or finding.rule.replace("-", "_") not in RULES
     key = finding.finding_id.removeprefix(finding.rule).partition("@")[0].removeprefix(":")
     return "" if is_named else key

@@ -141,7 +141,7 @@ class TimelinePicture:
 
     @property
     def words(self) -> str:
-        """The timeline in words for screen readers: its title, the longest slices of each lane, the marks."""
+        """The timeline in words for screen readers: title, duration, longest slices of the first lanes, named marks."""
         timeline, slices = self._timeline, self._timeline.slices
         lanes = []
         for number, lane in enumerate(timeline.lanes[:_TOLD_LANES]):
