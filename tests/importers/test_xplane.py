@@ -276,3 +276,31 @@ def test_numbers():
         list(read_fields(b"\x0b", (0, 1)))
     with pytest.raises(DamagedMessage):
         list(read_fields(b"\x08" + b"\xff" * 11, (0, 12)))
+
+
+# Values that no column of 32 bits, or of 64, holds.
+BORDERS = [2**31 - 1, 2**31, 2191500840, 2**32 - 1, 2**63 - 1, 2**63, 2**64 - 1, 1e300, float("nan"), "text"]
+DETAILS = ("regs", "static_shared", "dynamic_shared", "group_mem", "grid", "block", "size", "num_bytes")
+
+
+@pytest.mark.parametrize("value", BORDERS)
+def test_numbers_at_the_borders_of_their_columns_end_in_no_error(tmp_path, value):
+    numbers = dict.fromkeys(("correlation_id", "context_id", "cuda_graph_id", "cuda_graph_node_id", "step_num"), value)
+    told = " ".join(f"{name}:{value}" + f",{value},{value}" * (name in ("grid", "block")) for name in DETAILS)
+    kinds = [{**numbers, f"{kind}_details": told} for kind in ("kernel", "memcpy", "memset")]
+    gpu = make_gpu([("k", US, US, kind) for kind in kinds], stats=dict.fromkeys(NVIDIA, value))
+    calls = [("cudaLaunchKernel", 0, US, {"correlation_id": value}), ("other", US, US, numbers)]
+    trace = write_file(tmp_path / "a.xplane.pb", gpu, make_host(calls))
+    ingest([trace], tmp_path / "a.duckdb")
+    with traceq.open(tmp_path / "a.duckdb") as traces:
+        assert traces.sql("select count(*) from gpu_slice").fetchall() == [(3,)]
+        assert traces.sql("select count(*) from cpu_slice").fetchall() == [(2,)]
+
+
+def test_registers_beyond_their_column_are_null_and_counted(tmp_path):
+    stats = KERNEL | {"kernel_details": Ref("regs:2191500840 grid:4,4294967296,1 block:128,1,1")}
+    tables = list_tables(write_file(tmp_path / "a.xplane.pb", make_gpu([("k", US, US, stats)])))
+    assert choose_columns(tables["gpu_slice"], "registers_per_thread", "grid_x", "grid_y") == [(None, 4, None)]
+    assert {note["text"]: note["count"] for note in tables["import_note"] if note["code"] == "number_out_of_range"} == {
+        f"values of {column} that its column cannot hold are NULL": 1 for column in ("grid_y", "registers_per_thread")
+    }

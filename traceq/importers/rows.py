@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +16,47 @@ Batches = list[tuple[str, pa.RecordBatch]]
 
 def batches_of(table: str, rows: Sequence[dict[str, Any]]) -> Batches:
     """Return the rows as a list of one (table, batch), an empty list without rows; all rows have the same columns."""
-    return [(table, pa.RecordBatch.from_pylist(list(rows)))] if rows else []
+    if not rows:
+        return []
+    try:
+        return [(table, pa.RecordBatch.from_pylist(list(rows)))]
+    except (OverflowError, pa.ArrowException):
+        return _fit_rows(table, rows)
+
+
+def _fit_rows(table: str, rows: Sequence[dict[str, Any]]) -> Batches:
+    """Return the rows as a batch, with NULL for values unlike the others of their column; a second batch is the note on them."""
+    columns, notes = {}, Notes()
+    for name in rows[0]:
+        values = [row[name] for row in rows]
+        kinds = {type(value) for value in values}
+        kind = pa.float64() if float in kinds else pa.int64() if int in kinds else pa.string()
+        columns[name], lost = fit_column(values, kind)
+        notes.data_loss("number_out_of_range", lost, f"values of {table}.{name} that its column cannot hold are NULL")
+    return [(table, pa.RecordBatch.from_pydict(columns)), *notes.batches()]
+
+
+def fit_column(values: Sequence[Any], kind: pa.DataType) -> tuple[pa.Array, int]:
+    """Return the values as a column, and how many of them it cannot hold: these are NULL. Floats become the nearest integer."""
+    try:
+        return pa.array(values, kind), 0
+    except (OverflowError, pa.ArrowException):
+        fitting = [_fit_value(value, kind) for value in values]
+        lost = sum(new is None and old is not None for new, old in zip(fitting, values, strict=True))
+        return pa.array(fitting, kind), lost
+
+
+def _fit_value(value: Any, kind: pa.DataType) -> Any:
+    """Return the value if a column of this type can hold it, else None."""
+    if pa.types.is_integer(kind):
+        if isinstance(value, float) and math.isfinite(value):
+            value = round(value)
+        limit = 1 << (kind.bit_width - 1)
+        return value if isinstance(value, int) and -limit <= value < limit else None
+    try:
+        return pa.scalar(value, kind).as_py()
+    except (OverflowError, pa.ArrowException):
+        return None
 
 
 def repeat_text(text: str | None, rows: int) -> pa.DictionaryArray:

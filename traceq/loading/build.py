@@ -28,6 +28,7 @@ from traceq.loading.inductor import read_inductor, split_readable
 from traceq.loading.made_with import stage_made_with
 from traceq.loading.monitors import NOTHING, MonitorLogs, read_snapshots, stage_logs
 from traceq.loading.sources import Source
+from traceq.loading.staging import insert_fitting
 
 # Batches are cut to DuckDB's row groups: an insert that ends inside one leaves rows that the next has to move.
 _ROWS_PER_INSERT = 122_880
@@ -237,9 +238,7 @@ class _Loader:
             schema = batches[0].schema
             alike = [batch for batch in batches if batch.schema.equals(schema)]
             batches = [batch for batch in batches if not batch.schema.equals(schema)]
-            self._connection.register("_batch", pa.Table.from_batches(alike))
-            self._connection.execute(f"insert into staging.{table} by name from _batch")
-            self._connection.unregister("_batch")
+            insert_fitting(self._connection, table, pa.Table.from_batches(alike))
 
 
 def _copy(connection: duckdb.DuckDBPyConnection, task: Task) -> None:

@@ -63,7 +63,7 @@ def _kernel_columns(details: str) -> dict[str, Any]:
     together = sum(part for part in parts if part is not None) if any(part is not None for part in parts) else None
     return {
         **dict(zip(_AXES, [*axes[0], *axes[1]], strict=True)),
-        "registers_per_thread": _int32_or_none(told.get("regs")) or None,
+        "registers_per_thread": _parse_integer(told.get("regs")) or None,
         "shared_memory": _parse_integer(told.get("group_mem")) if together is None else together,
         "static_shared_memory": parts[0],
         "dynamic_shared_memory": parts[1],
@@ -71,14 +71,8 @@ def _kernel_columns(details: str) -> dict[str, Any]:
 
 
 def _parse_axes(sizes: str | None) -> Sequence[int | None]:
-    numbers = [_int32_or_none(digits) for digits in (sizes or "").split(",")]
+    numbers = [_parse_integer(digits) for digits in (sizes or "").split(",")]
     return numbers if len(numbers) == 3 else (None, None, None)  # noqa: PLR2004 - x, y, z
-
-
-def _int32_or_none(value: Value | None) -> int | None:
-    """Return the number; None where a column of 32 bits cannot hold it: profilers write what they did not set."""
-    number = _parse_integer(value)
-    return number if number is not None and abs(number) < 1 << 31 else None
 
 
 def _copy_columns(name: str, details: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from traceq.errors import UnusableTrace
 from traceq.importers.packed import DAMAGED, read_unpacked
-from traceq.importers.rows import Notes, batches_of, pseudonym_of
+from traceq.importers.rows import Notes, batches_of, fit_column, pseudonym_of
 from traceq.importers.xplane import gpu
 from traceq.importers.xplane.space import Plane, Space, XEvent, XLine
 from traceq.importers.xplane.space import read as read_space
@@ -177,7 +177,10 @@ class _PlaneReader:
         ts = np.array([event.start for event, _ in rows], np.int64)
         dur = np.array([event.end for event, _ in rows], np.int64) - ts
         self._first = int(ts.min()) if self._first is None else min(self._first, int(ts.min()))
-        made = {name: pa.array([row.get(name) for _, row in rows], type_) for name, type_ in columns.items()}
+        made = {}
+        for name, type_ in columns.items():
+            made[name], lost = fit_column([row.get(name) for _, row in rows], type_)
+            self._notes.data_loss("number_out_of_range", lost, f"values of {name} that its column cannot hold are NULL")
         made |= {"slice_id": pa.array(np.arange(first, self.slices)), "ts": pa.array(ts), "dur": pa.array(dur)}
         return pa.RecordBatch.from_pydict(made)
 
