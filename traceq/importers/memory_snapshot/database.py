@@ -85,7 +85,7 @@ def _choose_columns(found: Mapping[str, set[str]]) -> dict[str, list[str]]:
 
 
 def _make_pairs(row: Mapping[str, Any], find_stack: Callable[[Any], Stack | None]) -> Pairs:
-    """Return the dict that a pickled snapshot has in the place of a table's row, without what is NULL.
+    """Return a table's row as the dict that a pickled snapshot has in its place, without columns that are NULL.
 
     `find_stack` gives the stack of the JSON text in the column `frames`.
     """

@@ -68,7 +68,7 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 def parse_number(text: object) -> float | None:
     """Return the number at the beginning of a value: 45.0 of "45 %"; a decimal comma counts as a point.
 
-    None for words ("[N/A]", "-"), for booleans and for what is not finite.
+    None for words ("[N/A]", "-"), booleans and numbers that are not finite.
     """
     if isinstance(text, bool) or text is None:
         return None
@@ -160,7 +160,7 @@ def parse_local_time(text: str) -> tuple[int, int, bool] | None:
 def host_of_sysstat(text: str) -> dict[str, Any]:
     """Return the first host's object in sysstat's JSON, with its list of reports as "statistics".
 
-    Raises UnusableTrace where there is none, ValueError for text that is no JSON.
+    Raises UnusableTrace if it has no such host, ValueError for text that is no JSON.
     """
     match json.loads(text):
         case {"sysstat": {"hosts": [dict(host), *_]}} if isinstance(host.get("statistics"), list):

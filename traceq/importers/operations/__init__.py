@@ -24,7 +24,10 @@ NAME = "operations"
 def read(
     path: Path, progress: Callable[[int], None] = lambda _bytes: None, jobs: int = 1
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield (table, batch) for a table of operations; see traceq.importers for the contract. It is read by one process."""
+    """Yield (table, batch of rows) for a table of operations; see traceq.importers for the contract.
+
+    `progress` is called with the bytes read so far; `jobs` is ignored, because one process reads the whole file.
+    """
     from traceq.importers.operations.reading import read as read_table
 
     del jobs

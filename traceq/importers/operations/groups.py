@@ -29,9 +29,11 @@ _SPELLED = {"allgather": "all_gather", "reducescatter": "reduce_scatter", "allre
 
 @dataclass(frozen=True)
 class Communication:
-    """Parts of collectives, one element each: rank, kind of collective, name and size of the group, number, start and end (ns).
+    """Arrays of communication, an element for the part of one rank (`device`) in one collective or transfer.
 
-    `row` is the operation that it is, NONE for one that is not in the table.
+    `start` and `end` are ns. `row` is the index of the part's operation in the table, NONE for a barrier that the table
+    does not name. `op` is the kind of collective (all_reduce, send, ...), `group` the name of the group of ranks,
+    `size` how many ranks it has. `sequence` is equal in the parts that belong together.
     """
 
     row: Integers
@@ -45,7 +47,7 @@ class Communication:
 
 
 def find_communication(operations: Operations) -> Communication:
-    """Find the operations that their names tell to be communication between ranks of the table."""
+    """Return the operations whose names say that they are communication within a group of at least two ranks of the table."""
     stages = int(operations.stage.max()) + 1
     which, number = np.unique(
         np.stack([operations.kind, operations.stage, operations.copy]), axis=1, return_inverse=True
@@ -71,7 +73,10 @@ def find_communication(operations: Operations) -> Communication:
 
 
 def number_sequences(operations: Operations) -> Integers:
-    """Return a number of each operation that is the same on all ranks that do it together."""
+    """Return a number for each operation, equal for the operations that ranks do together (same kind, step and ordinal).
+
+    A send has the number of the receive of the same step and ordinal.
+    """
     kinds, ordinals = len(operations.names), int(operations.ordinal.max()) + 2
     numbers = {name: kind for kind, name in enumerate(operations.names)}
     # a send has the number of the receive that it is for
@@ -82,7 +87,11 @@ def number_sequences(operations: Operations) -> Integers:
 
 
 def _collective_of(name: str, stage: int, copy: int, stages: int) -> tuple[str, str] | None:
-    """Return the kind of collective and the group of an operation; None for operations within a rank."""
+    """Return (kind of collective, name of the group of ranks) of an operation; None for an operation within a rank.
+
+    `name` is the operation's name, `stage` the pipeline stage of the rank, `copy` its copy of the model, `stages` their
+    number.
+    """
     if stage == NONE:
         return None
     if between := _BETWEEN_STAGES.fullmatch(name):

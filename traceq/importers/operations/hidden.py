@@ -29,7 +29,11 @@ _LEAST_STEPS = 3
 
 
 def find_inner_barriers(operations: Operations, named: Communication) -> Communication:
-    """Find operations of all ranks that hold a barrier, except those `named` as communication already."""
+    """Return the operations of all ranks that hold a barrier, as all_reduce of a group "all ranks".
+
+    They start at different times on the ranks and end at the same time, in more than half of the cases. Operations in
+    `named`, the communication known already, are left out; empty for fewer than three ranks or steps.
+    """
     free = np.ones(len(operations.kind), bool)
     free[named.row] = False
     # the same operation of all ranks, once each
@@ -58,7 +62,10 @@ def find_inner_barriers(operations: Operations, named: Communication) -> Communi
 
 @dataclass(frozen=True)
 class _Barrier:
-    """The parts of one barrier: the operation after each (`row`), when its rank arrives and when it leaves, ns."""
+    """The parts of ranks in one barrier, all steps together: `row` is the operation that follows, `begin` and `end` are ns.
+
+    A part begins when its rank arrives and ends when the rank goes on.
+    """
 
     row: Integers
     begin: Integers
@@ -66,7 +73,10 @@ class _Barrier:
 
 
 def find_barriers_between(operations: Operations) -> Communication:
-    """Find barriers between operations: a rank's part lasts from the end of one operation to the start of the next."""
+    """Return barriers between operations: a rank's part lasts from the end of one operation to the start of the next.
+
+    Each is a group named "before OPERATION"; its parts have no row in the table (NONE).
+    """
     came = _find_arrivals(operations)
     kinds = np.stack([operations.kind, operations.ordinal])
     places, place = np.unique(kinds, axis=1, return_inverse=True)
@@ -98,9 +108,10 @@ def find_barriers_between(operations: Operations) -> Communication:
 
 
 def _find_barriers(operations: Operations, came: Integers, rows: Integers) -> list[_Barrier]:
-    """Find the barriers before the operations `rows`, one of each rank and step.
+    """Return the barriers before the operations `rows` (one of each rank and step), one per group of ranks that wait together.
 
-    The rank that a barrier waits for may be in a second one when the others go on: its part of the first ends with theirs.
+    `came` is when each operation's rank arrived, ns. A barrier includes the rank that the group waits for. That rank
+    may already be in a second barrier when the group goes on: its part of the first ends when the group's does.
     """
     groups = _waiting_groups(operations, came, rows)
     group = np.full(len(operations.ranks), NONE)
@@ -122,14 +133,15 @@ def _find_barriers(operations: Operations, came: Integers, rows: Integers) -> li
 
 
 def _long_enough(row: Integers, begin: Integers, end: Integers) -> _Barrier:
+    """Return the barrier of those parts that take time; the others are dropped."""
     takes_time = end > begin
     return _Barrier(row[takes_time], begin[takes_time], end[takes_time])
 
 
 def _find_arrivals(operations: Operations) -> Integers:
-    """Return for each operation the latest end (ns) of its rank's operations of the step that had ended when it started.
+    """Return for each operation the end (ns) of the last operation of its rank and step that ended before it starts.
 
-    NONE where none had, as for the rank's first.
+    NONE where no operation ended before.
     """
     place = TimesByStep(operations)
     ends = place.place(operations.end)
@@ -141,7 +153,11 @@ def _find_arrivals(operations: Operations) -> Integers:
 
 
 def _waiting_groups(operations: Operations, came: Integers, rows: Integers) -> list[Integers]:
-    """Find the groups of ranks that wait for each other before the operations `rows`, one of each rank and step."""
+    """Return the groups of ranks that wait for each other before the operations `rows` (one of each rank and step).
+
+    A group is an array of device numbers. Its ranks arrive (`came`, ns) at different times and go on at the same time,
+    together in more than half of the steps. Empty for fewer than three steps.
+    """
     steps = np.unique(operations.step)
     if len(steps) < _LEAST_STEPS or not len(rows):
         return []
@@ -172,10 +188,11 @@ def _waiting_groups(operations: Operations, came: Integers, rows: Integers) -> l
 def _find_awaited_rank(
     operations: Operations, came: Integers, rows: Integers, own: Integers
 ) -> tuple[Integers, Integers]:
-    """Find the rank outside of a group that the group waits for: its operations among `rows`, and when the group goes on, ns.
+    """Return the rank outside of a group that the group waits for: (its operations among `rows`, when the group goes on, ns).
 
-    `own` are those of the group. The rank arrives in each step before they go on, and in most so late that next to nothing of
-    what they wait is left. Empty where there is no such rank.
+    `own` are the operations of the group, `came` when each operation's rank arrived. The rank arrives in each step
+    before the group goes on, and in most steps so late that the group goes on almost at once. Both arrays are empty if
+    there is no such rank.
     """
     count = len(operations.steps)
     goes_on, last = np.full(count, np.iinfo(np.int64).max), np.full(count, np.iinfo(np.int64).min)
@@ -197,7 +214,10 @@ def _find_awaited_rank(
 
 
 def _spread_of(group: Integers, times: Integers) -> Integers:
-    """Return the time from the first to the last of the times of each group, ns."""
+    """Return, for each group, the ns from the earliest to the latest of its times.
+
+    `group` has the group's number of each time.
+    """
     count = int(group.max(initial=-1)) + 1
     first, last = np.full(count, np.iinfo(np.int64).max), np.full(count, np.iinfo(np.int64).min)
     np.minimum.at(first, group, times)

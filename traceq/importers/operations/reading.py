@@ -23,7 +23,7 @@ _COMPUTE_STREAM = 0
 
 
 def read(path: Path, progress: Callable[[int], None]) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield (table, batch) for a table of operations."""
+    """Yield (table, batch) of a trace in which each rank of the table of operations is a device; raises UnusableTrace."""
     operations = read_operations(path)
     progress(path.stat().st_size)
     named = find_communication(operations)
@@ -42,7 +42,10 @@ def read(path: Path, progress: Callable[[int], None]) -> Iterator[tuple[str, pa.
 
 
 def _describe_ranks(operations: Operations) -> dict[str, Any]:
-    """Describe the ranks for trace.args: the device of each, and its place in the model (pp, dp)."""
+    """Return trace.args: under "operations", each rank's device, rank number, pipeline stage (pp) and copy of the model (dp).
+
+    pp and dp are None where the table does not say.
+    """
     places = {}
     for device, stage, copy in set(
         zip(operations.device.tolist(), operations.stage.tolist(), operations.copy.tolist(), strict=True)
@@ -57,7 +60,10 @@ def _describe_ranks(operations: Operations) -> dict[str, Any]:
 
 
 def _build_steps(operations: Operations) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield a mark for each step, from its first to its last operation, as the program would have made it."""
+    """Yield a thread, and a CPU slice "traceq.step#STEP" for each step, from its first operation's start to its last one's end.
+
+    Nothing where the table has no steps.
+    """
     if not operations.has_steps:
         return
     yield from batches_of("thread", [{"thread_id": 0, "thread_name": "steps of the table"}])

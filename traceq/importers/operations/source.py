@@ -33,7 +33,7 @@ def sniff(path: Path) -> bool:
 
 
 def find_missing_columns(path: Path) -> str | None:
-    """Return why a Parquet file is not a table of operations; None when it is one."""
+    """Return why a Parquet file is not a table of operations, as the end of a sentence; None if it is one."""
     # PyArrow takes 0.1 s to import, which other formats should not have to wait for.
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -49,7 +49,10 @@ def find_missing_columns(path: Path) -> str | None:
 
 
 def find_columns(names: Iterable[str]) -> dict[str, str]:
-    """Return the name of the column for each role."""
+    """Return, by role (rank, operation, start, ...), the name of the column that has it; roles without a column are left out.
+
+    `names` are the file's columns.
+    """
     there = set(names)
     chosen = {role: next((name for name in known if name in there), None) for role, known in _NAMES.items()}
     return {role: name for role, name in chosen.items() if name is not None}

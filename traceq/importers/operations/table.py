@@ -35,10 +35,13 @@ _ENOUGH_OVERLAPS = 100
 
 @dataclass(frozen=True)
 class Operations:
-    """Operations by rank and start. `device` is the place of the rank among `ranks`, `kind` that of the operation in `names`.
+    """The operations of a table as arrays, one element each, sorted by rank and start.
 
-    `step` is the place of the step in `steps`; `stage`, `copy` and `micro_batch` are NONE where the table does not say.
-    `ordinal` numbers the operations of a kind within a step of a rank. Times in ns.
+    `device` is the index of the rank in `ranks`, `kind` that of the operation's name in `names`, `step` that of the
+    step in `steps` (empty if the table tells no steps). `stage`, `copy` (of the model) and `micro_batch` are NONE where
+    the table does not say. `ordinal` numbers the operations of a kind within a step of a rank. `start` and `end` are
+    ns. Left out are `unreadable` rows and `empty` operations, which took no time. `trimmed` ends were moved back, by
+    less than `loose` ns; `laid_out` says whether the steps' times were moved.
     """
 
     names: Sequence[str]
@@ -61,17 +64,20 @@ class Operations:
 
     @property
     def has_steps(self) -> bool:
-        """Whether the table tells steps."""
+        """Whether the table has steps."""
         return bool(len(self.steps))
 
     def select(self, rows: Any) -> Operations:
-        """Return these rows only, by a mask or in another order."""
+        """Return the operations `rows` only, a mask or indices in the wanted order; names, ranks and steps stay."""
         fields = ("device", "kind", "step", "stage", "copy", "micro_batch", "ordinal", "start", "end")
         return replace(self, **{name: getattr(self, name)[rows] for name in fields})
 
 
 def read_operations(path: Path) -> Operations:
-    """Return the operations of a file; raises UnusableTrace where a column is of no use or nothing is left."""
+    """Return the operations of a Parquet file, with overlaps trimmed and steps laid out.
+
+    Raises UnusableTrace where the file cannot be read, a column has the wrong type, or no operation took time.
+    """
     try:
         file = pq.read_table(path, columns=list(find_columns(pq.read_schema(path).names).values()))
     except (pa.ArrowException, OSError) as error:
@@ -126,7 +132,10 @@ def _to_nanoseconds(path: Path, role: str, column: pa.ChunkedArray) -> Floats:
 
 
 def _read_integers(path: Path, found: dict[str, pa.ChunkedArray], role: str) -> Integers:
-    """Return the numbers of a column, NONE for missing ones."""
+    """Return the values of the column for `role`, NONE for missing values and for all rows if there is no such column.
+
+    `found` are the columns by role. Raises UnusableTrace if the column does not hold whole numbers.
+    """
     if role not in found:
         return np.full(len(found["rank"]), NONE, np.int64)
     if not pa.types.is_integer(found[role].type):
@@ -140,7 +149,7 @@ def _fill_null(column: pa.ChunkedArray | pa.Array) -> Integers:
 
 
 def _number_operations(operations: Operations) -> Integers:
-    """Count each operation among those of its kind, rank and step."""
+    """Return for each operation how many of its kind, rank and step started before it."""
     order = np.lexsort((operations.start, operations.kind, operations.step, operations.device))
     keys = np.stack([operations.device, operations.step, operations.kind])[:, order]
     begins = np.flatnonzero(np.append(True, (keys[:, 1:] != keys[:, :-1]).any(axis=0)))
@@ -150,7 +159,10 @@ def _number_operations(operations: Operations) -> Integers:
 
 
 def _trim_overlaps(operations: Operations) -> Operations:
-    """End operations where the next one of their rank begins, if they overlap it by so little that only their events do."""
+    """Return the operations with ends moved back to the start of the next one of their rank, where they overlap it by little.
+
+    Such overlaps come from inexact times of start and end. `trimmed` counts the ends moved.
+    """
     place = TimesByStep(operations)
     loose = _event_overlap_ns(operations, place)
     starts, ends = place.place(operations.start), place.place(operations.end)
@@ -168,7 +180,10 @@ def _trim_overlaps(operations: Operations) -> Operations:
 
 
 def _event_overlap_ns(operations: Operations, place: TimesByStep) -> int:
-    """Measure by how much operations overlap the next one only because their events are loose, ns."""
+    """Return the ns by which operations can overlap the next one of their rank only because times of start and end are inexact.
+
+    It is measured on kinds that follow each other with gaps as well as overlaps, and lies between 50,000 and 1,000,000.
+    """
     order = np.argsort(place.place(operations.start), kind="stable")
     end, start, kind = place.place(operations.end)[order], place.place(operations.start)[order], operations.kind[order]
     overlap = end[:-1] - start[1:]
@@ -185,7 +200,7 @@ def _event_overlap_ns(operations: Operations, place: TimesByStep) -> int:
 
 
 def _lay_out_steps(operations: Operations) -> Operations:
-    """Lay out steps whose times all begin anew one after the other; leave others as they are."""
+    """Return the operations with steps one after the other if the times of steps begin anew (overlap); else unchanged."""
     count = int(operations.step.max()) + 1
     begins, ends = np.full(count, np.iinfo(np.int64).max), np.full(count, np.iinfo(np.int64).min)
     np.minimum.at(begins, operations.step, operations.start)
@@ -198,7 +213,10 @@ def _lay_out_steps(operations: Operations) -> Operations:
 
 
 class TimesByStep:
-    """Times of all ranks and steps on one line, so that those of one rank and step can be looked up in one search."""
+    """Mapping of times to a line on which each rank and step has a stretch of its own, for a search among its times only.
+
+    `number` is the number of each operation's stretch.
+    """
 
     def __init__(self, operations: Operations) -> None:
         self._least = int(operations.start.min())
@@ -208,5 +226,5 @@ class TimesByStep:
         self.number: Integers = number.reshape(-1).astype(np.int64)
 
     def place(self, times: Integers) -> Integers:
-        """Return the place of a time of each operation."""
+        """Return the place on the line of `times`, one time (ns) for each operation."""
         return self.number * self._span + (times - self._least) + _MOST_LOOSE_NS

@@ -24,7 +24,10 @@ NAME = "rocm"
 def read(
     path: Path, progress: Callable[[int], None] = lambda _bytes: None, jobs: int = 1
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield (table, batch) for a file of one of ROCm's profilers; see traceq.importers for the contract. One process reads it."""
+    """Yield (table, batch of rows) for a file of one of ROCm's profilers; see traceq.importers for the contract.
+
+    `progress` is called with the bytes read so far; `jobs` is ignored, because one process reads the whole file.
+    """
     from traceq.importers.rocm.reading import read as read_file
 
     del jobs

@@ -60,7 +60,7 @@ NO_DEVICE = ("data_loss", "missing_device", "copies and kernels that name no GPU
 
 @dataclass
 class RowBuilder:
-    """Builds the rows of one file: numbers threads and slices, and counts notes."""
+    """Builder of the rows of one file, for all of ROCm's formats: it numbers threads and slices, and counts notes and devices."""
 
     notes: Notes = field(default_factory=Notes)
     devices: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -70,16 +70,23 @@ class RowBuilder:
     _next_id: int = 0
 
     def number_thread(self, pid: int | None, tid: int | None) -> int:
-        """Return the number of a thread."""
+        """Return the number of a thread, which is its thread_id in the rows; a new thread gets the next number."""
         return self._threads.setdefault((pid, tid), len(self._threads))
 
     def name_program(self, pid: int | None, command: str | None) -> None:
-        """Take the name of a process from its command, without the path and the arguments, which may be private."""
+        """Set the name of the process `pid` to the file name in `command`, without its path, which may be private.
+
+        Does nothing without a command.
+        """
         if command:
             self._programs[pid] = re.split(r"[/\\]", command)[-1]
 
     def build_batches(self, kind: str, rows: Sequence[tuple[Any, ...]]) -> Batches:
-        """Build rows of a kind of KINDS, each (start, end, its columns ...); those without a start are counted and left out."""
+        """Return the batch of rows of a kind of KINDS, as [(table, batch)]; empty if there are none.
+
+        A row is (start, end, the kind's columns in order), in ns. Rows without a usable start are left out and counted
+        in a note; so are ends before the start, whose duration becomes 0.
+        """
         usable = [row for row in rows if isinstance(row[0], int) and 0 < row[0] < _TIME_LIMIT]
         self.notes[NO_TIME] += len(rows) - len(usable)
         if not usable:
@@ -105,7 +112,7 @@ class RowBuilder:
         return [(table, pa.RecordBatch.from_pydict(made))]
 
     def _note_devices(self, numbers: pa.Array) -> None:
-        """Note devices that have work; -1 stands for one that nothing tells."""
+        """Add a row for each device number that has work; count work on device -1 (unknown) in a note."""
         counts = numbers.value_counts().to_pylist()
         for count in counts:
             self.devices.setdefault(count["values"], {"device": count["values"], "source": "unknown"})
@@ -113,7 +120,7 @@ class RowBuilder:
                 self.notes[NO_DEVICE] += count["counts"]
 
     def finish(self) -> Batches:
-        """Return the rows that depend on the whole file: devices, threads, notes."""
+        """Return (table, batch) of the rows that depend on the whole file: devices, threads and notes."""
         columns = dict.fromkeys(key for row in self.devices.values() for key in row)
         devices = [{key: row.get(key) for key in columns} for _, row in sorted(self.devices.items())]
         threads = [
@@ -129,25 +136,28 @@ class RowBuilder:
 
 
 def _build_column(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
-    """Return the values as a column; what is of another type is NULL, as SQLite keeps any type in any column."""
+    """Return the values as a column of the type; values of another type become NULL, as SQLite keeps any type in any column."""
     if pa.types.is_integer(type_):
         return pa.array([_integer_or_none(value, type_.bit_width) for value in values], type_)
     return pa.array([value if isinstance(value, (str, bool)) else None for value in values], type_)
 
 
 def _integer_or_none(value: object, bits: int = 64) -> int | None:
-    """Return the number if it fits into `bits` bits, else None."""
+    """Return the value if it is an integer that fits into `bits` bits with sign, else None."""
     return value if isinstance(value, int) and abs(value) < 1 << (bits - 1) else None
 
 
 def count_blocks(grid: Sequence[Any], group: Sequence[Any]) -> tuple[int | None, ...]:
-    """Grid and block in x, y and z from a dispatch's sizes in work items."""
+    """Return (blocks in x, y, z; threads per block in x, y, z) of a kernel's launch, None for each that is unknown.
+
+    `grid` has the sizes in work items (threads), `group` those of a workgroup (block).
+    """
     sizes = [(_integer_or_none(whole), _integer_or_none(part)) for whole, part in zip(grid, group, strict=True)]
     return (*(-(-whole // part) if whole and part else None for whole, part in sizes), *(part for _, part in sizes))
 
 
 def kernel_name(name: str | None, number: object) -> str:
-    """Return a kernel's name without what marks its descriptor in the code object."""
+    """Return a kernel's name without the suffix of its descriptor (".kd", " [clone .kd]"); "kernel NUMBER" without a name."""
     return re.sub(r"( \[clone \.kd\]|\.kd)$", "", name) if name else f"kernel {number}"
 
 
@@ -159,7 +169,11 @@ _COPY_KINDS = {"hd": "h2d", "dh": "d2h", "dd": "d2d", "hh": "h2h"}
 def describe_copy(
     name: str, source: int | None = None, target: int | None = None
 ) -> tuple[str, str | None, str | None, str | None]:
-    """(name as PyTorch has it, copy_kind, src_memory, dst_memory) of a copy between agents; devices of hosts are None."""
+    """Return (PyTorch's name, copy_kind, src_memory, dst_memory) of a copy; only the name as it is if it tells no direction.
+
+    `source` and `target` are device numbers, None for a host: a copy between two devices is "p2p". A memory is
+    "device", or None for a host's.
+    """
     match = _COPY.search(name)
     if match is None:
         return name, None, None, None
@@ -176,7 +190,7 @@ class _Bank(msgspec.Struct):
 
 
 class Agent(msgspec.Struct, kw_only=True):
-    """Description of an agent by rocprofiler-sdk, as far as a device has columns for it; 0 for unknown."""
+    """rocprofiler-sdk's description of an agent (GPU or CPU), as far as table device has columns for it; 0 or "" for unknown."""
 
     name: str = ""
     product_name: str = ""
@@ -188,7 +202,7 @@ class Agent(msgspec.Struct, kw_only=True):
 
 
 def build_gpu_row(number: int, agent: Agent) -> dict[str, Any]:
-    """Return the row of device for a GPU agent. A die of a card with two is an agent of its own."""
+    """Return the row of table device for a GPU agent; each die of a card with two dies is an agent."""
     return {
         "device": number,
         "name": agent.product_name or agent.name or None,
@@ -207,7 +221,11 @@ _FREE_RANGES = re.compile(r"roctx(RangeStart|ProcessRange)A?")
 
 
 def range_of(operation: str, message: str | None, times: tuple[int, int], thread: int) -> tuple[Any, ...] | None:
-    """Return the row of a roctx call that is a range or a mark; None for calls that end, name or pause something."""
+    """Return the row (start, end, thread, "roctx", text, is_async) of a roctx call that is a range or a mark.
+
+    `operation` is the name of the call, `message` the text that the program gave, `times` its (start, end) in ns. None
+    for calls that end, name or pause something.
+    """
     is_free = _FREE_RANGES.fullmatch(operation) is not None
     if not is_free and not _RANGES.fullmatch(operation):
         return None

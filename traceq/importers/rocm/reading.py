@@ -19,7 +19,10 @@ _KERNELS_ALONE = (
 
 
 def read(path: Path, progress: Callable[[int], None]) -> Rows:
-    """Yield (table, batch) for the whole file; raises UnusableTrace where it is damaged or holds nothing."""
+    """Yield (table, batch) for the whole file, of any of the four formats of kind_of().
+
+    Raises UnusableTrace where it is damaged, or has no kernels, copies, calls or ranges.
+    """
     builder = RowBuilder()
     kind = kind_of(path)
     found = host = 0

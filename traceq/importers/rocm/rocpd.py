@@ -45,7 +45,7 @@ _CALLS = {"HIP": "hip", "HSA": "hsa", "ROCDECODE": "rocdecode", "ROCJPEG": "rocj
 
 
 def read(connection: sqlite3.Connection, tables: Tables, builder: RowBuilder) -> Rows:
-    """Yield the batches of all processes."""
+    """Yield (table, batch) for all processes in a rocpd database; `tables` are the columns by table."""
     suffixes = sorted({match[1] for name in tables if (match := _ID.fullmatch(name))})
     found = [_RocpdProcess(connection, tables, builder, suffix) for suffix in suffixes]
     devices = _number_devices(found, builder)
@@ -55,7 +55,7 @@ def read(connection: sqlite3.Connection, tables: Tables, builder: RowBuilder) ->
 
 
 class _RocpdProcess:
-    """The tables that end alike, and what they say of the process, its threads and its agents."""
+    """One process of a rocpd database: the tables with the same suffix, and what they say of its threads, agents and kernels."""
 
     def __init__(self, connection: sqlite3.Connection, tables: Tables, builder: RowBuilder, suffix: str) -> None:
         self._connection = connection
@@ -76,7 +76,10 @@ class _RocpdProcess:
         }
 
     def fetch_rows(self, table: str, *columns: str) -> Iterator[tuple[Any, ...]]:
-        """Yield these columns of a table, NULL where it has no such column; nothing without the table."""
+        """Yield these columns of the process's table rocpd_TABLE, a tuple per row.
+
+        NULL for a column, nothing for a table that it lacks.
+        """
         name = f"rocpd_{table}{self._suffix}"
         have = self._tables.get(name, set())
         if have:
@@ -84,7 +87,7 @@ class _RocpdProcess:
             yield from self._connection.execute(f"select {picked} from {quote_name(name)} order by rowid")  # noqa: S608
 
     def list_gpus(self) -> list[tuple[Any, ...]]:
-        """(node, index among the GPUs of the node, id, what the agent is) of each GPU."""
+        """Return (node, index among the GPUs of the node, id of the agent, Agent) of each GPU."""
         wanted = ("nid", "type_index", "id", "type", "name", "product_name", "extdata")
         return [
             (node, index, number, _decode_agent(extra, name, product))
@@ -93,7 +96,7 @@ class _RocpdProcess:
         ]
 
     def find_ranks(self) -> tuple[int | None, int | None]:
-        """Rank and world size, of the environment these two numbers only."""
+        """Return (rank, world size) from variables of the process's environment; (None, None) where they are not set."""
         for (text,) in self.fetch_rows("info_process", "environment"):
             environment = _json_object(text)
             for names in _RANK_VARIABLES:
@@ -103,7 +106,10 @@ class _RocpdProcess:
         return None, None
 
     def read(self, devices: Mapping[tuple[Any, Any], int]) -> Rows:
-        """Yield the batches of its records; `devices` are numbers by node and id of the agent."""
+        """Yield (table, batch) of the process's kernels, copies, calls, ranges.
+
+        `devices` are device numbers by (node, id of agent). Counts records of other kinds in a note.
+        """
         axes = tuple(f"{size}_size_{axis}" for size in ("grid", "workgroup") for axis in "xyz")
         wanted = ("nid", "pid", "agent_id", "kernel_id", "stream_id", "group_segment_size", *axes)
         for rows in self._read_timed("kernel_dispatch", *wanted):
@@ -121,7 +127,11 @@ class _RocpdProcess:
                 self._builder.notes["data_loss", "records_not_imported", text] += count
 
     def _read_timed(self, table: str, *columns: str) -> Iterator[list[tuple[Any, ...]]]:
-        """(start, end, the event's stack_id, category and extdata, columns ...) of a table's rows, some thousand at a time."""
+        """Yield the rows of a table in portions of some thousand; nothing for a table without start and end.
+
+        A row is (start, end, the event's stack_id, category_id and extdata, then `columns`); NULL for what the file
+        lacks.
+        """
         name, events = f"rocpd_{table}{self._suffix}", f"rocpd_event{self._suffix}"
         have = self._tables.get(name, set())
         if not {"start", "end"} <= have:
@@ -154,7 +164,10 @@ class _RocpdProcess:
         return start, end, number, stream, called, self._pids.get(pid, pid), stack or None, *told, source, target, size
 
     def _build_regions(self, rows: Sequence[Sequence[Any]]) -> Rows:
-        """Build rows of calls, ranges and others, by the category of their events."""
+        """Yield (table, batch) of regions: API calls, roctx and RCCL ranges, and others, told by the category of their event.
+
+        A row is one of _read_timed(), with the thread and the name's id.
+        """
         calls, ranges, others = [], [], []
         for start, end, stack, category, extra, thread, name in rows:
             group = self._strings.get(category, "")
@@ -176,7 +189,7 @@ class _RocpdProcess:
 
 
 def _decode_agent(extra: object, name: object, product: object) -> Agent:
-    """Decode a row of info_agent: its columns, and rocprofiler-sdk's own description as JSON."""
+    """Return the Agent of a row of info_agent; `extra` is rocprofiler-sdk's JSON of it, which may be missing or damaged."""
     try:
         agent = msgspec.json.decode(str(extra), type=Agent)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -186,7 +199,10 @@ def _decode_agent(extra: object, name: object, product: object) -> Agent:
 
 
 def _number_devices(processes: Sequence[_RocpdProcess], builder: RowBuilder) -> dict[tuple[Any, Any], int]:
-    """Return numbers by node and agent: the node's own where there is one node, else counted over all; each becomes a device."""
+    """Return device numbers by (node, id of agent), and add each GPU to the builder's devices.
+
+    A device has the GPU's index on its node if all are on one node; else the GPUs are counted over all nodes.
+    """
     agents = [agent for process in processes for agent in process.list_gpus()]
     places = sorted({(node, index) for node, index, _, _ in agents}, key=str)
     is_one = len({node for node, _ in places}) == 1
@@ -199,7 +215,10 @@ def _number_devices(processes: Sequence[_RocpdProcess], builder: RowBuilder) -> 
 
 
 def _trace_row(processes: Sequence[_RocpdProcess]) -> dict[str, Any]:
-    """Return the trace row; names of machines become a pseudonym, and the command line stays where it is."""
+    """Return the row of table trace.
+
+    The machine's name becomes a pseudonym, rank and world size are those of a single process.
+    """
     hosts = sorted({str(host) for process in processes for host in process.node.values() if host})
     rank, size = processes[0].find_ranks() if len(processes) == 1 else (None, None)
     return {
@@ -215,7 +234,7 @@ def _sum_registers(*counts: object) -> int | None:
 
 
 def _json_object(text: object) -> dict[str, Any]:
-    """Return the members of a JSON object, empty where the text is none."""
+    """Return the members of a JSON object, by name; empty if the text is not a JSON object."""
     try:
         found = json.loads(str(text)) if text else {}
     except (ValueError, RecursionError):

@@ -140,7 +140,10 @@ _Record = TypeVar("_Record")
 
 
 def read(path: Path, builder: RowBuilder) -> Rows:
-    """Yield the batches of all processes; raises UnusableTrace where the JSON is cut short, damaged or of another shape."""
+    """Yield (table, batch) for all processes in rocprofv3's JSON.
+
+    Raises UnusableTrace where the file is cut short, damaged or of another shape.
+    """
     try:
         tools = msgspec.json.decode(read_unpacked(path), type=_File).tools
         for tool in tools:
@@ -151,14 +154,14 @@ def read(path: Path, builder: RowBuilder) -> Rows:
 
 
 def _trace_row(tools: list[_Tool]) -> dict[str, Any]:
-    """Return the trace row; the machine's name becomes a pseudonym, and the command line stays where it is."""
+    """Return the row of table trace; the machine's name becomes a pseudonym, and the command line is left out."""
     nodes = [tool.metadata.get("node") for tool in tools]
     host = next((str(node["hostname"]) for node in nodes if isinstance(node, dict) and node.get("hostname")), None)
     return {"producer": "rocprofv3", "host": pseudonym_of(host) if host else None}
 
 
 class _JsonProcess:
-    """One process of the file: its names, and rows of its records."""
+    """One process of rocprofv3's JSON, with the names that its records refer to."""
 
     def __init__(self, tool: _Tool, builder: RowBuilder) -> None:
         self._builder = builder
@@ -172,7 +175,10 @@ class _JsonProcess:
         self._gpus = _number_gpus(tool, builder)
 
     def read(self) -> Rows:
-        """Yield the batches of its records."""
+        """Yield (table, batch) of the process's kernels, copies, calls and ranges.
+
+        Records of other kinds are counted in a note.
+        """
         records = self._tool.buffer_records
         for dispatches in _decode_parts(records.get("kernel_dispatch"), _Dispatch):
             yield from self._builder.build_batches("kernel", [self._kernel_row(dispatch) for dispatch in dispatches])
@@ -243,7 +249,7 @@ class _JsonProcess:
         return known[operation] if 0 <= operation < len(known) else f"kind {kind}, operation {operation}"
 
     def _note_others(self) -> None:
-        """Count lists of records that nothing is made of."""
+        """Count in a note, by name, the records of kinds that traceq does not import."""
         others = {**self._tool.buffer_records, **self._tool.callback_records}
         for name in sorted(set(others) - _READ):
             count = sum(map(len, _decode_parts(others[name], msgspec.Raw)))
@@ -252,7 +258,7 @@ class _JsonProcess:
 
 
 def _number_gpus(tool: _Tool, builder: RowBuilder) -> dict[int, int]:
-    """Return numbers of the GPU agents that the process could see, by their handles; each becomes a device."""
+    """Return device numbers by agent handle for the GPUs that the process could see, and add them to the builder's devices."""
     agents = [each for each in tool.agents if each.type == _GPU and each.runtime_visibility.hip]
     agents.sort(key=lambda agent: agent.logical_node_type_id)
     for number, agent in enumerate(agents):
@@ -261,7 +267,10 @@ def _number_gpus(tool: _Tool, builder: RowBuilder) -> dict[int, int]:
 
 
 def _decode_parts(raw: msgspec.Raw | None, record: type[_Record]) -> Iterator[list[_Record]]:
-    """Yield the records of a list, some MB of text at a time."""
+    """Yield the records of a JSON list as lists of `record`, each of some MB of text; nothing for None or an empty list.
+
+    Raises msgspec's errors for records of another shape.
+    """
     text = memoryview(raw if raw is not None else b"[]")
     decoder = msgspec.json.Decoder(list[record])  # type: ignore[valid-type]
     # msgspec gives a list as it stands, from one bracket to the other

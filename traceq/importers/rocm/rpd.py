@@ -19,7 +19,7 @@ MARKER = "UserMarker"
 
 
 def read(connection: sqlite3.Connection, tables: Mapping[str, set[str]], builder: RowBuilder) -> Rows:
-    """Yield the batches of the whole file."""
+    """Yield (table, batch) of the operations and calls in an RPD database; `tables` are the columns by table."""
     strings = {number: str(text) for number, text in connection.execute("select id, string from rocpd_string")}
     for rows in fetch_batches(connection, _operations_query(tables)):
         named = (
@@ -46,7 +46,10 @@ _DETAILS = {
 
 
 def _operations_query(tables: Mapping[str, set[str]]) -> str:
-    """Return operations with the calls that caused them."""
+    """Return SQL text for the operations on GPUs, each with the call that caused it and the details of its launch or copy.
+
+    Columns that the file lacks are null; `tables` are the columns by table.
+    """
     columns = [
         f"{table}.{column}" if column in tables.get(table, ()) else "null"
         for table, wanted in _DETAILS.items()
@@ -64,7 +67,11 @@ def _operations_query(tables: Mapping[str, set[str]]) -> str:
 
 
 def build_operations(rows: Iterable[Sequence[Any]], builder: RowBuilder) -> Rows:
-    """Yield the batches of operations: copies and fills, told by the text of their sort, and kernels."""
+    """Yield (table, batch) of operations on GPUs: copies and fills, if the text of their sort says so, else kernels.
+
+    A row is (start, end, device, queue, name, sort, call's id, pid, shared memory, grid x, y, z, block x, y, z, bytes);
+    times in ns.
+    """
     kernels, copies, fills = [], [], []
     for start, end, device, queue, name, sort, call, pid, shared, *sizes, size in rows:
         place, caused = (device, queue), (pid, call)
@@ -82,7 +89,10 @@ def build_operations(rows: Iterable[Sequence[Any]], builder: RowBuilder) -> Rows
 
 
 def build_calls(rows: Iterable[Sequence[Any]], builder: RowBuilder) -> Rows:
-    """Yield the batches of calls, of ranges of roctx with their `text`, and of the tool's own calls."""
+    """Yield (table, batch) of HIP and other calls, of roctx ranges, and of the profiler's own calls.
+
+    A row is (start, end, number, pid, tid, name, text); a call named MARKER is a range with `text` as its name.
+    """
     calls, ranges, others = [], [], []
     for start, end, number, pid, tid, name, text in rows:
         thread = builder.number_thread(pid, tid)

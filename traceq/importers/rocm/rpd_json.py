@@ -34,7 +34,7 @@ class _RpdArgs(msgspec.Struct, frozen=True):
 
 
 class _RpdEvent(msgspec.Struct):
-    """An event, as far as traceq reads it; counters have numbers where others have text."""
+    """An event of RPD's Chrome trace, as far as traceq reads it; numbers may be written as text."""
 
     ph: str = ""
     name: str = ""
@@ -47,18 +47,22 @@ class _RpdEvent(msgspec.Struct):
 
     @property
     def process(self) -> str:
-        """The number of the process, as text."""
+        """The id of the process, as text."""
         return str(self.pid)
 
     @property
     def thread(self) -> str:
-        """The number of the thread, as text."""
+        """The id of the thread, as text."""
         return str(self.tid)
 
 
 @dataclass
 class _SortedEvents:
-    """Events by kind: devices by process, host slices by thread, operations, and both ends of each arrow."""
+    """Events by kind: GPUs by process, calls by process and thread, operations on GPUs, and both ends of arrows.
+
+    `devices` are device numbers by process. `calls` and `operations` have (start, end, event) in ns. `starts` are
+    (process, thread, ns) by the arrow's id, `ends` the arrow's id by (process, thread, ns).
+    """
 
     devices: dict[str, int] = field(default_factory=dict)
     calls: dict[tuple[str, str], list[tuple[int, int, _RpdEvent]]] = field(default_factory=lambda: defaultdict(list))
@@ -68,7 +72,7 @@ class _SortedEvents:
 
 
 def read(path: Path, builder: RowBuilder) -> Rows:
-    """Yield the batches of the whole file; raise UnusableTrace where it is no such array."""
+    """Yield (table, batch) of the operations and calls in RPD's Chrome trace; raises UnusableTrace where it is damaged."""
     try:
         events = msgspec.json.decode(read_unpacked(path), type=list[_RpdEvent])
     except msgspec.ValidationError as error:
@@ -133,7 +137,10 @@ def _all_calls(found: _SortedEvents) -> Iterator[tuple[int, int, _RpdEvent]]:
 
 
 def _calls_of_arrows(found: _SortedEvents) -> dict[str | int, _RpdEvent]:
-    """Return by arrow the innermost call that it begins in; none for an arrow that begins outside of all."""
+    """Return, by arrow's id, the innermost call in which the arrow starts.
+
+    Arrows that start outside of all calls are left out.
+    """
     by_thread: dict[tuple[str, str], list[tuple[int, str | int]]] = defaultdict(list)
     for number, (pid, tid, ts) in found.starts.items():
         by_thread[pid, tid].append((ts, number))
@@ -156,7 +163,7 @@ def _parse_integer(text: str) -> int | None:
 
 
 def _parse_ns(value: str | float) -> int | None:
-    """Convert a time in us, as number or text, to ns; None for what is not a time."""
+    """Return a time in us, written as number or text, as ns; None for text that is no number, or a fraction out of range."""
     whole = value if isinstance(value, int) else _parse_integer(str(value))
     if whole is not None:
         return whole * _US

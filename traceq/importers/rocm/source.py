@@ -25,12 +25,12 @@ _OF_ROCPD = re.compile(r"rocpd_kernel_dispatch(_\w+)?|rocpd_region(_\w+)?|rocpd_
 
 
 def sniff(path: Path) -> bool:
-    """Return whether the file is rocprofv3's JSON, a rocpd or an RPD database, or RPD's Chrome trace, plain or gzip'd."""
+    """Return whether the file is of one of ROCm's profilers (see kind_of()), plain or gzip'd."""
     return kind_of(path) is not None
 
 
 def kind_of(path: Path) -> str | None:
-    """rocprofv3, rocpd, rpd, rpd_json, or None for another file."""
+    """Return the format of the file: "rocprofv3" (JSON), "rocpd" or "rpd" (SQLite), "rpd_json" (Chrome trace), else None."""
     head = read_head(path, _SNIFF_BYTES)
     if _JSON.match(head):
         return "rocprofv3"
@@ -52,7 +52,11 @@ def _database_kind(path: Path) -> str | None:
 
 
 def views_for_tables(connection: sqlite3.Connection) -> list[str]:
-    """List views and virtual tables in the place of tables; rocpd itself has views over tables of longer names."""
+    """Return the names of rocpd_* views and virtual tables that stand where tables should.
+
+    rocpd's own views, over tables with the same name and a suffix, are not among them. Reading another view would run
+    what the file says.
+    """
     tables = list(table_names(connection))
     query = f"select name from sqlite_master where {IS_VIEW} and name like 'rocpd\\_%' escape '\\'"  # noqa: S608
     views = [str(name) for (name,) in connection.execute(query)]

@@ -27,13 +27,13 @@ _PLANE_NAMES = re.compile(r"/(host|device):[\w:. #/-]+|Task Environment")
 
 
 def sniff(path: Path) -> bool:
-    """Return whether the file is an XSpace, plain or gzip'd: by the name of its first plane."""
+    """Return whether the file is an XSpace, plain or gzip'd, judged by the name of its first plane."""
     head = read_head(path, _SNIFF_BYTES)
     return _PLANE_NAMES.fullmatch(_first_name(head)) is not None
 
 
 def _first_name(head: bytes) -> str:
-    """Return the name of the first plane, of which the beginning is enough; "" without a plane."""
+    """Return the name of the first plane of the XSpace that begins with `head`; "" if there is none."""
     try:
         number, _, plane = next(read_fields(head, (0, len(head)), is_cut=True))
         if number == _PLANE:
@@ -48,7 +48,10 @@ def _first_name(head: bytes) -> str:
 def read(
     path: Path, progress: Callable[[int], None] = lambda _bytes: None, jobs: int = 1
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield (table, batch) for an XSpace; see traceq.importers for the contract. It is read by one process."""
+    """Yield (table, batch of rows) for an XSpace; see traceq.importers for the contract.
+
+    `progress` is called with the bytes read so far; `jobs` is ignored, because one process reads the whole file.
+    """
     from traceq.importers.xplane.reading import read as read_space
 
     del jobs

@@ -34,7 +34,7 @@ _IN_COLUMNS |= {"cuda_graph_node_id", "graph_id", "graph_node_id", "device_id"}
 
 
 def build_row(event: XEvent, device: int, stream: int) -> dict[str, Any]:
-    """Return the columns of a slice of a stream."""
+    """Return the columns of a GPU slice on a stream, by name: a kernel, copy or fill, with the details in the event's stats."""
     stats = event.stats
     columns = {
         "kind": "kernel",
@@ -56,7 +56,11 @@ def build_row(event: XEvent, device: int, stream: int) -> dict[str, Any]:
 
 @cache
 def _kernel_columns(details: str) -> dict[str, Any]:
-    """Geometry and resources: "regs:32 static_shared:0 dynamic_shared:0 grid:4,1,1 block:128,1,1", or AMD's words for them."""
+    """Return the columns for grid, block, registers and shared memory, by name, from the stat kernel_details.
+
+    None for unknown. It reads "regs:32 static_shared:0 dynamic_shared:0 grid:4,1,1 block:128,1,1", or AMD's words for
+    them.
+    """
     told = _parse_details(details)
     axes = [_parse_axes(told.get(size)) for size in ("grid", "block")]
     parts = [_parse_integer(told.get(name)) for name in ("static_shared", "dynamic_shared")]
@@ -76,7 +80,10 @@ def _parse_axes(sizes: str | None) -> Sequence[int | None]:
 
 
 def _copy_columns(name: str, details: str) -> dict[str, Any]:
-    """Direction and memories: "kind_src:pageable kind_dst:device size:4 dest:0 async:1"."""
+    """Return the columns of a copy, by name: PyTorch's name, direction, memories and bytes, from its name and memcpy_details.
+
+    It reads "kind_src:pageable kind_dst:device size:4 dest:0 async:1".
+    """
     told = _parse_details(details)
     memories = [told.get(side) if told.get(side) in _MEMORIES else None for side in ("kind_src", "kind_dst")]
     columns = {"kind": "memcpy", "bytes": _parse_integer(told.get("size")) or None}
@@ -107,13 +114,16 @@ def _parse_details(text: str) -> dict[str, str]:
 
 
 def rest_as_json(stats: Mapping[str, Value], left_out: set[str]) -> str | None:
-    """Return the other stats as JSON: the operation of XLA (hlo_op) and its program (hlo_module) above all."""
+    """Return the stats except `left_out` and empty ones as JSON text; None if none are left.
+
+    They tell XLA's operation and program.
+    """
     rest = {key: value for key, value in stats.items() if key not in left_out and value not in (None, "")}
     return json.dumps(rest, ensure_ascii=False, sort_keys=True) if rest else None
 
 
 def _parse_integer(value: object) -> int | None:
-    """Parse a number, also as text ("$$1" is a context of the same number); None for other values."""
+    """Return the number of an integer or of text ("12", or "$$1" for a context); None for other values."""
     if isinstance(value, int):
         return value if abs(value) < 1 << 63 else None
     digits = re.fullmatch(r"\$*(\d{1,18})", str(value))
@@ -130,7 +140,10 @@ _MODELS = {
 
 
 def build_device(number: int, plane: Plane) -> dict[str, Any]:
-    """Return the row of device: as far as the plane says; AMD's bandwidth is left out, which is said at half its size."""
+    """Return the row of table device for a GPU's plane; None for what the plane does not say.
+
+    AMD's memory bandwidth is left out, because the profiler writes half of it.
+    """
     told = plane.stats
     vendor = str(told.get("device_vendor") or "")
     is_amd = vendor.upper() == "AMD"

@@ -54,7 +54,7 @@ _OTHER_LINE = ("data_loss", "line_not_imported", "lines of GPUs that are no stre
 
 
 def read(path: Path, progress: Callable[[int], None]) -> Rows:
-    """Yield (table, batch) for the whole space; raises UnusableTrace where it is damaged or holds nothing of use."""
+    """Yield (table, batch) for an XSpace; raises UnusableTrace if it is damaged, or has no events of GPUs or the host."""
     try:
         buffer = read_unpacked(path)
         space = read_space(buffer, (0, len(buffer)))
@@ -77,7 +77,7 @@ def read(path: Path, progress: Callable[[int], None]) -> Rows:
 
 
 class _PlaneReader:
-    """Reads planes, and numbers and counts across all of them."""
+    """Reader of planes into rows, which numbers slices and counts notes across all planes of a file."""
 
     def __init__(self) -> None:
         self.slices = 0
@@ -89,7 +89,10 @@ class _PlaneReader:
         self._first: int | None = None
 
     def read_planes(self, planes: Sequence[Plane]) -> Rows:
-        """Yield the batches of all planes."""
+        """Yield (table, batch) of the slices of the planes of GPUs and the host.
+
+        Planes of other devices are counted in a note.
+        """
         for plane in planes:
             if (match := _GPU.fullmatch(plane.name)) is not None:
                 yield from self._read_gpu(plane, int(match[1]))
@@ -101,7 +104,10 @@ class _PlaneReader:
             self._notes[_AGGREGATED] += plane.aggregated
 
     def finish(self, space: Space) -> Rows:
-        """Yield the rows that depend on the whole file: devices, threads, trace, notes."""
+        """Yield (table, batch) of the rows that depend on the whole file: devices, threads, trace and notes.
+
+        Adds marks of steps from a GPU's plane if the host has none.
+        """
         if self._steps and not self._has_marks:
             yield from self._build_gpu_marks()
         yield from batches_of("device", self._devices)
@@ -134,7 +140,11 @@ class _PlaneReader:
         )
 
     def _host_row(self, event: XEvent, thread: int, outer: set[tuple[int, int]]) -> dict[str, Any]:
-        """Return the columns of a slice of a thread."""
+        """Return the columns of a CPU slice, by name; `outer` are the (start, end) of jitted calls that lie in no other.
+
+        A slice is a step's mark, a call of the GPU's API, a Python frame, an inner part of a jitted call ("other"), or
+        an annotation.
+        """
         stats = event.stats
         number = stats.get("correlation_id")
         is_inner = event.name.startswith(_JITTED) and (event.start, event.end) not in outer
@@ -157,7 +167,10 @@ class _PlaneReader:
     def _build_slices(
         self, table: str, rows: Iterator[tuple[XEvent, dict[str, Any]]], columns: Mapping[str, pa.DataType]
     ) -> Rows:
-        """Yield batches of the rows, with ids and times; those whose time cannot be are counted."""
+        """Yield (table, batch) of the rows, with slice ids and times added.
+
+        Rows with an impossible time are counted and left out.
+        """
         waiting: list[tuple[XEvent, dict[str, Any]]] = []
         for event, row in rows:
             if not 0 <= event.start <= event.end < 2 * _TIME_LIMIT:
@@ -185,7 +198,7 @@ class _PlaneReader:
         return pa.RecordBatch.from_pydict(made)
 
     def _build_gpu_marks(self) -> Rows:
-        """Yield steps that stand on a GPU's plane only, as marks on a thread of their own."""
+        """Yield the steps of a GPU's plane as CPU slices "traceq.step#NUMBER" on a thread of their own."""
         thread = len(self._threads)
         self._threads.append({"thread_id": thread, "pid": None, "tid": None, "thread_name": "steps of the GPU"})
         rows = (
@@ -195,7 +208,7 @@ class _PlaneReader:
         yield from self._build_slices("cpu_slice", rows, _COLUMNS)
 
     def _trace_row(self, space: Space) -> dict[str, Any]:
-        """Return the trace row; names of machines become a pseudonym."""
+        """Return the row of table trace; the machine's name becomes a pseudonym, None unless there is exactly one machine."""
         hosts = sorted(set(space.hosts))
         about = next((plane.stats for plane in space.planes if plane.name == "Task Environment"), {})
         began = about.get("profile_start_time")
@@ -208,7 +221,10 @@ class _PlaneReader:
 
 
 def _find_outer_calls(plane: Plane, line: XLine) -> set[tuple[int, int]]:
-    """Return start and end of calls of jitted functions that lie in no other: JAX writes a call as two nested ranges."""
+    """Return the (start, end) of calls of jitted functions that lie in no other such call.
+
+    JAX writes a call as two nested ranges.
+    """
     if not any(name.startswith(_JITTED) for name in plane.events.values()):
         return set()
     calls = sorted(

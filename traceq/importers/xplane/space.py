@@ -17,7 +17,7 @@ _EVENTS_OF_LINE = 4
 
 
 class XEvent(NamedTuple):
-    """An event of a line: name, start and end in ns, what is told of it."""
+    """An event of a line: its name, start and end in ns, and its stats (further values) by name."""
 
     name: str
     start: int
@@ -27,7 +27,10 @@ class XEvent(NamedTuple):
 
 @dataclass
 class XLine:
-    """A stream or a thread: where it is in the buffer, its id and name, and what its events count from."""
+    """A line of a plane, which is a stream or a thread: where it lies in the buffer, its id (`number`) and name.
+
+    `timestamp_ns` is the time from which its events count.
+    """
 
     span: Span
     number: int = 0
@@ -37,7 +40,10 @@ class XLine:
 
 @dataclass
 class Plane:
-    """A GPU, or the host; lines are read when they are asked for."""
+    """A plane of an XSpace, which is a GPU or the host; its lines are read when they are asked for.
+
+    `lines` are where they lie in the buffer.
+    """
 
     buffer: Buffer
     name: str = ""
@@ -51,7 +57,7 @@ class Plane:
     """Events that stand for several and say no time; left out."""
 
     def read_lines(self) -> Iterator[XLine]:
-        """Yield each line; its events are read when they are asked for."""
+        """Yield each line of the plane, without its events."""
         for span in self.lines:
             line = XLine(span)
             for number, bits, part in read_fields(self.buffer, span):
@@ -65,14 +71,20 @@ class Plane:
             yield line
 
     def read_events(self, line: XLine) -> Iterator[XEvent]:
-        """Yield the events of a line; times from picoseconds since the line's own, rounded down."""
+        """Yield the events of a line in the order of the file; their times, ps since the line's, become ns, rounded down.
+
+        Events that stand for several are counted in `aggregated` instead.
+        """
         begin = line.timestamp_ns * 1000
         for number, _, span in read_fields(self.buffer, line.span):
             if number == _EVENTS_OF_LINE and (event := self._read_event(span, begin)) is not None:
                 yield event
 
     def _read_event(self, span: Span, begin: int) -> XEvent | None:
-        """Return the event, which counts from `begin` (ps); None for one that stands for several."""
+        """Return the event at `span`; `begin` is the line's time in ps.
+
+        None, and counted in `aggregated`, if it stands for several.
+        """
         kind = offset = duration = 0
         stats: dict[str, Value] = {}
         for number, bits, part in read_fields(self.buffer, span):
@@ -93,7 +105,7 @@ class Plane:
         return XEvent(self.events.get(kind) or f"event {kind}", start // 1000, (start + duration) // 1000, stats)
 
     def read_stat(self, span: Span) -> tuple[str, Value]:
-        """Return name and value of a stat; None for bytes, which are other messages."""
+        """Return (name, value) of the stat at `span`; the value is None for bytes, which hold other messages."""
         kind = 0
         told: Value = None
         for number, bits, part in read_fields(self.buffer, span):
@@ -115,14 +127,14 @@ class Plane:
 
 @dataclass
 class Space:
-    """The planes of a file, and the machines they are of."""
+    """The planes of an XSpace, and the names of the machines on which it was recorded."""
 
     planes: list[Plane] = field(default_factory=list)
     hosts: list[str] = field(default_factory=list)
 
 
 def read(buffer: Buffer, span: Span) -> Space:
-    """Read the planes with their metadata; raises DamagedMessage. Programs of XLA in the metadata are not read."""
+    """Return the planes, with the names their events refer to, of the XSpace at `span` in the buffer; raises DamagedMessage."""
     space = Space()
     for number, _, part in read_fields(buffer, span):
         match number:
@@ -153,7 +165,7 @@ def _read_plane(buffer: Buffer, span: Span) -> Plane:
 
 
 def _read_metadata(buffer: Buffer, span: Span) -> tuple[int, str]:
-    """Id and name of an entry of the two maps."""
+    """Return (id, name) of an entry of the plane's map of event names or of stat names."""
     key, name = 0, ""
     for number, bits, part in read_fields(buffer, span):
         match number:

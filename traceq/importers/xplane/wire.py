@@ -22,13 +22,14 @@ _SIGN = 1 << 63
 
 
 class DamagedMessage(Exception):
-    """The bytes are no message: cut short, or something else."""
+    """Raised when bytes are no protobuf message: cut short, or something else."""
 
 
 def read_fields(buffer: Buffer, span: Span, *, is_cut: bool = False) -> Iterator[tuple[int, int, Span]]:
-    """(field number, bits of a number, span of a text or message) of a message; the one that a field is not is 0 or empty.
+    """Yield (field number, bits of a number, span of a text or message) for each field of the message at `span`.
 
-    `is_cut`: the buffer is the beginning of more, and spans may end behind it. Raises Damaged.
+    A field that is no number has bits 0, one that is no text or message an empty span. With `is_cut`, the buffer is the
+    beginning of a longer one, and spans may end behind it. Raises DamagedMessage.
     """
     at, end = span
     if is_cut:
@@ -58,7 +59,10 @@ def read_fields(buffer: Buffer, span: Span, *, is_cut: bool = False) -> Iterator
 
 
 def _read_varint(buffer: Buffer, at: int) -> tuple[int, int]:
-    """Return an unsigned number of seven bits a byte, and where the next byte is."""
+    """Return (unsigned number, index of the byte after it) of the varint at index `at`, seven bits a byte.
+
+    Raises DamagedMessage if it is too long, IndexError if the buffer ends.
+    """
     value = shift = 0
     while True:
         byte = buffer[at]
@@ -72,16 +76,16 @@ def _read_varint(buffer: Buffer, at: int) -> tuple[int, int]:
 
 
 def to_signed(bits: int) -> int:
-    """Return a 64-bit number as signed."""
+    """Return the unsigned 64-bit number read as a signed one (two's complement)."""
     return bits - (_SIGN << 1) if bits >= _SIGN else bits
 
 
 def to_double(bits: int) -> float:
-    """Return the floating-point number of these 64 bits."""
+    """Return the 64 bits read as a double."""
     (value,) = struct.unpack("<d", bits.to_bytes(8, "little"))
     return float(value)
 
 
 def read_text(buffer: Buffer, span: Span) -> str:
-    """Return the text of a span; bytes that are not UTF-8 are replaced."""
+    """Return the bytes at `span` as text; bytes that are not UTF-8 are replaced."""
     return bytes(buffer[span[0] : span[1]]).decode("utf-8", "replace")
