@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from itertools import islice
 from pathlib import Path
 
 from isal import igzip, isal_zlib
@@ -12,21 +13,38 @@ from traceq.common.units import count
 from traceq.errors import TraceqError, UnknownFormat, UnusableTrace
 from traceq.importers.operations.source import PARQUET, find_missing_columns
 from traceq.importers.packed import GZIP
+from traceq.importers.sqlite import SQLITE
+from traceq.importers.xplane.wire import DamagedMessage, read_fields
 
 _WAY_OUT = (
     "traceq reads what torch.profiler, nsys export --type sqlite, rocprofv3, jax.profiler"
     " and torch.cuda.memory._dump_snapshot() write"
 )
 
-# Keys that a notebook has near its beginning.
-_OF_NOTEBOOK = re.compile(rb'"(?:cell_type|nbformat)"\s*:')
+# (what JSON of another tool has near its beginning, what it is and what to do)
+_KNOWN_JSON = (
+    (re.compile(rb'"(?:cell_type|nbformat)"\s*:'), f"a Jupyter notebook; {_WAY_OUT}"),
+    (
+        re.compile(rb'speedscope\.app/file-format|"exporter"\s*:\s*"speedscope|\A\{\s*"shared"\s*:\s*\{\s*"frames"'),
+        "a speedscope profile: stacks of the host, nothing of a GPU; open it at speedscope.app, or record with torch.profiler",
+    ),
+    (
+        re.compile(rb'\[pytorch\|profiler\|execution_|"schema"\s*:\s*"1\..*"nodes"\s*:', re.DOTALL),
+        "an execution trace (or graph) of PyTorch, whose operators have no times; record with torch.profiler",
+    ),
+)
 
-_SQLITE = b"SQLite format 3\x00"
 # Bytes of the header of a SQLite database.
 _HEADER = 100
 
+_OTHER_PICKLE = (
+    "a pickle, but no memory snapshot as torch.cuda.memory._dump_snapshot() writes it; for safety no others are opened"
+)
+
 # (how the file begins, what it is and what to do)
 _KNOWN_OTHERS = (
+    (b"(dp0", _OTHER_PICKLE),
+    (b"(lp0", _OTHER_PICKLE),
     (b"\x89PNG", f"a PNG image; {_WAY_OUT}"),
     (b"\xff\xd8\xff", f"a JPEG image; {_WAY_OUT}"),
     (b"GIF8", f"a GIF image; {_WAY_OUT}"),
@@ -34,18 +52,53 @@ _KNOWN_OTHERS = (
     (b"version https://git-lfs", "a git-lfs pointer, not the file itself; fetch it with: git lfs pull"),
     (b"\x00\x05\x16\x07", "macOS metadata (AppleDouble), not a trace; use the file without the leading ._"),
     (
-        _SQLITE,
-        "a SQLite database, but not an nsys export, rocpd or RPD; make one with: nsys export --type sqlite REPORT",
+        SQLITE,
+        "a SQLite database, but no nsys export, rocpd, RPD or memory snapshot; make one with: nsys export --type sqlite REPORT",
     ),
     (b"<", "an HTML or XML page, not a trace; download the raw file"),
+    (b"\x80", _OTHER_PICKLE),
     (
-        b"\x80",
-        "a pickle, but not a memory snapshot as torch.cuda.memory._dump_snapshot() writes it; for safety traceq opens no others",
+        b"NVR\x00",
+        "a report of Nsight Compute: counters of kernels, not times of a run; open it with ncu-ui, record with: nsys profile",
     ),
+    (
+        b"PERFILE2",
+        "perf.data of Linux' perf: samples of the host, without a GPU's work; record that with nsys or torch.profiler",
+    ),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd; unpack it first: zstd -d FILE"),
+    (b"\xfd7zXZ\x00", "compressed with xz; unpack it first: xz -d FILE"),
+    (b"BZh", "compressed with bzip2; unpack it first: bzip2 -d FILE"),
     (b"PK\x03\x04", f"a zip archive without a JSON trace in it; {_WAY_OUT}"),
     (b"{", f"JSON, but not a Chrome trace: it has no traceEvents list, nor one of rocprofv3; {_WAY_OUT}"),
     (b"[", f"a JSON list, but not of Chrome trace events; {_WAY_OUT}"),
 )
+
+
+# (bytes, from where on, until where, what a file is that has them there)
+_KNOWN_INSIDE = (
+    (
+        b"brain.Event:",
+        0,
+        64,
+        "an event file of TensorBoard, not a profile: these lie beside it or in plugins/profile (*.pt.trace.json, *.xplane.pb)",
+    ),
+    (b"ustar", 257, 262, "a tar archive; unpack it, and name the trace or the directory: tar -xf FILE"),
+)
+_CHECKPOINT = f"a file of torch.save (tensors, a checkpoint), not a trace; {_WAY_OUT}"
+
+_PERFETTO = (
+    "a binary trace of Perfetto (of rocprof-sys, Android and other tools), which traceq does not read; make JSON of it, and read"
+    " that: traceconv json FILE trace.json (traceconv is at get.perfetto.dev)"
+)
+# Fields of its packets, and whether they are messages or texts: user, time, sequence; an event, a mark, a track.
+_OF_PACKET = {(3, False), (8, False), (10, False), (11, True), (36, True), (60, True)}
+_PACKETS = 8
+
+# What only the suffix tells.
+_KNOWN_SUFFIXES = {
+    ".qdstrm": "what nsys recorded and did not finish to process; make a report of it: QdstrmImporter -i FILE",
+    ".ncu-rep": next(what for prefix, what in _KNOWN_OTHERS if prefix == b"NVR\x00"),
+}
 
 
 def explain_unknown(path: Path) -> TraceqError:
@@ -67,22 +120,44 @@ def explain_unknown(path: Path) -> TraceqError:
             return UnusableTrace(
                 f"{path}: damaged from the start: it begins like gzip and cannot be decompressed; copy it again"
             )
-    if not head:
+    if not head.strip():
         name = "gzip'd file" if is_packed else "file"
-        return UnusableTrace(f"{path}: the {name} is empty; was the profiler stopped before it could write?")
+        return UnusableTrace(
+            f"{path}: the {name} is empty{' but for blanks' if head else ''}; was the profiler stopped before it could write?"
+        )
     if not is_packed and (why := _find_lacking_part(path, head)) is not None:
         return why
     verb = "is gzip'd and contains" if is_packed else "is"
-    return UnknownFormat(f"{path}: {verb} {_describe_content(head)}")
+    return UnknownFormat(f"{path}: {verb} {_KNOWN_SUFFIXES.get(path.suffix) or _describe_content(head)}")
 
 
 def _describe_content(head: bytes) -> str:
     """Return in words what a file is by its first bytes, and what to do, as the end of a message."""
     begin = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    if begin.startswith(b"{") and _OF_NOTEBOOK.search(begin):
-        return f"a Jupyter notebook; {_WAY_OUT}"
-    known = next((what for prefix, what in _KNOWN_OTHERS if begin.startswith(prefix)), None)
+    if begin.startswith(b"{"):
+        known = next((what for mark, what in _KNOWN_JSON if mark.search(begin)), None)
+    elif begin.startswith(b"PK\x03\x04") and b"/data.pkl" in head:
+        known = _CHECKPOINT
+    else:
+        known = next((what for part, start, end, what in _KNOWN_INSIDE if part in head[start:end]), None)
+    known = known or next((what for prefix, what in _KNOWN_OTHERS if begin.startswith(prefix)), None)
+    if known is None and _is_perfetto(head):
+        known = _PERFETTO
     return known or f"{'plain text' if _is_text(head) else 'nothing that traceq knows'}; {_WAY_OUT}"
+
+
+def _is_perfetto(head: bytes) -> bool:
+    """Return whether the bytes begin with packets of Perfetto: messages that have fields which nearly all packets have."""
+    try:
+        packets = list(islice(read_fields(head, (0, len(head)), is_cut=True), _PACKETS))
+        return bool(packets) and all(
+            number == 1
+            and any((field, part != (0, 0)) in _OF_PACKET for field, _, part in read_fields(head, packet, is_cut=True))
+            for at, (number, _, packet) in enumerate(packets)
+            if at == 0 or packet[1] <= len(head)
+        )
+    except DamagedMessage:
+        return False
 
 
 def _is_text(head: bytes) -> bool:
@@ -98,7 +173,7 @@ def _find_lacking_part(path: Path, head: bytes) -> TraceqError | None:
     """Return the error for a Parquet file without columns traceq needs or a SQLite database cut short, else None."""
     if head.startswith(PARQUET) and (why := find_missing_columns(path)):
         return UnknownFormat(f"{path}: a Parquet file, {why}; of nsys traceq reads: nsys export --type sqlite")
-    if head.startswith(_SQLITE) and (lost := _count_lost_bytes(head, path.stat().st_size)):
+    if head.startswith(SQLITE) and (lost := _count_lost_bytes(head, path.stat().st_size)):
         return UnusableTrace(
             f"{path}: a damaged SQLite database: {count(lost)} bytes of its end are missing; copy it again"
         )

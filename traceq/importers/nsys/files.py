@@ -146,7 +146,7 @@ def is_report(path: Path, head: bytes) -> bool:
     return (
         path.suffix in REPORT_SUFFIXES
         and bool(head)
-        and not head.startswith((b"{", b"[", b"\x1f\x8b", b"SQLite format 3"))
+        and not head.startswith((b"{", b"[", b"<", b"version https:", b"\x1f\x8b", b"SQLite format 3"))
     )
 
 
