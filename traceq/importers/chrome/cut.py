@@ -13,7 +13,7 @@ from itertools import islice
 
 import msgspec
 
-from traceq.importers.chrome.source import BOM, ByteStream
+from traceq.importers.chrome.source import BOM, LINES_WITHOUT_COMMA, ByteStream, is_bare_list
 
 BLOCK_BYTES = 256 << 10
 
@@ -50,17 +50,24 @@ def read_header(stream: ByteStream) -> tuple[bytes | None, bytes]:
     text = stream.read(BLOCK_BYTES).removeprefix(BOM)
     begin = text.lstrip()
     if begin.startswith(b"["):
-        return b"", begin[1:]
+        return b"", _separate_lines(stream, begin[1:])
+    if is_bare_list(begin):
+        return b"", stream.separate(begin, is_closed=False)
     searched = 0
     while True:
         for match in _LIST_BEGINS.finditer(text, max(0, searched - 64)):
             if _is_top_level(text[: match.end()]):
-                return text[: match.start()], text[match.end() :]
+                return text[: match.start()], _separate_lines(stream, text[match.end() :])
         more = stream.read(BLOCK_BYTES)
         if not more or len(text) > _LARGEST_HEADER:
             return None, text
         searched = len(text)
         text += more
+
+
+def _separate_lines(stream: ByteStream, text: bytes) -> bytes:
+    """Return the text, which begins at the first event, with commas between its events where their lines lack them."""
+    return stream.separate(text, is_closed=True) if LINES_WITHOUT_COMMA.search(text) else text
 
 
 def _is_top_level(header: bytes) -> bool:

@@ -168,6 +168,7 @@ NOTES: dict[str, tuple[str, str]] = {
         "lanes of a GPU as JAX draws them are host slices of kind other: use the .xplane.pb that JAX wrote beside this file",
     ),
     "metadata_damaged": ("data_loss", "the keys around the list of events are not valid JSON and were left out"),
+    "missing_comma": ("info", "commas between events on lines of their own are missing; they were read as if there"),
     "missing_device": ("data_loss", "GPU events that name no device were left out"),
     "missing_rank": ("info", "a distributed run whose trace does not say which rank it is"),
     "mtia_not_measured": (

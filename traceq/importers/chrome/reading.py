@@ -52,6 +52,7 @@ def read(path: Path, progress: Callable[[int], None] = lambda _bytes: None, jobs
         if stream.is_damaged or not reader.has_ended:
             reader.notes["truncated"] = 1
         reader.notes["large_event"] += stream.large_events
+        reader.notes["missing_comma"] += stream.missing_commas
         if reader.event_count <= reader.notes["malformed_event"]:
             raise UnusableTrace(
                 f"{path}: nothing recorded: the file holds no events; was the profiler stopped before it recorded anything?"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import re
 import struct
 import zipfile
@@ -26,6 +27,16 @@ _SNIFF_BYTES = 256 << 20
 _SNIFF_CHUNK = 1 << 20
 
 
+# What stands before an object in a list of events; a flat object with a phase.
+_OBJECT = re.compile(rb"[\s,]*\{")
+_FLAT_EVENT = re.compile(rb'\{[^\[\]{}]*"ph"\s*:')
+_PHASE = re.compile(rb'"ph"\s*:\s*"[A-Za-z(),]"')
+LINES_WITHOUT_COMMA = re.compile(rb"\}([ \t]*\r?\n\s*)(?=\{)")
+# Empty objects before the first event (RPD writes one), and how many characters the first event has at most.
+_OBJECTS, _LONGEST_FIRST = 3, 1 << 16
+_decoder = json.JSONDecoder()
+
+
 class ByteStream:
     """The unpacked bytes of a trace file, plain, gzip'd or alone in a zip archive; tells how much of the file was read.
 
@@ -44,9 +55,33 @@ class ByteStream:
         self.is_damaged = False
         # Events of which more was read than may be kept.
         self.large_events = 0
+        self._lines: EventLines | None = None
+
+    @property
+    def missing_commas(self) -> int:
+        """The number of commas between events that are not in the file and were put in."""
+        return self._lines.missing if self._lines else 0
+
+    def separate(self, text: bytes, *, is_closed: bool) -> bytes:
+        """Return the text, which was read last, with commas between events on lines of their own; so is what follows.
+
+        Where the list of events has no brackets (`is_closed` is false), one closes it at the end.
+        """
+        self._lines = EventLines(is_closed=is_closed)
+        return self._lines.separate(text)
 
     def read(self, size: int) -> bytes:
-        """Return up to `size` unpacked bytes, b"" at the end; damage counts as the end and sets `is_damaged`."""
+        """Return about `size` unpacked bytes, b"" at the end; damage counts as the end and sets `is_damaged`."""
+        data = self._read(size)
+        if self._lines is None:
+            return data
+        while data:
+            if text := self._lines.separate(data):
+                return text
+            data = self._read(size)
+        return self._lines.finish()
+
+    def _read(self, size: int) -> bytes:
         try:
             data = self._bytes.read(size)
         except _DAMAGED:
@@ -128,6 +163,50 @@ def _open_only_member(file: IO[bytes], path: Path) -> Readable:
     return io.BytesIO()
 
 
+class EventLines:
+    """Puts commas between events on lines of their own that have none; in JSON no line that ends in a brace is before another."""
+
+    def __init__(self, *, is_closed: bool) -> None:
+        self._is_closed = is_closed
+        # What follows the last brace so far is not known yet.
+        self._held = b""
+        self.missing = 0
+
+    def separate(self, text: bytes) -> bytes:
+        """Return the text with commas, but for the last brace and the blanks after it."""
+        text, self._held = self._held + text, b""
+        end = text.rstrip()
+        if end.endswith(b"}"):
+            text, self._held = text[: len(end) - 1], text[len(end) - 1 :]
+        text, missing = LINES_WITHOUT_COMMA.subn(rb"},\1", text)
+        self.missing += missing
+        return text
+
+    def finish(self) -> bytes:
+        """Return what is left at the end of the file, once."""
+        text, self._held = self._held, b""
+        return text + b"]" if text and not self._is_closed else text
+
+
+def begins_with_events(text: bytes) -> bool:
+    """Return whether the text, after its first brackets and commas, is events: one of the first objects has a phase."""
+    at, tries = 0, 0
+    while tries < _OBJECTS and (begin := _OBJECT.match(text, at)):
+        at = begin.end() - 1
+        if _FLAT_EVENT.match(text, at):
+            return True
+        try:
+            found, length = _decoder.raw_decode(text[at : at + _LONGEST_FIRST].decode(errors="replace"))
+        except (ValueError, RecursionError):
+            return False
+        if found:
+            phase = found.get("ph")
+            return isinstance(phase, str) and len(phase) == 1
+        at += length
+        tries += 1
+    return False
+
+
 def sniff(path: Path) -> bool:
     """Return whether the file is a Chrome trace, plain or compressed: an object with traceEvents, or a list of events.
 
@@ -147,13 +226,22 @@ def sniff(path: Path) -> bool:
         stream.close()
 
 
+def is_bare_list(text: bytes) -> bool:
+    """Return whether events stand in the file one after the other, without a list around them."""
+    begin = text[:_LONGEST_FIRST]
+    is_other = not begin.startswith(b"{") or b'"traceEvents"' in begin or _PHASE.search(begin) is None
+    return not is_other and begins_with_events(begin)
+
+
 def _looks_like_trace(stream: ByteStream) -> bool:
     """Return whether the content begins as a list of events, or has "traceEvents" in an object's first 256 MiB."""
     head = stream.read(_SNIFF_CHUNK).removeprefix(BOM).lstrip()
     if head.startswith(b"["):
-        return re.match(rb'\[\s*\{[^\[\]{}]*"ph"\s*:', head) is not None or re.match(rb"\[\s*\]\s*$", head) is not None
+        return begins_with_events(head[1:]) or re.match(rb"\[\s*\]\s*$", head) is not None
     if not head.startswith(b"{"):
         return False
+    if is_bare_list(head):
+        return True
     seen = 0
     tail = b""
     while head and seen < _SNIFF_BYTES:
