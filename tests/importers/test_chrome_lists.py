@@ -61,8 +61,10 @@ def test_long_files_of_lines_lose_nothing(tmp_path, monkeypatch, brackets):
 def test_commas_do_not_depend_on_the_edges_of_reads(parts, size):
     text = "".join(parts).encode()
     whole, pieces = source.EventLines(is_closed=True), source.EventLines(is_closed=True)
-    at_once = whole.separate(text) + whole.finish()
-    in_parts = b"".join(pieces.separate(text[at : at + size]) for at in range(0, len(text), size)) + pieces.finish()
+    at_once = whole.add_commas(text) + whole.take_rest()
+    in_parts = (
+        b"".join(pieces.add_commas(text[at : at + size]) for at in range(0, len(text), size)) + pieces.take_rest()
+    )
     assert (in_parts, pieces.missing) == (at_once, whole.missing)
     assert at_once.replace(b",", b"") == text.replace(b",", b"")
 

@@ -53,7 +53,7 @@ _KNOWN_OTHERS = (
     (b"\x00\x05\x16\x07", "macOS metadata (AppleDouble), not a trace; use the file without the leading ._"),
     (
         SQLITE,
-        "a SQLite database, but no nsys export, rocpd, RPD or memory snapshot; make one with: nsys export --type sqlite REPORT",
+        "a SQLite database, but not an nsys export, rocpd or RPD, nor a snapshot; make one: nsys export --type sqlite REPORT",
     ),
     (b"<", "an HTML or XML page, not a trace; download the raw file"),
     (b"\x80", _OTHER_PICKLE),

@@ -52,7 +52,7 @@ def read_header(stream: ByteStream) -> tuple[bytes | None, bytes]:
     if begin.startswith(b"["):
         return b"", _separate_lines(stream, begin[1:])
     if is_bare_list(begin):
-        return b"", stream.separate(begin, is_closed=False)
+        return b"", stream.separate_lines(begin, is_closed=False)
     searched = 0
     while True:
         for match in _LIST_BEGINS.finditer(text, max(0, searched - 64)):
@@ -67,7 +67,7 @@ def read_header(stream: ByteStream) -> tuple[bytes | None, bytes]:
 
 def _separate_lines(stream: ByteStream, text: bytes) -> bytes:
     """Return the text, which begins at the first event, with commas between its events where their lines lack them."""
-    return stream.separate(text, is_closed=True) if LINES_WITHOUT_COMMA.search(text) else text
+    return stream.separate_lines(text, is_closed=True) if LINES_WITHOUT_COMMA.search(text) else text
 
 
 def _is_top_level(header: bytes) -> bool:

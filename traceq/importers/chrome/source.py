@@ -62,26 +62,26 @@ class ByteStream:
         """The number of commas between events that are not in the file and were put in."""
         return self._lines.missing if self._lines else 0
 
-    def separate(self, text: bytes, *, is_closed: bool) -> bytes:
+    def separate_lines(self, text: bytes, *, is_closed: bool) -> bytes:
         """Return the text, which was read last, with commas between events on lines of their own; so is what follows.
 
         Where the list of events has no brackets (`is_closed` is false), one closes it at the end.
         """
         self._lines = EventLines(is_closed=is_closed)
-        return self._lines.separate(text)
+        return self._lines.add_commas(text)
 
     def read(self, size: int) -> bytes:
         """Return about `size` unpacked bytes, b"" at the end; damage counts as the end and sets `is_damaged`."""
-        data = self._read(size)
+        data = self._read_unpacked(size)
         if self._lines is None:
             return data
         while data:
-            if text := self._lines.separate(data):
+            if text := self._lines.add_commas(data):
                 return text
-            data = self._read(size)
-        return self._lines.finish()
+            data = self._read_unpacked(size)
+        return self._lines.take_rest()
 
-    def _read(self, size: int) -> bytes:
+    def _read_unpacked(self, size: int) -> bytes:
         try:
             data = self._bytes.read(size)
         except _DAMAGED:
@@ -172,7 +172,7 @@ class EventLines:
         self._held = b""
         self.missing = 0
 
-    def separate(self, text: bytes) -> bytes:
+    def add_commas(self, text: bytes) -> bytes:
         """Return the text with commas, but for the last brace and the blanks after it."""
         text, self._held = self._held + text, b""
         end = text.rstrip()
@@ -182,7 +182,7 @@ class EventLines:
         self.missing += missing
         return text
 
-    def finish(self) -> bytes:
+    def take_rest(self) -> bytes:
         """Return what is left at the end of the file, once."""
         text, self._held = self._held, b""
         return text + b"]" if text and not self._is_closed else text
