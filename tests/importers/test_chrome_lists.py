@@ -84,3 +84,21 @@ def test_commas_do_not_depend_on_the_edges_of_reads(parts, size):
 )
 def test_what_only_resembles_events_is_not_taken(tmp_path, text):
     assert not chrome.sniff(write_text(tmp_path, text))
+
+
+def test_counters_of_a_gpu_are_of_that_device(tmp_path):
+    """As docs/formats.md says of Kineto's hardware_counters."""
+    sample = {
+        "ph": "C",
+        "cat": "hardware_counters",
+        "name": "inst",
+        "pid": "GPU 1 Counters",
+        "ts": 5,
+        "args": {"sum": 3.5},
+    }
+    tables = read_tables(
+        write_text(tmp_path, json.dumps([sample, {**sample, "pid": 7, "args": {"sum": 1, "of": "x"}}]))
+    )
+    found = [(row["device"], row["name"], row["ts"], row["value"]) for row in tables["counter"]]
+    assert found == [(1, "inst.sum", 5000, 3.5), (None, "inst.sum", 5000, 1.0)]
+    assert count_notes(tables) == {"not_a_number": 1}
