@@ -118,10 +118,10 @@ def build(
     *,
     drawn: bool = False,
 ) -> Report:
-    """Build the report on every trace of the database, with at most `top` findings (and host names) for each.
+    """Return the report on every trace of the database, with at most `top` findings (and host names) for each.
 
-    `rules` judge the traces, None for those of traceq; `goal` is what the advice optimises for. `drawn` adds timelines
-    and flame graphs, which only some formats show.
+    `rules` judge the traces, None for traceq's own; `goal` is what the advice optimises for. `drawn` adds timelines and
+    flame graphs, which only some formats show.
     """
     return build_judged(connection, top, load_judgements(connection, goal, rules), drawn=drawn)
 
@@ -134,7 +134,7 @@ def build_judged(
     drawn: bool = False,
     jobs: Sequence[model.Job] | None = None,
 ) -> Report:
-    """Build the report on the traces in `judged`, which gives for each a function that judges it.
+    """Return the report on the traces in `judged`, a list of (subject, function that returns the judgement of this trace).
 
     For `top` and `drawn` see `build`; `jobs` are the jobs of the database, None to read them.
     """
@@ -160,7 +160,7 @@ def read_jobs(connection: duckdb.DuckDBPyConnection) -> Iterator[model.Job]:
 
 
 def _read_jobs(queries: Queries, wanted: set[int] | None) -> Iterator[model.Job]:
-    """Yield the jobs that have one of the traces with an id in `wanted`, or all for None."""
+    """Yield each job with a trace whose id is in `wanted`, with its findings; every job if that is None."""
     for job in queries.read_rows("job"):
         place = {"job": job["job"], "time_window": job["time_window"]}
         members = queries.read_records(model.JobRank, "job_rank", **place)
@@ -172,7 +172,7 @@ def _read_jobs(queries: Queries, wanted: set[int] | None) -> Iterator[model.Job]
 
 
 def _shorten_paths(paths: Sequence[str]) -> list[str]:
-    """Return the paths without the directories that all share; a single path becomes its file's name."""
+    """Return the paths without the directories that all have in common; a single path becomes its file's name."""
     try:
         shared = os.path.commonpath([PurePath(path).parent for path in paths]) if paths else ""
     except ValueError:  # absolute and relative paths in one database
@@ -233,7 +233,10 @@ def _for_html(
     findings: Sequence[Finding],
     traces: int,
 ) -> dict[str, Any]:
-    """Build the timelines and flame graphs that only HTML pages show, by field of the report."""
+    """Return the fields of the trace's report that only HTML pages show, by name: timelines, flame graph, close-ups of findings.
+
+    `device` is the judged one, `traces` the number of traces in the report.
+    """
     from traceq.reports.build_flame import build_flame
     from traceq.reports.build_timelines import build_occurrences, build_steps
 
@@ -283,7 +286,7 @@ def _read_step_ledgers(queries: Queries, trace_id: int, device: int | None) -> I
 
 
 def _fail_unless_adding_up(trace_id: int, steps: Steps, ledger: Sequence[DeviceLedger]) -> Judged | None:
-    """Return a judgement of failures only when a device's ledger does not add up to the steps, None when all do."""
+    """Return a judgement with a failed check for each device whose ledger does not add up to the steps; None if all do."""
     failed = tuple(
         Failed(
             "time-ledger",

@@ -19,9 +19,11 @@ class Stretch(NamedTuple):
 
 
 class DrawnPieces(NamedTuple):
-    """Columns of pieces to draw; a piece is `slices` merged slices that begin in `cell` or later, `busy` ns long in sum.
+    """Columns of pieces to draw; a piece is `slices` merged slices of one track and depth, `busy` ns long in sum.
 
-    `number` is the slice number of its longest slice (of equal ones the last), and `longest` is the length of this one.
+    `cell` is the ns at which its cell of the drawing begins, or its own start until it is merged. `number` is the slice
+    number of its longest slice (the highest of equally long ones), `longest` the ns of this slice. `is_alone` is
+    whether it was never merged, `is_fine` whether it is in a step drawn in detail.
     """
 
     track: Numbers
@@ -38,7 +40,7 @@ class DrawnPieces(NamedTuple):
     slices: Numbers
 
     def select(self, chosen: Numbers) -> DrawnPieces:
-        """Return the pieces at the given places, or where the boolean mask `chosen` is true."""
+        """Return the pieces at the indices `chosen`, or those where it is true if it is a boolean mask."""
         return DrawnPieces(*(column[chosen] for column in self))
 
 
@@ -52,21 +54,22 @@ def pieces_of(
     is_fine: Numbers,
     is_culprit: Numbers,
 ) -> DrawnPieces:
-    """Return a piece for each slice, none merged yet."""
+    """Return a piece for each slice, none merged yet; `ts` and `ts_end` are ns."""
     dur = ts_end - ts
     is_alone = np.ones(len(ts), bool)
     return DrawnPieces(track, depth, is_fine, is_culprit, is_alone, ts, number, dur, ts, ts_end, dur, np.ones_like(ts))
 
 
 def join_pieces(pieces: Iterable[DrawnPieces]) -> DrawnPieces:
-    """Concatenate the pieces."""
+    """Return the pieces of all as one, in their order."""
     return DrawnPieces(*(np.concatenate(columns) for columns in zip(*pieces, strict=True)))
 
 
 def merge_short(pieces: DrawnPieces, stretch: Stretch) -> DrawnPieces:
-    """Return the pieces with short neighbours on one track merged into one.
+    """Return the pieces with short ones in the same cell of a track and depth merged into one, the merged ones last.
 
-    `stretch` has the lengths below which pieces are short: multiples of those by which the pieces were merged before.
+    Short are pieces below the lengths in `stretch`, and those merged before; a culprit's piece is not. The lengths are
+    also those of the cells, and multiples of the lengths of an earlier merge.
     """
     least, stays = _find_short(pieces, stretch)
     order, first, cell = _sort_cells(pieces, least, stays)
@@ -91,7 +94,7 @@ def merge_short(pieces: DrawnPieces, stretch: Stretch) -> DrawnPieces:
 
 
 def count_merged(pieces: DrawnPieces, stretch: Stretch) -> tuple[int, int]:
-    """Return how many pieces merge_short would leave: outside of detailed steps, and in them."""
+    """Return how many pieces merge_short() would leave: (outside of steps drawn in detail, inside)."""
     least, stays = _find_short(pieces, stretch)
     order, first, _ = _sort_cells(pieces, least, stays)
     is_fine = np.concatenate((pieces.is_fine[stays], pieces.is_fine[order[first]]))
@@ -100,13 +103,16 @@ def count_merged(pieces: DrawnPieces, stretch: Stretch) -> tuple[int, int]:
 
 
 def _find_short(pieces: DrawnPieces, stretch: Stretch) -> tuple[Numbers, Numbers]:
-    """Return for each piece the length in ns below which it is merged, and whether it stays as it is."""
+    """Return two arrays with an element for each piece: the ns below which it is merged, and whether it stays as it is."""
     least = np.where(pieces.is_fine, stretch.fine, stretch.coarse)
     return least, (least == 0) | (pieces.is_alone & (pieces.is_culprit | (pieces.longest >= least)))
 
 
 def _sort_cells(pieces: DrawnPieces, least: Numbers, stays: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    """Return the places of the pieces to merge, ordered by cell, where each cell begins in them, and the cell numbers."""
+    """Return (indices of the pieces to merge, ordered by cell; where in this order each cell begins.
+
+    Cell number in this order). `least` is the length of each piece's cell in ns, `stays` whether it stays as it is.
+    """
     order = np.flatnonzero(~stays)
     lane = ((pieces.track[order].astype(np.uint16) * 16 + pieces.depth[order]) * 2 + pieces.is_fine[order]).astype(
         np.uint16

@@ -55,7 +55,7 @@ NEEDS = {query: table for table, queries in _NEEDED_BY.items() for query in quer
 
 
 class Queries:
-    """The queries of a report on one database; a query on a table that is empty is not run."""
+    """Runner of a report's queries on one database; for a query on a table that is empty it returns no rows at once."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self.connection = connection
@@ -67,12 +67,15 @@ class Queries:
         return [] if name in self._idle else read_rows(self.connection, name, **values)
 
     def read_records(self, made: Callable[..., T], name: str, **values: Setting) -> tuple[T, ...]:
-        """Return `made(*row)` for each row of the query file `name`; columns are in the order of the parameters of `made`."""
+        """Return a tuple of `made(*row)` for each row of the query file `name`.
+
+        Its columns are in the order of `made`'s parameters. `values` are the query's parameters.
+        """
         return tuple(made(*row.values()) for row in self.read_rows(name, **values))
 
 
 def _find_empty(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    """Return the names of the tables in NEEDS without a row.
+    """Return the names of the tables in NEEDS that have no row.
 
     The catalogue does not count uncommitted rows, so tables are looked into.
     """
@@ -95,7 +98,7 @@ def read_columns(connection: duckdb.DuckDBPyConnection, name: str, **values: Set
 
 
 def print_query(name: str, **values: Setting) -> str:
-    """Return the SQL text of the query file `name` on one line, its parameters replaced by `values`, for a user to run."""
+    """Return the SQL text of the query file `name` on one line, with `values` in place of parameters, for a user to run."""
     return literal(statement(_find_file(name)), **values)
 
 

@@ -87,20 +87,23 @@ _SUFFIXES = re.compile(r"(?:\.(?:pt|trace|json|sqlite|nsys-rep|qdrep|gz|zst|xz|b
 
 
 def redact_report(report: Report) -> Report:
-    """Return the report with stand-ins for all texts that are not known to be harmless; equal for equal reports."""
+    """Return the report with stand-ins for all texts that are not known to be harmless; equal reports give equal results."""
     texts = _list_texts(report)
     return _StandIns(texts, _names_of_files(report), _make_pseudonyms(texts)).change_report(report)
 
 
 def redact_comparison(comparison: Comparison) -> Comparison:
-    """Return the comparison with stand-ins for texts that are not known to be harmless, without its runs' steps and items."""
+    """Return the comparison with stand-ins for texts that are not known to be harmless.
+
+    Steps, items and findings of its runs are left out.
+    """
     bare = _without_items(comparison)
     texts = _list_texts(bare)
     return _StandIns(texts, _names_of_runs(comparison), _make_pseudonyms(texts)).change_all(bare)
 
 
 def redact_together(report: Report, comparison: Comparison) -> tuple[Report, Comparison]:
-    """Return report and comparison redacted, with the same stand-in for the same text in both."""
+    """Return the report and the comparison redacted (see both functions), with the same stand-in for the same text in both."""
     bare = _without_items(comparison)
     texts, known = _list_texts(report), _names_of_runs(comparison) | _names_of_files(report)
     stand_ins = _StandIns([*texts, *_list_texts(bare)], known, _make_pseudonyms(texts))
@@ -112,7 +115,7 @@ def _make_pseudonyms(texts: Sequence[tuple[str, str]]) -> Pseudonyms:
 
 
 def _names_of_files(report: Report) -> dict[str, str]:
-    """Return the stand-in for each name of a file or run in the report."""
+    """Return the stand-in for each name of a trace's file or run in the report, by name."""
     known: dict[str, str] = {}
     for trace in report.traces:
         facts = trace.trace
@@ -128,7 +131,7 @@ def _names_of_runs(comparison: Comparison) -> dict[str, str]:
 
 
 def _without_items(comparison: Comparison) -> Comparison:
-    """Return the comparison with runs named by stand-ins, without their steps, items and findings."""
+    """Return the comparison with stand-ins for its runs' files, and without the runs' steps, items, findings and job."""
     nothing: dict[str, Any] = dict.fromkeys(("steps", "items", "findings", "parts"), ())
     nothing |= {name: {} for name in ("shapes", "cannot_tell", "made_with")} | {"job": None}
 
@@ -142,7 +145,7 @@ def _without_items(comparison: Comparison) -> Comparison:
 
 
 class _StandIns:
-    """The stand-ins for one report: `texts` are its (field, text) pairs, `known` the stand-ins given for file names."""
+    """The stand-ins for one report: `texts` are its (field, text) pairs, `known` the stand-ins for file names by name."""
 
     def __init__(self, texts: Sequence[tuple[str, str]], known: Mapping[str, str], pseudonyms: Pseudonyms) -> None:
         self._pseudonyms = pseudonyms
@@ -163,12 +166,12 @@ class _StandIns:
         self._pattern = re.compile(rf"{_BEFORE}(?:{'|'.join(longest_first)}){_AFTER}") if longest_first else None
 
     def change_report(self, report: Report) -> Report:
-        """Return the report with stand-ins in place of texts that must not be shown."""
+        """Return the report with stand-ins in place of texts that must not be shown, in traces, jobs and the query."""
         traces, jobs = tuple(map(self._change_trace, report.traces)), tuple(map(self.change_all, report.jobs))
         return replace(report, query=self._change_sentence(report.query), traces=traces, jobs=jobs)
 
     def change_all(self, value: _Value) -> _Value:
-        """Return a comparison or job with stand-ins in place of texts that must not be shown."""
+        """Return `value` (a comparison or a job) with stand-ins in place of texts that must not be shown."""
         changed: _Value = _map_texts(value, self._change)
         return changed
 
@@ -180,13 +183,13 @@ class _StandIns:
         return replace(changed, trace=replace(changed.trace, run=run, file=_name_file(facts)))
 
     def _change(self, field: str, text: str) -> str:
-        """Return the text to show for `text` in the field of this name: itself or with stand-ins."""
+        """Return the text to show in place of `text` in the field of this name: itself, or with stand-ins."""
         if field == "producer_version" and _VERSION.fullmatch(text):
             return text
         return self._change_sentence(text) if _SENTENCES.fullmatch(field) else self._change_name(text)
 
     def _change_name(self, text: str) -> str:
-        """Return a name unchanged if it is harmless, else a stand-in for the whole name."""
+        """Return a name unchanged if it may be shown, else with stand-ins."""
         return text if self._is_shown(text) else self._known.get(text) or self._replace_name(text)
 
     def _is_shown(self, text: str) -> bool:
@@ -198,16 +201,16 @@ class _StandIns:
         return text in self._kernels or begins_public(text)
 
     def _replace_name(self, text: str) -> str:
-        """Return a stand-in for a name; in names of libraries and kernels, words that libraries use stay."""
+        """Return a stand-in for the whole name; in names of libraries and kernels, only unknown words are replaced."""
         is_of_library = self._is_of_library(text)
         return replace_unknown_words(text, self._stand_in) if is_of_library else self._stand_in(text)
 
     def _change_sentence(self, text: str) -> str:
-        """Return a sentence with the report's names replaced as elsewhere, and stand-ins for unknown words."""
+        """Return a sentence with the report's names replaced as elsewhere and stand-ins for unknown words; versions stay."""
         return _change_parts(text, _VERSIONS, lambda version: version, self._change_names)
 
     def _change_names(self, text: str) -> str:
-        """Return part of a sentence with its names replaced as elsewhere in the report, and stand-ins for unknown words."""
+        """Return a part of a sentence with the report's names replaced as elsewhere, and stand-ins for unknown words."""
         if self._pattern is None:
             return self._change_words(text)
         return _change_parts(
@@ -215,7 +218,7 @@ class _StandIns:
         )
 
     def _change_words(self, text: str) -> str:
-        """Return the text with a stand-in for each run of words that are not traceq's own."""
+        """Return the text with one stand-in for each run of words that are neither traceq's own nor public."""
         runs: list[tuple[int, int]] = []
         for match in _WORDS.finditer(text):
             if _is_own(match[0]) or is_public(match[0]):
@@ -234,7 +237,7 @@ class _StandIns:
         return f"name-{self._pseudonyms.number(text)}"
 
     def _finding_id(self, finding_id: str, run: str | None, stand_in: str | None) -> str:
-        """Return a finding's id, `rule[:key][@run][@rankN][@hash]`, with stand-ins for the run and a user's own key."""
+        """Return a finding's id, `rule[:key][@run][@rankN][@hash]`, with `stand_in` for the run, a hash for a user's own key."""
         head, at, place = finding_id.partition("@")
         if run and stand_in and at:
             place = f"@{place}".replace(f"@{run}", f"@{stand_in}", 1)[1:]
@@ -245,7 +248,7 @@ class _StandIns:
 def _change_parts(
     text: str, pattern: re.Pattern[str], change: Callable[[str], str], change_between: Callable[[str], str]
 ) -> str:
-    """Return the text with matches of the pattern changed by `change`, and the text between by `change_between`."""
+    """Return the text with `change` applied to each match of the pattern, and `change_between` to the text between matches."""
     shown, at = [], 0
     for match in pattern.finditer(text):
         shown += [change_between(text[at : match.start()]), change(match[0])]
@@ -254,7 +257,7 @@ def _change_parts(
 
 
 def _is_own(word: str) -> bool:
-    """Return whether `word` is a number or one of traceq's own words; of a compound (no path) all parts must be."""
+    """Return whether `word` is a number or one of traceq's own words; a compound is if all its parts are."""
     bare = word.strip(".-#") or word
     if bare in _own_words() or _WORD.fullmatch(bare) or not re.search(r"\w", bare):
         return True
@@ -264,7 +267,7 @@ def _is_own(word: str) -> bool:
 
 @cache
 def _own_words() -> frozenset[str]:
-    """Return the words of traceq's own sources, which may be shown."""
+    """Return the words in traceq's own sources, which may be shown."""
     sources = texts_in(files("traceq"), (".py", ".sql", ".toml"), without=_LISTS)
     found = (word for text in sources for word in _WORDS.findall(text))
     return frozenset(part for word in found for part in (word, word.strip(".-#"))) - _OF_NAMES
@@ -288,7 +291,7 @@ def _finding_ids(report: TraceReport) -> Iterator[str]:
 
 
 def _list_texts(report: Report | Comparison) -> list[tuple[str, str]]:
-    """Return (field, text) of all texts of the report that may come from the trace."""
+    """Return (field, text) of all texts in the report that may come from the trace."""
     collected: list[tuple[str, str]] = []
 
     def collect(name: str, text: str) -> str:
@@ -300,7 +303,7 @@ def _list_texts(report: Report | Comparison) -> list[tuple[str, str]]:
 
 
 def _map_texts(value: Any, change: Callable[[str, str], str], name: str = "") -> Any:
-    """Return `value` with `change(field, text)` in place of all texts, except for those that traceq itself writes.
+    """Return `value` with each text replaced by `change(field, text)`, at any depth; texts that traceq itself writes stay.
 
     `name` is the field or column that `value` is in.
     """
@@ -332,7 +335,7 @@ def _is_harmless(difference: Difference) -> bool:
 
 
 def _field_kind(holder: Any, field: str) -> str:
-    """Return the name by which to treat the texts of a field: its own, or "kernel", "title" and the like."""
+    """Return the name by which to treat the texts of a field of `holder`: "kernel", "title", "device_name", "span" or its own."""
     if isinstance(holder, ChangePart) and field in ("base_names", "new_names") and holder.category in _OF_KERNELS:
         return "kernel"
     if field != "name":

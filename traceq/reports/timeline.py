@@ -15,7 +15,7 @@ RARE = "(a rare name)"
 
 @dataclass(frozen=True)
 class Called:
-    """The name and kind of slices; the kind gives their colour."""
+    """The name and the kind of slices in a timeline; the kind gives their colour."""
 
     name: str
     kind: str
@@ -33,11 +33,11 @@ class Lane:
 
 @dataclass(frozen=True)
 class DrawnSlices:
-    """The slices of a timeline in columns, in the order of lane, depth and start.
+    """The slices of a timeline in columns, ordered by lane, depth and start; `ts` is ns since the timeline's start.
 
-    `lane` and `called` are places in the lists of the timeline. A slice may be `count` merged ones: then `busy` is the
-    sum of their durations, and `called` names the longest. `launch` is the place of the slice that launched it, -1 if
-    none is drawn.
+    `lane` and `called` are indices in the timeline's lists. A slice may stand for `count` merged ones: then `busy` is
+    the sum of their ns, and `called` names the longest. `launch` is the index of the slice that launched it, -1 if that
+    is not drawn.
     """
 
     lane: Numbers = ()
@@ -55,7 +55,7 @@ class DrawnSlices:
 
 @dataclass(frozen=True)
 class DrawnPath:
-    """The critical path on the drawn lanes: its stretches in columns, in the order of time."""
+    """The critical path on the drawn lanes: its stretches in columns, ordered by time (ns since the timeline's start)."""
 
     lane: Numbers = ()
     ts: Numbers = ()
@@ -64,7 +64,7 @@ class DrawnPath:
 
 @dataclass(frozen=True)
 class Mark:
-    """A marked stretch of time, and the text on why."""
+    """A marked stretch of a timeline, `ts` ns from its start and `dur` ns long, and the text on why it is marked."""
 
     ts: int
     dur: int
@@ -98,5 +98,5 @@ class Timeline:
 
     @property
     def width(self) -> int:
-        """The width of the drawing, ns."""
+        """The ns that the drawing is wide: `dur`, or `span` if that is more."""
         return max(self.dur, self.span)

@@ -38,7 +38,7 @@ _REASON = 1_000
 
 
 def compose_check(check: Check) -> Iterator[Block]:
-    """Yield the report of a check: its verdict, a table of all budgets, why budgets fail, and what was checked."""
+    """Yield the report of a check: verdict, table of all budgets, a section on each that is not kept, comparison, runs."""
     yield Heading(1, ("traceq check",))
     yield Verdict((outcome_sentence(check),), _OUTCOMES[check.state], label="Check")
     ordered = sorted(check.judged, key=lambda each: _ORDER.index(each.state))
@@ -117,7 +117,7 @@ def _list_change(total: Change, level: float) -> list[tuple[str, Spans]]:
 
 
 def _compose_causes(comparison: Comparison) -> Iterator[Block]:
-    """Yield a table of the categories whose time changed most, the largest change first; nothing without changes."""
+    """Yield a table of the categories whose time changed most, the largest change first; nothing if none changed."""
     found = sorted(comparison.causes, key=lambda cause: (-abs(cause.delta_ns), cause.category))
     changed = [each for each in found[:_LISTED] if each.delta_ns]
     rows = [(Literal(cause.category), in_words(cause.category), *both_sides(cause)) for cause in changed]

@@ -15,20 +15,20 @@ _CALLED = {"findings": "finding", "compare": "regression against"}
 
 
 def name_budget(budget: Budget) -> str:
-    """Return the budget's name as reports show it, as "step p95"."""
+    """Return the budget's name as reports show it: its table's name in words and its own, "step p95"."""
     return f"{_CALLED.get(budget.table, budget.table)} {budget.name}"
 
 
 def describe_limits(budget: Budget) -> str:
-    """Return the limits in words, as "at least 2 and at most 5"; "no regression" and the like without numbers."""
+    """Return the budget's limits as text, "at least 2 and at most 5"; "no regression" and the like if it has no numbers."""
     said = [f"{limit.bound} {format_amount(limit.amount, limit.unit)}" for limit in budget.limits]
     return " and ".join(said) or (ABSENT if budget.table in ("findings", "job") else "no regression")
 
 
 def format_measured(judged: JudgedBudget) -> str:
-    """Return the measured number in its unit, a dash if there is none.
+    """Return the measured number as text with its unit; "-" if there is none, "none" for no saving of a finding.
 
-    A number that fails is exact where it would otherwise read like the limit.
+    A number that fails is exact if it would otherwise read like the limit.
     """
     if judged.measured is None:
         return "-"
@@ -46,7 +46,7 @@ def format_measured(judged: JudgedBudget) -> str:
 
 
 def format_amount(value: Fraction, unit: str) -> str:
-    """Return an amount with its unit: `value` in ns, bytes or a share becomes a readable size."""
+    """Return an amount as text with its unit: ns, bytes and shares in a readable unit ("1.5 ms", "3.2 %"), others as they are."""
     if unit == NANOSECONDS:
         return duration(int(value) if value.denominator == 1 else float(value))
     if unit == SHARE:
@@ -82,7 +82,7 @@ def _format_exactly(value: Fraction, unit: str) -> str:
 
 
 def outcome_sentence(check: Check) -> str:
-    """Return the outcome of the whole check in one sentence: how many budgets fail or cannot be judged."""
+    """Return the outcome of the whole check as a sentence: how many budgets fail or cannot be judged, or that all are kept."""
     total = len(check.judged)
     failed, unclear = check.number("fail"), check.number("cannot judge")
     budgets = some(total, "budget")
@@ -94,7 +94,7 @@ def outcome_sentence(check: Check) -> str:
 
 
 def explain_result(judged: JudgedBudget) -> str:
-    """Return why a budget failed or cannot be judged, without a period; empty if the numbers say it."""
+    """Return why a budget failed or cannot be judged, without a period; "" if the numbers say it all."""
     if judged.state == "fail" and judged.budget.table == "findings" and not judged.budget.limits:
         return f"found: {judged.reason}"
     return judged.reason

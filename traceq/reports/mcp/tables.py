@@ -15,9 +15,10 @@ _LISTED = 6
 
 
 def answer_rows(columns: Sequence[str], found: Sequence[Sequence[Any]], most: int, limit: int) -> AgentAnswer:
-    """Answer with at most `most` of the `found` rows of a SQL query, and a note on what was left out.
+    """Return the answer with at most `most` of the `found` rows of a SQL query, and a note on what was left out.
 
-    `found` has one row more than `most` where the query has more. Long texts are cut.
+    `found` has one row more than `most` where the query has more. Long texts are cut; rows are left out to stay within
+    `limit` bytes.
     """
     names = [shortened(each, _NAME) for each in columns]
     cells = [[_cut_cell(value) for value in row] for row in found[:most]]
@@ -60,7 +61,10 @@ def _format_cell(value: Any) -> str:
 
 
 def answer_whatif(text: str, whole: str, limit: int) -> AgentAnswer:
-    """Answer with the text of a what-if or of possible changes, and with its JSON `whole`, cut to `limit` characters."""
+    """Return the answer with the text of a what-if (or of possible changes) and the data of its JSON text `whole`.
+
+    Data are shortened, then left out, where the answer would exceed `limit` bytes.
+    """
     data = json.loads(whole)
     brief = {
         key: value[:_LISTED] if isinstance(value, list) else value for key, value in data.items() if key != "amdahl"
@@ -69,9 +73,9 @@ def answer_whatif(text: str, whole: str, limit: int) -> AgentAnswer:
 
 
 def answer_comparison(texts: Iterator[str], whole: str, limit: int) -> AgentAnswer:
-    """Answer with the first of a comparison's `texts` that fits `limit`, and data from its JSON `whole`.
+    """Return the answer with the first of `texts`, versions of a comparison, that fits into `limit` bytes.
 
-    The data are the verdict, the change and its causes.
+    Its data, from the comparison's JSON text `whole`, are the verdict, the change, its reasons and its causes.
     """
     found = json.loads(whole)
     names = (

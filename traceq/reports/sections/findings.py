@@ -52,9 +52,10 @@ _EXTRA = " (extra)"
 
 
 def describe_findings(report: TraceReport, *, folds: bool, draws: bool) -> Iterator[Block]:
-    """Yield the section of all findings, then other observations.
+    """Yield the section on all findings: how to read them, each finding, extra findings, other observations.
 
-    With `draws` each finding is a card. With `folds` the queries are left to `list_finding_queries`: they are long.
+    With `draws` each finding becomes a card with timelines. With `folds` the SQL of each follows in a fold; without it,
+    the SQL is left to list_finding_queries().
     """
     if report.findings:
         yield Heading(3, ("Findings",), anchor="findings")
@@ -91,7 +92,7 @@ def _list_remarks(report: TraceReport, *, folds: bool) -> Iterator[Block]:
 
 
 def _make_card(number: int, place: str, finding: Finding, report: TraceReport) -> Card:
-    """Make the card of finding `number` (from 0), named `place` (F1): facts, timelines, evidence and queries."""
+    """Return the card of finding `number` (from 0), named `place` (F1), with facts, timelines, and a fold of evidence and SQL."""
     step, won = step_ns(finding), finding.saving_high_ns if finding.only_bounds else finding.saving_ns
     blocks: list[Block] = [Facts(tuple(_list_facts(finding, report)))]
     blocks += [Tracks(each) for each in report.close_ups.get(finding.finding_id, ())]
@@ -101,7 +102,7 @@ def _make_card(number: int, place: str, finding: Finding, report: TraceReport) -
 
 
 def describe_finding(place: str, finding: Finding, report: TraceReport, *, sql: bool) -> Iterator[Block]:
-    """Yield the finding named `place` (F1) with its evidence, and with its queries if `sql`."""
+    """Yield the finding named `place` (F1): title, facts and its largest occurrences; with `sql`, also its queries."""
     yield from _finding_facts(place, finding, report)
     yield from _list_occurrences(finding, report.unit)
     if sql:
@@ -166,7 +167,7 @@ def _describe_part(part: Part, unit: str, *, is_known: bool) -> Spans:
 
 
 def _evidence_table(evidence: Evidence, columns: Sequence[str]) -> Table:
-    """Make a table of the first of `columns` that fit on a line; long names are cut."""
+    """Return a table of evidence with the first of `columns` that fit on a line (at least one); long names are cut."""
     header: list[str] = []
     cells: list[tuple[str, ...]] = []
     room = _ROOM
@@ -192,14 +193,14 @@ def _format_cell(column: str, value: Value) -> str:
 
 
 def _telling_columns(evidence: Evidence) -> list[str]:
-    """Return the names of the columns that every rule has, then of those whose values differ between rows."""
+    """Return the evidence's columns to show: those that every rule has, then those whose values differ between rows."""
     first = [column for column in _FIRST if column in evidence.columns]
     rest = [column for column in evidence.columns if column not in first]
     return first + [each for each in rest if len({row[evidence.columns.index(each)] for row in evidence.rows}) > 1]
 
 
 def describe_remark(observation: Observation) -> Iterator[Block]:
-    """Yield a remark: an observation that saves no time by itself, what to try, and its evidence."""
+    """Yield an observation, which saves no time by itself: title, text, what to try, and its evidence."""
     yield Heading(4, (f"{observation.title}{_EXTRA if observation.is_extra else ''}",))
     yield Paragraph(split_code(observation.text))
     yield Facts((("try", split_code(observation.fix)), ("id", (Name(observation.finding_id),))))
@@ -268,7 +269,7 @@ def _describe_place(where: Where) -> Spans:
 
 
 def list_finding_queries(report: TraceReport) -> Iterator[Block]:
-    """Yield the section with the SQL of all findings and observations; nothing without any."""
+    """Yield the section with the SQL of all findings and observations; nothing if there are none."""
     if not report.every_finding and not report.observations:
         return
     yield Heading(3, ("Queries behind the findings",))
@@ -291,9 +292,9 @@ def _list_queries(place: str, finding: Finding) -> Iterator[Block]:
 
 
 def rank_findings(report: TraceReport, most: int | None = None) -> Ranking:
-    """Return the ranking of the first `most` findings, None for all.
+    """Return the ranking of the first `most` findings, all for None; a row has saving, share, confidence and what to do.
 
-    A row's `cumulative` is the speed-up with this finding and those above fixed.
+    A row's `cumulative` is the upper bound of the speed-up if this finding and all above it are fixed.
     """
     found = report.findings[:most]
     return Ranking(tuple(_rank_finding(found, number) for number in range(len(found))), report.unit)

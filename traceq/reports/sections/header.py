@@ -26,7 +26,7 @@ _MUCH_LONGER = 2
 
 
 def write_header(report: TraceReport) -> Header:
-    """Return the header: file, profiler, GPUs, rank and steps; then details on GPU time and the program."""
+    """Return the report's header: rows for file, profiler, GPUs, rank and steps, then details (GPU time, program, capture)."""
     facts = report.trace
     rows: list[tuple[str, Spans]] = [("file", (Name(facts.file),)), ("profiler", _name_profiler(facts))]
     used = [device.name or "GPU without a name" for device in report.devices if device.slices]
@@ -40,7 +40,7 @@ def write_header(report: TraceReport) -> Header:
 
 
 def header_line(report: TraceReport) -> Spans:
-    """Return the first rows of the header in a line."""
+    """Return the rows of the header without its details, joined by " · " into spans of one line."""
     first, *rest = (spans for _, spans in write_header(report).rows)
     return (*first, *(span for spans in rest for span in (" · ", *spans)))
 
@@ -65,7 +65,10 @@ def _list_details(report: TraceReport) -> Iterator[tuple[str, Spans]]:
 
 
 def _judged_part(report: TraceReport) -> str:
-    """Return words on the share of the capture that is judged, and on the length of a longer recording; else empty."""
+    """Return text on how much of the capture is judged, and on how long a much longer recording lasted.
+
+    It begins with ", " or "; ", to follow other text; "" if neither is worth saying.
+    """
     facts = report.trace
     part = f", {share(report.judged_share)} of the capture" if judges_a_part(report) else ""
     if facts.recorded_ns is None or facts.dur_ns is None or facts.recorded_ns < _MUCH_LONGER * facts.dur_ns:

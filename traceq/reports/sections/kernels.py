@@ -16,7 +16,10 @@ _QUARTERS = ("below 25 %", "25 to 50 %", "50 to 75 %", "75 % and above")
 
 
 def describe_kernels(report: TraceReport) -> Iterator[Block]:
-    """Yield the section on compute kernels; nothing if none ran."""
+    """Yield the section on compute kernels: how they fill the GPU, occupancy, longest kernels, FLOPs and MFU, GPU metrics.
+
+    Nothing if no kernel ran.
+    """
     facts = report.topics.kernels
     if not facts.fill:
         return
@@ -38,7 +41,10 @@ def describe_kernels(report: TraceReport) -> Iterator[Block]:
 
 
 def explain_no_kernels(report: TraceReport) -> tuple[Spans, ...]:
-    """Return a line on why there is no section on kernels, as a tuple of one; empty if there is such a section or no GPU."""
+    """Return the line that says why there is no section on kernels, as a tuple of one.
+
+    Empty if there is such a section, or the trace has no GPU.
+    """
     if report.topics.kernels.fill or not report.ledger:
         return ()
     if report.trace.gpu_slices.get("graph"):

@@ -35,22 +35,22 @@ _NO_STACK = "(no stack)"
 
 
 def is_snapshot(report: TraceReport) -> bool:
-    """Return whether the trace is a memory snapshot, which has no times."""
+    """Return whether the trace is a memory snapshot, whose format has no times."""
     return not format_of(report.trace.format).has_times
 
 
 def highest_peak(report: TraceReport) -> int:
-    """Return the peak of bytes in use, on the device where it is highest; 0 if nothing was ever in use."""
+    """Return the most bytes in use at once, on the device where this is highest; 0 if nothing was ever in use."""
     return max((each.peak_bytes for each in report.topics.memory.snapshot), default=0)
 
 
 def find_out_of_memory(report: TraceReport) -> Observation | None:
-    """Return the report's first observation that a device ran out of memory; None if there is none."""
+    """Return the report's first observation of the rule out-of-memory; None if it has none."""
     return next((each for each in report.observations if each.rule == "out-of-memory"), None)
 
 
 def history_words(memory: Memory) -> str:
-    """Return the length of the snapshot's history in words, by its own clock, or else its number of events."""
+    """Return text on the snapshot's history: how long it is by its own clock, or else how many events it has."""
     longest = max((each.history_ns or 0 for each in memory.snapshot), default=0)
     if longest:
         return f"history of {duration(longest)}"
@@ -59,7 +59,7 @@ def history_words(memory: Memory) -> str:
 
 
 def peak_line(memory: Memory) -> Spans:
-    """Return a sentence without a period on the snapshot's first device: its peak in bytes, when it was, who holds most."""
+    """Return a sentence without a period on the snapshot's first device: peak of bytes in use, when, and who holds most."""
     peak = memory.snapshot[0]
     when = ""
     if peak.after_ns is not None:
@@ -85,9 +85,9 @@ def _format_share(part: int, peak: int) -> str:
 
 
 def verdict_of_snapshot(report: TraceReport) -> Verdict:
-    """Return the verdict on a memory snapshot: that memory ran out, or else its peak and who holds it.
+    """Return the verdict on a memory snapshot: that memory ran out, or else its peak and who holds most.
 
-    Its lines are bytes by category and what was reserved.
+    Its lines are bytes by category and what was reserved, or on a failure what was missing and what to do.
     """
     memory = report.topics.memory
     if not memory.snapshot:
@@ -103,7 +103,7 @@ def verdict_of_snapshot(report: TraceReport) -> Verdict:
 
 
 def _explain_failure(memory: Memory) -> Iterator[Spans]:
-    """Yield a line on the bytes that were missing and those that lay idle, and one on who held most."""
+    """Yield a line on how many bytes were missing and how many lay idle; then, if known, a line on who held most."""
     failure = memory.failures[0]
     short = "The device had enough" if failure.short_bytes == 0 else f"Short by {maybe(mebibytes, failure.short_bytes)}"
     most = "" if failure.is_exact else "at most "
@@ -124,7 +124,7 @@ def _explain_failure(memory: Memory) -> Iterator[Spans]:
 
 
 def _split_by_category(memory: Memory) -> Spans:
-    """Return the bytes and share of each category at the peak, in a line; empty if none is known."""
+    """Return a line with bytes and share of each category at the peak of the first device; empty if none is known."""
     peak = memory.snapshot[0]
     parts = [
         f"{each.category or _CANNOT_TELL} {size(each.bytes)} ({_format_share(each.bytes, peak.peak_bytes)})"
@@ -144,9 +144,9 @@ def _describe_reserved(peak: SnapshotPeak) -> Spans:
 
 
 def summarize_snapshot(report: TraceReport, source: str, pair: str) -> Iterator[Block]:
-    """Yield the first screen below a snapshot's verdict: holders, observations, commands.
+    """Yield the first screen below a snapshot's verdict: a table of the largest holders, observations, commands to run next.
 
-    Commands name the file or database `source`; `pair` are two snapshots as arguments of `traceq compare`.
+    Commands name the file or database `source`; `pair` are two snapshots as arguments of `traceq compare`, "" for none.
     """
     memory = report.topics.memory
     told = find_out_of_memory(report)
@@ -170,7 +170,10 @@ def summarize_snapshot(report: TraceReport, source: str, pair: str) -> Iterator[
 
 
 def describe_snapshot(report: TraceReport) -> Iterator[Block]:
-    """Yield the section on a memory snapshot; nothing for other traces."""
+    """Yield the section on a memory snapshot: failures, peaks, course of memory, categories, holders, fragmentation, with SQL.
+
+    Nothing for other traces.
+    """
     memory = report.topics.memory
     if not memory.snapshot:
         return
@@ -211,7 +214,7 @@ def describe_snapshot(report: TraceReport) -> Iterator[Block]:
 
 
 def _describe_failures(report: TraceReport) -> Iterator[Block]:
-    """Yield a table of the last failed allocation on each device, and the holders on the first device."""
+    """Yield a table of the last failed allocation on each device, and a table of who held memory on the first device then."""
     memory = report.topics.memory
     asked, free, short, reserved, used, idle, largest = (
         sizes_alike(getattr(each, f"{name}_bytes") for each in memory.failures)
@@ -262,7 +265,7 @@ def _peak_table(peaks: Sequence[SnapshotPeak]) -> Table:
 
 
 def _list_doubts(peaks: Sequence[SnapshotPeak]) -> Iterator[str]:
-    """Yield a sentence on each gap in the history: allocations older than it, lost ones, contradictions."""
+    """Yield a sentence without a period for each gap in the history: older allocations, lost ones, contradictions."""
     for peak in peaks:
         where = f"GPU {peak.device}: " if len(peaks) > 1 else ""
         if peak.older:
@@ -280,14 +283,14 @@ def _list_doubts(peaks: Sequence[SnapshotPeak]) -> Iterator[str]:
 
 
 def _holders_at_peak(memory: Memory, most: int) -> Table:
-    """Return a table of the `most` largest holders at the peak of the device with the highest one."""
+    """Return a table of the `most` largest holders at the peak of the snapshot's first device."""
     first = memory.snapshot[0]
     shown = [each for each in memory.holders if each.device == first.device][:most]
     return _holder_table(shown, "held at the peak by", first.peak_bytes)
 
 
 def _holders_at_failure(memory: Memory, device: int, most: int) -> Table:
-    """Return a table of the `most` largest holders when memory ran out on the device."""
+    """Return a table of the `most` largest holders at the moment when memory ran out on the device."""
     used = next(each.used_bytes for each in memory.failures if each.device == device)
     shown = [each for each in memory.failure_holders if each.device == device][:most]
     return _holder_table(shown, "held when memory ran out by", used)

@@ -34,7 +34,7 @@ _NO_IDLE_TIME = ("sampled-capture",)
 
 
 def write_verdicts(report: TraceReport) -> Iterator[Verdict]:
-    """Yield a verdict on start-up if the run spent much time on it; then the verdict on the trace."""
+    """Yield the verdict on start-up, if the run spent much time on it, and then the verdict on the trace."""
     # of a capture of nothing else start-up is no part
     for each in report.observations if refuse_to_judge(report) is None else ():
         if each.rule == "start-up" and report.run_ns:
@@ -45,7 +45,7 @@ def write_verdicts(report: TraceReport) -> Iterator[Verdict]:
 
 
 def write_verdict(report: TraceReport) -> Verdict:
-    """Return the verdict on the trace: what to do first, that nothing is worth doing, or that it cannot tell."""
+    """Return the verdict on the trace: what to fix first, that nothing is worth fixing, or why that cannot be told."""
     if is_snapshot(report):
         return verdict_of_snapshot(report)
     if fault := find_fault_of_file(report):
@@ -56,9 +56,9 @@ def write_verdict(report: TraceReport) -> Verdict:
 
 
 def _choose_statement(report: TraceReport) -> Verdict:
-    """Return the verdict: the first finding, or the largest unexplained time if that finding saves little.
+    """Return the verdict on the first finding, or on the largest unexplained time if the finding saves little or is missing.
 
-    Without both, return that nothing is worth doing or that it cannot be told.
+    Without both: that nothing is worth fixing, or why that cannot be told.
     """
     # of a sample of the records no line is whole
     is_sample = any(each.rule in _NO_IDLE_TIME for each in report.observations)
@@ -74,14 +74,17 @@ def _choose_statement(report: TraceReport) -> Verdict:
 
 
 def name_line(line: Line) -> str:
-    """Return the name of a line of the account: its category in words, and its part if it has one."""
+    """Return the name of a line of the account: its category in words, and after a comma its part, if it has one."""
     known = BY_NAME.get(line.category)
     words = known.label if known is not None else HOST_LABELS.get(line.category, line.category)
     return words if line.part is None else f"{words}, {shortened(line.part, _LONGEST_NAME)}"
 
 
 def _put_unknown_first(line: Line, first: Finding | None, report: TraceReport) -> Verdict:
-    """Return the verdict that much of a step, `line`, cannot be judged; its lines are the remedy and `first`."""
+    """Return the verdict that nobody can tell what to fix first, because `line` of the account is unexplained.
+
+    Its lines are the line's remedy and the finding `first`, if any.
+    """
     name = name_line(line)
     words = f"{duration(line.dur_ns)} ({share(line.step_share)})"
     lines: list[Spans] = [split_code(line.remedy)]
@@ -95,13 +98,13 @@ def _put_unknown_first(line: Line, first: Finding | None, report: TraceReport) -
 
 
 def find_fault_of_file(report: TraceReport) -> str:
-    """Return "cut" or "damaged" if import notes say that a part of the trace's file is missing, else an empty string."""
+    """Return "cut" or "damaged" if the import's notes say that a part of the trace's file is missing, else ""."""
     codes = {each.code for each in report.notes}
     return next((fault for code, fault in _INCOMPLETE.items() if code in codes), "")
 
 
 def _judge_incomplete(report: TraceReport, fault: str) -> Verdict:
-    """Return the verdict for a file that is cut or damaged, with the first finding of the part that was read."""
+    """Return the verdict that a file cannot be judged because it is cut or damaged (`fault`), with the first finding, if any."""
     lines: list[Spans] = [("Copy it again, or record again: a job that is killed leaves half a file.",)]
     if report.findings:
         lines.append(("In the part that was read, first: ", report.findings[0].title))
@@ -164,21 +167,24 @@ def _say_before_and_after(first: Finding, report: TraceReport) -> Spans:
 
 
 def _share_of_run(report: TraceReport, finding: Finding) -> str:
-    """Return the finding's saving as a share of the whole run, as text; empty if most of the run is judged."""
+    """Return text on the finding's saving as a share of the whole run.
+
+    "" if the run's length is unknown or most of it is judged.
+    """
     if report.run_ns is None or not judges_a_part(report):
         return ""
     return f"; {share(finding.saving_ns * report.steps.counted / report.run_ns)} of the run"
 
 
 def judges_a_part(report: TraceReport) -> bool:
-    """Return whether less than 95 % of the capture is judged."""
+    """Return whether less than 95 % of the capture is judged; False if that is not known."""
     return report.judged_share is not None and report.judged_share < _NEARLY_ALL
 
 
 def _explain_nothing(report: TraceReport) -> tuple[Outcome, str]:
-    """Return the outcome and the sentence for a report without findings.
+    """Return (outcome, sentence) for a report without findings.
 
-    "healthy" if a GPU is busy or no idle time is worth saving.
+    "healthy" if a GPU is busy or none of its idle categories is worth saving, else "cannot tell" with the reason.
     """
     if not report.ledger:
         is_other = any(note.code.endswith("_not_measured") for note in report.notes)

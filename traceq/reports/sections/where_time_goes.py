@@ -35,9 +35,9 @@ _OTHER = "other"
 
 
 def show_where_time_goes(report: TraceReport) -> Iterator[Block]:
-    """Yield the ledger of the judged GPU, and a bar for each other GPU.
+    """Yield the ledger of the judged GPU, then bars for all GPUs if there are several.
 
-    Without a GPU it is the training thread's ledger.
+    Without a GPU ledger, yield the training thread's ledger if there is one; nothing for a memory snapshot.
     """
     if not report.ledger:
         # of a memory snapshot marks of the program are all there is: nothing tells what took their time
@@ -126,14 +126,17 @@ def _find_owners(category: str, per_step: float, findings: Sequence[Finding]) ->
 
 
 def _find_verdict(category: str, account: Sequence[Line]) -> str:
-    """Return the verdict of the account on the longest line of a category that no finding explains; empty if small."""
+    """Return the verdict of the longest line of the account in a category, of those on the critical device without a finding.
+
+    "" if there is no such line, or if it is small.
+    """
     left = [each for each in account if each.is_critical and each.category == category and each.finding_id is None]
     longest = max(left, key=lambda each: each.dur_ns, default=None)
     return longest.verdict if longest is not None and longest.verdict != "small" else ""
 
 
 def _make_bar(device: DeviceLedger) -> BarRow:
-    """Return a GPU's bar with three parts: compute, other work, idle."""
+    """Return a GPU's bar of three parts (compute, other work, idle), each a share of the step, with its label and text."""
     busy = sum(part.step_share for part in device.parts if part.category == "compute")
     idle = sum(part.step_share for part in device.parts if part.category.startswith("idle"))
     parts = (("compute", busy), ("other work", max(0.0, 1 - busy - idle)), ("idle", idle))
@@ -144,7 +147,10 @@ _SMALL = "small"
 
 
 def describe_account(report: TraceReport) -> Iterator[Block]:
-    """Yield the account: a table with time, verdict and reason of each line; small lines are summed."""
+    """Yield the account section: a table with time, share, verdict and finding of each line, and why lines are unexplained.
+
+    Small lines are summed in one sentence; nothing without an account.
+    """
     if not report.account:
         return
     numbers = {each.finding_id: number for number, each in enumerate(report.findings, 1)}

@@ -9,7 +9,7 @@ from traceq.diagnosis.finding import Finding
 
 @dataclass(frozen=True)
 class Asked:
-    """A change that the user asked for: its kind (remove, scale, ...), what it applies to, and its factor or number."""
+    """A change that the user asked for: its kind (remove, scale, ...), what it applies to, and its factor or number, if any."""
 
     kind: str
     what: str = ""
@@ -18,7 +18,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Saved:
-    """The time by which the step gets shorter, ns, negative where longer; `likely_ns` is None if only bounds are known."""
+    """The ns by which the step gets shorter, negative where it gets longer; `likely_ns` is None if only the bounds are known."""
 
     low_ns: float
     likely_ns: float | None
@@ -27,7 +27,7 @@ class Saved:
 
 @dataclass(frozen=True)
 class TimePart:
-    """A part of the step or of its critical path: a category of the ledger, or another name."""
+    """A part of the step or of its critical path, with its ns per step: a category of the ledger, or another name."""
 
     name: str
     dur_ns: float
@@ -35,10 +35,10 @@ class TimePart:
 
 @dataclass(frozen=True)
 class JobAnswer:
-    """The prediction for a job's step if `ranks` were like the usual rank (`after_ns`); `ideal_ns` if all ranks were.
+    """The prediction for a job's step if `ranks` took as long as the median rank (`after_ns`), or if all ranks did (`ideal_ns`).
 
-    `error_share` is the difference between replay and recording, as a share; `waited_for` are the ranks that others
-    then still wait for.
+    `recorded_ns` is the mean step as recorded, `of_ranks` the number of ranks. `error_share` is the difference between
+    replay and recording, as a share of the step. `waited_for` are the ranks that others then still wait for.
     """
 
     name: str | None
@@ -54,13 +54,14 @@ class JobAnswer:
 
 @dataclass(frozen=True)
 class WhatIfAnswer:
-    """The prediction for the steps of one trace.
+    """The prediction for the steps of one trace after the changes `asked`.
 
     `recorded_ns` is the mean counted step, `replayed_ns` the same step replayed without a change, `after_ns` replayed
-    with the change. `error_share` is the error of steps predicted from other steps, `unexplained_share` the part of the
-    critical path that no known dependency explains. `reason` says why there are only bounds, or no numbers (None).
-    `limits` is the critical path after the change; `ledger` is the recorded step of the busiest device or, without one,
-    of the training thread. `finding` is the finding whose time is taken away, if any.
+    with the change, `saved` the difference. `error_share` is the error of steps predicted from other steps,
+    `unexplained_share` the part of the critical path that no known dependency explains. `reason` says why there are
+    only bounds, or no numbers (None). `limits` is the critical path after the change. `ledger` is the recorded step of
+    the busiest device or, without one, of the training thread. `finding` is the finding whose time is taken away, if
+    any.
     """
 
     trace_id: int
@@ -82,7 +83,10 @@ class WhatIfAnswer:
 
 @dataclass(frozen=True)
 class WhatIfChoice:
-    """A name `what` that the command's `options` accept; `dur_ns` is its time per step, if known."""
+    """A change that is possible: `what` can be given to any of the command's `options`.
+
+    `dur_ns` is its time per step, if known.
+    """
 
     options: tuple[str, ...]
     what: str
@@ -92,7 +96,7 @@ class WhatIfChoice:
 
 @dataclass(frozen=True)
 class Choices:
-    """The changes that are possible in one trace."""
+    """The changes that are possible in one trace; `steps` are its counted steps, `recorded_ns` their mean."""
 
     trace_id: int
     file: str

@@ -29,7 +29,7 @@ _NOTHING = 0.001
 
 
 def compose_answer(found: WhatIfAnswer) -> Iterator[Block]:
-    """Yield the whole answer to a what-if of one trace."""
+    """Yield the whole answer to a what-if of one trace: verdict, facts, critical path then, and Amdahl's bounds."""
     yield Heading(1, ("traceq whatif",))
     yield Verdict(_say_verdict(found))
     if found.reason is not None and found.saved is not None:
@@ -51,7 +51,7 @@ def compose_answer(found: WhatIfAnswer) -> Iterator[Block]:
 
 
 def compose_choices(found: Choices) -> Iterator[Block]:
-    """Yield a table of what can be changed, or a verdict that nothing can."""
+    """Yield a table of the changes that are possible in one trace, or a verdict that there are none."""
     yield Heading(1, ("traceq whatif: what can be changed",))
     yield Facts((_name_trace(found),))
     if not found.choices:
@@ -77,7 +77,7 @@ def compose_choices(found: Choices) -> Iterator[Block]:
 
 
 def describe_changes(changes: Sequence[Asked]) -> str:
-    """Return the changes as text, as "remove idle_data; scale kernel:*flash* by 0.5"."""
+    """Return the changes as text: "remove idle_data; scale kernel:*flash* by 0.5"."""
     return "; ".join(_WORDS[change.kind].format(what=change.what, factor=change.factor) for change in changes)
 
 
@@ -125,7 +125,7 @@ def _list_facts(found: WhatIfAnswer) -> Iterator[tuple[str, Spans]]:
 
 
 def _describe_finding(finding: Finding) -> str:
-    """Return a phrase on the finding whose time is taken away: its title and its saving."""
+    """Return text on the finding whose time is taken away: its title and its saving."""
     low, high = duration(finding.saving_low_ns), duration(finding.saving_high_ns)
     likely = "" if finding.only_bounds else f"{duration(finding.saving_ns)}, "
     return f"{finding.title}: saves {likely}{low} to {high}, and no more than the time that the finding owns"
@@ -172,7 +172,7 @@ def _round_ns(nanoseconds: float | None) -> int | None:
 
 
 def compose_job_answer(found: JobAnswer) -> Iterator[Block]:
-    """Yield the whole answer to a what-if of a job."""
+    """Yield the whole answer to a what-if of a job: its verdict and facts."""
     yield Heading(1, ("traceq whatif",))
     yield Verdict((_say_job_verdict(found),))
     yield Facts(tuple(_list_job_facts(found)))
