@@ -487,3 +487,31 @@ def test_a_minute_of_starting_up_changes_no_share_of_the_window():
         ("start_up", 1.0),
         ("window", 0.0),
     ]
+
+
+def test_a_mark_that_holds_no_launch_is_no_step():
+    """A loop that calls prof.step() once, at its end, marks nothing of its work (HolisticTraceAnalysis#238)."""
+    trace = TraceBuilder()
+    for number in range(6):
+        trace.memcpy("h2d", 1000 * number + 10, 50, launched=(1000 * number, 5))
+        for kernel in range(4):
+            start = 1000 * number + 100 + 150 * kernel
+            trace.kernel(f"k{kernel}", start, 140, launched=(start - 50, 5))
+        trace.call("cudaDeviceSynchronize", 1000 * number + 600, 150)
+    trace.annotation("ProfilerStep#0", 6100, 10)
+    assert trace.fill("step").rows("select distinct source, name = 'ProfilerStep#0' from step") == [
+        ("recurrence", False)
+    ]
+
+
+def test_numbered_steps_win_over_a_kernel_that_is_launched_again_and_again():
+    trace = TraceBuilder()
+    for step in range(6):
+        trace.annotation(f"step {step}", 10_000 * step, 10_000)
+        for kernel in range(20):
+            start = 10_000 * step + 25 + 400 * kernel
+            trace.kernel("gemm", start, 400, launched=(10_000 * step + 15 + 10 * kernel, 5))
+        trace.call("cudaDeviceSynchronize", 10_000 * step + 600, 7_500)
+    assert trace.fill("step").text("select name, dur from step order by step") == "\n".join(
+        f"step {step} 10000" for step in range(6)
+    )

@@ -180,3 +180,28 @@ def test_marks_inside_marks_of_their_name_stay_as_they_are(tmp_path):
     found, codes = list_rows(tmp_path, [*events, make_kernel(3)], query)
     assert found == [(1000,), (5,), (2,)]
     assert "mark_overlaps_next" not in codes
+
+
+ENDS = "select dur / 1000 from gpu_slice order by ts, stream"
+
+
+def test_work_that_outlasts_what_follows_it_on_its_stream_ends_where_that_begins(tmp_path):
+    """Perfetto cuts it as well, other tools sum it up (TraceLens#669)."""
+    events = [make_kernel(10) | {"dur": 5000}, make_kernel(100), make_kernel(200)]
+    found, codes = list_rows(tmp_path, events, ENDS)
+    assert found == [(90,), (5,), (5,)]
+    assert "impossible_duration" in codes
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"graph node id": 1}, {"graph node id": 2}),
+        ({"stream": 8}, {}),
+        ({"correlation": 4}, {"correlation": 4}),  # branches of a graph, by profilers that do not write its id
+    ],
+)
+def test_work_of_a_graph_or_of_different_streams_may_overlap(tmp_path, first, second):
+    found, codes = list_rows(tmp_path, [make_kernel(10, **first) | {"dur": 500}, make_kernel(100, **second)], ENDS)
+    assert found == [(500,), (5,)]
+    assert "impossible_duration" not in codes

@@ -78,20 +78,6 @@ from idle_gap_cause
 where cause = 'idle_earlier_work'
 having count(*) > 0;
 
--- A stream runs one thing after the other; inside graphs, and of migrations, the stream says less.
-insert into import_note
-select
-    $trace_id, 'data_loss', 'impossible_duration', count(*),
-    'GPU slices last beyond the end of one that ran after them on the same stream, by up to ' || round(max(ts_end - next_end) / 1e6, 3)
-    || ' ms: these durations cannot be right, nor what is summed from them; capture again, with a newer profiler or driver'
-from (
-    select ts_end, lead(ts_end) over (partition by device, context, stream order by ts, ts_end) as next_end
-    from gpu_slice
-    where stream is not null and graph_id is null and graph_node_id is null and kind <> 'graph' and copy_kind is distinct from 'um'
-)
-where next_end < ts_end
-having count(*) > 0;
-
 insert into import_note
 select
     $trace_id, 'data_loss', 'starts_before_launch', count(*),

@@ -138,6 +138,19 @@ def end_marks(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("drop table _mark_end")
 
 
+def end_gpu_work(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let staged GPU work that outlasts what ran after it on its stream end where that begins, with a note."""
+    run(connection, "loading/gpu_ends.sql")
+    ((found, most),) = connection.execute("select count(*), max(dur) from _gpu_end").fetchall()
+    if found:
+        text = (
+            "GPU slices last beyond the end of one that ran after them on the same stream, the longest"
+            f" {most / 1e6:.1f} ms: they end where it begins, and may have ended before; capture again, with a newer profiler"
+        )
+        add_note(connection, "data_loss", "impossible_duration", found, text)
+    connection.execute("drop table _gpu_end")
+
+
 def _limit(connection: duckdb.DuckDBPyConnection, table: str, *ranges: tuple[str, int, int]) -> None:
     """Set values of columns outside of their range to NULL, with a note; `ranges` are (column, least, most)."""
     wheres = {column: f"{column} not between {least} and {most}" for column, least, most in ranges}

@@ -23,7 +23,7 @@ from traceq.database.connect import threads_for, writer_config
 from traceq.database.empty import create_database
 from traceq.database.planning import MOST_ROWS, disable_costly_optimizers
 from traceq.errors import UnusableTrace
-from traceq.loading.bounds import drop_incomplete_rows, drop_out_of_range, end_marks
+from traceq.loading.bounds import drop_incomplete_rows, drop_out_of_range, end_gpu_work, end_marks
 from traceq.loading.inductor import read_inductor, split_readable
 from traceq.loading.made_with import stage_made_with
 from traceq.loading.monitors import NOTHING, MonitorLogs, read_snapshots, stage_logs
@@ -140,6 +140,7 @@ def _build_database(task: Task, progress: Callable[[State], None]) -> Iterator[t
             if connection.execute("from staging.thread where thread_name = 'Host Threads' limit 1").fetchone():
                 sql.run(connection, "loading/calling_thread.sql")
             end_marks(connection)
+            end_gpu_work(connection)
             _copy(connection, task)
             yield connection, rows
         connection.execute("checkpoint")

@@ -7,6 +7,7 @@ import re
 from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from traceq.analysis.steps.choice import AS_FOUND, Choice
@@ -87,6 +88,7 @@ _LEAST = 3
 # Of all launches, and of what the GPU does: what annotations hold that are the step.
 _MOST = 0.5
 _NEARLY_ALL = 0.95
+_FEW = 0.01
 
 _ROWS_AT_ONCE = 122_880
 
@@ -124,7 +126,7 @@ def find_steps(
     annotations = [Annotations(*row) for row in run(connection, "analysis/steps/annotation_level.sql").fetchall()]
     loop, launched = _find_loop(connection, annotations, free_memory)
     kept = read_kept_steps(connection, trace_id) if choice.step_range is None else None
-    chosen = kept.level if kept else _choose_level(connection, choice, annotations, loop)
+    chosen = kept.level if kept else _choose_level(connection, choice, annotations, loop, launched)
     if choice.steps_per != 1:
         chosen = chosen._replace(marks=regroup_marks(chosen.marks, choice.steps_per, launched))
     has_step_range = choice.step_range is None or chosen.source == "step_range"
@@ -152,13 +154,19 @@ def find_steps(
 
 
 def _choose_level(
-    connection: duckdb.DuckDBPyConnection, choice: Choice, annotations: list[Annotations], loop: LaunchLoop | None
+    connection: duckdb.DuckDBPyConnection,
+    choice: Choice,
+    annotations: list[Annotations],
+    loop: LaunchLoop | None,
+    launched: Integers,
 ) -> StepLevel:
     """Return the level that is the step: marked steps, else annotations, else launches, updates or collectives that recur.
 
     Without any of these it is a single pass or the window of all GPU work.
     """
     marked = _find_marked(connection, choice.step_range)
+    if marked and marked.source != "step_range" and not _hold_launches(marked.marks, launched):
+        marked = None
     if marked and not (loop and marked.source == "profiler_step" and _is_several(marked.marks, loop)):
         return marked
     if marked and loop:
@@ -174,6 +182,15 @@ def _choose_level(
         or _single_pass(connection, annotations)
         or StepLevel("window", "window", mark_of_extent(gpu_phase(connection)), "nothing recurs that could be a step")
     )
+
+
+def _hold_launches(marks: list[StepMark], launched: Integers) -> bool:
+    """Return whether a hundredth of all launches or more lie between the first mark and the end of the last, or there are none.
+
+    A loop that marks its steps once, at its end, has a mark that holds nothing.
+    """
+    within = np.searchsorted(np.sort(launched), [marks[0].ts, max(mark.own_end for mark in marks)])
+    return not len(launched) or int(within[1] - within[0]) >= _FEW * len(launched)
 
 
 def _find_marked(connection: duckdb.DuckDBPyConnection, step_range: str | None) -> StepLevel | None:
@@ -229,8 +246,8 @@ def _find_named(
     is_as_often = loop is not None and 1 / SEVERAL < loop.rounds / best.times < SEVERAL
     if best.updates >= SEVERAL * best.times and not is_as_often:
         return None
-    # a loop that comes less often may be epochs: the name decides
-    is_several = loop is not None and (loop.rounds > best.times or not best.is_step_word)
+    # a loop that comes less often may be epochs, and one of a single launch is no step: the name decides
+    is_several = loop is not None and ((loop.rounds > best.times and loop.found.length > 1) or not best.is_step_word)
     if loop and loop.level.is_sure and not loop.layer_evidence and not is_as_often and is_several:
         return None
     parameters = {"thread_id": best.thread_id, "pattern": best.pattern}
