@@ -394,7 +394,7 @@ def test_invalid_utf8_in_nvtx_text(tmp_path):
     assert count_notes(tables) == {"invalid_utf8": 1}
 
 
-def test_names_that_are_the_same_to_sqlite_alone_are_told(tmp_path):
+def test_names_in_another_case_are_read_and_told(tmp_path):
     path = write(
         tmp_path / "t.sqlite",
         {1: "k"},
@@ -402,9 +402,10 @@ def test_names_that_are_the_same_to_sqlite_alone_are_told(tmp_path):
         cupti_activity_kind_kernel=[{"start": 1, "end": 2, "deviceId": 0, "streamId": 7}],
     )
     tables = read(path)
-    assert tables["gpu_slice"] == []
+    assert pick_columns(tables["gpu_slice"], "ts device stream") == [(1, 0, 7)]
+    assert [row["name"] for row in tables["cpu_slice"]] == ["k"]
     assert [row["text"] for row in tables["import_note"] if row["code"] == "spelled_otherwise"] == [
-        f"{found} is not read, nsys calls it {name}: somebody has changed the file; export the report again."
+        f"{found} is read as {name}, which nsys calls it."
         for found, name in (
             ("cupti_activity_kind_kernel", "CUPTI_ACTIVITY_KIND_KERNEL"),
             ("CUPTI_ACTIVITY_KIND_RUNTIME.NAMEID", "nameId"),

@@ -92,7 +92,7 @@ def _read_memory(state: ImportState) -> Rows:
     """Yield batches of counter with the bytes allocated so far, after each allocation and release."""
     totals: dict[tuple[int, str], int] = {}
     wanted = ["start", "globalPid", "deviceId", "bytes", "memKind", "memoryOperationType"]
-    order = "start, rowid" if "start" in state.source.columns_of(MEMORY) else "rowid"
+    order = "start, rowid" if "start" in state.source.columns_of(MEMORY, ["start"]) else "rowid"
     for rows in state.read_timed(MEMORY, wanted, order=order):
         for batch in _add_up(state, rows, totals):
             yield "counter", batch
@@ -159,7 +159,7 @@ def _read_pool_events(state: ImportState, table: str) -> Iterator[tuple[Any, ...
     """
     address = "localMemoryPoolAddress" if table == MEMORY else "address"
     wanted = ["start", "globalPid", "deviceId", address, "operationType", *_POOL_SERIES]
-    if not {address, *_POOL_SERIES} <= state.source.columns_of(table).keys():
+    if not {address, *_POOL_SERIES} <= state.source.columns_of(table, wanted).keys():
         return
     for batch in state.read_timed(table, wanted):
         said = pc.and_(*(pc.greater_equal(batch.column(column), 0).fill_null(False) for column in _POOL_SERIES))

@@ -64,7 +64,7 @@ def _has_nsys_tables(path: Path) -> bool:
         # Damaged; if it was an nsys export its tables' names still stand in it, and reading says what is
         # wrong.
         return any(mark.encode() in read_head(path, _SCHEMA_BYTES) for mark in _MARKS)
-    return any(str(name).startswith(_MARKS) for (name,) in names)
+    return any(str(name).lower().startswith(tuple(mark.lower() for mark in _MARKS)) for (name,) in names)
 
 
 @contextmanager

@@ -76,7 +76,7 @@ def read_gpu(state: ImportState) -> Rows:
     """Yield batches of gpu_slice: kernels, copies, memsets, and CUDA graphs that were traced as a whole."""
     for table, (wanted, describe) in _READERS.items():
         # The best name column a kernel table has; other tables have none.
-        names = [name for name in _NAMES if name in state.source.columns_of(table)][:1]
+        names = [name for name in _NAMES if name in state.source.columns_of(table, _NAMES)][:1]
         for rows in state.read_timed(table, [*_PLACE, *wanted, *names]):
             yield "gpu_slice", build_batch({**_common_columns(state, table, rows), **describe(state, rows)})
 
@@ -203,7 +203,7 @@ _GRAPH_NODES = ("CUDA_GRAPH_NODE_EVENTS", "CUDA_GRAPH_EVENTS")
 def read_graph_nodes(state: ImportState) -> Rows:
     """Yield batches of graph_node: by which thread and when the nodes of CUDA graphs were created."""
     for table in _GRAPH_NODES:
-        if "graphNodeId" not in state.source.columns_of(table):
+        if "graphNodeId" not in state.source.columns_of(table, ["graphNodeId"]):
             continue
         for rows in state.read_timed(table, ["start", "globalTid", "nameId", "graphNodeId", "originalGraphNodeId"]):
             yield (

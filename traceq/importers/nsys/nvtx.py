@@ -60,7 +60,7 @@ def read_nvtx(state: ImportState) -> Rows:
 
 def _payload_expression(state: ImportState) -> str | None:
     """Return SQL for a row's payload as JSON text ('' for none); None when no row of the table has any."""
-    have = state.source.columns_of(TABLE)
+    have = state.source.columns_of(TABLE, SEARCHED)
     used = state.source.filled_columns(TABLE, SEARCHED)
     whens = []
     for column in (*_INTEGER_PAYLOADS, *_REAL_PAYLOADS):
@@ -91,7 +91,7 @@ class _RangeReader:
     def _read_descriptions(self) -> None:
         """Read the names of domains, categories and threads: a name may be given after the first range that uses it."""
         state = self._state
-        if "eventType" not in state.source.columns_of(TABLE):
+        if "eventType" not in state.source.columns_of(TABLE, SEARCHED):
             return
         columns = ("eventType", "globalTid", "domainId", "category", "textId", "text")
         kinds = ", ".join(str(kind) for kind in _DESCRIPTIONS)

@@ -8,7 +8,7 @@ tables that have rows, and columns come and go with the version.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
@@ -23,7 +23,7 @@ from traceq.importers.nsys.files import READ_WHAT_IS_THERE
 from traceq.importers.sqlite import IS_TABLE, IS_VIEW, LEAST_ROW, limit_steps, quote_name, read_only_uri
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Any, Self
 
     from traceq.importers.rows import Notes
 
@@ -67,7 +67,6 @@ class NsysExport:
         self.notes = notes
         self.on_rows: Callable[[int], None] = lambda _rows: None
         self._touched: set[str] = set()
-        self._told: set[tuple[str, str]] = set()
         self._path = path
         self._most_rows = path.stat().st_size // LEAST_ROW
         self._uri = read_only_uri(path)
@@ -123,10 +122,10 @@ class NsysExport:
         """Names of the tables that no reader has read yet."""
         return [table for table in self._columns if table not in self._touched]
 
-    def columns_of(self, table: str) -> dict[str, bool]:
+    def columns_of(self, table: str, names: Iterable[str] = ()) -> dict[str, bool]:
         """Return the table's columns by name, with whether they are declared NOT NULL; {} when there is no such table.
 
-        A view of this name is not read; it and a table spelled in another case leave a note.
+        The table, and columns of these names, may be spelled in another case, which leaves a note. A view is not read.
         """
         if table in self._views:
             self._views.remove(table)
@@ -135,25 +134,21 @@ class NsysExport:
                 1,
                 f"{table} is no table but a view, which runs what the file says; export the report again.",
             )
-        self._note_spelling("", [table], self._columns)
-        return self._columns.get(table, {})
+        self._rename_to_wanted("", [table], self._columns)
+        columns = self._columns.get(table, {})
+        self._rename_to_wanted(f"{table}.", names, columns)
+        return columns
 
-    def _note_spelling(self, place: str, wanted: Iterable[str], have: Mapping[str, object]) -> None:
-        """Add a note for each name in `have` that differs from a wanted one by case only: SQLite takes both for one.
+    def _rename_to_wanted(self, place: str, wanted: Iterable[str], have: dict[str, Any]) -> None:
+        """Rename keys of `have` that differ from a wanted name by case only, with a note: SQLite takes both for one.
 
         `place` is "" for tables, "TABLE." for its columns.
         """
-        for name in wanted:
-            if name in have or (place, name) in self._told:
-                continue
-            self._told.add((place, name))
-            for found in (own for own in have if own.lower() == name.lower()):
-                self._touched.add(found)
-                self.notes.data_loss(
-                    "spelled_otherwise",
-                    1,
-                    f"{place}{found} is not read, nsys calls it {name}: somebody has changed the file; export the report again.",
-                )
+        missing = {name.lower(): name for name in wanted if name not in have}
+        for found in [own for own in have if own.lower() in missing] if missing else []:
+            name = missing[found.lower()]
+            have[name] = have.pop(found)
+            self.notes.info("spelled_otherwise", 1, f"{place}{found} is read as {name}, which nsys calls it.")
 
     def fetch_rows(self, table: str, wanted: Sequence[str], where: str = "true") -> list[tuple[object, ...]]:
         """Return the wanted columns of a table's rows, as tuples in the file's order; a column the file lacks is None.
@@ -161,7 +156,7 @@ class NsysExport:
         `where` is a condition in SQL that traceq wrote. [] without the table, or when it is damaged (noted). All rows are
         in memory at once: meant for descriptions, not for events.
         """
-        have = self.columns_of(table)
+        have = self.columns_of(table, wanted)
         if not have:
             return []
         self._touched.add(table)
@@ -175,7 +170,7 @@ class NsysExport:
 
     def estimate(self, table: str) -> int:
         """Return about how many rows the table has, by its highest rowid, which costs no scan; 0 if unknown."""
-        if table not in self._columns:
+        if not self.columns_of(table):
             return 0
         try:
             (found,) = self._small.execute(f"select max(rowid) from {quote_name(table)}").fetchone()  # noqa: S608
@@ -189,12 +184,13 @@ class NsysExport:
         known = self._filled.setdefault(table, {})
         if table in self._searches:
             known.update(self._searches.pop(table).result())
-        self._note_spelling(f"{table}.", wanted, self._columns.get(table, {}))
+        self.columns_of(table, wanted)
         known.update(self._search(table, [name for name in wanted if name not in known]))
         return {name for name in wanted if known[name]}
 
     def search_ahead(self, table: str, columns: Sequence[str]) -> None:
         """Begin to search in the background for what `filled_columns` will be asked about this table."""
+        self.columns_of(table, columns)
         self._searches[table] = self._searcher.submit(self._search, table, columns)
 
     def _search(self, table: str, columns: Sequence[str]) -> dict[str, bool]:

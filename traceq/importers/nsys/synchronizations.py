@@ -83,7 +83,7 @@ def _find_kinds(state: ImportState, rows: pa.RecordBatch, columns: dict[str, pa.
     later, the same cudaStreamSynchronize 2 or 3, while an event or a stream is named whenever there is one. syncType
     is used only where the file lacks the columns of these ids.
     """
-    if {"streamId", "eventId"} - state.source.columns_of(SYNCHRONIZATION).keys():
+    if {"streamId", "eventId"} - state.source.columns_of(SYNCHRONIZATION, ["streamId", "eventId"]).keys():
         return decode_enum(rows.column("syncType"), _TYPES, "unknown")
     stream = columns["stream"].is_valid().cast(pa.int64())
     event = columns["event_id"].is_valid().cast(pa.int64())
