@@ -205,3 +205,15 @@ def test_work_of_a_graph_or_of_different_streams_may_overlap(tmp_path, first, se
     found, codes = list_rows(tmp_path, [make_kernel(10, **first) | {"dur": 500}, make_kernel(100, **second)], ENDS)
     assert found == [(500,), (5,)]
     assert "impossible_duration" not in codes
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_slices_that_start_at_zero_and_last_zero_have_no_time(tmp_path, count):
+    """Half of a trace of PyTorch 2.12 is written so (pytorch#188481): it is neither work nor the start of the capture."""
+    lost = [make_kernel(0) | {"dur": 0}, make_event("cpu_op", "lost", 0, 0)] * count
+    events = [make_event("cpu_op", "a", 5e12, 10), make_kernel(5e12 + 3), *lost]
+    found, codes = list_rows(
+        tmp_path, events, "select count(*) from gpu_slice union all select count(*) from cpu_slice"
+    )
+    assert found == [(1 if count > 1 else 2,)] * 2
+    assert ("time_out_of_range" in codes) == (count > 1)

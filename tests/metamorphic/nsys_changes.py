@@ -99,6 +99,8 @@ def _update(database: sqlite3.Connection, names: tuple[str, ...], expression: st
 
 def inline_texts(database: sqlite3.Connection) -> None:
     """Write the texts of NVTX ranges into their rows, as versions before StringIds held them."""
+    if "NVTX_EVENTS" not in list_columns(database):
+        return
     database.execute(
         "update NVTX_EVENTS set text = (select value from StringIds where id = textId), textId = null where textId is not null"
     )

@@ -109,6 +109,8 @@ def drop_out_of_range(connection: duckdb.DuckDBPyConnection) -> None:
 
     Each kind that is left out or changed gets a note with the number of rows.
     """
+    for table in _SLICES:
+        _drop_without_times(connection, table)
     middle = _median_time(connection, " union all ".join(f"select ts from staging.{table}" for table in _SLICES))
     for table in _TIMED:
         _limit_times(connection, table, middle)
@@ -183,6 +185,19 @@ def _limit_times(connection: duckdb.DuckDBPyConnection, table: str, middle: int 
     if found:
         connection.execute(f"delete from staging.{table} where {where}")
         text = f"rows of {table} that lie years from the other events were left out: their times cannot be true"
+        add_note(connection, "data_loss", "time_out_of_range", found, text)
+
+
+def _drop_without_times(connection: duckdb.DuckDBPyConnection, table: str) -> None:
+    """Delete slices of a staged table that start at 0 and last 0, with a note, if there are several: they have no times.
+
+    A profiler that lost the times of records writes them so (pytorch#188481). An instant may be the first thing there is.
+    """
+    where = "ts = 0 and dur = 0" + (" and kind <> 'other'" if table == "cpu_slice" else "")
+    found = _count(connection, table, where)
+    if found > 1:
+        connection.execute(f"delete from staging.{table} where {where}")
+        text = f"rows of {table} without a time (0 for start and duration) were left out"
         add_note(connection, "data_loss", "time_out_of_range", found, text)
 
 
