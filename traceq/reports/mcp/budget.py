@@ -44,9 +44,10 @@ def fit_answer(answers: Iterable[AgentAnswer], limit: int, way: str = _WAY) -> A
 
 
 def _cut_answer(answer: AgentAnswer, limit: int, way: str) -> AgentAnswer:
-    """Return the answer cut after the last line that fits `limit` (bytes of AgentAnswer.size), with a note that says `way`.
+    """Return the answer cut after the last line that fits `limit` characters of AgentAnswer.size, with a note that says `way`.
 
-    A first line that is too long is cut within; at worst only the note is left. Data of half the limit or more go.
+    A first line that is too long is cut within; at worst only the note is left. Data of half the limit or more are left
+    out.
     """
     data = answer.data if AgentAnswer("", answer.data).size < limit // 2 else None
     room = len(answer.text)

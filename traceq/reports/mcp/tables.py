@@ -18,7 +18,7 @@ def answer_rows(columns: Sequence[str], found: Sequence[Sequence[Any]], most: in
     """Return the answer with at most `most` of the `found` rows of a SQL query, and a note on what was left out.
 
     `found` has one row more than `most` where the query has more. Long texts are cut; rows are left out to stay within
-    `limit` bytes.
+    `limit` characters.
     """
     names = [shortened(each, _NAME) for each in columns]
     cells = [[_cut_cell(value) for value in row] for row in found[:most]]
@@ -63,7 +63,7 @@ def _format_cell(value: Any) -> str:
 def answer_whatif(text: str, whole: str, limit: int) -> AgentAnswer:
     """Return the answer with the text of a what-if (or of possible changes) and the data of its JSON text `whole`.
 
-    Data are shortened, then left out, where the answer would exceed `limit` bytes.
+    Data are shortened, then left out, where the answer would exceed `limit` characters.
     """
     data = json.loads(whole)
     brief = {
@@ -73,7 +73,7 @@ def answer_whatif(text: str, whole: str, limit: int) -> AgentAnswer:
 
 
 def answer_comparison(texts: Iterator[str], whole: str, limit: int) -> AgentAnswer:
-    """Return the answer with the first of `texts`, versions of a comparison, that fits into `limit` bytes.
+    """Return the answer with the first of `texts`, versions of a comparison, that fits into `limit` characters.
 
     Its data, from the comparison's JSON text `whole`, are the verdict, the change, its reasons and its causes.
     """

@@ -25,9 +25,9 @@ _LEVELS = " ▁▂▃▄▅▆▇█"
 
 
 def draw_bar(parts: Sequence[tuple[str, float]], room: int = _ANY, paint: Paint = paint_nothing) -> list[str]:
-    """Return the lines of a stacked bar, at most WIDTH or `room` columns wide, and of its legend.
+    """Return the lines of text of a stacked bar and its legend, at most `room` columns wide (the bar at most WIDTH).
 
-    `parts` has (label, share). Parts too small for a column are in the legend only.
+    `parts` are (label, share); parts too small for a column are in the legend only. `paint` colours the text.
     """
     columns = min(WIDTH, room)
     symbols = _choose_symbols([label for label, _ in parts])
@@ -36,7 +36,7 @@ def draw_bar(parts: Sequence[tuple[str, float]], room: int = _ANY, paint: Paint 
 
 
 def draw_bar_rows(rows: Sequence[BarRow], room: int = _ANY, paint: Paint = paint_nothing) -> list[str]:
-    """Return a line for each row (label, bar, text), then the lines of the legend.
+    """Return lines of text: for each row its label, bar and text, then the legend; bars are to the same scale.
 
     Where there is little `room` (columns), the bar stands below its label and text.
     """
@@ -60,7 +60,7 @@ def draw_bar_rows(rows: Sequence[BarRow], room: int = _ANY, paint: Paint = paint
 
 
 def draw_curve(values: Sequence[float], room: int = _ANY) -> str:
-    """Return a line of block characters, one for each value, as high as its share of the highest.
+    """Return a line of block characters, one for each value, as high as its share of the highest value.
 
     With more values than `room`, a character shows the highest of several. A value above 0 never looks like 0.
     """
@@ -83,7 +83,7 @@ def _draw_parts(
 
 
 def _write_legend(symbols: dict[str, str], room: int, paint: Paint) -> list[str]:
-    """Return the lines of the legend, at most `room` columns wide."""
+    """Return the lines of the legend, "SYMBOL label" for each, at most `room` columns wide."""
     lines: list[list[str]] = [[]]
     used = 0
     for label, symbol in symbols.items():
@@ -97,7 +97,7 @@ def _write_legend(symbols: dict[str, str], room: int, paint: Paint) -> list[str]
 
 
 def _apportion_columns(exact: Sequence[float], total: int) -> list[int]:
-    """Return `total` columns divided in proportion to `exact`, by largest remainder."""
+    """Return `total` columns divided in proportion to `exact`, the largest remainders rounded up."""
     columns = [int(value) for value in exact]
     by_remainder = sorted(range(len(exact)), key=lambda i: (columns[i] - exact[i], i))
     for index in by_remainder[: total - sum(columns)]:

@@ -21,7 +21,7 @@ _NO_FILE = "traceq.toml"
 
 
 def check_to_code_quality(check: Check, root: Path) -> str:
-    """Return the check as JSON text of GitLab's Code Quality; paths are relative to `root` where below it."""
+    """Return the budgets that are not kept as JSON text of GitLab's Code Quality; paths below `root` become relative to it."""
     found = [_make_entry(each, check, root.resolve()) for each in check.judged if each.state != "pass"]
     return json.dumps(found, ensure_ascii=False, sort_keys=True, indent=2) + "\n"
 

@@ -15,7 +15,7 @@ _CHANGE = ("statistic", "base_ns", "new_ns", "delta_ns", "share", "interval_ns",
 
 
 def check_to_json(check: Check) -> str:
-    """Return the check as the text of a JSON object; `budgets` are in the order of the budget file."""
+    """Return the check as the text of a JSON object; its list `budgets` is in the order of the budget file."""
     return json_text(
         {
             "schema_version": SCHEMA_VERSION,

@@ -16,7 +16,7 @@ _NAME, _TEXT = 300, 4_000
 
 
 def check_to_junit(check: Check) -> str:
-    """Return the check as JUnit XML text; a budget is a test case, its table the class."""
+    """Return the check as JUnit XML text; a budget is a test case, its table the case's class."""
     numbers = {
         "tests": str(len(check.judged)),
         "failures": str(check.number("fail")),
@@ -48,7 +48,7 @@ def _make_case(suite: ET.Element, judged: JudgedBudget, path: str | None) -> Non
 
 
 def write_message(judged: JudgedBudget) -> str:
-    """Return the outcome of a budget in one line, with the measured number and the limit, or the reason."""
+    """Return the outcome of a budget in one line: the measured number and the limit, or why it cannot be judged."""
     if judged.state == "fail":
         return (
             f"{name_budget(judged.budget)}: measured {format_measured(judged)}, limit: {describe_limits(judged.budget)}"
@@ -57,5 +57,5 @@ def write_message(judged: JudgedBudget) -> str:
 
 
 def _escape_text(text: str, limit: int) -> str:
-    """Return the text in one line of at most `limit` characters, with escapes for characters that XML forbids."""
+    """Return the text in one line of at most `limit` columns, with escapes for control characters, which XML forbids."""
     return shortened(printable(text), limit)

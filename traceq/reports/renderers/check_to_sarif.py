@@ -64,7 +64,10 @@ _RULES: Mapping[Table, _SarifRule] = {
 
 
 def check_to_sarif(check: Check, root: Path) -> str:
-    """Return the check as SARIF text; paths are relative to `root` where below it."""
+    """Return the budgets that are not kept as SARIF text, with a rule for each table.
+
+    Paths below `root` become relative to it.
+    """
     results = [_make_result(each, check, root) for each in check.judged if each.state != "pass"]
     run = {
         "tool": {
@@ -121,14 +124,15 @@ def _make_fingerprints(judged: JudgedBudget) -> dict[str, str]:
 
 
 def hash_budget(judged: JudgedBudget) -> str:
-    """Return a hash of a budget's name, which stays the same when the budget is moved or its limit changes."""
+    """Return a hash of a budget's table and name, the same when the budget is moved or its limit changes."""
     return hashlib.sha256(f"{judged.budget.table}\0{judged.budget.name}".encode()).hexdigest()[:16]
 
 
 def find_place(judged: JudgedBudget, check: Check) -> tuple[Path | None, int | None]:
-    """Return the file and line of the budget.
+    """Return (file, line) of the budget, for annotations in code hosts.
 
-    A budget from the command line has the baseline's file, if any, and no line.
+    A budget from the command line has the baseline's file, or else the budget file, and no line; None for what is
+    unknown.
     """
     line = judged.budget.line
     path = check.path if line is not None else check.baseline_path or check.path

@@ -29,12 +29,15 @@ PARTS = {name: str(look.terminal) for name, look in palette.LOOKS.items() if loo
 
 
 def paint_nothing(text: str, _style: str) -> str:
-    """Return `text` unchanged: the painter where colours are off."""
+    """Return `text` unchanged; this is the painter where colours are off."""
     return text
 
 
 def paint_text(text: str, style: str) -> str:
-    """Return `text` in terminal escape codes of `style`, a style's or ledger category's name; unchanged for other names."""
+    """Return `text` within the terminal's escape codes for `style`, the name of a style or of a ledger category.
+
+    Unchanged for another name.
+    """
     code = _CODES.get(style) or _colour_of_part(style)
     return f"\x1b[{code}m{text}\x1b[0m" if code and text else text
 

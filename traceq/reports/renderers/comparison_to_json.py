@@ -16,13 +16,16 @@ SCHEMA_VERSION = 1
 def comparison_to_json(comparison: Comparison) -> str:
     """Return the comparison as the text of a JSON object.
 
-    `causes` add up to `delta_ns`, and the parts of each cause to its change.
+    The changes in `causes` add up to `delta_ns`, and the parts of each cause to its change.
     """
     return json_text({"schema_version": SCHEMA_VERSION, **_encode_comparison(comparison), **_encode_job(comparison)})
 
 
 def _encode_job(comparison: Comparison) -> dict[str, Any]:
-    """Return the JSON keys on a job: the ranks that changed, and one rank's comparison; null for single traces."""
+    """Return the JSON keys on a job: `job`, the ranks that changed, and `of_rank`, one rank's comparison.
+
+    None for single traces.
+    """
     rank = comparison.of_rank
     return {"job": comparison.job, "of_rank": None if rank is None else _encode_comparison(rank)}
 
@@ -102,7 +105,7 @@ def _encode_side(side: Side) -> dict[str, Any]:
 
 
 def noise_to_json(noise: Noise) -> str:
-    """Return the noise between runs as the text of a JSON object."""
+    """Return the noise of steps within and between runs as the text of a JSON object."""
     return json_text(
         {
             "schema_version": SCHEMA_VERSION,
@@ -116,7 +119,7 @@ def noise_to_json(noise: Noise) -> str:
 
 
 def verification_to_json(verification: Verification) -> str:
-    """Return the verification of a fix as the text of a JSON object, without the whole comparison."""
+    """Return the verification of a fix as the text of a JSON object, with the verdict and causes of its comparison only."""
     comparison = verification.comparison
     return json_text(
         {

@@ -20,9 +20,9 @@ _LEAST_LABEL = 8
 
 
 def verdict_lines(block: Verdict, room: int, paint: Paint) -> Iterator[str]:
-    """Yield the verdict's lines: its sentence with its confidence at the right, then its saving and the way.
+    """Yield the verdict's lines: its sentence with its confidence at the right, then its further lines, such as the saving.
 
-    `room` is the width in columns.
+    `room` is the width in columns, `paint` colours the text.
     """
     text = to_plain_text(block.spans)
     beside = f"{_GAP}{block.beside}" if block.beside else ""
@@ -39,7 +39,7 @@ def verdict_lines(block: Verdict, room: int, paint: Paint) -> Iterator[str]:
 
 
 def ledger_lines(block: Ledger, room: int, paint: Paint) -> Iterator[str]:
-    """Yield the ledger's lines: its title with the time of a step, then for each category a bar, share, time and findings."""
+    """Yield the ledger's lines: its title with the time of a step, then a line of label, bar, share, time, findings per row."""
     title = to_plain_text(block.title)
     if width(title) + width(block.total) + len(_GAP) <= room:
         yield paint(title, "heading") + " " * (room - width(title) - width(block.total)) + block.total
@@ -80,7 +80,10 @@ def _list_owners(row: LedgerRow) -> str:
 
 
 def ranking_lines(block: Ranking, room: int, paint: Paint) -> Iterator[str]:
-    """Yield the ranking's lines: column titles, then each finding's title with its numbers, and below it what to do."""
+    """Yield the ranking's lines: column titles, then each finding's title with its numbers, and below it what to do.
+
+    Where `room` (columns) is too narrow for columns, the numbers stand below the title.
+    """
     columns = [
         ("saves", [row.saves for row in block.rows], False),
         ("share", [row.share for row in block.rows], False),
@@ -113,7 +116,7 @@ def _pad_text(painted: str, cell: str, size: int, *, left: bool) -> str:
 
 
 def _title_lines(row: RankedFinding, numbers: str, room: int, paint: Paint) -> Iterator[str]:
-    """Yield the lines of a finding's title, with its numbers at the end of the last."""
+    """Yield the lines of a finding's title, with its `numbers` at the end of the last line."""
     text = printable(row.title)
     lines = [text[start:end] for start, end in wrap_text(text, room - len("F10 "), whole=True)][: _MOST_LINES + 1]
     for number, line in enumerate(lines, 1):
@@ -133,7 +136,7 @@ def _narrow_ranking(block: Ranking, room: int, paint: Paint) -> Iterator[str]:
 
 
 def _cut_lines(spans: Spans, room: int, indent: str) -> Iterator[str]:
-    """Yield the spans in at most two lines, indented; the second is cut."""
+    """Yield the spans in at most two lines, indented by `indent`; what does not fit the second line is cut."""
     text = to_plain_text(spans)
     inside = room - len(indent)
     lines = [text[start:end] for start, end in wrap_text(text, inside, whole=True)]

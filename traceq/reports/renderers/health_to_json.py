@@ -16,7 +16,7 @@ SCHEMA_VERSION = 1
 def health_to_json(traces: Sequence[TraceHealth], secrets: Mapping[str, Sequence[FoundSecrets]] | None = None) -> str:
     """Return the health of traces as the text of a JSON object with a list `traces`.
 
-    `secrets` has the secrets found in each file, by path.
+    `secrets` has the secrets found in each file, by its path.
     """
     found = secrets or {}
     parts = [_encode_trace(trace, found.get(trace.path, ())) for trace in traces]

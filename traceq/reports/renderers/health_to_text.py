@@ -22,7 +22,7 @@ _RECORDED = ("chrome", "nsys")
 def health_to_text(traces: Sequence[TraceHealth], secrets: Mapping[str, Sequence[FoundSecrets]] | None = None) -> str:
     """Return a text on each trace: its file, which metrics it can give, what would give more, and its checks.
 
-    `secrets` has the secrets found in each file, by path.
+    `secrets` has the secrets found in each file, by its path.
     """
     if not traces:
         return "The database holds no trace.\n"
@@ -84,7 +84,7 @@ def _list_made_with(trace: TraceHealth) -> Iterator[str]:
 
 
 def _list_ways(trace: TraceHealth) -> Iterator[str]:
-    """Yield lines by profiler: the options that would give more metrics, then the command that plans the capture."""
+    """Yield lines for each profiler: the options that would give more metrics; then the command that plans such a capture."""
     told: dict[str, list[tuple[str, str]]] = {}
     for each in trace.metrics:
         for way in each.ways:
@@ -113,7 +113,7 @@ def _describe_identity(each: IdentityCheck) -> tuple[str, ...]:
 
 
 def _align_rows(rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
-    """Yield the rows in aligned columns, numbers at the right; the last column is wrapped and must not be empty."""
+    """Yield the rows as lines of aligned columns, numbers at the right; the last column is wrapped and must not be empty."""
     listed = [tuple(map(printable, row)) for row in rows]
     widths = [max(map(len, column)) for column in list(zip(*listed, strict=True))[:-1]]
     for *cells, last in listed:

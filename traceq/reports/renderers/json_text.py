@@ -13,7 +13,7 @@ from traceq.common.text import quiet_json
 
 
 def json_text(content: Mapping[str, object]) -> str:
-    """Return `content` as JSON text with a final newline; dataclasses become objects of their fields."""
+    """Return `content` as indented JSON text with sorted keys and a final newline; dataclasses become objects of their fields."""
     text = json.dumps(content, default=_encode, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=2)
     return quiet_json(text) + "\n"
 
@@ -25,10 +25,10 @@ def _encode(value: object) -> object:
 
 
 def to_dict(value: Any) -> dict[str, Any]:
-    """Return the fields of a dataclass by name; dataclasses inside are not converted."""
+    """Return the values of a dataclass's fields by name; values that are dataclasses stay as they are."""
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 def pick(value: object, *paths: str) -> dict[str, Any]:
-    """Return the attributes of `value` at the dotted paths; a key is the path's last name: "point.value" gives "value"."""
+    """Return the attributes of `value` at the dotted paths, by the path's last name: "point.value" gives the key "value"."""
     return {path.rpartition(".")[2]: attrgetter(path)(value) for path in paths}

@@ -24,7 +24,10 @@ _Lines = tuple[str, ...]
 
 
 def render_table(table: Table, room: int, paint: Paint) -> Iterator[str]:
-    """Yield the lines of the table, each at most `room` columns wide."""
+    """Yield the lines of the table, each at most `room` columns wide; names are cut to fit.
+
+    If the columns do not fit, each cell gets a line of its own.
+    """
     columns = [printable(title) for title in table.columns]
     whole: list[_Lines] = [(title,) for title in columns]
     broken = [_break_title(title) for title in columns]
@@ -41,7 +44,10 @@ def render_table(table: Table, room: int, paint: Paint) -> Iterator[str]:
 
 
 def _name_limit(table: Table, head: Sequence[_Lines], room: int) -> int:
-    """Return the columns that a name may take so that the widest row stays within `room`; at least _LEAST_NAME."""
+    """Return how many columns a name may take so that the widest row stays within `room`, at least _LEAST_NAME.
+
+    `head` has the lines of each column's title.
+    """
     free = room
     with_names = 0
     for title, *column in zip(head, *table.rows, strict=True):
@@ -53,7 +59,7 @@ def _name_limit(table: Table, head: Sequence[_Lines], room: int) -> int:
 
 
 def _break_title(title: str) -> _Lines:
-    """Return the title in two lines, broken at the space that makes the longer line shortest; one word stays whole."""
+    """Return the title in two lines, broken at the space that makes the longer line shortest; a single word in one line."""
     words = title.split(" ")
     broken = [(" ".join(words[:at]), " ".join(words[at:])) for at in range(1, len(words))]
     return min(broken, key=lambda lines: max(map(len, lines)), default=(title,))
@@ -87,7 +93,10 @@ def _render_columns(
 
 
 def _render_rows(table: Table, columns: Sequence[str], room: int, paint: Paint) -> Iterator[str]:
-    """Yield the table cell by cell, each on a line with its column's title; a cell without a title stands above."""
+    """Yield the table cell by cell, each on a line with its column's title.
+
+    A cell without a column title stands above as a heading.
+    """
     margin = min(max(map(width, columns)) + len(_GAP), room // 2)
     for number, row in enumerate(table.rows):
         if number:
@@ -104,7 +113,10 @@ def _render_rows(table: Table, columns: Sequence[str], room: int, paint: Paint) 
 
 
 def _choose_styles(table: Table, row: Sequence[str]) -> list[str]:
-    """Return the name of a style for each cell, empty for none; only tables with a column `confidence` have styles."""
+    """Return the name of a style for each cell of the row, "" for none.
+
+    Only tables with a column `confidence` have styles: for this column and for those that begin with "per ".
+    """
     if "confidence" not in table.columns:
         return [""] * len(row)
     return [

@@ -33,34 +33,34 @@ _ON_PAPER = frozenset({"findings", "ledger", "timelines"})
 
 @dataclass
 class _Chapter:
-    """A heading, and the blocks up to the next heading of its level."""
+    """A heading, and the blocks up to the next heading of its level or above."""
 
     heading: Heading
     blocks: list[Block] = field(default_factory=list)
 
     @property
     def sections(self) -> list[_Chapter]:
-        """The blocks before the first heading of level 3, then the blocks under each of these."""
+        """The chapter divided at its headings of level 3; the first section has the blocks before, under an empty heading."""
         return _chapters([Heading(3, ()), *self.blocks], 3)
 
     @property
     def is_folded(self) -> bool:
-        """Whether only the title is shown until a reader opens it."""
+        """Whether only the chapter's title is shown until a reader opens it."""
         return self.heading.is_minor
 
     @property
     def is_on_paper(self) -> bool:
-        """Whether the section is printed: findings, steps over time, and where the time goes are."""
+        """Whether the section is printed, as findings, steps over time and where the time goes are."""
         return self.heading.anchor in _ON_PAPER
 
 
 def to_html(report: Report) -> str:
-    """Return the report as one HTML page below the size limit, with a note on what was left out for it."""
+    """Return the report as the text of one HTML page below the size limit, with a note on what was left out for it."""
     return html_of(compose_report(report, folds=True, draws=True))
 
 
 def html_of(blocks: Iterable[Block]) -> str:
-    """Return the blocks as one HTML page below the size limit; each trace begins with a heading of level 2."""
+    """Return the blocks as the text of one HTML page below the size limit; each trace begins with a heading of level 2."""
     numbered = list(_numbered(blocks))
     limit = min(LIMIT, _LIMIT_OF_TRACE * max((trace for trace, _ in numbered), default=1))
     rendered: dict[int, Markup] = {}  # by the identity of the block: a version has all that the one before has
@@ -78,7 +78,10 @@ Keeps = Callable[[int, Block], bool]
 
 
 def _versions(traces: int) -> Iterator[tuple[Keeps, str | None]]:
-    """Yield (selection of blocks, sentence on what it leaves out), from the smallest to all blocks, which have no sentence."""
+    """Yield (selection of blocks, sentence on what it leaves out), from the least blocks to all.
+
+    None instead of a sentence for all.
+    """
     told = "is left out to keep the page small; `traceq report` of fewer traces shows it."
     yield _all_of(0), f"All but the verdicts of the first {_MOST_TRACES} traces {told}"
     whole = 1
@@ -92,7 +95,7 @@ def _versions(traces: int) -> Iterator[tuple[Keeps, str | None]]:
 
 
 def _all_of(traces: int) -> Keeps:
-    """Return the selection of the first `traces` without large blocks, and of headings and verdicts of other traces."""
+    """Return the selection of all but large blocks of the first `traces`, and of headings and verdicts of other traces."""
     return lambda trace, block: (
         (trace <= traces and not isinstance(block, _LARGE)) or (trace <= _MOST_TRACES and _is_essential(block))
     )
@@ -107,7 +110,7 @@ def _is_essential(block: Block) -> bool:
 
 
 def _numbered(blocks: Iterable[Block]) -> Iterator[tuple[int, Block]]:
-    """Yield each block with the number of its trace, from 1; 0 before the first trace."""
+    """Yield (number of its trace, block) for each block; traces count from 1, blocks before the first trace have 0."""
     trace = 0
     for block in blocks:
         trace += isinstance(block, Heading) and block.level == _TRACE and block.anchor is not None
@@ -149,7 +152,7 @@ def _page(blocks: Sequence[Block], rendered: dict[int, Markup], left_out: str | 
 
 
 def _title(chapters: Sequence[_Chapter]) -> str:
-    """Return the title of the page: the trace's file and its verdict, or the number of traces."""
+    """Return the title of the page as text: the trace's file and its verdict, or the number of traces if that is not 1."""
     traces = [chapter for chapter in chapters if chapter.heading.anchor]
     if len(traces) != 1:
         return f"{_plain(chapters[0].heading.spans)}, {len(traces)} traces"

@@ -31,7 +31,7 @@ _START = re.compile(r"^(?:h[1-6]|bq)(?=\.)")
 
 
 def blocks_to_jira(blocks: Iterable[doc.Block]) -> str:
-    """Return the blocks of a ticket as Jira's wiki markup."""
+    """Return the blocks of a ticket as text in Jira's wiki markup."""
     return "\n\n".join(map(_render_block, blocks)) + "\n"
 
 

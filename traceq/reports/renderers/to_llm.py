@@ -44,9 +44,9 @@ _JOB, _LEDGER, _FINDING, _OTHER_TRACE, _REASON, _REMARK, _LESSER, _DETAIL = rang
 
 
 class LlmLine(NamedTuple):
-    """A line of the text; lines with the greatest `rank` are dropped first, those with None never.
+    """A line of the text for language models, with its `rank` for dropping: the greatest first, lines with None never.
 
-    Dropped lines are counted by `kind`.
+    Dropped lines are counted by `kind`; those without a kind are not counted.
     """
 
     text: str
@@ -55,7 +55,7 @@ class LlmLine(NamedTuple):
 
 
 def to_llm(report: Report, source: str | None = None, limit: int = LIMIT) -> str:
-    """Return the report as Markdown of fewer than `limit` bytes (at least 2,048).
+    """Return the report as Markdown text of fewer than `limit` bytes (at least 2,048), with the least important lines dropped.
 
     Commands in it name the traces' file or database `source`.
     """
@@ -97,7 +97,7 @@ def _write_lines(report: Report, source: str) -> Iterator[LlmLine]:
 
 
 def _describe_job(report: Report) -> Iterator[LlmLine]:
-    """Yield the findings of the job that the traces belong to; nothing without a job."""
+    """Yield lines on the findings of the job that the traces belong to; nothing without such findings."""
     job = find_job(report.jobs)
     if job is None or not job.findings:
         return
@@ -116,7 +116,7 @@ def _describe_job(report: Report) -> Iterator[LlmLine]:
 
 
 def _describe_trace(report: TraceReport, source: str, chosen: str) -> Iterator[LlmLine]:
-    """Yield all lines on a trace; `chosen` is the option that selects it in commands."""
+    """Yield all lines on a trace; `chosen` is the option that selects the trace in commands, "" if it is the only one."""
     for number, each in enumerate(write_verdicts(report)):
         beside = f" ({each.beside})" if each.beside else ""
         yield LlmLine(f"{'' if number else '# '}{_render_spans(each.spans, _TITLE)}{beside} [{each.outcome}]")
@@ -181,7 +181,7 @@ def _list_confirmed(report: TraceReport) -> Iterator[LlmLine]:
 
 
 def summarize_finding(place: str, finding: Finding) -> str:
-    """Return a finding in a line: `place` (F1), rule, title, saving and confidence."""
+    """Return a finding as one line of text: `place` (F1), id, title, saving and confidence."""
     likely = "" if finding.only_bounds else f"{duration(finding.saving_ns)} ({saving_share_text(finding)}); "
     sure = f"{saving_bounds(finding)}; {finding.confidence} confidence"
     return f"- {place} `{_cut_text(finding.finding_id, _NAME)}` {_cut_text(finding.title, _TITLE)}: {likely}{sure}"
@@ -195,7 +195,7 @@ def _list_remarks(report: TraceReport) -> Iterator[LlmLine]:
 
 
 def _list_reasons(report: TraceReport) -> Iterator[LlmLine]:
-    """Yield a line for each reason why rules cannot tell, and for each rule that failed."""
+    """Yield a line for each reason why rules cannot tell, the most frequent first, and for each rule that failed."""
     for number, (reason, rules) in enumerate(frequent_reasons(report)):
         # Where nothing is found, these are the answer.
         group = _REASON if report.findings or number else _LEDGER
@@ -238,7 +238,7 @@ def _summarize_trace(report: TraceReport, number: int) -> Iterator[LlmLine]:
 
 
 def _render_spans(spans: Spans, limit: int) -> str:
-    """Return the spans as text of at most `limit` bytes, with backticks around names and code, which do not count."""
+    """Return the spans as text of at most `limit` bytes; names and code are in backticks, which do not count."""
     shown: list[str] = []
     for text in spans:
         is_name = isinstance(text, Name) and not isinstance(text, Title)
@@ -251,7 +251,7 @@ def _render_spans(spans: Spans, limit: int) -> str:
 
 
 def _cut_text(text: str, limit: int) -> str:
-    """Return `text` in one line of at most `limit` bytes; of a longer one the start and a little of the end."""
+    """Return `text` in one line of at most `limit` bytes; a longer one keeps its start and a little of its end."""
     line = printable(text).encode()
     if len(line) <= limit:
         return line.decode()

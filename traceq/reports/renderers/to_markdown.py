@@ -72,10 +72,10 @@ _KINDS: dict[type, str] = {
 
 
 def to_markdown(report: Report, limit: int = LIMIT, pictures: Mapping[str, str] | None = None) -> str:
-    """Return the report as Markdown of fewer than `limit` characters, at least 6,000.
+    """Return the report as Markdown text of fewer than `limit` characters, at least 6,000.
 
     Where it does not fit, the least important parts are left out, and a line says which. `pictures` has the file of
-    each chart by its name, relative to the report's; without a file a chart is left out.
+    each chart by its name, relative to the report's; a chart without a file is left out.
     """
     return blocks_to_markdown(compose_report(report, folds=True), limit, pictures)
 
@@ -83,7 +83,7 @@ def to_markdown(report: Report, limit: int = LIMIT, pictures: Mapping[str, str] 
 def blocks_to_markdown(
     blocks: Iterable[doc.Block], limit: int = LIMIT, pictures: Mapping[str, str] | None = None
 ) -> str:
-    """Return the blocks as Markdown, with the parameters of `to_markdown`."""
+    """Return the blocks as Markdown text; for `limit` and `pictures` see to_markdown()."""
     shown = list(_drop_drawn(blocks, pictures or {}))
     first = next((each for each in shown if isinstance(each, doc.Verdict)), None)
     parts = list(_make_parts(build_outline(shown), (), first, pictures or {}))
@@ -91,7 +91,7 @@ def blocks_to_markdown(
 
 
 def _drop_drawn(blocks: Iterable[doc.Block], files: Mapping[str, str]) -> Iterator[doc.Block]:
-    """Yield the blocks without timelines, flame graphs, and charts that have no file in `files`."""
+    """Yield the blocks without timelines and flame graphs, and without charts that have no file in `files`."""
     for block in blocks:
         if isinstance(block, doc.Fold):
             yield doc.Fold(block.title, tuple(_drop_drawn(block.blocks, files)))
@@ -104,9 +104,10 @@ def _drop_drawn(blocks: Iterable[doc.Block], files: Mapping[str, str]) -> Iterat
 def _make_parts(
     nodes: Iterable[Node], above: tuple[Section, ...], first: doc.Verdict | None, files: Mapping[str, str]
 ) -> Iterator[TextPart | TextFrame]:
-    """Yield the nodes of the outline as parts of text; the part with the `first` verdict is never dropped.
+    """Yield the nodes of the outline as parts of text with their importance.
 
-    `above` are the sections around the nodes.
+    The part with the verdict `first` is never dropped. `above` are the sections around the nodes, `files` the files of
+    charts by name.
     """
     for node in nodes:
         if isinstance(node, Leaf):
@@ -213,7 +214,10 @@ _TEXT: dict[type, Callable[[Any], str]] = {
 
 
 def _join_lines(lines: Iterable[str], *, before: str = "- ") -> str:
-    """Return the lines as text, as many as fit a block; a last line, which begins with `before`, gives the number left out."""
+    """Return the lines as text, as many as fit a block.
+
+    If some are left out, a last line, which begins with `before`, says how many.
+    """
     kept: list[str] = []
     used = left_out = 0
     for line in lines:
@@ -242,13 +246,13 @@ def _fence_lines(language: str, lines: Iterable[str]) -> str:
 
 
 def _unused_fence(mark: str, texts: Iterable[str], least: int) -> str:
-    """Return `mark` repeated `least` times, or more than any text has in a row."""
+    """Return `mark` repeated `least` times, or once more than any text has it in a row, if that is more."""
     longest = max((len(run) for text in texts for run in re.findall(f"{mark}+", text)), default=0)
     return mark * max(least, longest + 1)
 
 
 def _render_line(spans: doc.Spans) -> str:
-    """Return spans as Markdown for the start of a line: characters that would begin a list or heading are escaped."""
+    """Return spans as Markdown for the start of a line; characters that would begin a list or heading there are escaped."""
     return _START.sub(lambda match: f"{match[1]}&#{ord(match[2])};", _render_spans(spans)).strip()
 
 
@@ -267,7 +271,7 @@ def _render_span(text: str) -> str:
 
 
 def _escape_words(text: str) -> str:
-    """Return text with everything escaped that Markdown, GitHub or GitLab would interpret, such as references."""
+    """Return text with everything escaped that Markdown, GitHub or GitLab would interpret; their references become code spans."""
     pieces = _REFERENCE.split(text)
     return "".join(
         _render_code(piece) if index % 2 else _SPECIAL.sub(_escape_match, piece) for index, piece in enumerate(pieces)
@@ -275,12 +279,12 @@ def _escape_words(text: str) -> str:
 
 
 def _escape_match(match: re.Match[str]) -> str:
-    """Return the matched characters as HTML entities: not all readers of Markdown take backslashes for escapes."""
+    """Return the matched characters as HTML entities, because not all readers of Markdown take backslashes as escapes."""
     return "".join(_ENTITIES.get(character, f"&#{ord(character)};") for character in match[0])
 
 
 def _render_code(text: str) -> str:
-    """Return `text` as a Markdown code span, whatever backticks it has."""
+    """Return `text` as a Markdown code span, in more backticks than it has in a row."""
     fence = _unused_fence("`", [text], least=1)
     padding = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
     return f"{fence}{padding}{text}{padding}{fence}"

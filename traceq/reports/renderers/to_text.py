@@ -28,7 +28,7 @@ _LEAST_ROOM = 44
 
 @dataclass(frozen=True)
 class _TextPage:
-    """A page of text: its width in columns, its painter for colours, and the source that commands name."""
+    """A page of text: its width in columns, its painter for colours, and the path of the source that commands name."""
 
     width: int
     paint: Paint
@@ -45,7 +45,7 @@ def to_text(report: Report, width: int = WIDTH, *, colour: bool = False) -> str:
 
 
 def blocks_to_text(blocks: Iterable[doc.Block], width: int = WIDTH, *, colour: bool = False, source: str = "DB") -> str:
-    """Return the blocks as text in lines of at most `width` columns; words of SQL may be longer.
+    """Return the blocks as text in lines of at most `width` columns (40 to 100); commands and words of SQL may be longer.
 
     `source` is the path that commands name.
     """
@@ -59,7 +59,7 @@ def blocks_to_text(blocks: Iterable[doc.Block], width: int = WIDTH, *, colour: b
 
 
 def _unfold_blocks(blocks: Iterable[doc.Block]) -> Iterator[doc.Block]:
-    """Yield the blocks without charts, timelines and flame graphs; a fold becomes a heading and its blocks."""
+    """Yield the blocks without charts, timelines and flame graphs; a fold is replaced by a heading and its blocks."""
     for block in blocks:
         if isinstance(block, doc.Fold):
             yield doc.Heading(4, block.title)
@@ -103,7 +103,7 @@ def _render_facts(block: doc.Facts, page: _TextPage) -> Iterator[str]:
 
 
 def _choose_style(label: str, text: str) -> tuple[str, int]:
-    """Return the style for the beginning of a fact's `text`, and the length of this beginning; ("", 0) for none."""
+    """Return (style for the beginning of a fact's `text`, length of this beginning); ("", 0) for none."""
     if label == "confidence":
         level = text.partition(".")[0]
         return level, len(level)
@@ -117,9 +117,10 @@ _VARIABLE = '"$TRACE"'
 
 
 def _render_commands(block: doc.Commands, page: _TextPage) -> Iterator[str]:
-    """Yield a line for each command, after what it shows; commands are never cut, so that they can be copied.
+    """Yield the block's title, then a line for each command, after what it shows.
 
-    A long path that makes them too wide is set once as a shell variable.
+    Commands are not cut, so that they can be copied. If commands are too wide, a long path is set once as a shell
+    variable.
     """
     yield page.paint(f"{block.title}:", "heading")
     margin = max(width(what) for what, _ in block.rows) + 2 * len(_INDENT)
@@ -171,9 +172,9 @@ def _wrap_spans(
     style: str = "",
     styled: int | None = None,
 ) -> Iterator[str]:
-    """Yield the lines of `text`, wrapped; they begin with `first`, then with `others`, each `indent` columns wide.
+    """Yield the lines of `text`, wrapped; they begin with `first`, then with `others`, both `indent` columns wide.
 
-    `style` is for the first `styled` characters, None for all.
+    The first `styled` characters are painted in `style`, all of them for None.
     """
     until = len(text) if styled is None else styled
     for number, (start, end) in enumerate(wrap_text(text, page.width - indent, whole=page.width < WIDTH)):

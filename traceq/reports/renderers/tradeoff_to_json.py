@@ -92,7 +92,7 @@ def _encode_headroom(each: Headroom) -> dict[str, Any]:
 
 
 def _is_saturated(each: Headroom) -> bool | None:
-    """Return whether the GPU is saturated; None if the rule cannot tell, is refuted, or no GPU was seen to compute."""
+    """Return whether the GPU is saturated; None if the rule cannot tell or is refuted, or no GPU was seen to compute."""
     if each.saturated is not None:
         return True
     computes = any(step.ledger.get(COMPUTE) for step in each.run.typical)

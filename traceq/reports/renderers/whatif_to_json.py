@@ -10,7 +10,7 @@ SCHEMA_VERSION = 1
 
 
 def answer_to_json(found: WhatIfAnswer) -> str:
-    """Return the answer to a what-if as the text of a JSON object; unknown values are null."""
+    """Return the answer to a what-if of one trace as the text of a JSON object; unknown values are null."""
     saved, step = found.saved, found.recorded_ns
     return json_text(
         {
@@ -30,9 +30,9 @@ def answer_to_json(found: WhatIfAnswer) -> str:
 
 
 def job_answer_to_json(found: JobAnswer) -> str:
-    """Return the answer to a what-if on a job as the text of a JSON object.
+    """Return the answer to a what-if of a job as the text of a JSON object.
 
-    It has the job's step as recorded, with the chosen ranks as usual, and with all ranks as usual.
+    It has the job's step as recorded, with the chosen ranks like the median rank, and with all ranks like it.
     """
     return json_text(
         {
@@ -45,7 +45,7 @@ def job_answer_to_json(found: JobAnswer) -> str:
 
 
 def choices_to_json(found: Choices) -> str:
-    """Return the possible changes of a trace as the text of a JSON object."""
+    """Return the changes that are possible in a trace as the text of a JSON object."""
     return json_text(
         {"schema_version": SCHEMA_VERSION, **pick(found, "trace_id", "file", "rank", "steps", "recorded_ns", "choices")}
     )

@@ -20,7 +20,8 @@ _SQL_WORD = re.compile(r"(?:'[^']*'|[^ '])+|'")
 def wrap_text(text: str, room: int, *, whole: bool) -> Iterator[tuple[int, int]]:
     """Yield the (start, end) in `text` of each line of at most `room` columns.
 
-    A longer word fills the line and goes on in the next. With `whole`, it begins a line, and an address is not broken.
+    A longer word fills the line and goes on in the next. With `whole`, such a word begins a line, and an address is not
+    broken.
     """
     line: tuple[int, int] | None = None
     for word in (_PHRASE if whole else _WORD).finditer(text):
@@ -47,7 +48,7 @@ def wrap_text(text: str, room: int, *, whole: bool) -> Iterator[tuple[int, int]]
 def wrap_sql(sql: str, first: int, others: int) -> Iterator[str]:
     """Yield the lines of a SQL text, the first of at most `first` columns, the others of `others`.
 
-    Joined by spaces, they are the same SQL; long words may exceed a line.
+    Joined by spaces, they are the same SQL; a long word may exceed a line.
     """
     line, room = "", first
     for word in _SQL_WORD.findall(sql):
@@ -62,7 +63,7 @@ _NAME_LIMIT = 70
 
 
 def to_plain_text(spans: Spans) -> str:
-    """Return the spans as plain text for a terminal: names are cut, control characters escaped."""
+    """Return the spans as plain text for a terminal: names are cut to 70 columns, control characters escaped."""
     return "".join(
         shortened(printable(span), _NAME_LIMIT) if isinstance(span, Name) else printable(span) for span in spans
     )

@@ -18,13 +18,13 @@ from traceq.reports.renderers.html.tracks import TimelinePicture
 
 
 def read_source(name: str) -> str:
-    """Return the text of a file of this folder, as "page.html"."""
+    """Return the text of the file `name` ("page.html") of this folder."""
     return files("traceq.reports.renderers.html").joinpath(name).read_text("utf-8")
 
 
 @cache
 def template_environment() -> Environment:
-    """Build the Jinja environment for the templates of this folder."""
+    """Return the Jinja environment for the templates of this folder, with escaping on; it is built once."""
     environment = Environment(autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(read_source))
     environment.filters |= {"text": printable, "shortened": shortened}
     used = (css_variable, draw_svg, duration, flame_data, flame_legend, hottest_frames, render_block, share)
@@ -34,6 +34,6 @@ def template_environment() -> Environment:
 
 
 def render_block(block: Block, anchors: str) -> Markup:
-    """Return `block` as HTML; `anchors` is the prefix of the anchors of its trace."""
+    """Return `block` as HTML, by the template's macro of its class; `anchors` is the prefix of its trace's anchors."""
     macro = getattr(template_environment().get_template("blocks.html").module, type(block).__name__)
     return Markup(macro(block, anchors))  # noqa: S704 - the template escapes

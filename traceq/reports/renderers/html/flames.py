@@ -17,7 +17,7 @@ _LOOKS = {"module": "annotation"}
 
 
 def flame_data(flame: FlameGraph) -> str:
-    """Return the flame graph as JSON text for flame.js."""
+    """Return the flame graph as packed text for flame.js (see pack())."""
     names = list(dict.fromkeys((name_in_words(frame), frame.kind) for frame in flame.frames))
     number = {name: place for place, name in enumerate(names)}
     kinds = list(dict.fromkeys(kind for _, kind in names))
@@ -38,7 +38,7 @@ def flame_data(flame: FlameGraph) -> str:
 
 
 def flame_legend(flame: FlameGraph) -> list[tuple[str, str]]:
-    """Return (colour's kind, names of the kinds of frames in it) for every colour of the flame graph."""
+    """Return (kind that names the colour, names of the kinds of frames in it) for every colour of the flame graph."""
     words: dict[str, list[str]] = {}
     for kind in dict.fromkeys(frame.kind for frame in flame.frames):
         words.setdefault(look if (look := _LOOKS.get(kind, kind)) in COLOURS else "other", []).append(
@@ -48,7 +48,7 @@ def flame_legend(flame: FlameGraph) -> list[tuple[str, str]]:
 
 
 def hottest_frames(flame: FlameGraph) -> Table:
-    """Return a table of the names of frames with most own host time in the flame graph."""
+    """Return a table of the frames' names with the most own host time in the flame graph, the most first."""
     total = flame.frames[0].host_ns
     columns = {
         "frame": lambda frame: Name(frame.name),

@@ -15,7 +15,7 @@ import numpy as np
 def pack(head: Mapping[str, Any], columns: Mapping[str, Iterable[int]], rising: frozenset[str]) -> str:
     """Return `head` (as JSON) and the integer columns as one compressed base64 text for the page's scripts.
 
-    Columns named in `rising` are kept as differences of neighbours, which are small.
+    Columns named in `rising` are stored as differences between neighbours, which are small.
     """
     packed = [_pack_column(name, values, is_rising=name in rising) for name, values in columns.items()]
     text = json.dumps({**head, "columns": [about for about, _ in packed]}, ensure_ascii=False, separators=(",", ":"))
@@ -25,9 +25,9 @@ def pack(head: Mapping[str, Any], columns: Mapping[str, Iterable[int]], rising: 
 
 
 def _pack_column(name: str, values: Iterable[int], *, is_rising: bool) -> tuple[tuple[str, int, int, bool], bytes]:
-    """Return (name, length, bytes of a number, whether these are differences) of a column, and its bytes.
+    """Return ((name, length, bytes per number, whether they are differences), the bytes) of a column.
 
-    The bytes begin with the lowest byte of all numbers, then the next one, and so on.
+    The bytes begin with the lowest byte of all numbers, then the next one of all, and so on.
     """
     numbers = np.array(values if isinstance(values, array) else list(values), np.int64)
     if is_rising:

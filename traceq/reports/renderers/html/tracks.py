@@ -38,7 +38,7 @@ _TOLD_LANES, _TOLD = 8, 2
 
 
 class SliceLabel(NamedTuple):
-    """A name written in the picture: its left end and width in %, its top in pixels."""
+    """A slice's name written in the picture: its left end and width in % of the picture, its top in pixels, and the text."""
 
     x: float
     width: float
@@ -47,7 +47,7 @@ class SliceLabel(NamedTuple):
 
 
 class TimelinePicture:
-    """A timeline for blocks.html: its first view as a picture, and all of it as data for timeline.js."""
+    """A timeline as blocks.html shows it: its first view as a picture, and all of it as data for timeline.js."""
 
     cells = _CELLS
     row = _ROW - 1
@@ -65,13 +65,13 @@ class TimelinePicture:
 
     @property
     def marks(self) -> list[tuple[float, float]]:
-        """The (start, width) of each marked stretch, in cells of the picture."""
+        """The (start, width) of each marked stretch, in cells of the picture, at least one cell wide."""
         cell = self._dur / _CELLS
         return [((mark.ts - self._ts) / cell, max(1.0, mark.dur / cell)) for mark in self._timeline.marks]
 
     @cached_property
     def _rows(self) -> list[list[int]]:
-        """The indices of the slices in the first view, as a list for each level of each lane."""
+        """The indices of the slices in the first view, a list for each level of each lane that has some."""
         slices = self._timeline.slices
         seen = (
             index
@@ -86,7 +86,7 @@ class TimelinePicture:
 
     @property
     def strokes(self) -> Iterator[tuple[str, str]]:
-        """Yield (CSS variable of the colour, SVG path data) for each kind of slice in each row of the first view."""
+        """The (CSS variable of the colour, SVG path data) of each kind of slice in each row of the first view."""
         timeline = self._timeline
         for row in self._rows:
             cells: list[str | None] = [None] * _CELLS
@@ -103,7 +103,10 @@ class TimelinePicture:
                 yield css_variable(kind), start + "".join(f"h{n}" if drawn == kind else f"m{n} 0" for drawn, n in runs)
 
     def _find_span(self, index: int) -> tuple[int, int, float]:
-        """Return the first cell of a slice, the one after its last, and its width in cells."""
+        """Return (first cell of a slice, the cell after its last, its width in cells).
+
+        Wide slices end a cell earlier, as a gap.
+        """
         slices, cell = self._timeline.slices, self._dur / _CELLS
         start = max(0.0, (slices.ts[index] - self._ts) / cell)
         end = min(float(_CELLS), (slices.ts[index] + slices.dur[index] - self._ts) / cell)
@@ -113,7 +116,7 @@ class TimelinePicture:
 
     @property
     def labels(self) -> list[SliceLabel]:
-        """The labels of the widest slices, the widest first."""
+        """The labels of slices that are wide enough for one, the widest first, at most a fixed number."""
         spans = [(index, *self._find_span(index)) for row in self._rows for index in row]
         found = [
             SliceLabel(
@@ -129,7 +132,7 @@ class TimelinePicture:
 
     @property
     def legend(self) -> list[tuple[str, str]]:
-        """The (kind, words) of every colour in the timeline, also of the culprit and the marks if it has some."""
+        """The (kind, words) of every colour in the timeline, including the culprit's and the marks' if it has some."""
         drawn = {self._timeline.called[number].kind for number in set(self._timeline.slices.called)}
         order = [*COLOURS, *sorted(drawn - COLOURS.keys())]
         entries = [(kind, kind_in_words(kind)) for kind in order if kind in drawn]
@@ -141,7 +144,7 @@ class TimelinePicture:
 
     @property
     def words(self) -> str:
-        """The timeline in words for screen readers: title, duration, longest slices of the first lanes, named marks."""
+        """The timeline in words for screen readers: title, duration, longest slices of the first lanes, marks with a text."""
         timeline, slices = self._timeline, self._timeline.slices
         lanes = []
         for number, lane in enumerate(timeline.lanes[:_TOLD_LANES]):
@@ -154,7 +157,7 @@ class TimelinePicture:
 
     @property
     def note(self) -> str:
-        """A sentence on slices that are drawn merged; empty if each is drawn alone."""
+        """A sentence on slices that are drawn merged; "" if each is drawn alone."""
         timeline = self._timeline
         if timeline.resolution == 1:
             return "" if timeline.fine == 1 else f"Slices below {duration(timeline.fine)} are drawn together."
@@ -167,7 +170,7 @@ class TimelinePicture:
 
     @property
     def data(self) -> str:
-        """The whole timeline as packed text for timeline.js."""
+        """The whole timeline as packed text for timeline.js (see pack())."""
         timeline, slices, path = self._timeline, self._timeline.slices, self._timeline.path
         kinds = list(dict.fromkeys(called.kind for called in timeline.called))
         head = {
@@ -210,7 +213,7 @@ def _slice_words(timeline: Timeline, index: int) -> str:
 
 
 def name_in_words(called: Called | Frame) -> str:
-    """Return the name of a slice or frame to show; steps and threads get a noun, categories their words."""
+    """Return the name of a slice or frame to show: "Step N", "thread N", a category's words, else the name itself."""
     if called.kind == "step":
         return f"Step {called.name}"
     if called.kind == "thread":
@@ -219,7 +222,7 @@ def name_in_words(called: Called | Frame) -> str:
 
 
 def kind_in_words(kind: str) -> str:
-    """Return the kind of a slice or frame in words, as "idle: ..." for the idle categories of the ledger."""
+    """Return the kind of a slice or frame in words; those of the ledger's idle categories begin with "idle"."""
     if kind in categories.IDLE:
         words = categories.in_words(kind)
         return words if words.startswith("idle") else f"idle: {words}"
