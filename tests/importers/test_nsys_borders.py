@@ -45,9 +45,7 @@ def tables_read(tmp_path_factory):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(NsysExport, "read", note)
-        patch.setattr(
-            NsysExport, "columns_of", lambda self, table, names=(): dict.fromkeys(self._columns.get(table, {}), False)
-        )
+        patch.setattr(NsysExport, "columns_of", list_columns)
         everything = {
             table: [{"graphNodeId": 1, **TIMES, **THREADS}] for table in reader._TABLES if table != "StringIds"
         }
