@@ -199,11 +199,13 @@ def _cut_events(text: bytes, notes: Counter[str], *, is_last: bool) -> tuple[lis
     """Cut a text where an object seems to end and an event to begin, and where the list seems to end.
 
     Return one piece an event, the text that is left, and whether the list ends. What is left is the text after the list,
-    else the beginning of an event that does not end; of the last text nothing is.
+    else the beginning of an event that does not end; of the last text, which ends within an event, nothing is.
     """
     end = next((match for match in _LIST_ENDS.finditer(text) if _is_list_end(text, match.end(), is_last=is_last)), None)
     if end is None:
         pieces, rest = _join_pieces(text)
+        if is_last and not rest and pieces and not _is_event(pieces[-1]):
+            pieces.pop()
         return pieces, b"" if is_last else rest, False
     notes["trailing_comma"] += b"," in end[0]
     pieces, unfinished = _join_pieces(text[: end.start()])
