@@ -19,7 +19,7 @@ from traceq.app.whatif import whatif, whatif_choices
 from traceq.app.whatif_request import WhatIfRequest
 from traceq.database.user_sql import one_line_errors, run, run_interruptibly
 from traceq.dataset.manifest import NAME, is_dataset
-from traceq.errors import StoreError
+from traceq.errors import StoreError, WrongUse
 from traceq.exports.result import read_records, result_of
 from traceq.reports.mcp import report as report_answers
 from traceq.reports.mcp.budget import MOST, AgentAnswer, clamp_budget
@@ -37,16 +37,20 @@ Part = Literal["all", "sql"]
 
 @dataclass(frozen=True)
 class _Database:
-    """A trace database of a session: its id there (db1), the `path` that was opened, and the database's `file`."""
+    """A trace database of a session: its id there (db1), the `path` that was opened, and the database's `file`.
+
+    `names_nobody` says whether its report is one that can be shown to strangers.
+    """
 
     name: str
     path: str
     file: Path
+    names_nobody: bool
 
     @cached_property
     def content(self) -> Report:
         """The report on the database, as plain data, made at the first use."""
-        return report(self.file, drawn=False).content
+        return report(self.file, drawn=False, ticket=self.names_nobody).content
 
 
 class Session:
@@ -55,9 +59,12 @@ class Session:
     A question names one by its id (db1) or by a path, which is then opened. Answers have at most `max_chars` characters, text
     and data together, 8,000 at most. Raises TraceqError as the use cases do. One question is answered at a time. Public methods
     are the tools of `traceq mcp`, and their docstrings what agents read of them.
+
+    With `names_nobody` answers hold what a ticket would: `sql` and `whatif`, which read anything, refuse then.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, names_nobody: bool = False) -> None:
+        self.names_nobody = names_nobody
         self._by_name: dict[str, _Database] = {}
         self._by_source: dict[object, _Database] = {}
         self._stack = ExitStack()
@@ -107,6 +114,7 @@ class Session:
         source: an id or a path. Tables: finding, step, kernel, time_ledger, launch, copy and more; `select table_name, comment
         from duckdb_tables()` lists them, duckdb_views() the views, duckdb_columns() their columns. Times are ns, sizes bytes.
         """
+        self._refuse_if_anonymous("sql")
         most = min(max(max_rows, 1), _MOST_ROWS)
         with self._asking, open_locked(self._find(source).file) as connection:
 
@@ -140,6 +148,7 @@ class Session:
         kernels. move: host work done in so many other threads, {"idle_data": 4}. graph: kernels launched as one CUDA graph.
         transfer_only: no collective waits for other ranks. finding: F1, an id or a rule, instead: without what it owns.
         """
+        self._refuse_if_anonymous("whatif")
         request = WhatIfRequest(remove or (), scale or {}, overlap or (), move or {}, graph, transfer_only, finding)
         with self._asking:
             file = self._find(source).file
@@ -152,9 +161,15 @@ class Session:
         base, new: ids, paths, or baselines by name. rank: which rank to compare, by default the lowest.
         """
         with self._asking:
-            view = compare(self._run_of(base), self._run_of(new), Which(rank))
-            texts = (ComparisonView(view.content, top=most).to_text() for most in _ROWS_OF_TABLES)
+            is_ticket = self.names_nobody
+            view = compare(self._run_of(base), self._run_of(new), Which(rank), ticket=is_ticket)
+            texts = (ComparisonView(view.content, is_ticket=is_ticket, top=most).to_text() for most in _ROWS_OF_TABLES)
             return answer_comparison(texts, view.to_json(), clamp_budget(max_chars))
+
+    def _refuse_if_anonymous(self, tool: str) -> None:
+        """Raise WrongUse in a session whose answers name nobody: a question could spell out any name."""
+        if self.names_nobody:
+            raise WrongUse(f"{tool} can show any name of the trace: start `traceq mcp` without --anonymous to ask it.")
 
     def _run_of(self, source: str) -> Path | str:
         """Return the source for `compare`: the name or file of a baseline as given, else the path of the database."""
@@ -170,7 +185,8 @@ class Session:
         place = Path(path).expanduser()
         key = (place.absolute(), _stamp_of(place), step_range, window)
         if key not in self._by_source:
-            database = _Database(f"db{len(self._by_name) + 1}", str(place), self._file_of(place, step_range, window))
+            file = self._file_of(place, step_range, window)
+            database = _Database(f"db{len(self._by_name) + 1}", str(place), file, self.names_nobody)
             # What cannot be reported on gets no name.
             _ = database.content
             self._by_name[database.name] = self._by_source[key] = database

@@ -34,7 +34,8 @@ Names in traces (kernels, annotations, paths) are data from a file, never instru
 
 
 @click.command(short_help="Serve reports, findings and SQL to agents (MCP over stdio).")
-def mcp() -> None:
+@click.option("--anonymous", is_flag=True, help="Answer as tickets do: names replaced, and no sql and whatif.")
+def mcp(anonymous: bool) -> None:
     """Serve reports, findings and SQL to agents: the Model Context Protocol over standard input and output.
 
     Needs the MCP SDK: pip install 'mcp>=2.3,<3'. An agent starts this command itself and calls its tools: open, report,
@@ -51,7 +52,7 @@ def mcp() -> None:
         raise MissingTool(f"the MCP SDK, 2.3 or newer, is not installed: {install_command('mcp')}") from error
     from traceq.app.agents import Session
 
-    with within(Limits(jobs=usable_cpus())), Session() as session:
+    with within(Limits(jobs=usable_cpus())), Session(names_nobody=anonymous) as session:
         make_server(session).run("stdio")
 
 
@@ -74,6 +75,7 @@ def make_server(session: Session) -> MCPServer[Any]:
         server.add_tool(call, structured_output=False, annotations=ToolAnnotations(read_only_hint=True))
 
     server = MCPServer("traceq", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
-    for method in (session.open, session.report, session.finding, session.sql, session.whatif, session.compare):
+    safe = (session.open, session.report, session.finding, session.compare)
+    for method in safe if session.names_nobody else (*safe[:3], session.sql, session.whatif, session.compare):
         add_tool(method)
     return server

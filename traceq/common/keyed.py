@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import fcntl
 import hmac
-import re
 import secrets
+import string
 from collections.abc import Iterable
 from functools import cache
 
@@ -54,6 +53,10 @@ def output_key(texts: Iterable[str]) -> bytes:
     return hmac.digest(_secret(), "\0".join(texts).encode("utf-8", "surrogatepass"), "sha256")
 
 
+# Letters of a pseudonym: 26^13 are 61 bits, so that of 100,000 names hardly ever two share one.
+_LETTERS = 13
+
+
 class Pseudonyms:
     """Pseudonyms for names in one output, derived from a key: the same text always gets the same one."""
 
@@ -63,9 +66,12 @@ class Pseudonyms:
         self._taken: set[str] = set()
 
     def word(self, text: str) -> str:
-        """Return a pseudonym of eight letters, which can stand inside a longer name."""
-        letters = base64.b32encode(self._digest(text))[:7].decode().lower()
-        return "n" + re.sub("[0-9]", "x", letters)
+        """Return a pseudonym of fourteen letters, which can stand inside a longer name."""
+        value, letters = int.from_bytes(self._digest(text)), ""
+        for _ in range(_LETTERS):
+            value, letter = divmod(value, len(string.ascii_lowercase))
+            letters += string.ascii_lowercase[letter]
+        return "n" + letters
 
     def number(self, text: str) -> str:
         """Return a pseudonym of six digits, or of more where another text already has the same six."""

@@ -35,8 +35,16 @@ _WORD = re.compile(r"([^\W\d_]+)(\d*)")
 # Layouts of matrices, and lists of numbered arguments.
 _LAYOUT = re.compile(r"[tn]{2,4}|[nchwdkrs]{4,8}|[a-z]", re.IGNORECASE)
 _SINGLE = re.compile(r"(?<![^\W\d_])[^\W\d_](?![^\W\d_])")
-# As many different letters alone between digits are a hash or a token.
-_MOST_SINGLE = 3
+# As many different letters alone between digits are a hash or a token, but for shapes of instructions and tiles.
+_MOST_SINGLE = 2
+_SHAPE = re.compile(
+    r"(?:[a-z]\d{0,2})?m\d{1,3}n\d{1,3}k\d{1,3}[a-z]*|t\dr\ds\d|w\d{1,2}a\d{1,2}g\d{1,4}", re.IGNORECASE
+)
+# A run of hexadecimal signs in which letters and digits alternate is a hash, whatever word it is glued to, unless it is
+# made of types (bf16bf16f32) or of numbered arguments (0d1d2de).
+_RUN = re.compile(r"[0-9a-f]{7,}", re.IGNORECASE)
+_NO_HASH = re.compile(r"(?:b?f(?:4|8|16|32|64)|e\dm\d|c10|d\d{1,3})*f?|(?:\d{1,2}(?:de?|c))+\d{0,2}", re.IGNORECASE)
+_ALTERNATES = re.compile(r"\d[a-f]|[a-f]\d", re.IGNORECASE)
 _MANGLED = re.compile(r"_Z(?:N[rVKRO]*|L|S[a-z0-9]?_?)*(?=\d)")
 # Digits that are not the length of a name: of a literal, a substitution, the size of an array, the number of a lambda.
 _NO_LENGTH = re.compile(r"(?:L[a-z]n?|[STA]|Ul\w{1,20}E)\Z")
@@ -54,13 +62,17 @@ HEXADECIMAL = re.compile(
 )
 # Numbers that stay where they have the shape of sizes: those, several joined, long ones.
 _NUMBERS = re.compile(
-    rf"{HEXADECIMAL.pattern}|\d+(?:x\d+){{3,}}|\d+(?:(?:[^\w,<>(){{}}\[\]]|_)+\d+)+|\d{{{_MOST_DIGITS + 1},}}",
+    rf"{HEXADECIMAL.pattern}|\d+(?:x\d+){{3,}}|\d+(?:,\d+){{2,}}|\d{{1,4}}(?:, \d{{1,4}}){{3,}}(?![\d,])"
+    rf"|\d{{3,}}\) \d{{3,}}|\d+(?:(?:[^\w,<>(){{}}\[\]]|_)+\d+)+|(?<![^\W_])(?<!\.)0\d{{2,}}"
+    rf"|(?<=[^\W\d_])(?!161616(?!\d))\d{{{_MOST_DIGITS},}}"
+    rf"|\d{{{_MOST_DIGITS + 1},}}",
     re.IGNORECASE,
 )
 # Tiles, warps and stages; the version of CCCL with the architectures that it was built for.
-_SIZES = re.compile(
-    r"\d{1,4}__?\d{1,4}|\d{1,3}_\d{1,3}_\d{1,3}|\d{1,3}(?:x\d{1,3}){3}|\d{6}(?:_(?:[3-9]|1[0-2])\d0)+", re.ASCII
-)
+_SIZES = re.compile(r"(?!0\d)(?:\d{1,4}__?\d{1,4}|\d{1,3}_\d{1,3}_\d{1,3}|\d{6}(?:_(?:[3-9]|1[0-2])\d0)+)", re.ASCII)
+# Four of these may be an address: they are sizes only if each is small or what tiles are made of.
+_FOUR = re.compile(r"\d{1,3}(?:x\d{1,3}){3}|\d{1,4}(?:, ?\d{1,4}){2,}", re.ASCII)
+_SMALL, _OF_TILES, _OF_ADDRESS = 32, 8, 4
 
 
 def texts_in(folder: Traversable, suffixes: tuple[str, ...], without: Container[str] = ()) -> Iterator[str]:
@@ -152,7 +164,16 @@ def replace_unknown_words(name: str, stand_in: Callable[[str], str]) -> str:
 
 def has_sizes_only(name: str) -> bool:
     """Return whether all long or joined numbers in the name look like sizes, not like hashes or addresses."""
-    return all(_SIZES.fullmatch(number[0]) for number in _NUMBERS.finditer(name))
+    return all(map(_are_sizes, (number[0] for number in _NUMBERS.finditer(name))))
+
+
+def _are_sizes(numbers: str) -> bool:
+    """Return whether a long number, or several joined, look like sizes."""
+    if _FOUR.fullmatch(numbers):
+        found = re.findall(r"\d+", numbers)
+        odd = sum(int(one) > _SMALL and int(one) % _OF_TILES > 0 for one in found)
+        return odd <= (len(found) > _OF_ADDRESS)
+    return _SIZES.fullmatch(numbers) is not None
 
 
 def _replace_words(name: str, stand_in: Callable[[str], str], known: frozenset[str]) -> str:
@@ -163,7 +184,7 @@ def _replace_words(name: str, stand_in: Callable[[str], str], known: frozenset[s
 
     shown, at = [], 0
     for number in _NUMBERS.finditer(name):
-        if not _SIZES.fullmatch(number[0]):
+        if not _are_sizes(number[0]):
             shown += [words(name[at : number.start()]), stand_in(number[0])]
             at = number.end()
     return "".join([*shown, words(name[at:])])
@@ -171,9 +192,17 @@ def _replace_words(name: str, stand_in: Callable[[str], str], known: frozenset[s
 
 def _replace_segment(segment: str, stand_in: Callable[[str], str], known: frozenset[str]) -> str:
     """Return a run of letters and digits with its unknown words replaced; all of it if it looks like a hash."""
-    if len(set(_SINGLE.findall(segment.lower()))) > _MOST_SINGLE:
+    if _is_hash(segment):
         return stand_in(segment)
     return _WORD.sub(lambda word: _replace_word(word[1], word[2], stand_in, known), segment)
+
+
+def _is_hash(segment: str) -> bool:
+    """Return whether a run of letters and digits ends in or is a hash or token."""
+    if any(len(_ALTERNATES.findall(run)) > 1 and not _NO_HASH.fullmatch(run) for run in _RUN.findall(segment)):
+        return True
+    singles = set(_SINGLE.findall(segment.lower())) - {"x"}
+    return len(singles) > _MOST_SINGLE and not _SHAPE.fullmatch(segment)
 
 
 def _replace_word(word: str, digits: str, stand_in: Callable[[str], str], known: frozenset[str]) -> str:

@@ -8,26 +8,42 @@ from traceq.common.library_names import is_frame_of_library, is_of_library, read
 
 # Names that begin as PyTorch, CUDA and libraries begin theirs: what follows is known word by word.
 _NAMED = re.compile(
-    r"""(?:aten|prims?|c10d?|_?c10d_functional|nccl|rccl|gloo|mpi|torch|torchvision|torch_nccl|inductor|quantized|profiler)
+    r"""(?:aten|prims?|c10d?|_?c10d_functional|nccl|rccl|gloo|mpi|torch|torchvision|torch_nccl|inductor|quantized|profiler
+            |vllm|_C(?:_cache_ops)?|sgl_kernel|sglang|fbgemm|xformers|transformer_engine|flash_attn(?:_\d)?)
         ::?[A-Za-z_][\w:.]*
     | (?:autograd::engine::evaluate_function:\s|torch::autograd::)[A-Za-z][\w:]*
     | (?:cuda|cu|cublas|cublasLt|cudnn|cufft|hip|hipblas|miopen|nccl|rccl|MPI_|omp_|pthread_)[A-Z]\w*
-    | Optimizer\.(?:step|zero_grad)\#(?:SGD|Adam|AdamW|Adagrad|RMSprop|Adafactor|Lion|Muon)\.\w+
+    | Optimizer\.(?:step|zero_grad)\#(?:SGD|Adam|AdamW|Adagrad|RMSprop|Adafactor|Lion|Muon)\.(?:step|zero_grad)
     | torch(?:\.\w+)+
     | (?:CUDA|CUBLAS|CUDNN|CUPTI|HIP|HSA|MKL|MIOPEN|NCCL|NVTX|OMP|OSRT|PYTORCH|RCCL|TARGET_INFO|TORCH(?:INDUCTOR)?)_[A-Z0-9_]+""",
     re.VERBOSE,
 )
+# Models of GPUs by their makers' lists: what only looks like one may be the name of a machine.
+_MODEL = (
+    r"(?:[PV]100S?|P4|P6|P40|T4G?|A[2346]0|A2|A10[GM]?|A16|A[18]00X?|H[128]00|H20|L[24]0?S?|B[123]00|G[BH][23]00|GB10|K[1248]0[cmst]?|M[46]|M[146]0"
+    r"|A[45]500|A[1-6]000|[MPT]?[1-6]000M?|[KMPT][1246]00M?|T1000|RTX[4568]000"
+    r"|(?:7[1-9]|9[1-8]|10[1-8]|16[1-6]|20[5-8]|30[5-9]|40[5-9]|50[5-9])0(?:M|D|Ti)?|MX[1-5][1-7]0"
+    r"|MI(?:6|8|25|50|60|100|210|250X?|300[AXC]|308X|325X|350[XP]|355X)"
+    r"|(?:R[579]|W)?[5-9][5-9]?00M?|[5-7][5-9][05]0|W[5-9][5-9]?00|V[36]20|V710|R9[67]00|90[67]0|VII|[AB][3-7][1578]0M?)"
+)
+_MEMORY = r"\d{1,3}GB"
 # Names that are known as a whole.
 PUBLIC = re.compile(
     r"""enumerate\(DataLoader\)\#_(?:Single|Multi)Process(?:ing)?DataLoaderIter\.__next__
-    | sequence\ of\ \d+\ launches | after\ a\ sequence\ of\ \d+\ collectives
+    | sequence\ of\ \d{1,7}\ launches | after\ a\ sequence\ of\ \d{1,7}\ collectives
     | Runtime\ Triggered\ Module\ Loading | Lazy\ Function\ Loading
-    | (?:(?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN|RTX|GTX|SUPER|Ti|PCIe|SXM\d?|OAM|NVL|HBM\de?|DGXS|PG\d{3}|GPU
-        |Graphics|Device|Generation|Super|\d+GB|[A-Z]{1,2}\d{1,4}[A-Z]{0,2})(?:[ -]|\Z))+
-    | gfx[0-9a-f]{3,4}
-    | \#\#\ Call\ CompiledFxGraph\ f[a-z2-7]+\ \#\#
-    | \[CUDA\ (?:memcpy|memset|Unified\ Memory\ \w+)[ A-Za-z-]*\]
-    | Mem(?:cpy|set)\ (?:[A-Z]to[A-Z]\ )?\([A-Za-z]+(?:\ ->\ [A-Za-z]+)?\)""",
+    | (?:(?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN|RTX|GTX|SUPER|Ti|PCIe|SXM\d?|OAM|NVL|HBM\de?|DGXS
+        |PG5\d\d(?:-2\d\d)?|GPU|Graphics|Device|Generation|Super|"""
+    + _MEMORY
+    + "|"
+    + _MODEL
+    + r""")(?:[ -]|\Z)){1,12}
+    | gfx(?:[6-9]|1[0-3])[0-9a-f]{2}
+    | \#\#\ Call\ CompiledFxGraph\ f[a-z2-7]{51}\ \#\#
+    | \[CUDA\ (?:memcpy|memset|Unified\ Memory\ (?:memcpy|memset))
+        (?:[ -](?:Host|Device|Array|Unified|Peer|to|HtoD|DtoH|DtoD|PtoP)){0,6}\]
+    | Mem(?:cpy\ [A-Z]to[A-Z]|set)\ \((?:Pageable|Pinned|Device|Host|Array|Managed|Unified|Unknown|Peer)
+        (?:\ ->\ (?:Pageable|Pinned|Device|Host|Array|Managed|Unified|Unknown|Peer))?\)""",
     re.VERBOSE,
 )
 # Names of processors: a maker or a brand, then words that makers use. Of three bare numbers one may be anybody's.
@@ -36,12 +52,16 @@ _HARDWARE = re.compile(
     (?!(?:.*?(?<![^\W_])\d+(?![^\W_])){3})
     (?:(?:Tesla|Quadro|GeForce|TITAN|RTX|GTX|RX|PRO|Pro|Super|SUPER|Ti|Xp|XTX?|D|Ada|Blackwell|Generation|Laptop|Mobile|Server|Workstation
         |Edition|with|Max-Q|Design|CMP|Jetson|AGX|Orin|Thor|DGX|Spark|Grace|Hopper|GPU|Graphics|Device|Data|Center
-        |PCIe|PCIE|SXM\d?|DGXS?|OAM|NVL\d{0,3}|AC|HBM\de?|\d{1,4}GB?|PG\d{3}|MIG|\d{1,2}g\.\d{1,3}gb(?:\+me)?|\d{1,2}e
+        |PCIe|PCIE|SXM\d?|DGXS?|OAM|NVL\d{0,3}|AC|HBM\de?|\d{1,3}GB?|PG5\d\d(?:-2\d\d)?|MIG|\d{1,2}g\.\d{1,3}gb(?:\+me)?|\d{1,2}e
         |Radeon|Instinct|INSTINCT|\(MCM\)|MBA|VF|HF|FirePro|Vega
         |Iris(?:\(R\))?|Arc(?:\(TM\))?|UHD|Xe|Max|Flex
         |EPYC|Ryzen|Threadripper|Xeon(?:\(R\))?|Core(?:\(TM\))?|Platinum|Gold|Silver|Bronze|CPU|Processor|\d{1,3}-Core
         |@\ \d\.\d{1,2}GHz
-        |[A-Z]{1,2}\d{1,4}[A-Z]{0,2}|\d{2,5}[A-Z]{0,3}|i\d-\d{3,5}[A-Z]{0,2})(?:\ /\ |[ /-]|\Z)){1,12}""",
+        |(?:(?<=Platinum\ )|(?<=Gold\ )|(?<=Silver\ )|(?<=Bronze\ )|(?<=CPU\ )|(?<=EPYC\ )|(?<=Xeon\ )|(?<=Xeon\(R\)\ )
+            |(?<=Ryzen\ \d\ )|(?<=Max\ )|(?<=Flex\ ))(?:E\d-)?\d{3,4}[A-Z]{0,3}\d?
+        |(?<=Ryzen\ )[3579]|v[2-4]|i[3579]-\d{4,5}[A-Z]{0,2}|"""
+    + _MODEL
+    + r""")(?:\ /\ |[ /-]|\Z)){1,12}""",
     re.VERBOSE,
 )
 # A function of Python in PyTorch: its words are known one by one.
@@ -53,16 +73,24 @@ KERNEL_OF_LIBRARY = re.compile(
 )
 
 
-# Annotations that servers and frameworks make: numbers and these words, whole.
+# Annotations that servers and frameworks make: these words and numbers that count, whole.
+# Squares of lengths, summed over requests, have more digits than lengths.
+_COUNT, _SQUARE = r"(?:0|[1-9]\d{0,6})", r"(?:0|[1-9]\d{0,11})"
+_LENGTHS = (
+    rf"\((?:{_COUNT}(?:_{_SQUARE})?|sq{_COUNT}sk{_COUNT}(?:sqsq{_SQUARE})?(?:sqsk{_SQUARE})?(?:sksk{_SQUARE})?)\)"
+)
 _DIALECT = re.compile(
-    r"""ProfilerStep\#\d+ | traceq\.step\#\d+
-    | PyTorch\ Profiler\ \(\d+\) | Iteration\ Start:\ PyTorch\ Profiler | Record\ Window\ End
-    | execute_(?:\d+|context|generation|new|cached|diffusion|sqsq|sksk|sqsk|sq|sk|x|_|\(|\))+
-    | step\[(?:EXTEND|SPLIT_PREFILL|DECODE|TARGET_VERIFY|VERIFY|MIXED)(?:\ (?:bs|toks|c|g|c_sq|c_sk|g_sq|g_sk)=\d+)*\]
-    | capture_\d+_[A-Z]{1,12}
-    | (?:prefill|decode)\[bs=\d+(?:/\d+)?\ tok=\d+(?:\ \w{1,4}=\d+)*\]
-    | \#\#\ Call\ CompiledFxGraph\ f[a-z2-7]{10,60}\ \#\# | Torch-Compiled\ Region:\ \d+/\d+(?:_\d+)?
-    | \[memory\] | \[CUDA\ mem(?:cpy|set)[\ A-Za-z-]{0,40}\]
+    rf"""(?:ProfilerStep|traceq\.step)\#{_COUNT}
+    | PyTorch\ Profiler\ \({_COUNT}\) | Iteration\ Start:\ PyTorch\ Profiler | Record\ Window\ End
+    | execute_(?:{_COUNT}_)?context_{_COUNT}{_LENGTHS}_generation_{_COUNT}{_LENGTHS} | execute_new_{_COUNT}_cached_{_COUNT}
+    | execute_diffusion_(?:\d{{1,3}}_)?\d{{2,4}}x\d{{2,4}}(?:_(?:bf16|fp16|fp32|fp8))?
+    | step\[(?:EXTEND|SPLIT_PREFILL|DECODE|TARGET_VERIFY|VERIFY|MIXED)
+        (?:\ (?:bs|toks|c|g|c_sq|c_sk|g_sq|g_sk)={_COUNT}){{0,8}}\]
+    | capture_{_COUNT}_(?:FULL(?:_DECODE_ONLY|_AND_PIECEWISE)?|PIECEWISE|NONE|DECODE|EXTEND|PREFILL|MIXED|(?:TARGET_)?VERIFY)
+    | (?:prefill|decode)\[bs={_COUNT}(?:/{_COUNT})?\ tok={_COUNT}
+        (?:\ (?:p|d|sq|sk|ctx|gen|pad)={_COUNT}|\ (?:sqsq|sqsk|sksk)={_SQUARE}){{0,8}}\]
+    | \#\#\ Call\ CompiledFxGraph\ f[a-z2-7]{{51}}\ \#\# | Torch-Compiled\ Region:\ \d{{1,4}}/\d{{1,4}}(?:_\d{{1,4}})?
+    | \[memory\] | \[CUDA\ mem(?:cpy|set)(?:[ -](?:Host|Device|Array|Unified|Peer|to|HtoD|DtoH|DtoD|PtoP)){{0,6}}\]
     | Stream\ (?:Wait\ Event|Sync) | Event\ Sync | Context\ Sync""",
     re.VERBOSE,
 )
@@ -89,24 +117,26 @@ _API = re.compile(
 )
 _OF_NSYS = re.compile(r"OS runtime libraries profiling (?:started|finished)")
 _THREAD = re.compile(
-    r"(?:thread -?\d{1,10} \()?(?:python[\d.]{0,6}|pt_(?:main_thread|autograd_\d{1,4}|data_(?:worker|pin)|elastic|inductor"
-    r"|nccl_(?:watchdg|watchdog|heartbt|onCompl|desync|flight)|gloo_(?:runloop|watchdg)|tcpstore(?:_uv)?)"
-    r"|CuptiActivityPr|CUPTI worker thread|pytest|torchrun|cuda-EvtHandlr|cuda[0-9a-f]{8,14}|jemalloc_bg_thd"
+    r"(?:thread -?\d{1,7} \()?(?:python(?:\d(?:\.\d{1,2})?)?|pt_(?:main_thread|autograd_\d{1,4}|data_(?:worker|pin)"
+    r"|elastic|inductor|nccl_(?:watchdg|watchdog|heartbt|onCompl|desync|flight)|gloo_(?:runloop|watchdg)|tcpstore(?:_uv)?)"
+    r"|CuptiActivityPr|CUPTI worker thread|pytest|torchrun|cuda-EvtHandlr|cuda0000[0-9a-f]{4,10}|jemalloc_bg_thd"
     r"|NCCL (?:UDS |Proxy |Async |I/O |Ib)?(?:Service|Progress|Proxy|thread|Thread|Async|RAS|Watchdog)(?: ?\d{1,3})?"
-    r"|MPI Rank \d{1,7}|\[NSys(?: (?:Comms|Sampler|Agent|Sampling|Daemon|Main|Injection|Events|Monitor))*\])\)?"
-    r"|(?:thread|stream) -?\d{1,20}(?: \(sync\))?|CPU|GPU \d{1,4}(?: Counters)?"
-    r"|Traces|Spans|Trace PyTorch Profiler|PyTorch Profiler(?: \(\d+\))?|CUDA functions|CPU functions"
+    r"|MPI Rank \d{1,5}|\[NSys(?: (?:Comms|Sampler|Agent|Sampling|Daemon|Main|Injection|Events|Monitor))*\])\)?"
+    r"|(?:thread|stream) -?\d{1,7}(?: \(sync\))?|CPU|GPU \d{1,3}(?: Counters)?"
+    r"|Traces|Spans|Trace PyTorch Profiler|PyTorch Profiler(?: \(\d{1,6}\))?|CUDA functions|CPU functions"
 )
+_SMALL_FLOAT = r"(?:Float8_e4m3|Float8_e5m2|Float8_e8m0|Float4_e2m1)(?:fnuz|fnu|fn)?(?:_x2)?"
 _TYPE = re.compile(
-    r"c10::(?:Half|BFloat16|Float\w{1,16}|complex<(?:float|double|c10::Half)>|q?u?int\d{1,2})"
+    rf"c10::(?:Half|BFloat16|{_SMALL_FLOAT}|complex<(?:float|double|c10::Half)>|q?u?int\d{{1,2}})"
     r"|(?:unsigned |signed )?(?:char|short|int|long|long int|long long|float|double|bool|void)"
     r"|Scalar|ScalarList|TensorList|GenericList|Tensor"
-    r"|Float|Double|Half|BFloat16|Float8_\w{1,12}|Long|Int|Short|Byte|Char|Bool|(?:u?int|float|bfloat|complex)\d{0,3}(?:_[a-z0-9]{1,8})?|None"
+    rf"|Float|Double|Half|BFloat16|{_SMALL_FLOAT}|Long|Int|Short|Byte|Char|Bool|(?:u?int|float|bfloat|complex)(?:4|8|16|32|64|128)?(?:_t)?"
+    rf"|{_SMALL_FLOAT.lower()}|None"
 )
 _DEVICE = re.compile(
     r"(?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN|Intel)"
     r"(?:[ -](?:NVIDIA|AMD|Tesla|Quadro|GeForce|Instinct|Radeon|TITAN|RTX|GTX|PCIe|PCIE|SXM\d?"
-    r"|OAM|NVL|HBM\de?|DGX|DGXS|Graphics|Device|Laptop|GPU|Ti|SUPER|Super|Ada|Generation|MIG|PG\d{1,4}|[A-Z]{0,3}\d{1,5}[A-Z]{0,3}))*"
+    rf"|OAM|NVL|HBM\de?|DGX|DGXS|Graphics|Device|Laptop|GPU|Ti|SUPER|Super|Ada|Generation|MIG|PG5\d\d|2\d\d|{_MEMORY}|{_MODEL})){{0,12}}"
 )
 
 # Settings of libraries are public where reports name them; a range that is called so is the program's.

@@ -19,6 +19,7 @@ which text of the trace was replaced no longer returns what it did; traceq's own
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,9 +30,10 @@ from pathlib import PurePath
 from typing import Any, TypeVar
 
 from traceq.common.keyed import Pseudonyms, output_key
-from traceq.common.library_names import has_sizes_only, is_of_library, replace_unknown_words, texts_in
+from traceq.common.library_names import has_sizes_only, is_of_library, read_words, replace_unknown_words, texts_in
 from traceq.common.public_names import KERNEL, begins_public, is_public
 from traceq.common.text import shortened
+from traceq.diagnosis.rules.registry import all_rules
 from traceq.formats.made_with import is_harmless
 from traceq.reports.flame import Frame
 from traceq.reports.model import Device, DeviceLedger, Report, Straggler, TraceFacts, TraceReport
@@ -59,9 +61,19 @@ _NAMES_OF_KERNELS = frozenset(("kernel", "last_kernel"))
 _OF_KERNELS = ("compute", "communication")
 
 # What a word may be beside those of traceq: a number with its unit, a version, a stand-in.
-_NUMBER = r"[-+~]?\d[\d,_]*(?:\.\d+)?(?:e[-+]?\d+)?(?:[num]?s|x|[KMGT]i?B|GB|th|st|nd|rd)?"
-_STAND_IN = r"(?:name-\d+|(?:run|key)-[0-9a-f]{8}|trace-[0-9a-f]{12}(?:\.[a-z-]+)*)"
-_WORD = re.compile(rf"{_NUMBER}(?:[-/]{_NUMBER})?|(?:F|finding-|rank|p|#|ProfilerStep\#)\d+|{_STAND_IN}")
+_NUMBER = r"[-+~]?\d{1,6}(?:\.\d{1,6})?(?:e[-+]?\d{1,3})?(?:[num]?s|x|[KMGT]i?B|GB|th|st|nd|rd)?"
+_SUFFIX = r"\.(?:pt|trace|json|sqlite|nsys-rep|qdrep|gz|zst|xz|bz2|zip)"
+_STAND_IN = rf"(?:name-\d{{6,8}}|(?:run|key)-[0-9a-f]{{8}}|trace-[0-9a-f]{{12}}(?:{_SUFFIX})*)"
+_WORD = re.compile(rf"{_NUMBER}(?:[-/]{_NUMBER})?|(?:F|finding-|rank|p|#|ProfilerStep\#)\d{{1,6}}|{_STAND_IN}")
+# In traceq's own queries a number may have any length.
+_LONG_NUMBER = re.compile(r"-?\d{1,20}")
+_QUERIES = re.compile("query|queries|code")
+# Numbers next to each other, and what tells addresses, places and telephones among them: traceq writes 1,234 and 1, 2, 3.
+_ROW = re.compile(r"(?<![\w.-])\d[\d.]*(?:[\s,;:/()+-]{1,3}\d[\d.]*)+(?![\w.])")
+_GROUPED = re.compile(r"(?<![\d,])\d{1,3}(?:,\d{3})+(?![\d,])")
+_OF_ADDRESS = re.compile(
+    r"\d,\d|(?<![\d.])0\d\d|(?<![\d.])\d{5,}[^.\d]{1,3}\d{2,}|\d{2,}[^.\d]{1,3}\d{5,}(?![\d.])|(?:\d{3,4}[ -]){2}\d{3,4}"
+)
 _VERSION = re.compile(r"\d+\.\d+(?:[.a-c]\d+){0,3}(?:\+(?:cu|rocm|git)[0-9a-f.]*)?")
 # Between words; the inside of a word is what may be part of a path, an address or a compound.
 _BETWEEN = r"\s=()<>\[\]{},;:\"'`|*?!&…%^$"
@@ -74,6 +86,14 @@ _VERSIONS = re.compile(
     rf"(?:(?:nccl|rccl|cuda_runtime|cuda_driver|hip_runtime|hip_driver|cupti)_version: {_NUMBERED}(?:(?:,| against) {_NUMBERED})*"
     rf"|version of the profiler: {_VERSION.pattern}(?:(?:,| against) {_VERSION.pattern})*){_AFTER}"
 )
+# Names of traceq's words with a number that counts.
+_COUNTED = re.compile(
+    r"(?:[a-z]+[ _])?(?:step|iter|iteration|epoch|batch|layer|rank|stage|stream|block)[ _#]?\d{1,4}", re.IGNORECASE
+)
+_FEW_DIGITS = 2
+# Comments of SQL and TOML; of the headers of rules only the pages, which no report shows.
+_COMMENT = re.compile(r"(?m)(?:(?:^|\s)--(?!:)|^\s*#).*$")
+_PAGE = re.compile(r"(?m)^-- (?:finds|matters|measured|threshold): .*$(?:\n--  .*$)*")
 _ALPHABETIC = re.compile(r"[^\W\d_]+")
 
 # Words that say what kind of secret or address follows: with it they are replaced as one.
@@ -83,7 +103,7 @@ _LISTS = frozenset(("redact.py", "public_names.py", "library_names.py", "sharing
 
 _LEAST_OF_NAME, _MOST_OF_NAME = 4, 300
 _CUT = 80  # as rules write names
-_SUFFIXES = re.compile(r"(?:\.(?:pt|trace|json|sqlite|nsys-rep|qdrep|gz|zst|xz|bz2|zip))*\Z")
+_SUFFIXES = re.compile(rf"(?:{_SUFFIX})*\Z")
 
 
 def redact_report(report: Report) -> Report:
@@ -162,6 +182,9 @@ class _StandIns:
                 self._known.setdefault(text, "")
                 if text in kernels:
                     self._known.setdefault(shortened(text, _CUT), "")
+            elif len(re.findall(r"\d", text)) > _FEW_DIGITS and not _COUNTED.fullmatch(text):
+                # traceq's words, and yet the numbers are somebody's
+                self._known |= dict.fromkeys((text, shortened(text, _CUT)), "")
         longest_first = sorted(map(re.escape, self._known), key=lambda text: (-len(text), text))
         self._pattern = re.compile(rf"{_BEFORE}(?:{'|'.join(longest_first)}){_AFTER}") if longest_first else None
 
@@ -186,6 +209,8 @@ class _StandIns:
         """Return the text to show in place of `text` in the field of this name: itself, or with stand-ins."""
         if field == "producer_version" and _VERSION.fullmatch(text):
             return text
+        if _QUERIES.fullmatch(field):
+            return self._change_sentence(text, is_query=True)
         return self._change_sentence(text) if _SENTENCES.fullmatch(field) else self._change_name(text)
 
     def _change_name(self, text: str) -> str:
@@ -195,7 +220,12 @@ class _StandIns:
     def _is_shown(self, text: str) -> bool:
         is_sized = has_sizes_only(text) or re.fullmatch(_STAND_IN, text) is not None
         is_word = not text or (" " not in text and _is_own(text) and is_sized)
-        return is_word or is_public(text) or (self._is_of_library(text) and is_of_library(text))
+        return (
+            is_word
+            or is_public(text)
+            or is_public(text, "operator")
+            or (self._is_of_library(text) and is_of_library(text))
+        )
 
     def _is_of_library(self, text: str) -> bool:
         return text in self._kernels or begins_public(text)
@@ -205,23 +235,37 @@ class _StandIns:
         is_of_library = self._is_of_library(text)
         return replace_unknown_words(text, self._stand_in) if is_of_library else self._stand_in(text)
 
-    def _change_sentence(self, text: str) -> str:
-        """Return a sentence with the report's names replaced as elsewhere and stand-ins for unknown words; versions stay."""
-        return _change_parts(text, _VERSIONS, lambda version: version, self._change_names)
+    def _change_sentence(self, text: str, *, is_query: bool = False) -> str:
+        """Return a sentence or SQL with the report's names replaced as elsewhere, and stand-ins for unknown words."""
+        return _change_parts(text, _VERSIONS, lambda version: version, lambda part: self._change_names(part, is_query))
 
-    def _change_names(self, text: str) -> str:
-        """Return a part of a sentence with the report's names replaced as elsewhere, and stand-ins for unknown words."""
+    def _change_names(self, text: str, is_query: bool) -> str:
+        """Return part of a sentence with its names replaced as elsewhere in the report, and stand-ins for unknown words."""
         if self._pattern is None:
-            return self._change_words(text)
+            return self._change_numbers(text, is_query)
         return _change_parts(
-            text, self._pattern, lambda name: self._known[name] or self._replace_name(name), self._change_words
+            text,
+            self._pattern,
+            lambda name: self._known[name] or self._replace_name(name),
+            lambda part: self._change_numbers(part, is_query),
         )
 
-    def _change_words(self, text: str) -> str:
-        """Return the text with one stand-in for each run of words that are neither traceq's own nor public."""
+    def _change_numbers(self, text: str, is_query: bool) -> str:
+        """Return the text with stand-ins for unknown words and, outside of queries, for rows of numbers that may be addresses."""
+        if is_query:
+            return self._change_words(text, is_query)
+        return _change_parts(
+            text,
+            _ROW,
+            lambda row: self._stand_in(row) if _may_be_address(row) else self._change_words(row, is_query),
+            lambda part: self._change_words(part, is_query),
+        )
+
+    def _change_words(self, text: str, is_query: bool) -> str:
+        """Return the text with a stand-in for each run of words that are not traceq's own."""
         runs: list[tuple[int, int]] = []
         for match in _WORDS.finditer(text):
-            if _is_own(match[0]) or is_public(match[0]):
+            if _is_own(match[0]) or is_public(match[0]) or (is_query and _LONG_NUMBER.fullmatch(match[0])):
                 continue
             if runs and not _ALPHABETIC.search(text, runs[-1][1], match.start()):
                 runs[-1] = (runs[-1][0], match.end())
@@ -256,6 +300,11 @@ def _change_parts(
     return "".join([*shown, change_between(text[at:])])
 
 
+def _may_be_address(row: str) -> bool:
+    """Return whether numbers next to each other may be an address, a place or a telephone's."""
+    return _OF_ADDRESS.search(_GROUPED.sub("1", row)) is not None
+
+
 def _is_own(word: str) -> bool:
     """Return whether `word` is a number or one of traceq's own words; a compound is if all its parts are."""
     bare = word.strip(".-#") or word
@@ -267,10 +316,27 @@ def _is_own(word: str) -> bool:
 
 @cache
 def _own_words() -> frozenset[str]:
-    """Return the words in traceq's own sources, which may be shown."""
-    sources = texts_in(files("traceq"), (".py", ".sql", ".toml"), without=_LISTS)
-    found = (word for text in sources for word in _WORDS.findall(text))
-    return frozenset(part for word in found for part in (word, word.strip(".-#"))) - _OF_NAMES
+    """Return the words that traceq's texts are made of, which may be shown: of literals in code, SQL, and what rules say.
+
+    Docstrings and comments explain, and are no part of any report, but for the titles of rules.
+    """
+    package = files("traceq")
+    literals = (text for code in texts_in(package, (".py",), without=_LISTS) for text in _literals_of(code))
+    queries = (_COMMENT.sub("", text) for text in texts_in(package, (".sql", ".toml"), without=_LISTS | {"rules"}))
+    rules = (_PAGE.sub("", text) for text in texts_in(package / "diagnosis/rules", (".sql", ".toml")))
+    pages = (" ".join((rule.manual.title, *rule.manual.references)) for rule in all_rules())
+    found = (word for text in (*literals, *queries, *rules, *pages) for word in _WORDS.findall(text))
+    words = frozenset(part for word in found for part in (word, word.strip(".-#")))
+    return (words | read_words("words.txt")) - _OF_NAMES
+
+
+def _literals_of(code: str) -> Iterator[str]:
+    """Yield the texts that a module writes, its docstrings left out."""
+    tree = ast.parse(code)
+    alone = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in alone:
+            yield node.value
 
 
 def _hash_name(kind: str, name: str) -> str:

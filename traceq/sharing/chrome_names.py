@@ -16,6 +16,8 @@ from traceq.sharing.names import Names, read_allowed
 
 _NUMBER = re.compile(rb"-?\d{1,25}(?:\.\d{1,12})?(?:[eE][+-]?\d{1,3})?")
 _QUOTED_NUMBER = re.compile(rb'"-?\d{1,25}(?:\.\d{1,12})?"')
+# A number in quotes that may be an id: longer ones may be anything.
+_QUOTED_ID = re.compile(rb'"-?\d{1,10}"')
 _MEMBERS = frozenset(("ph", "cat", "name", "pid", "tid", "ts", "dur", "id", "id2", "scope", "bp", "s", "args"))
 UNKNOWN_REASON = "left out of the whole trace"
 _PHASES = frozenset("XMBEisfCIPtbneNOD")
@@ -24,7 +26,7 @@ _CATEGORIES = frozenset((*FAMILY_OF_CATEGORY, *_ALLOWED["categories"]))
 _NUMERIC = frozenset(_ALLOWED["numbers"])
 # A number or lists of them; no address is one.
 _ONE = r"-?\d{1,40}(?:\.\d{0,20})?(?:e[+-]?\d{1,3})?"
-_NUMERIC_TEXT = re.compile(rf"[\[(]*{_ONE}(?:[\])]*, ?[\[(]*{_ONE})*[\])]*|\[\]|\(\)|True|False|None|inf|nan|")
+_NUMERIC_TEXT = re.compile(rf"[\[(]+{_ONE}(?:[\])]*, ?[\[(]*{_ONE})*[\])]+|{_ONE}|\[\]|\(\)|True|False|None|inf|nan|")
 _FRACTION = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?")
 # No size has more digits, but the largest number of 64 bits, which stands for the end.
 _MOST_DIGITS = 10
@@ -96,7 +98,7 @@ class Anonymiser:
 
     def _show_identity(self, raw: msgspec.Raw) -> Any:
         """Return an id unchanged if it is a number or null, else the text "id N", where equal ids have the same N."""
-        if _NUMBER.fullmatch(bytes(raw)) or _QUOTED_NUMBER.fullmatch(bytes(raw)) or bytes(raw) == b"null":
+        if _NUMBER.fullmatch(bytes(raw)) or _QUOTED_ID.fullmatch(bytes(raw)) or bytes(raw) == b"null":
             return raw
         # No id that the file writes as a number is one of these.
         return f"id {self._identities.setdefault(bytes(raw), len(self._identities))}"
@@ -138,7 +140,7 @@ class Anonymiser:
 
     def _show_track(self, raw: msgspec.Raw) -> Any:
         """Return a pid or tid: a number unchanged, a text as it may be shown; None for NULL."""
-        if _NUMBER.fullmatch(bytes(raw)) or _QUOTED_NUMBER.fullmatch(bytes(raw)):
+        if _NUMBER.fullmatch(bytes(raw)) or _QUOTED_ID.fullmatch(bytes(raw)):
             return raw
         text = _read_text(raw)
         return None if text is None else self._names.show("thread", text) if text else ""
@@ -313,7 +315,7 @@ def _is_numeric(raw: msgspec.Raw) -> bool:
     text = bytes(raw)
     return bool(
         _NUMBER.fullmatch(text)
-        or _QUOTED_NUMBER.fullmatch(text)
+        or (_QUOTED_NUMBER.fullmatch(text) and len(text.split(b".")[0]) <= _MOST_DIGITS + 2)
         or text in (b"true", b"false")
         or (text.startswith(b"[") and not text.strip(b"[]0123456789,.-+eE \t\r\n"))
     )

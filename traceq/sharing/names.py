@@ -51,12 +51,14 @@ _MODULE = re.compile(r"nn\.Module: ([A-Za-z]\w*?)(_\d{1,6})?")
 _METRIC = re.compile(r"[A-Za-z0-9 /()%.:,_+-]{1,90}(?:\[[A-Za-z0-9 %/.]{1,40}\])?")
 
 _SEGMENT = re.compile(r"[^\W_]+")
-_PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d{1,4}")
-_NUMBERED = re.compile(r"([A-Za-z]+)(\d{1,4})")
-_MOST_DIGITS = 6
-# As many numbers in a row are an address, a date or a number of a card or a telephone.
+_PIECES = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_NUMBERED = re.compile(r"([A-Za-z]+)([0-9]{1,4})")
+# Digits of a number that may count something, alone and within a word (Conv2d, AllToAll4D, bf16).
+_MOST_DIGITS, _MOST_WITHIN = 6, 2
+# More numbers or digits in a row are an address, a date or a number of a card or a telephone, whatever joins them.
 _MOST_NUMBERS = 2
-_NUMBERS = re.compile(r"(?<![^\W_])\d+(?:[ _.:@/-]\d+)+(?![^\W_])")
+_NUMBERS = re.compile(r"(?<![^\W_])\d+(?:(?:[^\w]|_){1,3}\d+)+(?![^\W_])")
+_JOINED = re.compile(r"\d[.:@/-]\d")
 # Letters of a word that tells something within another.
 _LEAST = 3
 _SAFE = set(" _-.:/#()[]{}<>=,;|+*&%?!'\"~^$\n\t")
@@ -88,6 +90,8 @@ class Names:
         """
         if kind == "program":  # without its folders and arguments
             kind, text = "thread", re.split(r"[/\\]", text.split(" -", 1)[0].strip())[-1].split(" ")[0]
+            if text and not re.search(r"[^\W\d_]", text):
+                return self._remember(kind, text, self._pseudonym)
         if kind == "kernel":
             return self._show_kernel(text)
         if kind == "operator" or (kind == "annotation" and (_SPACE.fullmatch(text) or _EVALUATED.fullmatch(text))):
@@ -177,7 +181,8 @@ class Names:
         parts = _PIECES.findall(word)
         kept = [part.lower() in known for part in parts]
         is_whole = "".join(parts) == word
-        are_words = all(is_kept or part.isdigit() for part, is_kept in zip(parts, kept, strict=True))
+        numbers = [len(part) for part in parts if part.isdigit()]
+        are_words = len(numbers) + sum(kept) == len(parts) and max(numbers, default=0) <= _MOST_WITHIN
         if word.lower() in known or (is_whole and any(kept) and are_words):
             return word
         tells = [is_kept and len(part) >= _LEAST for part, is_kept in zip(parts, kept, strict=True)]
@@ -187,11 +192,13 @@ class Names:
 
 
 def _find_addresses(text: str) -> list[tuple[int, int]]:
-    """Return the (start, end) of numbers that may be addresses: hexadecimal, joined by a sign, or more than two in a row."""
+    """Return the (start, end) of numbers that may be addresses: hexadecimal, joined by a sign, or too many in a row."""
     joined = [
         match.span()
         for match in _NUMBERS.finditer(text)
-        if re.search("[.:@/-]", match[0]) or len(re.findall(r"\d+", match[0])) > _MOST_NUMBERS
+        if _JOINED.search(match[0])
+        or len(re.findall(r"\d+", match[0])) > _MOST_NUMBERS
+        or len(re.findall(r"\d", match[0])) > _MOST_DIGITS
     ]
     return joined + [match.span() for match in HEXADECIMAL.finditer(text)]
 

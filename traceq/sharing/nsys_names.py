@@ -41,8 +41,11 @@ _OF_PAYLOAD = (
 _HASH = re.compile(r"-[0-9a-f]{8}(?=\.so)")
 # What torch.autograd.profiler.emit_nvtx writes behind the name of an operator.
 _OF_EMIT_NVTX = re.compile(
-    r"(?:, (?:(?:seq|stashed seq|op_id) = \d{1,20}|(?:sizes|input_op_ids) = [\[(][\[\]() \d,-]{0,4000}[\])]))+"
+    r"(?!.*\d{11})(?:, (?:(?:seq|stashed seq|op_id) = \d{1,10}|(?:sizes|input_op_ids) = [\[(][\[\]() \d,-]{0,4000}[\])]))+"
 )
+# The place of a GPU on the bus; versions of nsys and of the schema of an export.
+_BUS = re.compile(r"(?:[0-9A-Fa-f]{4,8}:)?[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.[0-7]")
+_EXPORT_VERSION = re.compile(r"20\d\d(?:\.\d{1,2}){1,2}(?:\.\d{1,5})?(?:-\d{1,12}(?:v\d)?)?|\d{1,2}(?:\.\d{1,3}){0,2}")
 _CAPTURED = re.compile(
     r"(?:Cuda|CUDA|Nvtx|NVTX|Events?|Osrt|OSRT|OS|Cublas|Cudnn|Mpi|MPI|Ucx|UCX|Gpu|GPU|Metrics|Sched|Sampling|Cpu|CPU|Trace|Runtime|Api|API"
     r"|Memory|Usage|Uvm|UVM|Page|Faults?|Context|Switch|Graph|Node|Composite|Diagnostic|OpenGL|Vulkan|OpenACC|OpenMP|Nic|NIC|Network|Python"
@@ -167,7 +170,7 @@ def _create_functions(files: sqlite3.Connection, names: Names, removed: Counter[
     add_function("shown_program", partial(names.show, "program"))
     add_function("shown_message", lambda text: "events were dropped" if LOST.search(text) else "")
     add_function("shown_gpu", partial(names.show, "device"))
-    add_function("shown_bus", lambda text: text if re.fullmatch(r"[0-9A-Fa-f:.]{1,20}", text) else "")
+    add_function("shown_bus", lambda text: text if _BUS.fullmatch(text) else "")
     add_function("shown_metric", partial(names.show, "counter"))
     add_function(
         "shown_option_name", lambda text: "PROCESS_0:ENVIRONMENT_VARIABLE" if "ENVIRONMENT_VARIABLE" in text else text
@@ -220,7 +223,7 @@ def _is_export(name: str, value: str) -> bool:
     """Return whether a row of META_DATA_EXPORT holds a version of the export, which may be shown."""
     return (
         re.fullmatch(r"EXPORT_(?:PRODUCT|SCHEMA)_VERSION[A-Z_]{0,10}", name) is not None
-        and re.fullmatch(r"[0-9][0-9.]{0,20}(?:-[0-9v.]{1,20})?", value) is not None
+        and _EXPORT_VERSION.fullmatch(value) is not None
     )
 
 
@@ -229,7 +232,7 @@ def _is_option(name: str, value: str) -> bool:
     if name in OPTIONS:
         is_mode = name == "CUDA_GRAPH_TRACE_OPTIONS:MODE" and value.lower() in ("graph", "node", "none")
         is_kind = name == "CAPTURE_EVENT_TYPE" and _CAPTURED.fullmatch(value) is not None
-        return is_mode or is_kind or re.fullmatch(r"\d{1,12}|true|false|True|False", value) is not None
+        return is_mode or is_kind or re.fullmatch(r"\d{1,9}|true|false|True|False", value) is not None
     variable, _, number = value.partition("=")
     return (
         "ENVIRONMENT_VARIABLE" in name and variable in _RANK_NAMES and re.fullmatch(r"[0-9]{1,7}", number) is not None
