@@ -70,6 +70,51 @@ def test_a_relation_lives_on_after_another_query(traces):
     assert first.fetchall() == [(3,)]
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "set lock_configuration = false",
+        "set memory_limit = '1TB'",
+        "set home_directory = '/'",
+        "SET /* */ threads = 1",
+        "reset memory_limit",
+        "pragma memory_limit = '1TB'",
+        "pragma enable_profiling",
+        "call enable_logging(storage = 'file', storage_path = '{}')",
+        "select 1; call enable_logging()",
+        'from system.main."Enable_Logging"()',
+        "from query('from enable_' || 'logging()')",
+        "explain analyze from query('from enable_' || 'logging()')",
+        "create temp table x as from query('from enable_' || 'logging()')",
+        "set variable x = (select count(*) from query('from enable_' || 'logging()'))",
+        "create temp view v as from query('from enable_' || 'logging()')",
+        "create temp macro m() as table from query /**/ ('from enable_' || 'logging()')",
+        "pivot (from step, query('from enable_' || 'logging()')) on name using sum(dur)",
+        "from json_execute_serialized_sql('{{}}')",
+        "prepare p as from query('from enable_' || 'logging()')",
+        "update extensions",
+    ],
+)
+def test_no_statement_changes_a_setting(traces, tmp_path, statement):
+    settings = "select name, value from duckdb_settings() where name not like 'errors_as_json' order by name"
+    before = traces.sql(settings).fetchall()
+    with pytest.raises(traceq.QueryError, match="settings are fixed here"):
+        traces.sql(statement.format(tmp_path / "log")).fetchall()
+    assert traces.sql(settings).fetchall() == before
+    assert not (tmp_path / "log").exists()
+
+
+def test_what_only_looks_like_a_setting_works(traces):
+    assert traces.sql("set variable x = 10; select step from step where ts = getvariable('x')").fetchall() == [(1,)]
+    assert traces.sql("from query('select ' || 1)").fetchall() == [(1,)]
+    assert traces.sql(
+        "create temp table y as from step; insert into y from step; select count(*) from y"
+    ).fetchall() == [(6,)]
+    assert traces.sql("pivot step on name using sum(dur) group by source").fetchall() == [("x", 30)]
+    assert traces.sql("use main; pragma table_info('step')").fetchall()[0][1] == "trace_id"
+    assert traces.sql("explain analyze select 1").fetchall()
+
+
 def test_a_wrong_query_says_where(traces):
     with pytest.raises(traceq.QueryError, match=r"^line 2, column 6: Table with name missing does not exist"):
         traces.sql("select *\nfrom missing")

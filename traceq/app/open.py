@@ -51,12 +51,13 @@ class Traces:
         """Run the SQL `query` and return its result as a DuckDB relation: .df() for pandas, .arrow() for Arrow, .fetchall().
 
         `params` are the values of ? (a sequence) or $name (a mapping) in the query. Times are ns, sizes bytes. The
-        relation is lazy: read it before the database is closed. Raises QueryError, with line and column.
+        relation is lazy: read it before the database is closed. Raises QueryError, with line and column, also for
+        statements that would change DuckDB's settings.
         """
         with user_sql.one_line_errors():
             self._connection.execute(user_sql.ERRORS_WITH_POSITION)
             try:
-                return user_sql.run(self._connection, query, params)
+                return user_sql.run(self._connection, query, params, is_locked=False)
             finally:
                 self._connection.execute(user_sql.ERRORS_FOR_PEOPLE)
 

@@ -17,6 +17,7 @@ import duckdb
 from traceq.common import signals
 from traceq.database.connect import is_of_files
 from traceq.database.failures import without_advice
+from traceq.database.fixed_settings import refuse_settings
 from traceq.database.query import without_end
 from traceq.errors import QueryError
 
@@ -80,16 +81,21 @@ _WAYS_OUT = {
 }
 
 
-def run(connection: duckdb.DuckDBPyConnection, text: str, params: Parameters | None = None) -> duckdb.DuckDBPyRelation:
+def run(
+    connection: duckdb.DuckDBPyConnection, text: str, params: Parameters | None = None, *, is_locked: bool = True
+) -> duckdb.DuckDBPyRelation:
     """Run the SQL statements of `text` and return the relation of the last one, which alone gets `params`.
 
+    Settings of a connection that is not locked are kept from the statements by reading them.
     Nothing runs when any statement has a syntax error. Raises QueryError, with line and column if the connection was
     set to ERRORS_WITH_POSITION. The relation is lazy: read it inside `one_line_errors`.
     """
     *before, last = _check_statements(connection, text)
-    for statement in before:
-        _make_relation(connection, statement, None)
-    return _make_relation(connection, last, params)
+    for statement, values in [*((one, None) for one in before), (last, params)]:
+        if not is_locked:
+            refuse_settings(connection, statement, values)
+        relation = _make_relation(connection, statement, values)
+    return relation
 
 
 def yield_results(
