@@ -85,7 +85,7 @@ def test_slices_keep_their_place_and_time(tmp_path):
 def test_slices_that_overlap_go_to_further_lanes(tmp_path):
     trace = TraceBuilder()
     for name, ts, dur in [("a", 0, 10), ("b", 5, 10), ("inside a", 2, 2), ("c", 7, 1), ("d", 8, 20), ("e", 30, 0)]:
-        trace.kernel(name, ts, dur)
+        trace.kernel(name, ts, dur, graph_node_id=1)
     trace.cpu("other", "outer", 0, 10)
     trace.cpu("other", "outlasting", 5, 10_000)
     trace.annotation("from one", 2, 10, is_async=True)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 from typing import BinaryIO, cast
 
 from traceq.common import signals
@@ -14,25 +17,34 @@ from traceq.common.owner import PATTERN, owner_word
 from traceq.common.scratch import remove_gone
 from traceq.errors import StoreError
 
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_ANY_MODE, _PRIVATE = 0o666, 0o600
+
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[BinaryIO]:
     """Open a temporary file beside `path` to write, and rename it to `path` when the block ends without an error.
 
-    Devices and pipes (/dev/stdout) are written directly. Raises StoreError when the file cannot be written.
+    A file that is replaced keeps its mode. The temporary name is random, and no link that lies there is followed. Devices
+    and pipes (/dev/stdout) are written directly. Raises StoreError when the file cannot be written.
     """
     direct = path.exists() and not path.is_file()
     # A link stays; but /dev/stdout leads to names like pipe:[4711], which nothing can open.
     target = path if direct else path.resolve()
-    part = target if direct else target.with_name(f".{target.name}.{owner_word()}.part")
+    part = target if direct else target.with_name(f".{target.name}.{owner_word()}.{token_hex(8)}.part")
     try:
         if direct:
             with part.open("wb") as file:
                 yield file
             return
-        remove_gone(target.parent, re.compile(rf"\.{re.escape(target.name)}\.({PATTERN})\.part"))
+        remove_gone(target.parent, re.compile(rf"\.{re.escape(target.name)}\.({PATTERN})\.[0-9a-f]{{16}}\.part"))
+        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
         with signals.remove_on_signal(part):
-            with part.open("wb") as file:
+            # Private from the start, until it has the mode that it is to have.
+            descriptor = os.open(part, _NEW, _ANY_MODE if mode is None else _PRIVATE)
+            with os.fdopen(descriptor, "wb") as file:
+                if mode is not None:
+                    os.fchmod(descriptor, mode)
                 yield file
             part.replace(target)
     except BrokenPipeError:
