@@ -240,7 +240,7 @@ def test_a_malicious_pickle_fails_in_one_line(tmp_path, cli):
 
 def test_another_pickle_is_not_opened(tmp_path, cli):
     path = write_file(tmp_path, {"state_dict": Evil(tmp_path / "called")})
-    assert "a pickle, but not a memory snapshot" in cli("report", path, status=1)
+    assert "a pickle, but no memory snapshot" in cli("report", path, status=1)
     assert not (tmp_path / "called").exists()
 
 

@@ -29,7 +29,7 @@ def zip_members(**members):
 # What the file holds, the error, and what the message says of the fault and of the way out.
 WRONG_FILES = {
     "empty": (b"", UnusableTrace, "is empty", "was the profiler stopped"),
-    "blank": (b" \n", UnknownFormat, "is nothing that traceq knows", "torch.profiler"),
+    "blank": (b" \n", UnusableTrace, "the file is empty but for blanks", "was the profiler stopped"),
     "empty gzip": (gzip.compress(b""), UnusableTrace, "is empty", "was the profiler stopped"),
     "gzip header only": (b"\x1f\x8b", UnusableTrace, "cannot be decompressed", "copy it again"),
     "git-lfs pointer": (b"version https://git-lfs.github.com/spec/v1\n", UnknownFormat, "git-lfs", "git lfs pull"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
+from traceq.common.units import duration
 from traceq.database.sql import run
 from traceq.database.times import LATEST, REACH
 from traceq.loading.staging import add_note
@@ -147,7 +148,7 @@ def end_gpu_work(connection: duckdb.DuckDBPyConnection) -> None:
     if found:
         text = (
             "GPU slices last beyond the end of one that ran after them on the same stream, the longest"
-            f" {most / 1e6:.1f} ms: they end where it begins, and may have ended before; capture again, with a newer profiler"
+            f" {duration(most)}: they end where it begins, and may have ended before; capture again, with a newer profiler"
         )
         add_note(connection, "data_loss", "impossible_duration", found, text)
     connection.execute("drop table _gpu_end")

@@ -165,7 +165,8 @@ def _choose_level(
     Without any of these it is a single pass or the window of all GPU work.
     """
     marked = _find_marked(connection, choice.step_range)
-    if marked and marked.source != "step_range" and not _hold_launches(marked.marks, launched):
+    ((has_gpu,),) = connection.execute("select count(*) > 0 from _gpu_launch").fetchall()
+    if marked and has_gpu and marked.source != "step_range" and not _hold_launches(marked.marks, launched):
         marked = None
     if marked and not (loop and marked.source == "profiler_step" and _is_several(marked.marks, loop)):
         return marked

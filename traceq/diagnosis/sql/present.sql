@@ -101,7 +101,10 @@ select
     unmeasured.*,
     -- work that starts before the call that launched it: clocks of host and GPU that differ
     (
-        select coalesce(sum(count), 0)::bigint from import_note where trace_id = $trace_id and code = 'starts_before_launch'
+        select count(*)
+        from gpu_slice as g
+        inner join cpu_slice as c on c.trace_id = g.trace_id and c.slice_id = g.launch_id
+        where g.trace_id = $trace_id and g.ts < c.ts
     ) as early_slices,
     (select count(*) from synchronization where trace_id = $trace_id) as synchronizations,
     (select count(*) from data_fetch where trace_id = $trace_id and is_training) as fetches,
