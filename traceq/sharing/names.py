@@ -5,8 +5,8 @@ by which traceq tells what annotations mean. Any other word is replaced, the sam
 that steps are still found:
 
     train step 17                     train step 17
-    acme/llama: step 17               nbqzqkc/nodmwif: step 17
-    /home/alice/run.py(12): forward   ntyqpwa.py(12): forward
+    acme/llama: step 17               nbqzqkcdhkmwrt/nodmwifbqxzkls: step 17
+    /home/alice/run.py(12): forward   ntyqpwabdhkmrs.py(12): forward
 
 A pseudonym is a keyed hash: who does not know the key cannot try words out.
 """
