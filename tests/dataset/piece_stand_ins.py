@@ -19,7 +19,7 @@ def ends(folder, rank, times):
 
 
 def left(folder, rank):
-    """How many it did not end."""
+    """Return how many workers the rank has yet to end."""
     return (folder / _ENDS.format(rank)).stat().st_size
 
 
@@ -39,7 +39,7 @@ def deadly(task):
 
 
 def faulty(task):
-    """Of traceq itself."""
+    """Fail as a defect of traceq itself would."""
     raise KeyError(task.build.source.path.name)
 
 

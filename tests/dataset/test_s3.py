@@ -24,7 +24,7 @@ RANKS = "select rank, count(*) from trace join gpu_slice using (trace_id) group 
 
 
 def command(*arguments, **environment):
-    """What `python -m traceq` prints, and its exit status."""
+    """Run `python -m traceq`; return what it prints, and its exit status."""
     # nanobind complains on stderr of what lives until the interpreter ends
     done = subprocess.run(
         [sys.executable, "-m", "traceq", *map(str, arguments)],

@@ -45,7 +45,7 @@ _SAID = {"confidence", "reason", "wrong-if", "try"}
 
 
 def list_lacking(rule):
-    """What the header of a rule with findings lacks, and the case that it needs."""
+    """Yield what the header of a rule with findings lacks, and the case that is missing."""
     files = Path(rules.__file__).parent.glob(f"*/{rule.name.replace('-', '_')}.sql")
     headers = ["".join(re.findall(r"^--.*\n", file.read_text("utf-8"), re.MULTILINE)) for file in files]
     keys = {key for header in headers for key in re.findall(r"^-- ([a-z-]+): ", header, re.MULTILINE)}

@@ -159,7 +159,7 @@ def test_a_missing_quote_costs_its_own_event_only(data, count):
 
 
 def test_arrows_that_lack_a_quote_cost_no_slice(tmp_path):
-    """As torch.autograd.profiler wrote them in 2020 (pytorch#33961): every arrow's end on the GPU lacks a quote."""
+    """Read all slices of a file of torch.autograd.profiler of 2020 (pytorch#33961), whose arrows lack a quote."""
     events = []
     for number in range(20):
         lanes = {"cat": None, "pid": "CPU functions", "tid": 1}, {"cat": None, "pid": "CUDA functions", "tid": 0}

@@ -87,7 +87,7 @@ def test_what_only_resembles_events_is_not_taken(tmp_path, text):
 
 
 def test_counters_of_a_gpu_are_of_that_device(tmp_path):
-    """As docs/formats.md says of Kineto's hardware_counters."""
+    """Put Kineto's hardware_counters on the GPU that their process names."""
     sample = {
         "ph": "C",
         "cat": "hardware_counters",

@@ -272,7 +272,7 @@ def write_arrow(table, path):
 
 
 def write_stream(table, path):
-    """As nsys writes them."""
+    """Write the table as an Arrow stream, as nsys does."""
     with pa.ipc.new_stream(path, table.schema) as file:
         file.write_table(table)
 

@@ -54,7 +54,7 @@ def read_all(path):
 
 
 def left_in(name, secrets, tmp_path):
-    """What of the secrets is seen in what is shown of a trace of this format: (where, secret)."""
+    """Return the secrets that are seen in what is shown of a trace of this format, as pairs (where, secret)."""
     file, write = FORMATS[name]
     path = write(tmp_path / file, [secret.text for secret in secrets])
     raw = path.read_bytes().decode("utf-8", "replace").replace("\\\\", "\\")

@@ -70,6 +70,11 @@ def _separate_lines(stream: ByteStream, text: bytes) -> bytes:
     return stream.separate_lines(text, is_closed=True) if LINES_WITHOUT_COMMA.search(text) else text
 
 
+def is_cut_short(error: Exception) -> bool:
+    """Return whether what msgspec could not decode is the beginning of JSON, which only its message tells."""
+    return "truncated" in str(error)
+
+
 def _is_top_level(header: bytes) -> bool:
     """Return whether a list that begins at the end of `header` is a member of the file's outermost object.
 
@@ -80,7 +85,7 @@ def _is_top_level(header: bytes) -> bool:
         msgspec.json.decode(closed, type=dict[str, msgspec.Raw])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         # Damaged metadata must not hide the events: then the first match counts. What is left open encloses the list.
-        return "truncated" not in str(error) and header.count(b'"traceEvents"') == 1
+        return not is_cut_short(error) and header.count(b'"traceEvents"') == 1
     return True
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from traceq.importers.chrome.cut import largest_event
+from traceq.importers.chrome.cut import is_cut_short, largest_event
 from traceq.importers.chrome.loose import add_loosely
 from traceq.importers.chrome.rows import BlockRows
 
@@ -189,7 +189,7 @@ def _is_list_end(text: bytes, position: int, *, is_last: bool) -> bool:
     try:
         msgspec.json.decode(object_of_trailer(after) if is_last else b"{" + after, type=dict[str, msgspec.Raw])
     except msgspec.DecodeError as error:
-        return not is_last and _is_cut_short(error)
+        return not is_last and is_cut_short(error)
     except (RecursionError, UnicodeDecodeError):
         return False
     return True
@@ -244,18 +244,13 @@ def _find_last(text: bytes, begins: list[int], ends: list[int], first: int) -> i
         try:
             _any_object.decode(_tidy_event(text[begins[first] : ends[last]], Counter()))
         except msgspec.DecodeError as error:
-            if not _is_cut_short(error):
+            if not is_cut_short(error):
                 return first
         except (RecursionError, UnicodeDecodeError):
             return first
         else:
             return last
     return None if first + _MOST_JOINED >= len(ends) else first
-
-
-def _is_cut_short(error: msgspec.DecodeError) -> bool:
-    """Return whether the text that was decoded is the beginning of JSON."""
-    return "truncated" in str(error)
 
 
 def _split_piece(piece: bytes) -> list[bytes]:
