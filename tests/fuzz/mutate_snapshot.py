@@ -103,10 +103,10 @@ def _change_content(content: Any, rng: random.Random) -> None:
 
 
 def _load_plain() -> Any:
-    segments = [snapshots.segment(1000, "512 512 used init\n1024 1000 free forward\n4096 4096 waiting forward")]
-    history = snapshots.history(_HISTORY)
+    segments = [snapshots.make_segment(1000, "512 512 used init\n1024 1000 free forward\n4096 4096 waiting forward")]
+    history = snapshots.make_history(_HISTORY)
     annotations = [{"device": 0, "stage": "START", "name": "ProfilerStep#1", "time_us": 1}]
-    return snapshots.snapshot(history, segments=segments, annotations=annotations)
+    return snapshots.make_snapshot(history, segments=segments, annotations=annotations)
 
 
 def plain_snapshot() -> bytes:
