@@ -39,9 +39,9 @@ def numbered(texts):
     """The texts with their stand-ins numbered in the order they come in, as keys make others each time."""
     numbers = {}
     text = "\0".join(texts)
-    for found in re.findall(r"name-(\d{6})", text):
+    for found in re.findall(r"name-([a-z2-7]{12})", text):
         numbers.setdefault(found, len(numbers) + 1)
-    return re.sub(r"name-(\d{6})", lambda match: f"name-{numbers[match[1]]}", text).split("\0")
+    return re.sub(r"name-([a-z2-7]{12})", lambda match: f"name-{numbers[match[1]]}", text).split("\0")
 
 
 def shown(*texts, **facts):
@@ -214,7 +214,7 @@ def test_of_a_kernel_stays_what_libraries_call_theirs():
         ("NCCL_JOHNDOE", "NCCL_name-1"),
         ("ncclDevKernel_johndoe", "ncclDevKernel_name-1"),
         ("triton_poi_fused_johndoe_0", "triton_poi_fused_name-1_0"),
-        ("_ZN2at7johndoe6kernelEPf", "_ZN2at11name-16kernelEPf"),
+        ("_ZN2at7johndoe6kernelEPf", "_ZN2at17name-16kernelEPf"),
         ("ncclDevKernel_AllReduce_10.23.45.67", "ncclDevKernel_AllReduce_name-1"),
         ("sm90_xmma_gemm_192.168.7.21_8080", "sm90_xmma_gemm_name-1"),
         ("void at::native::kernel_00_1b_44_11_3a_b7(int)", "void at::native::kernel_name-1(int)"),
@@ -250,9 +250,12 @@ def test_who_has_not_the_key_cannot_try_names_out(monkeypatch):
     assert stand_in(b"one") == stand_in(b"one") != stand_in(b"another")
 
 
-def test_two_names_never_have_one_stand_in():
+def test_stand_ins_of_many_names_differ_and_have_sixty_bits():
     pseudonyms = keyed.Pseudonyms(b"key")
-    assert len({pseudonyms.number(f"user{number}") for number in range(3_000)}) == 3_000
+    made = {pseudonyms.short_word(f"user{number}") for number in range(100_000)}
+    assert len(made) == 100_000
+    assert all(re.fullmatch("[a-z2-7]{12}", text) for text in made)
+    assert [len({text[place] for text in made}) for place in range(12)] == [32] * 12
 
 
 def test_what_a_rule_cut_off_gives_nothing_away():
@@ -455,9 +458,11 @@ def test_no_secret_is_in_any_format(secrets, format_):
     assert page == render(redact_report(secrets))
 
 
-def test_a_redacted_report_stays_as_it_is(secrets):
-    once = redact_report(secrets)
-    assert redact_report(once) == once
+def test_a_text_that_looks_like_a_stand_in_is_somebody_s():
+    assert shown("by name-mergerofzeus", "name-571204 and name-acmeresearch") == [
+        "by name-1",
+        "name-2 and name-3",
+    ]
 
 
 def test_of_a_name_of_megabytes_the_beginning_is_shown():

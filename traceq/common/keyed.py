@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import fcntl
 import hmac
 import secrets
@@ -55,6 +56,8 @@ def output_key(texts: Iterable[str]) -> bytes:
 
 # Letters of a pseudonym: 26^13 are 61 bits, so that of 100,000 names hardly ever two share one.
 _LETTERS = 13
+# Signs of a short one: 32^12 are 60 bits.
+_SIGNS = 12
 
 
 class Pseudonyms:
@@ -62,8 +65,6 @@ class Pseudonyms:
 
     def __init__(self, key: bytes) -> None:
         self._key = key
-        self._numbers: dict[str, str] = {}
-        self._taken: set[str] = set()
 
     def word(self, text: str) -> str:
         """Return a pseudonym of fourteen letters, which can stand inside a longer name."""
@@ -73,15 +74,9 @@ class Pseudonyms:
             letters += string.ascii_lowercase[letter]
         return "n" + letters
 
-    def number(self, text: str) -> str:
-        """Return a pseudonym of six digits, or of more where another text already has the same six."""
-        if text not in self._numbers:
-            digits, value = 6, int.from_bytes(self._digest(text))
-            while (number := f"{value % 10**digits:0{digits}}") in self._taken:
-                digits += 1
-            self._taken.add(number)
-            self._numbers[text] = number
-        return self._numbers[text]
+    def short_word(self, text: str) -> str:
+        """Return a pseudonym of twelve letters and digits (a-z, 2-7), sixty bits, which stands as a word of its own."""
+        return base64.b32encode(self._digest(text))[:_SIGNS].decode().lower()
 
     def _digest(self, text: str) -> bytes:
         """Return 32 bytes derived from the text and the key."""

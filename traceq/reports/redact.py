@@ -5,9 +5,9 @@ the words that libraries use (traceq.common.library_names). Any other text (anno
 of processes and loaders) is replaced by a stand-in. What is not known to be
 harmless is replaced, so that nothing has to be recognised as a secret:
 
-    /home/alice/proj/train.py(12): step      name-571204(12): step
-    aten::mul on alice@gpu17:29500           aten::mul on name-038816:29500
-    python run.py --secret=hf_x --steps 10   python run.py name-913027 --steps 10
+    /home/alice/proj/train.py(12): step      name-k3x5wq72mdfa(12): step
+    aten::mul on alice@gpu17:29500           aten::mul on name-bz5hkq4ttn2e:29500
+    python run.py --secret=hf_x --steps 10   python run.py name-7vpl2rwoyc3s --steps 10
 
 A text that is a name as a whole (of an annotation, in a table) is shown or replaced as a whole, of a kernel word by word; in
 a sentence each word is, and words next to each other share a stand-in. The same text has the same stand-in all over a report,
@@ -63,7 +63,7 @@ _OF_KERNELS = ("compute", "communication")
 # What a word may be beside those of traceq: a number with its unit, a version, a stand-in.
 _NUMBER = r"[-+~]?\d{1,6}(?:\.\d{1,6})?(?:e[-+]?\d{1,3})?(?:[num]?s|x|[KMGT]i?B|GB|th|st|nd|rd)?"
 _SUFFIX = r"\.(?:pt|trace|json|sqlite|nsys-rep|qdrep|gz|zst|xz|bz2|zip)"
-_STAND_IN = rf"(?:name-\d{{6,8}}|(?:run|key)-[0-9a-f]{{8}}|trace-[0-9a-f]{{12}}(?:{_SUFFIX})*)"
+_STAND_IN = rf"(?:(?:run|key)-[0-9a-f]{{8}}|trace-[0-9a-f]{{12}}(?:{_SUFFIX})*)"
 _WORD = re.compile(rf"{_NUMBER}(?:[-/]{_NUMBER})?|(?:F|finding-|rank|p|#|ProfilerStep\#)\d{{1,6}}|{_STAND_IN}")
 # In traceq's own queries a number may have any length.
 _LONG_NUMBER = re.compile(r"-?\d{1,20}")
@@ -278,7 +278,7 @@ class _StandIns:
         return "".join([*shown, text[at:]])
 
     def _stand_in(self, text: str) -> str:
-        return f"name-{self._pseudonyms.number(text)}"
+        return f"name-{self._pseudonyms.short_word(text)}"
 
     def _finding_id(self, finding_id: str, run: str | None, stand_in: str | None) -> str:
         """Return a finding's id, `rule[:key][@run][@rankN][@hash]`, with `stand_in` for the run, a hash for a user's own key."""
