@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +19,7 @@ def batches_of(table: str, rows: Sequence[dict[str, Any]]) -> Batches:
         return []
     try:
         return [(table, pa.RecordBatch.from_pylist(list(rows)))]
-    except (OverflowError, pa.ArrowException):
+    except (OverflowError, UnicodeEncodeError, pa.ArrowException):
         return _fit_rows(table, rows)
 
 
@@ -30,32 +29,37 @@ def _fit_rows(table: str, rows: Sequence[dict[str, Any]]) -> Batches:
     for name in rows[0]:
         values = [row[name] for row in rows]
         kinds = {type(value) for value in values}
-        kind = pa.float64() if float in kinds else pa.int64() if int in kinds else pa.string()
-        columns[name], lost = fit_column(values, kind)
-        notes.data_loss("number_out_of_range", lost, f"values of {table}.{name} that its column cannot hold are NULL")
+        whole = pa.bool_() if bool in kinds else pa.string()
+        kind = pa.float64() if float in kinds else pa.int64() if int in kinds else whole
+        columns[name] = notes.fit_column(table, name, values, kind)
     return [(table, pa.RecordBatch.from_pydict(columns)), *notes.batches()]
 
 
 def fit_column(values: Sequence[Any], kind: pa.DataType) -> tuple[pa.Array, int]:
-    """Return the values as a column, and how many of them it cannot hold: these are NULL. Floats become the nearest integer."""
+    """Return the values as a column, and how many of them it cannot hold: these are NULL. Fractions fit no integers."""
     try:
-        return pa.array(values, kind), 0
-    except (OverflowError, pa.ArrowException):
-        fitting = [_fit_value(value, kind) for value in values]
-        lost = sum(new is None and old is not None for new, old in zip(fitting, values, strict=True))
-        return pa.array(fitting, kind), lost
+        # Arrow cuts fractions off.
+        if not (pa.types.is_integer(kind) and float in set(map(type, values))):
+            return pa.array(values, kind), 0
+    except (OverflowError, UnicodeEncodeError, pa.ArrowException):
+        pass
+    fitting = [_fit_value(value, kind) for value in values]
+    lost = sum(new is None and old is not None for new, old in zip(fitting, values, strict=True))
+    return pa.array(fitting, kind), lost
 
 
 def _fit_value(value: Any, kind: pa.DataType) -> Any:
     """Return the value if a column of this type can hold it, else None."""
     if pa.types.is_integer(kind):
-        if isinstance(value, float) and math.isfinite(value):
-            value = round(value)
+        if isinstance(value, float) and value.is_integer():
+            value = int(value)
         limit = 1 << (kind.bit_width - 1)
-        return value if isinstance(value, int) and -limit <= value < limit else None
+        return value if type(value) is int and -limit <= value < limit else None
+    if isinstance(value, bool) and not pa.types.is_boolean(kind):
+        return None
     try:
         return pa.scalar(value, kind).as_py()
-    except (OverflowError, pa.ArrowException):
+    except (OverflowError, UnicodeEncodeError, pa.ArrowException):
         return None
 
 
@@ -83,6 +87,12 @@ class Notes(Counter[tuple[str, str, str]]):
     def error(self, code: str, count: int, text: str) -> None:
         """Add `count` cases of something that makes the capture itself incomplete or wrong; 0 adds no note."""
         self._count("error", code, count, text)
+
+    def fit_column(self, table: str, name: str, values: Sequence[Any], kind: pa.DataType) -> pa.Array:
+        """Return the values as a column of the table; those that it cannot hold are NULL, and counted."""
+        column, lost = fit_column(values, kind)
+        self.data_loss("number_out_of_range", lost, f"values of {table}.{name} that its column cannot hold are NULL")
+        return column
 
     def _count(self, severity: str, code: str, count: int, text: str) -> None:
         """Add `count` to the note of this severity, code and text; 0 adds no note."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from traceq.importers.rows import fit_column
 
-_INTEGERS = {"TINYINT": pa.int8(), "SMALLINT": pa.int16(), "INTEGER": pa.int32(), "BIGINT": pa.int64()}
+_NUMBERS = {
+    "TINYINT": pa.int8(), "SMALLINT": pa.int16(), "INTEGER": pa.int32(), "BIGINT": pa.int64(), "DOUBLE": pa.float64()
+}  # fmt: skip
 
 
 def insert_staged(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
@@ -18,27 +21,38 @@ def insert_staged(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Ta
 
 
 def insert_fitting(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.Table) -> None:
-    """Insert the rows into a table of the schema staging; numbers that its columns cannot hold become NULL, with a note."""
+    """Insert the rows into a table of the schema staging; what its columns of numbers cannot hold becomes NULL, with a note.
+
+    Fractions become the nearest integer.
+    """
     columns = connection.execute(
         "select column_name, data_type from duckdb_columns() where database_name = 'staging' and table_name = $table",
         {"table": table},
     ).fetchall()
-    kinds = {name: _INTEGERS[kind] for name, kind in columns if kind in _INTEGERS}
+    kinds = {name: _NUMBERS[kind] for name, kind in columns if kind in _NUMBERS}
     for position, field in enumerate(rows.schema):
         kind = kinds.get(field.name)
-        is_number = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
-        if kind is None or field.type == kind or not is_number:
+        if kind in (None, field.type) or pa.types.is_null(field.type):
             continue
-        column = rows.column(position)
-        try:
-            fitting = column.cast(kind)
-        except pa.ArrowInvalid:
-            fitting, lost = fit_column(column.to_pylist(), kind)
+        fitting, lost = _cast_numbers(rows.column(position), kind)
+        if lost:
             text = f"values of {table}.{field.name} that its column cannot hold are NULL"
-            if lost:
-                add_note(connection, "data_loss", "number_out_of_range", lost, text)
+            add_note(connection, "data_loss", "number_out_of_range", lost, text)
         rows = rows.set_column(position, field.name, fitting)
     insert_staged(connection, table, rows)
+
+
+def _cast_numbers(column: pa.ChunkedArray, kind: pa.DataType) -> tuple[pa.Array | pa.ChunkedArray, int]:
+    """Return the column as numbers of this kind, and how many values are none: these are NULL."""
+    is_floating = pa.types.is_floating(column.type)
+    if is_floating and pa.types.is_integer(kind):
+        column = pc.round(column)
+    try:
+        if is_floating or pa.types.is_integer(column.type):
+            return column.cast(kind, safe=pa.types.is_integer(kind)), 0
+    except pa.ArrowInvalid:
+        pass
+    return fit_column(column.to_pylist(), kind)
 
 
 def add_note(connection: duckdb.DuckDBPyConnection, severity: str, code: str, count: int, text: str) -> None:

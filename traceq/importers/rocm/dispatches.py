@@ -55,6 +55,7 @@ _TIME_LIMIT = 1 << 60
 
 NO_TIME = ("data_loss", "no_start_time", "records without a usable start were left out")
 BACKWARD = ("info", "negative_duration", "records that end before they start: their duration is 0")
+NO_END = ("data_loss", "no_end_time", "records without a usable end: their duration is 0")
 NO_DEVICE = ("data_loss", "missing_device", "copies and kernels that name no GPU are on device -1")
 
 
@@ -84,21 +85,24 @@ class RowBuilder:
     def build_batches(self, kind: str, rows: Sequence[tuple[Any, ...]]) -> Batches:
         """Return the batch of rows of a kind of KINDS, as [(table, batch)]; empty if there are none.
 
-        A row is (start, end, the kind's columns in order), in ns. Rows without a usable start are left out and counted
-        in a note; so are ends before the start, whose duration becomes 0.
+        A row is (start, end, the kind's columns in order), in ns. Rows without a usable start are left out; without a
+        usable end, or with one before the start, they last 0. Notes count both, and values that no column can hold.
         """
-        usable = [row for row in rows if isinstance(row[0], int) and 0 < row[0] < _TIME_LIMIT]
+        usable = [row for row in rows if _is_time(row[0])]
         self.notes[NO_TIME] += len(rows) - len(usable)
         if not usable:
             return []
         table, same, columns = KINDS[kind]
         starts, ends, *values = zip(*usable, strict=True)
         ts = np.array(starts, np.int64)
-        dur = np.array([end if isinstance(end, int) and end < _TIME_LIMIT else 0 for end in ends], np.int64) - ts
+        found = [end if _is_time(end) else start for start, end in zip(starts, ends, strict=True)]
+        dur = np.array(found, np.int64) - ts
+        self.notes[NO_END] += sum(not _is_time(end) for end in ends)
         self.notes[BACKWARD] += int((dur < 0).sum())
         first, self._next_id = self._next_id, self._next_id + len(usable)
         made = {
-            name: _build_column(column, type_) for (name, type_), column in zip(columns.items(), values, strict=True)
+            name: self.notes.fit_column(table, name, column, type_)
+            for (name, type_), column in zip(columns.items(), values, strict=True)
         }
         if "device" in made:
             made["device"] = made["device"].fill_null(-1)
@@ -124,36 +128,30 @@ class RowBuilder:
         columns = dict.fromkeys(key for row in self.devices.values() for key in row)
         devices = [{key: row.get(key) for key in columns} for _, row in sorted(self.devices.items())]
         threads = [
-            {
-                "thread_id": number,
-                "pid": _integer_or_none(pid),
-                "tid": _integer_or_none(tid),
-                "process_name": self._programs.get(pid),
-            }
-            for (pid, tid), number in self._threads.items()
+            {"thread_id": number, "pid": pid, "tid": tid, "process_name": self._programs.get(pid)}
+            for number, (pid, tid) in enumerate(self._threads)
         ]
         return [*batches_of("device", devices), *batches_of("thread", threads), *self.notes.batches()]
 
 
-def _build_column(values: Sequence[Any], type_: pa.DataType) -> pa.Array:
-    """Return the values as a column of the type; values of another type become NULL, as SQLite keeps any type in any column."""
-    if pa.types.is_integer(type_):
-        return pa.array([_integer_or_none(value, type_.bit_width) for value in values], type_)
-    return pa.array([value if isinstance(value, (str, bool)) else None for value in values], type_)
+def _is_time(value: object) -> bool:
+    return isinstance(value, int) and 0 < value < _TIME_LIMIT
 
 
-def _integer_or_none(value: object, bits: int = 64) -> int | None:
-    """Return the value if it is an integer that fits into `bits` bits with sign, else None."""
-    return value if isinstance(value, int) and abs(value) < 1 << (bits - 1) else None
-
-
-def count_blocks(grid: Sequence[Any], group: Sequence[Any]) -> tuple[int | None, ...]:
+def count_blocks(grid: Sequence[Any], group: Sequence[Any]) -> tuple[Any, ...]:
     """Return (blocks in x, y, z; threads per block in x, y, z) of a kernel's launch, None for each that is unknown.
 
-    `grid` has the sizes in work items (threads), `group` those of a workgroup (block).
+    `grid` has the sizes in work items (threads), `group` those of a workgroup (block). What is no number stays as it is.
     """
-    sizes = [(_integer_or_none(whole), _integer_or_none(part)) for whole, part in zip(grid, group, strict=True)]
-    return (*(-(-whole // part) if whole and part else None for whole, part in sizes), *(part for _, part in sizes))
+    return (*(_count_parts(whole, part) for whole, part in zip(grid, group, strict=True)), *group)
+
+
+def _count_parts(whole: object, part: object) -> object:
+    """Return into how many parts the whole falls, None where one of them is unknown or 0; what is no size as it is."""
+    odd = (value for value in (whole, part) if value is not None and (not isinstance(value, int) or value < 0))
+    if not (isinstance(whole, int) and isinstance(part, int) and min(whole, part) > 0):
+        return next(odd, None)
+    return -(-whole // part)
 
 
 def kernel_name(name: str | None, number: object) -> str:

@@ -229,8 +229,10 @@ def _trace_row(processes: Sequence[_RocpdProcess]) -> dict[str, Any]:
     }
 
 
-def _sum_registers(*counts: object) -> int | None:
-    return sum(count for count in counts if isinstance(count, int)) or None
+def _sum_registers(*counts: object) -> object:
+    """Return the sum of a kernel's registers, None for none; a count that is no number as it is."""
+    odd = next((count for count in counts if count is not None and not isinstance(count, int)), None)
+    return sum(count for count in counts if isinstance(count, int)) or None if odd is None else odd
 
 
 def _json_object(text: object) -> dict[str, Any]:

@@ -81,8 +81,7 @@ def build_operations(rows: Iterable[Sequence[Any]], builder: RowBuilder) -> Rows
         elif "fill" in sort.lower():
             fills.append((start, end, *place, "Memset (Device)", *caused))
         else:
-            is_told = all(isinstance(length, int) for length in sizes)
-            shape = count_blocks(sizes[:3], sizes[3:]) if is_told else (None,) * 6
+            shape = count_blocks(sizes[:3], sizes[3:])
             kernels.append((start, end, *place, kernel_name(name, "of no name"), *caused, *shape, None, shared))
     for kind, found in (("kernel", kernels), ("memcpy", copies), ("memset", fills)):
         yield from builder.build_batches(kind, found)
@@ -98,7 +97,7 @@ def build_calls(rows: Iterable[Sequence[Any]], builder: RowBuilder) -> Rows:
         thread = builder.number_thread(pid, tid)
         if name == MARKER:
             ranges.append((start, end, thread, "roctx", text, False))
-        elif number >= _OWN_CALLS:
+        elif isinstance(number, int) and number >= _OWN_CALLS:
             others.append((start, end, thread, "overhead", "rpd", name))
         else:
             calls.append((start, end, thread, "hip" if name.startswith("hip") else None, name, number))

@@ -16,7 +16,7 @@ import msgspec
 
 from traceq.errors import UnusableTrace
 from traceq.importers.packed import DAMAGED, read_unpacked
-from traceq.importers.rocm.dispatches import RowBuilder, Rows
+from traceq.importers.rocm.dispatches import NO_END, NO_TIME, RowBuilder, Rows
 from traceq.importers.rocm.rpd import MARKER, build_calls, build_operations
 from traceq.importers.rows import batches_of
 from traceq.importers.sqlite import BATCH_ROWS
@@ -24,7 +24,7 @@ from traceq.importers.sqlite import BATCH_ROWS
 _US = 1000
 # No clock since boot shows more, ns.
 _LAST = 1 << 60
-_GPU = re.compile(r"GPU(\d+)")
+_GPU = re.compile(r"GPU(\d{1,18})")
 _UNREADABLE: tuple[type[Exception], ...] = (*DAMAGED, msgspec.DecodeError, RecursionError)
 
 
@@ -79,7 +79,7 @@ def read(path: Path, builder: RowBuilder) -> Rows:
         raise UnusableTrace(f"{path}: an event is not as RPD writes it ({error})") from error
     except _UNREADABLE as error:
         raise UnusableTrace(f"{path}: is cut short or damaged ({error}); copy it again") from error
-    found = _sort_events(events)
+    found = _sort_events(events, builder)
     numbers = {id(call): number for number, (_, _, call) in enumerate(_all_calls(found), 1)}
     caused = _calls_of_arrows(found)
     operations = []
@@ -108,7 +108,8 @@ def read(path: Path, builder: RowBuilder) -> Rows:
     yield from batches_of("trace", [{"producer": "rocmProfileData"}])
 
 
-def _sort_events(events: Sequence[_RpdEvent]) -> _SortedEvents:
+def _sort_events(events: Sequence[_RpdEvent], builder: RowBuilder) -> _SortedEvents:
+    """Return the events by kind; those without a readable time are counted in the builder's notes."""
     found = _SortedEvents()
     for event in events:
         if event.ph == "M" and event.name == "process_name" and (match := _GPU.fullmatch(event.args.name)):
@@ -116,9 +117,12 @@ def _sort_events(events: Sequence[_RpdEvent]) -> _SortedEvents:
     for event in events:
         ts = _parse_ns(event.ts)
         if ts is None:
+            builder.notes[NO_TIME] += event.ph == "X"
             continue
         if event.ph == "X":
-            end = ts + (_parse_ns(event.dur) or 0)
+            dur = _parse_ns(event.dur)
+            builder.notes[NO_END] += dur is None
+            end = ts + (dur or 0)
             if event.process in found.devices:
                 found.operations.append((ts, end, event))
             else:
@@ -158,17 +162,16 @@ def _calls_of_arrows(found: _SortedEvents) -> dict[str | int, _RpdEvent]:
     return caused
 
 
-def _parse_integer(text: str) -> int | None:
-    return int(text) if re.fullmatch(r"-?\d{1,18}", text) else None
+def _parse_integer(text: str) -> int | str | None:
+    """Return the number that the text is, None for no text; other text, and a number of too many digits, as it is."""
+    return int(text) if re.fullmatch(r"-?\d{1,18}", text) else text or None
 
 
 def _parse_ns(value: str | float) -> int | None:
-    """Return a time in us, written as number or text, as ns; None for text that is no number, or a fraction out of range."""
+    """Return a time in us, written as number or text, as ns; None for text that is no number, or a number out of range."""
     whole = value if isinstance(value, int) else _parse_integer(str(value))
-    if whole is not None:
-        return whole * _US
     try:
-        found = float(value) * _US
+        found = whole * _US if isinstance(whole, int) else float(value) * _US
     except ValueError:
         return None
     return round(found) if abs(found) < _LAST else None

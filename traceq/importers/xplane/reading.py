@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from traceq.errors import UnusableTrace
 from traceq.importers.packed import DAMAGED, read_unpacked
-from traceq.importers.rows import Notes, batches_of, fit_column, pseudonym_of
+from traceq.importers.rows import Notes, batches_of, pseudonym_of
 from traceq.importers.xplane import gpu
 from traceq.importers.xplane.space import Plane, Space, XEvent, XLine
 from traceq.importers.xplane.space import read as read_space
@@ -178,22 +178,22 @@ class _PlaneReader:
                 continue
             waiting.append((event, row))
             if len(waiting) == _BATCH_ROWS:
-                yield table, self._build_batch(waiting, columns)
+                yield table, self._build_batch(table, waiting, columns)
                 waiting = []
         if waiting:
-            yield table, self._build_batch(waiting, columns)
+            yield table, self._build_batch(table, waiting, columns)
 
     def _build_batch(
-        self, rows: Sequence[tuple[XEvent, dict[str, Any]]], columns: Mapping[str, pa.DataType]
+        self, table: str, rows: Sequence[tuple[XEvent, dict[str, Any]]], columns: Mapping[str, pa.DataType]
     ) -> pa.RecordBatch:
         first, self.slices = self.slices, self.slices + len(rows)
         ts = np.array([event.start for event, _ in rows], np.int64)
         dur = np.array([event.end for event, _ in rows], np.int64) - ts
         self._first = int(ts.min()) if self._first is None else min(self._first, int(ts.min()))
-        made = {}
-        for name, type_ in columns.items():
-            made[name], lost = fit_column([row.get(name) for _, row in rows], type_)
-            self._notes.data_loss("number_out_of_range", lost, f"values of {name} that its column cannot hold are NULL")
+        made = {
+            name: self._notes.fit_column(table, name, [row.get(name) for _, row in rows], type_)
+            for name, type_ in columns.items()
+        }
         made |= {"slice_id": pa.array(np.arange(first, self.slices)), "ts": pa.array(ts), "dur": pa.array(dur)}
         return pa.RecordBatch.from_pydict(made)
 
