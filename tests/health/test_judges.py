@@ -458,7 +458,7 @@ def test_a_capture_that_is_not_complete_is_quite_right_in_nothing(tmp_path):
 
 
 @pytest.mark.sample(3)
-@pytest.mark.parametrize("code", ["view_not_read", "wal_ignored", "large_event", "spelled_otherwise"])
+@pytest.mark.parametrize("code", ["view_not_read", "wal_ignored", "large_event", "spelled_otherwise", "table_twice"])
 def test_what_was_not_read_may_be_missing_in_all(tmp_path, code):
     trace = rich()
     trace.add("import_note", severity="data_loss", code=code, count=1, text="kernels")

@@ -25,7 +25,7 @@ _OF_HOST = frozenset({"steps", "host", "data", "python", "os", "flops"})
 # Notes of severity data_loss that say that events are missing which any metric may stand on.
 _INCOMPLETE = frozenset((
     "truncated", "table_damaged", "malformed_event", "large_event", "view_not_read", "spelled_otherwise",
-    "wal_ignored",
+    "wal_ignored", "table_twice",
 ))  # fmt: skip
 
 

@@ -12,7 +12,6 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +22,7 @@ from traceq.importers.nsys.diagnostics import LOST
 from traceq.importers.sqlite import quote_name
 from traceq.sharing.chrome_names import Anonymiser
 from traceq.sharing.names import Names, read_allowed
-from traceq.sharing.sqlite_file import Columns, copy_table, create_table, list_tables, open_copy
-
-# Columns that hold numbers, of any table that is copied. What is no number in them goes.
-_NUMBERS = frozenset(files("traceq").joinpath("sharing/numbers.txt").read_text("utf-8").split())
+from traceq.sharing.sqlite_file import NUMBERS, Columns, SourceTable, copy_table, create_table, list_tables, open_copy
 
 _ALLOWED = read_allowed("nsys")
 _TABLES: Mapping[str, Mapping[str, str]] = _ALLOWED["tables"]
@@ -66,16 +62,16 @@ def write_anonymous(source: Path, target: Path, names: Names, shown: Path) -> tu
         files.execute("begin")
         known = list_tables(files)
         rows = 0
-        for table, columns in known.items():
+        for table, found in known.items():
             if table != "StringIds" and table in _TABLES:
-                rows += _copy_known(files, table, columns, removed)
+                rows += _copy_known(files, table, found, removed)
             elif table != "StringIds" and not table.startswith("ENUM_"):
                 _count_rows(files, table, removed)
         rows += _copy_strings(files, known, names, removed)
     return rows, removed
 
 
-def _copy_known(files: sqlite3.Connection, table: str, columns: Columns, removed: Counter[str]) -> int:
+def _copy_known(files: sqlite3.Connection, table: str, source: SourceTable, removed: Counter[str]) -> int:
     """Copy the columns of a table that are known to be harmless; return the number of rows copied.
 
     What is left out is counted in `removed`; the ids of strings that rows refer to go into used_string.
@@ -83,11 +79,11 @@ def _copy_known(files: sqlite3.Connection, table: str, columns: Columns, removed
     strings, texts = _TABLES[table], _TEXTS.get(table, {})
     kept: Columns = {}
     expressions: dict[str, str] = {}
-    for name, (type_, not_null, is_row) in columns.items():
+    for name, (type_, not_null, is_row) in source.columns.items():
         column = f"t.{quote_name(name)}"
         if name in texts:
             kept[name], expressions[name] = ("TEXT", False, False), texts[name]
-        elif name in strings or name in _NUMBERS:
+        elif name in strings or name in NUMBERS:
             kind = type_ if type_.upper() in ("INTEGER", "REAL", "INT", "DOUBLE", "FLOAT", "BIGINT") else "INTEGER"
             kept[name] = kind, not_null, is_row
             number = f"case when typeof({column}) in ('integer', 'real') then {column} end"
@@ -96,16 +92,16 @@ def _copy_known(files: sqlite3.Connection, table: str, columns: Columns, removed
             removed["columns that are not known"] += 1
     if not kept:
         return 0
-    rows = copy_table(files, table, kept, _WHERE.get(table, "true"), expressions=expressions)
+    rows = copy_table(files, table, kept, _WHERE.get(table, "true"), expressions=expressions, source=source.own)
     for name, role in strings.items():
-        if name in columns:
+        if name in source.columns:
             files.execute(
                 f"insert or ignore into temp.used_string select {quote_name(name)}, ? from main.{quote_name(table)}"
                 f" where typeof({quote_name(name)}) = 'integer'",
                 [role],
             )
     if table in _WHERE:
-        ((before,),) = files.execute(f"select count(*) from src.{quote_name(table)}").fetchall()
+        ((before,),) = files.execute(f"select count(*) from src.{quote_name(source.own)}").fetchall()
         removed[f"rows of {table}"] += before - rows
     return rows
 
@@ -122,18 +118,19 @@ def _count_rows(files: sqlite3.Connection, table: str, removed: Counter[str]) ->
     removed[f"rows of {shown}"] += rows
 
 
-def _copy_strings(files: sqlite3.Connection, known: dict[str, Columns], names: Names, removed: Counter[str]) -> int:
+def _copy_strings(files: sqlite3.Connection, known: dict[str, SourceTable], names: Names, removed: Counter[str]) -> int:
     """Copy the strings that copied rows refer to, with unknown names replaced; return their number.
 
     A string that would be shown differently in two roles has every unknown word replaced.
     """
-    columns = known.get("StringIds", {})
-    if not {"id", "value"} <= columns.keys():
+    source = known.get("StringIds")
+    if source is None or not {"id", "value"} <= source.columns.keys():
         return 0
+    own = quote_name(source.own)
     create_table(files, "StringIds", {"id": ("INTEGER", True, True), "value": ("TEXT", True, False)})
     roles = _list_roles(names, removed)
     query = (
-        "select s.id, s.value, group_concat(u.role) from src.StringIds as s inner join temp.used_string as u on u.id = s.id"
+        f"select s.id, s.value, group_concat(u.role) from src.{own} as s inner join temp.used_string as u on u.id = s.id"
         " group by s.id order by s.id"
     )
     count = 0
@@ -143,7 +140,7 @@ def _copy_strings(files: sqlite3.Connection, known: dict[str, Columns], names: N
         found = shown.pop() if len(shown) == 1 else names.replace_words(text)
         files.execute("insert or ignore into main.StringIds values (?, ?)", [number, found])
         count += 1
-    ((all_strings,),) = files.execute("select count(*) from src.StringIds").fetchall()
+    ((all_strings,),) = files.execute(f"select count(*) from src.{own}").fetchall()
     removed["strings that nothing kept refers to"] += all_strings - count
     return count
 

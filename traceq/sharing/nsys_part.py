@@ -11,7 +11,7 @@ from traceq.database.sql import run
 from traceq.importers.nsys import host
 from traceq.importers.sqlite import quote_name
 from traceq.sharing.part import TracePart
-from traceq.sharing.sqlite_file import Columns, copy_table, create_table, list_tables, open_copy
+from traceq.sharing.sqlite_file import Columns, SourceTable, copy_table, create_table, list_tables, open_copy
 
 if TYPE_CHECKING:
     import duckdb
@@ -71,15 +71,16 @@ def write_part(
     """
     with open_copy(source, target, source) as files:
         _fill_keys(files, connection, trace_id)
-        known = list_tables(files)
+        known = list_tables(files, (*_CHAINS, *_WHOLE))
         ordered = sorted(known, key=lambda name: _LATER.index(name) if name in _LATER else -1)
         values = {"ts": part.ts, "ts_end": part.ts_end}
         rows = 0
         for table in ordered:
             if table == "StringIds":
                 _fill_strings(files, known)
-            condition = _select_rows(table, known[table], known)
-            rows += copy_table(files, table, known[table], condition, values)
+            own, columns = known[table]
+            condition = _select_rows(table, columns, known)
+            rows += copy_table(files, table, columns, condition, values, source=own)
         create_table(files, "TRACEQ", {"value": ("TEXT", False, False)})
         files.execute("insert into TRACEQ values (?)", [part.as_text])
         return rows
@@ -96,16 +97,16 @@ def _fill_keys(files: sqlite3.Connection, connection: duckdb.DuckDBPyConnection,
             files.executemany(f"insert or ignore into temp.{table} values ({places})", rows)
 
 
-def _select_rows(table: str, columns: Columns, known: dict[str, Columns]) -> str:
-    """Return the SQL condition on rows (called t) of the table that stay in the part; `known` are the columns of all tables."""
+def _select_rows(table: str, columns: Columns, known: dict[str, SourceTable]) -> str:
+    """Return the SQL condition on rows (called t) of the table that stay in the part; `known` are all tables."""
     if table in _CALLS or table == _NVTX:
-        return _select_calls(table, columns)
+        return _select_calls(table, columns, known)
     if table in _GPU or table == _SYNCHRONIZATION:
         return _select_work(table, columns)
     if table in _CHAINS:
         return _select_chains(table, known)
     if table in (_SWITCHES, _SAMPLES) and {"start", "globalTid"} <= columns.keys():
-        return _select_with_neighbours(table)
+        return _select_with_neighbours(known[table].own)
     others = {
         _EVENT: _select_events(columns, known),
         "CUDA_GPU_MEMORY_USAGE_EVENTS": "t.start < :ts_end",  # totals are sums from the start
@@ -127,13 +128,18 @@ def _select_work(table: str, columns: Columns) -> str:
     return f"{_select_overlapping(columns)} or ('{_GPU[table]}', {place}) in (select kind, ts, correlation from temp.keep_gpu)"
 
 
-def _select_chains(table: str, known: dict[str, Columns]) -> str:
+def _select_chains(table: str, known: dict[str, SourceTable]) -> str:
     """Return the SQL condition on call chains that samples or calls in the part refer to."""
     caller, column = _CHAINS[table]
-    return f"t.id in (select {column} from main.{caller})" if column in known.get(caller, {}) else "true"
+    return f"t.id in (select {column} from main.{caller})" if column in _columns_of(caller, known) else "true"
 
 
-def _select_calls(table: str, columns: Columns) -> str:
+def _columns_of(table: str, known: dict[str, SourceTable]) -> Columns:
+    """Return the columns of a table of the source, none where there is no such table."""
+    return known[table].columns if table in known else {}
+
+
+def _select_calls(table: str, columns: Columns, known: dict[str, SourceTable]) -> str:
     """Return the SQL condition on rows of calls or NVTX events that stay: in the part, of slices that stay, or descriptions."""
     if not {"start", "end"} <= columns.keys():
         return "true"
@@ -146,15 +152,16 @@ def _select_calls(table: str, columns: Columns) -> str:
             conditions.append(f"t.eventType in ({_DESCRIPTIONS})")
         if "text" in columns:
             conditions.append("t.text like 'ncclCommInit%'")
-        if "textId" in columns:
-            conditions.append("t.textId in (select id from src.StringIds where value like 'ncclCommInit%')")
+        if "textId" in columns and "StringIds" in known:
+            strings = quote_name(known["StringIds"].own)
+            conditions.append(f"t.textId in (select id from src.{strings} where value like 'ncclCommInit%')")
     return " or ".join(conditions)
 
 
-def _select_events(columns: Columns, known: dict[str, Columns]) -> str:
+def _select_events(columns: Columns, known: dict[str, SourceTable]) -> str:
     """Return the SQL condition on rows of CUDA events that stay: in the part, or named by slices or waits that stay."""
     conditions = ["t.correlationId in (select correlation from temp.keep_event)"] if "correlationId" in columns else []
-    if "eventSyncId" in columns and "eventSyncId" in known.get(_SYNCHRONIZATION, {}):
+    if "eventSyncId" in columns and "eventSyncId" in _columns_of(_SYNCHRONIZATION, known):
         conditions.append(f"t.eventSyncId in (select eventSyncId from main.{_SYNCHRONIZATION})")
     if "timestamp" in columns:
         conditions.append("t.timestamp >= :ts and t.timestamp < :ts_end")
@@ -172,8 +179,8 @@ def _select_times(columns: Columns) -> str:
     return "t.timestamp >= :ts and t.timestamp < :ts_end" if "timestamp" in columns else "true"
 
 
-def _select_with_neighbours(table: str) -> str:
-    """Return the SQL condition on rows that start within the part.
+def _select_with_neighbours(own: str) -> str:
+    """Return the SQL condition on rows that start within the part; `own` is the table's name in the source.
 
     Of each thread the two rows before the part and the two after it are included.
     """
@@ -182,17 +189,17 @@ def _select_with_neighbours(table: str) -> str:
         "select rowid as number, row_number() over (partition by globalTid order by start {order}) as place"
         " from src.{table} where start {side}) where place <= 2)"
     )
-    before = near.format(order="desc", table=table, side="< :ts")
-    after = near.format(order="", table=table, side=">= :ts_end")
+    before = near.format(order="desc", table=quote_name(own), side="< :ts")
+    after = near.format(order="", table=quote_name(own), side=">= :ts_end")
     return f"(t.start >= :ts and t.start < :ts_end) or {before} or {after}"
 
 
-def _fill_strings(files: sqlite3.Connection, known: dict[str, Columns]) -> None:
+def _fill_strings(files: sqlite3.Connection, known: dict[str, SourceTable]) -> None:
     """Collect the ids of strings that rows in the new file may refer to, in the temporary table keep_string.
 
     Other integers among them do no harm.
     """
-    for table, columns in known.items():
+    for table, (_, columns) in known.items():
         if table == "StringIds":
             continue
         for column in _string_columns(columns):

@@ -72,6 +72,15 @@ def note_other_tables(state: ImportState) -> None:
     for table in state.source.untouched:
         if table in _SILENT or table.startswith("ENUM_"):
             continue
-        rows = state.source.fetch_scalar(table, "count(*)")
-        if rows:
+        unread = state.source.count_unread(table)
+        if unread is not None:
+            _note_unread(state, table, *unread)
+        elif rows := state.source.fetch_scalar(table, "count(*)"):
             state.notes.info("table_not_imported", rows, f"Rows of {table}: traceq has no use for this table yet.")
+
+
+def _note_unread(state: ImportState, table: str, read: str, rows: int, lacking: int) -> None:
+    """Add a note on the rows of a table of which another version is read, data loss where `lacking` of them are not there."""
+    text = f"Rows of {table}, of which another version is read as {read}, so that nothing counts twice"
+    state.notes.info("table_twice", rows - lacking, f"{text}: that has the same.")
+    state.notes.data_loss("table_twice", lacking, f"{text}: that has no row of the same time, and they are left out.")

@@ -20,6 +20,7 @@ from adbc_driver_sqlite import StatementOptions, dbapi
 
 from traceq.errors import UnusableTrace
 from traceq.importers.nsys.files import READ_WHAT_IS_THERE
+from traceq.importers.nsys.versions import choose_table
 from traceq.importers.sqlite import IS_TABLE, IS_VIEW, LEAST_ROW, limit_steps, quote_name, read_only_uri
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ class NsysExport:
         self._small.text_factory = lambda raw: raw.decode("utf-8", "replace")
         self._views: set[str] = set()
         self._columns = self._read_columns()
+        self._own: dict[str, str] = {}
+        self._unread: dict[str, str] = {}
         self._filled: dict[str, dict[str, bool]] = {}
         self._searcher = ThreadPoolExecutor(1)
         self._searches: dict[str, Future[dict[str, bool]]] = {}
@@ -125,19 +128,57 @@ class NsysExport:
     def columns_of(self, table: str, names: Iterable[str] = ()) -> dict[str, bool]:
         """Return the table's columns by name, with whether they are declared NOT NULL; {} when there is no such table.
 
-        The table, and columns of these names, may be spelled in another case, which leaves a note. A view is not read.
+        The table may have a version behind its name, and it and columns of these names may be spelled in another case, which
+        leaves a note. A view is not read.
         """
-        if table in self._views:
-            self._views.remove(table)
+        if table not in self._own:
+            self._find_table(table)
+        columns = self._columns.get(table, {})
+        self._rename_to_wanted(f"{table}.", names, columns)
+        return columns
+
+    def _find_table(self, table: str) -> None:
+        """Find out which table of the file is read as `table`, with notes on its name, and keep which versions are not."""
+        found, others = choose_table(table, self._columns, self._has_rows)
+        self._own[table] = found or table
+        if found is None and table in self._views:
             self.notes.data_loss(
                 "view_not_read",
                 1,
                 f"{table} is no table but a view, which runs what the file says; export the report again.",
             )
-        self._rename_to_wanted("", [table], self._columns)
-        columns = self._columns.get(table, {})
-        self._rename_to_wanted(f"{table}.", names, columns)
-        return columns
+        self._unread.update(dict.fromkeys(others, table))
+        if found is None or found == table:
+            return
+        if table in self._columns:
+            # It is empty.
+            del self._columns[table]
+        if found.lower() == table.lower():
+            self._rename_to_wanted("", [table], self._columns)
+        else:
+            self._columns[table] = self._columns.pop(found)
+            self.notes.info("table_version", 1, f"{found} is read as {table}, by the columns that both have.")
+
+    def _has_rows(self, own: str) -> bool:
+        """Return whether the table, by its name in the file, has a row; True where that cannot be read."""
+        try:
+            return self._small.execute(f"select 1 from {quote_name(own)} limit 1").fetchone() is not None  # noqa: S608
+        except sqlite3.Error:
+            return True
+
+    def count_unread(self, own: str) -> tuple[str, int, int] | None:
+        """Return the table that is read instead of this version, the rows of this one, and those that the other lacks.
+
+        None if `own` is not another version of a table that is read. A row is lacking if no row of the other starts then.
+        """
+        table = self._unread.get(own)
+        if table is None:
+            return None
+        rows = self.fetch_scalar(own, "count(*)") or 0
+        if not all("start" in {column.lower() for column in self._columns[name]} for name in (table, own)):
+            return table, rows, rows
+        read = f'select "start" from {quote_name(self._own[table])} where "start" is not null'  # noqa: S608
+        return table, rows, self.fetch_scalar(own, f'count(*) filter (where "start" not in ({read}))') or 0
 
     def _rename_to_wanted(self, place: str, wanted: Iterable[str], have: dict[str, Any]) -> None:
         """Rename keys of `have` that differ from a wanted name by case only, with a note: SQLite takes both for one.
@@ -150,6 +191,10 @@ class NsysExport:
             have[name] = have.pop(found)
             self.notes.info("spelled_otherwise", 1, f"{place}{found} is read as {name}, which nsys calls it.")
 
+    def _quote_own(self, table: str) -> str:
+        """Return the name that the table has in the file, as SQL writes it."""
+        return quote_name(self._own.get(table, table))
+
     def fetch_rows(self, table: str, wanted: Sequence[str], where: str = "true") -> list[tuple[object, ...]]:
         """Return the wanted columns of a table's rows, as tuples in the file's order; a column the file lacks is None.
 
@@ -161,7 +206,7 @@ class NsysExport:
             return []
         self._touched.add(table)
         picked = ", ".join(quote_name(name) if name in have else "null" for name in wanted)
-        query = f"select {picked} from {quote_name(table)} where {where} order by rowid"  # noqa: S608
+        query = f"select {picked} from {self._quote_own(table)} where {where} order by rowid"  # noqa: S608
         try:
             return self._small.execute(query).fetchall()
         except sqlite3.Error as error:
@@ -173,7 +218,7 @@ class NsysExport:
         if not self.columns_of(table):
             return 0
         try:
-            (found,) = self._small.execute(f"select max(rowid) from {quote_name(table)}").fetchone()  # noqa: S608
+            (found,) = self._small.execute(f"select max(rowid) from {self._quote_own(table)}").fetchone()  # noqa: S608
         except sqlite3.Error:
             return 0
         # A column of a damaged file may be called so.
@@ -196,13 +241,15 @@ class NsysExport:
     def _search(self, table: str, columns: Sequence[str]) -> dict[str, bool]:
         """Return for each column whether some row may have a value in it; False for columns that do not exist."""
         have = self._columns.get(table, {})
-        filled = find_filled_columns(self._path, table, [name for name in columns if have.get(name) is False])
+        filled = find_filled_columns(
+            self._path, self._own.get(table, table), [name for name in columns if have.get(name) is False]
+        )
         return {name: have.get(name, False) or name in filled for name in columns}
 
     def fetch_scalar(self, table: str, expression: str) -> int | None:
         """Return the integer value of an SQL expression over the table; None for NULL or a damaged table (noted)."""
         try:
-            found = self._small.execute(f"select {expression} from {quote_name(table)}").fetchone()  # noqa: S608
+            found = self._small.execute(f"select {expression} from {self._quote_own(table)}").fetchone()  # noqa: S608
         except sqlite3.Error as error:
             self._note_damage(table, 0, error)
             return None
@@ -263,7 +310,7 @@ class NsysExport:
         wanted |= {name: f"cast({expression} as blob)" for name, expression in computed.items() if expression}
         fields = [(name, pa.int64()) for name in integers] + [(name, pa.binary()) for name in (*texts, *computed)]
         picked = ", ".join(f"{expression} as {quote_name(name)}" for name, expression in wanted.items())
-        return f"select {picked or '0 as none'} from {quote_name(table)}", pa.schema(fields)  # noqa: S608
+        return f"select {picked or '0 as none'} from {self._quote_own(table)}", pa.schema(fields)  # noqa: S608
 
     def _stream_query(self, query: str, batch_rows: int) -> Iterator[pa.RecordBatch]:
         """Yield the query's result in batches of at most `batch_rows` rows, reading the next one in the background."""
