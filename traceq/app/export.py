@@ -16,9 +16,7 @@ from traceq.app.read_options import AS_FOUND, ReadOptions
 from traceq.app.source import Source, open_source
 from traceq.app.trace_selection import select_traces
 from traceq.common import signals
-from traceq.common.files import atomic_write, write_packed
-from traceq.common.owner import PATTERN, owner_word
-from traceq.common.scratch import remove_gone
+from traceq.common.files import atomic_write, name_part, write_packed
 from traceq.database import catalogue
 from traceq.database.catalogue import CatalogueTable
 from traceq.database.user_sql import lock, run_interruptibly
@@ -148,8 +146,7 @@ def _write_folder(output: Path) -> Iterator[Path]:
 
     Raises StoreError if it cannot be written.
     """
-    part = output.with_name(f".{output.name}.{owner_word()}.part")
-    remove_gone(output.parent, re.compile(rf"\.{re.escape(output.name)}\.({PATTERN})\.part"))
+    part = name_part(output)
     try:
         with signals.remove_on_signal(part):
             part.mkdir()

@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from traceq.common.files import name_part, replace_file
+
 SUFFIX = ".pt.trace.json"
 
 # Kineto ends a file with the path it was told to write to; it is within the last bytes.
@@ -66,24 +68,28 @@ def _trace_path(directory: Path, name: str) -> Path:
 def save(export: Callable[[str], None], directory: Path, name: str) -> Path:
     """Write this rank's trace by `export`, compress it, and return its path DIRECTORY/NAME.rankN.pt.trace.json.gz.
 
-    `export` gets a temporary path to write to. The trace appears under its name only when it is complete, and
-    replaces an older one. Raises OSError where it cannot be written.
+    `export` gets a path to write to, in a folder that only this user can read. The trace appears under its name only
+    when it is complete, and replaces an older one. Raises OSError where it cannot be written.
     """
     path = _trace_path(directory, name)
     directory.mkdir(parents=True, exist_ok=True)
     # Not in TMPDIR: a trace may be larger than what is left there.
-    raw = path.with_name(f".{path.stem}.{os.getpid()}.part")
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    # Training waits meanwhile: a tenth of the time of zlib, for files some percent larger. A program recorded in an
+    # environment of its own may not have it.
+    packer: Any = gzip
+    with contextlib.suppress(ImportError):
+        from isal import igzip as packer
+    room = name_part(path)
+    raw = room / path.stem
     try:
+        room.mkdir(mode=0o700)
         export(str(raw))
         _hide_path(raw, path.name)
-        _compress(raw, part)
-        part.replace(path)
+        with raw.open("rb") as plain, replace_file(path) as file, packer.open(file, "wb", compresslevel=1) as packed:
+            shutil.copyfileobj(plain, packed, 1 << 20)
         _written.add(path)
     finally:
-        # The profiler gives its file its name when it is complete.
-        for path_left in (raw, raw.with_name(f"{raw.name}.tmp"), part):
-            path_left.unlink(missing_ok=True)
+        shutil.rmtree(room, ignore_errors=True)
     return path
 
 
@@ -97,13 +103,3 @@ def _hide_path(trace: Path, name: str) -> None:
         file.seek(start)
         file.write(tail)
         file.truncate()
-
-
-def _compress(source: Path, target: Path) -> None:
-    # Training waits meanwhile: a tenth of the time of zlib, for files some percent larger. A program recorded in an
-    # environment of its own may not have it.
-    packer: Any = gzip
-    with contextlib.suppress(ImportError):
-        from isal import igzip as packer
-    with source.open("rb") as plain, packer.open(target, "wb", compresslevel=1) as compressed:
-        shutil.copyfileobj(plain, compressed, 1 << 20)

@@ -52,7 +52,7 @@ def _run(log: Path, stopped: threading.Event) -> None:
     try:
         sources = [source for source in (_open_host(), _open_gpus()) if source is not None]
         if sources:
-            with log.open("w", encoding="utf-8") as file:
+            with log.open("x", encoding="utf-8") as file:
                 file.write(json.dumps({"traceq_monitor": 1, "cpus": os.cpu_count()}) + "\n")
                 sample_until(stopped, sources, file.write)
     except Exception as error:  # noqa: BLE001 - a program is recorded for its trace: what goes wrong here must not matter to it

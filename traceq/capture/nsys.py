@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from traceq.common.process import find_tool
 from traceq.errors import UnusableTrace
 
 # nsys of 2022 writes .nsys-rep, older ones .qdrep.
@@ -63,7 +64,12 @@ def export(report: Path) -> Path:
     # nsys before 2024 has no payloads, and does not know the option either.
     for blobs in (True, False):
         done = subprocess.run(
-            export_command(report, output, blobs=blobs), capture_output=True, text=True, errors="replace", check=False
+            export_command(report, output, blobs=blobs),
+            executable=find_tool("nsys"),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
         )
         if done.returncode == 0 and output.exists():
             return output

@@ -22,6 +22,7 @@ from traceq.capture.monitor import sample_machine
 from traceq.capture.snapshot.write import write
 from traceq.common import signals
 from traceq.common.owner import PATTERN, owner_word
+from traceq.common.process import find_tool
 from traceq.common.scratch import remove_gone
 from traceq.errors import MissingTool, StoreError, TraceqError
 from traceq.formats.made_with import SUFFIX
@@ -49,15 +50,16 @@ _PATIENCE = 5.0
 _LONG = 60.0
 
 
-def _run_program(command: Sequence[str], environment: Mapping[str, str]) -> int:
+def _run_program(command: Sequence[str], environment: Mapping[str, str], executable: str | None = None) -> int:
     """Run the command to its end and return its exit code, 128 + n when signal n ended it.
 
     Signals are passed on to the program. If a second SIGINT or SIGTERM comes, the program is killed if it still
-    runs 5 s later. Raises OSError when the command cannot be started.
+    runs 5 s later. `executable` is the path of the program where PATH is not to tell it. Raises OSError when the
+    command cannot be started.
     """
     with signals.leave_signals(), _hold_signals() as early:
         # Handlers are not inherited by what is executed; blocked signals would be.
-        child = subprocess.Popen(command, env=dict(environment))
+        child = subprocess.Popen(command, executable=executable, env=dict(environment))
         if hasattr(signal, "sigtimedwait"):
             signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
             _pass_on(child, early)
@@ -178,7 +180,8 @@ def record(request: Request, launch: Launch) -> Recording:
     log = launch.directory / f"{launch.name}{LOG_SUFFIX}"
     with signals.raise_signals(), _open_status(launch) as told, sample_machine(log):
         try:
-            exit_code = _run_program(launch.command, {**os.environ, **launch.additions})
+            profiler = find_tool("nsys") if request.backend == "nsys" else None
+            exit_code = _run_program(launch.command, {**os.environ, **launch.additions}, profiler)
         except OSError as error:
             raise MissingTool(f"{launch.command[0]}: cannot be started: {error.strerror or error}") from error
         events = status.read(told)
@@ -220,7 +223,7 @@ def _export_report(exit_code: int, launch: Launch, events: Sequence[status.Event
 
 
 def _check_tool(tool: str) -> None:
-    if shutil.which(tool) is not None:
+    if (find_tool(tool) if tool == "nsys" else shutil.which(tool)) is not None:
         return
     if tool == "nsys":
         raise MissingTool(

@@ -130,5 +130,8 @@ def _write_page(page: str, output: Path | None) -> None:
     if output is None:
         click.echo(page, nl=False)
     else:
-        output.write_text(page, "utf-8")
+        from traceq.common.files import atomic_write
+
+        with atomic_write(output) as file:
+            file.write(page.encode())
         click.echo(f"{output}: written")

@@ -1,7 +1,8 @@
 """Child processes of traceq's own that exchange messages with their parent: any objects that can be pickled.
 
 Plain subprocesses, not multiprocessing: a spawned multiprocessing child runs the user's main script again, which a library
-must not ask its callers to guard against, and a forked one inherits locks of DuckDB's and Arrow's threads.
+must not ask its callers to guard against, and imports what is named like a library in the current directory; a forked one
+inherits locks of DuckDB's and Arrow's threads.
 """
 
 from __future__ import annotations
@@ -11,10 +12,9 @@ import pickle
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
-from multiprocessing import parent_process
-from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import IO, Any
 
 from traceq.common import signals
@@ -64,8 +64,11 @@ class Child:
 
 
 def read_requests() -> Iterator[Any]:
-    """Yield the parent's messages, in a child process, until the parent closes the pipe."""
+    """Yield the parent's messages, in a child process, until the parent closes the pipe; the process ends with its parent."""
     block_pandas_import()
+    # where no thread can start, the child is going to say so
+    with suppress(RuntimeError):
+        threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     return _read_messages(sys.stdin.buffer)
 
 
@@ -91,29 +94,8 @@ def _read_messages(pipe: IO[bytes]) -> Iterator[Any]:
             yield pickle.load(pipe)  # noqa: S301 - from our own child or parent
 
 
-class _SpawnedProcess(SpawnProcess):
-    """A multiprocessing process that ignores Ctrl-C, and ends when its parent does."""
-
-    def start(self) -> None:
-        """Start the process with Ctrl-C blocked."""
-        with signals.block_interrupts():
-            super().start()
-
-    def run(self) -> None:
-        """Run the process, which ends when its parent does."""
-        threading.Thread(target=_end_with_parent, daemon=True).start()
-        super().run()
-
-
-def _end_with_parent() -> None:
-    """Wait for the end of the parent process, then end this one with exit code 1."""
-    parent = parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
-
-
-class SpawnedProcesses(SpawnContext):
-    """A multiprocessing context that starts new Python processes, which leave Ctrl-C to their parent."""
-
-    Process = _SpawnedProcess
+def _end_with_parent(parent: int) -> None:
+    """End this process with exit code 1 within a second of its parent, the process of this number."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(1)

@@ -28,17 +28,27 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
     A file that is replaced keeps its mode. The temporary name is random, and no link that lies there is followed. Devices
     and pipes (/dev/stdout) are written directly. Raises StoreError when the file cannot be written.
     """
-    direct = path.exists() and not path.is_file()
-    # A link stays; but /dev/stdout leads to names like pipe:[4711], which nothing can open.
-    target = path if direct else path.resolve()
-    part = target if direct else target.with_name(f".{target.name}.{owner_word()}.{token_hex(8)}.part")
+    is_direct = path.exists() and not path.is_file()
     try:
-        if direct:
-            with part.open("wb") as file:
-                yield file
-            return
-        remove_gone(target.parent, re.compile(rf"\.{re.escape(target.name)}\.({PATTERN})\.[0-9a-f]{{16}}\.part"))
-        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+        # A link stays; but /dev/stdout leads to names like pipe:[4711], which nothing can open.
+        with path.open("wb") if is_direct else replace_file(path.resolve()) as file:
+            yield file
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be written: {error.strerror or error}; choose another file") from error
+
+
+@contextmanager
+def replace_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a temporary file beside `path` to write, as atomic_write does, but replace a link at `path`, too.
+
+    Raises OSError.
+    """
+    part = name_part(path)
+    found = path.lstat() if os.path.lexists(path) else None
+    mode = stat.S_IMODE(found.st_mode) if found is not None and stat.S_ISREG(found.st_mode) else None
+    try:
         with signals.remove_on_signal(part):
             # Private from the start, until it has the mode that it is to have.
             descriptor = os.open(part, _NEW, _ANY_MODE if mode is None else _PRIVATE)
@@ -46,14 +56,18 @@ def atomic_write(path: Path) -> Iterator[BinaryIO]:
                 if mode is not None:
                     os.fchmod(descriptor, mode)
                 yield file
-            part.replace(target)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise StoreError(f"{path}: cannot be written: {error.strerror or error}; choose another file") from error
+            part.replace(path)
     finally:
-        if not direct:
-            part.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
+
+
+def name_part(path: Path) -> Path:
+    """Return a name beside `path` that nobody can guess, for what becomes `path` when it is complete.
+
+    What processes that have ended left under such names is removed.
+    """
+    remove_gone(path.parent, re.compile(rf"\.{re.escape(path.name)}\.({PATTERN})\.[0-9a-f]{{16}}\.part"))
+    return path.with_name(f".{path.name}.{owner_word()}.{token_hex(8)}.part")
 
 
 @contextmanager

@@ -88,6 +88,19 @@ def open_files(wanted: int) -> int:
     return most
 
 
+def find_tool(name: str) -> str | None:
+    """Return the path of the program `name` on PATH, None without it.
+
+    Folders of PATH that depend on the current one, like ".", do not count: traces of strangers may lie in it, and programs
+    beside them.
+    """
+    # not every command looks for one
+    import shutil
+
+    folders = filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep))
+    return shutil.which(name, path=os.pathsep.join(folders))
+
+
 def lack_of_threads() -> str | None:
     """Return an error message if this process cannot start the threads that its libraries need; None if it can.
 

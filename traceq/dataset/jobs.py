@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 
 import duckdb
 import msgspec
 
 from traceq.analysis.job.job import fill_jobs
-from traceq.common.child import SpawnedProcesses
+from traceq.common.child import Child
 from traceq.common.code_hash import code_hash
 from traceq.common.limits import Limits, limits, within
 from traceq.common.scratch import temporary_folder
@@ -91,14 +89,19 @@ def fill_window(place: Place, manifest: Manifest, pieces: Sequence[Piece], windo
     """
     if len(pieces) <= _MOST_HERE:
         return _fill_here(place, manifest, pieces, window)
-    with ProcessPoolExecutor(1, SpawnedProcesses()) as process:
-        try:
-            return process.submit(_fill_within_limits, limits().memory, place, manifest, pieces, window).result()
-        except BrokenProcessPool as error:
-            raise StoreError(
-                f"{place.name}: what works out the job of {len(pieces)} ranks was killed, for want of memory?"
-                " Its pieces are kept: ingest again with a lower --memory-limit"
-            ) from error
+    with closing(Child("traceq.dataset.worker")) as process:
+        # of one that has ended already nothing comes, either
+        with suppress(BrokenPipeError):
+            process.send((_fill_within_limits, (limits().memory, place, manifest, pieces, window)))
+        answer = next(process.answers, None)
+    if isinstance(answer, BaseException):
+        raise answer
+    if isinstance(answer, DatasetWindow):
+        return answer
+    raise StoreError(
+        f"{place.name}: what works out the job of {len(pieces)} ranks was killed, for want of memory?"
+        " Its pieces are kept: ingest again with a lower --memory-limit"
+    )
 
 
 def _fill_within_limits(

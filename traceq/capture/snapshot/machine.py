@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import re
-import shutil
 import subprocess
 import warnings
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from traceq.capture.monitor import visible_handles
-from traceq.common.process import cpu_quota, memory_limit
+from traceq.common.process import cpu_quota, find_tool, memory_limit
 
 _PROC, _SYS = Path("/proc"), Path("/sys")
 
@@ -146,13 +145,14 @@ def _decode(name: str | bytes) -> str:
 
 
 def _ask_command() -> list[dict[str, object]]:
-    if shutil.which("nvidia-smi") is None:
+    tool = find_tool("nvidia-smi")
+    if tool is None:
         return []
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     query = ",".join(asked for _, asked, _ in _ASKED)
     done = subprocess.run(
         [
-            "nvidia-smi",
+            tool,
             f"--query-gpu={query}",
             "--format=csv,noheader,nounits",
             *([] if visible is None else [f"--id={visible}"]),

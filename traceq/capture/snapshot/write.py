@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 from traceq.capture.snapshot import machine, program
 from traceq.capture.snapshot.seen import Seen
+from traceq.common.files import replace_file
 from traceq.common.version import __version__
 from traceq.formats.made_with import ENVIRONMENT, VERSION, normalize_value, path_beside, size_of_content
 
@@ -36,12 +36,8 @@ def write(path: Path, torch: Any, seen: Seen | None, size: int | None = None) ->
     content: dict[str, object] = {"traceq_made_with": VERSION, "traceq": __version__}
     content |= {} if size is None else {"trace_bytes": size}
     content |= _collect_topics(torch, seen)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with replace_file(path) as file:
+        file.write((json.dumps(content, indent=1) + "\n").encode())
 
 
 def _collect_topics(torch: Any, seen: Seen | None) -> dict[str, Things]:

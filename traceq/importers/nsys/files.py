@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 import subprocess
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from traceq.common.process import find_tool
 from traceq.common.scratch import temporary_folder
 from traceq.errors import MissingTool, UnusableTrace
 from traceq.importers.packed import GZIP, read_head, unpack
@@ -171,13 +171,14 @@ def export_report(report: Path, output: Path) -> None:
 
     Raises MissingTool where nsys is not on PATH, UnusableTrace when it fails.
     """
-    if shutil.which("nsys") is None:
+    nsys = find_tool("nsys")
+    if nsys is None:
         by_hand = " ".join(_export_command(report, report.with_suffix(".sqlite"), blobs=False))
         raise MissingTool(f"{report}: only nsys can read this format and it is not on PATH; export it first: {by_hand}")
     # nsys before 2024 has no payloads, and does not know the option either.
     for blobs in (True, False):
         call = _export_command(report, output, blobs=blobs)
-        done = subprocess.run(call, capture_output=True, text=True, errors="replace", check=False)
+        done = subprocess.run([nsys, *call[1:]], capture_output=True, text=True, errors="replace", check=False)
         if done.returncode == 0 and output.exists():
             return
     said = (done.stderr or done.stdout).strip().splitlines()
