@@ -187,6 +187,21 @@ def test_who_reads_what_is_dropped_is_told_to_open_it_again(traceq_command, job)
     assert len(rows(job)[0]) == 7
 
 
+# What misleads in a manifest, done to its content.
+_MISLEADING = {
+    "no such shape": lambda content: content["pieces"][0].update(shape=9),
+    "newer": lambda content: content.update(traceq_dataset=2),
+    "older schema": lambda content: content.update(schema=4),
+    "pieces twice": lambda content: content["pieces"].extend(content["pieces"][:]),
+    "a folder twice": lambda content: content["pieces"][1].update(rank=0),
+    "a window twice": lambda content: content["windows"].append(content["windows"][1] | {"job": 7}),
+    "a table elsewhere": lambda content: content["shapes"][0].append("../../../../secret"),
+    "a job elsewhere": lambda content: content["windows"][0].update(folder="/etc"),
+    "a job above": lambda content: content["windows"][0].update(folder=f"{FIRST}/job/../../../../1"),
+    "a column missing": lambda content: content["pieces"][2].pop("rank"),
+}
+
+
 def damaged(job, fault):
     """Put a fault into the dataset; a part of what verify says, and of what everything says that needs it."""
     manifest, piece = job / "dataset.json", job / FIRST / "rank=1"
@@ -198,12 +213,10 @@ def damaged(job, fault):
         manifest.write_text("[1, 2]")
     elif fault == "nested":
         manifest.write_text('{"traceq_dataset":' + "[" * 50_000)
-    elif fault == "no such shape":
-        manifest.write_text(manifest.read_text().replace('"shape":0', '"shape":9', 1))
-    elif fault == "newer":
-        manifest.write_text(manifest.read_text().replace('"traceq_dataset":1', '"traceq_dataset":2'))
-    elif fault == "older schema":
-        manifest.write_text(manifest.read_text().replace('"schema":5', '"schema":4'))
+    elif fault in _MISLEADING:
+        content = json.loads(manifest.read_text())
+        _MISLEADING[fault](content)
+        manifest.write_text(json.dumps(content))
     elif fault == "piece missing":
         shutil.rmtree(piece)
     elif fault == "file cut off":
@@ -219,6 +232,21 @@ def damaged(job, fault):
         ("a list", StoreError, "dataset.json is damaged, or not of traceq: "),
         ("nested", StoreError, "dataset.json is damaged, or not of traceq: "),
         ("no such shape", StoreError, "dataset.json is damaged, or not of traceq: a piece is of a shape"),
+        (
+            "pieces twice",
+            StoreError,
+            "job: dataset.json is damaged.*: trace 1 is listed twice; get it back from a copy, or",
+        ),
+        ("a folder twice", StoreError, f"dataset.json is damaged.*: {FIRST}/rank=0 is listed twice; "),
+        ("a window twice", StoreError, f"dataset.json is damaged.*: {SECOND} is listed twice; "),
+        ("a table elsewhere", StoreError, r"dataset.json is damaged.*: no table is called '../../../../secret'; "),
+        ("a job elsewhere", StoreError, f"dataset.json is damaged.*: '/etc' is no folder of {FIRST}/job; "),
+        ("a job above", StoreError, f"dataset.json is damaged.*/1' is no folder of {FIRST}/job; "),
+        (
+            "a column missing",
+            StoreError,
+            r"dataset.json is damaged.*missing required field `rank` - at `\$.pieces\[2\]`; ",
+        ),
         ("newer", SchemaMismatch, "a dataset of version 2 with schema version 5, .*; upgrade traceq"),
         ("older schema", SchemaMismatch, "schema version 4, .*; ingest the traces again, into a new dataset"),
         ("piece missing", StoreError, "window=0/rank=1/.*; traceq dataset verify says what is damaged"),
@@ -237,6 +265,27 @@ def test_damage_is_named_with_the_way_out(traceq_command, job, job_traces, fault
         assert (found.exit_code, found.stderr.startswith("traceq: error: ")) == (1, True), (found.output, command)
         assert found.stderr.count("\n") == 1
         assert "rank=1" in found.stderr or "dataset.json" in found.stderr or "version" in found.stderr
+
+
+@pytest.mark.parametrize("change", ["forgotten", "of other ranks"])
+def test_a_job_that_is_not_made_of_its_ranks_is_not_reported_but_judged_anew(traceq_command, job, change):
+    manifest = job / "dataset.json"
+    content = json.loads(manifest.read_text())
+    if change == "forgotten":
+        del content["windows"][1]
+    else:
+        content["pieces"][5]["digest"] = content["pieces"][4]["digest"]
+    manifest.write_text(json.dumps(content))
+    said = (
+        f"traceq: error: {job}: what is known of the job in {SECOND} is not made of the ranks that are there;"
+        f" traceq dataset compact {job} judges them anew\n"
+    )
+    for command in (("report", job), ("sql", job, "from job")):
+        found = traceq_command(*command)
+        assert (found.exit_code, found.stderr) == (1, said)
+    assert f"{job}: run small, window 1: judged anew" in traceq_command("dataset", "compact", job).stdout
+    with traceq.open(job) as traces:
+        assert traces.sql("select time_window, ranks from job order by all").fetchall() == [(0, 4), (1, 4)]
 
 
 @pytest.mark.slow

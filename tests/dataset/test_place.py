@@ -54,6 +54,38 @@ def test_a_folder_is_not_made_in_the_place_of_a_file(tmp_path):
         Place(f"file://{tmp_path}/file").write(b"", "writer.json", is_new=True)
 
 
+def test_no_link_leads_out_of_a_folder(tmp_path, files):
+    outside = tmp_path / "outside"
+    (outside / "rank=1").mkdir(parents=True)
+    (outside / "piece.json").write_text("kept")
+    job = tmp_path / "job"
+    (job / "run=x").mkdir(parents=True)
+    (job / "run=x" / "rank=1").symlink_to(outside / "rank=1")
+    (job / "dataset.json").symlink_to(outside / "piece.json")
+    (job / "writer.json").symlink_to(outside / "new.json")
+    (job / "link").symlink_to(outside)
+    place = Place(str(job))
+    before = sorted(outside.rglob("*"))
+    for link, work in (
+        ("dataset.json", lambda: place.read("dataset.json")),
+        ("dataset.json", lambda: place.write(b"", "dataset.json")),
+        ("writer.json", lambda: place.write(b"", "writer.json", is_new=True)),
+        ("run=x/rank=1", lambda: place.put(files, "run=x/rank=1")),
+        ("run=x/rank=1", lambda: place.remove("run=x/rank=1", "2")),
+        ("link", lambda: place.remove_files(["link/piece.json"])),
+        ("link", lambda: place.move("link/rank=1", "run=x/rank=2")),
+        ("link", lambda: place.move("run=x", "link/run=x")),
+    ):
+        with pytest.raises(
+            StoreError, match=rf"{job}: {job}/{link} is a link, which may lead out of the dataset; put "
+        ):
+            work()
+    assert (sorted(outside.rglob("*")), (outside / "piece.json").read_text()) == (before, "kept")
+    (tmp_path / "name").symlink_to(job)
+    Place(str(tmp_path / "name")).write(b"1", "new.json")
+    assert (job / "new.json").read_bytes() == b"1"
+
+
 def test_only_one_writes_a_new_file(place):
     place.write(b"first", "x", "new.json", is_new=True)
     with pytest.raises(FileExistsError):

@@ -20,7 +20,7 @@ from traceq.database.connect import connect, is_database
 from traceq.database.failures import one_line
 from traceq.database.user_sql import run_interruptibly
 from traceq.dataset.catalogue import create_catalogue
-from traceq.dataset.manifest import is_dataset, open_existing
+from traceq.dataset.manifest import check_windows, is_dataset, open_existing
 from traceq.dataset.place import is_address
 from traceq.dataset.selection import Selection, create_copy, select_pieces
 from traceq.diagnosis.cache import fill
@@ -84,6 +84,7 @@ def open_selection(
         place, manifest = open_existing(source)
         if not manifest.pieces:
             raise StoreError(f"{source}: holds no traces; ingest some: traceq ingest SOURCE -o {source}")
+        check_windows(place, manifest)
         found = select_pieces(place, manifest, traces, rank)
     if found is None:
         with open_source(source, "reported", read) as connection:
@@ -123,6 +124,7 @@ def database_of(
         database = folder / "traces.duckdb"
         if is_stored:
             place, manifest = open_existing(source)
+            check_windows(place, manifest)
             create_catalogue(database, place, manifest, manifest.pieces)
         elif cached is None:
             make_database(source, database, read, judged=judged and judging is None)

@@ -274,7 +274,7 @@ def _check_objects(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Raise StoreError if a view or macro hides behind a name of traceq's or DuckDB's, as it could run anything."""
     try:
         views = {name for name, is_internal in connection.execute(_VIEWS).fetchall() if not is_internal}
-        if swapped := views & set(_table_names()):
+        if swapped := views & set(table_names()):
             raise StoreError(
                 f"{path}: not as traceq makes it, {min(swapped)} is a view there; ask who made it for the trace"
             )
@@ -290,7 +290,7 @@ def _check_complete(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     names = "select table_name from duckdb_tables() union all select view_name from duckdb_views()"
     with _damage_named(path):
         there = connection.execute(names).fetchall()
-    if missing := set(_table_names()) - {name for (name,) in there}:
+    if missing := set(table_names()) - {name for (name,) in there}:
         raise StoreError(f"{path}: lacks tables ({', '.join(sorted(missing)[:3])}); ingest the traces again")
 
 
@@ -311,7 +311,7 @@ def _damage_named(path: Path, errors: tuple[type[Exception], ...] = FAILURES) ->
 
 
 @cache
-def _table_names() -> list[str]:
+def table_names() -> list[str]:
     """Return the names of all tables of the schema."""
     return [name for file in SCHEMA for name in re.findall(r"create table if not exists (\w+)", sql.statement(file))]
 

@@ -78,7 +78,8 @@ def read_summary(place: Place, manifest: Manifest, window: DatasetWindow) -> Job
         told = None
     if told is not None and told.stamp == _code_stamp():
         return told
-    with open_catalogue(place, manifest, manifest.pieces_of(window.run, window.window), [window]) as connection:
+    pieces = manifest.pieces_of(window.run, window.window)
+    with explain_damage(place), open_catalogue(place, manifest, pieces, [window]) as connection:
         return summarize_jobs(connection)
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import re
+from collections import Counter
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
+from shlex import quote
 
 import msgspec
 
 from traceq.common.version import __version__
-from traceq.database.connect import SCHEMA_VERSION, is_database
+from traceq.database.connect import SCHEMA_VERSION, is_database, table_names
 from traceq.dataset.place import Place, folder_of, is_address
 from traceq.errors import SchemaMismatch, StoreError
 
@@ -102,7 +106,8 @@ def open_existing(name: str | Path) -> tuple[Place, Manifest]:
 def read_manifest(place: Place) -> Manifest:
     """Return the dataset's manifest, an empty one if there is none yet.
 
-    Raises SchemaMismatch if another version of traceq made the dataset, StoreError if the file is damaged.
+    Raises SchemaMismatch if another version of traceq made the dataset, StoreError if the file is damaged or contradicts
+    itself.
     """
     content = place.read(NAME)
     if content is None:
@@ -110,8 +115,10 @@ def read_manifest(place: Place) -> Manifest:
     try:
         versions = msgspec.json.decode(content, type=_Versions)
         if versions.traceq_dataset == VERSION and versions.schema == SCHEMA_VERSION:
-            return msgspec.json.decode(content, type=Manifest)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            found = msgspec.json.decode(content, type=Manifest)
+            _refuse_contradictions(found)
+            return found
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise StoreError(
             f"{place.name}: {NAME} is damaged, or not of traceq: {error}; get it back from a copy, or ingest the traces again,"
             " into a new dataset"
@@ -122,6 +129,39 @@ def read_manifest(place: Place) -> Manifest:
         f"{place.name}: a dataset of version {versions.traceq_dataset} with schema version {versions.schema}, this traceq"
         f" understands {VERSION} and {SCHEMA_VERSION}; {way_out}"
     )
+
+
+def _refuse_contradictions(manifest: Manifest) -> None:
+    """Raise ValueError for what cannot be true of a dataset: things that are listed twice, or files outside of their folder."""
+    windows = [(folder_of(window.run, window.window), window) for window in manifest.windows]
+    listed = [f"trace {piece.trace_id}" for piece in manifest.pieces]
+    listed += [piece.folder for piece in manifest.pieces] + [folder for folder, _ in windows]
+    if twice := next((one for one, times in Counter(listed).items() if times > 1), None):
+        raise ValueError(f"{twice} is listed twice")
+    named = {*chain(*manifest.shapes), *chain(*(window.tables for _, window in windows))}
+    if strange := named.difference(table_names()):
+        raise ValueError(f"no table is called {min(strange)!r}")
+    for folder, window in windows:
+        if not re.fullmatch(rf"{re.escape(folder)}/job/[0-9]+", window.folder):
+            raise ValueError(f"{window.folder!r} is no folder of {folder}/job")
+
+
+def find_unmatched(manifest: Manifest) -> set[tuple[str, int]]:
+    """Return the windows (run, window) whose job was not judged, or was made of other pieces than there are."""
+    made = {(window.run, window.window): window.made_of for window in manifest.windows}
+    pieces: dict[tuple[str, int], list[Piece]] = {key: [] for key in made}
+    for piece in manifest.pieces:
+        pieces.setdefault((piece.run, piece.window), []).append(piece)
+    return {key for key, found in pieces.items() if made.get(key) != digest_of(found)}
+
+
+def check_windows(place: Place, manifest: Manifest) -> None:
+    """Raise StoreError if a window's job was not made of the pieces that are there: reports would be wrong."""
+    for key in sorted(find_unmatched(manifest)):
+        raise StoreError(
+            f"{place.name}: what is known of the job in {folder_of(*key)} is not made of the ranks that are there;"
+            f" traceq dataset compact {quote(place.name)} judges them anew"
+        )
 
 
 class _Versions(msgspec.Struct):

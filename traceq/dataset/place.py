@@ -129,8 +129,20 @@ class Place:
         """Return the path of a file in the place for DuckDB: a local path, or a URL that traceq.database.remote reads."""
         return self.path(*parts) if self.is_local else address_of(*parts)
 
+    def refuse_links(self, *parts: str) -> None:
+        """Raise StoreError if a file in a local place, or a folder above it, is a link, which may lead out of the place."""
+        path = Path(self.path())
+        for part in PurePosixPath(*parts).parts:
+            path /= part
+            if self.is_local and path.is_symlink():
+                raise StoreError(
+                    f"{self.name}: {path} is a link, which may lead out of the dataset; put what it leads to in its place"
+                    " (cp -rL copies so)"
+                )
+
     def read(self, *parts: str) -> bytes | None:
-        """Return the content of a file, None if it does not exist. Raises StoreError if it is a folder."""
+        """Return the content of a file, None if it does not exist. Raises StoreError if it is a folder, or a link."""
+        self.refuse_links(*parts)
         with self._translate_errors():
             try:
                 # with a beginning object stores need not be asked for the size first
@@ -146,6 +158,7 @@ class Place:
 
         With `is_new`, raise FileExistsError if the file exists.
         """
+        self.refuse_links(*parts)
         path = self.path(*parts)
         with self._translate_errors():
             self._make_folder(path.rpartition("/")[0])
@@ -170,6 +183,7 @@ class Place:
 
     def put(self, folder: Path, *parts: str) -> None:
         """Copy the files of a local folder to a folder in the place."""
+        self.refuse_links(*parts)
         files = sorted(folder.iterdir())
         target = self.path(*parts)
         with self._translate_errors():
@@ -181,6 +195,8 @@ class Place:
 
         An interrupted move leaves the source, or a target without piece.json.
         """
+        self.refuse_links(source)
+        self.refuse_links(target)
         if self.is_local:
             with self._translate_errors():
                 self._make_folder(self.path(target).rpartition("/")[0])
@@ -198,6 +214,7 @@ class Place:
 
     def remove(self, *parts: str) -> None:
         """Remove a file, or a folder with all it contains; a missing one is no error."""
+        self.refuse_links(*parts)
         path = self.path(*parts)
         with self._translate_errors():
             try:
@@ -217,6 +234,8 @@ class Place:
         paths = list(paths)
         if not paths:
             return
+        for path in paths:
+            self.refuse_links(path)
         with self._translate_errors():
             self._delete([self.path(path) for path in paths])
         if self.is_local:

@@ -15,7 +15,7 @@ from traceq.dataset import manifest as manifests
 from traceq.dataset.catalogue import open_catalogue
 from traceq.dataset.ingest import STAGING
 from traceq.dataset.jobs import SUMMARY
-from traceq.dataset.manifest import DatasetWindow, Manifest, Piece, digest_of, read_manifest
+from traceq.dataset.manifest import DatasetWindow, Manifest, Piece, find_unmatched, read_manifest
 from traceq.dataset.piece import NAME, MadePiece, digest_of_sums, digest_query, read_piece
 from traceq.dataset.place import PART, Place, folder_of
 from traceq.errors import StoreError
@@ -64,17 +64,12 @@ def files_of_window(window: DatasetWindow) -> list[str]:
 
 def stale_windows(manifest: Manifest, sizes: Mapping[str, int]) -> set[tuple[str, int]]:
     """Return the windows (run, window) whose job was not judged, lacks files, or was made from other pieces than there are."""
-    jobs = {(window.run, window.window): window for window in manifest.windows}
-    of_window: dict[tuple[str, int], list[Piece]] = {key: [] for key in jobs}
-    for piece in manifest.pieces:
-        of_window.setdefault((piece.run, piece.window), []).append(piece)
-    return {
-        key
-        for key, found in of_window.items()
-        if key not in jobs
-        or jobs[key].made_of != digest_of(found)
-        or not all(file in sizes for file in files_of_window(jobs[key]))
+    lacking = {
+        (window.run, window.window)
+        for window in manifest.windows
+        if not all(file in sizes for file in files_of_window(window))
     }
+    return find_unmatched(manifest) | lacking
 
 
 def _can_be_added(place: Place, folder: str, there: set[str]) -> bool:
@@ -98,7 +93,6 @@ def find_faults(place: Place) -> Iterator[Fault]:
     """Yield every fault of the dataset. Raises StoreError where there is no dataset at all."""
     manifest = read_manifest(place)
     sizes = place.list_sizes()
-    yield from _find_repeats(manifest)
     sound = []
     for piece in manifest.pieces:
         found = list(_check_files(place, manifest, piece, sizes))
@@ -109,15 +103,6 @@ def find_faults(place: Place) -> Iterator[Fault]:
         some = sound[first : first + _AT_ONCE]
         yield from _check_content(place, manifest, some)
     yield from _check_windows(place, manifest, sizes)
-
-
-def _find_repeats(manifest: Manifest) -> Iterator[Fault]:
-    """Yield a fault for each piece whose trace_id or folder is listed twice."""
-    seen: set[int | str] = set()
-    for piece in manifest.pieces:
-        if piece.trace_id in seen or piece.folder in seen:
-            yield Fault(piece.folder, f"trace {piece.trace_id} is listed twice", "ingest the traces into a new dataset")
-        seen |= {piece.trace_id, piece.folder}
 
 
 def _check_files(place: Place, manifest: Manifest, piece: Piece, sizes: Mapping[str, int]) -> Iterator[Fault]:
