@@ -302,5 +302,6 @@ def test_registers_beyond_their_column_are_null_and_counted(tmp_path):
     tables = list_tables(write_file(tmp_path / "a.xplane.pb", make_gpu([("k", US, US, stats)])))
     assert choose_columns(tables["gpu_slice"], "registers_per_thread", "grid_x", "grid_y") == [(None, 4, None)]
     assert {note["text"]: note["count"] for note in tables["import_note"] if note["code"] == "number_out_of_range"} == {
-        f"values of gpu_slice.{column} that its column cannot hold are NULL": 1 for column in ("grid_y", "registers_per_thread")
+        f"values of gpu_slice.{column} that its column cannot hold are NULL": 1
+        for column in ("grid_y", "registers_per_thread")
     }

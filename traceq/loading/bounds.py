@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
+from traceq.analysis.replay.waits import CLOCKS_APART
 from traceq.common.units import duration
 from traceq.database.sql import run
 from traceq.database.times import LATEST, REACH
@@ -141,17 +142,26 @@ def end_marks(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("drop table _mark_end")
 
 
+# Query -> its table of slices that last too long, and how long they last now.
+_ENDS = {
+    "gpu_ends": ("_gpu_end", "the end of one that ran after them on the same stream", "where it begins"),
+    "wait_ends": ("_waited_end", "the return of a call that waited for them", "with it"),
+}
+
+
 def end_gpu_work(connection: duckdb.DuckDBPyConnection) -> None:
-    """Let staged GPU work that outlasts what ran after it on its stream end where that begins, with a note."""
-    run(connection, "loading/gpu_ends.sql")
-    ((found, most),) = connection.execute("select count(*), max(dur) from _gpu_end").fetchall()
-    if found:
-        text = (
-            "GPU slices last beyond the end of one that ran after them on the same stream, the longest"
-            f" {duration(most)}: they end where it begins, and may have ended before; capture again, with a newer profiler"
-        )
-        add_note(connection, "data_loss", "impossible_duration", found, text)
-    connection.execute("drop table _gpu_end")
+    """Let staged GPU work that outlasts what ran after it on its stream, or a call that waited for it, end there, with a note."""
+    for query, (table, what, where) in _ENDS.items():
+        run(connection, f"loading/{query}.sql", **({"apart": CLOCKS_APART} if query == "wait_ends" else {}))
+        ((found, most),) = connection.execute(f"select count(*), max(dur) from {table}").fetchall()
+        if found:
+            text = (
+                f"GPU slices last beyond {what}, the longest {duration(most)}: they end {where}, and may have ended before;"
+                " capture again, with a newer profiler"
+            )
+            add_note(connection, "data_loss", "impossible_duration", found, text)
+    for table in ("_gpu_end", "_waited_end", "_host_wait", "_late_work", "_late_call"):
+        connection.execute(f"drop table {table}")
 
 
 def _limit(connection: duckdb.DuckDBPyConnection, table: str, *ranges: tuple[str, int, int]) -> None:

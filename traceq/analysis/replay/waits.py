@@ -10,7 +10,7 @@ from traceq.analysis.replay.recorded import NONE, WAITED, Booleans, Floats, Inte
 from traceq.analysis.replay.usual import kind_medians
 
 # The clocks of host and GPU are this close together, ns.
-_CLOCKS_APART = 100_000
+CLOCKS_APART = 100_000
 # A launch waits for room in the queue, which holds about 1,024 launches (fewer with large arguments), when as many are queued as
 # ever are, again and again, and it takes longer than others. The least that counts as a full queue, and as again and again:
 _FULL_QUEUE = 256
@@ -88,7 +88,7 @@ class _Edges(NamedTuple):
 def _in_time(recorded: Recorded, kind: int, found: _Edges) -> tuple[int, _Edges]:
     """Return `kind` and the edges without those to slices that end after the call returned: it did not wait for them."""
     ends = recorded.work.ts_end[found.slice]
-    return kind, found.some(ends <= recorded.events.ts_end[found.event] + _CLOCKS_APART)
+    return kind, found.some(ends <= recorded.events.ts_end[found.event] + CLOCKS_APART)
 
 
 def _run_dry(recorded: Recorded, found: _Edges) -> tuple[int, _Edges]:
