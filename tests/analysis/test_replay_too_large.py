@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from builder import TraceBuilder
 
-from traceq.analysis.replay import recorded, replayed
+from traceq.analysis.replay import lanes, replayed
 
 
 def build_steps(*counts):
@@ -37,12 +37,12 @@ def test_a_step_that_is_too_large_has_no_replay_and_a_note(monkeypatch):
     assert trace.rows("select severity, count from import_note where code = 'not_replayed'") == [("info", 3)]
 
 
-def test_threads_without_number_have_no_replay_and_a_note(monkeypatch):
-    monkeypatch.setattr(recorded, "_MOST_THREADS", 2)
+def test_pairs_of_threads_without_number_have_no_replay_and_a_note(monkeypatch):
+    monkeypatch.setattr(lanes, "_MOST_PAIRS", 2)
     trace = TraceBuilder()
     trace.annotation("ProfilerStep#1", 0, 1000)
     for thread in (1, 2, 3):
-        trace.kernel("kernel", 200 * thread, 50, launched=(150 * thread, 10), thread=thread)
+        trace.kernel("kernel", 200 * thread, 50, launched=(10 * thread, 100), thread=thread)
     trace.fill_all()
     assert trace.rows("from replay") == []
     assert trace.rows("select severity, count from import_note where code = 'not_replayed'") == [("info", 3)]

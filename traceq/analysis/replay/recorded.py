@@ -9,43 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from traceq.analysis.categories import BUSY
-from traceq.common.units import size as bytes_text
+from traceq.analysis.replay.lanes import assign_lanes, split_by
 from traceq.database.sql import run
 
 if TYPE_CHECKING:
     import duckdb
-
-
-class TooLarge(ValueError):
-    """Error for a trace that is too large to be replayed.
-
-    `count` is the number of its GPU slices or threads, `note` words on these for the table of notes, with the way out.
-    """
-
-    def __init__(self, count: int, what: str, note: str) -> None:
-        self.count, self.note = count, note
-        super().__init__(what)
-
-
-def too_many_slices(slices: int, size: int) -> TooLarge:
-    """Return the error for a first counted step whose GPU slices would take `size` bytes to replay, more than there are."""
-    taking = f"replaying them takes about {bytes_text(size)} of memory"
-    return TooLarge(
-        slices,
-        f"its first step has {slices:,} GPU slices, and {taking}: try a larger --memory-limit",
-        f"GPU slices in the first step that counts: {taking}; savings are what findings hold and there is no critical path."
-        " Ingest again with a larger --memory-limit, or judge less with --window",
-    )
-
-
-def too_many_threads(threads: int, most: int) -> TooLarge:
-    """Return the error for a trace in which `threads`, more than `most`, make calls for a GPU."""
-    return TooLarge(
-        threads,
-        f"{threads:,} threads make calls for a GPU, and at most {most:,} are replayed",
-        f"threads that make calls for a GPU, and at most {most:,} are replayed: savings are what findings hold and there is no"
-        " critical path. Judge less with --window",
-    )
 
 
 Integers = npt.NDArray[np.int64]
@@ -56,12 +24,6 @@ NONE = -1
 
 # What a synchronizing call waits for.
 WAITED = ("event", "stream", "context")
-
-# Threads of a process are driven one by another (autograd), unless more of their calls than this run at the same time.
-_MOST_OVERLAPPING = 0.02
-
-# Threads are compared two by two, and programs that train or serve have tens.
-_MOST_THREADS = 4_000
 
 
 class ReplayStep(NamedTuple):
@@ -279,8 +241,13 @@ def _build_events(
         columns[name] = column(name, name == "launches", 0).astype(bool)[order]
     columns["mark"] = np.concatenate([np.full(n_calls + n_out, NONE), np.arange(n_marks)])[order]
     columns["is_outside"] = is_outside[order]
-    lane = _assign_lanes(
-        columns["pid"], columns["thread"], columns["ts"], columns["ts_end"], columns["is_outside"], columns["mark"]
+    lane = assign_lanes(
+        columns["pid"],
+        columns["thread"],
+        columns["ts"],
+        columns["ts_end"],
+        columns["is_outside"],
+        columns["mark"] != NONE,
     )
     begun, gap, call = _host_times(lane, columns["ts"], columns["ts_end"], columns["is_outside"], ts)
     by_id = np.argsort(columns["slice_id"], kind="stable")
@@ -297,67 +264,6 @@ def _build_events(
     return events, found
 
 
-def _assign_lanes(
-    pid: Integers, thread: Integers, ts: Integers, ts_end: Integers, is_outside: Booleans, mark: Integers
-) -> Integers:
-    """Return the lane (number of the host clock) of each event: threads of a process that hardly ever work at once share one.
-
-    Lane 0 is for launches from outside. Raises TooLarge where too many threads make calls.
-    """
-    lane = np.full(len(ts), NONE, dtype=np.int64)
-    lane[is_outside] = 0
-    works = ~is_outside & (mark == NONE)
-    workers = len(np.unique(thread[works]))
-    if workers > _MOST_THREADS:
-        raise too_many_threads(workers, _MOST_THREADS)
-    count = 1
-    for process in np.unique(pid[~is_outside]).tolist():
-        here = (pid == process) & ~is_outside
-        threads, sizes = np.unique(thread[here & works], return_counts=True)
-        times = {one: _calls_of(ts, ts_end, here & works & (thread == one)) for one in threads.tolist()}
-        groups: list[list[int]] = []
-        for one in threads[np.argsort(-sizes, kind="stable")].tolist():
-            for group in groups:
-                if not any(_at_once(times[one], times[other]) for other in group):
-                    group.append(one)
-                    break
-            else:
-                groups.append([one])
-        for group in groups or [[NONE]]:
-            lane[here & np.isin(thread, group)] = count
-            count += 1
-        # Marks stand on the clock of their thread, or where it makes no calls on that of the thread that makes most.
-        lane[here & (lane == NONE)] = count - max(len(groups), 1)
-    return lane
-
-
-class _Calls(NamedTuple):
-    """Begins and ends of a thread's calls, ns, in the order of begins; the first begin and the last end."""
-
-    ts: Integers
-    ts_end: Integers
-    begin: int
-    end: int
-
-
-def _calls_of(ts: Integers, ts_end: Integers, here: Booleans) -> _Calls:
-    """Return the calls that the mask `here` selects, at least one."""
-    begins, ends = ts[here], ts_end[here]
-    return _Calls(begins, ends, int(begins[0]), int(ends.max()))
-
-
-def _at_once(one: _Calls, other: _Calls) -> bool:
-    """Return whether calls of two threads overlap more than twice, and in more than 2 % of the calls of the thread with fewer."""
-    if one.begin >= other.end or other.begin >= one.end:
-        return False
-    fewer, more = (one, other) if len(one.ts) <= len(other.ts) else (other, one)
-    overlapping = 0
-    for asked, there in ((fewer, more), (more, fewer)):
-        at = np.searchsorted(there.ts, asked.ts, side="right") - 1
-        overlapping += int(((at >= 0) & (there.ts_end[np.maximum(at, 0)] > asked.ts)).sum())
-    return overlapping > max(2.0, _MOST_OVERLAPPING * len(fewer.ts))
-
-
 def _host_times(
     lane: Integers, ts: Integers, ts_end: Integers, is_outside: Booleans, start: int
 ) -> tuple[Integers, Floats, Floats]:
@@ -367,8 +273,7 @@ def _host_times(
     between them.
     """
     begun, gap, call = ts.copy(), np.zeros(len(ts)), np.zeros(len(ts))
-    for one in np.unique(lane).tolist():
-        here = np.flatnonzero(lane == one)
+    for here in split_by(lane):
         begins, ends = ts[here], ts_end[here]
         if is_outside[here[0]]:
             gap[here] = np.diff(begins, prepend=start)

@@ -20,7 +20,7 @@ from traceq.analysis.replay.counterfactual import (
 from traceq.analysis.replay.critical_path import find_critical_path
 from traceq.analysis.replay.graph import build_graph
 from traceq.analysis.replay.path_table import fill_path
-from traceq.analysis.replay.recorded import NONE, ReplayStep, TooLarge, read, too_many_slices
+from traceq.analysis.replay.recorded import NONE, ReplayStep, read
 from traceq.analysis.replay.savings import (
     ReplayAccuracy,
     ReplaySaving,
@@ -29,6 +29,7 @@ from traceq.analysis.replay.savings import (
     measure_accuracy,
     sum_unexplained,
 )
+from traceq.analysis.replay.too_large import TooLarge, too_many_slices
 from traceq.analysis.replay.waits import KINDS, QUEUE, previous_with_key
 from traceq.common.units import parse_size
 from traceq.database.sql import run

@@ -11,7 +11,6 @@ from traceq.analysis.categories import BUSY, CATEGORIES
 from traceq.analysis.ledger.host_timeline import fill_host_timeline
 from traceq.analysis.replay.counterfactual import ReplayChange, Scenario, apply_change, change_extremes
 from traceq.analysis.replay.critical_path import find_critical_path
-from traceq.analysis.replay.recorded import TooLarge
 from traceq.analysis.replay.replayed import UNKNOWN_CAUSE, read_world
 from traceq.analysis.replay.savings import (
     ReplayAccuracy,
@@ -21,6 +20,7 @@ from traceq.analysis.replay.savings import (
     measure_accuracy,
     sum_unexplained,
 )
+from traceq.analysis.replay.too_large import TooLarge
 from traceq.database.sql import parse, run, statement
 
 if TYPE_CHECKING:
