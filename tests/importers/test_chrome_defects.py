@@ -59,7 +59,7 @@ def test_words_in_lists_and_several_in_one_event(tmp_path):
     (row,) = tables["gpu_slice"]
     assert row["grid_x"] is None
     assert args_of(row) == {"grid": [None, 1, 1], "blocks per SM": None, "note": "inf, nan: N/A"}
-    assert count_notes(tables) == {"not_a_number": 2}
+    assert count_notes(tables) == {"not_a_number": 2, "number_out_of_range": 1}
 
 
 def test_text_that_only_looks_like_a_bare_word_is_left_alone(tmp_path):

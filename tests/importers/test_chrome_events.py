@@ -10,10 +10,10 @@ from chrome_trace import args_of, count_notes, make_event, make_kernel, make_op,
 SLICE = "kind category name ts dur"
 
 
-def rows_of(tmp_path, *events, table="cpu_slice", **around):
-    """Rows of one table; the trace must give no note."""
+def rows_of(tmp_path, *events, table="cpu_slice", lost=0, **around):
+    """Rows of one table; the trace must give no note but that on values `lost` to their columns."""
     tables = tables_of(tmp_path, *events, **around)
-    assert count_notes(tables) == {}
+    assert count_notes(tables) == ({"number_out_of_range": lost} if lost else {})
     return tables[table]
 
 
@@ -138,7 +138,8 @@ def test_an_argument_that_looks_like_a_key_is_text(tmp_path):
     ],
 )
 def test_a_number_is_taken_as_written_or_kept_as_it_is(tmp_path, value, column, kept):
-    (row,) = rows_of(tmp_path, make_event("cuda_runtime", "cudaLaunchKernel", 1, 1, {"correlation": value}))
+    event = make_event("cuda_runtime", "cudaLaunchKernel", 1, 1, {"correlation": value})
+    (row,) = rows_of(tmp_path, event, lost=int(kept is not None))
     assert (row["correlation_id"], args_of(row)) == (column, kept)
 
 

@@ -91,8 +91,8 @@ def test_a_bare_list_of_events(tmp_path):
     ("distributed", "note"),
     [
         ({"backend": "nccl", "world_size": 2}, {"missing_rank": 1}),
-        ({"rank": "zero"}, {"missing_rank": 1}),
-        ({"rank": 1 << 40, "world_size": 1 << 40}, {"missing_rank": 1}),
+        ({"rank": "zero"}, {"missing_rank": 1, "number_out_of_range": 1}),
+        ({"rank": 1 << 40, "world_size": 1 << 40}, {"missing_rank": 1, "number_out_of_range": 2}),
         ({"rank": "1", "world_size": "2"}, {}),
         ({}, {}),
         ("rank 0", {}),

@@ -8,10 +8,10 @@ import pytest
 from chrome_trace import args_of, count_notes, make_event, make_kernel, make_op, pick_columns, tables_of
 
 
-def rows_of(tmp_path, *events, table="gpu_slice"):
-    """Rows of one table; the trace must give no note."""
+def rows_of(tmp_path, *events, table="gpu_slice", lost=0):
+    """Rows of one table; the trace must give no note but that on values `lost` to their columns."""
     tables = tables_of(tmp_path, *events)
-    assert count_notes(tables) == {}
+    assert count_notes(tables) == ({"number_out_of_range": lost} if lost else {})
     return tables[table]
 
 
@@ -65,7 +65,7 @@ def test_nested_arguments_of_2026_are_kept(tmp_path):
     ],
 )
 def test_a_number_that_fits_no_column_is_kept_as_it_is(tmp_path, column, args):
-    (row,) = rows_of(tmp_path, make_kernel("k", 1, 1, args))
+    (row,) = rows_of(tmp_path, make_kernel("k", 1, 1, args), lost=1)
     assert (row[column], args_of(row)) == (None, args)
 
 
@@ -219,7 +219,7 @@ def test_message_size(tmp_path, dtype, elements, size):
 
 def test_damaged_collective_keeps_what_fits(tmp_path):
     args = {"Collective name": "send", "Group size": 1 << 40, "In msg nelems": "10", "dtype": 5}
-    (row,) = rows_of(tmp_path, make_kernel("k", 1, 1, args), table="collective")
+    (row,) = rows_of(tmp_path, make_kernel("k", 1, 1, args), table="collective", lost=2)
     assert pick_columns([row], "op group_size in_elements dtype") == [("send", None, 10, None)]
     assert {"Group size": 1 << 40, "dtype": 5}.items() <= args_of(row).items()
 

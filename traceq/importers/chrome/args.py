@@ -68,7 +68,7 @@ class Decoded:
 def decode(columns: tuple[_Column, ...], raws: Sequence[Any], notes: Counter[str]) -> Decoded:
     """Return the args of events, one args object (JSON text) per event, split into `columns` and other members.
 
-    Duplicate keys and unreadable args are counted in `notes`.
+    Duplicate keys, unreadable args and values that their column cannot hold are counted in `notes`.
     """
     taken = [_take_columns(raw, columns, notes) for raw in raws]
     kept = [_rest_as_json(bytes(raw), rest) for raw, (_, rest) in zip(raws, taken, strict=True)]
@@ -79,7 +79,9 @@ def _take_columns(raw: Any, columns: tuple[_Column, ...], notes: Counter[str]) -
     """Return the values of the columns, by name, in one args object (JSON text), and a dict of its other members."""
     rest = loads_pairs(bytes(raw), notes)
     present = {key: rest.pop(key) for key, _, _ in columns if key in rest}
-    return {name: _coerce_type(present.get(key), kind, key, rest) for key, name, kind in columns}, rest
+    taken = {name: coerce_type(present.get(key), kind, notes) for key, name, kind in columns}
+    rest |= {key: present[key] for key, name, _ in columns if taken[name] is None and present.get(key) is not None}
+    return taken, rest
 
 
 _raw_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -125,14 +127,12 @@ def loads_pairs(raw: bytes, notes: Counter[str]) -> dict[str, Any]:
     return value if isinstance(value, dict) else {"value": value}
 
 
-def _coerce_type(value: Any, kind: Any, key: str, rest: dict[str, Any]) -> Any:
-    """Return the value in its column's type; None for one that does not fit, which is put into `rest` under its key."""
-    if value is None:
-        return None
+def coerce_type(value: Any, kind: Any, notes: Counter[str]) -> Any:
+    """Return the value in its column's type; None for one that does not fit, which is counted in `notes`."""
     try:
-        return msgspec.convert(_to_integer(value) if kind is INT or kind is INT32 else value, kind)
+        return None if value is None else msgspec.convert(_to_integer(value) if kind in (INT, INT32) else value, kind)
     except (ValueError, OverflowError):
-        rest[key] = value
+        notes["number_out_of_range"] += 1
         return None
 
 

@@ -10,7 +10,7 @@ event as (
             first,
             from_json(
                 text,
-                '[{"ph":"VARCHAR","cat":"VARCHAR","name":"VARCHAR","pid":"JSON","tid":"JSON","ts":"VARCHAR","dur":"DOUBLE","args":"JSON"}]'
+                '[{"ph":"VARCHAR","cat":"VARCHAR","name":"VARCHAR","pid":"JSON","tid":"JSON","ts":"VARCHAR","dur":"VARCHAR","args":"JSON"}]'
             ) as events
         from _block
     )
@@ -21,6 +21,8 @@ member as (
         number,
         e.*,
         try_cast(e.ts as double) as us,
+        -- as text, as DuckDB takes true for 1
+        try_cast(e.dur as double) as lasts,
         e.ph in ('i', 'I') as is_instant,
         coalesce(contains(e.args, 'xternal id":') or contains(e.args, '"correlation":'), false) as has_known,
         if(has_known, from_json(e.args, '{"External id":"VARCHAR","correlation":"VARCHAR"}'), null) as known,
@@ -55,7 +57,7 @@ sorted as (
         and abs(us) < 9e15
         -- doubles this large have no nanoseconds, and can look whole where their text is not
         and (abs(us) < 8796093022208 or not regexp_matches(ts, '[.eE]'))
-        and (is_instant or dur between 0 and 604800000000) as is_plain
+        and (is_instant or lasts between 0 and 604800000000) as is_plain
     from member as m
     left join _family as f on f.category = lower(m.cat)
 ),
@@ -98,7 +100,7 @@ select
         else name
     end as name,
     if(way in ('host', 'memory', 'gpu'), _ns(us), null) as ts,
-    if(way in ('host', 'memory', 'gpu') and not is_instant, _ns(dur), 0) as dur,
+    if(way in ('host', 'memory', 'gpu') and not is_instant, _ns(lasts), 0) as dur,
     try_cast(known.correlation as bigint) as correlation_id,
     try_cast(external as bigint) as external_id,
     case

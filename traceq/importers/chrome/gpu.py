@@ -147,8 +147,8 @@ def _device_of(device: int | None, event: Any) -> int | None:
     The track's pid is the device in files of Kineto, its tid in those of torch.autograd.profiler.
     """
     written = event.tid if event.pid == GPU_LANE else event.pid
-    if device is None and isinstance(written, int):
-        device = int(written)
+    if device is None and type(written) is int:
+        device = written
     return device if device is not None and 0 <= device <= _MOST_INT32 else None
 
 
@@ -207,9 +207,12 @@ def _build_sync_batches(
 ) -> Batches:
     """Return events of cuda_sync or cuda_event as rows of the table `family`: synchronization or cuda_event."""
     rows = args.pick_columns([event.args for event in events], args.SYNC_COLUMNS, notes)
+    devices = [_device_of(row["device"], event) for row, event in zip(rows, events, strict=True)]
+    impossible = [row for row, device in zip(rows, devices, strict=True) if device is None and row["device"] != device]
+    notes["number_out_of_range"] += len(impossible)
     columns: dict[str, pa.Array] = {
         "slice_id": pa.array(ids),
-        "device": pa.array([_device_of(r["device"], e) for r, e in zip(rows, events, strict=True)], pa.int32()),
+        "device": pa.array(devices, pa.int32()),
         "ts": pa.array(ts),
     }
     numbers = {"context": "context", "stream": "stream", "correlation_id": "correlation"}
@@ -228,4 +231,4 @@ def _build_sync_batches(
 
 def _null_if_unset(value: int | None) -> int | None:
     """Return an id, None where it is unset: missing, -1, or that as an unsigned 32-bit number."""
-    return None if value is None or value < 0 or value == 0xFFFFFFFF else value  # noqa: PLR2004
+    return None if value in (-1, 0xFFFFFFFF) else value

@@ -61,13 +61,13 @@ def build_trace_row(
     """
     distributed = members.get("distributedInfo")
     distributed = distributed if isinstance(distributed, dict) else {}
-    rank, world_size = parse_integer(distributed.get("rank"), 32), parse_integer(distributed.get("world_size"), 32)
+    rank, world_size = (_read_number(distributed, key, notes) for key in ("rank", "world_size"))
     if distributed and rank is None:
         notes["missing_rank"] += 1
     # traceq.profile writes down what the launcher said where there is no process group.
     ours = members.get("traceq")
     if isinstance(ours, dict) and rank is None:
-        rank, world_size = parse_integer(ours.get("rank"), 32), parse_integer(ours.get("world_size"), 32)
+        rank, world_size = (_read_number(ours, key, notes) for key in ("rank", "world_size"))
     rest = {key: members[key] for key in _KEPT if key in members}
     rest |= {key: distributed[key] for key in _KEPT_OF_DISTRIBUTED if key in distributed}
     host = members.get("host_name")
@@ -78,7 +78,7 @@ def build_trace_row(
         "host": pseudonym_of(str(host)) if host else None,
         "rank": rank,
         "world_size": world_size,
-        "utc_origin_ns": _find_utc_origin(members, first) if is_kineto else None,
+        "utc_origin_ns": _find_utc_origin(members, first, notes) if is_kineto else None,
         "args": json.dumps(rest, ensure_ascii=False, sort_keys=True) if rest else None,
     }
 
@@ -87,41 +87,52 @@ def build_trace_row(
 _ABSOLUTE = 10**18
 
 
-def _find_utc_origin(members: dict[str, Any], first: int | None) -> int | None:
+def _read_number(members: dict[str, Any], key: str, notes: Counter[str], bits: int = 32) -> int | None:
+    """Return a member as a whole number, None where there is none; one that is no number of `bits` bits is counted."""
+    number = parse_integer(members.get(key), bits)
+    notes["number_out_of_range"] += number is None and members.get(key) is not None
+    return number
+
+
+def _find_utc_origin(members: dict[str, Any], first: int | None, notes: Counter[str]) -> int | None:
     """Return the UTC time (ns since 1970) of the trace's time 0; None if unknown.
 
     Where Kineto names no base time, it is 0 if times are as large as times since 1970.
     """
-    base = parse_integer(members.get("baseTimeNanoseconds"))
+    base = _read_number(members, "baseTimeNanoseconds", notes, 64)
     if base is not None:
         return base
     return 0 if first is not None and first > _ABSOLUTE else None
 
 
-def build_device_rows(members: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a row of device per GPU in "deviceProperties"; of several with one number the first counts."""
+def build_device_rows(members: dict[str, Any], notes: Counter[str]) -> list[dict[str, Any]]:
+    """Return a row of device per GPU in "deviceProperties"; of several with one number the first counts.
+
+    Properties that are no numbers are counted in `notes`.
+    """
     listed = members.get("deviceProperties")
     rows: dict[int, dict[str, Any]] = {}
     for properties in listed if isinstance(listed, list) else ():
-        row = _build_device_row(properties) if isinstance(properties, dict) else {"device": None}
+        row = _build_device_row(properties, notes) if isinstance(properties, dict) else {"device": None}
         if row["device"] is not None:
             rows.setdefault(row["device"], row)
     return list(rows.values())
 
 
-def _build_device_row(properties: dict[str, Any]) -> dict[str, Any]:
+def _build_device_row(properties: dict[str, Any], notes: Counter[str]) -> dict[str, Any]:
     """Return the columns of device from a GPU's properties; "device" is None where they have no usable number."""
-    shared = properties.get("sharedMemPerMultiprocessor", properties.get("maxSharedMemoryPerMultiProcessor"))
+    shared = "sharedMemPerMultiprocessor"
+    shared = shared if shared in properties else "maxSharedMemoryPerMultiProcessor"
     return {
-        "device": parse_integer(properties.get("id"), 32),
+        "device": _read_number(properties, "id", notes),
         "name": str(properties["name"]) if properties.get("name") else None,
         "compute_capability": _compute_capability(properties),
-        "sm_count": parse_integer(properties.get("numSms"), 32),
-        "memory_bytes": parse_integer(properties.get("totalGlobalMem")),
-        "warp_size": parse_integer(properties.get("warpSize"), 32),
-        "max_threads_per_sm": parse_integer(properties.get("maxThreadsPerMultiprocessor"), 32),
-        "registers_per_sm": parse_integer(properties.get("regsPerMultiprocessor"), 32),
-        "shared_memory_per_sm": parse_integer(shared),
+        "sm_count": _read_number(properties, "numSms", notes),
+        "memory_bytes": _read_number(properties, "totalGlobalMem", notes, 64),
+        "warp_size": _read_number(properties, "warpSize", notes),
+        "max_threads_per_sm": _read_number(properties, "maxThreadsPerMultiprocessor", notes),
+        "registers_per_sm": _read_number(properties, "regsPerMultiprocessor", notes),
+        "shared_memory_per_sm": _read_number(properties, shared, notes, 64),
         "source": "trace",
     }
 
@@ -180,6 +191,10 @@ NOTES: dict[str, tuple[str, str]] = {
     "npu_not_measured": (
         "data_loss",
         "lanes of an NPU (Ascend Hardware) are host slices of kind other: traceq measures GPUs; MindStudio Insight shows them",
+    ),
+    "number_out_of_range": (
+        "data_loss",
+        "arguments and properties that their columns cannot hold (too large, no whole numbers) are NULL there",
     ),
     "phase_not_stored": ("data_loss", "events of kinds that no table holds (objects, samples) were left out"),
     "profiler_message": ("info", "messages of the profiler itself"),

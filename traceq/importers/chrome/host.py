@@ -139,11 +139,6 @@ def _kind_column(kinds: str | Sequence[str], names: pa.DictionaryArray) -> pa.Di
     return pc.if_else(is_mark, "annotation", pa.array(kinds, pa.string())).dictionary_encode()
 
 
-def _int64_or_none(value: Any) -> int | None:
-    """Return a whole number that fits 64 bits; None for any other value."""
-    return value if type(value) is int and abs(value) < 1 << 63 else None
-
-
 def merge_spellings(columns: dict[str, list[Any]], name: str, old_name: str) -> list[Any]:
     """Return the values of column `name`; where one is None, the value under the name that older PyTorch writes."""
     if all(value is None for value in columns[old_name]):
@@ -190,7 +185,8 @@ def build_counter_batches(events: Sequence[Any], ts: _Int64s, notes: Counter[str
         for key, value in args.loads_pairs(bytes(event.args), notes).items():
             name = f"{text_of(event.name)}.{key}" if key else text_of(event.name)
             try:
-                rows.append(_CounterSample(device, name, None, int(start), float(value)))
+                number = float("true" if isinstance(value, bool) else value)
+                rows.append(_CounterSample(device, name, None, int(start), number))
             except (TypeError, ValueError, OverflowError):
                 notes["not_a_number"] += 1
     return _build_counters(rows)
@@ -283,8 +279,10 @@ def _build_range_batch(closed: list[tuple[RangeEnd, int, bytes]], notes: Counter
             "ts": pa.array([b.ts for b in begins], pa.int64()),
             "dur": pa.array([end - begin.ts for begin, end, _ in closed], pa.int64()),
             "is_async": pa.array([begin.key is not None for begin in begins]),
-            "correlation_id": pa.array([_int64_or_none(values.get("correlation")) for values in merged], pa.int64()),
-            "external_id": pa.array([_int64_or_none(values.get("External id")) for values in merged], pa.int64()),
+            **{
+                name: pa.array([args.coerce_type(values.get(key), args.INT, notes) for values in merged], pa.int64())
+                for name, key in (("correlation_id", "correlation"), ("external_id", "External id"))
+            },
             "args": pa.array(
                 [json.dumps(values, ensure_ascii=False) if values else None for values in merged], pa.string()
             ),

@@ -242,7 +242,7 @@ class _TraceReader:
             self.notes["profiler_message"] += len(messages)
         trace = header.build_trace_row(members, is_kineto=self._is_kineto, first=self._first, notes=self.notes)
         yield from batches_of("trace", [trace])
-        yield from batches_of("device", header.build_device_rows(members))
+        yield from batches_of("device", header.build_device_rows(members, self.notes))
         yield from self._threads.build_batches()
         yield from build_notes(self.notes)
 

@@ -111,15 +111,13 @@ def _normalize_track(track: Track) -> Track:
 
 
 def parse_integer(value: Any, bits: int = 64) -> int | None:
-    """Return a number, or the number in a text, as int; None for other values and numbers of more than `bits` bits.
-
-    Fractions are cut off.
-    """
+    """Return a whole number, or the one in a text, as int; None for other values and numbers of more than `bits` bits."""
     try:
         number = int(value)
     except (TypeError, ValueError, OverflowError):
         return None
-    return number if abs(number) < 1 << (bits - 1) else None
+    is_whole = not isinstance(value, bool) and (isinstance(value, str) or number == value)
+    return number if is_whole and abs(number) < 1 << (bits - 1) else None
 
 
 def _text_or_none(value: Any) -> str | None:
