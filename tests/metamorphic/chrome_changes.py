@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import re
 import zipfile
 from collections.abc import Callable
 from copy import deepcopy
@@ -206,6 +207,132 @@ def other_counters(trace: Trace) -> Trace:
     return trace | {"traceEvents": [*trace["traceEvents"], *samples]}
 
 
+def begin_and_end(trace: Trace) -> Trace:
+    """Write the slices of threads on which they nest as two events each, a beginning and an end."""
+    threads: dict[tuple[Any, Any], list[dict[str, Any]]] = {}
+    for event in trace["traceEvents"]:
+        if event.get("ph") == "X" and str(event.get("cat")).lower() in _OF_HOSTS:
+            threads.setdefault((event["pid"], event.get("tid")), [])
+    for event in trace["traceEvents"]:
+        if event.get("ph") == "X" and (event["pid"], event.get("tid")) in threads:
+            threads[event["pid"], event.get("tid")].append(event)
+    paired: list[dict[str, Any]] = []
+    moved: set[int] = set()
+    for events in threads.values():
+        pairs = _pair_events(events)
+        if pairs is not None:
+            paired += pairs
+            moved.update(map(id, events))
+    return trace | {"traceEvents": [*(event for event in trace["traceEvents"] if id(event) not in moved), *paired]}
+
+
+def _pair_events(events: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
+    """Return the events of a thread as beginnings and ends in order; None where two overlap and neither holds the other."""
+    pairs: list[dict[str, Any]] = []
+    stack: list[tuple[Decimal, dict[str, Any]]] = []
+
+    def close_until(ts: Decimal | None) -> None:
+        while stack and (ts is None or stack[-1][0] <= ts):
+            end, event = stack.pop()
+            pairs.append({"ph": "E", "pid": event["pid"], "tid": event.get("tid"), "ts": end})
+
+    for event in sorted(events, key=lambda event: (_time_of(event), -Decimal(event.get("dur", 0)))):
+        start = _time_of(event)
+        end = start + Decimal(event.get("dur", 0))
+        close_until(start)
+        if stack and stack[-1][0] < end:
+            return None
+        pairs.append({key: value for key, value in event.items() if key != "dur"} | {"ph": "B"})
+        stack.append((end, event))
+    close_until(None)
+    return pairs
+
+
+def move_epoch(trace: Trace) -> Trace:
+    """Say that the clock of the events began a year later."""
+    if "baseTimeNanoseconds" not in trace:
+        return trace
+    return trace | {"baseTimeNanoseconds": trace["baseTimeNanoseconds"] + 365 * int(DAY_US) * 1000}
+
+
+def other_unit(trace: Trace) -> Trace:
+    """Ask viewers for the other unit; times in the file are microseconds all the same."""
+    return trace | {"displayTimeUnit": "ns" if trace.get("displayTimeUnit") == "ms" else "ms"}
+
+
+def without_order(trace: Trace) -> Trace:
+    """Leave out in which order viewers show the tracks."""
+    kept = [event for event in trace["traceEvents"] if not str(event.get("name")).endswith("_sort_index")]
+    return trace | {"traceEvents": kept}
+
+
+def scale_times(trace: Trace) -> Trace:
+    """Let everything take twice as long, counted from the first event: times since 1970 have no room for more."""
+    first = min(_time_of(event) for event in trace["traceEvents"] if event.get("ph") == "X")
+
+    def scale(event: dict[str, Any]) -> None:
+        if event.get("ph") != "M" and "ts" in event:
+            event["ts"] = first + 2 * (_time_of(event) - first)
+        if "dur" in event:
+            event["dur"] = 2 * Decimal(event["dur"])
+
+    return _each_event(scale)(trace)
+
+
+def _copy_events(trace: Trace, change: Callable[[dict[str, Any]], None]) -> Trace:
+    """Return the trace with a changed copy of each event that has a place, with ids of their own."""
+    copied = rename_externals(rename_correlations(trace))["traceEvents"]
+    for event in copied:
+        if event.get("ph") in ("s", "t", "f"):
+            event["id"] = f"again {event.get('id')}"
+        change(event)
+    return trace | {"traceEvents": [*trace["traceEvents"], *copied]}
+
+
+def double(trace: Trace) -> Trace:
+    """Add the capture once more, later in time."""
+    slices = [event for event in trace["traceEvents"] if event.get("ph") == "X" and event.get("cat") != "Trace"]
+    first, last = min(map(_time_of, slices)), max(_time_of(event) + Decimal(event.get("dur", 0)) for event in slices)
+
+    def move(event: dict[str, Any]) -> None:
+        if event.get("ph") != "M" and "ts" in event:
+            event["ts"] = _time_of(event) + last - first + 1000
+
+    return _copy_events(trace, move)
+
+
+def add_host_process(trace: Trace) -> Trace:
+    """Add a process that has ranges and no GPU, during the whole capture."""
+    long = [event for event in trace["traceEvents"] if event.get("ph") == "X" and Decimal(event.get("dur", 0)) > 1]
+    place = {"ph": "X", "cat": "user_annotation", "name": "serve a request", "pid": 990001, "tid": 990001}
+    served = [place | {"ts": event["ts"], "dur": event["dur"]} for event in long[:5]]
+    return trace | {"traceEvents": [*trace["traceEvents"], *served]}
+
+
+_OF_GPUS = ("kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation", "cuda_sync")
+
+
+def add_gpu_process(trace: Trace) -> Trace:
+    """Add a second process with a GPU of its own that does the same at the same time."""
+    gpus = {event["pid"] for event in trace["traceEvents"] if str(event.get("cat")).lower() in _OF_GPUS}
+    most = max(int(gpu) for gpu in gpus)
+
+    def rename(event: dict[str, Any]) -> None:
+        if event.get("pid") in gpus:
+            event["pid"] = int(event["pid"]) + most + 1
+            for name in ("device", "labels"):
+                if type(event.get("args", {}).get(name)) is int:
+                    event["args"][name] += most + 1
+        elif event.get("ph") != "M":
+            event["pid"], event["tid"] = _next_number(event.get("pid")), _next_number(event.get("tid"))
+
+    described = trace.get("deviceProperties", [])
+    further = [gpu | {"id": gpu["id"] + most + 1} for gpu in described if gpu["id"] <= most]
+    known = {gpu["id"] for gpu in described}
+    more = {"deviceProperties": [*described, *(gpu for gpu in further if gpu["id"] not in known)]} if described else {}
+    return _copy_events(trace | more, rename)
+
+
 MEANS_THE_SAME: dict[str, Change] = {
     "events shuffled": reorder(1),
     "events in order of start": sort_events,
@@ -222,6 +349,10 @@ MEANS_THE_SAME: dict[str, Change] = {
     "no arrows": without_flows,
     "counters of another tool": other_counters,
     "processes and threads": rename_processes,
+    "begin and end": begin_and_end,
+    "a year later by the calendar": move_epoch,
+    "another unit for viewers": other_unit,
+    "no order of tracks": without_order,
 }
 """Changes after which a report says the same."""
 
@@ -230,6 +361,15 @@ MOVED: dict[str, tuple[Change, int]] = {
     "before zero": (shift(-DAY_US), -int(DAY_US) * 1000),
 }
 """Changes that move all times, and by how many ns."""
+
+
+AMOUNTS: dict[str, Change] = {
+    "twice as long": scale_times,
+    "once more, later": double,
+    "a process without a GPU": add_host_process,
+    "a process with a GPU": add_gpu_process,
+}
+"""Changes that make what is counted or measured more, by name; test_amounts.py says of what, and how much."""
 
 
 def write_pretty(trace: Trace, folder: Path) -> Path:
@@ -274,6 +414,16 @@ def write_exponents(trace: Trace, folder: Path) -> Path:
     return _write(folder / "exponents.json", text.replace('"#', "").replace('#"', "").encode())
 
 
+def write_escaped(trace: Trace, folder: Path) -> Path:
+    """Write every letter of texts as an escape; those of members' names stay, as no writer escapes them."""
+    text = re.sub(
+        r'"([^"\\]*)"(?!\s*:)',
+        lambda quoted: '"' + "".join(f"\\u{ord(letter):04X}" for letter in quoted[1]) + '"',
+        dump_trace(trace, ensure_ascii=True),
+    )
+    return _write(folder / "escaped.json", text.encode())
+
+
 def _write(path: Path, content: bytes) -> Path:
     path.write_bytes(content)
     return path
@@ -282,9 +432,10 @@ def _write(path: Path, content: bytes) -> Path:
 WRITERS: dict[str, Callable[[Trace, Path], Path]] = {
     "pretty": write_pretty,
     "dense": write_dense,
-    "byte order mark": write_with_bom,
     "gzip": write_gz,
     "zip": write_zip,
     "exponents": write_exponents,
+    "escaped letters": write_escaped,
+    "byte order mark": write_with_bom,
 }
 """Ways to write a trace, after which a report says the same."""

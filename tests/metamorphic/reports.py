@@ -60,3 +60,34 @@ def _is_same(found: Any, expected: Any, moved_by: int, *, is_instant: bool) -> b
     if isinstance(found, bool) or not (isinstance(found, int | float) and isinstance(expected, int | float)):
         return bool(found == expected)
     return math.isclose(found, expected + (moved_by if is_instant else 0), rel_tol=_NEAR, abs_tol=1e-9)
+
+
+# Judgements hang on limits, which are lengths of time: no part of a report's facts. So do the sizes of gaps.
+_JUDGED = {"account", "clean", "extra_findings", "findings", "observations", "small", "verdict", "not_applicable"}
+_FACTS_OF_LIMITS = {"gap_sizes", "findings_left_out", "extra_left_out"}
+_RATES = {"best_gb_per_s", "bus_gb_per_s", "gb_per_s", "tflop_per_s", "per_second"}
+
+
+def pick_facts(report: Any) -> dict[str, Any]:
+    """Return what a report of one trace says of it, without what was judged."""
+    (trace,) = report["traces"]
+    return {key: value for key, value in trace.items() if key not in _JUDGED | _FACTS_OF_LIMITS}
+
+
+def scale_facts(facts: Any, factor: int, name: str = "", *, is_time: bool = False) -> Any:
+    """Return the facts of a program of which all takes `factor` times as long: durations are, rates fall, the rest stays.
+
+    Instants are left out.
+    """
+    is_time = is_time or name.endswith("_ns")
+    if isinstance(facts, dict):
+        return {
+            key: scale_facts(value, factor, key, is_time=is_time)
+            for key, value in facts.items()
+            if not _INSTANT.search("." + key)
+        }
+    if isinstance(facts, list):
+        return [scale_facts(fact, factor, name, is_time=is_time) for fact in facts]
+    if not isinstance(facts, int | float) or isinstance(facts, bool):
+        return facts
+    return facts * factor if is_time else facts / factor if name in _RATES else facts
