@@ -68,7 +68,7 @@ def _build_steps(operations: Operations) -> Iterator[tuple[str, pa.RecordBatch]]
         return
     yield from batches_of("thread", [{"thread_id": 0, "thread_name": "steps of the table"}])
     count = len(operations.steps)
-    begins, ends = np.full(count, np.iinfo(np.int64).max), np.zeros(count, np.int64)
+    begins, ends = np.full(count, np.iinfo(np.int64).max), np.full(count, np.iinfo(np.int64).min)
     np.minimum.at(begins, operations.step, operations.start)
     np.maximum.at(ends, operations.step, operations.end)
     first = 2 * len(operations.kind)
@@ -146,9 +146,8 @@ def _build_collectives(parts: Communication, slice_id: Integers) -> pa.RecordBat
 def _note_counts(operations: Operations, inner: Communication, hidden: Communication) -> Batches:
     names = ", ".join(sorted({operations.names[kind] for kind in operations.kind[inner.row].tolist()}))
     notes = Notes()
-    notes.data_loss(
-        "unreadable_operations", operations.unreadable, "rows without a rank, a name or times were left out"
-    )
+    text = "rows without a rank, a name or times, or with numbers that cannot be, were left out"
+    notes.data_loss("unreadable_operations", operations.unreadable, text)
     notes.info("empty_operations", operations.empty, "operations that took no time were left out")
     text = f"ends that were moved back to the next start, less than {operations.loose // 1000} us before"
     notes.info("loose_ends", operations.trimmed, text)

@@ -18,8 +18,8 @@ from traceq.importers.operations.source import find_columns
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    Flags = NDArray[np.bool_]
     Integers = NDArray[np.int64]
-    Floats = NDArray[np.float64]
 
 NONE = -1
 
@@ -29,6 +29,9 @@ NONE = -1
 _LEAST_LOOSE_NS, _MOST_LOOSE_NS = 50_000, 1_000_000
 _NEARLY_ALL = 0.99
 _BOTH_WAYS = 0.5
+# Times that can be added and subtracted in 64 bits; so far apart, more than a year, no two times of a job are.
+_MOST_NS, _REACH_NS = 1 << 62, 1 << 55
+_NS_OF_UNIT = {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}
 # From fewer overlaps nothing is concluded.
 _ENOUGH_OVERLAPS = 100
 
@@ -79,20 +82,35 @@ def read_operations(path: Path) -> Operations:
     Raises UnusableTrace where the file cannot be read, a column has the wrong type, or no operation took time.
     """
     try:
-        file = pq.read_table(path, columns=list(find_columns(pq.read_schema(path).names).values()))
+        return _build_operations(
+            path, pq.read_table(path, columns=list(find_columns(pq.read_schema(path).names).values()))
+        )
     except (pa.ArrowException, OSError) as error:
         raise UnusableTrace(f"{path}: cannot be read: {' '.join(str(error).split())}; copy it again") from error
+    except OverflowError as error:
+        raise UnusableTrace(f"{path}: {error}; write times of one clock, in seconds or nanoseconds") from error
+
+
+def _build_operations(path: Path, file: pa.Table) -> Operations:
+    """Return the operations of a table of the file; raises OverflowError where its steps lie too far apart to be true."""
     found = {role: file.column(name) for role, name in find_columns(file.column_names).items()}
-    start, end = _read_times(path, found)
-    rank, step = (_read_integers(path, found, role) for role in ("rank", "step"))
+    start, end, readable = _read_times(path, found)
+    numbers = {role: _read_integers(path, found, role) for role in ("rank", "step", *_PLACES)}
+    rank, step = (numbers[role][0] for role in ("rank", "step"))
     names = found["operation"].cast(pa.string()).combine_chunks().dictionary_encode()
-    kind = _fill_null(pc.cast(names.indices, pa.int64()))
-    readable = np.isfinite(start) & np.isfinite(end) & (end >= start) & (kind != NONE) & (rank != NONE)
+    kind, _ = _to_integers(pa.chunked_array([names.indices]))
+    readable &= (end >= start) & (kind != NONE) & (rank != NONE)
+    for _, fits in numbers.values():
+        readable &= fits
     usable = readable & (end > start)
     if not usable.any():
         raise UnusableTrace(f"{path}: none of its {len(kind)} rows is an operation that took time")
+    far = np.abs(start - int(np.median(start[usable]))) > _REACH_NS
+    readable &= ~far & (end - start <= _REACH_NS)
+    usable &= readable
     ranks, device = np.unique(rank[usable], return_inverse=True)
     steps, number = np.unique(step[usable], return_inverse=True)
+    stage, copy, micro_batch, ordinal = (numbers[role][0][usable] for role in _PLACES)
     operations = Operations(
         names=names.dictionary.to_pylist(),
         ranks=ranks,
@@ -100,9 +118,13 @@ def read_operations(path: Path) -> Operations:
         device=device.astype(np.int64),
         kind=kind[usable],
         step=number.astype(np.int64),
-        **{role: _read_integers(path, found, role)[usable] for role in ("stage", "copy", "micro_batch", "ordinal")},
-        start=np.rint(start[usable]).astype(np.int64),
-        end=np.rint(end[usable]).astype(np.int64),
+        stage=stage,
+        copy=copy,
+        micro_batch=micro_batch,
+        # Which are the same is all that counts, and large ones cannot be multiplied.
+        ordinal=np.unique(ordinal, return_inverse=True)[1].astype(np.int64),
+        start=start[usable],
+        end=end[usable],
         unreadable=int((~readable).sum()),
         empty=int((readable & ~usable).sum()),
     )
@@ -112,40 +134,59 @@ def read_operations(path: Path) -> Operations:
     return _lay_out_steps(_trim_overlaps(operations))
 
 
-def _read_times(path: Path, found: dict[str, pa.ChunkedArray]) -> tuple[Floats, Floats]:
-    start = _to_nanoseconds(path, "start", found["start"])
+_PLACES = ("stage", "copy", "micro_batch", "ordinal")
+
+
+def _read_times(path: Path, found: dict[str, pa.ChunkedArray]) -> tuple[Integers, Integers, Flags]:
+    """Return start and end of each row (ns), and whether both are times that can be; `found` are the columns by role."""
+    start, readable = _to_nanoseconds(path, "start", found["start"])
     if "end" in found:
-        return start, _to_nanoseconds(path, "end", found["end"])
-    return start, start + _to_nanoseconds(path, "duration", found["duration"])
+        end, fits = _to_nanoseconds(path, "end", found["end"])
+        return start, end, readable & fits
+    duration, fits = _to_nanoseconds(path, "duration", found["duration"])
+    return start, start + duration, readable & fits
 
 
-def _to_nanoseconds(path: Path, role: str, column: pa.ChunkedArray) -> Floats:
+def _to_nanoseconds(path: Path, role: str, column: pa.ChunkedArray) -> tuple[Integers, Flags]:
+    """Return the times of a column as ns, and which of them can be; the others are 0.
+
+    Raises UnusableTrace if the column does not hold times.
+    """
     if pa.types.is_floating(column.type):
-        return np.asarray(column.cast(pa.float64()).to_numpy() * 1e9)
-    if pa.types.is_timestamp(column.type):
-        column = column.cast(pa.timestamp("ns")).cast(pa.int64())
-    elif pa.types.is_duration(column.type):
-        column = column.cast(pa.duration("ns")).cast(pa.int64())
+        seconds = np.asarray(column.cast(pa.float64()).to_numpy())
+        fits = np.abs(seconds) < _MOST_NS / 1e9
+        return np.rint(np.where(fits, seconds, 0) * 1e9).astype(np.int64), fits
+    factor = 1
+    if pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type):
+        factor = _NS_OF_UNIT[column.type.unit]
+        column = column.cast(pa.int64())
     if not pa.types.is_integer(column.type):
         raise UnusableTrace(f"{path}: the column for {role} holds {column.type}, not times")
-    return np.asarray(column.cast(pa.float64()).to_numpy())
+    values, known = _to_integers(column)
+    fits = known & (values > -_MOST_NS // factor) & (values < _MOST_NS // factor)
+    return np.where(fits, values, 0) * factor, fits
 
 
-def _read_integers(path: Path, found: dict[str, pa.ChunkedArray], role: str) -> Integers:
-    """Return the values of the column for `role`, NONE for missing values and for all rows if there is no such column.
+def _read_integers(path: Path, found: dict[str, pa.ChunkedArray], role: str) -> tuple[Integers, Flags]:
+    """Return the values of the column for `role`, and which of them fit 64 bits.
 
-    `found` are the columns by role. Raises UnusableTrace if the column does not hold whole numbers.
+    NONE stands for missing values, and for all if there is no such column: these fit. `found` are the columns by role.
+    Raises UnusableTrace if the column does not hold whole numbers.
     """
     if role not in found:
-        return np.full(len(found["rank"]), NONE, np.int64)
+        rows = len(found["rank"])
+        return np.full(rows, NONE, np.int64), np.ones(rows, bool)
     if not pa.types.is_integer(found[role].type):
         raise UnusableTrace(f"{path}: the column for {role} holds {found[role].type}, not whole numbers")
-    return _fill_null(found[role].cast(pa.int64()))
+    values, known = _to_integers(found[role])
+    return values, known | found[role].is_null().to_numpy()
 
 
-def _fill_null(column: pa.ChunkedArray | pa.Array) -> Integers:
-    filled: Integers = pc.fill_null(column, NONE).to_numpy()
-    return filled
+def _to_integers(column: pa.ChunkedArray) -> tuple[Integers, Flags]:
+    """Return whole numbers as 64 bits with sign, and which are there and fit; NONE stands for the others."""
+    if column.type == pa.uint64():
+        column = pc.if_else(pc.less(column, pa.scalar(1 << 63, pa.uint64())), column, None)
+    return pc.fill_null(column.cast(pa.int64()), NONE).to_numpy(), column.is_valid().to_numpy()
 
 
 def _number_operations(operations: Operations) -> Integers:
@@ -207,9 +248,16 @@ def _lay_out_steps(operations: Operations) -> Operations:
     np.maximum.at(ends, operations.step, operations.end)
     if not (begins[1:] < begins[:-1] + (ends - begins)[:-1] / 2).any():
         return operations
-    moved = np.append(0, np.cumsum(ends - begins)[:-1]) - begins
+    moved = _sum_before(ends - begins) - begins
     later = moved[operations.step]
     return replace(operations, start=operations.start + later, end=operations.end + later, laid_out=True)
+
+
+def _sum_before(lengths: Integers) -> Integers:
+    """Return for each length (ns) the sum of those before it; raises OverflowError where they do not fit 64 bits."""
+    if lengths.sum(dtype=np.float64) > _MOST_NS:
+        raise OverflowError("its steps lie further apart than can be true")
+    return np.cumsum(lengths) - lengths
 
 
 class TimesByStep:
@@ -219,12 +267,15 @@ class TimesByStep:
     """
 
     def __init__(self, operations: Operations) -> None:
-        self._least = int(operations.start.min())
-        # longer than all times, and what is looked for just before or after them
-        self._span = int(operations.end.max()) - self._least + 2 * _MOST_LOOSE_NS
         number = np.unique(np.stack([operations.device, operations.step]), axis=1, return_inverse=True)[1]
         self.number: Integers = number.reshape(-1).astype(np.int64)
+        count = int(self.number.max()) + 1
+        begins, ends = np.full(count, _MOST_NS), np.full(count, -_MOST_NS)
+        np.minimum.at(begins, self.number, operations.start)
+        np.maximum.at(ends, self.number, operations.end)
+        # longer than all times of it, and what is looked for just before or after them
+        self._shift: Integers = _sum_before(ends - begins + 2 * _MOST_LOOSE_NS) + _MOST_LOOSE_NS - begins
 
     def place(self, times: Integers) -> Integers:
         """Return the place on the line of `times`, one time (ns) for each operation."""
-        return self.number * self._span + (times - self._least) + _MOST_LOOSE_NS
+        return times + self._shift[self.number]
