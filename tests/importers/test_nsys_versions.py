@@ -6,6 +6,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from nsys_export import KERNEL, RUNTIME, count_notes, pick_columns, read, write
 
@@ -106,3 +108,12 @@ def test_a_view_of_the_plain_name_is_no_obstacle(tmp_path):
     tables = read(path)
     assert pick_columns(tables["cpu_slice"], "name") == [("step",)]
     assert count_notes(tables) == {"table_version": 1}
+
+
+def test_versions_in_the_names_of_files(tmp_path):
+    pq.write_table(pa.table({"id": [1], "value": ["step"]}), tmp_path / "StringIds.parquet")
+    ranges = [{"start": 10, "end": 12, "eventType": 59, "globalTid": 1, "textId": 1}]
+    pq.write_table(pa.Table.from_pylist(ranges), tmp_path / "NVTX_EVENTS_V2.parquet")
+    assert nsys.sniff(tmp_path / "NVTX_EVENTS_V2.parquet")
+    tables = read(tmp_path / "StringIds.parquet")
+    assert pick_columns(tables["cpu_slice"], "name ts dur") == [("step", 10, 2)]

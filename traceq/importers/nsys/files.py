@@ -191,7 +191,7 @@ TABLE_SUFFIXES = (".parquet", ".arrow")
 _ARROW_FILE = b"ARROW1"
 # Every export has strings. Not every folder with a table of this name is an export of nsys, so another one must be there.
 _STRING_TABLE = "StringIds"
-_OTHERS = ("CUPTI_ACTIVITY_KIND_*", "NVTX_EVENTS", "OSRT_API", "META_DATA_EXPORT", "TARGET_INFO_*")
+_OTHERS = ("CUPTI_ACTIVITY_KIND_*", "NVTX_EVENTS*", "OSRT_API*", "META_DATA_EXPORT", "TARGET_INFO_*")
 
 
 def files_of(path: Path) -> tuple[Path, ...]:
