@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,13 +20,15 @@ from traceq.app.whatif import whatif, whatif_choices
 from traceq.app.whatif_request import WhatIfRequest
 from traceq.database.user_sql import one_line_errors, run, run_interruptibly
 from traceq.dataset.manifest import NAME, is_dataset
-from traceq.errors import StoreError, WrongUse
+from traceq.errors import QueryError, StoreError, WrongUse
 from traceq.exports.result import read_records, result_of
 from traceq.reports.mcp import report as report_answers
 from traceq.reports.mcp.budget import MOST, AgentAnswer, clamp_budget
 from traceq.reports.mcp.tables import answer_comparison, answer_rows, answer_whatif
 from traceq.reports.model import Report
+from traceq.reports.secretless import hide_in_rows, hide_secrets
 from traceq.runs import baselines
+from traceq.sharing.signs import hide_in_name
 
 _MOST_ROWS = 200
 _LONGEST_QUERY = 30  # seconds
@@ -50,7 +53,13 @@ class _Database:
     @cached_property
     def content(self) -> Report:
         """The report on the database, as plain data, made at the first use."""
-        return report(self.file, drawn=False, ticket=self.names_nobody).content
+        content = report(self.file, drawn=False, ticket=self.names_nobody).content
+        return content if self.names_nobody else hide_secrets(content)
+
+    @cached_property
+    def finding_ids(self) -> frozenset[str]:
+        """The ids of findings that answers name."""
+        return frozenset(found.finding_id for trace in self.content.traces for found in trace.every_finding)
 
 
 class Session:
@@ -60,7 +69,8 @@ class Session:
     and data together, 8,000 at most. Raises TraceqError as the use cases do. One question is answered at a time. Public methods
     are the tools of `traceq mcp`, and their docstrings what agents read of them.
 
-    With `names_nobody` answers hold what a ticket would: `sql` and `whatif`, which read anything, refuse then.
+    With `names_nobody` answers hold what a ticket would: `sql` and `whatif`, which read anything, refuse then. Otherwise
+    they hold names, but nothing that is secret by its sign.
     """
 
     def __init__(self, *, names_nobody: bool = False) -> None:
@@ -116,7 +126,7 @@ class Session:
         """
         self._refuse_if_anonymous("sql")
         most = min(max(max_rows, 1), _MOST_ROWS)
-        with self._asking, open_locked(self._find(source).file) as connection:
+        with self._asking, _hide_in_errors(), open_locked((database := self._find(source)).file) as connection:
 
             def run_query() -> tuple[list[str], list[list[Any]]]:
                 relation = run(connection, query)
@@ -125,6 +135,7 @@ class Session:
                     return result.schema.names, read_records(result, most + 1)
 
             columns, found = run_interruptibly(connection, run_query, _LONGEST_QUERY)
+            columns, found = hide_in_rows(columns, found, database.finding_ids)
         return answer_rows(columns, found, most, clamp_budget(max_chars))
 
     def whatif(
@@ -153,6 +164,7 @@ class Session:
         with self._asking:
             file = self._find(source).file
             view = whatif(file, request, trace=trace) if request.is_given else whatif_choices(file, trace=trace)
+            view.content = hide_secrets(view.content)
             return answer_whatif(view.to_text(), view.to_json(), clamp_budget(max_chars))
 
     def compare(self, base: str, new: str, *, rank: int | None = None, max_chars: int = MOST) -> AgentAnswer:
@@ -163,6 +175,7 @@ class Session:
         with self._asking:
             is_ticket = self.names_nobody
             view = compare(self._run_of(base), self._run_of(new), Which(rank), ticket=is_ticket)
+            view.content = view.content if is_ticket else hide_secrets(view.content)
             texts = (ComparisonView(view.content, is_ticket=is_ticket, top=most).to_text() for most in _ROWS_OF_TABLES)
             return answer_comparison(texts, view.to_json(), clamp_budget(max_chars))
 
@@ -215,6 +228,15 @@ class Session:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+
+@contextmanager
+def _hide_in_errors() -> Iterator[None]:
+    """Hide secrets in the message of a query's error, which may quote a value."""
+    try:
+        yield
+    except QueryError as error:
+        raise QueryError(hide_in_name(str(error))) from error
 
 
 def _stamp_of(place: Path) -> tuple[int, int] | None:

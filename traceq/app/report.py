@@ -84,8 +84,9 @@ class ReportView(View[Report]):
         """A row for each counted step, with a column for each ledger category; these add up to `dur_ns` exactly."""
         return frames.tabulate_steps(self.content)
 
-    def __init__(self, content: Report, source: Source | None = None) -> None:
+    def __init__(self, content: Report, source: Source | None = None, *, is_ticket: bool = False) -> None:
         super().__init__(content)
+        self._is_ticket = is_ticket
         self._source = None if source is None else str(source)
 
     def blocks(self) -> Iterable[Block]:
@@ -155,8 +156,9 @@ class ReportView(View[Report]):
         """Return the report as text in the format: text, md, html, json, llm, or one that another package adds."""
         if format_ == "llm":
             from traceq.reports.renderers.to_llm import to_llm
+            from traceq.reports.secretless import hide_secrets
 
-            return to_llm(self.content, self._source)
+            return to_llm(self.content if self._is_ticket else hide_secrets(self.content), self._source)
         if format_ == "text":
             return self.to_text()
         return all_renderers()[format_](self.content)
@@ -208,7 +210,7 @@ def report(
             view = report(
                 database, top, bare, goal=goal, rules=rules, drawn=drawn, ticket=ticket, traces=traces, rank=rank
             )
-        return ReportView(view.content)
+        return ReportView(view.content, is_ticket=ticket)
     if store and (traces or rank is not None):
         raise WrongUse("--save keeps the findings of all traces: leave --trace and --rank out.")
     if store and is_trace(source):
@@ -233,7 +235,7 @@ def report(
         from traceq.reports.redact import redact_report
 
         content = redact_report(content)
-    return ReportView(content, source)
+    return ReportView(content, source, is_ticket=ticket)
 
 
 def _check_recorded(connection: duckdb.DuckDBPyConnection, content: Report, source: Source) -> None:

@@ -197,9 +197,14 @@ def _replace_segment(segment: str, stand_in: Callable[[str], str], known: frozen
     return _WORD.sub(lambda word: _replace_word(word[1], word[2], stand_in, known), segment)
 
 
+def is_hexadecimal_hash(signs: str) -> bool:
+    """Return whether letters and digits alternate in hexadecimal signs as in a hash, and not as types and arguments do."""
+    return len(_ALTERNATES.findall(signs)) > 1 and not _NO_HASH.fullmatch(signs)
+
+
 def _is_hash(segment: str) -> bool:
     """Return whether a run of letters and digits ends in or is a hash or token."""
-    if any(len(_ALTERNATES.findall(run)) > 1 and not _NO_HASH.fullmatch(run) for run in _RUN.findall(segment)):
+    if any(map(is_hexadecimal_hash, _RUN.findall(segment))):
         return True
     singles = set(_SINGLE.findall(segment.lower())) - {"x"}
     return len(singles) > _MOST_SINGLE and not _SHAPE.fullmatch(segment)

@@ -205,6 +205,11 @@ def is_public(name: str, kind: str | None = None) -> bool:
     return bool(found)
 
 
+def is_public_anywhere(name: str) -> bool:
+    """Return whether PyTorch, CUDA or another library gives this name to something of any kind."""
+    return any(is_public(name, kind) for kind in (None, *_PATTERNS, "call", "os_call"))
+
+
 def begins_public(name: str) -> bool:
     """Return whether a name begins as a library's does; the rest may still contain words of the user's."""
     is_kernel = KERNEL_OF_LIBRARY.match(name) and KERNEL.fullmatch(name)

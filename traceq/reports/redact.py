@@ -22,8 +22,8 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import PurePath
@@ -34,31 +34,14 @@ from traceq.common.library_names import has_sizes_only, is_of_library, read_word
 from traceq.common.public_names import KERNEL, begins_public, is_public
 from traceq.common.text import shortened
 from traceq.diagnosis.rules.registry import all_rules
-from traceq.formats.made_with import is_harmless
-from traceq.reports.flame import Frame
-from traceq.reports.model import Device, DeviceLedger, Report, Straggler, TraceFacts, TraceReport
-from traceq.reports.timeline import Called
-from traceq.reports.topics import KernelName, PathName
-from traceq.runs.compare.comparison import ChangePart, Comparison, Side
-from traceq.runs.job.change import UnitChange
-from traceq.runs.job.job import JobStraggler
-from traceq.runs.made_with import UNSET, Difference
+from traceq.reports.held_texts import QUERIES, SENTENCES, change_parts, list_texts, map_texts
+from traceq.reports.model import Report, TraceFacts, TraceReport
+from traceq.runs.compare.comparison import Comparison, Side
 from traceq.runs.run import Run
 
 _Value = TypeVar("_Value")
 
-# Fields whose values are traceq's own whatever the trace holds: other programs rely on these words.
-_OWN_FIELDS = re.compile(
-    "sha256|format|rule|confidence|severity|category|cause|bucket|small|state|metric|columns|side|kind|"
-    "operation|limiter|verdict|how|what|statistic|shape|base_shape|source|level|position|size_class|op|property|value|limit"
-)
-# Fields that are sentences of traceq, in which a text of the trace may stand. Every other text is a name.
-_SENTENCES = re.compile(
-    "title|text|reason|remedy|error|fix|wrong_if|confidence_reason|references|query|queries|code|label|answers|needs|"
-    "ways|memory|evidence|reasons|obstacles|assumptions|remarks|lost|saturated|cannot_tell|device_name|producer|compute_capability|excluded|options|note|unit|because"
-)
 _NAMES_OF_KERNELS = frozenset(("kernel", "last_kernel"))
-_OF_KERNELS = ("compute", "communication")
 
 # What a word may be beside those of traceq: a number with its unit, a version, a stand-in.
 _NUMBER = r"[-+~]?\d{1,6}(?:\.\d{1,6})?(?:e[-+]?\d{1,3})?(?:[num]?s|x|[KMGT]i?B|GB|th|st|nd|rd)?"
@@ -67,7 +50,6 @@ _STAND_IN = rf"(?:(?:run|key)-[0-9a-f]{{8}}|trace-[0-9a-f]{{12}}(?:{_SUFFIX})*)"
 _WORD = re.compile(rf"{_NUMBER}(?:[-/]{_NUMBER})?|(?:F|finding-|rank|p|#|ProfilerStep\#)\d{{1,6}}|{_STAND_IN}")
 # In traceq's own queries a number may have any length.
 _LONG_NUMBER = re.compile(r"-?\d{1,20}")
-_QUERIES = re.compile("query|queries|code")
 # Numbers next to each other, and what tells addresses, places and telephones among them: traceq writes 1,234 and 1, 2, 3.
 _ROW = re.compile(r"(?<![\w.-])\d[\d.]*(?:[\s,;:/()+-]{1,3}\d[\d.]*)+(?![\w.])")
 _GROUPED = re.compile(r"(?<![\d,])\d{1,3}(?:,\d{3})+(?![\d,])")
@@ -99,7 +81,7 @@ _ALPHABETIC = re.compile(r"[^\W\d_]+")
 # Words that say what kind of secret or address follows: with it they are replaced as one.
 _OF_NAMES = frozenset(("secret", "password", "passwd", "credential", "s3", "gs", "az"))
 # Sources that list words of other programs, or of secrets.
-_LISTS = frozenset(("redact.py", "public_names.py", "library_names.py", "sharing"))
+_LISTS = frozenset(("redact.py", "held_texts.py", "public_names.py", "library_names.py", "sharing"))
 
 _LEAST_OF_NAME, _MOST_OF_NAME = 4, 300
 _CUT = 80  # as rules write names
@@ -108,7 +90,7 @@ _SUFFIXES = re.compile(rf"(?:{_SUFFIX})*\Z")
 
 def redact_report(report: Report) -> Report:
     """Return the report with stand-ins for all texts that are not known to be harmless; equal reports give equal results."""
-    texts = _list_texts(report)
+    texts = list_texts(report)
     return _StandIns(texts, _names_of_files(report), _make_pseudonyms(texts)).change_report(report)
 
 
@@ -118,15 +100,15 @@ def redact_comparison(comparison: Comparison) -> Comparison:
     Steps, items and findings of its runs are left out.
     """
     bare = _without_items(comparison)
-    texts = _list_texts(bare)
+    texts = list_texts(bare)
     return _StandIns(texts, _names_of_runs(comparison), _make_pseudonyms(texts)).change_all(bare)
 
 
 def redact_together(report: Report, comparison: Comparison) -> tuple[Report, Comparison]:
     """Return the report and the comparison redacted (see both functions), with the same stand-in for the same text in both."""
     bare = _without_items(comparison)
-    texts, known = _list_texts(report), _names_of_runs(comparison) | _names_of_files(report)
-    stand_ins = _StandIns([*texts, *_list_texts(bare)], known, _make_pseudonyms(texts))
+    texts, known = list_texts(report), _names_of_runs(comparison) | _names_of_files(report)
+    stand_ins = _StandIns([*texts, *list_texts(bare)], known, _make_pseudonyms(texts))
     return stand_ins.change_report(report), stand_ins.change_all(bare)
 
 
@@ -172,7 +154,7 @@ class _StandIns:
         kernels = {text for name, text in texts if name in _NAMES_OF_KERNELS and KERNEL.fullmatch(text)}
         self._kernels = kernels | {shortened(text, _CUT) for text in kernels}
         self._known = dict(known)
-        names = {text for name, text in texts if not _SENTENCES.fullmatch(name) and name != "span"}
+        names = {text for name, text in texts if not SENTENCES.fullmatch(name) and name != "span"}
         # A GPU that has no name of a maker's is no name at all: then its words are replaced one by one.
         names |= {text for name, text in texts if name == "device_name" and is_public(text)}
         for text in sorted(name for name in names if _LEAST_OF_NAME <= len(name) <= _MOST_OF_NAME):
@@ -195,23 +177,23 @@ class _StandIns:
 
     def change_all(self, value: _Value) -> _Value:
         """Return `value` (a comparison or a job) with stand-ins in place of texts that must not be shown."""
-        changed: _Value = _map_texts(value, self._change)
+        changed: _Value = map_texts(value, self._change)
         return changed
 
     def _change_trace(self, report: TraceReport) -> TraceReport:
         facts = report.trace
         run = facts.run and _hash_name("run", facts.run)
         ids = {known: self._finding_id(known, facts.run, run) for known in _finding_ids(report)}
-        changed: TraceReport = _map_texts(report, lambda name, text: ids.get(text) or self._change(name, text))
+        changed: TraceReport = map_texts(report, lambda name, text: ids.get(text) or self._change(name, text))
         return replace(changed, trace=replace(changed.trace, run=run, file=_name_file(facts)))
 
     def _change(self, field: str, text: str) -> str:
         """Return the text to show in place of `text` in the field of this name: itself, or with stand-ins."""
         if field == "producer_version" and _VERSION.fullmatch(text):
             return text
-        if _QUERIES.fullmatch(field):
+        if QUERIES.fullmatch(field):
             return self._change_sentence(text, is_query=True)
-        return self._change_sentence(text) if _SENTENCES.fullmatch(field) else self._change_name(text)
+        return self._change_sentence(text) if SENTENCES.fullmatch(field) else self._change_name(text)
 
     def _change_name(self, text: str) -> str:
         """Return a name unchanged if it may be shown, else with stand-ins."""
@@ -237,13 +219,13 @@ class _StandIns:
 
     def _change_sentence(self, text: str, *, is_query: bool = False) -> str:
         """Return a sentence or SQL with the report's names replaced as elsewhere, and stand-ins for unknown words."""
-        return _change_parts(text, _VERSIONS, lambda version: version, lambda part: self._change_names(part, is_query))
+        return change_parts(text, _VERSIONS, lambda version: version, lambda part: self._change_names(part, is_query))
 
     def _change_names(self, text: str, is_query: bool) -> str:
         """Return part of a sentence with its names replaced as elsewhere in the report, and stand-ins for unknown words."""
         if self._pattern is None:
             return self._change_numbers(text, is_query)
-        return _change_parts(
+        return change_parts(
             text,
             self._pattern,
             lambda name: self._known[name] or self._replace_name(name),
@@ -254,7 +236,7 @@ class _StandIns:
         """Return the text with stand-ins for unknown words and, outside of queries, for rows of numbers that may be addresses."""
         if is_query:
             return self._change_words(text, is_query)
-        return _change_parts(
+        return change_parts(
             text,
             _ROW,
             lambda row: self._stand_in(row) if _may_be_address(row) else self._change_words(row, is_query),
@@ -287,17 +269,6 @@ class _StandIns:
             place = f"@{place}".replace(f"@{run}", f"@{stand_in}", 1)[1:]
         rule, colon, key = head.partition(":")
         return f"{rule}{colon}{key if _is_own(key) else _hash_name('key', key)}{at}{place}"
-
-
-def _change_parts(
-    text: str, pattern: re.Pattern[str], change: Callable[[str], str], change_between: Callable[[str], str]
-) -> str:
-    """Return the text with `change` applied to each match of the pattern, and `change_between` to the text between matches."""
-    shown, at = [], 0
-    for match in pattern.finditer(text):
-        shown += [change_between(text[at : match.start()]), change(match[0])]
-        at = match.end()
-    return "".join([*shown, change_between(text[at:])])
 
 
 def _may_be_address(row: str) -> bool:
@@ -354,63 +325,3 @@ def _finding_ids(report: TraceReport) -> Iterator[str]:
         yield finding.finding_id
         yield from (part.finding_id for part in finding.parts)
     yield from (observation.finding_id for observation in report.observations)
-
-
-def _list_texts(report: Report | Comparison) -> list[tuple[str, str]]:
-    """Return (field, text) of all texts in the report that may come from the trace."""
-    collected: list[tuple[str, str]] = []
-
-    def collect(name: str, text: str) -> str:
-        collected.append((name, text))
-        return text
-
-    _map_texts(report, collect)
-    return collected
-
-
-def _map_texts(value: Any, change: Callable[[str, str], str], name: str = "") -> Any:
-    """Return `value` with each text replaced by `change(field, text)`, at any depth; texts that traceq itself writes stay.
-
-    `name` is the field or column that `value` is in.
-    """
-    if isinstance(value, str):
-        return change(name, value)
-    if isinstance(value, Difference) and _is_harmless(value):
-        return value
-    if is_dataclass(value) and not isinstance(value, type):
-        names = [field.name for field in fields(value) if not _OWN_FIELDS.fullmatch(field.name)]
-        held = {name: getattr(value, name) for name in names}
-        changed = {name: _map_texts(member, change, _field_kind(value, name)) for name, member in held.items()}
-        if "rows" in held and hasattr(value, "columns"):  # the rows of a table by its columns
-            changed["rows"] = tuple(
-                tuple(_map_texts(cell, change, column) for column, cell in zip(value.columns, row, strict=True))
-                for row in held["rows"]
-            )
-        return replace(value, **changed)
-    if isinstance(value, tuple | list):
-        items = [_map_texts(item, change, name) for item in value]
-        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
-    if isinstance(value, Mapping):
-        return {change(name, key): _map_texts(member, change, name) for key, member in value.items()}
-    return value
-
-
-def _is_harmless(difference: Difference) -> bool:
-    values = (value for side in difference.values for value in side)
-    return all(value == UNSET or is_harmless(difference.name, value) for value in values)
-
-
-def _field_kind(holder: Any, field: str) -> str:
-    """Return the name by which to treat the texts of a field of `holder`: "kernel", "title", "device_name", "span" or its own."""
-    if isinstance(holder, ChangePart) and field in ("base_names", "new_names") and holder.category in _OF_KERNELS:
-        return "kernel"
-    if field != "name":
-        return field
-    if isinstance(holder, UnitChange | JobStraggler | Straggler):
-        return "title"
-    if isinstance(holder, Device | DeviceLedger):
-        return "device_name"
-    if isinstance(holder, Called | Frame):
-        return "kernel" if holder.kind in _OF_KERNELS else "span"
-    is_kernel = isinstance(holder, KernelName) or (isinstance(holder, PathName) and holder.kind == "gpu")
-    return "kernel" if is_kernel else field

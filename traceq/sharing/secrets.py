@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from traceq.importers.chrome.source import ByteStream
 from traceq.importers.sqlite import quote_name, read_only_uri
+from traceq.sharing.signs import TOKENS
 
 
 class _Sign(NamedTuple):
@@ -58,11 +59,7 @@ _SIGNS = (
             *(b"hf_", b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"github_pat_", b"glpat-", b"sk-", b"AKIA", b"ASIA", b"AIza"),
             *(b"xoxb-", b"xoxp-", b"xoxa-", b"npm_", b"pypi-", b"dop_v1_", b"SG.", b"eyJ", b"dckr_pat_", b"wandb_v1_"),
         ),
-        re.compile(
-            rb"(?<![A-Za-z0-9])(?:hf_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|sk-[\w-]{16,}"
-            rb"|A[KS]IA[A-Z0-9]{12,}|AIza[\w-]{20,}|xox[abp]-[\w-]{10,}|npm_[A-Za-z0-9]{20,}|pypi-[\w-]{20,}|dop_v1_[a-f0-9]{20,}"
-            rb"|SG\.[\w-]{10,}\.[\w-]{10,}|eyJ[\w-]{10,}\.[\w-]{10,}|dckr_pat_[\w-]{16,}|wandb_v1_\w{16,})"
-        ), 1),
+        re.compile(rb"(?<![A-Za-z0-9])" + TOKENS.encode()), 1),
     _Sign(_TOKEN, (b"PRIVATE KEY",), re.compile(rb"-----BEGIN [A-Z ]{0,20}PRIVATE KEY"), 40),
     _Sign(
         _TOKEN,

@@ -1,0 +1,169 @@
+"""Hide in a text what is a secret by its sign, whatever it is for, and leave names: tokens, addresses, people's numbers.
+
+    reads /home/alice/proj/train.py      reads /home/[user]/proj/train.py
+    eval on 10.23.45.67, key hf_Qw...    eval on [network address], key [token]
+    worker 417912345678                  worker [number]
+
+What has no sign stays: a code word, a name of a person or a project. Signs of numbers without letters are looked for in
+texts of a trace only; numbers that traceq writes look the same.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+from traceq.common.library_names import is_hexadecimal_hash, is_of_library
+from traceq.common.public_names import begins_public, is_public_anywhere
+
+TOKENS = (
+    r"(?:hf_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|sk-[\w-]{16,}"
+    r"|A[KS]IA[A-Z0-9]{12,}|AIza[\w-]{20,}|xox[abp]-[\w-]{10,}|npm_[A-Za-z0-9]{20,}|pypi-[\w-]{20,}|dop_v1_[a-f0-9]{20,}"
+    r"|SG\.[\w-]{10,}\.[\w-]{10,}|eyJ[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]+)?|dckr_pat_[\w-]{16,}|wandb_v1_\w{16,})"
+)
+"""Tokens by the beginnings that their makers give them."""
+
+
+class _HiddenSign(NamedTuple):
+    """A sign: what `pattern` matches is hidden, or its group `hidden`, if `is_meant` says so of the match.
+
+    `label` stands in its place. Signs that are `bare` numbers are looked for in texts of a trace only.
+    """
+
+    label: str
+    pattern: re.Pattern[str]
+    is_meant: Callable[[re.Match[str]], bool] = lambda _: True
+    bare: bool = False
+
+
+_LEAST_OF_VALUE = 8
+_OCTET, _SMALL, _OF_TILES, _LEAST_ODD = 255, 32, 8, 2
+
+
+def _is_value(found: re.Match[str]) -> bool:
+    """Return whether what a key called secret has is no count: `token=512` is one."""
+    value = found["hidden"]
+    return not value.isdecimal() or len(value) >= _LEAST_OF_VALUE
+
+
+def _is_odd(number: str) -> bool:
+    return int(number) > _SMALL and int(number) % _OF_TILES > 0
+
+
+def _is_address(found: re.Match[str]) -> bool:
+    """Return whether four numbers are an address: at most 255 each, and with another joint than a point no sizes."""
+    numbers = re.findall(r"\d+", found["address"])
+    if any(int(number) > _OCTET for number in numbers):
+        return False
+    return found["joint"] == "." or found["before"] == "ip-" or sum(map(_is_odd, numbers)) >= _LEAST_ODD
+
+
+def _is_six(found: re.Match[str]) -> bool:
+    """Return whether groups between colons are an address of IPv6: three or more with a digit, no scopes of C++."""
+    groups = re.findall(r"[0-9a-f]+", found[0].lower())
+    return len(groups) > _LEAST_ODD and any(sign.isdecimal() for sign in found[0])
+
+
+def _is_card(found: re.Match[str]) -> bool:
+    return any(map(_is_odd, re.findall(r"\d+", found[0])))
+
+
+_HEX = "[0-9a-fA-F]"
+_NAME = r"[^/\\\s:\"'()<>\[\],;=|]{1,80}"
+_VALUE = r"[^\s\"',;(){}\[\]|]{3,200}"
+_OF_CODE = r"(?:py|pyx|pyi|pt|c|cc|cpp|cu|cuh|h|hpp|rs|go|js|ts|java|json|gz|sqlite|so|txt|log|yaml|toml)\b"
+_HOST_ENDS = r"(?![\w-])(?!\.(?!py\b)\w)"
+_SIGNS = (
+    _HiddenSign("private key", re.compile(
+        r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY(?:.*?-----END [A-Z ]{0,20}PRIVATE KEY-----|.*)", re.DOTALL)),
+    _HiddenSign("token", re.compile(r"(?<![A-Za-z0-9])" + TOKENS)),
+    _HiddenSign("password", re.compile(r"://(?P<hidden>[^\s/@:]{1,80}:[^\s/@]{1,80})@")),
+    _HiddenSign("password", re.compile(
+        r"(?:pass(?:word|wd|phrase)|secret|api[_-]?key|access[_-]?key|private[_-]?key|token|credential)\w{0,20}[\"']?"
+        rf"(?:\s?=\s?|:\s?(?!:)(?=\S*\d))[\"']?(?P<hidden>{_VALUE})", re.IGNORECASE), _is_value),
+    _HiddenSign("password", re.compile(
+        r"--[\w-]{0,40}(?:password|passwd|secret|api[_-]?key|access[_-]?key|token)\s+"
+        rf"(?P<hidden>{_VALUE})", re.IGNORECASE), _is_value),
+    _HiddenSign("password", re.compile(r"\bBearer\s+(?P<hidden>[\w.~+/-]{8,}=*)")),
+    _HiddenSign("mail address", re.compile(
+        rf"[\w.+-]{{1,64}}@[\w-]{{1,63}}(?:(?:\.[\w-]{{1,63}}){{0,6}}\.(?!{_OF_CODE})[A-Za-z]{{2,20}}(?!\w)|(?=:\d{{4,5}}(?!\d)))")),
+    _HiddenSign("host name", re.compile(
+        r"(?<![\w.-])(?:[A-Za-z0-9][\w-]{0,62}\.){1,8}(?:com|org|edu|gov|mil)" + _HOST_ENDS + r"(?::\d{2,5}(?!\d))?")),
+    _HiddenSign("host name", re.compile(
+        r"(?<![\w.-])(?=[\w.]{0,200}-|(?:gpu|node|host|login|dgx|pod|srv|server)[\w-]{0,62}\.)(?:[A-Za-z0-9][\w-]{0,62}\.){1,8}"
+        rf"(?!{_OF_CODE})(?:net|local|internal|cloud|corp|lan|io|ai|dev|de|uk|fr|ch|nl|eu|at|it|es|se|cn|jp|kr|in|us|ca|au)"
+        + _HOST_ENDS + r"(?::\d{2,5}(?!\d))?")),
+    _HiddenSign("host name", re.compile(
+        rf"(?<![\w.-])(?P<hidden>[A-Za-z]\w{{0,62}}(?:-\w{{1,62}}){{1,8}}(?:\.(?!{_OF_CODE})[\w-]{{1,62}}){{0,8}}):\d{{4,5}}(?![\d:])")),
+    _HiddenSign("hash", re.compile(rf"(?<!{_HEX}){_HEX}{{8}}-(?:{_HEX}{{4}}-){{3}}{_HEX}{{12}}(?!{_HEX})")),
+    _HiddenSign("network address", re.compile(
+        r"(?<![\w:.])(?:(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}|(?:[0-9a-f]{1,4}:){1,6}(?::[0-9a-f]{1,4}){1,6})(?![\w:])",
+        re.IGNORECASE), _is_six),
+    _HiddenSign("network address", re.compile(
+        rf"(?<!{_HEX}){_HEX}{{2}}(?P<joint>[:_-])(?:{_HEX}{{2}}(?P=joint)){{4}}{_HEX}{{2}}(?!{_HEX}|(?P=joint)\w)"),
+        lambda found: found["joint"] == ":" or re.search("[a-f]", found[0].lower()) is not None),
+    _HiddenSign("network address", re.compile(
+        r"(?<!\d)(?<!\d\.)(?P<before>)(?P<address>\d{1,3}(?P<joint>\.)(?:\d{1,3}\.){2}\d{1,3})(?!\.?\d)(?::\d{2,5}(?!\d))?"),
+        _is_address),
+    _HiddenSign("network address", re.compile(
+        r"(?P<before>(?<!\w)ip-|(?<!\d))(?P<address>\d{1,3}(?P<joint>, ?|[ _/:-])(?:\d{1,3}(?P=joint)){2}\d{1,3})"
+        r"(?!(?P=joint)?\d)"), _is_address, bare=True),
+    _HiddenSign("host name", re.compile(
+        rf"(?:(?:HOST(?:_?NAME)?|MASTER_ADDR)=|host_?name[\"']?\s?[:=]\s?[\"']?)(?P<hidden>{_NAME})")),
+    _HiddenSign("user", re.compile(rf"(?:USER|LOGNAME|USERNAME)=(?P<hidden>{_NAME})")),
+    _HiddenSign("user", re.compile(rf"[/\\]+(?:home|Users)[/\\]+(?P<hidden>{_NAME})")),
+    _HiddenSign("key", re.compile(rf"\.ssh[/\\]+(?P<hidden>{_NAME})")),
+    _HiddenSign("folder", re.compile(
+        rf"/(?:mnt|scratch|lustre|gpfs)/(?:(?:nfs|data|home|users?|scratch|shared|work)/)*(?P<hidden>{_NAME})(?=/|\s|$)")),
+    _HiddenSign("bucket", re.compile(rf"(?:s3a?|gs|gcs|az|abfss?|wasbs?|oss)://(?P<hidden>{_NAME})")),
+    _HiddenSign("host name", re.compile(rf"(?:tcp|ssh|nfs|hdfs|redis|mongodb|postgres(?:ql)?|mysql|amqp)://(?P<hidden>{_NAME})")),
+    # An address of an object of Python is none.
+    _HiddenSign("hash", re.compile(
+        r"(?<![0-9a-f])(?!(?<=0x)[0-9a-f]{1,16}(?![0-9a-f]))[0-9a-f]{12,}|(?<![0-9A-F])[0-9A-F]{12,}"),
+        lambda found: is_hexadecimal_hash(found[0])),
+    _HiddenSign("number", re.compile(r"(?<!\d)\d{4}(?P<joint>, ?|[ _.-])\d{4}(?P=joint)\d{4}(?P=joint)\d{4}(?!\d)"),
+        _is_card, bare=True),
+    _HiddenSign("number", re.compile(
+        r"\+\d{1,3}[ ./-]?\(?\d{2,5}\)?(?:[ ./-]?\d{2,}){1,5}|(?<![\d.,])\(?0\d{2,5}(?:\) ?| ?[/-] ?| )\d{4,}(?:[ -]?\d{2,}){0,3}"
+        r"|(?<![\d.,])\d{4,} 0\d{3,}(?!\d)|(?<!\d)\(?\d{3}\)?[ .-]\d{3}[.-]\d{4}(?!\d)|(?<!\d)\d{3}-\d{2}-\d{4}(?!\d)"),
+        bare=True),
+    _HiddenSign("number", re.compile(r"(?<!\d)(?<!\d\.)\d{8,}"), bare=True),
+)  # fmt: skip
+# In the addresses of pages that traceq's own sentences name.
+_PAGE = re.compile(r"https?://(?!\S*@)[\w./#?=&%~+-]+")
+
+
+def hide_in_name(name: str) -> str:
+    """Return a name that stands in a trace without what is secret by its sign; names that libraries give stay."""
+    if is_public_anywhere(name) or (begins_public(name) and is_of_library(name)):
+        return name
+    return _hide_signs(name, _SIGNS)
+
+
+def hide_in_sentence(text: str) -> str:
+    """Return a sentence of traceq's, which may quote a trace, without what is secret by its sign; bare numbers stay."""
+    shown, at = [], 0
+    for page in _PAGE.finditer(text):
+        shown += [_hide_signs(text[at : page.start()], _OF_SENTENCES), page[0]]
+        at = page.end()
+    return "".join([*shown, _hide_signs(text[at:], _OF_SENTENCES)])
+
+
+_OF_SENTENCES = tuple(sign for sign in _SIGNS if not sign.bare)
+
+
+def _hide_signs(text: str, signs: tuple[_HiddenSign, ...]) -> str:
+    for sign in signs:
+        text = sign.pattern.sub(partial(_replace, sign), text)
+    return text
+
+
+def _replace(sign: _HiddenSign, found: re.Match[str]) -> str:
+    """Return the match with the label in place of its secret part, or unchanged if the sign is not meant."""
+    if not sign.is_meant(found):
+        return found[0]
+    begin, end = found.span("hidden") if "hidden" in sign.pattern.groupindex else found.span()
+    start = found.start()
+    return f"{found[0][: begin - start]}[{sign.label}]{found[0][end - start :]}"
