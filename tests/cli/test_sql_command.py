@@ -137,7 +137,10 @@ def test_no_text_steers_a_terminal_and_json_gives_it_back(traceq, database, form
         )
 
 
-@pytest.mark.parametrize("name", ["=1", "+1+1", "-a", "@a", "\t=1", "\n=1", "＝1", "＠a", "－a", "＋a"])  # noqa: RUF001
+@pytest.mark.parametrize(
+    "name",
+    ["=1", "+1+1", "-a", "@a", "\t=1", "\n=1", " =1", "\xa0 @a", "＝1", "＠a", "－a", "＋a"],  # noqa: RUF001
+)
 def test_no_text_is_a_formula_of_a_spreadsheet(traceq, database, name):
     stdout = traceq("sql", database, f"select '{name}' as \"{name}\"", "--format", "csv").stdout_bytes.decode()
     assert list(csv.reader(io.StringIO(stdout, newline=""))) == [[f"'{name}"]] * 2

@@ -240,11 +240,13 @@ def _plan(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 
 def check_name(path: Path) -> None:
-    """Raise StoreError if the path is not valid UTF-8, which DuckDB cannot open."""
+    """Raise StoreError if the path, of which the current folder may be a part, is not valid UTF-8: DuckDB cannot open it."""
     try:
-        str(path).encode()
+        os.path.abspath(path).encode()  # noqa: PTH100 - as for connect
     except UnicodeEncodeError as error:
-        raise StoreError(f"{path}: DuckDB cannot open a file whose name is not UTF-8; choose another name") from error
+        raise StoreError(
+            f"{path}: DuckDB cannot open a file whose name, or folder, is not UTF-8; choose another"
+        ) from error
 
 
 def is_database(path: Path) -> bool:

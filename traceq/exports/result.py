@@ -29,7 +29,7 @@ _ROWS_PER_BATCH = 20_000
 # How formulas begin, also for spreadsheets that read full-width signs; a number may begin so, too.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # noqa: RUF001 - these are meant
 _NUMBER = re.compile(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?", re.IGNORECASE)
-_ACTS = f"^[{re.escape(''.join(_FORMULA))}]|[{CONTROLS}]"
+_ACTS = rf"^[\s\pZ]*[{re.escape(''.join(_FORMULA))}]|[{CONTROLS}]"
 
 # What comes through Arrow to Python as it is, by DuckDB's names of types; of all else its own text is exact.
 _KEYS = {"varchar", "tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint"}
@@ -137,7 +137,9 @@ def _disarm(column: pa.Array) -> pa.Array:
 
 def _disarm_text(text: str) -> str:
     """Return the text with a quote before it if a spreadsheet would take it for a formula, and control characters escaped."""
-    quote = "'" if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else ""
+    # some programs leave out blanks before they look
+    is_formula = text.startswith(_FORMULA) or text.lstrip().startswith(_FORMULA)
+    quote = "'" if is_formula and not _NUMBER.fullmatch(text) else ""
     return quote + without_controls(text)
 
 

@@ -30,7 +30,7 @@ from traceq.runs.compare.comparison import Change
 xmlschema = lazy_import.module("xmlschema")
 
 SCHEMAS = Path(__file__).parent / "schemas"
-EVIL = "]]> <script>&amp;\x00\x1b[31m\u202e\ufffe \"'`|\n@octocat ${{ github.token }} " + "x" * 5_000
+EVIL = "]]> <script>&amp;\x00\x1b[31m\u202e\ufffe\udcff \"'`|\n@octocat ${{ github.token }} " + "x" * 5_000
 
 
 @cache

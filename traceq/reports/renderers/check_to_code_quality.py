@@ -6,10 +6,11 @@ What fails is major, what cannot be judged minor; what passes is not listed.
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
-from traceq.common.text import printable, shortened
+from traceq.common.text import printable, quiet_json, shortened
 from traceq.reports.check.words import explain_result
 from traceq.reports.renderers.check_to_junit import write_message
 from traceq.reports.renderers.check_to_sarif import find_place, hash_budget
@@ -23,7 +24,7 @@ _NO_FILE = "traceq.toml"
 def check_to_code_quality(check: Check, root: Path) -> str:
     """Return the budgets that are not kept as JSON text of GitLab's Code Quality; paths below `root` become relative to it."""
     found = [_make_entry(each, check, root.resolve()) for each in check.judged if each.state != "pass"]
-    return json.dumps(found, ensure_ascii=False, sort_keys=True, indent=2) + "\n"
+    return quiet_json(json.dumps(found, ensure_ascii=False, sort_keys=True, indent=2)) + "\n"
 
 
 def _make_entry(judged: JudgedBudget, check: Check, root: Path) -> dict[str, Any]:
@@ -42,4 +43,6 @@ def _make_entry(judged: JudgedBudget, check: Check, root: Path) -> dict[str, Any
 
 def _relative_path(path: Path, root: Path) -> str:
     whole = path.resolve()
-    return whole.relative_to(root).as_posix() if whole.is_relative_to(root) else path.as_posix()
+    shown = os.fsencode(whole.relative_to(root) if whole.is_relative_to(root) else path)
+    # JSON has no bytes that are not UTF-8
+    return shown.decode("utf-8", "replace")

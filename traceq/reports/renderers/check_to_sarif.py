@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from traceq.common.text import printable, shortened
+from traceq.common.text import printable, quiet_json, shortened
 from traceq.common.version import __version__
 from traceq.reports.check.words import explain_result, format_measured
 from traceq.reports.renderers.check_to_junit import write_message
@@ -82,7 +83,7 @@ def check_to_sarif(check: Check, root: Path) -> str:
         "results": results,
     }
     content = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(content, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=2) + "\n"
+    return quiet_json(json.dumps(content, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=2)) + "\n"
 
 
 def _make_rule(table: Table, rule: _SarifRule) -> dict[str, Any]:
@@ -125,7 +126,9 @@ def _make_fingerprints(judged: JudgedBudget) -> dict[str, str]:
 
 def hash_budget(judged: JudgedBudget) -> str:
     """Return a hash of a budget's table and name, the same when the budget is moved or its limit changes."""
-    return hashlib.sha256(f"{judged.budget.table}\0{judged.budget.name}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{judged.budget.table}\0{judged.budget.name}".encode(errors="surrogatepass")).hexdigest()[
+        :16
+    ]
 
 
 def find_place(judged: JudgedBudget, check: Check) -> tuple[Path | None, int | None]:
@@ -150,5 +153,5 @@ def _make_location(judged: JudgedBudget, check: Check, root: Path) -> dict[str, 
 def _make_artifact(path: Path, root: Path) -> dict[str, str]:
     whole = path.resolve()
     if whole.is_relative_to(root.resolve()):
-        return {"uri": quote(whole.relative_to(root.resolve()).as_posix()), "uriBaseId": "%SRCROOT%"}
+        return {"uri": quote(os.fsencode(whole.relative_to(root.resolve()))), "uriBaseId": "%SRCROOT%"}
     return {"uri": whole.as_uri()}
