@@ -282,3 +282,10 @@ def test_a_database_whose_tables_are_gone_is_one_line(traceq, demo, tmp_path):
     assert (outcome.exit_code, outcome.stdout) == (1, "")
     assert outcome.stderr.count("\n") == 1
     assert "lacks tables (step_stats); ingest the traces again" in outcome.stderr
+
+
+def test_a_file_whose_name_is_not_utf8_is_examined_and_searched(traceq, tmp_path):
+    path = trace_file(tmp_path / "\udcff.json", kernel("gemm /home/alice/train.py"))
+    outcome = traceq("doctor", path, "--format", "json")
+    assert outcome.exit_code == 0, outcome.output
+    assert "home directories" in outcome.stdout

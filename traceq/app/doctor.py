@@ -56,4 +56,6 @@ def doctor(
         content = tuple(trace for trace in diagnose(connection) if trace.trace_id in wanted)
     # Of a database the files may be gone, or others by now.
     paths = [trace.path for trace in content] if is_trace(source) else []
-    return HealthView(content, {path: found for path in paths if (found := find_secrets(Path(path)))})
+    # A name that is not UTF-8 stands in the database with escapes.
+    files = {path: Path(path) if Path(path).exists() else Path(source) for path in paths}
+    return HealthView(content, {path: found for path, file in files.items() if (found := find_secrets(file))})
