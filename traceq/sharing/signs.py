@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 from traceq.common.library_names import is_hexadecimal_hash, is_of_library
@@ -135,6 +135,7 @@ _SIGNS = (
 _PAGE = re.compile(r"https?://(?!\S*@)[\w./#?=&%~+-]+")
 
 
+@lru_cache(maxsize=1 << 14)
 def hide_in_name(name: str) -> str:
     """Return a name that stands in a trace without what is secret by its sign; names that libraries give stay."""
     if is_public_anywhere(name) or (begins_public(name) and is_of_library(name)):
@@ -142,6 +143,7 @@ def hide_in_name(name: str) -> str:
     return _hide_signs(name, _SIGNS)
 
 
+@lru_cache(maxsize=1 << 14)
 def hide_in_sentence(text: str) -> str:
     """Return a sentence of traceq's, which may quote a trace, without what is secret by its sign; bare numbers stay."""
     shown, at = [], 0
