@@ -40,6 +40,7 @@ _RANGES: Mapping[str, tuple[tuple[str, int, int], ...]] = {
         ("dst_device", -1, _MOST_DEVICES),
         ("shared_memory", 0, _MOST_BYTES),
         ("registers_per_thread", 0, _MOST_OF_SM),
+        *((f"{size}_{axis}", 0, (1 << 31) - 1) for size in ("grid", "block") for axis in "xyz"),
     ),
     "collective": (("group_size", 1, _MOST_RANKS), ("in_elements", 0, _MOST_BYTES), ("out_elements", 0, _MOST_BYTES)),
     "device": (

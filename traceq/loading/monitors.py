@@ -193,6 +193,9 @@ def _stage(
     if not within or len(kept) < len(log.samples):
         severity, code = "data_loss", "monitor_log_left_out"
     add_note(connection, severity, code, len(log.samples), said)
+    if log.left_out:
+        text = f"{path.name}: values that are no numbers, and those of the time before it, were left out"
+        add_note(connection, "info", "monitor_log_left_out", log.left_out, text)
 
 
 def _residual_text(placed: Placement) -> str:

@@ -210,6 +210,8 @@ class SnapshotParts:
         address = _get_integer(pairs, "address")
         for number, block in enumerate(_check_blocks(pairs["blocks"])):
             start = address if block.address is None else block.address
+            if start >= _INT64:
+                raise Malformed("the blocks of a segment lie beyond 64 bits")
             self._sink("allocator_block", (segment, number, start, *block[1:]))
             address = start + block.bytes
 

@@ -7,6 +7,8 @@ a module here, its name in READERS, a log in tests/importers/monitors.
 from __future__ import annotations
 
 import codecs
+import csv
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
@@ -24,12 +26,14 @@ from traceq.importers.monitors import (
     sadf,
     vmstat,
 )
-from traceq.importers.monitors.reading import Log
+from traceq.importers.monitors.reading import Log, Sample
 
 _HEAD = 1 << 16
 # Ns since 1970 that can be added to others in 64 bits: until 2116.
 _END_OF_TIME = 1 << 62
 _MOST_DEVICES = 1 << 16
+# Larger readings cannot be squared and summed.
+_MOST_VALUE = 1e100
 
 
 class LogReader(Protocol):
@@ -69,22 +73,25 @@ def read_log(path: Path) -> Log:
         log = reader.read(text)
     except UnusableTrace as error:
         raise UnusableTrace(f"{path}: {error}") from error
-    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError, csv.Error) as error:
         raise UnusableTrace(
             f"{path}: a log of {reader.TOOL} that is damaged: {_describe_error(error)}; record it again"
         ) from error
-    if not all(
-        type(sample.ts) is int
-        and abs(sample.ts) < _END_OF_TIME
-        and (sample.device is None or (type(sample.device) is int and 0 <= sample.device < _MOST_DEVICES))
-        for sample in log.samples
-    ):
+    if not all(map(_can_be, log.samples)) or not isinstance(log.host, str | None):
         raise UnusableTrace(
             f"{path}: a log of {log.tool} with times or numbers of GPUs that cannot be; record it again"
         )
-    if not log.samples:
+    kept = [sample for sample in log.samples if abs(sample.value) < _MOST_VALUE]
+    if not kept:
         raise UnusableTrace(f"{path}: a log of {log.tool} without any sample; let it run longer")
-    return log
+    return replace(log, samples=kept, left_out=log.left_out + len(log.samples) - len(kept))
+
+
+def _can_be(sample: Sample) -> bool:
+    """Return whether a sample has a time since 1970, a GPU that there can be or none, and names that are texts."""
+    device, instance = sample.device, sample.instance
+    is_of_gpu = device is None or (type(device) is int and 0 <= device < _MOST_DEVICES)
+    return type(sample.ts) is int and 0 <= sample.ts < _END_OF_TIME and is_of_gpu and isinstance(instance, str | None)
 
 
 def _decode_text(content: bytes) -> str:
@@ -101,4 +108,6 @@ def _describe_error(error: Exception) -> str:
         return "a list in it is empty"
     if isinstance(error, TypeError | AttributeError):
         return "a part of it is of another kind than it should be (a number where a text or a list belongs)"
+    if isinstance(error, OverflowError):
+        return "it holds a number that cannot be"
     return "it is nested too deep" if isinstance(error, RecursionError) else str(error)

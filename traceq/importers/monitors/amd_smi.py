@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 
-from traceq.importers.monitors.reading import Log, LogBuilder, parse_number, parse_time
+from traceq.importers.monitors.reading import Log, LogBuilder, parse_device, parse_time
 from traceq.importers.monitors.series import MIB, Meaning
 
 TOOL = "amd-smi"
@@ -46,7 +46,7 @@ def read(text: str) -> Log:
         if [cell.strip().lower() for cell in row] == names:
             continue
         cells = dict(zip(names, row, strict=False))
-        device = parse_number(cells.get("gpu"))
+        device = parse_device(cells.get("gpu"))
         if len(row) != len(names) or device is None:
             log.left_out += bool(row)
             continue
@@ -55,5 +55,5 @@ def read(text: str) -> Log:
         odd = odd or ("" if time else cells.get("timestamp", ""))
         for name, cell in cells.items():
             if name not in ("gpu", "xcp", "timestamp"):
-                log.add(time[0] if time else 0, int(device), None, name, cell)
+                log.add(time[0] if time else 0, device, None, name, cell)
     return log.log(odd_time=odd)

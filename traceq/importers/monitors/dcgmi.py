@@ -49,9 +49,9 @@ def read(text: str) -> Log:
         device = int(re.sub(r"\D", "", found["entity"]))
         for name, word in zip(names, words, strict=True):
             if name == _MASK and (mask := parse_number(word)) is not None:
-                log.samples += [
-                    Sample(at, device, None, reason, None, bit) for reason, bit in decode_reasons(int(mask))
-                ]
+                reasons = decode_reasons(mask)
+                log.left_out += not reasons
+                log.samples += [Sample(at, device, None, reason, None, bit) for reason, bit in reasons]
             else:
                 log.add(at, device, None, name, word)
     return log.log()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from traceq.importers.monitors.reading import Log, LogBuilder, parse_number, parse_time
+from traceq.importers.monitors.reading import Log, LogBuilder, parse_device, parse_time
 from traceq.importers.monitors.series import MIB, Meaning
 
 TOOL = "nvidia-smi dmon"
@@ -41,12 +41,12 @@ def read(text: str) -> Log:
             continue
         row = dict(zip(names, words, strict=True))
         time = parse_time(f"{row['date']} {row['time']}") if {"date", "time"} <= row.keys() else None
-        device = parse_number(row["gpu"])
+        device = parse_device(row["gpu"])
         log.times.append(time)
         for place, name in enumerate(names):
             if name in ("date", "time", "gpu"):
                 continue
             unit = units[place] if place < len(units) else None
             value = None if device is None else words[place]
-            log.add(time[0] if time else 0, int(device or 0), None, name, value, "percent" if unit == "%" else unit)
+            log.add(time[0] if time else 0, device or 0, None, name, value, "percent" if unit == "%" else unit)
     return log.log()

@@ -45,7 +45,8 @@ TOTALS = {
 _MODES = ("user", "nice", "system", "iowait", "steal", "idle")
 CPU_TOTAL = "node_cpu_seconds_total"
 
-# DCGM's words for "no value" are the largest numbers of a type.
+# DCGM's words for "no value" are numbers, in 32 bits, as double and in 64 bits; three more behind each say why.
+_BLANKS = (0x7FFFFFF0, 1 << 47)
 _BLANK = 9.2e18
 
 _INSTANCES = ("device", "cpu", "interface", "disk")
@@ -87,10 +88,11 @@ def convert_gauge(name: str, value: float) -> list[tuple[str, str | None, float]
 
     A mask of throttling reasons gives a series for each reason, another gauge one.
     """
-    if value >= _BLANK:
+    is_blank = name.startswith("DCGM_") and any(blank <= value <= blank + 3 for blank in _BLANKS)
+    if value >= _BLANK or is_blank:
         return []
     if name in MASKS:
-        return [(decode_reason, None, bit) for decode_reason, bit in decode_reasons(int(value))]
+        return [(decode_reason, None, bit) for decode_reason, bit in decode_reasons(value)]
     return [name_series(TOOL, name, None, value, GAUGES)]
 
 

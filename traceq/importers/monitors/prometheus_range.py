@@ -35,7 +35,9 @@ def read(text: str) -> Log:
         found = [(round(float(at) * SECOND), parse_number(value)) for at, value in series["values"]]
         points = [(at, value) for at, value in found if value is not None]
         told = _samples_of(labels, points)
-        left_out += len(found) - len(points) + (not told) * len(points)
+        is_total = names.meaning_of_total(labels.get("__name__", ""), labels) is not None
+        kept = points if is_total and told else {sample.ts for sample in told}
+        left_out += len(found) - len(kept)
         samples += told
     return Log(TOOL, samples, "utc", host, 0, left_out)
 

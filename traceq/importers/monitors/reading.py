@@ -62,13 +62,13 @@ _LOCAL_DATE = re.compile(r"(\d{1,2})[/.](\d{1,2})[/.](\d{4}|\d\d)$")
 _ISO_DATE = re.compile(r"(\d{4})-(\d\d)-(\d\d)$")
 _TIME = re.compile(r"(\d{1,2}):(\d\d):(\d\d)$")
 _EPOCH = re.compile(r"(\d{9,10})(?:\.(\d{1,9}))?$")
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_NUMBER = re.compile(r"[-+]?(?!0[xX])(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
 def parse_number(text: object) -> float | None:
     """Return the number at the beginning of a value: 45.0 of "45 %"; a decimal comma counts as a point.
 
-    None for words ("[N/A]", "-"), booleans and numbers that are not finite.
+    None for words ("[N/A]", "-"), booleans, hexadecimal numbers and numbers that are not finite.
     """
     if isinstance(text, bool) or text is None:
         return None
@@ -77,6 +77,12 @@ def parse_number(text: object) -> float | None:
     found = _NUMBER.match(str(text).strip().replace(",", "."))
     value = float(found[0]) if found else math.inf
     return value if math.isfinite(value) else None
+
+
+def parse_device(text: object) -> int | None:
+    """Return the number of a GPU, None for what is none."""
+    number = parse_number(text)
+    return int(number) if number is not None and number.is_integer() and number >= 0 else None
 
 
 def parse_time(text: str) -> tuple[int, bool] | None:

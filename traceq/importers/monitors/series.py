@@ -102,6 +102,8 @@ def name_series(
     return meant.name, SERIES[meant.name][0] or None, value * meant.factor
 
 
-def decode_reasons(mask: int) -> list[tuple[str, float]]:
-    """Return (series, 1.0 or 0.0) for each reason to lower the clock that NVML's bit mask can hold."""
-    return [(name, float(bool(mask & bit))) for bit, name in REASONS.items()]
+def decode_reasons(mask: float) -> list[tuple[str, float]]:
+    """Return (series, 1.0 or 0.0) for each reason to lower the clock that NVML's bit mask can hold; empty for what is no mask."""
+    if not 0 <= mask < 1 << 64 or mask != int(mask):
+        return []
+    return [(name, float(bool(int(mask) & bit))) for bit, name in REASONS.items()]
