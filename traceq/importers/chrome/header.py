@@ -88,7 +88,7 @@ _ABSOLUTE = 10**18
 
 
 def _read_number(members: dict[str, Any], key: str, notes: Counter[str], bits: int = 32) -> int | None:
-    """Return a member as a whole number, None where there is none; one that is no number of `bits` bits is counted."""
+    """Return a member as a whole number, None if it lacks, or does not fit `bits` bits, which is counted in `notes`."""
     number = parse_integer(members.get(key), bits)
     notes["number_out_of_range"] += number is None and members.get(key) is not None
     return number
