@@ -451,6 +451,7 @@ def test_names_are_those_of_the_script_and_never_taken_twice(tmp_path):
     assert name("torchrun", "--nproc-per-node", "2", "src/train.py", "--lr", "3") == "train"
     assert name("python", "-m", "package.train") == "package.train"
     assert name("./run me.sh") == "run_me.sh"
+    assert name("job", "--password=hunter2.py", "fit.py") == "fit"
     (tmp_path / "train.duckdb").touch()
     (tmp_path / "train-2.rank0.pt.trace.json.gz").touch()
     assert name("python", "train.py") == "train-3"

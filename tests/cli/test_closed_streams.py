@@ -27,13 +27,30 @@ CALLS = {
 }
 
 IN, OUT, ERR = range(3)
+CLOSED = "traceq: error: standard output is closed\n"
+
+TRACE = json.dumps({
+    "schemaVersion": 1,
+    "traceEvents": [
+        {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 1, "dur": 10, "args": {"device": 0, "stream": 7}}
+    ],
+})  # fmt: skip
 
 # Streams that are closed and a call: its exit status, and what it writes to stderr.
 ENDS = {
     **{
-        ((OUT,), call): (1, "traceq: error: standard output is closed\n")
+        ((OUT,), call): (1, CLOSED)
         for call in (*(CALLS.get(name, (name, "--help")) for name in main.lazy), ("--help",), ("--version",))
     },
+    **{
+        ((OUT,), call): (1, CLOSED) for call in (("check", "DB", "--budgets", "budgets.toml"), ("ingest", "trace.json"))
+    },
+    ((OUT,), ("compare", "DB", "DB")): (1, CLOSED),
+    ((OUT,), ("mcp",)): (0, ""),
+    ((IN,), ("mcp",)): (0, ""),
+    ((IN, ERR), ("check", "DB", "--budgets", "budgets.toml")): (3, ""),
+    ((IN, OUT, ERR), ("ingest", "trace.json", "-o", "second.duckdb")): (1, ""),
+    ((IN, OUT, ERR), ("export", "DB", "-o", "written.csv", "--table", "gpu_slice")): (0, ""),
     ((IN,), ("sql", "DB", "-")): (1, "traceq: error: the query is empty; write one, e.g.: select * from trace\n"),
     ((IN,), ("shell", "DB")): (0, ""),
     ((IN, OUT, ERR), ("sql", "DB", "select 1 as n", "-o", "written.json")): (0, ""),
@@ -76,6 +93,8 @@ print(json.dumps(answers))
 
 def test_every_command_ends_well_whatever_streams_are_closed(made_once, tmp_path):
     shutil.copyfile(made_once, tmp_path / "DB")
+    (tmp_path / "trace.json").write_text(TRACE)
+    (tmp_path / "budgets.toml").write_text('[[sql]]\nname = "a"\nquery = "select 1"\nmax = 0\n')
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, json.dumps(list(ENDS))],
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, text=True, check=True,

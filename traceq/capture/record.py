@@ -237,9 +237,10 @@ def _check_tool(tool: str) -> None:
 def _name_after(command: Sequence[str]) -> str:
     """Return the name for traces: the command's first Python file without suffix, else the module after -m.
 
-    Without either it is the program. Characters that are not usual in file names become underscores.
+    Without either it is the program. Options (`--key=secret.py`) do not count. Characters that are not usual in file
+    names become underscores.
     """
-    files = [Path(word).stem for word in command[1:] if word.endswith(".py")]
+    files = [Path(word).stem for word in command[1:] if word.endswith(".py") and word[0] != "-"]
     modules = [after for before, after in pairwise(command) if before == "-m"]
     name = next(iter([*files, *modules[-1:]]), Path(command[0]).name)
     return _NOT_IN_NAMES.sub("_", name).lstrip(".-") or "program"
