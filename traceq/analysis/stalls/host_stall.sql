@@ -69,29 +69,51 @@ where
 create temp table _idle_stretch as
 with
 launching as (
-    select t.thread_id, t.pid
+    select t.thread_id, dense_rank() over (order by t.pid) as process
     from thread as t
     where t.thread_id in (select c.thread_id from gpu_slice as g inner join cpu_slice as c on c.slice_id = g.launch_id union from _training_thread)
 ),
 
 beside as (
-    select s.place, s.ts, s.ts_end, o.thread_id
+    select s.place, s.ts, s.ts_end, s.thread_id, h.process
     from _stretch as s
     inner join launching as h on h.thread_id = s.thread_id
-    inner join launching as o on o.pid is not distinct from h.pid and o.thread_id <> h.thread_id
-    where s.kind in ('annotation', 'python', '') and not s.is_off_core
+    where
+        s.kind in ('annotation', 'python', '') and not s.is_off_core
+        and h.process in (select process from launching group by process having count(*) > 1)
 ),
 
 begun as (
-    select thread_id, ts
-    from cpu_slice
-    where kind in ('op', 'runtime', 'annotation', 'python') and thread_id in (select thread_id from beside)
+    select h.process, c.thread_id, c.ts
+    from cpu_slice as c
+    inner join launching as h on h.thread_id = c.thread_id
+    where c.kind in ('op', 'runtime', 'annotation', 'python') and h.process in (select process from beside)
+),
+
+-- what the process begins next, on whichever thread: with each of thousands of threads, they would be pairs without number
+next_begun as (
+    select b.*, w.thread_id as next_thread_id
+    from beside as b
+    asof inner join begun as w on w.process = b.process and b.ts < w.ts
+    where w.ts < b.ts_end
+),
+
+-- a slice without a length may begin on the thread itself
+other as (
+    select b.place, b.ts, b.ts_end, o.thread_id
+    from next_begun as b
+    inner join launching as o on o.process = b.process and o.thread_id <> b.thread_id
+    where b.next_thread_id = b.thread_id
 )
 
-select distinct b.place
-from beside as b
-asof inner join begun as w on w.thread_id = b.thread_id and b.ts < w.ts
-where w.ts < b.ts_end;
+select place
+from next_begun
+where next_thread_id <> thread_id
+union
+select o.place
+from other as o
+asof inner join begun as w on w.thread_id = o.thread_id and o.ts < w.ts
+where w.ts < o.ts_end;
 
 delete from _stretch
 where place in (from _idle_stretch) and kind in ('annotation', 'python', '') and not is_off_core;
