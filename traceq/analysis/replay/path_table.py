@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 from traceq.analysis.categories import CATEGORIES
 from traceq.analysis.ledger.host_piece import cut_at_bounds
 from traceq.analysis.replay.critical_path import EDGES, SEGMENTS
+from traceq.analysis.replay.lanes import split_by
 from traceq.analysis.replay.recorded import NONE
 from traceq.database.sql import relation, run, statement
 from traceq.database.tables import insert_rows
@@ -204,6 +206,14 @@ class _PathPieces(NamedTuple):
         )
 
 
+class _ThreadRows(NamedTuple):
+    """The row ids `first` to `last` (inclusive) of a thread's timeline."""
+
+    thread: int
+    first: int
+    last: int
+
+
 def fill_path(connection: duckdb.DuckDBPyConnection, trace_id: int, path: CriticalPath, recorded: Recorded) -> None:
     """Insert the rows of critical_path for the steps that were replayed; none for an empty path."""
     if not len(path.ts):
@@ -258,11 +268,12 @@ def _find_host_pieces(
     cause = np.full(1 << 8, _UNKNOWN, np.int8)
     for activity, name in run(connection, "analysis/replay/replay_cause.sql").fetchall():
         cause[activity] = CATEGORIES.index(name)
-    found: list[_PathPieces] = []
-    for one in np.unique(thread).tolist():
-        mine = here[thread == one]
-        found += _cut_pieces(connection, one, _Stretches(mine, mine, stretches.ts[mine], stretches.ts_end[mine]), cause)
-    pieces = _concatenate_pieces(found)
+    parts = (here[part] for part in split_by(thread))
+    of_threads = {
+        int(path.thread[stretches.segment[mine[0]]]): _Stretches(mine, mine, stretches.ts[mine], stretches.ts_end[mine])
+        for mine in parts
+    }
+    pieces = _concatenate_pieces(list(_cut_pieces(connection, of_threads, cause)))
     training = (connection.execute("select thread_id from _training_thread").fetchone() or (None,))[0]
     if training is None:
         return pieces
@@ -270,7 +281,7 @@ def _find_host_pieces(
     silent = pieces.select(again)
     silent = silent.select(np.argsort(silent.ts, kind="stable"))
     idle = _Stretches(silent.stretch, silent.stretch, silent.ts, silent.ts_end)
-    return _concatenate_pieces([pieces.select(~again), *_cut_pieces(connection, training, idle, cause)])
+    return _concatenate_pieces([pieces.select(~again), *_cut_pieces(connection, {training: idle}, cause)])
 
 
 def _concatenate_pieces(found: list[_PathPieces]) -> _PathPieces:
@@ -282,29 +293,47 @@ def _concatenate_pieces(found: list[_PathPieces]) -> _PathPieces:
 
 
 def _cut_pieces(
-    connection: duckdb.DuckDBPyConnection, thread: int, stretches: _Stretches, cause: Codes
+    connection: duckdb.DuckDBPyConnection, of_threads: dict[int, _Stretches], cause: Codes
 ) -> Iterator[_PathPieces]:
-    """Yield the stretches cut at a thread's timeline, block by block; pieces get the stretches' `segment` as `stretch`.
+    """Yield the stretches of each thread cut at its timeline, block by block; pieces get their `segment` as `stretch`.
 
     `cause` is the index into CATEGORIES for each activity of the host.
     """
-    if not len(stretches.ts):
-        return
-    first, last = run(connection, "analysis/replay/path_timeline_extent.sql", thread_id=thread).fetchall()[0]
-    for row in range(first, max(last, first + 1), _SEGMENTS_AT_ONCE) if first is not None else ():
-        # One row more says where the block's last segment ends.
-        window = {"first": row, "last": min(row + _SEGMENTS_AT_ONCE, last)}
-        block = run(connection, "analysis/replay/path_timeline.sql", **window).fetchnumpy()
-        bounds = np.append(block["ts"], _FOREVER) if window["last"] == last else np.asarray(block["ts"])
-        found = cut_at_bounds(stretches.ts, stretches.ts_end, bounds)
-        yield _PathPieces(
-            stretches.segment[found.interval],
-            found.ts,
-            found.ts_end,
-            np.full(len(found.ts), thread),
-            np.asarray(block["slice_id"])[found.segment],
-            cause[block["activity"]][found.segment],
-        )
+    threads = [thread for thread, stretches in of_threads.items() if len(stretches.ts)]
+    extents = run(connection, "analysis/replay/path_timeline_extent.sql", threads=threads).fetchall()
+    for group in _group_threads(extents):
+        begin, end = group[0].first, group[-1].last
+        for row in range(begin, max(end, begin + 1), _SEGMENTS_AT_ONCE):
+            # One row more says where the block's last segment ends.
+            window = {"first": row, "last": min(row + _SEGMENTS_AT_ONCE, end)}
+            block = run(connection, "analysis/replay/path_timeline.sql", **window).fetchnumpy()
+            for thread, first, last in group:
+                here = slice(max(first, row) - row, min(last, window["last"]) - row + 1)
+                bounds = np.asarray(block["ts"][here])
+                if window["last"] >= last:
+                    bounds = np.append(bounds, _FOREVER)
+                stretches = of_threads[thread]
+                found = cut_at_bounds(stretches.ts, stretches.ts_end, bounds)
+                yield _PathPieces(
+                    stretches.segment[found.interval],
+                    found.ts,
+                    found.ts_end,
+                    np.full(len(found.ts), thread),
+                    np.asarray(block["slice_id"])[here][found.segment],
+                    cause[block["activity"][here]][found.segment],
+                )
+
+
+def _group_threads(extents: list[tuple[int, int, int]]) -> Iterator[list[_ThreadRows]]:
+    """Yield groups of neighbouring threads whose rows fit into one block: each query has its cost, and threads may be many."""
+    group: list[_ThreadRows] = []
+    for extent in starmap(_ThreadRows, extents):
+        if group and extent.last - group[0].first >= _SEGMENTS_AT_ONCE:
+            yield group
+            group = []
+        group.append(extent)
+    if group:
+        yield group
 
 
 def _build_rows(

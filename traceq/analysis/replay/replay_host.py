@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from traceq.analysis.replay.lanes import split_by
 from traceq.analysis.replay.recorded import NONE
 from traceq.database.sql import relation, run, statement
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from traceq.analysis.replay.recorded import Booleans, Floats, Integers, Recorded
 
     Causes = npt.NDArray[np.uint8]  # numbers of causes, 0 for none
+    Places = npt.NDArray[np.int32]  # indices of segments
 
 NO_CAUSE = "none"
 _PROFILER = "idle_profiler"
@@ -31,51 +33,58 @@ class _ReplayTimeline(NamedTuple):
     cause: Causes
 
 
-class _EventTimes(NamedTuple):
-    """Places of three times of each event among segments: of the end of the event before, of its own begin and its own end."""
-
-    here: Integers  # positions of the events
-    lengths: Integers  # of the segments but the last
-    at: tuple[Integers, ...]  # the segment of each time
-    inside: tuple[Integers, ...]  # how long before each time its segment began, ns
-
-
 class HostTime:
-    """Host time between and in the events of `recorded`, by cause; where a thread is idle, the training thread's cause counts."""
+    """Host time between and in the events of `recorded`, by cause; where a thread is idle, the training thread's cause counts.
+
+    The profiler's own work is laid over all but some causes, as idle_overhead.sql does it: on a single timeline for the process.
+    """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, recorded: Recorded) -> None:
         self._connection, self._recorded = connection, recorded
         events = recorded.events
         trains = recorded.steps[0].thread_id
         training = NONE if trains is None else trains
-        self._threads = np.where(events.thread == NONE, training, events.thread)
+        threads = np.where(events.thread == NONE, training, events.thread)
+        self._inside = np.flatnonzero((threads != NONE) & ~events.is_outside)
+        parts = (self._inside[part] for part in split_by(threads[self._inside]))
+        self._events_of = {int(threads[here[0]]): here for here in parts}
         starts = events.begun - events.gap.astype(np.int64)
         self._times = (starts, events.begun, events.begun + events.call.astype(np.int64))
         cause_of: dict[int, str] = dict(run(connection, "analysis/replay/replay_cause.sql").fetchall())
         names = [NO_CAUSE, *sorted(set(cause_of.values()))]
         self._number = {name: number for number, name in enumerate(names)}
         self._of_activity = np.zeros(1 << 8, dtype=np.uint8)
-        for activity, cause in cause_of.items():
-            self._of_activity[activity] = self._number[cause]
-        own = self._read_timeline(training)
+        for activity, name in cause_of.items():
+            self._of_activity[activity] = self._number[name]
         overhead = run(connection, "analysis/replay/replay_overhead.sql").fetchall()
-        profiler = self._read_timeline(overhead[0][0]) if overhead else None
-        self._timelines: dict[int, tuple[_ReplayTimeline, _EventTimes]] = {}
+        thread, bounds, cause = self._read_timelines({*self._events_of, training, *(found for (found,) in overhead)})
+        ranges = {int(thread[part[0]]): slice(int(part[0]), int(part[-1]) + 1) for part in split_by(thread)}
+        self._segments = _ReplayTimeline(bounds, cause)
+        # The segment of each time of each event, by index.
+        self._at = tuple(np.zeros(len(events.ts), dtype=np.int32) for _ in self._times)
+        for one, here in self._events_of.items():
+            for at, times in zip(self._at, self._times, strict=True):
+                at[here] = ranges[one].start + _find_segments(bounds[ranges[one]], times[here])
+        self._idle = _ReplayTimeline(bounds[ranges[training]], cause[ranges[training]])
+        self._profiled: list[Integers] | None = None
+        if overhead:
+            row = ranges[overhead[0][0]]
+            profiler, number = _ReplayTimeline(bounds[row], cause[row]), self._number[_PROFILER]
+            self._idle = _overlay_profiler(self._idle, profiler, number, self._number_contexts())
+            self._profiled = [
+                _measure_covered(
+                    profiler.bounds, profiler.cause == number, _find_segments(profiler.bounds, moments), moments
+                )
+                for moments in (bounds, *self._times)
+            ]
+        self._idle_at = [_find_segments(self._idle.bounds, moments) for moments in (bounds, *self._times)]
         # Scenarios that follow one another ask for the same cause.
         self._last: tuple[str, tuple[Floats, Floats]] | None = None
-        for thread in np.unique(self._threads[(self._threads != NONE) & ~events.is_outside]).tolist():
-            timeline = own if thread == training else _fill_idle(self._read_timeline(thread), own)
-            if profiler:
-                contexts = [self._number[name] for name in _CONTEXTS]
-                timeline = _overlay_profiler(timeline, profiler, self._number[_PROFILER], contexts)
-            self._timelines[thread] = timeline, self._place_events(thread, timeline.bounds)
 
     def cause_times(self, cause: str) -> tuple[Floats, Floats]:
         """Return for each event the time of `cause` since the event before it in its lane, and inside it; ns."""
         if self._last is None or self._last[0] != cause:
-            number = self._number.get(cause, -1)
-            found = [(times, timeline.cause == number) for timeline, times in self._timelines.values()]
-            self._last = cause, self._sum_segments(found)
+            self._last = cause, self._sum_cause(self._number.get(cause, -1))
         return self._last[1]
 
     def times_in_slices(self, pattern: str) -> tuple[Floats, Floats]:
@@ -95,58 +104,113 @@ class HostTime:
     def _times_in_intervals(self, query: str, **settings: str) -> tuple[Floats, Floats]:
         """Return for each event the time before it and inside it that intervals cover; ns.
 
-        Before it means since the event before in its lane. The intervals come from analysis/replay/`query`.sql for each
-        thread; `settings` are parameters of the query.
+        Before it means since the event before in its lane. The intervals come from analysis/replay/`query`.sql for all
+        threads; `settings` are parameters of the query.
         """
         window = {"ts": self._recorded.ts, "ts_end": self._recorded.ts_end, **settings}
-        found = []
-        for thread in self._timelines:
-            rows = run(self._connection, f"analysis/replay/{query}.sql", thread_id=thread, **window).fetchnumpy()
-            bounds, is_it = _unite_intervals(np.asarray(rows["ts"]), np.asarray(rows["ts_end"]))
-            if is_it.any():
-                found.append((self._place_events(thread, bounds), is_it))
-        return self._sum_segments(found)
-
-    def _place_events(self, thread: int, bounds: Integers) -> _EventTimes:
-        """Return where the thread's events lie among segments that begin at `bounds` (ns)."""
-        here = np.flatnonzero((self._threads == thread) & ~self._recorded.events.is_outside)
-        times = [time[here] for time in self._times]
-        at = tuple(np.maximum(np.searchsorted(bounds, moments, side="right") - 1, 0) for moments in times)
-        inside = tuple(np.maximum(moments - bounds[one], 0) for moments, one in zip(times, at, strict=True))
-        return _EventTimes(here, np.diff(bounds), at, inside)
-
-    def _sum_segments(self, found: list[tuple[_EventTimes, Booleans]]) -> tuple[Floats, Floats]:
-        """Return for each event the time before it and inside it that lies in the marked segments; ns.
-
-        `found` has for each thread where its events lie, and a mask of the segments.
-        """
-        gap, call = np.zeros(len(self._threads)), np.zeros(len(self._threads))
-        for times, is_it in found:
-            if is_it.any():
-                begun = np.zeros(len(is_it), dtype=np.int64)
-                np.cumsum(np.where(is_it[:-1], times.lengths, 0), out=begun[1:])
-                until = [begun[at] + is_it[at] * inside for at, inside in zip(times.at, times.inside, strict=True)]
-                gap[times.here], call[times.here] = until[1] - until[0], until[2] - until[1]
+        threads = list(self._events_of)
+        rows = run(self._connection, f"analysis/replay/{query}.sql", threads=threads, **window).fetchnumpy()
+        thread, ts, ts_end = (np.asarray(rows[name]) for name in ("thread_id", "ts", "ts_end"))
+        gap, call = np.zeros(len(self._times[0])), np.zeros(len(self._times[0]))
+        for part in split_by(thread):
+            bounds, is_it = _unite_intervals(ts[part], ts_end[part])
+            here = self._events_of[int(thread[part[0]])]
+            until = [
+                _measure_covered(bounds, is_it, _find_segments(bounds, times[here]), times[here])
+                for times in self._times
+            ]
+            gap[here], call[here] = until[1] - until[0], until[2] - until[1]
         return gap, call
 
-    def _read_timeline(self, thread: int) -> _ReplayTimeline:
-        """Return the thread's segments from the start of the replayed steps on; one without a cause if it has none."""
+    def _sum_cause(self, number: int) -> tuple[Floats, Floats]:
+        """Return for each event the time before it and inside it whose cause has the number; ns."""
+        bounds, cause = self._segments
+        moments = (bounds, *self._times)
+        is_it = self._idle.cause == number
+        idle = [
+            _measure_covered(self._idle.bounds, is_it, at, now) for at, now in zip(self._idle_at, moments, strict=True)
+        ]
+        causes = (cause, *(cause[at] for at in self._at))
+        begun, *now = (
+            self._count_until(number, causes[place], moments[place], idle[place], place)
+            for place in range(len(moments))
+        )
+        # A segment ends where the next begins; from one thread to another this is no time, and none is asked for.
+        ended = self._count_until(number, cause[:-1], bounds[1:], idle[0][1:], 0, slice(1, None))
+        passed = np.zeros(len(bounds), dtype=np.int64)
+        np.cumsum(ended - begun[:-1], out=passed[1:])
+        until = [(passed[at] + found - begun[at])[self._inside] for at, found in zip(self._at, now, strict=True)]
+        gap, call = np.zeros(len(self._times[0])), np.zeros(len(self._times[0]))
+        gap[self._inside], call[self._inside] = until[1] - until[0], until[2] - until[1]
+        return gap, call
+
+    def _count_until(
+        self, number: int, cause: Causes, moments: Integers, idle: Integers, place: int, part: slice = slice(None)
+    ) -> Integers:
+        """Return how much time of the cause `number` a segment of `cause` has until each moment, from one zero on; ns.
+
+        `idle` is that of a thread that is idle. `place` and `part` say where the profiler's work until the moments stands.
+        """
+        found: Integers = np.where(cause == 0, idle, np.where(cause == number, moments, 0))
+        if self._profiled is None:
+            return found
+        profiled = self._profiled[place][part]
+        overlaid = (cause != 0) & ~np.isin(cause, self._number_contexts())
+        overhead = self._number[_PROFILER]
+        if number == overhead:
+            found = np.where(overlaid & (cause != overhead), profiled, found)
+        else:
+            found = np.where(overlaid & (cause == number), moments - profiled, found)
+        return found
+
+    def _number_contexts(self) -> list[int]:
+        """Return the numbers of the causes that stand, whatever the profiler does meanwhile."""
+        return [self._number[name] for name in _CONTEXTS]
+
+    def _read_timelines(self, threads: set[int]) -> tuple[Integers, Integers, Causes]:
+        """Return thread, begin (ns) and cause of the segments of all threads, from the start of the replayed steps on.
+
+        A thread that has no timeline has one segment without a cause.
+        """
         rows = relation(
             self._connection,
             statement("analysis/replay/replay_timeline.sql"),
-            thread_id=thread,
+            threads=sorted(threads),
             ts_end=self._recorded.ts_end,
         ).to_arrow_reader(_ROWS_AT_ONCE)
         parts = [
-            _merge_alike(
+            _merge_threads(
+                batch.column("thread_id").to_numpy().astype(np.int64),
                 np.maximum(batch.column("ts").to_numpy(), self._recorded.ts),
                 self._of_activity[batch.column("activity").to_numpy()],
             )
             for batch in rows
         ]
-        if not parts:
-            return _ReplayTimeline(np.array([self._recorded.ts]), np.zeros(1, dtype=np.uint8))
-        return _merge_alike(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        known = set().union(*(part[0].tolist() for part in parts))
+        silent = np.array(sorted(threads - known), dtype=np.int64)
+        parts.append((silent, np.full(len(silent), self._recorded.ts), np.zeros(len(silent), dtype=np.uint8)))
+        thread, bounds, cause = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        order = np.argsort(thread, kind="stable")
+        return _merge_threads(thread[order], bounds[order], cause[order])
+
+
+def _merge_threads(thread: Integers, bounds: Integers, cause: Causes) -> tuple[Integers, Integers, Causes]:
+    """Return the segments with neighbouring ones of equal thread and cause merged: of many host slices few are left."""
+    begins = np.append(True, (cause[1:] != cause[:-1]) | (thread[1:] != thread[:-1]))[: len(thread)]
+    return thread[begins], bounds[begins], cause[begins]
+
+
+def _find_segments(bounds: Integers, moments: Integers) -> Places:
+    """Return the index of the segment that each moment (ns) lies in; the first also for moments before it."""
+    return np.maximum(np.searchsorted(bounds, moments, side="right") - 1, 0).astype(np.int32)
+
+
+def _measure_covered(bounds: Integers, is_it: Booleans, at: Places, moments: Integers) -> Integers:
+    """Return how long the marked segments have lasted until each moment, which lies in the segment with index `at`; ns."""
+    begun: Integers = np.zeros(len(is_it), dtype=np.int64)
+    np.cumsum(np.where(is_it[:-1], np.diff(bounds), 0), out=begun[1:])
+    found: Integers = begun[at] + is_it[at] * np.maximum(moments - bounds[at], 0)
+    return found
 
 
 def _merge_alike(bounds: Integers, cause: Causes) -> _ReplayTimeline:
@@ -166,19 +230,10 @@ def _unite_intervals(ts: Integers, ts_end: Integers) -> tuple[Integers, Booleans
     return bounds, np.tile([True, False], len(starts))
 
 
-def _fill_idle(timeline: _ReplayTimeline, by: _ReplayTimeline) -> _ReplayTimeline:
-    """Return the timeline in which the causes of `by`, another thread, fill the segments without a cause."""
-    bounds, own, other = _align_timelines(timeline, by)
-    return _merge_alike(bounds, np.where(own == 0, other, own))
-
-
 def _overlay_profiler(
     timeline: _ReplayTimeline, profiler: _ReplayTimeline, overhead: int, contexts: list[int]
 ) -> _ReplayTimeline:
-    """Return the timeline with the profiler's own work (cause `overhead`) laid over all segments but those of `contexts`.
-
-    `profiler` is a single timeline for the whole process, as idle_overhead.sql makes it.
-    """
+    """Return the timeline with the profiler's own work (cause `overhead`) laid over all segments but those of `contexts`."""
     bounds, own, other = _align_timelines(timeline, profiler)
     return _merge_alike(bounds, np.where((other == overhead) & ~np.isin(own, contexts), other, own))
 
