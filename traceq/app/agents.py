@@ -9,19 +9,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
+from traceq.app.agent_queries import AgentQueries
 from traceq.app.compare import ComparisonView, compare
-from traceq.app.open import open_locked
 from traceq.app.read_options import ReadOptions, Which
 from traceq.app.report import report
 from traceq.app.source import database_of, is_trace
 from traceq.app.whatif import whatif, whatif_choices
 from traceq.app.whatif_request import WhatIfRequest
-from traceq.database.user_sql import one_line_errors, run, run_interruptibly
 from traceq.dataset.manifest import NAME, is_dataset
 from traceq.errors import QueryError, StoreError, WrongUse
-from traceq.exports.result import read_records, result_of
 from traceq.reports.mcp import report as report_answers
 from traceq.reports.mcp.budget import MOST, AgentAnswer, clamp_budget
 from traceq.reports.mcp.tables import answer_comparison, answer_rows, answer_whatif
@@ -78,6 +76,8 @@ class Session:
         self._by_name: dict[str, _Database] = {}
         self._by_source: dict[object, _Database] = {}
         self._stack = ExitStack()
+        self._queries = AgentQueries()
+        self._stack.callback(self._queries.close)
         self._asking = threading.RLock()
 
     def open(
@@ -126,15 +126,9 @@ class Session:
         """
         self._refuse_if_anonymous("sql")
         most = min(max(max_rows, 1), _MOST_ROWS)
-        with self._asking, _hide_in_errors(), open_locked((database := self._find(source)).file) as connection:
-
-            def run_query() -> tuple[list[str], list[list[Any]]]:
-                relation = run(connection, query)
-                with one_line_errors():
-                    result = result_of(connection, relation, "json")
-                    return result.schema.names, read_records(result, most + 1)
-
-            columns, found = run_interruptibly(connection, run_query, _LONGEST_QUERY)
+        with self._asking, _hide_in_errors():
+            database = self._find(source)
+            columns, found = self._queries.run_query(database.file, query, most + 1, _LONGEST_QUERY)
             columns, found = hide_in_rows(columns, found, database.finding_ids)
         return answer_rows(columns, found, most, clamp_budget(max_chars))
 
@@ -195,6 +189,8 @@ class Session:
 
     def _open(self, path: str, step_range: str | None, window: str | None) -> _Database:
         """Return the database of a trace or database file, opened once for each path, content and pair of options."""
+        if not path:
+            raise WrongUse("The path is empty: name a trace, a trace database, or an id that `open` gave.")
         place = Path(path).expanduser()
         key = (place.absolute(), _stamp_of(place), step_range, window)
         if key not in self._by_source:

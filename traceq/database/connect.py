@@ -177,7 +177,7 @@ def connect(
             _check_values(connection, path)
             untrusted.mark_checked(path, seen)
         # without some of its optimizers DuckDB 2.0 waits for ever for rows of Parquet files
-        if not _trusted_places(path):
+        if not list_trusted_places(path):
             _plan(connection, path)
     except Exception:
         connection.close()
@@ -204,7 +204,7 @@ def _real_path(path: Path) -> str:
 
 def _forbid_external_access(connection: duckdb.DuckDBPyConnection, path: Path, writes: Path | None) -> None:
     """Forbid queries to read any file but the database and its trusted places, or to write outside the folder `writes`."""
-    places = _trusted_places(path)
+    places = list_trusted_places(path)
     for address in {address for address, _ in places if address}:
         from traceq.database.remote import read_through
 
@@ -222,11 +222,11 @@ def is_of_files(connection: duckdb.DuckDBPyConnection) -> bool:
     """Return whether the database's tables are views of other files (a dataset), into whose folder queries could write."""
     query = "select path from duckdb_databases() where database_name = current_database()"
     return any(
-        path is not None and bool(_trusted_places(Path(path))) for (path,) in connection.execute(query).fetchall()
+        path is not None and bool(list_trusted_places(Path(path))) for (path,) in connection.execute(query).fetchall()
     )
 
 
-def _trusted_places(path: Path) -> tuple[tuple[str, str], ...]:
+def list_trusted_places(path: Path) -> tuple[tuple[str, str], ...]:
     """Return the address and folder of each place that the database may read; the address is empty on this machine."""
     return _trusted.get(_real_path(path), ())
 

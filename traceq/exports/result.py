@@ -94,6 +94,25 @@ def result_of(
     return Result(schema, _read_batches(left, reader, schema), width)
 
 
+def bound_values(relation: duckdb.DuckDBPyRelation, rows: int, characters: int) -> duckdb.DuckDBPyRelation:
+    """Return the first `rows` of the relation, texts and blobs cut to `characters` (or bytes) while DuckDB reads them.
+
+    The result is an error where a nested value is a hundred times as long as text.
+    """
+    most = 100 * characters
+    said = f"a value has more than {most} characters: take a part of it"
+
+    def cut_value(column: str, kind: DuckDBPyType) -> str:
+        if kind.id in ("varchar", "blob"):
+            return f"{column}[1:{characters}]"
+        return f"if(length({column} :: varchar) > {most}, error('{said}'), {column})" if kind.id in _NESTED else column
+
+    kinds = zip(relation.columns, relation.types, strict=True)
+    shown = ", ".join(f"{cut_value(f'#{i}', kind)} as {_quote_name(name)}" for i, (name, kind) in enumerate(kinds, 1))
+    # cut before rows are collected
+    return relation.project(shown).limit(rows)
+
+
 def write_json(result: Result, file: BinaryIO) -> None:
     """Write the result as a JSON array of objects: integers and decimals exact, times in ISO 8601, NaN and infinities as null."""
     separator = b"[\n"
