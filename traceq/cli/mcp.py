@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import traceback
 from collections.abc import Callable
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec
@@ -12,7 +14,7 @@ from traceq.cli._group import os_error_words
 from traceq.common.extras import install_command
 from traceq.common.limits import Limits, within
 from traceq.common.process import usable_cpus
-from traceq.common.text import printable
+from traceq.common.text import printable, shortened
 from traceq.common.version import __version__
 from traceq.errors import MissingTool, TraceqError
 
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
     from traceq.reports.mcp.budget import AgentAnswer
 
 P = ParamSpec("P")
+
+# Characters; a path in it can have any number.
+_LONGEST_ERROR = 2_000
 
 INSTRUCTIONS = """\
 traceq reads GPU profiles (Nsight Systems exports, PyTorch profiler traces) and says where step time goes.
@@ -51,9 +56,13 @@ def mcp(anonymous: bool) -> None:
     except ImportError as error:
         raise MissingTool(f"the MCP SDK, 2.3 or newer, is not installed: {install_command('mcp')}") from error
     from traceq.app.agents import Session
+    from traceq.cli._mcp_lines import wire_in_place
 
     with within(Limits(jobs=usable_cpus())), Session(names_nobody=anonymous) as session:
-        make_server(session).run("stdio")
+        server = make_server(session)
+        _log_in_lines()
+        with wire_in_place():
+            server.run("stdio")
 
 
 def make_server(session: Session) -> MCPServer[Any]:
@@ -67,7 +76,8 @@ def make_server(session: Session) -> MCPServer[Any]:
             try:
                 answer = method(*args, **kwargs)
             except (TraceqError, OSError) as error:
-                words = printable(os_error_words(error) if isinstance(error, OSError) else str(error))
+                told = os_error_words(error) if isinstance(error, OSError) else str(error)
+                words = shortened(printable(told), _LONGEST_ERROR)
                 return CallToolResult(content=[TextContent(type="text", text=words)], is_error=True)
             data = None if answer.data is None else dict(answer.data)
             return CallToolResult(content=[TextContent(type="text", text=answer.text)], structured_content=data)
@@ -79,3 +89,25 @@ def make_server(session: Session) -> MCPServer[Any]:
     for method in safe if session.names_nobody else (*safe[:3], session.sql, session.whatif, session.compare):
         add_tool(method)
     return server
+
+
+class _OneLine(logging.Formatter):
+    """Messages of the SDK in a line each, with the exception and its place, without a traceback."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the record as a line."""
+        told = f"traceq mcp: {record.getMessage()}"
+        error = record.exc_info[1] if record.exc_info else None
+        while error is not None:
+            *_, last = traceback.extract_tb(error.__traceback__) or [None]
+            where = f" ({last.filename}:{last.lineno})" if last else ""
+            told += f": {type(error).__name__}: {error}{where}"
+            error = error.__cause__
+        return shortened(printable(told), _LONGEST_ERROR)
+
+
+def _log_in_lines() -> None:
+    """Let what the SDK logs stand on stderr in a line each."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_OneLine())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
