@@ -158,7 +158,7 @@ def wire_in_place() -> Iterator[None]:
 
 
 def _id_of(message: Any) -> int | str | None:
-    """Return the id of what should be a request; None where it has none."""
+    """Return the id in a message that may be no request; None where it has none."""
     found = message.get("id") if isinstance(message, dict) else None
     return found if isinstance(found, int | str) and not isinstance(found, bool) else None
 
