@@ -31,8 +31,8 @@ WITHOUT_SIGN = {
     "project": range(5),
 }
 NAMES = {SECRETS[form][number].text for form, numbers in WITHOUT_SIGN.items() for number in numbers}
-# Of a program's path only the last part is kept, which is a name.
-PARTS = {("nsys", SECRETS["path"][4].text)}
+# Of the path of a program or of a frame's file only the last part is kept, which is a name.
+PARTS = {(name, SECRETS["path"][4].text) for name in ("nsys", "snapshot")}
 TABLES = ("trace", "thread", "cpu_slice", "gpu_slice", "step", "kernel", "import_note", "finding")
 FIRST = [found[0] for found in SECRETS.values()]
 

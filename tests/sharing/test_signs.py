@@ -26,6 +26,7 @@ PUBLIC = [line.split("\t")[1] for line in (Path(__file__).parent / "public_names
     [
         ("-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY----- end", "[private key] end"),
         ("-----BEGIN PRIVATE KEY-----\nMIIcut", "[private key]"),
+        ("eyJbajividuq421644829838.… and hf_7065735…", "[token].… and [token]"),
         ("http://bob:tr0ub4dor@host/x", "http://[password]@host/x"),
         ("WANDB_API_KEY=abcdef password: s3same", "WANDB_API_KEY=[password] password: [password]"),
         ("run --token hunter2 --steps 3", "run --token [password] --steps 3"),

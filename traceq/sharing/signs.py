@@ -78,7 +78,10 @@ _HOST_ENDS = r"(?![\w-])(?!\.(?!py\b)\w)"
 _SIGNS = (
     _HiddenSign("private key", re.compile(
         r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY(?:.*?-----END [A-Z ]{0,20}PRIVATE KEY-----|.*)", re.DOTALL)),
-    _HiddenSign("token", re.compile(r"(?<![A-Za-z0-9])" + TOKENS)),
+    # Also one that was cut off.
+    _HiddenSign("token", re.compile(
+        rf"(?<![A-Za-z0-9])(?:{TOKENS}|eyJ[\w-]{{10,}}|(?:hf_|gh[pousr]_|github_pat_|glpat-|sk-|A[KS]IA|AIza|npm_|pypi-)"
+        r"[\w-]{4,}\.?…)")),
     _HiddenSign("password", re.compile(r"://(?P<hidden>[^\s/@:]{1,80}:[^\s/@]{1,80})@")),
     _HiddenSign("password", re.compile(
         r"(?:pass(?:word|wd|phrase)|secret|api[_-]?key|access[_-]?key|private[_-]?key|token|credential)\w{0,20}[\"']?"
