@@ -26,12 +26,17 @@ def load_trace(path: Path) -> Trace:
     return trace if isinstance(trace, dict) else {"traceEvents": trace}
 
 
+class _Exponent(Decimal):
+    """A number that is written in thousands, with an exponent."""
+
+
 def dump_trace(trace: Trace, **options: Any) -> str:
     """Return the trace as JSON text with every decimal as it is."""
     decimals: dict[str, str] = {}
 
     def mark(value: Any) -> str:
-        decimals[f"@{len(decimals)}@"] = format(value, "f")
+        text = f"{value.scaleb(-3):f}e3" if isinstance(value, _Exponent) else format(value, "f")
+        decimals[f"@{len(decimals)}@"] = text
         return f"@{len(decimals) - 1}@"
 
     text = json.dumps(trace, default=mark, **options)
@@ -408,18 +413,21 @@ def write_exponents(trace: Trace, folder: Path) -> Path:
     def write(event: dict[str, Any]) -> None:
         for member in ("ts", "dur"):
             if member in event:
-                event[member] = f"#{Decimal(event[member]).scaleb(-3)}e3#"
+                event[member] = _Exponent(event[member])
 
-    text = json.dumps(_each_event(write)(trace), default=str)
-    return _write(folder / "exponents.json", text.replace('"#', "").replace('#"', "").encode())
+    return _write(folder / "exponents.json", dump_trace(_each_event(write)(trace)).encode())
 
 
 def write_escaped(trace: Trace, folder: Path) -> Path:
     """Write every letter of texts as an escape; those of members' names stay, as no writer escapes them."""
     text = re.sub(
-        r'"([^"\\]*)"(?!\s*:)',
-        lambda quoted: '"' + "".join(f"\\u{ord(letter):04X}" for letter in quoted[1]) + '"',
-        dump_trace(trace, ensure_ascii=True),
+        r'"(?P<letters>[^"\\]*(?:\\.[^"\\]*)*)"(?P<is_name>\s*:)?',
+        lambda quoted: (
+            quoted[0]
+            if quoted["is_name"] or "\\" in quoted["letters"]
+            else '"' + "".join(f"\\u{ord(letter):04X}" for letter in quoted["letters"]) + '"'
+        ),
+        dump_trace(trace),
     )
     return _write(folder / "escaped.json", text.encode())
 

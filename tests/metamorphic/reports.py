@@ -28,12 +28,15 @@ def report_json(path: Path) -> Any:
     return json.loads(traceq.report(path, top=100, cache=False, drawn=False).to_json())
 
 
-def compare_reports(found: Any, expected: Any, moved_by: int = 0) -> list[str]:
-    """Return the differences between two reports, one line each with its place; `moved_by` is what instants may differ by, ns."""
-    return list(_differences(found, expected, moved_by, ""))
+def compare_reports(found: Any, expected: Any, moved_by: int = 0, rounded_by: int = 0) -> list[str]:
+    """Return the differences between two reports, one line each with its place.
+
+    Instants must differ by `moved_by` ns; durations may by `rounded_by` ns.
+    """
+    return list(_differences(found, expected, (moved_by, rounded_by), ""))
 
 
-def _differences(found: Any, expected: Any, moved_by: int, place: str) -> Iterator[str]:
+def _differences(found: Any, expected: Any, by: tuple[int, int], place: str) -> Iterator[str]:
     name = re.sub(r"\[\d+\]$", "", place)
     if _OF_THE_FILE.search(name) or _ROW_NUMBER.search(name):
         return
@@ -41,11 +44,11 @@ def _differences(found: Any, expected: Any, moved_by: int, place: str) -> Iterat
         if {"columns", "rows"} <= expected.keys() & found.keys():
             found, expected = ({"rows": _list_records(table)} for table in (found, expected))
         for key in sorted(expected.keys() | found.keys()):
-            yield from _differences(found.get(key, "lacking"), expected.get(key, "lacking"), moved_by, f"{place}.{key}")
+            yield from _differences(found.get(key, "lacking"), expected.get(key, "lacking"), by, f"{place}.{key}")
     elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
         for number, pair in enumerate(zip(found, expected, strict=True)):
-            yield from _differences(*pair, moved_by, f"{place}[{number}]")
-    elif not _is_same(found, expected, moved_by, is_instant=_INSTANT.search(name) is not None):
+            yield from _differences(*pair, by, f"{place}[{number}]")
+    elif not _is_same(found, expected, by, name):
         yield f"{place}: {str(found)[:80]}, expected {str(expected)[:80]}"
 
 
@@ -53,38 +56,42 @@ def _list_records(table: dict[str, Any]) -> list[dict[str, Any]]:
     return [dict(zip(table["columns"], row, strict=True)) for row in table["rows"]]
 
 
-def _is_same(found: Any, expected: Any, moved_by: int, *, is_instant: bool) -> bool:
+def _is_same(found: Any, expected: Any, by: tuple[int, int], name: str) -> bool:
     """Return whether two values are equal; where all is moved, sentences may name other instants."""
+    moved_by, rounded_by = by
     if isinstance(expected, str) and isinstance(found, str) and moved_by:
         return _NUMBER.sub("#", found) == _NUMBER.sub("#", expected)
     if isinstance(found, bool) or not (isinstance(found, int | float) and isinstance(expected, int | float)):
         return bool(found == expected)
-    return math.isclose(found, expected + (moved_by if is_instant else 0), rel_tol=_NEAR, abs_tol=1e-9)
+    if _INSTANT.search(name):
+        return bool(found == expected + moved_by)
+    return math.isclose(found, expected, rel_tol=_NEAR, abs_tol=max(1e-9, rounded_by if name.endswith("_ns") else 0))
 
 
-# Judgements hang on limits, which are lengths of time: no part of a report's facts. So do the sizes of gaps.
+# Judgements hang on limits, which are lengths of time: no part of a report's facts. So do the sizes of gaps, and the replay.
 _JUDGED = {"account", "clean", "extra_findings", "findings", "observations", "small", "verdict", "not_applicable"}
-_FACTS_OF_LIMITS = {"gap_sizes", "findings_left_out", "extra_left_out"}
+_FACTS_OF_LIMITS = {"gap_sizes", "findings_left_out", "extra_left_out", "critical_path", "replay_error", "once_ns"}
 _RATES = {"best_gb_per_s", "bus_gb_per_s", "gb_per_s", "tflop_per_s", "per_second"}
+_RATES |= {"kernel_efficiency_share", "mfu_share", "peak_share"}
 
 
 def pick_facts(report: Any) -> dict[str, Any]:
     """Return what a report of one trace says of it, without what was judged."""
     (trace,) = report["traces"]
-    return {key: value for key, value in trace.items() if key not in _JUDGED | _FACTS_OF_LIMITS}
+    return {key: value for key, value in trace.items() if key not in _JUDGED}
 
 
 def scale_facts(facts: Any, factor: int, name: str = "", *, is_time: bool = False) -> Any:
     """Return the facts of a program of which all takes `factor` times as long: durations are, rates fall, the rest stays.
 
-    Instants are left out.
+    Instants, and what hangs on limits, are left out.
     """
     is_time = is_time or name.endswith("_ns")
     if isinstance(facts, dict):
         return {
             key: scale_facts(value, factor, key, is_time=is_time)
             for key, value in facts.items()
-            if not _INSTANT.search("." + key)
+            if key not in _FACTS_OF_LIMITS and not _INSTANT.search("." + key)
         }
     if isinstance(facts, list):
         return [scale_facts(fact, factor, name, is_time=is_time) for fact in facts]

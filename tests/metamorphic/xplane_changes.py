@@ -298,20 +298,22 @@ def _turn_planes(space: Message) -> Message:
     return space
 
 
-def _end_of(space: Message) -> int:
-    """Return when the last event ends, in ns."""
-    ends = (
-        _value_of(line, 3) * 1000 + _value_of(event, 2) + _value_of(event, 3)
+def _extent(space: Message) -> tuple[int, int]:
+    """Return when the first event starts and when the last one ends, in ns."""
+    spans = [
+        (begin, begin + _value_of(event, 3))
         for line in _lines_of(space)
         for _, _, event in _fields_of(line, 4)
-    )
-    return max(ends) // 1000
+        for begin in [_value_of(line, 3) * 1000 + _value_of(event, 2)]
+    ]
+    return min(spans)[0] // 1000, max(end for _, end in spans) // 1000
 
 
 def double(space: Message) -> Message:
     """Add the events of every line once more, later in time, with correlation ids of their own."""
     space = deepcopy(space)
-    later = (_end_of(space) - _first_time(space) + 1_000_000) * 1000
+    first, last = _extent(space)
+    later = (last - first + 1_000_000) * 1000
     for plane in _planes_of(space):
         further = deepcopy(plane)
         renumber_correlations(further)
@@ -324,7 +326,7 @@ def double(space: Message) -> Message:
 
 def add_host_process(space: Message) -> Message:
     """Add a thread of the host that has ranges and launches nothing."""
-    first, last = _first_time(space), _end_of(space)
+    first, last = _extent(space)
     name = [[1, _VARINT, 1], [2, _BYTES, [[1, _VARINT, 1], [2, _BYTES, b"serve a request"]]]]
     event = [[1, _VARINT, 1], [2, _VARINT, 0], [3, _VARINT, (last - first) * 1000]]
     line = [[1, _VARINT, 990001], [2, _BYTES, b"server/990001"], [3, _VARINT, first], [4, _BYTES, event]]
