@@ -1,6 +1,7 @@
 """Faults around a running traceq, counted by how it ends: signals, kills, too little of everything, files that change.
 
     python tests/fuzz/faults.py --tries 500 --seed 1
+    python tests/fuzz/faults.py --tries 100 --large 50     # signals during an ingest of 50 MB, and nothing else
 
 Each try has folders of its own. It is right to be done, or to end with one line and leave nothing: any other outcome is wrong,
 and the exit code is then 1. Needs Linux; a small disk needs root, and is left out without.
@@ -35,6 +36,7 @@ HANG = 60.0
 # A signal comes within so many seconds of a command's first line.
 LONGEST = 4.0
 LONGEST_OF_PROGRAMS = 20.0
+LONGEST_OF_LARGE = 120.0
 
 # What DuckDB would have the user do to DuckDB.
 HINTS = re.compile(
@@ -54,6 +56,8 @@ class Place:
     folder: Path
     token: str
     before: dict[str, bytes | None] = field(default_factory=dict)
+    ended: float = 0.0  # when the command ended, on the monotonic clock
+    took: float | None = None  # seconds from a signal to the end
 
     @property
     def environment(self) -> dict[str, str]:
@@ -120,6 +124,7 @@ def new_place() -> Iterator[Place]:
         yield Place(folder, folder.name)
 
 
+LARGE = "ingest, large"
 COMMANDS: dict[str, list[str]] = {
     "ingest": ["ingest", "t.json.gz", "-o", "new.duckdb"],
     "ingest, added": ["ingest", "u.json", "-o", "old.duckdb"],
@@ -139,6 +144,7 @@ COMMANDS: dict[str, list[str]] = {
         *("-o", "trials", "--", sys.executable, "train.py", "{n}"),
     ],
     "mcp": ["mcp"],
+    LARGE: ["ingest", "large.json", "-o", "new.duckdb"],
 }
 # They run a program of the user's, and say more than one line.
 RUNNING = ("record", "experiment")
@@ -191,6 +197,8 @@ def fill(place: Place, made: Path) -> None:
     (place.folder / "work" / "train.py").write_text(TRAIN)
     shutil.copyfile(made / "u.json", place.folder / "work" / "u.json")
     shutil.copyfile(made / "old.duckdb", place.folder / "work" / "old.duckdb")
+    if (made / "large.json").exists():
+        os.link(made / "large.json", place.folder / "work" / "large.json")
     place.before = place.files()
 
 
@@ -249,6 +257,7 @@ def judge_outcome(
         child.communicate()
         return "hang", told
     finally:
+        place.ended = time.monotonic()
         if talk is not None and ending:
             os.close(talk)
     text = said.decode(errors="replace")
@@ -293,6 +302,7 @@ def by_signal(number: signal.Signals, name: str, place: Place, dice: random.Rand
     child = start(place, COMMANDS[name])
     wait_for_handlers(child)
     time.sleep(dice.random() * seconds)
+    sent = time.monotonic()
     if dice.random() < 0.2:  # Ctrl-C of a terminal reaches all processes of the group
         os.killpg(child.pid, number)
     else:
@@ -300,7 +310,9 @@ def by_signal(number: signal.Signals, name: str, place: Place, dice: random.Rand
     if dice.random() < 0.2:
         time.sleep(dice.random() * 0.02)
         child.send_signal(number)
-    return judge_outcome(place, child, (128 + number,))
+    outcome = judge_outcome(place, child, (128 + number,))
+    place.took = place.ended - sent
+    return outcome
 
 
 def by_kill(name: str, place: Place, dice: random.Random, seconds: float) -> tuple[str, str]:
@@ -469,7 +481,7 @@ def list_faults() -> dict[str, tuple[str, Fault]]:
     """Return by name the command, and the fault that it meets."""
     traces = ("ingest", "ingest, added", "ingest, jobs", "report TRACE")
     running = (*(RUNNING if find_spec("torch") else ()), *(("mcp",) if find_spec("mcp") else ()))
-    known = [name for name in COMMANDS if name not in (*RUNNING, "mcp") or name in running]
+    known = [name for name in COMMANDS if name not in (*RUNNING, "mcp", LARGE) or name in running]
     root = (*_WRITERS, *running) if os.getuid() == 0 else ()
     kinds: dict[str, tuple[Callable[..., tuple[str, str]], Sequence[str]]] = {
         "SIGINT": (partial(by_signal, signal.SIGINT), known),
@@ -487,11 +499,38 @@ def list_faults() -> dict[str, tuple[str, Fault]]:
     return {f"{kind}: {name}": (name, partial(fault, name)) for kind, (fault, names) in kinds.items() for name in names}
 
 
-def prepare(made: Path) -> None:
+def list_signals_of_large() -> dict[str, tuple[str, Fault]]:
+    """Return by name the ingest of a large trace, and the signal that it gets."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    return {f"{number.name}: {LARGE}": (LARGE, partial(by_signal, number, LARGE)) for number in numbers}
+
+
+def write_large(trace: Path, megabytes: float) -> None:
+    """Write a Chrome trace of that size: operators that launch one kernel each."""
+    with trace.open("w") as file:
+        file.write('{"traceEvents": [')
+        number = 0
+        while file.tell() < 1_000_000 * megabytes:
+            for category, name, row, offset, length in (
+                ("cpu_op", "aten::mm", 1, 0, 9),
+                ("cuda_runtime", "cudaLaunchKernel", 1, 2, 4),
+                ("kernel", "gemm", 7, 8, 7),
+            ):
+                event = {"ph": "X", "cat": category, "name": name, "pid": int(row == 1), "tid": row}
+                event |= {"ts": 10 * number + offset, "dur": length}
+                event |= {"args": {"correlation": number, "device": 0, "stream": 7}}
+                file.write(json.dumps(event) + ",\n")
+            number += 1
+        file.write('{"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "python"}}]}')
+
+
+def prepare(made: Path, megabytes: float = 0.0) -> None:
     """Make the files of all tries."""
     global OTHER  # noqa: PLW0603 - what the changes change files to
     import gzip
 
+    if megabytes:
+        write_large(made / "large.json", megabytes)
     content = json.loads(gzip.decompress(DEMO.read_bytes()))
     content["traceEvents"] = content["traceEvents"][: len(content["traceEvents"]) * 3 // 4]
     (made / "u.json").write_text(json.dumps(content))
@@ -515,14 +554,17 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=600.0, help="begin no try later than that")
     parser.add_argument("--only", default="", metavar="REGEX", help="faults whose name it matches")
+    parser.add_argument("--large", type=float, default=0.0, metavar="MB", help="signals during an ingest of so much")
     arguments = parser.parse_args()
     # Started in the background it is ignored, and that is inherited.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    chosen = {name: each for name, each in list_faults().items() if re.search(arguments.only, name)}
+    faults = list_signals_of_large() if arguments.large else list_faults()
+    chosen = {name: fault for name, fault in faults.items() if re.search(arguments.only, name)}
     counts: Counter[tuple[str, str]] = Counter()
     wrong = 0
+    times: list[tuple[float, int, str]] = []
     with tempfile.TemporaryDirectory(prefix="faults-") as made:
-        prepare(Path(made))
+        prepare(Path(made), arguments.large)
         seconds: dict[str, float] = {}
         end = time.monotonic() + 60 * arguments.minutes
         for number in range(arguments.tries):
@@ -536,6 +578,8 @@ def main() -> int:
             with new_place() as place:
                 fill(place, Path(made))
                 how, told = fault(place, dice, seconds[command])
+            if place.took is not None and how == "ended":
+                times.append((place.took, number, name))
             counts[name.partition(":")[0], how] += 1
             if how not in RIGHT:
                 wrong += 1
@@ -545,6 +589,9 @@ def main() -> int:
     print(f"| fault | {' | '.join(outcomes)} |\n|---|{'---:|' * len(outcomes)}")
     for kind in kinds:
         print(f"| {kind} | {' | '.join(str(counts[kind, how]) for how in outcomes)} |")
+    if times:
+        took, number, name = max(times)
+        print(f"\nlongest from a signal to the end: {took:.2f} s, try {number}, {name}")
     return int(wrong > 0)
 
 
@@ -556,7 +603,8 @@ def measure_duration(command: str, made: Path) -> float:
         wait_for_handlers(child)
         began = time.monotonic()
         try:
-            _, said = child.communicate(timeout=LONGEST_OF_PROGRAMS if command in RUNNING else LONGEST)
+            longest = {LARGE: LONGEST_OF_LARGE, **dict.fromkeys(RUNNING, LONGEST_OF_PROGRAMS)}.get(command, LONGEST)
+            _, said = child.communicate(timeout=longest)
         except subprocess.TimeoutExpired:
             place.end()
             child.communicate()
