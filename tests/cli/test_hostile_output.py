@@ -5,10 +5,12 @@ What formats make of names is in tests/reports, tests/runs and test_sql_command.
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import re
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 from click.testing import CliRunner
@@ -20,6 +22,18 @@ DEMO = Path(__file__).resolve().parents[2] / "traceq" / "app" / "demo" / "traini
 
 STEERING = "\x1b[31m\x07\x7f\x9b2J\u202e\u2066\u200f"
 EVIL = f"<script>evil()</script>![i](http://evil/i) [l](http://evil/l) @evil #1 `{STEERING}\n::evil\n"
+# Limits that are not kept, and one that cannot be judged, whose names want to be something else.
+BUDGETS = r'''
+[[sql]]
+name = "=1 ]]> <x> &#0; \u202e\u0001\n::error::a"
+query = "select 1"
+max = 0
+[[sql]]
+name = "@x"
+query = """select x from "]]>
+::error::" """
+max = 0
+'''
 RAW = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 
@@ -42,7 +56,7 @@ def place(tmp_path_factory):
     folder.mkdir()
     content = hostile(json.loads(gzip.decompress(DEMO.read_bytes())))
     (folder / f"@t{STEERING}.json").write_text(json.dumps(content))
-    (folder / "budget.toml").write_text('[[budget]]\nname = "a"\nsql = "select 1"\nmax = 0\n')
+    (folder / "budget.toml").write_text(BUDGETS)
     return folder
 
 
@@ -72,8 +86,23 @@ def asked(trace, database):
     yield "export", database, "-o", f"{database}{STEERING}"
     yield "trim", trace, "-o", f"{trace}.small.json", "--steps", "21"
     yield "anonymise", trace, "-o", f"{trace}.private.json"
-    yield "check", database, "--budget", database.with_name("budget.toml")
-    yield "check", database, "--budget", database.with_name("budget.toml"), "-o", f"{database}.md"
+    budgets = ("--budgets", database.with_name("budget.toml"))
+    yield "check", database, *budgets
+    files = [f"{database}.{ending}" for ending in ("md", "xml", "sarif.json", "quality.json")]
+    yield (
+        "check",
+        database,
+        *budgets,
+        "-o",
+        files[0],
+        "--junit",
+        files[1],
+        "--sarif",
+        files[2],
+        "--code-quality",
+        files[3],
+    )
+    yield "export", database, "--format", "csv", "-o", f"{database}.tables"
     for command in ("report", "doctor", "baseline", "ingest", f"{STEERING}"):
         yield command, f"no{STEERING}.json"
         yield command, f"--{STEERING}"
@@ -91,8 +120,18 @@ def test_no_output_of_a_command_steers_a_terminal_or_is_markup(place):
             acts.append((arguments, text[:200], outcome.exception))
     assert not acts
     for written in place.iterdir():
-        if written.suffix in (".json", ".md") and written.name != trace.name:
-            assert not RAW.search(written.read_text("utf-8")), written
+        if written.suffix in (".json", ".md", ".xml") and written.name != trace.name:
+            text = written.read_text("utf-8")
+            assert not RAW.search(text), written
+            # a line that begins so is a command to GitHub, where it is shown in a job's log
+            assert not re.search(r"(?m)^\s*::", text), written
+            if written.suffix == ".json":
+                json.loads(text)
+    assert len(ET.parse(place / f"{database.name}.xml").findall(".//testcase")) == 2  # noqa: S314 - traceq wrote it
+    for table in place.joinpath(f"{database.name}.tables").iterdir():
+        rows = list(csv.reader(table.read_text("utf-8").splitlines(keepends=True)))
+        assert len({len(row) for row in rows}) == 1, table
+        assert not [value for row in rows for value in row if re.match(r"\s*(?:[=+@]|-(?![\d.]))", value)], table
 
 
 def test_json_of_reports_is_the_same_without_what_steers_a_terminal():
