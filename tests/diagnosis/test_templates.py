@@ -87,6 +87,7 @@ def test_nothing_beyond_what_is_told_can_be_reached(expression):
 
 
 ENDLESS = [
+    "{{ '%(a)1000000000s' % {'a': 1} }}",
     "{% for i in range(10000) %}{% for j in range(10000) %}{% endfor %}{% endfor %}",
     "{% set r = range(9999) %}{% for i in r %}{% for j in r %}{{ loop.index }}{% endfor %}{% endfor %}",
     "{% for i in range(100000000) %}{% endfor %}",

@@ -314,6 +314,27 @@ def test_it_writes_nothing(write, tmp_path):
         user_rules.load_rules([path])
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "insert into traceq_schema values (9) returning version as step",
+        "delete from step returning *",
+        "with x as (insert into traceq_schema values (9) returning *) select * from x",
+        "with x as materialized (/* a */ copy (select 1) to 'x.csv') select * from x",
+        "with x as (with y as (select 9) insert into traceq_schema from y returning *) select * from x",
+    ],
+)
+def test_no_part_of_it_writes(write, query):
+    with pytest.raises(traceq.UnusableRule, match="a rule reads the database, and writes nothing"):
+        user_rules.load_rules([write(HEADER + query)])
+
+
+@pytest.mark.parametrize("name", ["../../../../other", "/other", "nowhere"])
+def test_it_uses_no_query_but_shared_ones(write, name):
+    with pytest.raises(traceq.UnusableRule, match=r"which is no shared query of traceq's$"):
+        user_rules.load_rules([write(HEADER + f"-- uses: {name}\n" + QUERY)])
+
+
 def test_the_manual_page_has_what_the_file_says(write):
     page = user_rules.load_rules([write("-- reason: Seen in names.\n-- fix: Do less: <b>.\n" + QUERY)])[0].manual
     assert page.text == "How it is measured\n    Seen in names.\n\nWhat to try\n    Do less: <b>."

@@ -63,3 +63,9 @@ def test_a_nested_value_without_end_is_refused(database):
 def test_an_empty_path_names_nothing():
     with Session() as session, pytest.raises(traceq.WrongUse, match="The path is empty"):
         session.open("")
+
+
+def test_the_progress_of_a_long_query_is_no_answer(database):
+    with Session() as session:
+        found = session.sql(database, "select count(*) as n from range(3000000) a, range(4000) b where a.range % 7 = 9")
+        assert found.data["rows"] == [[0]]

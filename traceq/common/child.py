@@ -7,6 +7,7 @@ inherits locks of DuckDB's and Arrow's threads.
 
 from __future__ import annotations
 
+import io
 import os
 import pickle
 import subprocess
@@ -66,10 +67,20 @@ class Child:
 def read_requests() -> Iterator[Any]:
     """Yield the parent's messages, in a child process, until the parent closes the pipe; the process ends with its parent."""
     block_pandas_import()
+    _keep_answers_apart()
     # where no thread can start, the child is going to say so
     with suppress(RuntimeError):
         threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
     return _read_messages(sys.stdin.buffer)
+
+
+def _keep_answers_apart() -> None:
+    """Let only `send_answer` write to the parent: DuckDB prints a progress bar to standard output after two seconds."""
+    answers = os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nothing, 1)
+    os.close(nothing)
+    sys.stdout = io.TextIOWrapper(answers)
 
 
 def send_answer(message: object) -> None:

@@ -46,6 +46,13 @@ _READING = re.compile(
     r"[(\s]*(?:select|from|with|values|table|desc|describe|show|summarize|pivot|unpivot)\b",
     re.IGNORECASE,
 )
+_WRITES = "a query reads its dataset and nothing else: write results with -o"
+# Of words with a blank between them.
+_WRITING_PART = re.compile(
+    rb"\bas (?:(?:not )?materialized )?(?:\( )+(?:copy|insert|update|delete|merge|truncate)\b"
+    rb"|\) (?:insert into|delete from|merge into|update \w+ set)\b"
+)
+
 # Statements that change nothing outside the database, which is read-only but for temporary tables.
 _INSIDE = {
     duckdb.StatementType.SELECT,
@@ -145,10 +152,19 @@ def lock(connection: duckdb.DuckDBPyConnection) -> None:
 def check_reads(parsed: Iterable[duckdb.Statement]) -> None:
     """Raise QueryError for a statement that is not known to only read, for databases whose files DuckDB would let it write."""
     for statement in parsed:
+        if writes_within(statement.query):
+            raise QueryError(_WRITES)
         if statement.type in _MAY_READ and _READING.match(without_end(statement.query)):
             continue
         if statement.type not in _INSIDE:
-            raise QueryError("a query reads its dataset and nothing else: write results with -o")
+            raise QueryError(_WRITES)
+
+
+def writes_within(text: str) -> bool:
+    """Return whether a part of the SQL `text` writes: with x as (copy ... to ...), which DuckDB takes for a query that reads."""
+    encoded = text.encode()
+    words = (re.match(rb"\w+|.", encoded[offset:], re.DOTALL) for offset, _ in _read_tokens(text))
+    return _WRITING_PART.search(b" ".join(word[0] for word in words if word).lower()) is not None
 
 
 def check_depth(text: str) -> None:

@@ -201,7 +201,7 @@ def shared_query(name: str) -> RuleQuery:
 @cache
 def is_shared(name: str) -> bool:
     """Return whether there is a shared query `name`: a file diagnosis/shared/`name`.sql."""
-    return package().joinpath(f"diagnosis/shared/{name}.sql").is_file()
+    return name.isidentifier() and package().joinpath(f"diagnosis/shared/{name}.sql").is_file()
 
 
 @cache

@@ -31,7 +31,7 @@ from traceq.database.user_sql import check_depth, check_reads, time_limit
 from traceq.diagnosis.finding import Confidence
 from traceq.diagnosis.manual import manual_of_header, parse_manual
 from traceq.diagnosis.needs import NEEDS
-from traceq.diagnosis.query import RuleQuery, read
+from traceq.diagnosis.query import RuleQuery, is_shared, read
 from traceq.diagnosis.record import EXTRA
 from traceq.diagnosis.rules.declared import make_judgement
 from traceq.diagnosis.rules.registry import Rule, all_rules, default_rules
@@ -143,7 +143,7 @@ def _check_header(path: Path, query: RuleQuery) -> None:
 
 
 def _check_sql(path: Path, query: RuleQuery) -> None:
-    """Raise UnusableRule for a query that would write or is nested too deeply, and for a wrong `only-with`.
+    """Raise UnusableRule for a query that would write or is nested too deeply, and for a wrong `uses` or `only-with`.
 
     An `only-with` must hold a single condition on the rows of its table.
     """
@@ -152,11 +152,18 @@ def _check_sql(path: Path, query: RuleQuery) -> None:
             check_depth(text)
     except QueryError as error:
         raise UnusableRule(f"{path}: {error}") from error
+    is_query = True
     try:
         with suppress(duckdb.Error):  # SQL that is wrong says so when it runs
-            check_reads(parse(query.text))
-    except QueryError as error:
-        raise UnusableRule(f"{path}: is no query: a rule reads the database, and writes nothing") from error
+            parsed = parse(query.text)
+            check_reads(parsed)
+            is_query = all(statement.type is duckdb.StatementType.SELECT for statement in parsed)
+    except QueryError:
+        is_query = False
+    if not is_query:
+        raise UnusableRule(f"{path}: is no query: a rule reads the database, and writes nothing")
+    if unknown := [name for name in query.listed("uses") if not is_shared(name)]:
+        raise UnusableRule(f"{path}: uses {', '.join(unknown)}, which is no shared query of traceq's")
     for table, holds in query.only_with:
         if not _is_query(f"select {holds} from {table}"):  # noqa: S608 - it is only parsed
             raise UnusableRule(f"{path}: only-with {cut_name(holds)!r} is no condition on the rows of {table}")

@@ -41,7 +41,7 @@ _LONGEST_RANGE = 10_000
 # Whole numbers, texts and lists that are put together: more is no sentence.
 _MOST_BITS = 1024
 _LONGEST = 100_000
-_WIDE = re.compile(r"%[^a-zA-Z%]*(\*|\d{4})|:[^}]*(\{|\d{4})")
+_WIDE = re.compile(r"%(\([^)]*\))?[^a-zA-Z%]*(\*|\d{4})|:[^}]*(\{|\d{4})")
 
 _steps: ContextVar[Iterator[int]] = ContextVar("steps")
 

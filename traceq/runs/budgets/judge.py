@@ -12,7 +12,7 @@ from traceq.common.text import printable
 from traceq.common.units import duration, short, some
 from traceq.database.query import Setting, literal
 from traceq.database.sql import statement
-from traceq.database.user_sql import check_depth, one_line_errors, split_statements
+from traceq.database.user_sql import check_depth, one_line_errors, split_statements, writes_within
 from traceq.diagnosis.subject import WORTH_LISTING
 from traceq.errors import QueryError
 from traceq.runs.budgets.budget import ANY, NANOSECONDS, SHARE, SUMS, Budget, JudgedBudget, MeasuredBudget, State
@@ -309,7 +309,7 @@ def ask_number(connection: duckdb.DuckDBPyConnection, query: str, run: Run, trac
             if len(split_statements(query)) != 1:
                 return "it is not one query"
             (parsed,) = connection.extract_statements(query)
-            if parsed.type.name != "SELECT":
+            if parsed.type.name != "SELECT" or writes_within(query):
                 return "it is not a query: it must begin with select, from or with"
             given = {
                 name: value
