@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -15,7 +17,7 @@ from builder import TraceBuilder
 from traceq.app.open import open_locked
 from traceq.common.limits import Limits, within
 from traceq.database import times, untrusted
-from traceq.database.connect import SCHEMA, connect, create_schema
+from traceq.database.connect import SCHEMA, SCHEMA_VERSION, connect, create_schema
 from traceq.database.empty import create_database
 from traceq.database.failures import FAILURES, one_line
 from traceq.database.sql import package, statement
@@ -204,6 +206,50 @@ def test_two_versions_do_not_spare_a_database_the_look(made):
     path = made("create or replace view kernel as select 1 as name", "insert into traceq_schema values (4)")
     with pytest.raises(StoreError, match="the view kernel is another"):
         connect(path)
+
+
+def test_rows_of_several_schema_versions_are_refused(made):
+    path = made(f"insert into traceq_schema values ({SCHEMA_VERSION - 1})")
+    for older in (False, True):
+        with pytest.raises(StoreError) as refused:
+            connect(path, older=older)
+        assert str(refused.value) == (
+            f"{path}: says of itself to have several schema versions ({SCHEMA_VERSION}, {SCHEMA_VERSION - 1}), so what is in"
+            " it is not known; ingest the traces again"
+        )
+
+
+# Writes a row into a database, and ends as if it were killed: the row stands in the log beside it only.
+_KILLED = """
+import os, sys, duckdb
+connection = duckdb.connect(sys.argv[1])
+connection.execute("set checkpoint_threshold = '1TB'")
+row = "1 as trace_id, 'info' as severity, 'z' as code, 1 as count, '' as text"
+connection.execute("insert into import_note by name select " + row)
+os._exit(0)
+"""
+
+
+def test_a_log_beside_a_database_is_read_or_named(made, tmp_path):
+    path = made()
+    log = path.with_name(f"{path.name}.wal")
+    subprocess.run([sys.executable, "-c", _KILLED, str(path)], check=True)
+    with closing(connect(path)) as connection:
+        assert connection.execute("select code from import_note order by 1").fetchall() == [("x",), ("z",)]
+    written = log.read_bytes()
+    for damaged in (b"junk" * 1000, bytes(4096), written[: len(written) // 2], b"W"):
+        log.write_bytes(damaged)
+        with pytest.raises(
+            StoreError, match=r"t\.duckdb\.wal beside it is damaged, or no log of this database: .*; remove it"
+        ):
+            connect(path)
+    other = tmp_path / "other.duckdb"
+    create_database(other)
+    other.with_name("other.duckdb.wal").write_bytes(written)
+    with pytest.raises(StoreError, match=r"other\.duckdb: cannot be opened .*WAL does not match database file"):
+        connect(other)
+    log.write_bytes(b"")
+    connect(path).close()
 
 
 def test_views_tables_and_macros_of_the_user_may_be_there(made):

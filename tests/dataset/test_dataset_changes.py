@@ -288,6 +288,82 @@ def test_a_job_that_is_not_made_of_its_ranks_is_not_reported_but_judged_anew(tra
         assert traces.sql("select time_window, ranks from job order by all").fetchall() == [(0, 4), (1, 4)]
 
 
+def invert(path):
+    """Invert 40 bytes in the middle of a file, as a bad disk may: of most pages DuckDB notices nothing."""
+    content = bytearray(path.read_bytes())
+    middle = len(content) // 3
+    content[middle : middle + 40] = bytes(255 - byte for byte in content[middle : middle + 40])
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("file", "other", "way_out"),
+    [
+        (
+            f"{FIRST}/rank=1/gpu_slice",
+            "unit",
+            "traceq ingest --force TRACE -o JOB, or without the trace traceq dataset drop",
+        ),
+        (f"{FIRST}/job/1/job_rank", "", "traceq dataset compact JOB judges its ranks anew"),
+    ],
+)
+def test_a_damaged_file_is_named_before_it_is_read(traceq_command, tmp_path, job, job_traces, file, other, way_out):
+    invert(job / f"{file}.parquet")
+    table = file.rpartition("/")[2]
+    trace = str(job_traces / "window0" / "rank1.json")
+    said = f"{file}.parquet is damaged: its content is not what was written; "
+    said += way_out.replace("TRACE", trace).replace("JOB", str(job))
+    for command in (
+        ("report", job, "--rank", 1),
+        ("sql", job, f"select count(*) from {table}"),
+        ("export", job, "--table", "job_rank" if other == "" else table, "-o", tmp_path / "t.csv"),
+        ("doctor", job),
+        *([("convert", job, "-o", tmp_path / "c.duckdb")] if other else []),
+    ):
+        found = traceq_command(*command)
+        assert (found.exit_code, found.stderr.startswith("traceq: error: ")) == (1, True), (command, found.output)
+        assert said in found.stderr, command
+        assert found.stderr.count("\n") == 1
+    if other:  # whose files are sound
+        assert traceq_command("sql", job, f"select count(*) from {other}").exit_code == 0
+    assert [file in each.where + each.what for each in verify_dataset(str(job))[1]] == [True]
+
+
+def test_a_piece_of_another_dataset_is_named(traceq_command, job, one_rank):
+    shutil.rmtree(job / FIRST / "rank=2")
+    shutil.copytree(one_rank / "run=x/window=0/rank=0", job / FIRST / "rank=2")
+    found = traceq_command("report", job, "--rank", 2)
+    said = (
+        f"{FIRST}/rank=2/piece.json says another trace_id, run, sha256, digest than {job} lists: it is of another trace"
+    )
+    assert (found.exit_code, said in found.stderr) == (1, True), found.stderr
+
+
+def test_a_piece_behind_a_link_is_not_read(traceq_command, tmp_path, job):
+    for link in (f"{FIRST}/rank=1/gpu_slice.parquet", f"{FIRST}/rank=2"):
+        elsewhere = tmp_path / str(hash(link))
+        (job / link).rename(elsewhere)
+        (job / link).symlink_to(elsewhere)
+        found = traceq_command("report", job, "--rank", link.partition("rank=")[2][0])
+        assert (found.exit_code, f"{job}/{link} is a link, which may lead out" in found.stderr) == (1, True), (
+            found.stderr
+        )
+
+
+def test_a_dataset_from_before_there_were_digests_is_read(traceq_command, job):
+    before = rows(job)
+    for record in job.rglob("piece.json"):
+        content = json.loads(record.read_text())
+        del content["files"]
+        record.write_text(json.dumps(content))
+    content = json.loads((job / "dataset.json").read_text())
+    for window in content["windows"]:
+        del window["files"]
+    (job / "dataset.json").write_text(json.dumps(content))
+    assert (rows(job), faults(job)) == (before, [])
+    assert traceq_command("report", job).exit_code == 0
+
+
 @pytest.mark.slow
 def test_verify_names_each_fault_and_its_ways_out(traceq_command, job):
     assert traceq_command("dataset", "verify", job).stdout == f"{job}: 8 traces, 0 faults\n"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from threading import Timer
@@ -19,7 +19,7 @@ import duckdb
 from traceq.app.open import open_locked
 from traceq.common.child import Child
 from traceq.common.limits import LEAST_OF_QUERIES, Limits, limits, within
-from traceq.database.connect import list_trusted_places, trust_places
+from traceq.database.connect import find_check, list_trusted_places, trust_places
 from traceq.database.user_sql import one_line_errors, run, run_interruptibly
 from traceq.errors import QueryError
 from traceq.exports.result import bound_values, read_records, result_of
@@ -53,7 +53,7 @@ class AgentQueries:
         late, began = Timer(seconds + _GRACE, child.stop), time.monotonic()
         late.start()
         try:
-            child.send((_answer_query, (file, places, query, most, seconds, memory)))
+            child.send((_answer_query, (file, places, find_check(file), query, most, seconds, memory)))
             found = next(child.answers, None)
         except OSError:
             found = None
@@ -81,12 +81,18 @@ def _say_stopped(seconds: float) -> str:
 
 
 def _answer_query(
-    file: Path, places: Sequence[tuple[str, str]], query: str, most: int, seconds: float, memory: int
+    file: Path,
+    places: Sequence[tuple[str, str]],
+    are_sound: Callable[[str], bool] | None,
+    query: str,
+    most: int,
+    seconds: float,
+    memory: int,
 ) -> Rows:
     """Return what AgentQueries.run_query does, in the child process."""
     _limit_address_space(memory + _BESIDE)
-    if places:
-        trust_places(file, places)
+    if places and are_sound:
+        trust_places(file, places, are_sound)
     with within(Limits(memory=memory)), open_locked(file) as connection:
         return run_interruptibly(
             connection, partial(_read_rows, connection, query, most), seconds, _say_stopped(seconds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -17,9 +17,9 @@ from traceq.app.trace_selection import select_traces
 from traceq.common.ranks import select_rank
 from traceq.common.scratch import temporary_folder
 from traceq.database.connect import connect, is_database
-from traceq.database.failures import one_line
+from traceq.database.failures import message_of_function, one_line
 from traceq.database.user_sql import run_interruptibly
-from traceq.dataset.catalogue import create_catalogue
+from traceq.dataset.catalogue import create_catalogue, explain_damaged_files
 from traceq.dataset.manifest import check_windows, is_dataset, open_existing
 from traceq.dataset.place import is_address
 from traceq.dataset.selection import Selection, create_copy, select_pieces
@@ -66,6 +66,8 @@ def open_source(
             _spare_traces(connection, database, read.writes)
             yield connection
         except duckdb.Error as error:
+            if fault := message_of_function(error):
+                raise StoreError(fault) from error
             way_out = f"traceq dataset verify {source} says why" if is_dataset(source) else "ingest the traces again"
             raise StoreError(f"{source}: cannot be {done}: {one_line(error)}; {way_out}") from error
 
@@ -130,10 +132,11 @@ def database_of(
             make_database(source, database, read, judged=judged and judging is None)
         else:
             shutil.copyfile(cached, database)
-        if judging is not None:
-            with closing(connect(database, read_only=False)) as connection:
-                run_interruptibly(connection, partial(fill, connection, *judging))
-        yield database
+        with explain_damaged_files(place) if is_stored else nullcontext():
+            if judging is not None:
+                with closing(connect(database, read_only=False)) as connection:
+                    run_interruptibly(connection, partial(fill, connection, *judging))
+            yield database
 
 
 @contextmanager

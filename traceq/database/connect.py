@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from tempfile import gettempdir
@@ -33,6 +34,9 @@ MIGRATIONS = {4: "database/migrations/from_4.sql"}
 
 # A share of nothing is not known: NULL, where floating point has NaN, which JSON has not, and where DuckDB would fail.
 SHARES_OF_NOTHING = "set ieee_floating_point_ops = false; set error_on_division_by_zero = false"
+
+# The function by which a view of files checks those of its table.
+CHECK = "traceq_files_are_sound"
 
 _MAGIC_AT = 8
 _MAGIC = b"DUCK"
@@ -158,6 +162,7 @@ def connect(
     path = Path(path)
     _check_file(path)
     seen = untrusted.fingerprint(path)
+    has_log = _has_log(path)
     try:
         # Absolute, for DuckDB takes names like :memory: and md:x for something else than a file.
         connection = duckdb.connect(os.path.abspath(path), read_only=read_only)  # noqa: PTH100 - Path.absolute keeps ..
@@ -171,6 +176,8 @@ def connect(
         _limit(connection, path)
         _forbid_external_access(connection, path, writes)
         check_schema(connection, path, older=older)
+        if has_log:
+            _check_log(connection, path)
         if not older:
             _check_complete(connection, path)
         if is_new and not older:
@@ -185,16 +192,31 @@ def connect(
     return connection
 
 
-def trust_places(path: Path, places: Sequence[tuple[str, str]]) -> None:
+def trust_places(path: Path, places: Sequence[tuple[str, str]], are_sound: Callable[[str], bool]) -> None:
     """Allow queries of the database `path`, which this process has just made, to read files in these places.
 
     A place is an address (empty for this machine) and a folder. A database itself cannot say what it may read, as it
-    may come from a stranger.
+    may come from a stranger. Views of the files call `are_sound` by the name CHECK, see `add_check`.
     """
     _trusted[_real_path(path)] = tuple(places)
+    _checks[_real_path(path)] = are_sound
 
 
 _trusted: dict[str, tuple[tuple[str, str], ...]] = {}
+_checks: dict[str, Callable[[str], bool]] = {}
+atexit.register(_checks.clear)  # else DuckDB prints what is left of them
+
+
+def find_check(path: Path) -> Callable[[str], bool] | None:
+    """Return the `are_sound` that trust_places was given for the database, if any."""
+    return _checks.get(_real_path(path))
+
+
+def add_check(connection: duckdb.DuckDBPyConnection, are_sound: Callable[[str], bool]) -> None:
+    """Let queries of the connection call, by the name CHECK, what says whether a table's files are sound, or raises an error."""
+    # another connection of this process to the same database may have done so
+    with suppress(duckdb.CatalogException):
+        connection.create_function(CHECK, are_sound, ["VARCHAR"], "BOOLEAN")
 
 
 def _real_path(path: Path) -> str:
@@ -205,6 +227,8 @@ def _real_path(path: Path) -> str:
 def _forbid_external_access(connection: duckdb.DuckDBPyConnection, path: Path, writes: Path | None) -> None:
     """Forbid queries to read any file but the database and its trusted places, or to write outside the folder `writes`."""
     places = list_trusted_places(path)
+    if are_sound := find_check(path):
+        add_check(connection, are_sound)
     for address in {address for address, _ in places if address}:
         from traceq.database.remote import read_through
 
@@ -272,6 +296,26 @@ def _check_file(path: Path) -> None:
         raise StoreError(f"{path}: not a DuckDB database; name a trace database, or a new file to make one")
 
 
+def _has_log(path: Path) -> bool:
+    """Return whether a write-ahead log with anything in it lies beside the database."""
+    try:
+        return path.with_name(f"{path.name}.wal").stat().st_size > 0
+    except OSError:
+        return False
+
+
+def _check_log(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Raise StoreError if DuckDB has taken nothing from the write-ahead log beside the database, which it does in silence."""
+    with _damage_named(path):
+        query = "select wal_size from pragma_database_size() where database_name = current_database()"
+        sizes = connection.execute(query).fetchall()
+    if ("0 bytes",) in sizes and _has_log(path):
+        raise StoreError(
+            f"{path}: {path.name}.wal beside it is damaged, or no log of this database: what it would add is lost;"
+            " remove it to read what was there before, or ingest the traces again"
+        )
+
+
 def _check_objects(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Raise StoreError if a view or macro hides behind a name of traceq's or DuckDB's, as it could run anything."""
     try:
@@ -324,12 +368,17 @@ def check_schema(connection: duckdb.DuckDBPyConnection, path: Path, *, older: bo
     Raises StoreError if it is not a database of traceq's.
     """
     try:
-        row = connection.execute("select version from traceq_schema").fetchone()
+        versions = connection.execute("select version from traceq_schema").fetchall()
     except (duckdb.CatalogException, duckdb.BinderException) as error:
         raise StoreError(f"{path}: a DuckDB database, but not one made by traceq ingest; name another file") from error
     except FAILURES as error:
         raise StoreError(f"{path}: cannot be read, is it damaged? {one_line(error)}") from error
-    version = row[0] if row else None
+    if len(versions) > 1:
+        raise StoreError(
+            f"{path}: says of itself to have several schema versions ({', '.join(str(one) for (one,) in versions[:3])}),"
+            " so what is in it is not known; ingest the traces again"
+        )
+    version = versions[0][0] if versions else None
     if version == SCHEMA_VERSION or (older and version in MIGRATIONS):
         return
     if version in MIGRATIONS:

@@ -28,6 +28,9 @@ _WAYS_OUT = {
     errno.EROFS: "choose a place that can be written",
 }
 
+# Before the message of a function of ours that a query called.
+_OF_FUNCTION = re.compile(r".*Python exception occurred while executing the UDF: \w+: ", re.DOTALL)
+
 # Where DuckDB begins to say what its own users can do: traceq has other ways, and says them itself.
 _HINT = re.compile(
     r"[ (]*(?:Possible solutions:|See also http|For more info|Use \"?(?:SET|PRAGMA) |This error signals|You can set|Stack Trace:|"
@@ -60,7 +63,13 @@ def without_advice(text: str) -> str:
 
 
 def duckdb_message(text: str) -> str:
-    """Return the error message without the traceback that errors in Python file systems begin with."""
+    """Return the error message without the traceback, or DuckDB's words, that errors in functions of Python begin with."""
     if not text.startswith("Traceback "):
-        return text
+        return _OF_FUNCTION.sub("", text)
     return re.sub(r"^[\w.]+: ", "", text.rstrip().rpartition("\n")[2])
+
+
+def message_of_function(error: BaseException) -> str | None:
+    """Return the message of a function of ours that a query called, if the error is its."""
+    found = _OF_FUNCTION.match(str(error))
+    return None if found is None else str(error)[found.end() :]

@@ -78,6 +78,7 @@ _WAYS_OUT = {
     "disabled through configuration": "a query reads its database and nothing else",
     "configuration has been locked": "settings are fixed here",
     "No magic bytes": "the file is damaged: `traceq dataset verify` says what else is",
+    "ecompression failure": "the file is damaged: `traceq dataset verify` says what else is",
     "No files found that match": "what was there is dropped, or lost: open the dataset again",
     "Cannot open file": "what was there is dropped, or lost: open the dataset again",
     "regular string buffers": "take a part of each text, as substring(x, 1, 1000) does",

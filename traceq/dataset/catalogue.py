@@ -10,11 +10,12 @@ import duckdb
 import msgspec
 
 from traceq.common.scratch import temporary_folder
-from traceq.database.connect import connect, trust_places
+from traceq.database.connect import CHECK, add_check, connect, trust_places
 from traceq.database.empty import create_database
-from traceq.database.failures import way_out
+from traceq.database.failures import message_of_function, way_out
 from traceq.database.remote import read_through
 from traceq.database.tables import tables_of_traces
+from traceq.dataset.intact import check_files
 from traceq.dataset.manifest import DatasetWindow, Manifest, Piece
 from traceq.dataset.place import Place
 from traceq.errors import StoreError
@@ -38,18 +39,24 @@ def open_catalogue(
 def create_catalogue(path: Path, place: Place, manifest: Manifest, pieces: Collection[Piece]) -> None:
     """Write the database `path`, whose views read the Parquet files of these pieces and of the jobs of the manifest's windows."""
     create_database(path)
+    are_sound = check_files(place, manifest, pieces, manifest.windows)
     with explain_damage(place), closing(duckdb.connect(str(path))) as connection:
         connection.begin()
         name = "" if place.is_local else place.name
         found = _list_files(place, manifest, pieces, tables_of_traces(connection))
         if name:
             read_through(connection, name, [files[0] for files in found.values()])
+        add_check(connection, are_sound)
         for table, files in found.items():
-            _create_view(connection, table, files)
+            try:
+                _create_view(connection, table, files)
+            except duckdb.Error:
+                are_sound(table)  # which names the file
+                raise
         for view in ("finding", "account"):
             _refuse_judgement(connection, place, view)
         connection.commit()
-    trust_places(path, [(name, place.duckdb_path())])
+    trust_places(path, [(name, place.duckdb_path())], are_sound)
 
 
 @contextmanager
@@ -58,10 +65,24 @@ def explain_damage(place: Place) -> Iterator[None]:
     try:
         yield
     except duckdb.Error as error:
+        if fault := message_of_function(error):
+            raise StoreError(fault) from error
         # without the excerpt of a query that nobody typed
         reason = str(error).partition("\n")[0]
         way = way_out(error) or "; traceq dataset verify says what is damaged"
         raise StoreError(f"{place.name}: {reason}{way}") from error
+
+
+@contextmanager
+def explain_damaged_files(place: Place) -> Iterator[None]:
+    """Do as explain_damage does, for errors about Parquet files only: others are no matter of the dataset."""
+    try:
+        yield
+    except duckdb.Error as error:
+        if message_of_function(error) is None and ".parquet" not in str(error):
+            raise
+        with explain_damage(place):
+            raise
 
 
 def _list_files(
@@ -95,6 +116,7 @@ def _create_view(connection: duckdb.DuckDBPyConnection, table: str, files: list[
     connection.execute(f"drop table {table}")
     connection.execute(
         f"create view {table} as select {shown} from read_parquet([{listed}], hive_partitioning = false)"
+        f" where {CHECK}({_quote_text(table)})"  # DuckDB asks when it plans a query, not for each row
     )
     connection.execute(f"comment on view {table} is {_quote_text(comment)}")
     for name, _, _, said in columns:

@@ -12,13 +12,14 @@ import duckdb
 import msgspec
 
 from traceq.common.limits import limits
-from traceq.database.connect import writer_config
+from traceq.database.connect import add_check, writer_config
 from traceq.database.empty import create_database
 from traceq.database.query import ask
 from traceq.database.remote import read_through
 from traceq.database.tables import columns_of, stored_columns, tables_of_traces
-from traceq.dataset.catalogue import create_catalogue
+from traceq.dataset.catalogue import create_catalogue, explain_damaged_files
 from traceq.dataset.ingest import STAGING, piece_of, refill_windows, replace_pieces
+from traceq.dataset.intact import check_files
 from traceq.dataset.lock import lock_for_writing
 from traceq.dataset.manifest import commit, read_manifest
 from traceq.dataset.piece import NAME, OF_JOBS, MadePiece, write_tables
@@ -91,9 +92,10 @@ def to_database(place: Place, path: Path) -> int:
         catalogue = Path(name) / "catalogue.duckdb"
         create_catalogue(catalogue, place, msgspec.structs.replace(manifest, windows=()), manifest.pieces)
         config = writer_config(limits().memory_bytes, Path(name), _THREADS)
-        with closing(duckdb.connect(str(path), config=config)) as connection:
+        with explain_damaged_files(place), closing(duckdb.connect(str(path), config=config)) as connection:
             if not place.is_local:
                 read_through(connection, place.name)
+            add_check(connection, check_files(place, manifest, manifest.pieces, ()))
             connection.execute(f"attach '{str(catalogue).replace(chr(39), chr(39) * 2)}' as dataset (read_only)")
             for table in tables_of_traces(connection):
                 if table not in OF_JOBS:

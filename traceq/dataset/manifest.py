@@ -50,7 +50,10 @@ class Piece(msgspec.Struct, frozen=True):
 
 
 class DatasetWindow(msgspec.Struct, frozen=True):
-    """A window of a run: the number, folder and tables of its job, a hash of its pieces, and when it was judged (ISO 8601)."""
+    """A window of a run: the number, folder and tables of its job, a hash of its pieces, and when it was judged (ISO 8601).
+
+    `files` are hashes of the job's files by their names without ending, none in older datasets.
+    """
 
     run: str
     window: int
@@ -59,6 +62,7 @@ class DatasetWindow(msgspec.Struct, frozen=True):
     tables: tuple[str, ...]
     made_of: str
     made_at: str = ""
+    files: dict[str, str] = {}
 
 
 class Manifest(msgspec.Struct, frozen=True):

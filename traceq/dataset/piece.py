@@ -57,8 +57,8 @@ class MadePiece(msgspec.Struct, frozen=True):
 
     `run` is the value of --run. `rank` is as in the trace, `file_rank` as in its file's name. `job_key` is what the
     traces of a job have in common where no run is named. `begin` and `end` are ns since 1970, None without such a
-    clock. `tables` has the number of rows by table. `digest` is a hash of the content, the same wherever it was made.
-    `cost` is in seconds and bytes.
+    clock. `tables` has the number of rows by table. `digest` is a hash of the content, the same wherever it was made;
+    `files` are hashes of the files by table, none in older pieces. `cost` is in seconds and bytes.
     """
 
     trace_id: int
@@ -75,6 +75,7 @@ class MadePiece(msgspec.Struct, frozen=True):
     size: int
     cost: dict[str, float]
     job_key: str = ""
+    files: dict[str, str] = {}
     traceq_piece: int = VERSION
     traceq: str = __version__
     schema: int = SCHEMA_VERSION
@@ -155,8 +156,20 @@ def write_tables(connection: duckdb.DuckDBPyConnection, files: Path) -> dict[str
         **about,
         "tables": tables,
         "digest": _hash_rows(connection, tables),
+        "files": digest_files(files),
         "size": sum(path.stat().st_size for path in files.iterdir()),
     }
+
+
+def digest_files(folder: Path) -> dict[str, str]:
+    """Return the hash of each file in a folder of this machine, by its name without ending: that of a table, or "told"."""
+    return {path.stem: hash_file(path) for path in sorted(folder.iterdir())}
+
+
+def hash_file(path: Path) -> str:
+    """Return the SHA-256 of the file's content."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def copy_table(connection: duckdb.DuckDBPyConnection, table: str, folder: Path) -> None:

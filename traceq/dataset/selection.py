@@ -18,6 +18,7 @@ from traceq.database.empty import create_database
 from traceq.database.remote import read_through
 from traceq.database.tables import columns_of, stored_columns
 from traceq.dataset.catalogue import JOB_TABLES, explain_damage
+from traceq.dataset.intact import check_files, check_traces
 from traceq.dataset.jobs import read_summary
 from traceq.dataset.manifest import DatasetWindow, Manifest, Piece
 from traceq.dataset.place import Place
@@ -74,6 +75,7 @@ def create_copy(path: Path, place: Place, manifest: Manifest, pieces: Sequence[P
     With all pieces it equals a database of the same traces.
     """
     create_database(path)
+    are_sound = check_files(place, manifest, pieces, manifest.windows)
     files: dict[str, list[str]] = {}
     for piece in pieces:
         for table in manifest.tables_of(piece):
@@ -82,6 +84,9 @@ def create_copy(path: Path, place: Place, manifest: Manifest, pieces: Sequence[P
     is_whole = len(pieces) == len(manifest.pieces)
     for table in JOB_TABLES if is_whole else _SMALL:
         files[table] = _of_windows(place, manifest.windows, table)
+    check_traces(place, manifest.windows)
+    for table in (*files, "collective_member"):
+        are_sound(table)
     config = writer_config(limits().memory_bytes, path.parent, usable_cpus())
     with explain_damage(place), closing(duckdb.connect(str(path), config=config)) as connection:
         if not place.is_local:

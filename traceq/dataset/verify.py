@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from shlex import quote
 from typing import NamedTuple
 
 import duckdb
@@ -14,9 +13,10 @@ from traceq.dataset import lock
 from traceq.dataset import manifest as manifests
 from traceq.dataset.catalogue import open_catalogue
 from traceq.dataset.ingest import STAGING
+from traceq.dataset.intact import DAMAGED, check_traces, is_damaged, list_differences, suggest_compact, suggest_ingest
 from traceq.dataset.jobs import SUMMARY
 from traceq.dataset.manifest import DatasetWindow, Manifest, Piece, find_unmatched, read_manifest
-from traceq.dataset.piece import NAME, MadePiece, digest_of_sums, digest_query, read_piece
+from traceq.dataset.piece import NAME, digest_of_sums, digest_query, read_piece
 from traceq.dataset.place import PART, Place, folder_of
 from traceq.errors import StoreError
 
@@ -110,36 +110,28 @@ def _check_files(place: Place, manifest: Manifest, piece: Piece, sizes: Mapping[
     files = files_of_piece(manifest, piece)
     missing = [file for file in files if file not in sizes]
     for file in [piece.folder] if missing == files else missing:
-        yield Fault(file, "is missing", _suggest_ingest(place, piece))
+        yield Fault(file, "is missing", suggest_ingest(place, piece))
     if missing:
         return
     try:
         made = read_piece(place, piece.folder)
     except StoreError as error:
-        yield Fault(f"{piece.folder}/{NAME}", str(error), _suggest_ingest(place, piece))
+        yield Fault(f"{piece.folder}/{NAME}", str(error), suggest_ingest(place, piece))
         return
     if made is None:
-        yield Fault(f"{piece.folder}/{NAME}", "was written by another version of traceq", _suggest_ingest(place, piece))
+        yield Fault(f"{piece.folder}/{NAME}", "was written by another version of traceq", suggest_ingest(place, piece))
         return
-    if differs := _list_differences(manifest, piece, made):
+    if differs := list_differences(manifest, piece, made):
         what = f"says another {', '.join(differs)} than {place.name} lists"
-        yield Fault(f"{piece.folder}/{NAME}", what, _suggest_ingest(place, piece, made))
+        yield Fault(f"{piece.folder}/{NAME}", what, suggest_ingest(place, piece, made))
         return
     size = sum(sizes[file] for file in files if not file.endswith(NAME))
     if size != piece.size:
-        yield Fault(piece.folder, f"has {size:,} bytes, not {piece.size:,}", _suggest_ingest(place, piece, made))
-
-
-def _list_differences(manifest: Manifest, piece: Piece, made: MadePiece) -> list[str]:
-    """Return the names of facts that the piece's record and the manifest state differently."""
-    said = {
-        "trace_id": (made.trace_id, piece.trace_id),
-        "run": (made.run or piece.run, piece.run),
-        "sha256": (made.sha256, piece.sha256),
-        "digest": (made.digest, piece.digest),
-        "tables": (sorted(made.tables), sorted(manifest.tables_of(piece))),
-    }
-    return [name for name, (one, other) in said.items() if one != other]
+        yield Fault(piece.folder, f"has {size:,} bytes, not {piece.size:,}", suggest_ingest(place, piece, made))
+        return
+    for table in manifest.tables_of(piece) if place.is_local else ():
+        if is_damaged(place, piece.folder, table, made.files):
+            yield Fault(f"{piece.folder}/{table}.parquet", DAMAGED, suggest_ingest(place, piece, made))
 
 
 def _check_content(place: Place, manifest: Manifest, pieces: Sequence[Piece]) -> Iterator[Fault]:
@@ -148,7 +140,7 @@ def _check_content(place: Place, manifest: Manifest, pieces: Sequence[Piece]) ->
         sums = _sum_hashes(place, manifest, pieces)
     except (StoreError, duckdb.Error) as error:
         if len(pieces) == 1:
-            yield Fault(pieces[0].folder, f"cannot be read: {one_line(error)}", _suggest_ingest(place, pieces[0]))
+            yield Fault(pieces[0].folder, f"cannot be read: {one_line(error)}", suggest_ingest(place, pieces[0]))
             return
         for piece in pieces:
             yield from _check_content(place, manifest, [piece])
@@ -160,7 +152,7 @@ def _check_content(place: Place, manifest: Manifest, pieces: Sequence[Piece]) ->
         if len(pieces) > 1:  # rows of one may lie in the file of another
             yield from _check_content(place, manifest, [piece])
         else:
-            yield Fault(piece.folder, _describe_difference(place, piece, found), _suggest_ingest(place, piece))
+            yield Fault(piece.folder, _describe_difference(place, piece, found), suggest_ingest(place, piece))
 
 
 def _describe_difference(place: Place, piece: Piece, found: Mapping[str, tuple[int, str]]) -> str:
@@ -187,7 +179,7 @@ def _sum_hashes(place: Place, manifest: Manifest, pieces: Sequence[Piece]) -> Su
 
 def _check_windows(place: Place, manifest: Manifest, sizes: Mapping[str, int]) -> Iterator[Fault]:
     """Yield a fault for each window whose job is out of date or cannot be read."""
-    way_out = f"traceq dataset compact {quote(place.name)} judges its ranks anew"
+    way_out = suggest_compact(place)
     for run, number in sorted(stale_windows(manifest, sizes)):
         what = "what is known of its job is not made of the ranks that are there"
         yield Fault(folder_of(run, number), what, way_out)
@@ -204,7 +196,8 @@ def unreadable_windows(
             try:
                 _read_window(place, manifest, window)
             except (StoreError, duckdb.Error) as error:
-                yield window, f"cannot be read: {one_line(error)}"
+                reason = one_line(error).removesuffix(f"; {suggest_compact(place)}")
+                yield window, f"cannot be read: {reason}"
 
 
 def _read_window(place: Place, manifest: Manifest, window: DatasetWindow) -> None:
@@ -212,15 +205,6 @@ def _read_window(place: Place, manifest: Manifest, window: DatasetWindow) -> Non
     with open_catalogue(place, manifest, (), [window]) as connection:
         for table in window.tables:
             connection.execute(f"select sum(hash(t)) from {table} as t").fetchall()
+        check_traces(place, [window])
         traces = place.duckdb_path(window.folder, "trace.parquet")
         connection.execute("select sum(hash(t)) from read_parquet($1) as t", [traces]).fetchall()
-
-
-def _suggest_ingest(place: Place, piece: Piece, made: MadePiece | None = None) -> str:
-    """Return the commands that repair a piece: ingest its trace again, or drop it."""
-    name = quote(place.name)
-    source = "TRACE" if made is None else quote(made.source)
-    return (
-        f"traceq ingest --force {source} -o {name}, or without the trace"
-        f" traceq dataset drop {name} --run {quote(piece.run)} --window {piece.window} --rank {piece.rank}"
-    )
