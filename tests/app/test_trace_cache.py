@@ -17,9 +17,11 @@ from traceq.app.api import report
 from traceq.app.pipeline import ensure_cached
 from traceq.app.read_options import AS_FOUND
 from traceq.cli import main
-from traceq.common.cache_folder import is_cache_wanted
+from traceq.common.cache_folder import is_cache_wanted, prepare_cache
 from traceq.common.limits import Limits, within
 from traceq.common.owner import owner_word
+from traceq.database import empty, untrusted
+from traceq.database.empty import create_database
 from traceq.errors import WrongUse
 from traceq.loading import ingest
 
@@ -164,6 +166,66 @@ def test_a_cache_of_another_user_is_not_used(place, monkeypatch):
     with within(Limits(note=notes.append)):
         assert ensure_cached("x", AS_FOUND) is None
     assert "belongs to user" in notes[0]
+
+
+def test_what_others_could_put_into_the_cache_is_not_used(place, trace, tmp_path):
+    before = shown(trace)
+    (entry,) = place.glob("*.duckdb")
+    strange = tmp_path / "strange.duckdb"
+    create_database(strange)
+    own = place / "mine.duckdb"
+    own.write_bytes(b"of the user")
+
+    entry.unlink()
+    entry.symlink_to(strange)  # by one who could write there before
+    content = strange.read_bytes()
+    assert shown(trace) == before
+    assert (entry.is_symlink(), strange.read_bytes()) == (False, content)
+
+    made = empty._cached_database()
+    (kept,) = place.glob("empty-*.db")
+    kept.write_bytes(made + b"planted")
+    place.chmod(0o777)
+    assert empty._cached_database() != made + b"planted"
+    place.chmod(0o777)
+    entry.write_bytes(content)
+    assert [each.path for each in cache.list_entries()] == []
+    assert shown(trace) == before
+    assert place.stat().st_mode & 0o777 == 0o700
+    assert own.read_bytes() == b"of the user"
+
+
+def test_a_folder_that_users_share_is_no_cache(place):
+    place.mkdir()
+    place.chmod(0o1777)
+    with pytest.raises(OSError, match="a folder that users share: name one of your own in TRACEQ_CACHE"):
+        prepare_cache(place)
+    assert place.stat().st_mode & 0o7777 == 0o1777
+
+
+def test_an_entry_of_another_user_is_not_opened_as_checked(place, monkeypatch):
+    place.mkdir(mode=0o700)
+    entry = place / "x.duckdb"
+    create_database(entry)
+    seen = untrusted.fingerprint(entry)
+    assert untrusted.was_checked(entry, seen)
+    (place / "looked-at").mkdir()
+    (place / "looked-at" / seen).touch()
+    uid = place.stat().st_uid
+    monkeypatch.setattr(os, "getuid", lambda: uid + 1)
+    assert not untrusted.was_checked(entry, seen)
+
+
+def test_a_clock_that_was_set_back_makes_nothing_stale(place, trace):
+    before = shown(trace)
+    (entry,) = place.glob("*.duckdb")
+    for path in (entry, trace):
+        os.utime(path, (2**32, 2**32))  # in the year 2106
+    assert shown(trace) == before
+    trace.write_bytes(trace.read_bytes().replace(b"gemm", b"gema"))
+    os.utime(trace, (2**32, 2**32))
+    shown(trace)
+    assert len(list(place.glob("*.duckdb"))) == 2
 
 
 def test_a_cache_that_others_can_read_is_closed(place, trace):

@@ -249,7 +249,7 @@ def damaged(job, fault):
         ),
         ("newer", SchemaMismatch, "a dataset of version 2 with schema version 5, .*; upgrade traceq"),
         ("older schema", SchemaMismatch, "schema version 4, .*; ingest the traces again, into a new dataset"),
-        ("piece missing", StoreError, "window=0/rank=1/.*; traceq dataset verify says what is damaged"),
+        ("piece missing", StoreError, "window=0/rank=1/piece.json is missing, .*; traceq ingest --force TRACE "),
         ("file cut off", duckdb.Error, "window=0/rank=1/gpu_slice.parquet"),
     ],
 )
@@ -274,7 +274,7 @@ def test_a_job_that_is_not_made_of_its_ranks_is_not_reported_but_judged_anew(tra
     if change == "forgotten":
         del content["windows"][1]
     else:
-        content["pieces"][5]["digest"] = content["pieces"][4]["digest"]
+        content["windows"][1]["made_of"] = content["windows"][0]["made_of"]
     manifest.write_text(json.dumps(content))
     said = (
         f"traceq: error: {job}: what is known of the job in {SECOND} is not made of the ranks that are there;"

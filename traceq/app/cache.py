@@ -15,8 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from traceq.common.cache_folder import cache_limit, cache_path, partial_path, prepare_cache
+from traceq.common.cache_folder import cache_limit, cache_path, is_own, partial_path, prepare_cache
 from traceq.common.code_hash import code_hash
+from traceq.common.scratch import remove
 from traceq.common.version import __version__
 from traceq.database.connect import SCHEMA_VERSION
 from traceq.database.empty import forget
@@ -44,6 +45,8 @@ def list_entries() -> list[Entry]:
     """Return the databases in the cache, the most recently used first."""
     found = []
     for path in cache_path().glob(f"[!.]*{_SUFFIX}"):
+        if not is_own(path):
+            continue
         try:
             facts = path.stat()
         except FileNotFoundError:  # removed by another process
@@ -74,8 +77,10 @@ def entry_of(source: str | Path, options: TraceOptions) -> Path:
     """Return the path in the cache for the database of the traces `source`; an existing file is marked as used now."""
     prepare_cache(cache_path())
     entry = cache_path() / _name(source, options)
-    if entry.exists():
+    if is_own(entry):
         os.utime(entry)
+    else:
+        remove(entry)  # what another user has put there
     return entry
 
 

@@ -18,6 +18,11 @@ from traceq.errors import WrongUse
 # All that is in it, bytes.
 _LIMIT = 10 << 30
 
+# Names of what is kept: judged and empty databases, marks of what was looked at, and the key of pseudonyms.
+_KEPT = re.compile(r"[^/]*-[0-9a-f]{32}\.(?:duckdb|db)|looked-at|program\.key")
+
+_WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+
 _PART = re.compile(rf"\.({PATTERN})\.[^/]*")
 
 
@@ -50,15 +55,33 @@ def is_cache_wanted() -> bool:
 def prepare_cache(place: Path) -> None:
     """Make the cache folder `place`, readable by its owner only, and remove partial files of killed processes in it.
 
-    Raises OSError where the folder belongs to another user.
+    What others could have put there, or renamed, is removed. Raises OSError where the folder belongs to another user, or
+    is one that all share.
     """
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     facts = place.stat()
     if hasattr(os, "getuid") and facts.st_uid != os.getuid():
         raise OSError(f"it belongs to user {facts.st_uid}")
+    if facts.st_mode & stat.S_ISVTX:
+        raise OSError("it is a folder that users share: name one of your own in TRACEQ_CACHE")
     if stat.S_IMODE(facts.st_mode) & 0o077:
         place.chmod(0o700)
+    if facts.st_mode & _WRITABLE_BY_OTHERS:
+        for path in place.iterdir():
+            if _KEPT.fullmatch(path.name):
+                remove(path)
     remove_gone(place, _PART)
+
+
+def is_own(kept: Path) -> bool:
+    """Return whether a file or folder in the cache is this user's and no link, and no other user can have put it there."""
+    try:
+        facts, folder = kept.lstat(), kept.parent.stat()
+    except OSError:
+        return False
+    user = os.getuid() if hasattr(os, "getuid") else facts.st_uid
+    is_open = folder.st_mode & _WRITABLE_BY_OTHERS
+    return facts.st_uid == folder.st_uid == user and not stat.S_ISLNK(facts.st_mode) and not is_open
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from traceq.common.cache_folder import cache_path, is_cache_wanted, partial_path, prepare_cache
+from traceq.common.cache_folder import cache_path, is_cache_wanted, is_own, partial_path, prepare_cache
 from traceq.common.scratch import temporary_folder
 from traceq.database import sql
 from traceq.database.connect import SCHEMA, SCHEMA_VERSION, create_schema, is_database, writer_config
@@ -42,7 +42,7 @@ def _cached_database() -> bytes:
     key = hashlib.sha256("\0".join([duckdb.__version__, str(SCHEMA_VERSION), *texts]).encode()).hexdigest()
     kept = cache_path() / _NAMES.replace("*", key[:32])
     try:
-        if is_database(kept):
+        if is_own(kept) and is_database(kept):
             return kept.read_bytes()
         prepare_cache(kept.parent)
         with partial_path(kept) as part:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import duckdb
 
-from traceq.common.cache_folder import cache_path, is_cache_wanted, prepare_cache
+from traceq.common.cache_folder import cache_path, is_cache_wanted, is_own, prepare_cache
 from traceq.common.code_hash import code_hash
 from traceq.common.scratch import temporary_folder
 from traceq.database.sql import statement
@@ -68,14 +68,15 @@ def fingerprint(path: Path) -> str | None:
 def was_checked(path: Path, seen: str | None) -> bool:
     """Return whether this process or an earlier one checked the file, and it still has the fingerprint `seen`.
 
-    True for files in traceq's cache.
+    True for files of this user in traceq's cache.
     """
     place = _cache_or_none()
-    if place is not None and path.parent == place:
+    if place is not None and path.parent == place and is_own(path):
         return True
     if seen is None or seen != fingerprint(path):
         return False
-    return seen in _sound or (place is not None and (place / _LOOKED_AT / seen).exists())
+    is_marked = place is not None and is_own(place / _LOOKED_AT) and (place / _LOOKED_AT / seen).exists()
+    return seen in _sound or is_marked
 
 
 def mark_checked(path: Path, seen: str | None) -> None:
