@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from traceq.common.library_names import is_frame_of_library, is_of_library, read_words
+from traceq.common.library_names import is_frame_of_library, is_of_library, known_words, read_words
 
 # Names that begin as PyTorch, CUDA and libraries begin theirs: what follows is known word by word.
 _NAMED = re.compile(
@@ -66,6 +66,14 @@ _HARDWARE = re.compile(
 )
 # A function of Python in PyTorch: its words are known one by one.
 _FRAME = re.compile(r"torch/(?:\w+/)*\w+\.py\(\d{1,6}\): \w+")
+# Folders that only libraries are called, and modules of Python, whose frames have no path.
+LIBRARIES = (
+    "torch|torchvision|torchdata|torchaudio|numpy|webdataset|pytorch_lightning|tensorflow|triton|wandb|mlflow|comet_ml|clearml|swanlab|tqdm"
+    "|loguru|deepspeed|megatron|vllm|sglang"
+)
+STANDARD_MODULES = "threading|queue|selectors|contextlib|functools|random|socket|pickle|copy|runpy"
+_LIBRARY_FRAME = re.compile(rf"(?:(?:{LIBRARIES})/[\w/]{{1,120}}|{STANDARD_MODULES})\.py\(\d{{1,6}}\): [\w<>.]{{1,80}}")
+MODULE = re.compile(r"nn\.Module: ([A-Za-z]\w*?)(_\d{1,6})?")
 KERNEL = re.compile(r"[\w:<>(),&*\[\]{}#~.+ -]{1,5000}")
 KERNEL_OF_LIBRARY = re.compile(
     r"(?:first launch of )?(?:void (?:at|c10|cub|thrust|cutlass|cudnn|flash|fmha|fused|transformer_engine|vllm)\w*[:_]"
@@ -203,6 +211,13 @@ def is_public(name: str, kind: str | None = None) -> bool:
         case _:
             found = kind == "device" and PUBLIC.fullmatch(name)
     return bool(found)
+
+
+def is_public_frame(name: str) -> bool:
+    """Return whether a library gives this name to a Python frame or a module: vllm/v1/worker/block_table.py(19): __init__."""
+    if module := MODULE.fullmatch(name):
+        return module[1].lower() in known_words() or is_of_library(module[1])
+    return _LIBRARY_FRAME.fullmatch(name) is not None and is_frame_of_library(name)
 
 
 def is_public_anywhere(name: str) -> bool:

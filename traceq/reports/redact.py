@@ -31,7 +31,7 @@ from typing import Any, TypeVar
 
 from traceq.common.keyed import Pseudonyms, output_key
 from traceq.common.library_names import has_sizes_only, is_of_library, read_words, replace_unknown_words, texts_in
-from traceq.common.public_names import KERNEL, begins_public, is_public
+from traceq.common.public_names import KERNEL, begins_public, is_public, is_public_frame
 from traceq.common.text import shortened
 from traceq.diagnosis.rules.registry import all_rules
 from traceq.reports.held_texts import QUERIES, SENTENCES, change_parts, list_texts, map_texts
@@ -164,7 +164,7 @@ class _StandIns:
                 self._known.setdefault(text, "")
                 if text in kernels:
                     self._known.setdefault(shortened(text, _CUT), "")
-            elif len(re.findall(r"\d", text)) > _FEW_DIGITS and not _COUNTED.fullmatch(text):
+            elif len(re.findall(r"\d", text)) > _FEW_DIGITS:
                 # traceq's words, and yet the numbers are somebody's
                 self._known |= dict.fromkeys((text, shortened(text, _CUT)), "")
         longest_first = sorted(map(re.escape, self._known), key=lambda text: (-len(text), text))
@@ -204,8 +204,9 @@ class _StandIns:
         is_word = not text or (" " not in text and _is_own(text) and is_sized)
         return (
             is_word
-            or is_public(text)
-            or is_public(text, "operator")
+            or any(is_public(text, kind) for kind in (None, "operator", "annotation", "thread", "type"))
+            or is_public_frame(text)
+            or (_COUNTED.fullmatch(text) is not None and all(map(_is_own, _WORDS.findall(text))))
             or (self._is_of_library(text) and is_of_library(text))
         )
 

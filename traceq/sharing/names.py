@@ -22,7 +22,7 @@ from typing import Any
 
 from traceq.common.keyed import Pseudonyms
 from traceq.common.library_names import HEXADECIMAL, known_words, replace_unknown_in_frame, replace_unknown_words
-from traceq.common.public_names import KERNEL, is_public
+from traceq.common.public_names import KERNEL, LIBRARIES, MODULE, STANDARD_MODULES, is_public
 from traceq.sharing.secrets import secret_kinds
 
 # Anybody's extensions are in these, too: what follows is known word by word.
@@ -32,22 +32,16 @@ _SPACE = re.compile(
     r"|triton_[a-z]{3}_fused_[a-z0-9_]{1,200}"
 )
 _EVALUATED = re.compile(r"(autograd::engine::evaluate_function: |torch::autograd::)(.+)", re.DOTALL)
-_LIBRARIES = (
-    "torch|torchvision|torchdata|torchaudio|numpy|webdataset|pytorch_lightning|tensorflow|triton|wandb|mlflow|comet_ml|clearml|swanlab|tqdm"
-    "|loguru|deepspeed|megatron|vllm|sglang"
-)
 # Folders of programs are called so, too: known only where libraries are installed.
 _ORDINARY = "streaming|ffcv|lightning|transformers|accelerate|neptune|aim|logging|multiprocessing|threading|apex"
-_STANDARD = "threading|queue|selectors|contextlib|functools|random|socket|pickle|copy|runpy"
 _INSTALLED = r"(?:.*/)?(?:site-packages|dist-packages|lib/python3(?:\.\d{1,2})?)/"
 _LINE = r"\.py\(\d{1,6}\): "
 _PYTHON_FRAME = re.compile(
-    rf"(?:{_INSTALLED})?((?:{_LIBRARIES})/[\w/]{{1,120}}{_LINE}[\w<>.]{{1,80}})"
+    rf"(?:{_INSTALLED})?((?:{LIBRARIES})/[\w/]{{1,120}}{_LINE}[\w<>.]{{1,80}})"
     rf"|{_INSTALLED}((?:{_ORDINARY})/[\w/]{{1,120}}{_LINE}[\w<>.]{{1,80}})"
-    rf"|(?:.*/)?lib/python3\.\d{{1,2}}/((?:{_STANDARD}){_LINE}[\w<>]{{1,60}})"
+    rf"|(?:.*/)?lib/python3\.\d{{1,2}}/((?:{STANDARD_MODULES}){_LINE}[\w<>]{{1,60}})"
 )
-_BARE_FRAME = re.compile(rf"((?:{_STANDARD}){_LINE})([\w<>.]{{1,80}})")
-_MODULE = re.compile(r"nn\.Module: ([A-Za-z]\w*?)(_\d{1,6})?")
+_BARE_FRAME = re.compile(rf"((?:{STANDARD_MODULES}){_LINE})([\w<>.]{{1,80}})")
 _METRIC = re.compile(r"[A-Za-z0-9 /()%.:,_+-]{1,90}(?:\[[A-Za-z0-9 %/.]{1,40}\])?")
 
 _SEGMENT = re.compile(r"[^\W_]+")
@@ -130,7 +124,7 @@ class Names:
             return self._remember("frame", found, lambda name: replace_unknown_in_frame(name, self._pseudonym))
         if match := _BARE_FRAME.fullmatch(text):
             return match[1] + self._replace("frame", match[2])
-        if (match := _MODULE.fullmatch(text)) and match[1].lower() in known_words():
+        if (match := MODULE.fullmatch(text)) and match[1].lower() in known_words():
             return text
         path, slash, rest = text.rpartition("/")
         if slash and re.search(r"\.py\(\d{1,6}\): ", rest):
