@@ -40,7 +40,9 @@ class Wire:
         """Return the next line that is a message of JSON-RPC, empty at the end; answer those that are none."""
         while line := self._read_line():
             if len(line) > LONGEST:
-                self._refuse(None, INVALID_REQUEST, f"the line has more than {LONGEST:,} bytes: ask for less at a time")
+                self._refuse_line(
+                    None, INVALID_REQUEST, f"the line has more than {LONGEST:,} bytes: ask for less at a time"
+                )
             elif line.strip() and self._is_message(line):
                 # within JSON it is a blank, for the SDK the end of a line
                 return line.rstrip(b"\n").replace(b"\r", b" ") + b"\n"
@@ -64,7 +66,7 @@ class Wire:
         try:
             found = json.loads(text)
         except (ValueError, RecursionError):
-            self._refuse(None, PARSE_ERROR, "the line is not JSON")
+            self._refuse_line(None, PARSE_ERROR, "the line is not JSON")
             return False
         try:
             message = jsonrpc_message_adapter.validate_json(text, by_name=False)
@@ -72,7 +74,7 @@ class Wire:
             message = None
         # the SDK takes a request whose id is wrong for a notification
         if message is None or (isinstance(message, JSONRPCNotification) and "id" in found):
-            self._refuse(_id_of(found), INVALID_REQUEST, "the line is not a request, a notification or an answer")
+            self._refuse_line(_id_of(found), INVALID_REQUEST, "the line is not a request, a notification or an answer")
             return False
         with self._changed:
             if isinstance(message, JSONRPCRequest):
@@ -82,7 +84,7 @@ class Wire:
                 self._open.pop(_key_of((message.params or {}).get("requestId")), None)
         return True
 
-    def _refuse(self, number: int | str | None, code: int, message: str) -> None:
+    def _refuse_line(self, number: int | str | None, code: int, message: str) -> None:
         """Send an error about the request with this id."""
         answer = {"jsonrpc": "2.0", "id": number, "error": {"code": code, "message": message}}
         self.write_answers(json.dumps(answer).encode() + b"\n")

@@ -36,11 +36,11 @@ def list_texts(value: Any) -> list[tuple[str, str]]:
     """Return (field, text) of all texts in a report, comparison or what-if that may come from the trace."""
     collected: list[tuple[str, str]] = []
 
-    def collect(name: str, text: str) -> str:
+    def collect_text(name: str, text: str) -> str:
         collected.append((name, text))
         return text
 
-    map_texts(value, collect)
+    map_texts(value, collect_text)
     return collected
 
 
