@@ -238,10 +238,11 @@ def program_of(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Program:
 
 
 def program_from(shown: Iterable[tuple[str, str]]) -> Program:
-    """Return the program with these pairs of property and value, as in the table program."""
+    """Return the program with these pairs of property and value, as in the table program; unknown properties say nothing."""
     found: dict[str, set[str]] = {column: set() for column in _PROPERTIES.values()}
     for name, value in shown:
-        found[_PROPERTIES[name]].add(value)
+        if name in _PROPERTIES:
+            found[_PROPERTIES[name]].add(value)
     return Program(**{column: frozenset(values) for column, values in found.items()})
 
 
