@@ -226,6 +226,14 @@ def test_a_window_between_annotations_without_a_whole_step_is_judged_itself():
     assert trace.fill(window="from..to").text(STEPS) == "0 window window 1200 300 1250 230"
 
 
+def test_samples_before_the_first_slice_are_part_of_the_trace():
+    trace = TraceBuilder()
+    trace.cpu("os", "read", 900, 100)
+    for ts in (0, 500, 2000):
+        trace.add("cpu_sample", thread_id=0, ts=ts, symbol="f", module="a.out", caller="f")
+    assert trace.fill().text("select phase, ts, dur, share from phase_of_run") == "window 0 2000 1.0"
+
+
 def test_a_window_that_names_no_annotation_is_noted():
     trace = add_rounds(TraceBuilder(), 4)
     trace.fill("notes", window="nowhere")

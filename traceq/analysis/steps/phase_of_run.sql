@@ -10,6 +10,9 @@ extent as (
         select ts, ts_end from cpu_slice where kind <> 'other' or dur > 0
         union all
         select ts, ts + dur from staging.gpu_slice
+        union all
+        -- a window may begin before the first slice, where threads are only sampled
+        select ts, ts_end from step
     )
     having min(ts) is not null
 ),
