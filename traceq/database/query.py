@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from traceq.database.sql import execute
@@ -20,11 +21,15 @@ Setting = int | float | str
 def ask(connection: duckdb.DuckDBPyConnection, query: str, **values: Setting | list[int]) -> list[dict[str, Any]]:
     """Run the SQL text `query` and return its rows as dictionaries by column name.
 
-    `values` that it does not name are ignored.
+    `values` that it does not name are ignored. Infinities and NaN, which only a changed database holds, become None.
     """
     cursor = execute(connection, query, values)
     columns = [column[0] for column in cursor.description or ()]
-    return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
+    return [dict(zip(columns, map(_finite_or_none, row), strict=True)) for row in cursor.fetchall()]
+
+
+def _finite_or_none(value: Any) -> Any:
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def literal(query: str, **values: Setting) -> str:
