@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 REACH = 1 << 55
 # Nanoseconds since 1970 that others can be added to: until 2116. Also of all durations of a table together.
 LATEST = 1 << 62
+# The clocks of host and GPU are this close together, ns.
+CLOCKS_APART = 100_000
 
 _TABLE = re.compile(r"create table if not exists (\w+)\s*\((.*?)\);", re.DOTALL)
 _COMMENT = re.compile("--.*")

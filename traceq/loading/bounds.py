@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
-from traceq.analysis.replay.waits import CLOCKS_APART
 from traceq.common.units import duration
 from traceq.database.sql import run
-from traceq.database.times import LATEST, REACH
+from traceq.database.times import CLOCKS_APART, LATEST, REACH
 from traceq.loading.staging import add_note
 
 if TYPE_CHECKING:
@@ -143,26 +142,43 @@ def end_marks(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute("drop table _mark_end")
 
 
-# Query -> its table of slices that last too long, and how long they last now.
+_CUT = "and may have ended before; capture again, with a newer profiler"
+# Table of slices that last too long -> severity of the note, beyond what they last, and what becomes of them.
 _ENDS = {
-    "gpu_ends": ("_gpu_end", "the end of one that ran after them on the same stream", "where it begins"),
-    "wait_ends": ("_waited_end", "the return of a call that waited for them", "with it"),
+    "_gpu_end": (
+        "data_loss",
+        "the end of one that ran after them on the same stream",
+        f"they end where it begins, {_CUT}",
+    ),
+    "_waited_end": ("data_loss", "the return of a call that waited for them", f"they end with it, {_CUT}"),
+    "_doubted_end": (
+        "info",
+        "the return of a call that seems to have waited for them",
+        (
+            "more than a tenth of such calls return before their work ends, so they waited for something else (another GPU"
+            " or context), or the clocks of host and GPU differ; the durations are kept as recorded"
+        ),
+    ),
 }
 
 
 def end_gpu_work(connection: duckdb.DuckDBPyConnection) -> None:
-    """Let staged GPU work that outlasts what ran after it on its stream, or a call that waited for it, end there, with a note."""
-    for query, (table, what, where) in _ENDS.items():
-        run(connection, f"loading/{query}.sql", **({"apart": CLOCKS_APART} if query == "wait_ends" else {}))
+    """Let staged GPU work that outlasts what ran after it on its stream, or a call that waited for it, end there, with a note.
+
+    Where calls return early too often to have waited for the work, it keeps its durations, with a note.
+    """
+    run(connection, "loading/gpu_ends.sql")
+    run(connection, "loading/wait_ends.sql", apart=CLOCKS_APART)
+    is_late = bool(connection.execute("from _late_work limit 1").fetchone())
+    if is_late:
+        run(connection, "loading/wait_cuts.sql", apart=CLOCKS_APART)
+    for table, (severity, what, then) in _ENDS.items() if is_late else [("_gpu_end", _ENDS["_gpu_end"])]:
         ((found, most),) = connection.execute(f"select count(*), max(dur) from {table}").fetchall()
         if found:
-            text = (
-                f"GPU slices last beyond {what}, the longest {duration(most)}: they end {where}, and may have ended before;"
-                " capture again, with a newer profiler"
-            )
-            add_note(connection, "data_loss", "impossible_duration", found, text)
-    for table in ("_gpu_end", "_waited_end", "_host_wait", "_late_work", "_late_call"):
-        connection.execute(f"drop table {table}")
+            text = f"GPU slices last beyond {what}, the longest {duration(most)}: {then}"
+            add_note(connection, severity, "impossible_duration", found, text)
+    for table in ("_host_wait", "_late_work", "_tested_work", "_doubted_wait", *_ENDS):
+        connection.execute(f"drop table if exists {table}")
 
 
 def _limit(connection: duckdb.DuckDBPyConnection, table: str, *ranges: tuple[str, int, int]) -> None:

@@ -1,13 +1,13 @@
 -- A call that waits for GPU work returns when that has ended: what was launched before the call, and lasts longer than from its launch
--- to the return, has a duration that cannot be right, however far the clocks of host and GPU are apart: both times are the host's. By
--- $apart, ns, it must be too long. Streams say less of graphs and migrations; a call without a record of its own tells of a device
--- where all work is on one.
--- makes: _waited_end
+-- to the return, has a duration that cannot be right: both times are the host's. This finds the waits, and what may outlast one by
+-- more than $apart, ns. A record of CUPTI tells what its call waited for. A call without one waits for the current device and context,
+-- which no file names: it tells only where no other can be meant, as the file lists one GPU, and the process uses that in one context
+-- (AMD's files name none).
 create temp table _host_wait as
 with
 call as (
     select
-        c.slice_id, t.pid, c.correlation_id, c.ts, c.ts + c.dur as ts_end,
+        t.pid, c.correlation_id, c.ts, c.ts + c.dur as ts_end, starts_with(c.name, 'hip') as is_amd,
         regexp_matches(c.name, '^(cuda|hip)(Device|Thread)Synchronize|^cuCtxSynchronize') as is_for_all
     from staging.cpu_slice as c
     inner join staging.thread as t using (thread_id)
@@ -21,7 +21,26 @@ call as (
 record as (
     select *
     from staging.synchronization
-    where kind in ('context', 'stream') or (kind = 'event' and wait_on_correlation_id is not null)
+    where
+        device is not null and context is not null
+        and (kind in ('context', 'stream') or (kind = 'event' and wait_on_correlation_id is not null))
+),
+
+place as (
+    select pid, device, context from staging.gpu_slice
+    union
+    select pid, device, context from staging.synchronization where device is not null
+    union
+    select pid, device, context from staging.cuda_event where device is not null
+),
+
+only_place as (
+    select c.pid, any_value(p.device) as device, any_value(p.context) as context
+    from (select distinct pid from call where is_for_all) as c
+    inner join place as p on p.pid is null or p.pid = c.pid
+    where (select count(*) = 1 and bool_and(source = 'trace') from staging.device)
+    group by c.pid
+    having count(distinct (p.device, p.context)) = 1
 )
 
 select
@@ -32,49 +51,24 @@ select
 from record
 inner join call on call.correlation_id = record.correlation_id and call.pid = coalesce(record.pid, call.pid)
 union all
-select pid, ts, ts_end, null, null, null, null, 'device'
+select call.pid, call.ts, call.ts_end, p.device, p.context, null, null, 'device'
 from call
-where is_for_all and (select count(distinct device) = 1 from staging.gpu_slice);
+inner join only_place as p using (pid)
+inner join staging.device as d using (device)
+where
+    call.is_for_all
+    and (call.is_amd or p.context is not null)
+    and not exists (
+        from staging.synchronization as s where s.correlation_id = call.correlation_id and (s.pid is null or s.pid = call.pid)
+    );
 
 -- Few last beyond the end of the latest wait that ended before them.
 create temp table _late_work as
-select g.*
+select g.slice_id
 from (
-    select slice_id, pid, device, context, stream, ts, dur, ts + dur - $apart as until, correlation_id, graph_id, graph_node_id, kind
+    select slice_id, ts, ts + dur - $apart as until
     from staging.gpu_slice
     where dur > $apart and correlation_id > 0 and copy_kind is distinct from 'um'
 ) as g
 asof inner join (select ts_end from _host_wait) as w on w.ts_end <= g.until
 where w.ts_end > g.ts;
-
-create temp table _late_call as
-select t.pid, c.correlation_id, min(c.ts) as ts, max(c.ts + c.dur) as ts_end
-from staging.cpu_slice as c
-inner join staging.thread as t using (thread_id)
-where
-    c.kind = 'runtime'
-    and (
-        c.correlation_id in (select correlation_id from _late_work)
-        or (c.correlation_id in (select recorded_by from _host_wait) and exists (from _late_work))
-    )
-group by all;
-
-create temp table _waited_end as
-select g.slice_id, any_value(g.dur) as dur, min(w.ts_end - greatest(g.ts, l.ts)) as possible
-from _late_work as g
-inner join _late_call as l on l.correlation_id = g.correlation_id and (l.pid = g.pid or g.pid is null)
-inner join _host_wait as w on w.pid = l.pid and w.ts >= l.ts_end and w.ts_end > g.ts and g.dur > w.ts_end - l.ts + $apart
-left join _late_call as r on r.correlation_id = w.recorded_by and r.pid = w.pid
-where
-    (w.device is null or w.device = g.device)
-    and (w.context is null or g.context is null or w.context = g.context)
-    and (w.kind in ('context', 'device') or (w.stream = g.stream and g.graph_id is null and g.graph_node_id is null and g.kind <> 'graph'))
-    and (w.recorded_by is null or (r.ts >= l.ts_end and r.ts_end <= w.ts))
-    -- of files of several ranks that use the same ids
-    and (g.pid is not null or (select count(*) from _late_call as o where o.correlation_id = g.correlation_id) = 1)
-group by g.slice_id;
-
-update staging.gpu_slice as g
-set dur = e.possible
-from _waited_end as e
-where g.slice_id = e.slice_id;

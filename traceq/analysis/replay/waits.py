@@ -8,9 +8,8 @@ import numpy as np
 
 from traceq.analysis.replay.recorded import NONE, WAITED, Booleans, Floats, Integers, Recorded
 from traceq.analysis.replay.usual import kind_medians
+from traceq.database.times import CLOCKS_APART
 
-# The clocks of host and GPU are this close together, ns.
-CLOCKS_APART = 100_000
 # A launch waits for room in the queue, which holds about 1,024 launches (fewer with large arguments), when as many are queued as
 # ever are, again and again, and it takes longer than others. The least that counts as a full queue, and as again and again:
 _FULL_QUEUE = 256
