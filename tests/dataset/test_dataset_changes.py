@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
+import time
 from pathlib import Path
 
 import duckdb
@@ -11,9 +13,13 @@ import pytest
 from handmade_job import rank_trace
 
 import traceq
+from traceq.app.agent_queries import AgentQueries
 from traceq.app.dataset import list_dataset, verify_dataset
+from traceq.database.connect import list_trusted_places, trust_places
+from traceq.dataset import intact
+from traceq.dataset.catalogue import create_catalogue
 from traceq.dataset.manifest import read_manifest
-from traceq.dataset.piece import make_piece
+from traceq.dataset.piece import hash_file, make_piece, read_piece
 from traceq.dataset.place import Place, part_of
 from traceq.errors import QueryError, SchemaMismatch, StoreError
 from traceq.loading.ingest import Failure
@@ -348,6 +354,58 @@ def test_a_piece_behind_a_link_is_not_read(traceq_command, tmp_path, job):
         assert (found.exit_code, f"{job}/{link} is a link, which may lead out" in found.stderr) == (1, True), (
             found.stderr
         )
+
+
+@pytest.mark.parametrize("link", [f"{FIRST}/rank=1", FIRST, "run=small", f"{FIRST}/rank=0/step.parquet"])
+def test_a_query_says_what_is_a_link(traceq_command, tmp_path, job, link):
+    (job / link).rename(tmp_path / "elsewhere")
+    (job / link).symlink_to(tmp_path / "elsewhere")
+    found = traceq_command("sql", job, "select count(*) from step")
+    assert (found.exit_code, f"{job}/{link} is a link, which may lead out" in found.stderr) == (1, True), found.stderr
+
+
+def test_a_process_reads_the_files_of_a_dataset_once_and_again_after_they_changed(monkeypatch, job):
+    place, read = Place(str(job)), []
+    monkeypatch.setattr(intact, "hash_file", lambda path: read.append(path.name) or hash_file(path))
+    monkeypatch.setattr(intact, "read_piece", lambda place, folder: read.append(folder) or read_piece(place, folder))
+    manifest = read_manifest(place)
+    sent = pickle.dumps(intact.check_files(place, manifest, manifest.pieces, manifest.windows))
+
+    def ask(table):
+        """Ask as the process of queries does, which is sent the check with each query."""
+        return pickle.loads(sent)(table)  # noqa: S301 - our own
+
+    ranks = [piece.folder for piece in manifest.pieces]
+    assert ask("step")
+    assert read == [name for rank in ranks for name in (rank, "step.parquet")]
+    for table, expected in (("step", []), ("gpu_slice", ["gpu_slice.parquet"] * len(ranks))):
+        read.clear()
+        assert ask(table)
+        assert read == expected
+    path = job / FIRST / "rank=1" / "step.parquet"
+    path.write_bytes(path.read_bytes()[::-1])
+    for _ in range(2):
+        with pytest.raises(StoreError, match=r"rank=1/step\.parquet is damaged"):
+            ask("step")
+
+
+def test_the_time_in_which_files_are_checked_is_not_that_of_the_query(tmp_path, job, monkeypatch):
+    monkeypatch.setattr("traceq.app.agent_queries._GRACE", 1.0)
+    place, database = Place(str(job)), tmp_path / "job.duckdb"
+    manifest = read_manifest(place)
+    create_catalogue(database, place, manifest, manifest.pieces)
+    trust_places(database, list_trusted_places(database), check_slowly)
+    queries = AgentQueries()
+    try:
+        assert queries.run_query(database, "select count(*) > 0 as n from step", 1, 2.0) == (["n"], [[True]])
+    finally:
+        queries.close()
+
+
+def check_slowly(_table):
+    """Take longer than a query may, as large files do."""
+    time.sleep(4)
+    return True
 
 
 def test_a_dataset_from_before_there_were_digests_is_read(traceq_command, job):

@@ -8,6 +8,7 @@ import pytest
 
 import traceq
 from traceq.app.agents import Session
+from traceq.common.child import Child
 
 DEMO = Path(__file__).parents[2] / "traceq" / "app" / "demo" / "training.pt.trace.json.gz"
 
@@ -33,9 +34,41 @@ def test_a_query_whose_process_ends_is_an_error_and_the_next_has_another(databas
     with Session() as session:
         session.sql(database, "select 1")
         session._queries._child.stop()
-        with pytest.raises(traceq.QueryError, match="more memory than there is"):
+        with pytest.raises(traceq.QueryError, match=r"^the process of the query ended \(signal 9\): ask again"):
             session.sql(database, "select 1")
         assert session.sql(database, "select 42 as x").data["rows"] == [[42]]
+
+
+def test_a_query_that_needs_too_much_memory_is_told_so(database, monkeypatch):
+    monkeypatch.setattr("traceq.app.agent_queries._answer_query", raise_memory_error)
+    with Session() as session, pytest.raises(traceq.QueryError, match="more memory than there is"):
+        session.sql(database, "select 1")
+
+
+def raise_memory_error(*_):
+    """Do what a query does that needs too much memory."""
+    raise MemoryError
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("import os; os.kill(os.getpid(), 11)", "the process of the query ended (signal 11)"),
+        ("raise SystemExit(3)", "the process of the query ended (exit code 3)"),
+        ("import time; time.sleep(60)", "the process of the query did not start in"),
+        (None, "the process of the query cannot be started: No such file or directory"),
+    ],
+)
+def test_a_process_that_does_not_start_is_told_as_that(database, tmp_path, monkeypatch, program, said):
+    monkeypatch.setattr("traceq.app.agent_queries._LONGEST_START", 60 if program and "sleep" not in program else 0.3)
+    (tmp_path / "start_badly.py").write_text(f"{program}\ndef main(): ...\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("traceq.app.agent_queries.Child", lambda _module: Child("start_badly"))
+    if program is None:
+        monkeypatch.setattr("sys.executable", str(tmp_path / "python"))
+    with Session() as session, pytest.raises(traceq.QueryError) as error:
+        session.sql(database, "select 1")
+    assert str(error.value).startswith(said)
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,18 @@ def test_blank_lines_are_left_out_and_ends_of_lines_within_a_message_are_blanks(
     assert errors == []
 
 
+@pytest.mark.parametrize("end", [b"", b"\n"])
+@pytest.mark.parametrize("over", [0, 1])
+def test_a_line_may_have_as_many_bytes_as_the_error_says(over, end):
+    shown, errors = read_all((PING % 1).rstrip().ljust(LONGEST + over) + end)
+    assert (len(shown), errors) == ((1, []) if not over else (0, [(None, -32600)]))
+
+
+def test_a_byte_order_mark_before_a_message_is_left_out():
+    shown, errors = read_all(b"\xef\xbb\xbf\n\xef\xbb\xbf" + PING % 1 + PING % 2)
+    assert (shown, errors) == ([PING % 1, PING % 2], [])
+
+
 def start_reading(lines):
     """Return a wire, and the messages that a thread has read from it, which grow."""
     wire, read = Wire(io.BytesIO(lines), io.BytesIO()), []

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import planted_secrets
 import pytest
 
 from traceq.app.anonymise import anonymise
-from traceq.app.doctor import HealthView, doctor
+from traceq.app.doctor import HealthView, _find_named, doctor
 from traceq.sharing.secrets import find_secrets
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
@@ -65,6 +66,27 @@ def test_doctor_says_what_a_trace_names_and_what_to_do(tmp_path):
     assert json.loads(view.to_json())["traces"][0]["names"]["tokens and passwords"] >= 10
     anonymise(path, tmp_path / "shared.json")
     assert "anonymise" not in doctor(tmp_path / "shared.json").to_text()
+
+
+def test_doctor_looks_at_the_files_of_each_trace_and_no_others(tmp_path, monkeypatch):
+    names = (b"a\xff.json", b"b.json")
+    (tmp_path / "dd").mkdir()
+    for name, secret in zip(names, ("/home/alice/x", "no secret"), strict=True):
+        text = json.dumps(
+            {"traceEvents": [{"ph": "X", "name": secret, "pid": 1, "tid": 1, "ts": 1, "dur": 1, "cat": "cpu_op"}]}
+        )
+        (tmp_path / "dd" / os.fsdecode(name)).write_text(text)
+    (tmp_path / "dd" / "notes.txt").write_text("mail me@example.org")
+    monkeypatch.chdir(tmp_path)
+    for source in ("dd", "dd/*.json"):
+        found = {Path(path).name: {one.kind for one in secrets} for path, secrets in doctor(source).secrets.items()}
+        assert found == {"a\\xff.json": {"home directories"}}, source
+
+
+def test_a_trace_is_found_by_its_path_from_another_folder(tmp_path):
+    traces = [tmp_path / name for name in ("sub/a.json", "a.json", "x/b.json", os.fsdecode(b"a\xff.json"))]
+    wanted = ("a.json", "../x/b.json", "./x/b.json", "a\\xff.json", f"{tmp_path}/a\\xff.json", "/a.json", "c.json")
+    assert [_find_named(traces, path) for path in wanted] == [traces[place] for place in (1, 2, 2, 3, 3)] + [None, None]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from traceq.app.read_options import AS_FOUND, ReadOptions
 from traceq.app.source import Source, is_trace, open_source
 from traceq.app.trace_selection import select_traces
 from traceq.health.diagnosis import TraceHealth, diagnose
+from traceq.loading.sources import find_sources
 from traceq.reports.renderers.health_to_json import health_to_json
 from traceq.reports.renderers.health_to_text import health_to_text
 from traceq.sharing.secrets import FoundSecrets, find_secrets
@@ -55,7 +57,27 @@ def doctor(
         wanted = select_traces(connection, traces, rank)
         content = tuple(trace for trace in diagnose(connection) if trace.trace_id in wanted)
     # Of a database the files may be gone, or others by now.
-    paths = [trace.path for trace in content] if is_trace(source) else []
-    # A name that is not UTF-8 stands in the database with escapes.
-    files = {path: Path(path) if Path(path).exists() else Path(source) for path in paths}
+    files = _find_files(source, [trace.path for trace in content]) if is_trace(source) else {}
     return HealthView(content, {path: found for path, file in files.items() if (found := find_secrets(file))})
+
+
+def _find_files(source: Source, paths: Sequence[str]) -> dict[str, Path]:
+    """Return the file or folder of each trace of the source by its path in the database, without those that are gone."""
+    found = {path: Path(path) for path in paths if Path(path).exists()}
+    if Path(source).is_file():
+        return {path: Path(source) for path in paths} | {path: place for path, place in found.items() if place.is_dir()}
+    if len(found) < len(paths):
+        traces = [trace.shown for trace in find_sources([source])]
+        found |= {path: own for path in paths if path not in found and (own := _find_named(traces, path)) is not None}
+    return found
+
+
+def _find_named(traces: Sequence[Path], path: str) -> Path | None:
+    """Return which of these files or folders is the `path` in a database, None without one.
+
+    A name that is not UTF-8 stands there with escapes, and what is relative may be so to another folder than the current one.
+    """
+    end = [part for part in Path(path).parts if part != ".."]
+    names = {trace: os.fsencode(trace.absolute()).decode("utf-8", "backslashreplace") for trace in traces}
+    same = [trace for trace, name in names.items() if list(Path(name).parts)[-len(end) :] == end]
+    return min(same, key=lambda trace: len(trace.absolute().parts), default=None)

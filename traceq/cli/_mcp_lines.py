@@ -6,6 +6,7 @@ requests at once.
 
 from __future__ import annotations
 
+import codecs
 import io
 import json
 import os
@@ -39,13 +40,14 @@ class Wire:
     def read_message(self) -> bytes:
         """Return the next line that is a message of JSON-RPC, empty at the end; answer those that are none."""
         while line := self._read_line():
-            if len(line) > LONGEST:
+            message = line.removeprefix(codecs.BOM_UTF8)
+            if len(line.removesuffix(b"\n")) > LONGEST:
                 self._refuse_line(
                     None, INVALID_REQUEST, f"the line has more than {LONGEST:,} bytes: ask for less at a time"
                 )
-            elif line.strip() and self._is_message(line):
+            elif message.strip() and self._is_message(message):
                 # within JSON it is a blank, for the SDK the end of a line
-                return line.rstrip(b"\n").replace(b"\r", b" ") + b"\n"
+                return message.rstrip(b"\n").replace(b"\r", b" ") + b"\n"
         return b""
 
     def _read_line(self) -> bytes:

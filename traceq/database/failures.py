@@ -5,8 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import re
+from pathlib import Path
 
 import duckdb
+
+from traceq.common.cache_folder import cache_path
 
 # What DuckDB and the system raise for full disks, damaged files and too little memory; anything else is a fault of traceq.
 FAILURES = (
@@ -20,6 +23,7 @@ FAILURES = (
 
 # What to do, by what the system says.
 _ROOM = "make room, or write elsewhere (-o; TMPDIR for temporary files)"
+_ROOM_IN_CACHE = "make room, or put the cache elsewhere (TRACEQ_CACHE; TMPDIR for temporary files)"
 _WAYS_OUT = {
     errno.ENOSPC: _ROOM,
     errno.EDQUOT: _ROOM,
@@ -44,8 +48,11 @@ def one_line(error: BaseException) -> str:
     return without_advice(str(error))
 
 
-def way_out(error: BaseException) -> str:
-    """Return advice on a system error to append to its text: "; make room, ...", or "" without any."""
+def way_out(error: BaseException, written: Path | None = None) -> str:
+    """Return advice on a system error to append to its text: "; make room, ...", or "" without any.
+
+    `written` is the file or folder that was being written, if one is known: the cache has another way out.
+    """
     if isinstance(error, duckdb.OutOfMemoryException):
         return "; try again with more memory (--memory-limit), or an ingest with --jobs 1"
     number = getattr(error, "errno", None)
@@ -53,7 +60,10 @@ def way_out(error: BaseException) -> str:
         # DuckDB passes on what the system says, at the end, and no number.
         said_last = one_line(error).rpartition(": ")[2]
         number = next((known for known in _WAYS_OUT if os.strerror(known) == said_last), None)
-    return f"; {_WAYS_OUT[number]}" if number in _WAYS_OUT else ""
+    if number not in _WAYS_OUT:
+        return ""
+    is_cache = written is not None and written.resolve().is_relative_to(cache_path().resolve())
+    return f"; {_ROOM_IN_CACHE if is_cache and _WAYS_OUT[number] == _ROOM else _WAYS_OUT[number]}"
 
 
 def without_advice(text: str) -> str:

@@ -265,10 +265,11 @@ def run_interruptibly(
     work: Callable[[], T],
     seconds: float | None = None,
     message: str | None = None,
+    spared: Callable[[], float] = float,
 ) -> T:
     """Run `work` in a thread and return its result, so that Ctrl-C, TERM and HUP reach Python and stop the running query.
 
-    Raises QueryError with the `message` when it takes longer than `seconds`.
+    Raises QueryError with the `message` when it takes longer than `seconds`, without those that `spared` returns.
     """
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(copy_context().run, work)  # with the limits of the command
@@ -277,7 +278,7 @@ def run_interruptibly(
             # The kernel may hand the signal to any thread; Python looks for it when the main thread wakes up.
             while not future.done():
                 wait([future], timeout=_SIGNALS_SEEN_EVERY)
-                if seconds is not None and time.monotonic() - began > seconds:
+                if seconds is not None and time.monotonic() - began - spared() > seconds:
                     told = message or f"the query was stopped after {seconds:g} s: query less at a time"
                     _stop(connection, future, told)
                     raise QueryError(told)

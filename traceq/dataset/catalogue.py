@@ -90,15 +90,15 @@ def _list_files(
 ) -> Mapping[str, list[str]]:
     """Return the paths (for DuckDB) of the Parquet files of each table: of the pieces, and of the manifest's windows.
 
-    Tables without files are left out.
+    Tables without files are left out. Raises StoreError if one of them, or a folder, is a link.
     """
     found: dict[str, list[str]] = {table: [] for table in (*tables, *JOB_TABLES)}
-    for piece in pieces:
-        for table in manifest.tables_of(piece):
-            found[table].append(place.duckdb_path(piece.folder, f"{table}.parquet"))
-    for window in manifest.windows:
-        for table in window.tables:
-            found[table].append(place.duckdb_path(window.folder, f"{table}.parquet"))
+    listed = [(piece.folder, manifest.tables_of(piece)) for piece in pieces]
+    listed += [(window.folder, tuple(window.tables)) for window in manifest.windows]
+    for folder, names in listed:
+        place.refuse_links_in(folder, {f"{table}.parquet" for table in names})
+        for table in names:
+            found[table].append(place.duckdb_path(folder, f"{table}.parquet"))
     return {table: files for table, files in found.items() if files}
 
 

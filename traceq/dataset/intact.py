@@ -18,10 +18,14 @@ from traceq.errors import StoreError
 
 DAMAGED = "is damaged: its content is not what was written"
 
+# What this process has found, by the file (path, times and size) and for a table's file the digest that it should have.
+_records: dict[tuple[str | int, ...], MadePiece] = {}
+_sound: set[tuple[str | int, ...]] = set()
+
 
 def check_piece(place: Place, manifest: Manifest, piece: Piece) -> MadePiece:
     """Return the record of the piece. Raises StoreError if it is missing, or that of another piece than the manifest lists."""
-    made = read_piece(place, piece.folder)
+    made = _read_record(place, piece.folder)
     where = f"{place.name}: {piece.folder}/{NAME}"
     if made is None:
         raise StoreError(f"{where} is missing, or of another version of traceq; {suggest_ingest(place, piece)}")
@@ -38,8 +42,8 @@ def check_files(
 ) -> Callable[[str], bool]:
     """Return a function that is True where the files of a table are sound: those of these pieces, and of these windows' jobs.
 
-    It raises StoreError, naming the file, where one is not what was written. Each table is looked at once. Files whose
-    digest is not known (older datasets) and those of object stores pass.
+    It raises StoreError, naming the file, where one is not what was written. A process reads each file once, and again
+    after it changed. Files whose digest is not known (older datasets) and those of object stores pass.
     """
     # which another process can be given
     return partial(_are_sound, place, manifest, tuple(pieces), tuple(windows), {}, {})
@@ -82,10 +86,37 @@ def check_traces(place: Place, windows: Iterable[DatasetWindow]) -> None:
         _check_file(place, window.folder, "trace", window.files, suggest_compact(place))
 
 
+def _read_record(place: Place, folder: str) -> MadePiece | None:
+    """Return what read_piece does, from memory where the file is as it was."""
+    place.refuse_links(folder, NAME)
+    state = _state_of(place, folder, NAME)
+    made = _records.get(state) or read_piece(place, folder)
+    if state and made:
+        _records[state] = made
+    return made
+
+
+def _state_of(place: Place, folder: str, name: str) -> tuple[str | int, ...]:
+    """Return what differs when the local file changes: path, times and size; empty if it is not there."""
+    path = place.path(folder, name)
+    try:
+        facts = Path(path).stat()
+    except OSError:
+        return ()
+    return path, facts.st_ino, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size
+
+
 def _check_file(place: Place, folder: str, table: str, digests: dict[str, str], way_out: str) -> None:
     """Raise StoreError if the table's file is a link, or damaged."""
+    name = f"{table}.parquet"
+    place.refuse_links(folder, name)
+    # before it is read: what is written to it meanwhile changes it
+    seen = (*_state_of(place, folder, name), digests.get(table, ""))
+    if seen in _sound:
+        return
     if is_damaged(place, folder, table, digests):
         raise StoreError(f"{place.name}: {folder}/{table}.parquet {DAMAGED}; {way_out}")
+    _sound.add(seen)
 
 
 def is_damaged(place: Place, folder: str, table: str, digests: dict[str, str]) -> bool:
@@ -96,7 +127,7 @@ def is_damaged(place: Place, folder: str, table: str, digests: dict[str, str]) -
     place.refuse_links(folder, f"{table}.parquet")
     path = Path(place.path(folder, f"{table}.parquet"))
     # a file that is missing DuckDB names as well
-    return table in digests and path.exists() and hash_file(path) != digests[table]
+    return table in digests and path.is_file() and hash_file(path) != digests[table]
 
 
 def list_differences(manifest: Manifest, piece: Piece, made: MadePiece) -> list[str]:

@@ -6,7 +6,7 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -139,6 +139,24 @@ class Place:
                     f"{self.name}: {path} is a link, which may lead out of the dataset; put what it leads to in its place"
                     " (cp -rL copies so)"
                 )
+
+    def refuse_links_in(self, folder: str, names: Collection[str]) -> None:
+        """Raise StoreError if one of these files in a local folder, or a folder above them, is a link.
+
+        The folder is listed once, which costs less than a look at each file.
+        """
+        self.refuse_links(folder)
+        if not self.is_local:
+            return
+        # what is missing is named when it is read
+        with (
+            self._translate_errors(),
+            suppress(FileNotFoundError, NotADirectoryError),
+            os.scandir(self.path(folder)) as found,
+        ):
+            for entry in found:
+                if entry.name in names and entry.is_symlink():
+                    self.refuse_links(folder, entry.name)
 
     def read(self, *parts: str) -> bytes | None:
         """Return the content of a file, None if it does not exist. Raises StoreError if it is a folder, or a link."""

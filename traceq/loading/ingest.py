@@ -126,7 +126,9 @@ def new_database(
                 yield IngestResult(given, ingested, tuple(skipped)), connection
             publish(finished, target, before)
     except FAILURES as error:
-        raise StoreError(f"{target}: ingest failed, nothing was written: {one_line(error)}{way_out(error)}") from error
+        raise StoreError(
+            f"{target}: ingest failed, nothing was written: {one_line(error)}{way_out(error, target)}"
+        ) from error
     finally:
         progress.finish()
 

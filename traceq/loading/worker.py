@@ -38,6 +38,6 @@ def main() -> int:
         send_answer(StoreError(f"{task.source.path}: {lack}"))
         return 1
     except FAILURES as error:
-        send_answer(StoreError(f"{task.source.path}: {one_line(error)}{way_out(error)}"))
+        send_answer(StoreError(f"{task.source.path}: {one_line(error)}{way_out(error, task.scratch)}"))
         return 1
     return 0

@@ -11,6 +11,8 @@ from traceq.analysis.replay.recorded import NONE
 from traceq.database.sql import relation, run, statement
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import duckdb
     import numpy.typing as npt
 
@@ -131,12 +133,12 @@ class HostTime:
             _measure_covered(self._idle.bounds, is_it, at, now) for at, now in zip(self._idle_at, moments, strict=True)
         ]
         causes = (cause, *(cause[at] for at in self._at))
-        begun, *now = (
-            self._count_until(number, causes[place], moments[place], idle[place], place)
-            for place in range(len(moments))
-        )
+        profiled: Sequence[Integers | None] = self._profiled or [None] * len(moments)
+        begun, *now = (self._count_until(number, *which) for which in zip(causes, moments, idle, profiled, strict=True))
         # A segment ends where the next begins; from one thread to another this is no time, and none is asked for.
-        ended = self._count_until(number, cause[:-1], bounds[1:], idle[0][1:], 0, slice(1, None))
+        ended = self._count_until(
+            number, cause[:-1], bounds[1:], idle[0][1:], None if profiled[0] is None else profiled[0][1:]
+        )
         passed = np.zeros(len(bounds), dtype=np.int64)
         np.cumsum(ended - begun[:-1], out=passed[1:])
         until = [(passed[at] + found - begun[at])[self._inside] for at, found in zip(self._at, now, strict=True)]
@@ -145,16 +147,15 @@ class HostTime:
         return gap, call
 
     def _count_until(
-        self, number: int, cause: Causes, moments: Integers, idle: Integers, place: int, part: slice = slice(None)
+        self, number: int, cause: Causes, moments: Integers, idle: Integers, profiled: Integers | None
     ) -> Integers:
         """Return how much time of the cause `number` a segment of `cause` has until each moment, from one zero on; ns.
 
-        `idle` is that of a thread that is idle. `place` and `part` say where the profiler's work until the moments stands.
+        `idle` is that of a thread that is idle, `profiled` that of the profiler's own work, None if there is none.
         """
         found: Integers = np.where(cause == 0, idle, np.where(cause == number, moments, 0))
-        if self._profiled is None:
+        if profiled is None:
             return found
-        profiled = self._profiled[place][part]
         overlaid = (cause != 0) & ~np.isin(cause, self._number_contexts())
         overhead = self._number[_PROFILER]
         if number == overhead:

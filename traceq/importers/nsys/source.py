@@ -138,7 +138,10 @@ class NsysExport:
         return columns
 
     def _find_table(self, table: str) -> None:
-        """Find out which table of the file is read as `table`, with notes on its name, and keep which versions are not."""
+        """Choose the table of the file that is read as nsys' `table`, and keep its name and those of its other versions.
+
+        A note says where it is another name, or that the file has but a view of the name.
+        """
         found, others = choose_table(table, self._columns, self._has_rows)
         self._own[table] = found or table
         if found is None and table in self._views:
