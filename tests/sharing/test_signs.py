@@ -14,7 +14,7 @@ import traceq
 from traceq.app.agents import Session
 from traceq.app.report import report
 from traceq.reports.secretless import hide_in_rows, hide_secrets
-from traceq.sharing import signs
+from traceq.sharing import meant, signs
 from traceq.sharing.signs import hide_in_name, hide_in_sentence
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "run"
@@ -64,6 +64,80 @@ def test_a_sign_hides_the_secret_and_leaves_the_rest(text, expected):
 )
 def test_names_of_programs_stay(text):
     assert (hide_in_name(text), hide_in_sentence(text)) == (text, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # passwords
+        *(
+            "traceq.payload#samples=32,tokens=65536.5",
+            "tokens_per_second=1234.5",
+            "num_tokens=2048_bs=4",
+            "token == end",
+        ),
+        *("prefill tokens=2048x16", "decode tokens: 1.5M", "tokenizer=llama-3", "next_token=sample_top_p"),
+        *("CausalLM(secret_sauce=None)", "most_tokens = 64:", "secret=None", "api_key=True", "token=2048_bs=4"),
+        *("eos_token=end2", "run --max-token 2048", "token: layer1", "token=greedy"),
+        # addresses
+        *("void custom_conv<3, 3, 100, 50, 36>(int)", "flashinfer::BatchDecode<100, 150, 36, 44>", "(2, 12, 197, 199)"),
+        *("my_kernel_128_100_60_44", "nccl:all_reduce 33,34,35,36", "[33, 34, 35, 36]", "cuDNN 9.1.0.70", "12.8.4.1"),
+        *("TensorRT 10.3.0.26", "curand==10.3.5.147", "12.3.3.100-1", "attn_2_12_197_199", "[160 162 164 166 171]"),
+        # numbers
+        *("512000000 ns", "1775078551425068123", '{"External id": 12345678, "flow": 1234567890123}', "[417912345678]"),
+        *("<built-in method append of list object at 0x7f9f94845980>", "<x object at 0x7f99484598012>"),
+        *(
+            "gmemalign128o409640961",
+            "seed=1234567891",
+            "memcpy 134217728 bytes",
+            "run_1695835535_trace",
+            "cuda00014800053",
+        ),
+        *("void rng<2567483615ul, 11ul>()", "_ZILj256ELj4ELj4294967295EEE6__halfN2at4cuda", "<x at 0x7FF6A0B1C2D3>"),
+        *("gemm 128-256-1024", "1024 2048 4096 8192", "kern_1024_4095_2049_1111"),
+        # tokens, hosts, folders, addresses of mail
+        *(
+            "sk-learn-pipeline-transform",
+            "sk-learn-pipeline-transform-v2",
+            "hf_transformers_model_forward",
+            "f@torch.compile",
+        ),
+        *("gpt-oss-120b:8000", "model.node-classifier.ai", "node-embedding:1024", "https://github.com/pytorch"),
+        *("/opt/csrc/scratch/kernel.cu", "_ZN4main.intern.b96e08b3df0d779d.kd"),
+    ],
+)
+def test_sizes_counts_versions_and_words_that_look_like_secrets_stay(text):
+    assert (hide_in_name(text), hide_in_sentence(text)) == (text, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"n": 123456789012, "a": ["x 417912345671"]}', '{"n": 123456789012, "a": ["x [number]"]}'),
+        ('{"auth_token": "hunter2x9", "é": "ü 10.1.2.3"}', '{"auth_token": "[password]", "é": "ü [network address]"}'),
+        (r'{"in": "{\"api_key\": \"s3same\"}"}', r'{"in": "{\"api_key\": \"[password]\"}"}'),
+    ],
+)
+def test_a_text_of_json_stays_json_with_its_numbers(text, expected):
+    shown = hide_in_name(text)
+    assert shown == expected
+    assert isinstance(json.loads(shown), dict)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("client_secret=abcd HF_TOKEN=s3same", "client_secret=[password] HF_TOKEN=[password]"),
+        ("token: 9f8e7d6c5b4a3f2e1d0c:", "token: [password]:"),
+        ("sk-proj-Zz9aBcDeFgHiJkLmNoPqRsTuVwXyZ012 AKIAIOSFODNN7EXAMPLE", "[token] [token]"),
+        ("10_23_45_67, 192.168.1.2 at 203,0,113,77", "[network address], [network address] at [network address]"),
+        ("thread 1 (101,102,103,105)", "thread 1 ([network address])"),
+        ("run417912345671 worker_417912345", "run[number] worker_[number]"),
+        ("dgx-acme:29500 ip-10-1-2-3.acme.internal", "[host name]:29500 [host name]"),
+    ],
+)
+def test_what_only_a_secret_looks_like_is_hidden_still(text, expected):
+    assert hide_in_name(text) == expected
 
 
 def test_public_names_stay_in_names_and_sentences():
@@ -133,3 +207,10 @@ def test_the_examples_of_the_docstring():
     assert len(pairs) == 3
     for text, expected in pairs:
         assert hide_in_name(text.replace("hf_Qw...", "hf_QwErTyUiOpAsDfGh")) == expected
+
+
+def test_the_examples_of_what_is_meant():
+    meant_line, other_line = re.findall("^    (.*) {3,}(?:not )?meant$", meant.__doc__, re.MULTILINE)
+    meant_texts, others = meant_line.split(", "), other_line.split(", ")
+    assert [text for text in meant_texts if hide_in_name(text.strip()) == text.strip()] == []
+    assert [text for text in others if hide_in_name(text.strip()) != text.strip()] == []
