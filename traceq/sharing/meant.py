@@ -126,8 +126,11 @@ def _read_octets(found: re.Match[str]) -> list[int]:
 
 def is_in_list(found: re.Match[str]) -> bool:
     """Return whether joined numbers stand in a list, a template or a shape: behind its open bracket."""
-    pairs = {" ": ("[]", "<>"), ",": ("[]", "<>"), ", ": ("[]", "<>", "()")}.get(found["joint"] or "", ())
-    return any(_is_open(found, pair) for pair in pairs)
+    if (found["joint"] or "").strip(", "):
+        return False
+    # A thread's name stands in parentheses.
+    is_shape = found["joint"] == ", " and not found.string.startswith("thread ") and _is_open(found, "()")
+    return is_shape or (found["joint"] is not None and (_is_open(found, "[]") or _is_open(found, "<>")))
 
 
 def _is_open(found: re.Match[str], pair: str) -> bool:
@@ -159,7 +162,8 @@ def is_number(found: re.Match[str]) -> bool:
     before = text[max(0, start - _BEFORE) : start]
     if not re.search(r"[^\W\d_]", text) or _HEXADECIMAL.search(before) or _UNIT.match(text, found.end()):
         return False
-    if _TIME.fullmatch(found[0]) or _is_open(found, "[]") or _is_open(found, "<>"):
+    is_listed = before.endswith(("[", "<", ",", " ")) and (_is_open(found, "[]") or _is_open(found, "<>"))
+    if is_listed or _TIME.fullmatch(found[0]):
         return False
     if any(int(found[0]) % quantity == 0 for quantity in _OF_QUANTITIES):
         return False
