@@ -22,8 +22,9 @@ LEAST_OF_RUN = 12  # letters and digits in a row, of a random text
 LEAST_OF_WORD = 12  # letters of a token without a digit
 LEAST_DIGITS = 3  # in a random text
 LEAST_CAPITALS = 6  # in a random text without digits
-LEAST_OF_NUMBER = 9  # digits that may name a person or an account
-LEAST_GLUED = 12  # those digits directly behind a letter, `=` or `:`, where sizes and counts stand
+LEAST_OF_NUMBER = 10  # digits that may name a person or an account
+LEAST_GLUED = 12  # those digits directly beside a letter or behind `=` or `:`, where sizes and counts stand
+LEAST_OF_HASH = 17  # digits of hashes of 64 bits, by which kernels are told apart; cards and telephones have fewer
 
 _RUN = re.compile(rf"[A-Za-z0-9]{{{LEAST_OF_RUN},}}")
 _COUNTED = re.compile(
@@ -167,4 +168,5 @@ def is_number(found: re.Match[str]) -> bool:
         return False
     if any(int(found[0]) % quantity == 0 for quantity in _OF_QUANTITIES):
         return False
-    return len(found[0]) >= (LEAST_GLUED if _BEHIND_KEY.search(before) else LEAST_OF_NUMBER)
+    is_glued = _BEHIND_KEY.search(before) or text[found.end() : found.end() + 1].isalpha()
+    return (LEAST_GLUED if is_glued else LEAST_OF_NUMBER) <= len(found[0]) < LEAST_OF_HASH
