@@ -137,6 +137,7 @@ def test_a_text_of_json_stays_json_with_its_numbers(text, expected):
         ("sk-proj-Zz9aBcDeFgHiJkLmNoPqRsTuVwXyZ012 AKIAIOSFODNN7EXAMPLE", "[token] [token]"),
         ("10_23_45_67, 192.168.1.2 at 203,0,113,77", "[network address], [network address] at [network address]"),
         ("thread 1 (101,102,103,105)", "thread 1 ([network address])"),
+        ("run.py:12 119 125 252 113", "run.py:12 [network address]"),
         ("thread 1 (1290, 7112, 7486, 3964)", "thread 1 ([number])"),
         ("step[EXTEND bs=720290725074 toks=1]", "step[EXTEND bs=[number] toks=1]"),
         ("run417912345671 worker_4179123451", "run[number] worker_[number]"),

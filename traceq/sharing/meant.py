@@ -110,7 +110,7 @@ def is_joined_address(found: re.Match[str]) -> bool:
         return False
     if found["before"] == "ip-":
         return True
-    if is_in_list(found) or re.search(rf"\d{found['joint']}\Z", found.string[: found.start()]):
+    if is_in_list(found) or re.search(rf"\d{found['joint']}\d+{found['joint']}\Z", found.string[: found.start()]):
         return False
     odd = {number for number in numbers if is_odd(number)}
     if len(odd) >= LEAST_ODD and _PRIVATE.fullmatch(found["address"]):
