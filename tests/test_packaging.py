@@ -18,7 +18,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 FLOORS = (ROOT / "constraints-floors.txt").read_text()
 
 ONLY_FOR_SHELL = ROOT / "traceq" / "cli" / "_prompt.py"
-ONLY_FOR_AGENTS = ROOT / "traceq" / "cli" / "mcp.py"
+ONLY_FOR_AGENTS = {ROOT / "traceq" / "cli" / name for name in ("mcp.py", "_mcp_lines.py")}
 ONLY_FOR_FIGURES = ROOT / "traceq" / "reports" / "charts" / "figure.py"
 ONLY_FOR_FRAMES = ROOT / "traceq" / "app" / "frames.py"
 ONLY_FOR_CLUSTERS = ROOT / "traceq" / "dataset" / "cluster.py"
@@ -74,7 +74,7 @@ def test_what_only_the_shell_needs_is_imported_by_its_line_editor_only():
 
 
 def test_what_only_the_server_for_agents_needs_is_imported_by_it_only():
-    assert {path for name in MCP for path in imported()[name]} == {ONLY_FOR_AGENTS}
+    assert {path for name in MCP for path in imported()[name]} == ONLY_FOR_AGENTS
 
 
 def test_what_only_figures_and_frames_need_is_imported_when_they_are_made_only():

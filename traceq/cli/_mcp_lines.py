@@ -15,13 +15,9 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Condition
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from mcp.types import INVALID_REQUEST, PARSE_ERROR, JSONRPCNotification, JSONRPCRequest, jsonrpc_message_adapter
-from pydantic import ValidationError
-
-if TYPE_CHECKING:
-    from _typeshed import ReadableBuffer, WriteableBuffer
 
 LONGEST = 1 << 20
 # Requests without an answer; more are not read before some are answered.
@@ -72,7 +68,7 @@ class Wire:
             return False
         try:
             message = jsonrpc_message_adapter.validate_json(text, by_name=False)
-        except ValidationError:
+        except ValueError:
             message = None
         # the SDK takes a request whose id is wrong for a notification
         if message is None or (isinstance(message, JSONRPCNotification) and "id" in found):
@@ -117,7 +113,7 @@ class _Messages(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: WriteableBuffer) -> int:
+    def readinto(self, buffer: Any) -> int:
         self._rest = self._rest or self._wire.read_message()
         with memoryview(buffer) as view:
             part, self._rest = self._rest[: len(view)], self._rest[len(view) :]
@@ -134,7 +130,7 @@ class _Answers(io.BufferedIOBase):
     def writable(self) -> bool:
         return True
 
-    def write(self, buffer: ReadableBuffer) -> int:
+    def write(self, buffer: Any) -> int:
         lines, end, self._begun = (self._begun + bytes(buffer)).rpartition(b"\n")
         if end:
             self._wire.write_answers(lines + end)
