@@ -89,7 +89,7 @@ def read_durations(tmp_path, events, devices=(0,), write=write_chrome):
 
 
 def test_work_ends_with_the_call_that_waited_for_it(tmp_path):
-    """Of a real trace one such event is 99 % of the GPU's time (TraceLens#972)."""
+    """Cut a kernel that lasts beyond the wait for it, as the one that is 99 % of a real trace's GPU time (TraceLens#972)."""
     found, notes = read_durations(tmp_path, [LAUNCH, make_work(16, LONG), DEVICE])
     assert found == [1984]
     ((count, text),) = notes

@@ -193,11 +193,11 @@ _OF_SENTENCES = tuple(sign for sign in _SIGNS if not sign.bare)
 
 def _hide_signs(text: str, signs: tuple[_HiddenSign, ...]) -> str:
     for sign in signs:
-        text = sign.pattern.sub(partial(_replace, sign), text)
+        text = sign.pattern.sub(partial(_replace_secret, sign), text)
     return text
 
 
-def _replace(sign: _HiddenSign, found: re.Match[str]) -> str:
+def _replace_secret(sign: _HiddenSign, found: re.Match[str]) -> str:
     """Return the match with the label in place of its secret part, or unchanged if the sign is not meant."""
     if not sign.is_meant(found):
         return found[0]
