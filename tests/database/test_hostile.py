@@ -14,6 +14,7 @@ import duckdb
 import pytest
 from builder import TraceBuilder
 
+import traceq
 from traceq.app.open import open_locked
 from traceq.common.limits import Limits, within
 from traceq.database import times, untrusted
@@ -315,7 +316,14 @@ def test_another_printing_of_views_is_no_other_view(made, monkeypatch):
     connect(path).close()
 
 
-MOST, LEAST = 2**63 - 1, -(2**63)
+A_JOB = """
+insert into job by name
+select
+    0 as job, 0 as time_window, 1 as ranks, 0 as short_ranks, 1 as steps, 0 as communication, 0 as mismatched, 0 as violations
+"""
+
+
+MOST, LEAST, LATEST = 2**63 - 1, -(2**63), 2**62
 
 
 def changed(small, tmp_path, statement):
@@ -333,6 +341,7 @@ def changed(small, tmp_path, statement):
         ("update step set dur = -1", "step.dur holds '-1'"),
         (f"update gpu_slice set dur = {MOST}", f"gpu_slice.dur holds '{MOST}'"),
         (f"update gpu_slice set ts = {LEAST}", f"gpu_slice.ts holds '{LEAST}'"),
+        (f"update cpu_slice set dur = {LATEST - 1}", f"cpu_slice.dur holds '{2 * (LATEST - 1)} in all'"),
         (f"update trace set utc_origin_ns = {MOST}", f"trace.utc_origin_ns holds '{MOST}'"),
         (f"update trace set ts = {LEAST}", f"trace.ts holds '{LEAST}'"),
         ("""update trace set args = '{"a":'""", """trace.args holds '{"a":'"""),
@@ -346,12 +355,41 @@ def test_times_that_no_trace_has_are_named(small, tmp_path, insert, what):
         connect(path)
 
 
-TWO_JOBS = """
-insert into job by name
-select
-    0 as job, 0 as time_window, 1 as ranks, 0 as short_ranks, 1 as steps, 0 as communication, 0 as mismatched, 0 as violations
-from range(2)
-"""
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ("update cpu_slice set depth = -7", "cpu_slice.depth holds '-7'"),
+        ("update cpu_slice set thread_id = -7 where rowid = 0", "cpu_slice.thread_id holds '-7'"),
+        (f"update gpu_slice set slice_id = {LEAST} where rowid = 0", f"gpu_slice.slice_id holds '{LEAST}'"),
+        ("update critical_path set unexplained = -1", "critical_path.unexplained holds '-1'"),
+        ("update step_stats set p95 = '-inf'", "step_stats.p95 holds '-inf'"),
+        ("update kernel_occupancy set sm_coverage = 1.5", "kernel_occupancy.sm_coverage holds '1.5'"),
+        (f"{A_JOB}, {LEAST} as ideal", f"job.ideal holds '{LEAST}'"),
+    ],
+)
+def test_amounts_below_0_are_named(small, tmp_path, change, what):
+    path = changed(small, tmp_path, change)
+    with pytest.raises(
+        StoreError, match=re.escape(f"not as traceq makes it, {what}, which no trace has; ask who made it")
+    ):
+        connect(path)
+
+
+@pytest.mark.parametrize("difference", ["-5 as win", "-0.5 as clock_drift", f"{LEAST + 1} as clock_offset"])
+def test_differences_may_be_below_0(small, tmp_path, difference):
+    of_a_rank = "0 as job, 0 as time_window, 0 as unit, 1 as trace_id, 'file' as rank_source, 0 as clock_samples"
+    path = changed(small, tmp_path, f"insert into job_rank by name select {of_a_rank}, {difference}")
+    connect(path).close()
+
+
+@pytest.mark.parametrize("slice_id", [1 << 40, MOST])
+def test_reports_take_no_memory_for_slice_ids_that_are_not_there(small, tmp_path, slice_id):
+    path = changed(
+        small,
+        tmp_path,
+        f"update cpu_slice set slice_id = {slice_id} where slice_id = (select max(slice_id) from cpu_slice)",
+    )
+    assert "<html" in traceq.report(path).to_html()
 
 
 @pytest.mark.parametrize(
@@ -362,7 +400,7 @@ from range(2)
         ("insert into thread by name from thread", "thread has a row twice"),
         ("insert into step by name select * exclude (ts_end) from step", "step has a row twice"),
         ("insert into step_stats by name from step_stats", "step_stats has a row twice"),
-        (TWO_JOBS, "job has a row twice"),
+        (f"{A_JOB} from range(2)", "job has a row twice"),
         ("delete from step_stats", "step_stats lacks a trace"),
         ("update step_stats set steps = 0", "step_stats lacks a trace"),
     ],

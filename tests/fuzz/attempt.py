@@ -79,7 +79,7 @@ OUTCOMES = (
 
 
 # Numbers of a report that can be below 0 and, of shares, above 1.
-_ANY_NUMBER = re.compile("error|grow|change|offset|drift|slack|^ts|start|end")
+_ANY_NUMBER = re.compile("error|grow|change|offset|drift|slack|^ts|start|end|^win_ns$")
 
 
 @dataclass(frozen=True)

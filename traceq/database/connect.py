@@ -19,6 +19,7 @@ from traceq.common.near import way_out
 from traceq.common.owner import owner_word
 from traceq.common.process import usable_cpus
 from traceq.database import sql, untrusted
+from traceq.database.amounts import check_amounts
 from traceq.database.comments import comment_statements
 from traceq.database.failures import FAILURES, one_line
 from traceq.database.keys import check_keys
@@ -341,9 +342,10 @@ def _check_complete(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 
 def _check_values(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Raise StoreError for times that no trace can have, and for duplicate rows."""
+    """Raise StoreError for times and amounts that no trace can have, and for duplicate rows."""
     with _damage_named(path, (duckdb.Error, *FAILURES)):
         check_times(connection, path, SCHEMA)
+        check_amounts(connection, path, SCHEMA)
         check_keys(connection, path)
 
 

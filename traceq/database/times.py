@@ -22,11 +22,16 @@ LATEST = 1 << 62
 # The clocks of host and GPU are this close together, ns.
 CLOCKS_APART = 100_000
 
-_TABLE = re.compile(r"create table if not exists (\w+)\s*\((.*?)\);", re.DOTALL)
-_COMMENT = re.compile("--.*")
+TABLE = re.compile(r"create table if not exists (\w+)\s*\((.*?)\);", re.DOTALL)
+COMMENT = re.compile("--.*")
 _COLUMN = re.compile(r"^\s*(ts|dur|gpu_ts|gpu_dur|utc_origin_ns) bigint(?! generated)", re.MULTILINE)
 # A step may take less than nothing where the replay leaves more out than it holds.
 _SIGNED = {("replay_step", "dur")}
+_TOO_LONG = """
+select 'cpu_slice', 'dur', sum(dur) || ' in all' from cpu_slice having sum(dur) > $1
+union all
+select 'gpu_slice', 'dur', sum(dur) || ' in all' from gpu_slice having sum(dur) > $1
+"""
 
 
 def check_times(connection: duckdb.DuckDBPyConnection, path: Path, schema: Sequence[str]) -> None:
@@ -44,9 +49,11 @@ def check_times(connection: duckdb.DuckDBPyConnection, path: Path, schema: Seque
         table, column = columns[number]
         for value in ends:
             if not _is_possible(columns[number], value):
-                raise _impossible_time(path, table, column, value)
+                raise impossible_value(path, table, column, value)
+    if too_long := connection.execute(_TOO_LONG, [LATEST]).fetchone():
+        raise impossible_value(path, *too_long)
     if wrong := connection.execute("select args from trace where not json_valid(args)").fetchone():
-        raise _impossible_time(path, "trace", "args", *wrong)
+        raise impossible_value(path, "trace", "args", *wrong)
 
 
 def _is_possible(place: tuple[str, str], value: object) -> bool:
@@ -55,7 +62,7 @@ def _is_possible(place: tuple[str, str], value: object) -> bool:
     return value is None or (isinstance(value, int) and least <= value < LATEST)
 
 
-def _impossible_time(path: Path, table: str, column: str, value: object) -> StoreError:
+def impossible_value(path: Path, table: str, column: str, value: object) -> StoreError:
     """Return the error for a value that no trace can have."""
     return StoreError(
         f"{path}: not as traceq makes it, {table}.{column} holds {str(value)[:30]!r}, which no trace has; ask who made it for the"
@@ -66,5 +73,5 @@ def _impossible_time(path: Path, table: str, column: str, value: object) -> Stor
 @cache
 def _time_columns(schema: tuple[str, ...]) -> list[tuple[str, str]]:
     """Return pairs of table and column for all columns of times in the SQL files."""
-    tables = [table for name in schema for table in _TABLE.findall(_COMMENT.sub("", statement(name)))]
+    tables = [table for name in schema for table in TABLE.findall(COMMENT.sub("", statement(name)))]
     return [(table, column) for table, text in tables for column in _COLUMN.findall(text)]

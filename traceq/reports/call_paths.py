@@ -70,20 +70,18 @@ class Paths:
 
 
 class _PlacesOfIds:
-    """The places of ids in a column of ids; fast as the ids are dense."""
+    """The places of ids, each there once, in a column of ids, which may be any numbers: a database of others has its own."""
 
     def __init__(self, ids: Numbers) -> None:
-        self._least = int(ids.min(initial=0))
-        self._places = np.full(int(ids.max(initial=0)) - self._least + 1, _NONE, np.int32)
-        self._places[ids - self._least] = np.arange(len(ids), dtype=np.int32)
+        self._order = np.argsort(ids, kind="stable").astype(np.int32)
+        self._rising = ids[self._order]
 
     def find(self, ids: Numbers) -> Numbers:
         """Return the places of `ids` in the column, -1 for those that are not there."""
-        at = ids - self._least
-        is_known = (at >= 0) & (at < len(self._places))
-        places = self._places[np.where(is_known, at, 0)]
-        places[~is_known] = _NONE
-        return places
+        if not len(self._rising):
+            return np.full(len(ids), _NONE, np.int32)
+        at = np.minimum(np.searchsorted(self._rising, ids), len(self._rising) - 1)
+        return np.where(self._rising[at] == ids, self._order[at], np.int32(_NONE))
 
 
 def find_paths(slices: CallSlices, period_ts: Numbers, period_ts_end: Numbers, labels: int) -> Paths:

@@ -146,7 +146,7 @@ def _avoidable_lines(subject: Subject, findings: Sequence[Finding], claims: Mapp
             name: by[category] * _winnable_share(causes[name], by) for name, by in owned.items() if by.get(category)
         }
         times = {name: ns for name, ns in times.items() if ns >= _LEAST_OWNED * subject.step_ns}
-        scale = min(1.0, total / sum(times.values())) if times else 1.0
+        scale = min(1.0, total / sum(times.values())) if any(times.values()) else 1.0
         for name, ns in times.items():
             kept[name, category] = ns * scale / owned[name][category]
             lines.append(_line_of(subject, category, ns * scale, causes[name], owned[name]))

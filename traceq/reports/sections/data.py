@@ -84,7 +84,7 @@ def _make_bars(stall: DataStall) -> Iterator[BarRow]:
     """Yield a bar of the fetching time, hidden or costing the GPU, and a bar of what the time was spent in, if known."""
     wait = stall.data_wait_ns or 0
     if stall.hidden_ns is not None:
-        parts = (("hidden", float(stall.hidden_ns)), ("costs the GPU", float(wait - stall.hidden_ns)))
+        parts = (("hidden", float(stall.hidden_ns)), ("costs the GPU", float(max(wait - stall.hidden_ns, 0))))
         yield BarRow("fetching", parts, duration(wait))
     inside = tuple((label, float(getattr(stall, field) or 0)) for label, field in _PARTS.items())
     known = tuple(part for part in inside if part[1])

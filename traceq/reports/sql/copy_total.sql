@@ -1,4 +1,5 @@
--- Copies of the counted steps per device and category; exposed is the ledger's figure.
+-- Copies of the counted steps per device and category; exposed is the ledger's figure. In a database that somebody changed what
+-- is hidden can be below 0.
 select
     device,
     category,
@@ -7,7 +8,7 @@ select
     sum(c.dur)::bigint as dur_ns,
     sum(busy)::bigint as busy_ns,
     sum(overlapped)::bigint as overlapped_ns,
-    sum(hidden)::bigint as hidden_ns,
+    greatest(sum(hidden), 0)::bigint as hidden_ns,
     sum(exposed)::bigint as exposed_ns,
     sum(could_overlap)::bigint as could_overlap_ns
 from copy_total as c
