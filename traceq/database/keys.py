@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-# Small tables and their keys.
+# Tables and their keys: small ones, and those whose rows queries follow from one to the next.
 KEYS = {
     "trace": "trace_id",
     "device": "trace_id, device",
@@ -19,6 +19,9 @@ KEYS = {
     "step": "trace_id, step",
     "step_stats": "trace_id",
     "job": "job, time_window",
+    "cpu_slice": "trace_id, slice_id",
+    "gpu_slice": "trace_id, slice_id",
+    "idle_gap": "trace_id, gap_id",
 }
 
 _WITHOUT_STATS = """

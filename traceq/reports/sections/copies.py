@@ -84,7 +84,7 @@ def _total_table(totals: Sequence[CopyTotal]) -> Table:
         totals,
         {
             "GPU": lambda each: str(each.device),
-            "direction": lambda each: _DIRECTIONS[each.category],
+            "direction": lambda each: _direction_in_words(each.category),
             "copies": lambda each: count(each.copies),
             "size": lambda each: maybe(size, each.bytes),
             "time": lambda each: duration(each.busy_ns),
@@ -96,10 +96,15 @@ def _total_table(totals: Sequence[CopyTotal]) -> Table:
     )
 
 
+def _direction_in_words(category: str) -> str:
+    """Return the direction of a copy; a database of others may have categories of its own."""
+    return _DIRECTIONS.get(category, category)
+
+
 def _make_bar(total: CopyTotal, *, several: bool) -> BarRow:
     """Return the copies of a device and direction as a bar: behind compute, behind other work, exposed."""
     return BarRow(
-        f"GPU {total.device} {_DIRECTIONS[total.category]}" if several else _DIRECTIONS[total.category],
+        f"GPU {total.device} {_direction_in_words(total.category)}" if several else _direction_in_words(total.category),
         (
             ("behind compute", total.overlapped_ns),
             ("behind other work", total.hidden_ns),

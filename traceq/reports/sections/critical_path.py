@@ -68,7 +68,7 @@ def _replay_error_words(path: PathSummary, unit: str) -> str:
 
 def _part_table(parts: Sequence[PathPart], path: PathSummary, unit: str) -> Table:
     rows = [
-        (PATH_KINDS[each.kind], on_path(each.cause), duration(each.dur_ns / path.steps), share(each.path_share))
+        (_place_in_words(each.kind), on_path(each.cause), duration(each.dur_ns / path.steps), share(each.path_share))
         for each in parts[:_PARTS]
     ]
     rest = sum(each.dur_ns for each in parts[_PARTS:])
@@ -86,7 +86,7 @@ def _name_table(names: Sequence[PathName], path: PathSummary, unit: str) -> Tabl
             "name": lambda each: Name(each.name),
             "operator": lambda each: Name(each.operator) if each.operator else "-",
             **({"module": _name_module} if has_modules else {}),
-            "on": lambda each: PATH_KINDS[each.kind],
+            "on": lambda each: _place_in_words(each.kind),
             _time_title(unit): lambda each: duration(each.dur_ns / path.steps),
             "share": lambda each: share(each.path_share),
         },
@@ -99,6 +99,11 @@ def _name_module(each: PathName) -> str:
     if not each.module:
         return "-"
     return Name(each.module if each.modules == 1 else f"{each.module} +{each.modules - 1}")
+
+
+def _place_in_words(kind: str) -> str:
+    """Return where the path is; a database of others may have places of its own."""
+    return PATH_KINDS.get(kind, kind)
 
 
 def _time_title(unit: str) -> str:

@@ -17,7 +17,8 @@ work as materialized (
 named as (
     select
         g.*,
-        case t.side
+        -- a database of others may have categories of its own
+        coalesce(case t.side
             when 'step' then 'step'
             when 'ledger' then string_split($categories, ',')[g.shown]
             when 'host' then c.kind
@@ -28,7 +29,7 @@ named as (
                 when w.copy_kind in ('h2d', 'd2h') then 'copy_' || w.copy_kind
                 else 'copy_other'
             end
-        end as kind,
+        end, 'other') as kind,
         left(case t.side when 'step' then g.shown::varchar when 'ledger' then string_split($categories, ',')[g.shown] else coalesce(c.name, w.name) end, 200) as name,
         w.launch_id
     from timeline_piece as g
