@@ -213,7 +213,11 @@ def _read(place: Path, path: Path, format_: str, *, whole: bool) -> Outcome:
         result = traceq.ingest([_TRACE if logs else path], database, memory_limit=_MEMORY_LIMIT, logs=logs)
         if result.not_judged is not None:
             return Outcome("broken numbers", f"the rules could not run: {result.not_judged}")
-        return _report_database(database)
+        try:
+            return _report_database(database)
+        except TraceqError:
+            database.unlink()  # it was ingested well: no half file
+            raise
     except TraceqError as error:
         is_line = "\n" not in str(error) and str(error).strip()
         return Outcome("error" if is_line else "odd output", f"{type(error).__name__}: {error}"[:2000])
