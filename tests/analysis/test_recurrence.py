@@ -179,6 +179,20 @@ def test_slices_belong_to_the_steps_that_the_gpu_paces_by_their_own_start():
     assert (result.checked, result.broken) == (100, 0)
 
 
+def test_steps_that_begin_on_the_gpu_by_chance_keep_what_was_launched_in_them():
+    trace = TraceBuilder()
+    for step in range(2):
+        trace.annotation(f"ProfilerStep#{step}", 100 * step, 100)
+        trace.kernel("gemm", 100 * step, 10, launched=(100 * step, 1), stream=7)
+        trace.kernel("late", 100 * step + 100, 5, launched=(100 * step + 95, 2), stream=8)
+    trace.fill_all()
+    assert trace.rows("select bool_and(ts = gpu_ts) from step") == [(True,)]
+    assert trace.text("select name, step from gpu_slice order by ts, name") == "gemm 0\ngemm 1\nlate 0\nlate 1"
+    (identity,) = (each for each in IDENTITIES if each.name == "step_of_slice")
+    result = check_one(trace._connection, identity, 1)
+    assert (result.checked, result.broken) == (4, 0)
+
+
 def build_collectives(letters, long_after=(), pause=10):
     """Collectives 100 ns apart and `pause` times that after those positions."""
     pauses = [100 * (pause if position in long_after else 1) for position in range(len(letters))]
