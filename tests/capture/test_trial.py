@@ -122,6 +122,24 @@ def test_a_process_that_cannot_be_ended_is_named(launch, monkeypatch):
     started[0].wait()
 
 
+def test_processes_that_start_others_while_they_are_ended_are_ended_with_these(launch, monkeypatch):
+    """Each of three rounds finds one more; ended ones are waited for in every round."""
+    found, ended = [[11], [11, 12], [12, 13]], []
+    find = trial._processes_of
+    monkeypatch.setattr(trial, "_processes_of", lambda *asked: found.pop(0) if found else find(*asked))
+    end = processes.end_processes
+
+    def end_processes(pids, patience):
+        ended.append((pids, patience > 0))
+        if not {11, 12, 13}.intersection(pids):
+            end(pids, patience)
+
+    monkeypatch.setattr(processes, "end_processes", end_processes)
+    trial.run(launch("sleep", "60", limit=0.1))
+    assert ended[:3] == [([11], True), ([12], True), ([13], True)]
+    assert [waits for _, waits in ended] == [True] * 4
+
+
 def test_ctrl_c_ends_the_program_and_goes_on(launch, monkeypatch):
     pids = []
 

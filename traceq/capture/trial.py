@@ -26,6 +26,7 @@ End = Literal["measured", "exit", "time", "gave up"]
 _LOOK = 0.05
 _MEMORY = 1.0
 _RANKS = 30.0
+_MOST_ROUNDS = 10
 _PATIENCE = 5.0
 
 
@@ -99,11 +100,14 @@ def _end_all(told: Path, child: subprocess.Popen[bytes] | None) -> None:
         processes.end_group(child, _PATIENCE)
     if child is None or not processes.KNOWN:
         return
-    found = _processes_of(told, child)
-    processes.end_processes(found, _PATIENCE)
-    # What was started meanwhile.
-    more = _processes_of(told, child)
-    processes.end_processes(more, 0)
+    ended: list[int] = []
+    # Programs can start processes while they are ended.
+    for _ in range(_MOST_ROUNDS):
+        found = [pid for pid in _processes_of(told, child) if pid not in ended]
+        if not found:
+            break
+        processes.end_processes(found, _PATIENCE)
+        ended += found
     try:
         child.wait(_PATIENCE)
     except subprocess.TimeoutExpired as error:
@@ -111,7 +115,7 @@ def _end_all(told: Path, child: subprocess.Popen[bytes] | None) -> None:
             f"process {child.pid} of the program cannot be ended, as under sudo: end it by hand, and run all of"
             " traceq experiment as that user"
         ) from error
-    processes.reap([*found, *more])
+    processes.reap(ended)
 
 
 def _processes_of(told: Path, child: subprocess.Popen[bytes]) -> list[int]:
