@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -172,6 +173,30 @@ def test_a_signal_while_the_program_starts_leaves_it_not_behind(launch, monkeypa
     finally:
         signal.signal(number, before)
     assert [make_runs(each.pid) for each in started] == [False]
+
+
+def test_a_signal_to_another_thread_does_not_keep_the_program_from_being_ended(launch, monkeypatch):
+    pids, end, is_over = [], processes.end_processes, threading.Event()
+
+    def end_processes(found, patience):
+        pids.extend(found)
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.1)
+        end(found, patience)
+
+    monkeypatch.setattr(processes, "end_processes", end_processes)
+    before = signal.signal(signal.SIGTERM, signals._end_process)
+    other = threading.Thread(target=is_over.wait)
+    other.start()
+    try:
+        with pytest.raises(signals.Ended):
+            trial.run(launch("sleep", "60", limit=0.1))
+    finally:
+        is_over.set()
+        other.join()
+        signal.signal(signal.SIGTERM, before)
+    assert pids
+    assert not any(make_runs(pid) for pid in pids)
 
 
 def test_others_children_are_left_alone(launch):

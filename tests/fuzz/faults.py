@@ -261,7 +261,7 @@ def judge_outcome(
         if talk is not None and ending:
             os.close(talk)
     text = said.decode(errors="replace")
-    alive, left, now = place.children(), place.left(), place.files()
+    alive, left, now = [*map(_describe_process, place.children())], place.left(), place.files()
     place.end()
     changed = [name for name, content in place.before.items() if content is not None and now.get(name) != content]
     runs_program = child.args[3] in RUNNING  # type: ignore[index]

@@ -81,7 +81,8 @@ def run(launch: TrialLaunch) -> TrialResult:
             watched = _RunningProgram(child, told, launch)
             end = watched.wait()
         finally:
-            with _delay_signals():
+            # Masked, a signal reaches the handler through other threads (numpy has some), so that is changed, too.
+            with _delay_signals(), signals.defer_signals():
                 _end_all(told, child)
         return TrialResult(
             end,
