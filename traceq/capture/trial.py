@@ -26,8 +26,10 @@ End = Literal["measured", "exit", "time", "gave up"]
 _LOOK = 0.05
 _MEMORY = 1.0
 _RANKS = 30.0
-_MOST_ROUNDS = 10
 _PATIENCE = 5.0
+
+# A program that starts others while it is ended is looked at so many times.
+_MOST_ROUNDS = 10
 
 
 @dataclass(frozen=True)
