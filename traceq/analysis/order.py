@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from traceq.analysis.ledger.host_piece import cut_intervals
 from traceq.analysis.ledger.host_timeline import fill_host_timeline
 from traceq.analysis.ledger.idle_gap import fill_gaps
 from traceq.analysis.nesting.nesting import nest_slices
+from traceq.analysis.parallel import SecondConnection, find_earlier, split_analyses
 from traceq.analysis.replay.replayed import fill_replay
 from traceq.analysis.stalls.stall_debt import fill_stall_debt
 from traceq.analysis.state import (
@@ -306,8 +308,17 @@ def fill(
     for a small trace only each topic is, since every commit waits for the disk.
     """
     state = AnalysisState(trace_id, choice, captures, compiled)
-    topics = (*sort_topics(JOINED), *sort_topics(TOPICS), *NOTES)
-    _run_topics(connection, topics, state, progress, memory)
+    parts = (sort_topics(JOINED), sort_topics(TOPICS), NOTES)
+    total = sum(topic.weight for topics in parts for topic in topics)
+    before = 0
+    for topics in parts:
+        weight = sum(topic.weight for topic in topics)
+        stage = partial(_report_part, progress, before / total, weight / total)
+        if topics is parts[1] and memory is not None and _thread_count(connection) > 1:
+            _run_on_two_connections(connection, topics, state, stage, memory)
+        else:
+            _run_topics(connection, topics, state, stage, memory)
+        before += weight
     if captures:
         sql.run(connection, "analysis/graphs/unused_capture.sql", trace_id=trace_id)
 
@@ -359,17 +370,74 @@ def _run_topics(
         before += topic.weight
 
 
+def _report_part(
+    progress: Callable[[str, float], None], begin: float, length: float, words: str, share: float
+) -> None:
+    """Report `share` (0 to 1) of a part of the analyses that lasts from `begin` for `length`, shares of all of them."""
+    progress(words, begin + length * share)
+
+
+def _run_on_two_connections(
+    connection: Connection,
+    topics: Sequence[Topic],
+    state: AnalysisState,
+    progress: Callable[[str, float], None],
+    memory: int,
+) -> None:
+    """Run the analyses of the topics as _run_topics() does, those on another connection that share no temporary table.
+
+    When memory runs out, what is left runs one after the other.
+    """
+    present = _present(connection)
+    asked = [topic for topic in topics if topic.needs is None or present[topic.needs]]
+    weights = {
+        name: (topic.words, topic.weight / len(topic.analyses)) for topic in asked[::-1] for name in topic.analyses
+    }
+    names = list(dict.fromkeys(name for topic in asked for name in topic.analyses if name not in state.done))
+    flows = {name: flow_of(name) for name in names}
+    made = frozenset[str]().union(*(flow_of(name).makes for name in state.done))
+    later = frozenset[str]().union(*(flow_of(name).reads for topic in NOTES for name in topic.members))
+    tied, others = split_analyses(names, flows, made | later)
+
+    def run_here(name: str) -> None:
+        done = sum(weight for other, (_, weight) in weights.items() if other in state.done)
+        progress(weights[name][0], done / sum(weight for _, weight in weights.values()))
+        _run_at_once(connection, (name,), state, memory)
+
+    with closing(connection.cursor()) as cursor:
+        second = SecondConnection(
+            cursor, others, find_earlier(names, flows), partial(_run_and_commit, state=state), state.done
+        )
+        state.run_alone = second.stop
+        second.start()
+        try:
+            for name in tied:
+                if not second.wait_until_ready(name):
+                    break
+                run_here(name)
+                second.add_done(name)
+            second.finish()
+        except BaseException:
+            second.stop(interrupt=True)
+            raise
+        state.run_alone = do_nothing
+    for name in names:
+        if name not in state.done:
+            run_here(name)
+
+
 def _run_at_once(
     connection: Connection, analyses: tuple[str, ...], state: AnalysisState, memory: int | None = None
 ) -> None:
     """Run the analyses in one transaction, and add them to `state.done`.
 
-    If DuckDB runs out of memory, they are run again with one thread and all of `memory` (bytes).
+    If DuckDB runs out of memory, they are run again, alone, with one thread and all of `memory` (bytes).
     """
     try:
         _run_and_commit(connection, analyses, state)
     except duckdb.OutOfMemoryException:
         connection.rollback()
+        state.run_alone()
         _try_again(connection, analyses, state, memory)
     state.done.update(analyses)
     restore_memory_limit(connection, state)
@@ -378,7 +446,7 @@ def _run_at_once(
 def _try_again(connection: Connection, analyses: tuple[str, ...], state: AnalysisState, memory: int | None) -> None:
     # One thread holds less at a time than several, but spills more: the next analysis has all of them again.
     """Run the analyses in a new transaction with one thread, and with a memory limit of `memory` bytes if that is given."""
-    ((threads,),) = connection.execute("select current_setting('threads')").fetchall()
+    threads = _thread_count(connection)
     connection.execute("set threads = 1")
     given, state.free_memory = state.free_memory, do_nothing
     if memory is not None:
@@ -388,6 +456,12 @@ def _try_again(connection: Connection, analyses: tuple[str, ...], state: Analysi
     connection.execute(f"set threads = {threads}")
 
 
+def _thread_count(connection: Connection) -> int:
+    """Return the number of DuckDB's threads."""
+    ((threads,),) = connection.execute("select current_setting('threads')").fetchall()
+    return int(threads)
+
+
 def _present(connection: Connection) -> dict[str, bool]:
     """Return for each kind of input that a topic needs (a column of present.sql) whether the trace has it."""
     found = sql.run(connection, "analysis/present.sql")
@@ -395,7 +469,7 @@ def _present(connection: Connection) -> dict[str, bool]:
     return dict(zip(names, found.fetchone() or (), strict=True))
 
 
-def _run_and_commit(connection: Connection, analyses: tuple[str, ...], state: AnalysisState) -> None:
+def _run_and_commit(connection: Connection, analyses: Sequence[str], state: AnalysisState) -> None:
     """Run the analyses in one transaction, and commit it."""
     connection.begin()
     run(connection, analyses, state)

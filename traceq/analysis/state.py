@@ -42,6 +42,8 @@ class AnalysisState:
     has_window: bool = True
     commit: Callable[[], None] = do_nothing
     free_memory: Callable[[], None] = do_nothing
+    # waits until no analysis runs on another connection
+    run_alone: Callable[[], None] = do_nothing
     # DuckDB's limit, to be set again when the analysis is done
     memory_limit: str | None = None
     done: set[str] = field(default_factory=set)

@@ -1,0 +1,137 @@
+"""Two connections at once: which analyses need not wait for each other, and who runs what when."""
+
+from __future__ import annotations
+
+from threading import Condition, Thread
+from typing import TYPE_CHECKING
+
+import duckdb
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping, Sequence
+
+    from traceq.analysis.flow import Flow
+
+_TEMPORARY = "_"  # how the names of temporary tables begin, which only the connection sees that made them
+
+
+def split_analyses(
+    names: Sequence[str], flows: Mapping[str, Flow], kept: Collection[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the analyses that must share a connection, and those that can run on another one, each in the order given.
+
+    The first are those that read or make one of the temporary tables `kept`, or share one with such an analysis.
+    """
+    touched = {
+        name: {table for table in flows[name].reads | flows[name].makes if table.startswith(_TEMPORARY)} for name in names
+    }
+    tied = set(kept)
+    while more := {table for tables in touched.values() if tables & tied for table in tables} - tied:
+        tied |= more
+    return (
+        tuple(name for name in names if touched[name] & tied),
+        tuple(name for name in names if not touched[name] & tied),
+    )
+
+
+def find_earlier(names: Sequence[str], flows: Mapping[str, Flow]) -> dict[str, frozenset[str]]:
+    """Return for each analysis those before it in `names` that make a table that it reads or makes."""
+    return {
+        name: frozenset(
+            other for other in names[:place] if flows[other].makes & (flows[name].reads | flows[name].makes)
+        )
+        for place, name in enumerate(names)
+    }
+
+
+class SecondConnection:
+    """A thread that runs analyses on a connection of its own while the main thread runs others.
+
+    Either waits for those of the other that make what its next analysis reads. When memory runs out the thread ends;
+    what is `left` is then for the main thread.
+    """
+
+    def __init__(
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        names: Sequence[str],
+        earlier: Mapping[str, frozenset[str]],
+        run: Callable[[duckdb.DuckDBPyConnection, Sequence[str]], None],
+        done: set[str],
+    ) -> None:
+        """Take a connection for `names`; `run` runs and commits some of them, `done` are the analyses that have run."""
+        self.left = list(names)
+        self._connection = connection
+        self._earlier = earlier
+        self._run = run
+        self._done = done
+        self._changed = Condition()
+        self._is_stopped = False
+        self._has_ended = False
+        self._failure: BaseException | None = None
+        self._thread = Thread(target=self._run_all)
+
+    def start(self) -> None:
+        """Begin to run the analyses."""
+        self._thread.start()
+
+    def wait_until_ready(self, name: str) -> bool:
+        """Wait until all is made that the analysis `name` of the main thread reads; return False where it will not be.
+
+        Raises what an analysis of the thread has raised, out of memory excepted.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_ready(name) or self._has_ended)
+        self._raise_failure()
+        return self._is_ready(name)
+
+    def add_done(self, name: str) -> None:
+        """Let the thread know that the main thread has run the analysis `name`."""
+        with self._changed:
+            self._done.add(name)
+            self._changed.notify_all()
+
+    def finish(self) -> None:
+        """Wait until the thread has ended by itself. Raises what an analysis of it has raised, out of memory excepted."""
+        self._thread.join()
+        self._raise_failure()
+
+    def stop(self, *, interrupt: bool = False) -> None:
+        """Let the thread end after its current analysis, which `interrupt` breaks off, and wait for that."""
+        with self._changed:
+            self._is_stopped = True
+            self._changed.notify_all()
+        if interrupt:
+            self._connection.interrupt()
+        self._thread.join()
+
+    def _is_ready(self, name: str) -> bool:
+        """Return whether all is made that the analysis `name` reads."""
+        return self._earlier[name] <= self._done
+
+    def _run_all(self) -> None:
+        """Run the analyses, always the first of those that are ready."""
+        try:
+            while (name := self._next()) is not None:
+                self._run(self._connection, (name,))
+                self.left.remove(name)
+                self.add_done(name)
+        except duckdb.OutOfMemoryException:
+            self._connection.rollback()
+        except BaseException as error:  # noqa: BLE001 - the main thread raises it
+            self._failure = error
+        finally:
+            with self._changed:
+                self._has_ended = True
+                self._changed.notify_all()
+
+    def _next(self) -> str | None:
+        """Wait for an analysis that is ready, and return its name; None when all have run or the thread is to stop."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_stopped or not self.left or any(map(self._is_ready, self.left)))
+            return None if self._is_stopped else next(filter(self._is_ready, self.left), None)
+
+    def _raise_failure(self) -> None:
+        """Raise what an analysis of the thread has raised, if any."""
+        if self._failure is not None:
+            raise self._failure
