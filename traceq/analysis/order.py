@@ -370,9 +370,7 @@ def _run_topics(
         before += topic.weight
 
 
-def _report_part(
-    progress: Callable[[str, float], None], begin: float, length: float, words: str, share: float
-) -> None:
+def _report_part(progress: Callable[[str, float], None], begin: float, length: float, words: str, share: float) -> None:
     """Report `share` (0 to 1) of a part of the analyses that lasts from `begin` for `length`, shares of all of them."""
     progress(words, begin + length * share)
 

@@ -23,7 +23,8 @@ def split_analyses(
     The first are those that read or make one of the temporary tables `kept`, or share one with such an analysis.
     """
     touched = {
-        name: {table for table in flows[name].reads | flows[name].makes if table.startswith(_TEMPORARY)} for name in names
+        name: {table for table in flows[name].reads | flows[name].makes if table.startswith(_TEMPORARY)}
+        for name in names
     }
     tied = set(kept)
     while more := {table for tables in touched.values() if tables & tied for table in tables} - tied:

@@ -73,11 +73,11 @@ def split(text: bytes) -> EventBlock | None:
 
 
 class BlockDecoder:
-    """Decoder of blocks of events into rows, which parses them with DuckDB in several threads."""
+    """Decoder of blocks of events into rows, which parses them with DuckDB in one thread."""
 
-    def __init__(self, threads: int) -> None:
-        """Open a DuckDB database in memory with this number of threads, and prepare the queries."""
-        self._duckdb = duckdb.connect(config={"threads": threads})
+    def __init__(self) -> None:
+        """Open a DuckDB database in memory, and prepare the queries."""
+        self._duckdb = duckdb.connect(config={"threads": 1})
         self._duckdb.execute(_SETUP)
         self._duckdb.execute(uncategorized.MACRO)
         self._tables = {"_block": _QueryTable(_BLOCK), "_work": _QueryTable(_WORK)}

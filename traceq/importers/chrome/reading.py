@@ -1,11 +1,11 @@
-"""A whole Chrome trace: groups of blocks are decoded one after the other, and joined up here."""
+"""A whole Chrome trace: groups of blocks are decoded several at a time, and joined up here in order."""
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Condition
 from typing import Any
@@ -25,10 +25,13 @@ from traceq.importers.rows import batches_of
 # Trailers hold a few kB of metadata; what is longer is not kept.
 _LONGEST_TRAILER = 16 << 20
 
-# Blocks that are decoded in one go: enough for all threads, and little memory. Usual events are of 200 bytes and more; of long
+# What feeds decoders, one thread that reads and cuts and one that joins rows up, is busy with so many.
+_MOST_DECODERS = 4
+
+# Blocks that are decoded in one go: more than planning costs, and little memory. Usual events are of 200 bytes and more; of long
 # ones DuckDB holds 2,048 in each of some twenty columns at a time, so that fewer bytes have to do.
-_GROUP_BYTES = 8 << 20
-_GROUP_EVENTS = 400_000
+_GROUP_BYTES = 4 << 20
+_GROUP_EVENTS = 200_000
 _LONG_EVENT, _GROUP_BYTES_OF_LONG = 4 << 10, 1 << 20
 
 # Blocks, and bytes of them, that are read while others are decoded.
@@ -95,9 +98,9 @@ class _BlockQueue:
             self._changed.notify()
         return block
 
-    def put_back(self, block: EventBlock | bytes) -> None:
-        """Put a taken block back in front, to be taken next."""
-        self._waiting.append(block)
+    def put_back(self, blocks: Sequence[EventBlock | bytes]) -> None:
+        """Put consecutive blocks that were taken back in front, to be taken next."""
+        self._waiting += reversed(blocks)
 
     def read_rest(self, most: int) -> bytes:
         """Take all remaining blocks; return the text of the first of them, up to the one that reaches `most` bytes."""
@@ -115,6 +118,64 @@ class _BlockQueue:
             self._is_closed = True
             self._changed.notify()
         self._thread.shutdown(cancel_futures=True)
+
+
+class _DecoderPool:
+    """Threads that decode groups of blocks, each with a decoder of its own, made when it is first needed."""
+
+    def __init__(self, jobs: int) -> None:
+        """Use up to `jobs` threads."""
+        self.size = min(jobs, _MOST_DECODERS)
+        self._threads = ThreadPoolExecutor(self.size)
+        self._all: list[BlockDecoder] = []
+        self._free: list[BlockDecoder] = []
+
+    def submit(self, group: list[EventBlock]) -> Future[BlockRows | None]:
+        """Let a thread decode consecutive blocks."""
+        return self._threads.submit(self.decode, group)
+
+    def decode(self, group: list[EventBlock]) -> BlockRows | None:
+        """Return the rows of consecutive blocks; None when one of them cannot be decoded."""
+        with self._take() as decoder:
+            return decoder.decode_blocks(group)
+
+    def decode_text(self, text: bytes) -> BlockRows | None:
+        """Return the rows of a text of comma-separated events; None when it is not that, or cannot be decoded."""
+        with self._take() as decoder:
+            return decoder.decode(text)
+
+    @contextmanager
+    def _take(self) -> Iterator[BlockDecoder]:
+        """Lend a decoder that no other thread uses."""
+        try:
+            decoder = self._free.pop()
+        except IndexError:
+            decoder = BlockDecoder()
+            self._all.append(decoder)
+        yield decoder
+        self._free.append(decoder)
+
+    def close(self) -> None:
+        """End the threads, and close the decoders."""
+        self._threads.shutdown(cancel_futures=True)
+        for decoder in self._all:
+            decoder.close()
+
+
+def _take_group(queue: _BlockQueue) -> list[EventBlock]:
+    """Take consecutive blocks to be decoded in one go; none at the end, and before a block that is no plain list of events."""
+    group: list[EventBlock] = []
+    size = events = 0
+    while (block := queue.take_next()) is not None:
+        if not isinstance(block, EventBlock):
+            queue.put_back([block])
+            break
+        group.append(block)
+        size += len(block.text)
+        events += block.events
+        if size >= (_GROUP_BYTES if size < events * _LONG_EVENT else _GROUP_BYTES_OF_LONG) or events >= _GROUP_EVENTS:
+            break
+    return group
 
 
 def _text_of_block(block: EventBlock | bytes | None) -> bytes:
@@ -139,50 +200,47 @@ class _TraceReader:
 
     def read_events(self, stream: ByteStream, text: bytes, jobs: int) -> Iterator[_Batch]:
         """Yield (table, batch) of all blocks in order, decoded by `jobs` threads; `text` was read before and comes first."""
-        with closing(BlockDecoder(jobs)) as decoder, closing(_BlockQueue(cut.read_blocks(stream, text))) as queue:
-            group: list[EventBlock] = []
-            size = events = 0
-            while (block := queue.take_next()) is not None:
-                if isinstance(block, EventBlock):
-                    group.append(block)
-                    size += len(block.text)
-                    events += block.events
-                    most = _GROUP_BYTES if size < events * _LONG_EVENT else _GROUP_BYTES_OF_LONG
-                    if size < most and events < _GROUP_EVENTS:
+        with closing(_DecoderPool(jobs)) as pool, closing(_BlockQueue(cut.read_blocks(stream, text))) as queue:
+            decoding: deque[tuple[list[EventBlock], Future[BlockRows | None]]] = deque()
+            while True:
+                while len(decoding) < pool.size and (group := _take_group(queue)):
+                    decoding.append((group, pool.submit(group)))
+                if decoding:
+                    group, decoded = decoding.popleft()
+                    rows = decoded.result()
+                    if rows is not None:
+                        yield from self._add_rows(rows)
                         continue
-                elif group:
-                    queue.put_back(block)
+                    while decoding:
+                        later, decoded = decoding.pop()
+                        decoded.result()
+                        queue.put_back(later)
+                    yield from self._add_group(group, pool, queue)
+                elif block := queue.take_next():
+                    yield from self._repair(_text_of_block(block), pool, queue)
                 else:
-                    yield from self._repair(block, decoder, queue)
-                yield from self._add_group(group, decoder, queue)
-                group, size, events = [], 0, 0
-            yield from self._add_group(group, decoder, queue)
+                    return
 
-    def _add_group(self, group: list[EventBlock], decoder: BlockDecoder, queue: _BlockQueue) -> Iterator[_Batch]:
-        """Yield the batches of consecutive blocks decoded together; where that fails, only those of the first block.
+    def _add_group(self, group: list[EventBlock], pool: _DecoderPool, queue: _BlockQueue) -> Iterator[_Batch]:
+        """Yield the batches of the first of consecutive blocks that cannot be decoded together; put the others back.
 
-        The first is then decoded alone, or repaired, and the others are put back into the queue.
+        The first is repaired where it cannot be decoded alone.
         """
-        if not group:
-            return
-        rows = decoder.decode_blocks(group)
+        queue.put_back(group[1:])
+        rows = pool.decode(group[:1]) if len(group) > 1 else None
         if rows is not None:
             yield from self._add_rows(rows)
-        elif len(group) > 1:
-            for block in reversed(group[1:]):
-                queue.put_back(block)
-            yield from self._add_group(group[:1], decoder, queue)
         else:
-            yield from self._repair(group[0].as_read, decoder, queue)
+            yield from self._repair(group[0].as_read, pool, queue)
 
-    def _repair(self, text: bytes, decoder: BlockDecoder, queue: _BlockQueue) -> Iterator[_Batch]:
+    def _repair(self, text: bytes, pool: _DecoderPool, queue: _BlockQueue) -> Iterator[_Batch]:
         """Yield the batches of a block that is no plain list of events, with as much of the following text as it needs.
 
         Where the list of events ends in it, the rest of the file is kept as the trailer.
         """
         while True:
             more = queue.take_next()
-            repaired = repair(text, decoder.decode, is_last=more is None)
+            repaired = repair(text, pool.decode_text, is_last=more is None)
             yield from self._add_rows(repaired.rows)
             if repaired.ended:
                 self.has_ended = True
@@ -191,7 +249,7 @@ class _TraceReader:
             if more is None:
                 return
             if not repaired.rest:
-                queue.put_back(more)
+                queue.put_back([more])
                 return
             text = repaired.rest + _text_of_block(more)
 
