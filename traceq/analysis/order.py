@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -402,23 +401,22 @@ def _run_on_two_connections(
         progress(weights[name][0], done / sum(weight for _, weight in weights.values()))
         _run_at_once(connection, (name,), state, memory)
 
-    with closing(connection.cursor()) as cursor:
-        second = SecondConnection(
-            cursor, others, find_earlier(names, flows), partial(_run_and_commit, state=state), state.done
-        )
-        state.run_alone = second.stop
-        second.start()
-        try:
-            for name in tied:
-                if not second.wait_until_ready(name):
-                    break
-                run_here(name)
-                second.add_done(name)
-            second.finish()
-        except BaseException:
-            second.stop(interrupt=True)
-            raise
-        state.run_alone = do_nothing
+    second = SecondConnection(
+        connection.cursor(), others, find_earlier(names, flows), partial(_run_and_commit, state=state), state.done
+    )
+    state.run_alone = second.stop
+    second.start()
+    try:
+        for name in tied:
+            if not second.wait_until_ready(name):
+                break
+            run_here(name)
+            second.add_done(name)
+        second.finish()
+    except BaseException:
+        second.stop(interrupt=True)
+        raise
+    state.run_alone = do_nothing
     for name in names:
         if name not in state.done:
             run_here(name)

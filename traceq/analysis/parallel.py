@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+from contextvars import copy_context
 from threading import Condition, Thread
 from typing import TYPE_CHECKING
 
@@ -11,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from traceq.analysis.flow import Flow
+
+_PATIENCE = 0.1  # seconds
 
 _TEMPORARY = "_"  # how the names of temporary tables begin, which only the connection sees that made them
 
@@ -60,7 +64,10 @@ class SecondConnection:
         run: Callable[[duckdb.DuckDBPyConnection, Sequence[str]], None],
         done: set[str],
     ) -> None:
-        """Take a connection for `names`; `run` runs and commits some of them, `done` are the analyses that have run."""
+        """Take a connection for `names`, closed at the end; `run` runs and commits some of them.
+
+        `done` are the analyses that have run, on either connection.
+        """
         self.left = list(names)
         self._connection = connection
         self._earlier = earlier
@@ -70,7 +77,7 @@ class SecondConnection:
         self._is_stopped = False
         self._has_ended = False
         self._failure: BaseException | None = None
-        self._thread = Thread(target=self._run_all)
+        self._thread = Thread(target=copy_context().run, args=[self._run_all])
 
     def start(self) -> None:
         """Begin to run the analyses."""
@@ -102,8 +109,11 @@ class SecondConnection:
         with self._changed:
             self._is_stopped = True
             self._changed.notify_all()
-        if interrupt:
-            self._connection.interrupt()
+        while interrupt and self._thread.is_alive():
+            # what comes between two queries breaks off none
+            with suppress(duckdb.ConnectionException):  # closed meanwhile
+                self._connection.interrupt()
+            self._thread.join(_PATIENCE)
         self._thread.join()
 
     def _is_ready(self, name: str) -> bool:
@@ -118,10 +128,11 @@ class SecondConnection:
                 self.left.remove(name)
                 self.add_done(name)
         except duckdb.OutOfMemoryException:
-            self._connection.rollback()
+            pass  # what is left tells
         except BaseException as error:  # noqa: BLE001 - the main thread raises it
             self._failure = error
         finally:
+            self._connection.close()
             with self._changed:
                 self._has_ended = True
                 self._changed.notify_all()

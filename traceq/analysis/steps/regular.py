@@ -73,7 +73,7 @@ def find_period(numbers: Integers) -> Period | None:
 
 def share_at(numbers: Integers, lag: int) -> float:
     """Return the share (0..1) of launches that equal the launch `lag` places later."""
-    return float(np.mean(numbers[:-lag] == numbers[lag:]))
+    return np.count_nonzero(numbers[:-lag] == numbers[lag:]) / (len(numbers) - lag)
 
 
 def _smallest_lag(numbers: Integers, estimate: Shares, near: float = _AS_GOOD) -> tuple[int, float]:
