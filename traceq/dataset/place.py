@@ -9,12 +9,12 @@ import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 from urllib.parse import quote, unquote
 
+import msgspec
 from fsspec.core import has_magic, url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.registry import get_filesystem_class, known_implementations
@@ -52,8 +52,7 @@ def is_address(source: str | Path) -> bool:
     return bool(_ADDRESS.match(str(source)))
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(msgspec.Struct, frozen=True, dict=True):
     """The place of a dataset, under the name that the user gave. fsspec finds credentials itself; none are kept.
 
     Raises StoreError for an address that contains credentials: error messages, logs and process lists would show them.
