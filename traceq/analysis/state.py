@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from traceq.analysis.graphs.captured import Captured
-    from traceq.analysis.kernels.compiled_kernel import Compiled
+    from traceq.analysis.kernels.compiled import Compiled
 
 
 def do_nothing() -> None:
