@@ -10,6 +10,7 @@ import duckdb
 import lazy_import
 import pytest
 from builder import TraceBuilder
+from msgspec import structs
 
 import traceq
 from traceq.analysis.categories import CATEGORIES
@@ -271,7 +272,9 @@ def test_without_frames_the_verdict_remains(report):
 def test_hostile_names_are_text(single):
     bad = "</p><script>alert(1)</script>\n\x1b[31m\"'`|"
     (trace,) = single.content.traces
-    renamed = type(trace)(**{**vars(trace), "trace": type(trace.trace)(**{**vars(trace.trace), "file": bad})})
+    renamed = type(trace)(
+        **{**structs.asdict(trace), "trace": type(trace.trace)(**{**structs.asdict(trace.trace), "file": bad})}
+    )
     view = traceq.ReportView(type(single.content)((renamed,), single.content.query))
     assert {tag for tag, _ in Elements(view._repr_html_()).found} == {"div", "p", "strong", "iframe"}
     assert all(line.isprintable() for line in repr(view).splitlines())

@@ -12,11 +12,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
 from traceq.common.version import __version__
 
+TYPE_CHECKING = False  # typing's is the same to type checkers, and importing typing takes longer than all else here
 if TYPE_CHECKING:
     from traceq import annotate
     from traceq.app import plots
@@ -149,6 +147,8 @@ _MODULES = {
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
     module = import_module(_MODULES.get(name, "traceq.app.api" if name.islower() else "traceq.errors"))
     return module if name in ("annotate", "plots") else getattr(module, "open_traces" if name == "open" else name)
 

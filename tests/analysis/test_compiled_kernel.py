@@ -7,7 +7,8 @@ import json
 import pytest
 from builder import TraceBuilder
 
-from traceq.analysis.kernels.compiled_kernel import Compiled, Origin, fill_compiled, parts_of
+from traceq.analysis.kernels.compiled import Compiled, Origin
+from traceq.analysis.kernels.compiled_kernel import fill_compiled, parts_of
 
 WORDS = {"_to_copy", "constant_pad_nd", "native_layer_norm", "native_layer_norm_backward", "moe_forward"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -133,7 +134,7 @@ def test_findings_become_settings_and_what_won_is_run_together(do, tmp_path, tol
         share = 1.0
         for name in launch.values:
             share *= factor[name]
-        return run(app.replace(launch, command=(*launch.command[:-1], str(share)), values={}))
+        return run(replace(launch, command=(*launch.command[:-1], str(share)), values={}))
 
     monkeypatch.setattr(app.capture, "run", faster)
     content = do("1", tries=("all",), repeats=3)

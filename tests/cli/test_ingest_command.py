@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from traceq.cli import _progress
 from traceq.cli.ingest import summarize
@@ -53,7 +54,7 @@ def test_options_reach_the_store(traceq, monkeypatch):
     asked = {}
 
     def ingest(sources, database, traces, **options):
-        asked.update(sources=sources, database=database, **vars(traces), **options)
+        asked.update(sources=sources, database=database, **structs.asdict(traces), **options)
         asked.update(memory=limits().memory, jobs=limits().jobs)
         return IngestResult(Path("x.duckdb"), (), ())
 

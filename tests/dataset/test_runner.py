@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import signal
 import subprocess
@@ -15,6 +14,7 @@ import piece_stand_ins
 import pytest
 from click.testing import CliRunner
 from handmade_job import rank_trace
+from msgspec import structs
 from piece_stand_ins import until
 
 import traceq
@@ -158,6 +158,6 @@ def test_one_who_is_taken_for_dead_may_come_back(traces, tmp_path):
     first = place.read(".pieces/hash/piece.json")
     make_piece(task)
     assert place.read(".pieces/hash/piece.json") == first
-    make_piece(dataclasses.replace(task, asked="something else"))
+    make_piece(structs.replace(task, asked="something else"))
     assert place.read(".pieces/hash/piece.json") != first
     assert place.list_names(".pieces") == ["hash"]

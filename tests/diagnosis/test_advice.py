@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from string import Template
 
@@ -11,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 from failure_list import assert_none
 from labelled.programs import FORBIDDEN, GIVEN, PROGRAMS, SWITCHED_ON, TRAINING
+from msgspec.structs import replace
 
 from traceq.cli import main
 from traceq.common.text import markdown

@@ -5,12 +5,11 @@ A threshold that moves by 1 % stands for a cause that moves by 1 % against it.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from failure_list import assert_none
 from labelled.rule_cases import _alone, _subject, expected, functions
 from labelled.sensitivity import _files
+from msgspec.structs import replace
 
 from traceq.diagnosis.judge import judge_subject
 from traceq.diagnosis.query import Workspace, all_thresholds

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import re
 from contextlib import closing
-from dataclasses import replace
 
 import pytest
 from builder import TraceBuilder
 from click.testing import CliRunner
 from labelled.rule_cases import functions
+from msgspec.structs import replace
 
 import traceq
 from traceq.cli import main

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from traceq.diagnosis.finding import Evidence, Finding, Where
 from traceq.diagnosis.same_fix import attach_small_effects, merge_same_fix

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from types import NoneType
+from typing import get_args
 
 import pytest
 from builder import TraceBuilder
+from msgspec.structs import asdict, fields, replace
 
 from traceq.formats.capabilities import METRICS
 from traceq.health.coverage import Inputs, LostEvents, read
@@ -14,7 +16,10 @@ from traceq.health.judges import JUDGES
 from traceq.health.verdict import suggest_captures
 
 NOTHING = Inputs(
-    **{field.name: () if field.name == "lost" else None if "None" in str(field.type) else 0 for field in fields(Inputs)}
+    **{
+        field.name: () if field.name == "lost" else None if NoneType in get_args(field.type) else 0
+        for field in fields(Inputs)
+    }
 )
 A_KERNEL = {"gpu_slices": 1, "called_for": 1, "launched": 1, "kernels": 1, "devices": 1, "host_slices": 1, "calls": 1}
 COPIES = {"copies": 2, "copies_with_bytes": 2, "copies_with_memory": 2, "copies_with_call": 2}
@@ -370,7 +375,7 @@ def rich():
 def test_the_tables_are_counted(tmp_path):
     trace = rich().build(tmp_path)
     held = read(trace._connection, 1)
-    counted = {field.name: getattr(held, field.name) for field in fields(held) if getattr(held, field.name)}
+    counted = {name: value for name, value in asdict(held).items() if value}
     assert counted == {
         "gpu_slices": 7,
         "called_for": 6,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import asdict, replace
 
 from labelled.programs import FORBIDDEN, PROGRAMS, TRAINING
 from traceq.database.query import Setting
@@ -32,7 +34,9 @@ def misfits(subject: Subject, only: tuple[Rule, ...]) -> Iterator[str]:
     found = subject.connection.execute(NAMES).fetchall()
     names = sorted((name for (name,) in found if name), key=len, reverse=True)
     workspace = Workspace(subject.connection, subject.trace_id, subject.workspace.device)
-    remembering = _Remembering(**vars(subject) | {"workspace": workspace, "_worst": {}, "_culprits": {}, "_common": {}})
+    remembering = _Remembering(
+        **asdict(subject) | {"workspace": workspace, "_worst": {}, "_culprits": {}, "_common": {}}
+    )
     for reader in READERS:
         judged = _judge_subject(replace(remembering, program=PROGRAMS[reader]), only)
         yield from (f"fails for {reader}: {each.error}" for each in judged.failed)
@@ -41,11 +45,10 @@ def misfits(subject: Subject, only: tuple[Rule, ...]) -> Iterator[str]:
     workspace.drop()
 
 
-@dataclass(frozen=True)
-class _Remembering(Subject):
+class _Remembering(Subject, frozen=True):
     """A subject that makes each claim once: what differs from reader to reader are the words."""
 
-    _claims: dict[tuple[Any, ...], Claim | None] = field(default_factory=dict, repr=False)
+    _claims: dict[tuple[Any, ...], Claim | None] = msgspec.field(default_factory=dict)
 
     def _claim(self, query: RuleQuery, settings: Mapping[str, Setting], *, is_own: bool = True) -> Claim | None:
         key = (query.text, *sorted((self.settings(query) | settings).items()))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
 from importlib import import_module
 from importlib.util import find_spec
 
+import msgspec
 from builder import TraceBuilder
+from msgspec.structs import replace
 
 from labelled.readers import misfits
 from traceq.database.query import Setting
@@ -96,12 +97,11 @@ def _wrong_endings(subject: Subject, only: tuple[Rule, ...], expected: str) -> I
             yield f"should end as {expected} also when every query is asked, but {_said(judged)}"
 
 
-@dataclass
 class _Watched(Workspace):
     """Remembers which queries were refused by their only-with; where that is not heeded, whether one of them finds something."""
 
     is_heeded: bool = True
-    refused: list[RuleQuery] = field(default_factory=list)
+    refused: list[RuleQuery] = msgspec.field(default_factory=list)
     has_found_refused: bool = False
 
     def may_find(self, query: RuleQuery) -> bool:

@@ -10,7 +10,7 @@ import textwrap
 
 import pytest
 
-from traceq.analysis.kernels.compiled_kernel import Origin
+from traceq.analysis.kernels.compiled import Origin
 from traceq.errors import UnusableTrace
 from traceq.loading.inductor import inductor_files, read_inductor
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import handmade_traces
+from msgspec import structs
 
 from traceq.diagnosis.finding import Clean, Evidence, Failed, Finding, NotApplicable, Observation, Part, Where
 
@@ -23,7 +22,7 @@ _LATE_COPY = Finding(
     rule="late-copy",
     finding_id="late-copy",
     title="Batches are copied too late",
-    where=dataclasses.replace(
+    where=structs.replace(
         _GPU, stream=5, phase="data", annotation="fetch", operator="aten::to", source_line="train.py:12"
     ),
     claimed_ns=1_020_000.0,
@@ -55,7 +54,7 @@ _LATE_COPY = Finding(
         ),
     ),
 )
-_IDLE = dataclasses.replace(
+_IDLE = structs.replace(
     _LATE_COPY,
     rule="idle",
     finding_id="idle",
@@ -102,13 +101,13 @@ def one_trace():
     made = handmade_traces.report(handmade_traces.complete(), rules=[], drawn=True)
     (trace,) = made.traces
     found = {**_BESIDE, "findings": (_LATE_COPY, _IDLE), "findings_left_out": 1}
-    return dataclasses.replace(made, traces=(dataclasses.replace(trace, **found),))
+    return structs.replace(made, traces=(structs.replace(trace, **found),))
 
 
 def two_traces():
     """One trace with a finding, and one without a GPU, in which nothing was found."""
     made = handmade_traces.report(handmade_traces.training(), handmade_traces.on_host_only(), rules=[], drawn=True)
     first, second = made.traces
-    found = (dataclasses.replace(_LATE_COPY, finding_id="late-copy@rank3"),)
-    traces = (dataclasses.replace(first, findings=found), dataclasses.replace(second, clean=_BESIDE["clean"]))
-    return dataclasses.replace(made, traces=traces)
+    found = (structs.replace(_LATE_COPY, finding_id="late-copy@rank3"),)
+    traces = (structs.replace(first, findings=found), structs.replace(second, clean=_BESIDE["clean"]))
+    return structs.replace(made, traces=traces)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 
 import handmade_traces
 import pytest
 from click.testing import CliRunner
 from handmade_traces import MadeUp, complete, hostile, on_host_only, three_ranks, training, unmarked, waiting
+from msgspec import structs
 
 from traceq.cli import main
 from traceq.diagnosis.finding import Evidence
@@ -42,7 +42,7 @@ def test_it_is_at_most_60_lines_with_verdict_and_fix_within_15(case):
 def test_findings_are_cut_to_the_screen_and_counted():
     report = handmade_traces.report(complete(), top=100)
     (trace,) = report.traces
-    many = dataclasses.replace(report, traces=(dataclasses.replace(trace, findings=trace.findings[:1] * 30),))
+    many = structs.replace(report, traces=(structs.replace(trace, findings=trace.findings[:1] * 30),))
     shown = text(many)
     assert len(shown.splitlines()) <= 60
     assert "22 more findings" in shown
@@ -66,29 +66,29 @@ def test_hundreds_of_traces_stay_on_two_screens():
     report = handmade_traces.report(training())
     (trace,) = report.traces
     many = [
-        dataclasses.replace(trace, trace=dataclasses.replace(trace.trace, trace_id=number, rank=number))
+        structs.replace(trace, trace=structs.replace(trace.trace, trace_id=number, rank=number))
         for number in range(500)
     ]
-    shown = text(dataclasses.replace(report, traces=tuple(many)))
+    shown = text(structs.replace(report, traces=tuple(many)))
     assert len(shown.splitlines()) <= 120
     assert "484 more are not listed." in shown
 
 
 def late(trace, rank, saving):
     """The trace with a finding that it waits for `rank`."""
-    finding = dataclasses.replace(
+    finding = structs.replace(
         handmade_traces.report(waiting()).traces[0].findings[0],
         rule="late-rank",
         saving_ns=saving,
         instances=Evidence(("step", "late_rank"), ((0, rank),), ""),
     )
-    return dataclasses.replace(trace, findings=(finding,))
+    return structs.replace(trace, findings=(finding,))
 
 
 def test_the_rank_that_the_others_wait_for_is_the_one_to_look_at():
     (trace,) = handmade_traces.report(training()).traces
     ranks = [
-        dataclasses.replace(trace, trace=dataclasses.replace(trace.trace, trace_id=number + 1, rank=number))
+        structs.replace(trace, trace=structs.replace(trace.trace, trace_id=number + 1, rank=number))
         for number in range(3)
     ]
     chosen, reason = find_critical_trace(Report((ranks[0], late(ranks[1], 2, 10.0), late(ranks[2], 0, 4.0)), ""))

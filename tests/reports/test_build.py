@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import fields
-
 import handmade_traces
 import pytest
 from handmade_traces import MadeUp, complete, database, hostile, marked, on_host_only, training, unmarked, waiting
@@ -265,7 +263,7 @@ def test_columns_of_a_query_are_the_first_fields_of_what_its_rows_become(query, 
     connection = database(training())
     read_rows(connection, query, **PLACE)
     columns = [column[0] for column in connection.description]
-    names = [field.name for field in fields(made)][: len(columns)]
+    names = made.__struct_fields__[: len(columns)]
     wrong = [column for name, column in zip(names, columns, strict=True) if column not in without_unit(name)]
     assert wrong == []
 

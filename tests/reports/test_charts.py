@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 from importlib import import_module
@@ -20,6 +19,7 @@ import lazy_import
 import numpy as np
 import pytest
 from handmade_traces import HOSTILE, complete, database, waiting
+from msgspec.structs import replace
 
 from traceq.analysis.categories import HOST_LABELS, OF_HOST
 from traceq.reports import charts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import handmade_traces
 import pytest
 from handmade_traces import MadeUp, database, hostile, marked, on_host_only, training, waiting
+from msgspec import structs
 
 from traceq.reports.build import build
 from traceq.reports.document import Query, Table
@@ -124,4 +125,4 @@ def test_each_section_ends_with_the_query_that_gives_it_again():
         assert isinstance(last, Query)
     for name in ("gaps", "gap_sizes", "outliers", "host_ledger"):
         rows = connection.execute(report.queries[name]).fetchall()
-        assert rows == [tuple(vars(each).values()) for each in getattr(report, name)]
+        assert rows == [structs.astuple(each) for each in getattr(report, name)]

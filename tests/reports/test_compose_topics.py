@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
 import pytest
 from handmade_traces import MadeUp, complete, database, hostile, on_host_only, server, training, unmarked, waiting
+from msgspec import structs
+from msgspec.structs import replace
 
 from traceq.common.text import width
 from traceq.formats.capabilities import METRICS
@@ -127,9 +128,9 @@ def test_queries_give_the_sections_again(trace):
     connection, report = connected(trace), known(trace)
     for query, (topic, field) in QUERY_OF.items():
         rows = connection.execute(report.queries[query]).fetchall()
-        assert rows == [tuple(vars(each).values()) for each in getattr(getattr(report.topics, topic), field)]
+        assert rows == [structs.astuple(each) for each in getattr(getattr(report.topics, topic), field)]
     for query, row in (("data", report.topics.data.stall), ("serving", report.topics.serving.summary)):
-        assert connection.execute(report.queries[query]).fetchone() == tuple(vars(row).values())
+        assert connection.execute(report.queries[query]).fetchone() == structs.astuple(row)
 
 
 @pytest.mark.parametrize("trace", [complete, training, hostile, unmarked, waiting, on_host_only])

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from handmade_traces import MadeUp, on_host_only, report, training
+from msgspec.structs import replace
 from tables import empty_tables, insert, insert_row
 
 from traceq.reports.queries import read_rows

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from handmade_traces import database, report, training
+from msgspec.structs import replace
 
 from traceq.database.query import ask
 from traceq.database.sql import statement

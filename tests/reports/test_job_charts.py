@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from test_jobs import BALANCED, JOB, MS, UNKNOWN, many, member, report_of
 
 from traceq.reports.charts import CHARTS_OF_JOBS, palette

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 
 import handmade_traces
 import pytest
 from handmade_traces import training
+from msgspec.structs import replace
 
 from traceq.common.ranks import list_ranks
 from traceq.diagnosis.finding import Evidence, Failed, NotApplicable

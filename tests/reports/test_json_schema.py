@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 import json
 from collections import defaultdict
-from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Literal, Union, get_args, get_origin, get_type_hints
 
+import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 from test_renderers import CASES, report
@@ -121,7 +121,7 @@ def test_sections_of_queries_are_those_of_reports():
 EVIDENCE = ".rows[][]"
 
 
-def test_keys_and_types_are_those_of_the_dataclasses():
+def test_keys_and_types_are_those_of_the_records():
     """Of a report that knows all there is to know, and of one that knows nothing that may be unknown."""
     reports = [Report((made(TraceReport, known=known),), "") for known in (True, False)]
     found = defaultdict(set)
@@ -139,15 +139,15 @@ def test_keys_and_types_are_those_of_the_dataclasses():
 # Drawn by other formats.
 NOT_IN_JSON = {"over_time", "flame", "close_ups"}
 
-# What the dataclasses of a report name in their annotations, and import for type checkers only.
+# What the records of a report name in their annotations, and import for type checkers only.
 NAMES = {name: value for module in (finding, verdict, flame, timeline, topics) for name, value in vars(module).items()}
 
 
 def made(type_, *, known):
     """A value of `type_`, in which what may be None is known everywhere, or nowhere; of lists and maps one item."""
-    if is_dataclass(type_):
+    if isinstance(type_, type) and issubclass(type_, msgspec.Struct):
         hints = get_type_hints(type_, localns=NAMES)
-        names = [field.name for field in fields(type_) if field.name not in NOT_IN_JSON]
+        names = [name for name in type_.__struct_fields__ if name not in NOT_IN_JSON]
         return type_(**{name: made(hints[name], known=known) for name in names})
     kind, of = get_origin(type_), [each for each in get_args(type_) if each is not ...]
     if kind in (Union, UnionType):

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from handmade_traces import MadeUp, complete, database, hostile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from labelled.packs import as_if_confirmed
+from msgspec.structs import replace
 
 from traceq.common import keyed
 from traceq.diagnosis.rules.registry import all_rules

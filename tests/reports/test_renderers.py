@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import json
 import re
 from functools import cache
@@ -22,6 +21,7 @@ from handmade_traces import (
     waiting,
 )
 from markdown_it import MarkdownIt
+from msgspec import structs
 
 from traceq.common.text import width
 from traceq.diagnosis.rules.registry import all_rules
@@ -171,8 +171,8 @@ def test_a_report_that_was_built_to_be_drawn_reads_the_same_elsewhere(render):
     (trace,) = report("waiting").traces
     assert trace.over_time
     assert trace.flame
-    bare = dataclasses.replace(trace, over_time=None, flame=None, close_ups={})
-    assert render(report("waiting")) == render(dataclasses.replace(report("waiting"), traces=(bare,)))
+    bare = structs.replace(trace, over_time=None, flame=None, close_ups={})
+    assert render(report("waiting")) == render(structs.replace(report("waiting"), traces=(bare,)))
 
 
 def test_several_traces_begin_with_what_to_fix_first_in_each():

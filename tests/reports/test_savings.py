@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from golden_reports import one_trace
+from msgspec.structs import replace
 
 from traceq.reports.document import Facts
 from traceq.reports.savings import bounded_share_text, cumulative_text, saving_text

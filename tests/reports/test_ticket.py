@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from pathlib import Path
 
 import golden_reports
 import pytest
 from markdown_it import MarkdownIt
+from msgspec import structs
 
 import traceq
 from traceq.app.read_options import ReadOptions
@@ -105,16 +105,16 @@ def test_options_are_said_but_not_an_expression_which_may_hold_names():
 def test_hostile_names_neither_make_it_long_nor_mean_anything(site):
     report = golden_reports.one_trace()
     (trace,) = report.traces
-    finding = dataclasses.replace(trace.findings[0], title=HOSTILE, finding_id=HOSTILE, fix=HOSTILE, wrong_if=HOSTILE)
-    named = dataclasses.replace(
+    finding = structs.replace(trace.findings[0], title=HOSTILE, finding_id=HOSTILE, fix=HOSTILE, wrong_if=HOSTILE)
+    named = structs.replace(
         trace,
-        trace=dataclasses.replace(trace.trace, file=HOSTILE, producer=HOSTILE),
+        trace=structs.replace(trace.trace, file=HOSTILE, producer=HOSTILE),
         findings=(finding,) * 12,
-        devices=tuple(dataclasses.replace(each, name=HOSTILE) for each in trace.devices),
-        steps=dataclasses.replace(trace.steps, example=HOSTILE),
-        notes=tuple(dataclasses.replace(each, text=HOSTILE) for each in trace.notes),
+        devices=tuple(structs.replace(each, name=HOSTILE) for each in trace.devices),
+        steps=structs.replace(trace.steps, example=HOSTILE),
+        notes=tuple(structs.replace(each, text=HOSTILE) for each in trace.notes),
     )
-    text = render_ticket(Ticket(dataclasses.replace(report, traces=(named,) * 3)), site)
+    text = render_ticket(Ticket(structs.replace(report, traces=(named,) * 3)), site)
     assert size(text) <= LIMIT
     assert "\x1b" not in text
     if site == "jira":
@@ -126,7 +126,7 @@ def test_hostile_names_neither_make_it_long_nor_mean_anything(site):
 
 def test_a_trace_in_which_nothing_is_found_says_what_cannot_be_told():
     report = redact_report(golden_reports.two_traces())
-    bare = dataclasses.replace(report, traces=(dataclasses.replace(report.traces[1], not_applicable=NOT_TOLD),))
+    bare = structs.replace(report, traces=(structs.replace(report.traces[1], not_applicable=NOT_TOLD),))
     text = render_ticket(Ticket(bare), "github")
     assert "## What this capture cannot tell" in text
     assert "1 rule (storage): no system calls" in text
@@ -136,7 +136,7 @@ NOT_TOLD = golden_reports._BESIDE["not_applicable"]
 
 
 def test_an_empty_database_is_said():
-    text = render_ticket(Ticket(dataclasses.replace(golden_reports.one_trace(), traces=())), "github")
+    text = render_ticket(Ticket(structs.replace(golden_reports.one_trace(), traces=())), "github")
     assert "The database holds no trace." in text
 
 

@@ -11,6 +11,7 @@ from itertools import accumulate
 import handmade_traces
 import pytest
 from handmade_traces import MadeUp, complete, database, unmarked, waiting
+from msgspec import structs
 
 from traceq.diagnosis.finding import Evidence
 from traceq.reports import build_timelines
@@ -199,7 +200,7 @@ def test_the_critical_path_is_drawn_where_it_runs(made):
 def occurrences_of(trace, **changed):
     (finding, *_) = waited().findings
     with database(trace) as connection:
-        findings = [type(finding)(**{**vars(finding), **changed})]
+        findings = [type(finding)(**{**structs.asdict(finding), **changed})]
         return dict(build_occurrences(connection, 1, (0, 10**9), findings)).get(finding.finding_id)
 
 

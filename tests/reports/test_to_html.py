@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import dataclasses
 import hashlib
 import importlib
 import re
@@ -13,6 +12,7 @@ from html.parser import HTMLParser
 import handmade_traces
 import pytest
 from handmade_traces import HOSTILE, complete, hostile, on_host_only, waiting
+from msgspec import structs
 
 from traceq.reports.document import Address, Bar, BarRow, Bars, Literal, Name, Paragraph, Table
 from traceq.reports.renderers.html.blocks import render_block
@@ -35,8 +35,8 @@ def report(case):
 def times(number, case):
     """The report of as many traces that are the same."""
     (trace,) = report(case).traces
-    traces = (dataclasses.replace(trace, trace=dataclasses.replace(trace.trace, trace_id=n + 1)) for n in range(number))
-    return dataclasses.replace(report(case), traces=tuple(traces))
+    traces = (structs.replace(trace, trace=structs.replace(trace.trace, trace_id=n + 1)) for n in range(number))
+    return structs.replace(report(case), traces=tuple(traces))
 
 
 @cache

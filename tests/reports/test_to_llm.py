@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import golden_reports
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from traceq.app.report import ReportView
 from traceq.diagnosis.finding import NotApplicable
@@ -26,9 +25,9 @@ def with_findings(number):
     report = golden_reports.one_trace()
     (trace,) = report.traces
     found = tuple(
-        dataclasses.replace(trace.findings[0], rule=f"rule-{each}", finding_id=f"rule-{each}") for each in range(number)
+        structs.replace(trace.findings[0], rule=f"rule-{each}", finding_id=f"rule-{each}") for each in range(number)
     )
-    return dataclasses.replace(report, traces=(dataclasses.replace(trace, findings=found),))
+    return structs.replace(report, traces=(structs.replace(trace, findings=found),))
 
 
 def test_it_has_the_verdict_header_ledger_findings_reasons_and_what_is_next():
@@ -67,10 +66,10 @@ def test_of_many_traces_the_first_findings_stay_and_the_others_are_counted():
     report = golden_reports.two_traces()
     first, second = report.traces
     many = [
-        dataclasses.replace(each, trace=dataclasses.replace(each.trace, trace_id=number, rank=number))
+        structs.replace(each, trace=structs.replace(each.trace, trace_id=number, rank=number))
         for number, each in enumerate([first, second] * 150)
     ]
-    text = to_llm(dataclasses.replace(report, traces=tuple(many)))
+    text = to_llm(structs.replace(report, traces=tuple(many)))
     assert size(text) < LIMIT
     assert text.startswith("300 traces. ")
     shown = text.count("\nTrace ") - 1
@@ -89,7 +88,7 @@ def test_without_findings_the_reasons_are_the_answer():
     report = golden_reports.one_trace()
     (trace,) = report.traces
     reason = "no GPU activity was traced; ProfilerActivity.CUDA brings it"
-    bare = dataclasses.replace(
+    bare = structs.replace(
         trace,
         findings=(),
         failed=(),
@@ -97,7 +96,7 @@ def test_without_findings_the_reasons_are_the_answer():
         host_ledger=(),
         not_applicable=tuple(NotApplicable(f"rule-{number}", "a title", reason) for number in range(90)),
     )
-    text = to_llm(dataclasses.replace(report, traces=(bare,)))
+    text = to_llm(structs.replace(report, traces=(bare,)))
     assert "[cannot tell]" in text.splitlines()[0]
     assert f"Cannot tell rule-0, rule-1, rule-2, rule-3 and 86 more: {reason}" in text
 
@@ -105,21 +104,21 @@ def test_without_findings_the_reasons_are_the_answer():
 def hostile(value):
     """All texts of a report replaced by a hostile one, of those that come from traces or rules."""
     (trace,) = value.traces
-    finding = dataclasses.replace(
+    finding = structs.replace(
         trace.findings[0], title=HOSTILE, finding_id=HOSTILE, fix=HOSTILE, wrong_if=HOSTILE, confidence_reason=HOSTILE
     )
-    facts = dataclasses.replace(trace.trace, file=HOSTILE, producer=HOSTILE, run=HOSTILE)
-    return dataclasses.replace(
+    facts = structs.replace(trace.trace, file=HOSTILE, producer=HOSTILE, run=HOSTILE)
+    return structs.replace(
         value,
         traces=(
-            dataclasses.replace(
+            structs.replace(
                 trace,
                 trace=facts,
                 findings=(finding,) * 40,
-                devices=tuple(dataclasses.replace(each, name=HOSTILE) for each in trace.devices),
-                steps=dataclasses.replace(trace.steps, example=HOSTILE),
-                notes=tuple(dataclasses.replace(each, text=HOSTILE) for each in trace.notes),
-                observations=tuple(dataclasses.replace(each, title=HOSTILE) for each in trace.observations),
+                devices=tuple(structs.replace(each, name=HOSTILE) for each in trace.devices),
+                steps=structs.replace(trace.steps, example=HOSTILE),
+                notes=tuple(structs.replace(each, text=HOSTILE) for each in trace.notes),
+                observations=tuple(structs.replace(each, title=HOSTILE) for each in trace.observations),
                 not_applicable=tuple(NotApplicable(HOSTILE, HOSTILE, f"{HOSTILE}{number}") for number in range(50)),
                 small=(HOSTILE,) * 50,
             ),
@@ -139,12 +138,12 @@ def test_hostile_names_neither_make_it_long_nor_start_a_line():
 def test_it_is_always_below_its_limit(name, number, limit):
     report = with_findings(number)
     (trace,) = report.traces
-    named = dataclasses.replace(trace, trace=dataclasses.replace(trace.trace, file=name), small=(name,) * 5)
-    assert size(to_llm(dataclasses.replace(report, traces=(named,)), name, limit)) < limit
+    named = structs.replace(trace, trace=structs.replace(trace.trace, file=name), small=(name,) * 5)
+    assert size(to_llm(structs.replace(report, traces=(named,)), name, limit)) < limit
 
 
 def test_an_empty_database_is_said():
-    empty = dataclasses.replace(golden_reports.one_trace(), traces=())
+    empty = structs.replace(golden_reports.one_trace(), traces=())
     assert to_llm(empty) == "# traceq report: the database holds no trace\n"
 
 

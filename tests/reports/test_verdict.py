@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import html
 import json
-from dataclasses import replace
 
 import handmade_traces
 import pytest
 from handmade_traces import MadeUp, on_host_only, waiting
+from msgspec.structs import replace
 
 from traceq.app.report import ReportView
 from traceq.diagnosis.account.line import Line

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from traceq.reports.renderers.to_html import html_of
 from traceq.reports.renderers.to_markdown import blocks_to_markdown

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
 
 import handmade_runs
+from msgspec.structs import replace
 from simulated_job import fill_tables
 
 from traceq.runs.read_job import read_jobs

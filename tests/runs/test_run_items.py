@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
 from itertools import combinations
 
 import duckdb
 import pytest
 from builder import TraceBuilder
 from handmade_runs import MS, run
+from msgspec.structs import replace
 from random_slices import Worlds
 
 from traceq.database.query import ask

@@ -3,11 +3,11 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import planted_secrets
 import pytest
+from msgspec.structs import replace
 
 from traceq.app.anonymise import anonymise
 from traceq.app.doctor import HealthView, _find_named, doctor

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import planted_forms
 import pytest
+from msgspec.structs import replace
 
 import traceq
 from traceq.app.agents import Session

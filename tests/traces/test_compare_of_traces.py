@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise, permutations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from trace_files import TRACES
 
 from traceq.runs.compare.compare import compare

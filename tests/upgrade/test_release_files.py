@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 from release_0_1 import ROOT, unpacked
 
 from traceq.cli import main

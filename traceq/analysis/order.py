@@ -11,7 +11,8 @@ import duckdb
 from traceq.analysis.flow import Flow, flow_of_text, in_order
 from traceq.analysis.graphs.captured import Captured, read_captured
 from traceq.analysis.graphs.graph_match import add_known_nodes, fill_matches
-from traceq.analysis.kernels.compiled_kernel import Compiled, fill_compiled
+from traceq.analysis.kernels.compiled import Compiled
+from traceq.analysis.kernels.compiled_kernel import fill_compiled
 from traceq.analysis.kernels.kernel_family import fill_classes
 from traceq.analysis.kernels.module_timeline import fill_timeline
 from traceq.analysis.ledger.host_debt import fill_debt

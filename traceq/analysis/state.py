@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import duckdb
+import msgspec
 
 from traceq.analysis.steps.choice import AS_FOUND, Choice
 from traceq.common.units import parse_size
@@ -15,15 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from traceq.analysis.graphs.captured import Captured
-    from traceq.analysis.kernels.compiled_kernel import Compiled
+    from traceq.analysis.kernels.compiled import Compiled
 
 
 def do_nothing() -> None:
     """Do nothing: the default for calls that only large traces need."""
 
 
-@dataclass
-class AnalysisState:
+class AnalysisState(msgspec.Struct):
     """Input of the analyses of a trace, and results that later analyses need.
 
     In large traces analyses may `commit` on their way, and call `free_memory` before they make large arrays. `done` holds the
@@ -46,7 +45,7 @@ class AnalysisState:
     run_alone: Callable[[], None] = do_nothing
     # DuckDB's limit, to be set again when the analysis is done
     memory_limit: str | None = None
-    done: set[str] = field(default_factory=set)
+    done: set[str] = msgspec.field(default_factory=set)
 
     def parameters(self) -> dict[str, object]:
         """Return the parameters that SQL files of analyses may use, by name."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
+
+import msgspec
 
 from traceq.app.agent_queries import AgentQueries
 from traceq.app.compare import ComparisonView, compare
@@ -36,8 +37,7 @@ _ROWS_OF_TABLES = (5, 3, 1)
 Part = Literal["all", "sql"]
 
 
-@dataclass(frozen=True)
-class _Database:
+class _Database(msgspec.Struct, frozen=True, dict=True):
     """A trace database of a session: its id there (db1), the `path` that was opened, and the database's `file`.
 
     `names_nobody` says whether its report is one that can be shown to strangers.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from traceq.app.source import check_is_trace, check_writes
 from traceq.app.trim import check_is_new, check_suffix, put
@@ -20,8 +21,7 @@ from traceq.sharing.names import Names
 from traceq.sharing.secrets import secret_kinds, texts_of
 
 
-@dataclass(frozen=True)
-class Anonymised:
+class Anonymised(msgspec.Struct, frozen=True):
     """An anonymised file: its path, its number of events or rows, and how many names were replaced or removed, by kind."""
 
     path: Path

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from traceq.app.read_options import AS_FOUND, LOWEST, ReadOptions, Which
 from traceq.app.source import Sources, as_list, read_runs_of

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from traceq.app.noise import read_known_noise
 from traceq.app.read_options import AS_FOUND, LOWEST, KnownNoiseOf, ReadOptions, Which

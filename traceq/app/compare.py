@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, replace
 from html import escape
 from typing import TYPE_CHECKING
+
+from msgspec.structs import asdict, replace
 
 from traceq.app import notebook
 from traceq.app.check import CiView, with_cause

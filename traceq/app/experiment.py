@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
+
+import msgspec
+from msgspec.structs import replace
 
 from traceq.analysis.categories import BUSY
 from traceq.app.ingest import ingest
@@ -43,8 +45,7 @@ CHECKED = "calibration.jsonl"
 Tell = Callable[[str], None]
 
 
-@dataclass(frozen=True)
-class Running:
+class Running(msgspec.Struct, frozen=True):
     """Options that may differ when an experiment is resumed. Times are seconds; `tell` receives lines of progress."""
 
     repeats: int

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
+from msgspec.structs import asdict
+
 from traceq.analysis.categories import CATEGORIES
 from traceq.common.extras import import_extra
 from traceq.diagnosis.choose import number_findings
@@ -26,8 +28,8 @@ def tabulate_traces(report: Report) -> pd.DataFrame:
     """Return a table with a row for each trace: its file, its devices, and the durations of its steps."""
     rows = (
         {
-            **vars(trace.steps),
-            **vars(trace.trace),
+            **asdict(trace.steps),
+            **asdict(trace.trace),
             "devices": len(trace.devices),
             "steps": trace.steps.counted,
             "step_source": trace.steps.source,
@@ -47,9 +49,9 @@ def tabulate_findings(report: Report) -> pd.DataFrame:
     """
     rows = (
         {
-            **vars(trace.trace),
-            **vars(finding),
-            **vars(finding.where),
+            **asdict(trace.trace),
+            **asdict(finding),
+            **asdict(finding.where),
             "finding": place,
             "saving_share": finding.saving_ns / step_ns
             if (step_ns := finding.expected_step_ns + finding.saving_ns)
@@ -72,9 +74,9 @@ def tabulate_observations(report: Report) -> pd.DataFrame:
     """Return a table of observations: remarks of rules that save no time by themselves."""
     rows = (
         {
-            **vars(trace.trace),
-            **vars(observation),
-            **vars(observation.where),
+            **asdict(trace.trace),
+            **asdict(observation),
+            **asdict(observation.where),
             "query": observation.evidence.query,
             "id": observation.finding_id,
         }
@@ -90,7 +92,7 @@ def tabulate_ledger(report: Report) -> pd.DataFrame:
     For each device the `dur_ns` add up to the counted steps exactly.
     """
     rows = (
-        {**vars(trace.trace), **vars(part), "device": device.device, "device_name": device.name}
+        {**asdict(trace.trace), **asdict(part), "device": device.device, "device_name": device.name}
         for trace in report.traces
         for device in trace.ledger
         for part in device.parts
@@ -107,7 +109,7 @@ def tabulate_steps(report: Report) -> pd.DataFrame:
     columns = {category: f"{category}_ns" for category in CATEGORIES}
     rows = (
         {
-            **vars(trace.trace),
+            **asdict(trace.trace),
             "step": step.step,
             "dur_ns": step.dur,
             **{name: dict(step.parts).get(category, 0) for category, name in columns.items()},
@@ -124,7 +126,7 @@ def _make_typed_frame(
 ) -> pd.DataFrame:
     """Return a DataFrame with the columns `trace_id`, `rank` and `names`, even if there are no rows.
 
-    A column's type comes from `types`, else from the field of that name in the dataclasses `kinds`; others are text.
+    A column's type comes from `types`, else from the field of that name in the records `kinds`; others are text.
     """
     hints = {name: hint for kind in (TraceFacts, *kinds) for name, hint in get_type_hints(kind).items()}
     columns = ["trace_id", "rank", *names.split()]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
+
+from msgspec.structs import replace
 
 from traceq.loading.options import TraceOptions
 
@@ -15,8 +16,7 @@ if TYPE_CHECKING:
 KnownNoiseOf = float | str | Path
 
 
-@dataclass(frozen=True)
-class ReadOptions(TraceOptions):
+class ReadOptions(TraceOptions, frozen=True):
     """Options for reading sources: traces, databases and baselines.
 
     Options of TraceOptions only apply to traces. Without `cache` a trace is ingested into a temporary database.

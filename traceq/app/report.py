@@ -22,7 +22,6 @@ from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.database.user_sql import lock, run_interruptibly
 from traceq.dataset.manifest import is_dataset
-from traceq.dataset.selection import Selection
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.cache import load_judgements, save
 from traceq.diagnosis.choose import choose
@@ -43,6 +42,8 @@ from traceq.reports.sections.verdict import write_verdict
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from traceq.dataset.selection import Selection
 
 
 # How much of the report: the first screen, with evidence for each finding, everything.

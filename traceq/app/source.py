@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import duckdb
 
@@ -19,10 +20,8 @@ from traceq.common.scratch import temporary_folder
 from traceq.database.connect import connect, is_database
 from traceq.database.failures import message_of_function, one_line
 from traceq.database.user_sql import run_interruptibly
-from traceq.dataset.catalogue import create_catalogue, explain_damaged_files
 from traceq.dataset.manifest import check_windows, is_dataset, open_existing
 from traceq.dataset.place import is_address
-from traceq.dataset.selection import Selection, create_copy, select_pieces
 from traceq.diagnosis.cache import fill
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Goal
@@ -30,6 +29,9 @@ from traceq.errors import StoreError, WrongUse
 from traceq.runs.read import read_runs
 from traceq.runs.run import Run
 from traceq.runs.sources import baseline_runs, file_of, runs_of_rank
+
+if TYPE_CHECKING:
+    from traceq.dataset.selection import Selection
 
 Source = str | Path
 Sources = Source | Sequence[Source]
@@ -83,6 +85,8 @@ def open_selection(
     """
     found = None
     if is_dataset(source):
+        from traceq.dataset.selection import create_copy, select_pieces
+
         place, manifest = open_existing(source)
         if not manifest.pieces:
             raise StoreError(f"{source}: holds no traces; ingest some: traceq ingest SOURCE -o {source}")
@@ -125,6 +129,8 @@ def database_of(
     with temporary_folder() as folder:
         database = folder / "traces.duckdb"
         if is_stored:
+            from traceq.dataset.catalogue import create_catalogue, explain_damaged_files
+
             place, manifest = open_existing(source)
             check_windows(place, manifest)
             create_catalogue(database, place, manifest, manifest.pieces)

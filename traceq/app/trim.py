@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
+import msgspec
 
 from traceq.analysis.steps.choice import read_window
 from traceq.app.read_options import AS_FOUND, ReadOptions
@@ -29,8 +29,7 @@ _SUFFIXES = {"chrome": (".json", ".json.gz"), "nsys": (".sqlite", ".sqlite.gz", 
 _ENDINGS = (".json", ".gz", ".sqlite", ".db")
 
 
-@dataclass(frozen=True)
-class Trimmed:
+class Trimmed(msgspec.Struct, frozen=True):
     """A written part of a trace: its path, its numbers of steps and of events or rows, its size and the whole file's, bytes."""
 
     path: Path

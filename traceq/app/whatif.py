@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from traceq.analysis.categories import BUSY, BY_NAME, HOST_LABELS, IDLE
 from traceq.analysis.replay.counterfactual import ReplayChange

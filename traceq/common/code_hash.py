@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
 from functools import cache
-from importlib.resources import files
-from importlib.resources.abc import Traversable
+from pathlib import Path
+
+_PACKAGE = Path(__file__).parents[1]
 
 
 @cache
 def code_hash(*rooms: str) -> str:
     """Return a hash over all code files (py, sql, toml, json) in these folders or files, paths below traceq/."""
+    return hashlib.sha256(b"".join(map(_hash_room, rooms))).hexdigest()
+
+
+@cache
+def _hash_room(room: str) -> bytes:
+    """Return the hash of one of the folders or files, cached because callers ask for several in common."""
     found = hashlib.sha256()
-    for room in rooms:
-        for path, content in _list_code(files("traceq").joinpath(room), room):
-            found.update(f"{path} {len(content)}\n".encode() + content)
-    return found.hexdigest()
+    place = os.fspath(_PACKAGE / room)
+    for path in [place] if os.path.isfile(place) else _list_code(place):  # noqa: PTH113 - see _list_code
+        with open(path, "rb") as file:  # noqa: PTH123 - see _list_code
+            content = file.read()
+        found.update(f"{path.removeprefix(place)} {len(content)}\n".encode() + content)
+    return found.digest()
 
 
-def _list_code(place: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
-    """Yield the path and content of each code file below `place`, sorted by name; `path` is its path below traceq/."""
-    if place.is_file():
-        if path.endswith((".py", ".sql", ".toml", ".json")):
-            yield path, place.read_bytes()
-        return
-    for entry in sorted(place.iterdir(), key=lambda entry: entry.name):
-        yield from _list_code(entry, f"{path}/{entry.name}")
+def _list_code(place: str) -> Iterator[str]:
+    """Yield the path of each code file below the folder, sorted by name; texts, as Path takes three times as long."""
+    with os.scandir(place) as entries:
+        found = sorted(entries, key=lambda entry: entry.name)
+    for entry in found:
+        if entry.is_dir():
+            if entry.name != "__pycache__":
+                yield from _list_code(entry.path)
+        elif entry.name.endswith((".py", ".sql", ".toml", ".json")):
+            yield entry.path

@@ -11,8 +11,9 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import msgspec
 
 from traceq.common.process import usable_cpus, usable_memory
 from traceq.common.progress import Progress, Silent
@@ -40,8 +41,7 @@ def warn(text: str) -> None:
     warnings.warn(text, stacklevel=2)
 
 
-@dataclass(frozen=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """The resources that a command may use, and where it reports progress and notes.
 
     `memory` is what DuckDB may hold, bytes; None for a quarter of the usable memory. `jobs` is the number of processes
@@ -52,7 +52,7 @@ class Limits:
     memory: int | None = None
     jobs: int = 1
     timeout: float = TIMEOUT
-    progress: Progress = field(default_factory=Silent)
+    progress: Progress = msgspec.field(default_factory=Silent)
     note: Callable[[str], None] = warn
 
     @property

@@ -5,15 +5,14 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import duckdb
+import msgspec
 
 from traceq.errors import QueryError
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """A column with its SQL type and its meaning, as a comment; empty if the schema has none."""
 
     name: str
@@ -21,8 +20,7 @@ class Column:
     comment: str
 
 
-@dataclass(frozen=True)
-class CatalogueTable:
+class CatalogueTable(msgspec.Struct, frozen=True):
     """A table, view or macro (`kind`), a comment on what a row of it is, and its columns in order; empty for macros."""
 
     name: str

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from importlib.resources.abc import Traversable
 
     import duckdb
 
 
 @cache
-def package() -> Traversable:
-    """Return the folder of the package traceq, cached because looking it up is slow."""
-    return resources.files("traceq")
+def package() -> Path:
+    """Return the folder of the package traceq."""
+    return Path(__file__).parents[1]
 
 
 @cache

@@ -11,10 +11,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 import duckdb
+from msgspec.structs import replace
 
 from traceq.common.code_hash import code_hash
 from traceq.common.extras import install_command

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +34,7 @@ STAGING = ".pieces"
 _ROOMS = ("analysis", "database", "formats", "importers", "loading")
 
 
-@dataclass(frozen=True)
-class IngestRequest:
+class IngestRequest(msgspec.Struct, frozen=True):
     """The options of an ingest into a dataset, without its sources.
 
     `wait` is how many seconds to wait for another writer; `failed` is called with each trace that cannot be added.

@@ -9,13 +9,13 @@ import secrets
 import time
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import duckdb
 import msgspec
+from msgspec.structs import replace
 
 from traceq.common.version import __version__
 from traceq.database.connect import SCHEMA_VERSION
@@ -37,8 +37,7 @@ OF_JOBS = frozenset(("collective_member", "job_rank", "judgement"))
 _OF_INGEST = {"trace": "ingested_at"}
 
 
-@dataclass(frozen=True)
-class PieceTask:
+class PieceTask(msgspec.Struct, frozen=True):
     """The task of making a piece: how its database is built, and the folder in the dataset where it goes.
 
     `asked` is a hash of all that a piece depends on besides the trace's file; an earlier ingest's piece with the same

@@ -9,20 +9,16 @@ import secrets
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 from urllib.parse import quote, unquote
 
-from fsspec.core import has_magic, url_to_fs
-from fsspec.implementations.local import LocalFileSystem
-from fsspec.registry import get_filesystem_class, known_implementations
+import msgspec
 
 from traceq.common.extras import install_command
 from traceq.common.secret import mask_secrets
 from traceq.database.failures import way_out
-from traceq.database.remote import address_of
 from traceq.errors import StoreError
 
 T = TypeVar("T")
@@ -52,8 +48,7 @@ def is_address(source: str | Path) -> bool:
     return bool(_ADDRESS.match(str(source)))
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(msgspec.Struct, frozen=True, dict=True):
     """The place of a dataset, under the name that the user gave. fsspec finds credentials itself; none are kept.
 
     Raises StoreError for an address that contains credentials: error messages, logs and process lists would show them.
@@ -76,6 +71,10 @@ class Place:
     @cached_property
     def _file_system(self) -> tuple[Any, str]:
         """The fsspec file system and the path in it. Raises StoreError if the address names no place."""
+        # Imported on use, as below: most commands name no dataset.
+        from fsspec.core import url_to_fs
+        from fsspec.implementations.local import LocalFileSystem
+
         if not is_address(self.name):
             return LocalFileSystem(), os.path.abspath(self.name)  # noqa: PTH100 - Path.absolute keeps ..
         with self._translate_errors():
@@ -87,6 +86,8 @@ class Place:
 
     def _check_installed(self) -> None:
         """Raise StoreError where fsspec does not know the protocol, or lacks the package for it."""
+        from fsspec.registry import get_filesystem_class, known_implementations
+
         protocol = self.name.partition("://")[0]
         try:
             get_filesystem_class(protocol)
@@ -108,6 +109,8 @@ class Place:
     @property
     def is_local(self) -> bool:
         """Whether the place is a folder of this machine."""
+        from fsspec.implementations.local import LocalFileSystem
+
         return isinstance(self.fs, LocalFileSystem)
 
     @property
@@ -127,6 +130,8 @@ class Place:
 
     def duckdb_path(self, *parts: str) -> str:
         """Return the path of a file in the place for DuckDB: a local path, or a URL that traceq.database.remote reads."""
+        from traceq.database.remote import address_of
+
         return self.path(*parts) if self.is_local else address_of(*parts)
 
     def refuse_links(self, *parts: str) -> None:
@@ -311,6 +316,8 @@ class Place:
 
     def _delete(self, files: list[str]) -> None:
         """Remove files in one request, except files whose names fsspec would take for patterns, which are removed one by one."""
+        from fsspec.core import has_magic
+
         literal = [file for file in files if has_magic(file)]
         if len(literal) < len(files):
             self.fs.rm([file for file in files if file not in literal])

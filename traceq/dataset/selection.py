@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
+import msgspec
+from msgspec.structs import replace
 
 from traceq.common.limits import limits
 from traceq.common.process import usable_cpus
@@ -31,8 +32,7 @@ _MOST_COPIED = 64
 _SMALL = ("job", "job_rank", "straggler")
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(msgspec.Struct, frozen=True):
     """The pieces that a report reads, the jobs it shows, and trace_ids (`spared`) on which no rules run."""
 
     pieces: tuple[Piece, ...]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from traceq.database.query import Setting
 from traceq.diagnosis.claim import Claim
 from traceq.diagnosis.finding import Confidence
 
 
-@dataclass(frozen=True)
-class Advice:
+class Advice(msgspec.Struct, frozen=True):
     """Advice of a rule on how to save the time of `claim`; all texts but `title` are whole sentences.
 
     `fix` uses facts of the trace, and shows the line of code to change; `wrong_if` says what would show that the advice
@@ -34,8 +34,7 @@ class Advice:
     made_by: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Remark:
+class Remark(msgspec.Struct, frozen=True):
     """An observation that saves no time by itself but is worth knowing; rows of the query `query`.sql of the rules prove it.
 
     `settings` are the query's parameters. `title` and `key` are as in Advice.
@@ -46,4 +45,4 @@ class Remark:
     fix: str
     title: str | None = None
     key: str = ""
-    settings: Mapping[str, Setting] = field(default_factory=dict)
+    settings: Mapping[str, Setting] = msgspec.field(default_factory=dict)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import msgspec
 
 from traceq.database.query import ask
 from traceq.database.sql import run, statement
@@ -32,8 +33,7 @@ class SavedShares(NamedTuple):
     high: float
 
 
-@dataclass(frozen=True)
-class Allocated:
+class Allocated(msgspec.Struct, frozen=True):
     """Advice with the part of its claimed time that it owns, after all claims are served.
 
     `share` (0..1) is the owned part of the claimed time, and `owned` that time by category of the ledger, ns over the
@@ -45,7 +45,7 @@ class Allocated:
     share: float
     goes: SavedShares
     owned: Mapping[str, float]
-    parts: list[Proposal] = field(default_factory=list)
+    parts: list[Proposal] = msgspec.field(default_factory=list)
 
     @property
     def saving_ns(self) -> float:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
+
+import msgspec
 
 from traceq.common.units import share, some
 from traceq.database.sql import package
@@ -21,8 +22,7 @@ Hardware = Literal["cpu", "gpu"]
 ON: Mapping[Hardware, str] = {"cpu": "without a GPU", "gpu": "on a GPU"}
 
 
-@dataclass(frozen=True)
-class Accuracy:
+class Accuracy(msgspec.Struct, frozen=True):
     """Accuracy of a rule's checked predictions: their number, and that `inside` of them the measured gain lies in the bounds.
 
     `programs` is the number of programs they are of. `reaching` counts further measured gains whose intervals reach the

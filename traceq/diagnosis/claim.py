@@ -18,9 +18,10 @@ and whatever else explains the piece. All from gap_id on may be left out.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from traceq.database.query import Setting, ask
 from traceq.database.sql import statement
@@ -34,8 +35,7 @@ if TYPE_CHECKING:
 WORST: dict[str, Setting] = {"worst": 5}
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True):
     """A claim on time of the ledger: a rule's `query` with the parameters `values`, and what it found.
 
     `row` is the row of summary_query: the pieces' count, claimed time and savings. `number` tells the claims on a trace

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
+
+import msgspec
 
 from traceq.errors import StoreError
 
@@ -31,8 +32,7 @@ _MOST_NAMED = 3
 _LEAST = 0.01
 
 
-@dataclass
-class Node:
+class Node(msgspec.Struct):
     """Host slices of the same name at the same place of the tree, with the nodes of slices inside them by their keys.
 
     `total` is the claim's time in them with inner slices, `own` without these; ns over the counted steps. `is_line`:
@@ -44,15 +44,14 @@ class Node:
     is_line: bool = False
     total: float = 0.0
     own: float = 0.0
-    children: dict[str, Node] = field(default_factory=dict)
+    children: dict[str, Node] = msgspec.field(default_factory=dict)
 
     def inside(self) -> list[Node]:
         """Return the children, the longest first."""
         return sorted(self.children.values(), key=lambda node: (-node.total, node.name))
 
 
-@dataclass(frozen=True)
-class CulpritPlace:
+class CulpritPlace(msgspec.Struct, frozen=True):
     """A named part of a claim's time: its time (ns over the counted steps), its share of the claim (0..1), and its parts."""
 
     name: str

@@ -8,8 +8,9 @@ wins nothing by itself, but changes what to do.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from traceq.common.text import first_clause
 
@@ -17,8 +18,7 @@ Confidence = Literal["high", "medium", "low"]
 Value = bool | int | float | str | None
 
 
-@dataclass(frozen=True)
-class Where:
+class Where(msgspec.Struct, frozen=True):
     """The place a finding is about; fields that are unknown or differ within it are None."""
 
     trace_id: int
@@ -32,8 +32,7 @@ class Where:
     source_line: str | None = None
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(msgspec.Struct, frozen=True):
     """Rows that prove what a finding says, and their `query`, an SQL text that a user can run.
 
     Columns ending in _ns, and ts and dur, are in ns; those ending in _share are 0..1.
@@ -44,8 +43,7 @@ class Evidence:
     query: str
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(msgspec.Struct, frozen=True):
     """Advice of another rule on time that a finding owns; `saving_ns` is its saving if fixed alone, ns per counted step.
 
     `is_extra`: the rule is of the pack extra, which no labelled real trace has confirmed.
@@ -61,8 +59,7 @@ class Part:
     is_extra: bool = False
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(msgspec.Struct, frozen=True):
     """A problem, the saving of a fix, and the queries that prove it; times in ns per counted step.
 
     `claimed_ns` is the ledger's time that the rule claims, `owned_ns` the part of it that no earlier finding owns;
@@ -96,7 +93,7 @@ class Finding:
     wrong_if: str
     references: tuple[str, ...]
     parts: tuple[Part, ...] = ()
-    owned_by_category: dict[str, float] = field(default_factory=dict)
+    owned_by_category: dict[str, float] = msgspec.field(default_factory=dict)
     rule_share: float | None = None
     occurrences: int | None = None
     is_extra: bool = False
@@ -107,8 +104,7 @@ class Finding:
         return first_clause(self.fix)
 
 
-@dataclass(frozen=True)
-class Observation:
+class Observation(msgspec.Struct, frozen=True):
     """An observation of a rule: it saves no time by itself, but changes what to do; `evidence` proves it.
 
     `is_extra`: the rule is of the pack extra, which no labelled real trace has confirmed.
@@ -130,8 +126,7 @@ class Observation:
         return first_clause(self.fix)
 
 
-@dataclass(frozen=True)
-class Clean:
+class Clean(msgspec.Struct, frozen=True):
     """The outcome of a rule that had its input and found nothing to win."""
 
     rule: str
@@ -139,8 +134,7 @@ class Clean:
     reason: str
 
 
-@dataclass(frozen=True)
-class NotApplicable:
+class NotApplicable(msgspec.Struct, frozen=True):
     """The outcome of a rule that cannot tell; `reason` says which input is missing, and how to get it."""
 
     rule: str
@@ -148,8 +142,7 @@ class NotApplicable:
     reason: str
 
 
-@dataclass(frozen=True)
-class Failed:
+class Failed(msgspec.Struct, frozen=True):
     """The outcome of a rule that broke, by an error in traceq or in the database; it says nothing about the trace."""
 
     rule: str

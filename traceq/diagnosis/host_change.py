@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
+from msgspec.structs import asdict
 
 from traceq.database.query import ask
 from traceq.database.sql import execute, statement
@@ -12,8 +14,7 @@ from traceq.diagnosis.query import RuleQuery
 from traceq.diagnosis.subject import Subject
 
 
-@dataclass(frozen=True)
-class HostChange:
+class HostChange(msgspec.Struct, frozen=True):
     """A change of the host's work: of slices whose names match the GLOB pattern `glob`, or of categories of host_ledger.
 
     The share `left` (0..1) of their time stays. With `workers`, that many threads or processes do the work beside the
@@ -26,8 +27,7 @@ class HostChange:
     workers: float | None = None
 
 
-@dataclass(frozen=True)
-class HostWon:
+class HostWon(msgspec.Struct, frozen=True):
     """The predicted joint gain of changes, ns per counted step: likely, with bounds; negative where steps get longer.
 
     For each change, `held_ns` is the training thread's time that it applies to, `elsewhere_ns` the time on other
@@ -51,7 +51,7 @@ _QUERY = RuleQuery(
 
 def measure_host_changes(subject: Subject, changes: Sequence[HostChange]) -> HostWon:
     """Predict what the changes, made together, gain in the counted steps of a trace without GPU work."""
-    numbered = json.dumps([{"number": number, **vars(change)} for number, change in enumerate(changes)])
+    numbered = json.dumps([{"number": number, **asdict(change)} for number, change in enumerate(changes)])
     try:
         subject.workspace.make_used(_QUERY)
         execute(

@@ -7,8 +7,10 @@ is done by all: a change of the program takes it from every rank.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
 
 from traceq.common.units import duration
 from traceq.database.query import ask
@@ -28,8 +30,7 @@ LEFT_TO_JOB = ("late-rank", "rank-imbalance", "waiting-not-network")
 WHY_LEFT = "the ranks are judged together: the findings of the job tell"
 
 
-@dataclass(frozen=True)
-class JobBound:
+class JobBound(msgspec.Struct, frozen=True):
     """Bounds of a rank's savings for its job, all in ns per step.
 
     `win` is the job's saving if the rank were like the usual rank, `late` how much later than the usual rank it is,

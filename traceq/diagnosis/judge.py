@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
 
 from traceq.analysis.categories import IDLE
 from traceq.database.query import ask
@@ -38,8 +40,7 @@ _LITTLE_OF_CLAIM = 0.1
 _NOT_FOUND = "not there, or below 1 % of the step"
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(msgspec.Struct, frozen=True):
     """The judgement on a trace: findings ranked by saving, observations, and the other rules by outcome.
 
     `small` names rules whose savings are below WORTH_LISTING (a share of the step). Where `asked` is false no rule was

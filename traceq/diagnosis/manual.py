@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from traceq.diagnosis.query import RuleQuery
@@ -16,8 +17,7 @@ _KEYS = ("finds", "matters", "measured", "try", "references")
 SECTIONS = ("What it finds", "Why it matters", "How it is measured", "What to try", "References")
 
 
-@dataclass(frozen=True)
-class Manual:
+class Manual(msgspec.Struct, frozen=True):
     """A rule's manual page: its title, a function that makes its text, and the addresses that it refers to.
 
     The text is made on demand, as filling the lines of all rules takes 30 ms.

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from traceq.diagnosis.finding import NotApplicable
 from traceq.diagnosis.rules.registry import all_rules, default_rules

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from traceq.database.query import ask
 
@@ -98,8 +99,7 @@ _OF_AMD = {
 }
 
 
-@dataclass(frozen=True)
-class Program:
+class Program(msgspec.Struct, frozen=True):
     """The program of a trace: the values in the table program, a set for each property; all may be empty."""
 
     languages: frozenset[str] = frozenset()

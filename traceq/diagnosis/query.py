@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
 
 from traceq.database.query import Setting, ask, literal
 from traceq.database.sql import package, run, shelved, statement
@@ -74,13 +75,12 @@ class TableCondition(NamedTuple):
     holds: str
 
 
-@dataclass(frozen=True)
-class RuleQuery:
+class RuleQuery(msgspec.Struct, frozen=True):
     """A rule's SQL text, the header of its file by key, its thresholds by name, and its conditions (`only-with`)."""
 
     text: str
-    header: Mapping[str, str] = field(default_factory=dict)
-    thresholds: Mapping[str, Threshold] = field(default_factory=dict)
+    header: Mapping[str, str] = msgspec.field(default_factory=dict)
+    thresholds: Mapping[str, Threshold] = msgspec.field(default_factory=dict)
     only_with: tuple[TableCondition, ...] = ()
 
     def listed(self, key: str, default: str = "") -> tuple[str, ...]:
@@ -242,8 +242,7 @@ def _names_used(query: RuleQuery) -> Iterator[str]:
         yield name
 
 
-@dataclass
-class Workspace:
+class Workspace(msgspec.Struct):
     """The temp tables of a trace and its critical device (-2 for none) while the trace is judged.
 
     These are the shared queries, rule_instances (pieces of the latest claim, number `latest`), and claim_piece (pieces
@@ -253,13 +252,15 @@ class Workspace:
     connection: duckdb.DuckDBPyConnection
     trace_id: int
     device: int
-    scaled: Scaled = field(default_factory=dict)
-    _made: list[str] = field(default_factory=list)
+    scaled: Scaled = msgspec.field(default_factory=dict)
+    _made: list[str] = msgspec.field(default_factory=list)
     _claims: int = 0
     latest: int | None = None
-    kept: set[int] = field(default_factory=set)
-    _held: dict[tuple[str, str], bool] = field(default_factory=dict)
-    _answers: dict[tuple[str, tuple[tuple[str, Setting], ...]], list[dict[str, Any]]] = field(default_factory=dict)
+    kept: set[int] = msgspec.field(default_factory=set)
+    _held: dict[tuple[str, str], bool] = msgspec.field(default_factory=dict)
+    _answers: dict[tuple[str, tuple[tuple[str, Setting], ...]], list[dict[str, Any]]] = msgspec.field(
+        default_factory=dict
+    )
 
     def ask(self, query: RuleQuery, values: Mapping[str, Setting]) -> list[dict[str, Any]]:
         """Return the rows of a query that does not read rule_instances; the same query and values run once for a trace."""

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from math import sqrt
 from typing import Literal, NamedTuple
+
+import msgspec
 
 from traceq.common.units import some
 from traceq.database.sql import package
@@ -51,11 +52,10 @@ def wilson_low(true: int, said: int) -> float:
     return (share + z2 / (2 * said) - _Z * sqrt((share * (1 - share) + z2 / (4 * said)) / said)) / (1 + z2 / said)
 
 
-@dataclass(frozen=True)
-class RuleRecord:
+class RuleRecord(msgspec.Struct, frozen=True):
     """For each rule, the program and the verdict (right, partly, wrong) of each of its findings in labelled real traces."""
 
-    entries: Mapping[str, tuple[tuple[str, Said], ...]] = field(default_factory=dict)
+    entries: Mapping[str, tuple[tuple[str, Said], ...]] = msgspec.field(default_factory=dict)
 
     def without_program(self, program: str) -> RuleRecord:
         """Return the record without findings in traces of the program, so that the program is judged by others only."""

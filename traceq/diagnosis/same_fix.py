@@ -8,7 +8,8 @@ because a call held the host, the host is late afterwards.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from traceq.diagnosis.finding import Finding, Part
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
 
 from traceq.database.query import Setting, ask, without_end
 from traceq.database.sql import statement
@@ -43,8 +44,7 @@ _OF_DEVICES = frozenset(
 )
 
 
-@dataclass(frozen=True)
-class Subject:
+class Subject(msgspec.Struct, frozen=True):
     """A trace to judge. `device` is the critical device, the one that is busy longest: no step gets shorter than its work.
 
     `present` counts what the trace holds (diagnosis/sql/present.sql). `step_ns` is the mean of the `steps` counted
@@ -55,7 +55,7 @@ class Subject:
     memory snapshot. `record`: how often rules were right.
     """
 
-    connection: duckdb.DuckDBPyConnection = field(repr=False)
+    connection: duckdb.DuckDBPyConnection
     trace_id: int
     rank: int | None
     world_size: int | None
@@ -72,15 +72,15 @@ class Subject:
     program: Program
     triage: Triage | None
     goal: Goal
-    present: Mapping[str, int] = field(repr=False)
-    ledger: Mapping[str, float] = field(repr=False)
-    ledgers: Mapping[int, Mapping[str, int]] = field(repr=False)
-    workspace: Workspace = field(repr=False)
-    record: RuleRecord = field(repr=False)
-    _worst: dict[int, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
-    _occurrences: dict[int, int] = field(default_factory=dict, repr=False)
-    _culprits: dict[int, Node] = field(default_factory=dict, repr=False)
-    _common: dict[int, dict[str, str]] = field(default_factory=dict, repr=False)
+    present: Mapping[str, int]
+    ledger: Mapping[str, float]
+    ledgers: Mapping[int, Mapping[str, int]]
+    workspace: Workspace
+    record: RuleRecord
+    _worst: dict[int, list[dict[str, Any]]] = msgspec.field(default_factory=dict)
+    _occurrences: dict[int, int] = msgspec.field(default_factory=dict)
+    _culprits: dict[int, Node] = msgspec.field(default_factory=dict)
+    _common: dict[int, dict[str, str]] = msgspec.field(default_factory=dict)
 
     def has(self, need: str) -> bool:
         """Return whether the trace holds the input `need`, a key of NEEDS."""

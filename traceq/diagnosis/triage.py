@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from traceq.database.query import ask
 
@@ -45,8 +46,7 @@ _NOTHING_TO_JUDGE = {
 }
 
 
-@dataclass(frozen=True)
-class Triage:
+class Triage(msgspec.Struct, frozen=True):
     """The kind of a trace's capture, and the `reason` and counts that decided it: a row of the table triage."""
 
     kind: str

@@ -16,12 +16,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 import duckdb
+from msgspec.structs import replace
 
 from traceq.common import plugins
 from traceq.common.limits import limits

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 # Levels of events, as exports/sql/ gives them; the highest go first. 0 stays. The outermost frames of the host outlast
@@ -22,8 +22,7 @@ class Weight(NamedTuple):
     dur: int
 
 
-@dataclass(frozen=True)
-class Cut:
+class Cut(msgspec.Struct, frozen=True):
     """A rule for events to leave out of a file: those above `level`, and those on `level` that last at most `dur` ns."""
 
     level: int

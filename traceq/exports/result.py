@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
@@ -45,8 +44,7 @@ _ISO = r"regexp_replace(regexp_replace({}, '^(\d\S*) (\d)', '\1T\2'), '^(\S+)[+]
 _encode = msgspec.json.Encoder(decimal_format="number").encode
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(msgspec.Struct, frozen=True):
     """The result of a query: batches of rows of one schema, whose column names are unique.
 
     `width` is the terminal's in characters, None when there is none.
@@ -180,8 +178,7 @@ WRITERS: dict[str, Callable[[Result, BinaryIO], None]] = {
 }
 
 
-@dataclass
-class _Left:
+class _Left(msgspec.Struct):
     """The seconds that are left of a query's time limit; they shrink as parts of the query run. None for no limit."""
 
     connection: duckdb.DuckDBPyConnection

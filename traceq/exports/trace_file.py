@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
+
+import msgspec
 
 from traceq.analysis.categories import CATEGORIES, PATH_KINDS, on_path
 from traceq.common.text import quiet_json
@@ -42,8 +43,7 @@ MOST_OF_FINDING = 1_000_000
 _Findings = Mapping[int, Sequence[Finding]]
 
 
-@dataclass(frozen=True)
-class ExportedTrace:
+class ExportedTrace(msgspec.Struct, frozen=True):
     """A trace to export: its row of exports/sql/traces.sql, the prefix of its process names, and its zero time (ns)."""
 
     row: Mapping[str, Any]
@@ -135,16 +135,14 @@ def _as_kineto(connection: duckdb.DuckDBPyConnection, trace: ExportedTrace) -> d
     return members
 
 
-@dataclass(frozen=True)
-class Written:
+class Written(msgspec.Struct, frozen=True):
     """The number of events written to a file, and a phrase on what was left out to keep it small, None if nothing was."""
 
     events: int
     left_out: str | None = None
 
 
-@dataclass
-class _Trace:
+class _Trace(msgspec.Struct):
     """A trace that is being exported: the JSON texts that name its tracks, and the events of its findings' pieces."""
 
     connection: duckdb.DuckDBPyConnection

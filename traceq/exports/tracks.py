@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
@@ -47,13 +48,12 @@ def encode_slice(name: str, pid: int, tid: int, ts: int, dur: int, args: object)
     )
 
 
-@dataclass
-class Numbers:
+class Numbers(msgspec.Struct):
     """Unique numbers for processes (or threads) of a file; those in `real`, the traced machines' ids, are never invented."""
 
     real: frozenset[int]
-    _given: set[int] = field(default_factory=set)
-    _numbers: Iterator[int] = field(default_factory=lambda: count(1))
+    _given: set[int] = msgspec.field(default_factory=set)
+    _numbers: Iterator[int] = msgspec.field(default_factory=lambda: count(1))
 
     def give(self, wanted: int | None = None) -> int:
         """Return `wanted` if no track has this number yet, else the next free number."""
@@ -64,13 +64,12 @@ class Numbers:
         return number
 
 
-@dataclass
-class Ids:
+class Ids(msgspec.Struct):
     """Sources of unique process and thread ids for a whole file."""
 
     processes: Numbers
     threads: Numbers
-    places: Iterator[int] = field(default_factory=count)
+    places: Iterator[int] = msgspec.field(default_factory=count)
     """The places of processes, in the order in which they are shown."""
 
 
@@ -80,15 +79,14 @@ def new_ids(connection: duckdb.DuckDBPyConnection) -> Ids:
     return Ids(Numbers(real), Numbers(real))
 
 
-@dataclass
-class TrackProcess:
+class TrackProcess(msgspec.Struct):
     """A process of the exported file; `add` adds a named thread, shown in the order of the calls."""
 
     pid: int
     ids: Ids
     most: int
     events: list[str]
-    _places: Iterator[int] = field(default_factory=count)
+    _places: Iterator[int] = msgspec.field(default_factory=count)
 
     def add(self, name: str | None, wanted: int | None = None) -> int:
         """Add a thread (without a name if that is None) and return its id, which is `wanted` if that is free."""
@@ -110,8 +108,7 @@ def new_process(ids_: Ids, name: str, most: int, events: list[str], wanted: int 
     return TrackProcess(pid, ids_, most, events)
 
 
-@dataclass(frozen=True)
-class ExportTracks:
+class ExportTracks(msgspec.Struct, frozen=True):
     """The metadata events of a trace's tracks (JSON texts), and the process that holds the tracks added by traceq."""
 
     events: list[str]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
@@ -22,8 +23,7 @@ _OF_PIECE = 10
 _LEAST_NS = 20_000
 
 
-@dataclass(frozen=True)
-class TimeWindow:
+class TimeWindow(msgspec.Struct, frozen=True):
     """A window of time: slices that touch [since, until] (ns, the trace's own clock), and slices with ids in `kept`."""
 
     since: int

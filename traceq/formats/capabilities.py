@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
+
+import msgspec
 
 from traceq.common.plugins import load_plugins
 from traceq.errors import UnknownMetric
@@ -44,8 +45,7 @@ def format_of(name: str) -> Format:
     return known or Format(name)
 
 
-@dataclass(frozen=True)
-class Metric:
+class Metric(msgspec.Struct, frozen=True):
     """A metric, and the cost of capturing it.
 
     `record` names the backends of `traceq record` (torch, nsys) that capture it, `options` the command's options for

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 # Options of a profiler by name, each with the values it is given.
 Options = Mapping[str, tuple[str, ...]]
 
 
-@dataclass(frozen=True)
-class Capture:
+class Capture(msgspec.Struct, frozen=True):
     """The options that record a metric; `note` says what else matters."""
 
     options: Options
     note: str = ""
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(msgspec.Struct, frozen=True):
     """Capabilities of one trace format. A format that traceq does not know has a name only, and gets general hints."""
 
     name: str
@@ -30,16 +29,16 @@ class Format:
     """Whether it tells how long work takes. Else only rules on allocations are asked."""
     suffixes: tuple[str, ...] = ()
     """Endings of its files' names."""
-    captures: Mapping[str, Capture | str] = field(default_factory=dict)
+    captures: Mapping[str, Capture | str] = msgspec.field(default_factory=dict)
     """By metric of METRICS: the options that record it, or the reason why the profiler cannot."""
-    ways: Mapping[str, str] = field(default_factory=dict)
+    ways: Mapping[str, str] = msgspec.field(default_factory=dict)
     """By input: the words for what records it, empty where the profiler cannot.
 
     The names are those of diagnosis.needs.NEEDS, and some that one rule uses.
     """
-    elsewhere: Mapping[str, str | None] = field(default_factory=dict)
+    elsewhere: Mapping[str, str | None] = msgspec.field(default_factory=dict)
     """The same for programs that are not PyTorch's, where `ways` speak of PyTorch; None where it is not known."""
-    on_amd: Mapping[str, str | None] = field(default_factory=dict)
+    on_amd: Mapping[str, str | None] = msgspec.field(default_factory=dict)
     """The same for GPUs of AMD, where `ways` speak of NVIDIA's tools."""
     call: str = "{}"
     """How the profiler is called, with {} for its options."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
 TOPICS = ("gpu", "kernel", "copy", "collective", "host", "wait", "step", "idle", "data", "memory", "sample", "operator")
 
 
-@dataclass(frozen=True)
-class LostEvents:
+class LostEvents(msgspec.Struct, frozen=True):
     """A kind of the trace's notes on lost events: its severity, code and number of events."""
 
     severity: str
@@ -25,8 +25,7 @@ class LostEvents:
     count: int
 
 
-@dataclass(frozen=True)
-class Inputs:
+class Inputs(msgspec.Struct, frozen=True):
     """Counts of the rows in a trace by which metrics are judged.
 
     Fields ending in `_dur` or `_dur_with_peak`, and `idle_unattributed`, are ns.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec.structs import replace
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
@@ -29,8 +31,7 @@ _INCOMPLETE = frozenset((
 ))  # fmt: skip
 
 
-@dataclass(frozen=True)
-class BesideLog:
+class BesideLog(msgspec.Struct, frozen=True):
     """A monitor's log that was read beside a trace: a row of the table monitor_log."""
 
     path: str
@@ -46,8 +47,7 @@ class BesideLog:
     text: str
 
 
-@dataclass(frozen=True)
-class TraceHealth:
+class TraceHealth(msgspec.Struct, frozen=True):
     """The diagnosis of one trace: identities, and a verdict on each metric.
 
     `made_with` counts the facts and knobs in its environment snapshot, 0 without one.

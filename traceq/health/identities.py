@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from traceq.database.sql import statement
 
@@ -11,8 +12,7 @@ if TYPE_CHECKING:
     import duckdb
 
 
-@dataclass(frozen=True)
-class Identity:
+class Identity(msgspec.Struct, frozen=True):
     """A rule that holds in every trace database, and the unit that is checked.
 
     The query `name`.sql among the identities of a topic of traceq/analysis/ returns a row per `unit`: the columns
@@ -25,8 +25,7 @@ class Identity:
     unit: str
 
 
-@dataclass(frozen=True)
-class IdentityCheck:
+class IdentityCheck(msgspec.Struct, frozen=True):
     """The outcome of a check: the number of rows checked, of rows that break the rule, and the first of these or None."""
 
     identity: Identity

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from traceq.formats.capabilities import Metric, format_of
 from traceq.formats.format import Capture, Format
@@ -16,8 +17,7 @@ Needs = Literal["options", "marks"]
 STATES: tuple[State, ...] = ("ok", "degraded", "not computable")
 
 
-@dataclass(frozen=True)
-class Suggestion:
+class Suggestion(msgspec.Struct, frozen=True):
     """A profiler and its options that record a metric. `options` is None where it cannot; `note` then says why."""
 
     tool: str
@@ -52,8 +52,7 @@ def _make_suggestion(form: Format, capture: Capture | str) -> Suggestion:
     return Suggestion(form.profiler, form.spelled(capture.options), capture.note)
 
 
-@dataclass(frozen=True)
-class MetricVerdict:
+class MetricVerdict(msgspec.Struct, frozen=True):
     """The verdict on a metric for one trace, and the reason. `needs` is None when another capture would not improve it."""
 
     state: State
@@ -61,8 +60,7 @@ class MetricVerdict:
     needs: Needs | None = None
 
 
-@dataclass(frozen=True)
-class MetricHealth:
+class MetricHealth(msgspec.Struct, frozen=True):
     """The verdict on a metric, and the captures that would improve it; none when no capture would."""
 
     metric: str

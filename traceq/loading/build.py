@@ -7,12 +7,13 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import duckdb
+import msgspec
 import pyarrow as pa
+from msgspec.structs import replace
 
 from traceq.analysis.graphs.captured import Captured
 from traceq.analysis.order import fill, read_capture
@@ -53,8 +54,7 @@ _COPIED = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Task:
+class Task(msgspec.Struct, frozen=True):
     """The task of building the database of one trace: `jobs` processes read it, `threads` analyse it. Sizes in bytes.
 
     `captures` are traces that tell of the operators within its CUDA graphs. `inductor` are files of torch.compile about

@@ -10,7 +10,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from traceq.analysis.kernels.compiled_kernel import Compiled, Origin
+from traceq.analysis.kernels.compiled import Compiled, Origin
 from traceq.errors import UnusableTrace
 
 # By the names that PyTorch and tlparse give them.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import duckdb
+import msgspec
 
 from traceq.analysis.job.job import fill_jobs
 from traceq.common.limits import limits
@@ -29,8 +29,7 @@ from traceq.loading.sources import Source, capture_sources, default_database, fi
 _FURTHEST = 4_000_000_000
 
 
-@dataclass(frozen=True)
-class IngestedTrace:
+class IngestedTrace(msgspec.Struct, frozen=True):
     """One trace that was added: its file, its number in the database, and numbers of its slices and notes."""
 
     path: Path
@@ -40,16 +39,14 @@ class IngestedTrace:
     notes: int
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(msgspec.Struct, frozen=True):
     """A trace that could not be read, and why."""
 
     path: Path
     reason: str
 
 
-@dataclass(frozen=True)
-class IngestResult:
+class IngestResult(msgspec.Struct, frozen=True):
     """Result of an ingest: the database or dataset, the traces added, the files whose content was there already.
 
     `not_judged` says why the rules could not run. A dataset takes what can be read: `failures` are the traces that

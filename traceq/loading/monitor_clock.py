@@ -8,9 +8,9 @@ else the load decides: how busy the GPU was by the trace, against the utilizatio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -51,8 +51,7 @@ _MOST_PLACES = 100_000
 _AROUND = 10
 
 
-@dataclass(frozen=True)
-class GpuLoad:
+class GpuLoad(msgspec.Struct, frozen=True):
     """Busy times of a GPU: disjoint spans in order, ns on the trace's clock; the trace lasts from `since` to `until`."""
 
     starts: Array
@@ -70,8 +69,7 @@ class GpuLoad:
         return percent
 
 
-@dataclass(frozen=True)
-class TraceClock:
+class TraceClock(msgspec.Struct, frozen=True):
     """Clock of a trace: its extent (ns), UTC at 0 (ns, None: unknown), and the load of its GPUs by number.
 
     `zone` is how far local time is ahead of UTC (ns), None where the trace does not say.
@@ -84,8 +82,7 @@ class TraceClock:
     zone: int | None = None
 
 
-@dataclass(frozen=True)
-class LoadFit:
+class LoadFit(msgspec.Struct, frozen=True):
     """A place where the log's GPU utilization matches the trace's GPU load: `add` ns to the log's times.
 
     `correlation` (-1 to 1) says how well they match, over this number of samples.
@@ -96,8 +93,7 @@ class LoadFit:
     samples: int
 
 
-@dataclass(frozen=True)
-class Placement:
+class Placement(msgspec.Struct, frozen=True):
     """Offset to add (ns) to the log's times to have them on the trace's clock; None where that cannot be told.
 
     `words` explain it to the user. `by` is utc, zone, load or offset; `zone` is how far (ns) the log's local times are

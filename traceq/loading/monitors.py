@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
+import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -25,8 +25,7 @@ from traceq.loading.staging import add_note, insert_staged
 _MOST_SLICES = 20_000_000
 
 
-@dataclass(frozen=True)
-class MonitorLogs:
+class MonitorLogs(msgspec.Struct, frozen=True):
     """The monitor logs that the user names (--with), and the seconds to add to their times (--offset, None if not given)."""
 
     logs: tuple[Path, ...] = ()

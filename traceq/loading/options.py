@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from traceq.analysis.steps.choice import Choice
@@ -14,8 +15,7 @@ if TYPE_CHECKING:
 Paths = str | Path | Sequence[str | Path]
 
 
-@dataclass(frozen=True)
-class TraceOptions:
+class TraceOptions(msgspec.Struct, frozen=True):
     """Options for ingesting traces.
 
     About the steps, as text: `step_range`, a regular expression for the annotations that are the steps; `steps_per`, how many

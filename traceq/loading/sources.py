@@ -7,8 +7,10 @@ import hashlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
 
 from traceq import importers
 from traceq.common.near import way_out
@@ -24,8 +26,7 @@ _SUFFIXES = {".gz", *(suffix for record in FORMATS for suffix in record.suffixes
 _SETTLED_NS = 3_000_000_000
 
 
-@dataclass(frozen=True)
-class Content:
+class Content(msgspec.Struct, frozen=True):
     """Content of files at one time: their hash, and the state of each (size, times of change), by which later writes show.
 
     `is_settled` is false where a file had just been written: a further write may then leave the same time of change.
@@ -56,8 +57,7 @@ def _read_states(files: Sequence[Path]) -> tuple[tuple[int, ...], ...]:
     return tuple((state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns) for state in found)
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """One trace and the importer that reads it. It is mostly one file; of several, the first stands for the trace.
 
     With `content`, the files must still hold that content while they are read.

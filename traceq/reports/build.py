@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import asdict
 
 from traceq.diagnosis.cache import load_judgements
 from traceq.diagnosis.finding import Failed, Finding
@@ -304,7 +305,7 @@ def _read_topics(queries: Queries, trace_id: int, top: int) -> Topics:
     def read(query: str) -> object:
         found = queries.read_rows(query, trace_id=trace_id, top=top)
         # only the summary of a server's steps may not have been asked for
-        return (found or [vars(ServingSummary())])[0] if query in _OF_ONE_ROW else found
+        return (found or [asdict(ServingSummary())])[0] if query in _OF_ONE_ROW else found
 
     filled = {topic: {name: read(query) for name, (_, query) in fields.items()} for topic, fields in _TOPICS.items()}
     return msgspec.convert(filled, Topics)

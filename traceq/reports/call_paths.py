@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -45,8 +45,7 @@ class Level(NamedTuple):
     host_ns: Numbers
 
 
-@dataclass(frozen=True)
-class Paths:
+class Paths(msgspec.Struct, frozen=True):
     """The call paths by level, numbered from the outermost on, and the path of each slice in each period.
 
     `_path` has the paths of a slice at `_times` places from `_first` on, one for each period.

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
 
 from traceq.reports import flame
 from traceq.reports.timeline import Timeline
@@ -63,8 +64,7 @@ def split_code(text: str) -> Spans:
     return tuple(Literal(part) if index % 2 else part for index, part in enumerate(text.split("`")) if part)
 
 
-@dataclass(frozen=True)
-class Heading:
+class Heading(msgspec.Struct, frozen=True):
     """A title; level 1 is the report's, 2 a trace's. `anchor` is unique in a trace.
 
     The blocks below a minor heading may be folded: they are about less than 1 % of the time, or on rules that found
@@ -77,8 +77,7 @@ class Heading:
     is_minor: bool = False
 
 
-@dataclass(frozen=True)
-class Header:
+class Header(msgspec.Struct, frozen=True):
     """The labels and values that identify the report; formats with a single line for them leave out `more`."""
 
     rows: tuple[tuple[str, Spans], ...]
@@ -88,8 +87,7 @@ class Header:
 Outcome = typing.Literal["problem", "healthy", "cannot tell"]
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """The first sentence of a report: what to do first; `beside` is its confidence, `lines` its saving and the way.
 
     On a page, `label` stands above a verdict on another subject.
@@ -102,8 +100,7 @@ class Verdict:
     label: str = ""
 
 
-@dataclass(frozen=True)
-class LedgerRow:
+class LedgerRow(msgspec.Struct, frozen=True):
     """A category of the ledger: its label, its name, its share (0..1), its time as text, the findings that explain it.
 
     `verdict` says how much of it no finding explains; empty where that is little.
@@ -117,8 +114,7 @@ class LedgerRow:
     verdict: str = ""
 
 
-@dataclass(frozen=True)
-class Ledger:
+class Ledger(msgspec.Struct, frozen=True):
     """The time of a device by category, drawn as bars to one scale."""
 
     title: Spans
@@ -126,8 +122,7 @@ class Ledger:
     rows: tuple[LedgerRow, ...]
 
 
-@dataclass(frozen=True)
-class RankedFinding:
+class RankedFinding(msgspec.Struct, frozen=True):
     """A row of the ranking: a finding with its saving, share and confidence as text; `deed` is what to do."""
 
     anchor: Reference
@@ -139,16 +134,14 @@ class RankedFinding:
     deed: Spans
 
 
-@dataclass(frozen=True)
-class Ranking:
+class Ranking(msgspec.Struct, frozen=True):
     """The findings, first the one that saves most; `unit` is what savings are per (step or window)."""
 
     rows: tuple[RankedFinding, ...]
     unit: str
 
 
-@dataclass(frozen=True)
-class Card:
+class Card(msgspec.Struct, frozen=True):
     """A finding in detail: its row of the ranking, the share (0..1) of the step that it saves, and its evidence."""
 
     finding: RankedFinding
@@ -156,44 +149,38 @@ class Card:
     blocks: tuple[Block, ...]
 
 
-@dataclass(frozen=True)
-class Commands:
+class Commands(msgspec.Struct, frozen=True):
     """The commands to type next, under a title, as (what it shows, command)."""
 
     title: str
     rows: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True)
-class Paragraph:
+class Paragraph(msgspec.Struct, frozen=True):
     """A paragraph of running text."""
 
     spans: Spans
 
 
-@dataclass(frozen=True)
-class Warn:
+class Warn(msgspec.Struct, frozen=True):
     """A paragraph that is shown as a warning."""
 
     spans: Spans
 
 
-@dataclass(frozen=True)
-class Items:
+class Items(msgspec.Struct, frozen=True):
     """A bulleted list."""
 
     items: tuple[Spans, ...]
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True):
     """A list of labels with their values."""
 
     rows: tuple[tuple[str, Spans], ...]
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(msgspec.Struct, frozen=True):
     """A table; the columns at `text_columns` hold text, the others numbers."""
 
     columns: tuple[str, ...]
@@ -210,15 +197,13 @@ def make_table(rows: Iterable[T], columns: Mapping[str, Callable[[T], str]], tex
     return Table(tuple(columns), cells, text)
 
 
-@dataclass(frozen=True)
-class Bar:
+class Bar(msgspec.Struct, frozen=True):
     """A single bar of stacked parts, as (label, share); the shares add up to 1."""
 
     parts: tuple[tuple[str, float], ...]
 
 
-@dataclass(frozen=True)
-class BarRow:
+class BarRow(msgspec.Struct, frozen=True):
     """A bar among several: its label, its parts as (label, amount), and the text behind it."""
 
     label: str
@@ -226,30 +211,26 @@ class BarRow:
     text: str
 
 
-@dataclass(frozen=True)
-class Bars:
+class Bars(msgspec.Struct, frozen=True):
     """Several bars to one scale; the longest takes the whole width."""
 
     rows: tuple[BarRow, ...]
 
 
-@dataclass(frozen=True)
-class Curve:
+class Curve(msgspec.Struct, frozen=True):
     """A curve of values over time, drawn from 0 to the highest; `text` says what the values are."""
 
     values: tuple[float, ...]
     text: str
 
 
-@dataclass(frozen=True)
-class Query:
+class Query(msgspec.Struct, frozen=True):
     """The SQL text that gives the numbers of the blocks above again."""
 
     sql: str
 
 
-@dataclass(frozen=True)
-class Picture:
+class Picture(msgspec.Struct, frozen=True):
     """A chart: its name (a file name, unique in the report), its content in words, and the function that draws it.
 
     Words or tables of the report say all of it too.
@@ -260,22 +241,19 @@ class Picture:
     draw: Callable[[], Drawing]
 
 
-@dataclass(frozen=True)
-class Tracks:
+class Tracks(msgspec.Struct, frozen=True):
     """A timeline: slices on their threads and streams."""
 
     timeline: Timeline
 
 
-@dataclass(frozen=True)
-class Flame:
+class Flame(msgspec.Struct, frozen=True):
     """A flame graph: host and GPU time by call path."""
 
     graph: flame.FlameGraph
 
 
-@dataclass(frozen=True)
-class Fold:
+class Fold(msgspec.Struct, frozen=True):
     """Blocks under a title that a page hides until the reader opens them."""
 
     title: Spans

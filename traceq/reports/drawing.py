@@ -6,9 +6,10 @@ Charts are made of these, and traceq.reports.charts draws them as SVG or as figu
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from math import ceil, floor, log, log10
 from typing import Literal, NamedTuple
+
+import msgspec
 
 from traceq.common.text import printable, shortened, width
 from traceq.common.units import SIZE_UNITS, TIME_UNITS, choose_unit
@@ -93,8 +94,7 @@ class Tick(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(msgspec.Struct, frozen=True):
     """An axis from `low` (left or bottom) to `high`, linear unless `is_log`."""
 
     low: float
@@ -116,8 +116,7 @@ class Axis:
         return (self.low * self.high) ** 0.5 if self.is_log else (self.low + self.high) / 2
 
 
-@dataclass(frozen=True)
-class Panel:
+class Panel(msgspec.Struct, frozen=True):
     """Shapes on a pair of axes; `left`, `right` and `top` are distances from the edges of the drawing, points."""
 
     shapes: Sequence[Shape]
@@ -148,8 +147,7 @@ class Panel:
         return "start" if at - half < 0 else "end" if at + half > WIDTH else "middle"
 
 
-@dataclass(frozen=True)
-class Drawing:
+class Drawing(msgspec.Struct, frozen=True):
     """A chart: its title, its panels, and its legend as (kind, label)."""
 
     title: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
+
+import msgspec
 
 T = TypeVar("T")
 Rank = tuple[int, ...]
@@ -40,8 +41,7 @@ def drop_until_fits(ranks: Sequence[Rank | None], fits: Callable[[set[int]], boo
     return set(places[:number])
 
 
-@dataclass(frozen=True)
-class TextPart:
+class TextPart(msgspec.Struct, frozen=True):
     """A piece of text that is shown as a whole or not at all.
 
     Parts with the greatest `rank` are dropped first, those with None never. The note in place of dropped parts names
@@ -53,8 +53,7 @@ class TextPart:
     kind: str = ""
 
 
-@dataclass(frozen=True)
-class TextFrame:
+class TextFrame(msgspec.Struct, frozen=True):
     """A text before and a text after the parts `inside`, shown while at least one of these parts is."""
 
     opening: str
@@ -69,8 +68,7 @@ Note = Callable[[Sequence[str], Sequence[str]], str]
 Summary = Callable[[Sequence[TextPart]], str]
 
 
-@dataclass(frozen=True)
-class _PartPlace:
+class _PartPlace(msgspec.Struct, frozen=True):
     """A part and the frames around it, outermost first."""
 
     part: TextPart

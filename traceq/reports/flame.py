@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True)
-class Frame:
+class Frame(msgspec.Struct, frozen=True):
     """All calls of one call path: a thread, Python frame, module, annotation, operator, CUDA call or GPU work.
 
     `parent` is the place of the frame around it, -1 for the root. `host_ns` is the time of the calls, `gpu_ns` the time
@@ -21,8 +20,7 @@ class Frame:
     gpu_ns: int
 
 
-@dataclass(frozen=True)
-class FlameGraph:
+class FlameGraph(msgspec.Struct, frozen=True):
     """The frames of the counted steps, each after its parent.
 
     Frames below `least_share` (0..1) of all host time and of all GPU time are merged, as frames of kind "smaller".
@@ -32,8 +30,7 @@ class FlameGraph:
     least_share: float
 
 
-@dataclass(frozen=True)
-class Hot:
+class Hot(msgspec.Struct, frozen=True):
     """All frames of one name and kind: host time without and with the frames inside, and GPU time, ns.
 
     Recursive calls are counted once.

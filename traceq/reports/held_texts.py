@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from traceq.formats.made_with import is_harmless
 from traceq.reports.flame import Frame
@@ -53,8 +55,8 @@ def map_texts(value: Any, change: Callable[[str, str], str], name: str = "") -> 
         return change(name, value)
     if isinstance(value, Difference) and _is_harmless(value):
         return value
-    if is_dataclass(value) and not isinstance(value, type):
-        names = [field.name for field in fields(value) if not _OWN_FIELDS.fullmatch(field.name)]
+    if isinstance(value, msgspec.Struct):
+        names = [field for field in value.__struct_fields__ if not _OWN_FIELDS.fullmatch(field)]
         held = {name: getattr(value, name) for name in names}
         changed = {name: map_texts(member, change, _field_kind(value, name)) for name, member in held.items()}
         if "rows" in held and hasattr(value, "columns"):  # the rows of a table by its columns

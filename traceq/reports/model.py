@@ -6,7 +6,8 @@ None means that the trace does not say; renderers print it as such, never as 0.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from traceq.diagnosis.account.line import Line
 from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Observation
@@ -21,8 +22,7 @@ from traceq.reports.topics import Topics
 SCHEMA_VERSION = 4
 
 
-@dataclass(frozen=True)
-class TraceFacts:
+class TraceFacts(msgspec.Struct, frozen=True):
     """Facts of a capture; `file` is the path below the folder that all sources share, so that no home folder shows.
 
     `overhead_share` is how much longer steps took because of the profiler, as traceq.profile measured it. It is None
@@ -50,8 +50,7 @@ class TraceFacts:
     gpu_slices: dict[str, int]
 
 
-@dataclass(frozen=True)
-class Device:
+class Device(msgspec.Struct, frozen=True):
     """A GPU that the trace lists or uses, and the number of slices that ran on it."""
 
     device: int
@@ -60,8 +59,7 @@ class Device:
     slices: int
 
 
-@dataclass(frozen=True)
-class ProgramFact:
+class ProgramFact(msgspec.Struct, frozen=True):
     """A property of the program, and the number of names or slices that show it; a row of the table program."""
 
     property: str
@@ -69,8 +67,7 @@ class ProgramFact:
     count: int
 
 
-@dataclass(frozen=True)
-class MadeWith:
+class MadeWith(msgspec.Struct, frozen=True):
     """A fact or knob of the run: a row of the table made_with. `text` is its value."""
 
     topic: str
@@ -81,8 +78,7 @@ class MadeWith:
     is_knob: bool
 
 
-@dataclass(frozen=True)
-class ExcludedStep:
+class ExcludedStep(msgspec.Struct, frozen=True):
     """A step that is not counted, and the reason."""
 
     step: int
@@ -91,8 +87,7 @@ class ExcludedStep:
     reason: str
 
 
-@dataclass(frozen=True)
-class Steps:
+class Steps(msgspec.Struct, frozen=True):
     """Statistics of the counted steps, ns; `source` is where steps came from, `example` the name of one."""
 
     source: str | None
@@ -115,8 +110,7 @@ class Steps:
         return self.source == "window"
 
 
-@dataclass(frozen=True)
-class Unit:
+class Unit(msgspec.Struct, frozen=True):
     """A level at which the trace repeats: groups of steps, the steps, or parts of them; a row of the table unit."""
 
     level: str
@@ -132,8 +126,7 @@ class Unit:
     evidence: str
 
 
-@dataclass(frozen=True)
-class PhaseOfRun:
+class PhaseOfRun(msgspec.Struct, frozen=True):
     """A part of the capture: start_up, left_out, window (the judged part) or tail; a row of the table phase_of_run."""
 
     phase: str
@@ -144,8 +137,7 @@ class PhaseOfRun:
     text: str
 
 
-@dataclass(frozen=True)
-class Phase:
+class Phase(msgspec.Struct, frozen=True):
     """A phase that the program marked: number, time, median per step, and share of the counted steps' time.
 
     Times of several threads are added, and phases may nest, so they do not add up to a step.
@@ -158,8 +150,7 @@ class Phase:
     step_share: float | None
 
 
-@dataclass(frozen=True)
-class Throughput:
+class Throughput(msgspec.Struct, frozen=True):
     """The work that the program counted (samples, tokens), over the `steps` counted steps that have a number."""
 
     key: str
@@ -168,8 +159,7 @@ class Throughput:
     per_second: float
 
 
-@dataclass(frozen=True)
-class Condition:
+class Condition(msgspec.Struct, frozen=True):
     """A series that a monitor logged, over the counted steps; `device` is None for the host.
 
     `instance` is the part of the device or host, such as a link or a disk.
@@ -184,8 +174,7 @@ class Condition:
     highest: float
 
 
-@dataclass(frozen=True)
-class LedgerPart:
+class LedgerPart(msgspec.Struct, frozen=True):
     """The time of one category on one device: over all counted steps, per step, and as a share (0..1) of the steps."""
 
     category: str
@@ -194,8 +183,7 @@ class LedgerPart:
     step_share: float
 
 
-@dataclass(frozen=True)
-class DeviceLedger:
+class DeviceLedger(msgspec.Struct, frozen=True):
     """Time of the counted steps on a device by category; the parts, longest first, add up to `total` exactly."""
 
     device: int
@@ -204,8 +192,7 @@ class DeviceLedger:
     parts: tuple[LedgerPart, ...]
 
 
-@dataclass(frozen=True)
-class StepLedger:
+class StepLedger(msgspec.Struct, frozen=True):
     """A counted step of a device, and its time by category as (category, ns); the parts add up to `dur`."""
 
     device: int
@@ -214,8 +201,7 @@ class StepLedger:
     parts: tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True)
-class Gap:
+class Gap(msgspec.Struct, frozen=True):
     """A gap in which nothing ran on a device: its main cause, the host's calls during it, and the work after it.
 
     `drained_by` is the call that waited until the device was empty.
@@ -233,8 +219,7 @@ class Gap:
     next_work: str | None
 
 
-@dataclass(frozen=True)
-class GapSize:
+class GapSize(msgspec.Struct, frozen=True):
     """The number and total time of the gaps in one range of durations."""
 
     bucket: str
@@ -242,8 +227,7 @@ class GapSize:
     dur_ns: int
 
 
-@dataclass(frozen=True)
-class Outlier:
+class Outlier(msgspec.Struct, frozen=True):
     """A category in which an unusually long step differs from the typical step, and by how many ns."""
 
     step: int
@@ -254,8 +238,7 @@ class Outlier:
     change_ns: int | None
 
 
-@dataclass(frozen=True)
-class HostPart:
+class HostPart(msgspec.Struct, frozen=True):
     """Own time of the training thread by category and phase; the parts add up to the counted steps."""
 
     category: str
@@ -263,8 +246,7 @@ class HostPart:
     dur_ns: int
 
 
-@dataclass(frozen=True)
-class AnnotationTime:
+class AnnotationTime(msgspec.Struct, frozen=True):
     """The time of all annotations of one name on the host; those inside one of the same name do not count."""
 
     name: str
@@ -273,8 +255,7 @@ class AnnotationTime:
     longest_ns: int
 
 
-@dataclass(frozen=True)
-class OperatorTime:
+class OperatorTime(msgspec.Struct, frozen=True):
     """The own time of all operators of one name on the host, without the operators inside."""
 
     name: str
@@ -283,16 +264,14 @@ class OperatorTime:
     longest_ns: int
 
 
-@dataclass(frozen=True)
-class Host:
+class Host(msgspec.Struct, frozen=True):
     """The contents of a trace without GPU activity; times are sums over threads, not parts of a step."""
 
     annotations: tuple[AnnotationTime, ...]
     operators: tuple[OperatorTime, ...]
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(msgspec.Struct, frozen=True):
     """A kind of oddity that import met: its severity (info, data_loss or error), its code, and how often."""
 
     severity: str
@@ -301,8 +280,7 @@ class Note:
     text: str
 
 
-@dataclass(frozen=True)
-class TraceReport:
+class TraceReport(msgspec.Struct, frozen=True):
     """The report on one trace; `host` is filled only without GPU activity.
 
     `extra_findings` are those of rules that no labelled real trace has confirmed, if they were asked for;
@@ -350,7 +328,7 @@ class TraceReport:
     queries: dict[str, str]
     over_time: Timeline | None = None
     flame: FlameGraph | None = None
-    close_ups: Mapping[str, tuple[Timeline, ...]] = field(default_factory=dict)
+    close_ups: Mapping[str, tuple[Timeline, ...]] = msgspec.field(default_factory=dict)
 
     @property
     def every_finding(self) -> tuple[Finding, ...]:
@@ -379,8 +357,7 @@ class TraceReport:
         return "window" if self.steps.is_window else "counted steps"
 
 
-@dataclass(frozen=True)
-class JobRank:
+class JobRank(msgspec.Struct, frozen=True):
     """A rank of a job: own time, transfers and waiting in matched collectives, and the saving if it were usual; ns.
 
     `late_ns` is own time beyond the usual rank's, `holds_up` the part of it on the critical path, which all wait for.
@@ -412,8 +389,7 @@ class JobRank:
     dp: int | None = None
 
 
-@dataclass(frozen=True)
-class JobCollective:
+class JobCollective(msgspec.Struct, frozen=True):
     """Matched collectives of one kind, in `groups` groups of `ranks` ranks.
 
     `best_ns`, `typical_ns` (the median) and `longest` are times of a rank that waits for nobody, ns; `bus_bandwidth`
@@ -435,8 +411,7 @@ class JobCollective:
     wait_ns: int
 
 
-@dataclass(frozen=True)
-class Lateness:
+class Lateness(msgspec.Struct, frozen=True):
     """The time (ns) by which a rank worked longer than the usual rank before collectives, in column `place` of `places`.
 
     A column is a step, or one or several collectives in a job of one step.
@@ -449,8 +424,7 @@ class Lateness:
     late_by: int
 
 
-@dataclass(frozen=True)
-class WorstArrival:
+class WorstArrival(msgspec.Struct, frozen=True):
     """A rank in the collective with the latest arrival: its own time, then waiting, then transfer, ns.
 
     The collective ends on all ranks at once.
@@ -465,8 +439,7 @@ class WorstArrival:
     transfer: int
 
 
-@dataclass(frozen=True)
-class Straggler:
+class Straggler(msgspec.Struct, frozen=True):
     """A rank, host or stage that makes others wait, with its savings in ns: `win_ns` if it alone is fixed.
 
     `adds_ns` is what it saves after the stragglers before it are fixed. `cause` is the category with most time beyond
@@ -489,8 +462,7 @@ class Straggler:
     usual_rank: int | None
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(msgspec.Struct, frozen=True):
     """Several ranks of one program, recorded at the same time; a row of the table job. Times in ns, over all `steps`.
 
     `dur_ns` is the sum of `late_start_ns`, `transfer_ns`, `late_ns` (time beyond the usual on the critical path) and
@@ -534,8 +506,7 @@ class Job:
     failed: tuple[Failed, ...] = ()
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(msgspec.Struct, frozen=True):
     """The traces of one database, by trace_id, and their jobs; `query` is the SQL text that lists the traces."""
 
     traces: tuple[TraceReport, ...]

@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from traceq.reports.document import Block, Facts, Fold, Heading, Paragraph, Query
 
 
-@dataclass(frozen=True, eq=False)
-class Section:
+class Section(msgspec.Struct, frozen=True, eq=False):
     """A heading or a fold, with the sections and leaves under it."""
 
     head: Heading | Fold
-    nodes: list[Section | Leaf] = field(default_factory=list)
+    nodes: list[Section | Leaf] = msgspec.field(default_factory=list)
 
 
-@dataclass
-class Leaf:
+class Leaf(msgspec.Struct):
     """A block, with the paragraph that introduces it ("The longest:") if there is one."""
 
     blocks: tuple[Block, ...]

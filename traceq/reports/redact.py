@@ -23,11 +23,12 @@ import ast
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from pathlib import PurePath
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from traceq.common.keyed import Pseudonyms, output_key
 from traceq.common.library_names import has_sizes_only, is_of_library, read_words, replace_unknown_words, texts_in

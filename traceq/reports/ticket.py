@@ -6,9 +6,11 @@ At most 10 KB whatever the traces hold: texts are cut, and where that is not eno
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from shlex import quote
 from typing import Literal as OneOf
+
+import msgspec
+from msgspec.structs import replace
 
 from traceq.common.text import shortened
 from traceq.common.units import cell, count, duration, share, some
@@ -63,8 +65,7 @@ _MOST_TRACES, _MOST_REASONS, _MOST_WARNINGS = 8, 6, 2
 _CUT = "[The ticket was cut here: traceq report prints all of it.]\n"
 
 
-@dataclass(frozen=True)
-class _TicketSize:
+class _TicketSize(msgspec.Struct, frozen=True):
     """The limits of a ticket: findings in its table, findings in full, rows of evidence, characters of a text."""
 
     ranked: int
@@ -82,8 +83,7 @@ _SIZES = (
 )
 
 
-@dataclass(frozen=True)
-class Ticket:
+class Ticket(msgspec.Struct, frozen=True):
     """The content of a ticket: a report, and the comparison with a base if there is one.
 
     `options` are the words of the command line that made both, for the commands in the ticket.

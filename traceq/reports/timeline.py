@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 Side = Literal["step", "ledger", "gpu", "host"]
 Numbers = Sequence[int]
@@ -13,16 +14,14 @@ Numbers = Sequence[int]
 RARE = "(a rare name)"
 
 
-@dataclass(frozen=True)
-class Called:
+class Called(msgspec.Struct, frozen=True):
     """The name and the kind of slices in a timeline; the kind gives their colour."""
 
     name: str
     kind: str
 
 
-@dataclass(frozen=True)
-class Lane:
+class Lane(msgspec.Struct, frozen=True):
     """A row of a timeline: the steps, a GPU's ledger, a stream or a host thread; `levels` is how deep its slices nest."""
 
     label: str
@@ -31,8 +30,7 @@ class Lane:
     device: int | None = None
 
 
-@dataclass(frozen=True)
-class DrawnSlices:
+class DrawnSlices(msgspec.Struct, frozen=True):
     """The slices of a timeline in columns, ordered by lane, depth and start; `ts` is ns since the timeline's start.
 
     `lane` and `called` are indices in the timeline's lists. A slice may stand for `count` merged ones: then `busy` is
@@ -53,8 +51,7 @@ class DrawnSlices:
         return len(self.ts)
 
 
-@dataclass(frozen=True)
-class DrawnPath:
+class DrawnPath(msgspec.Struct, frozen=True):
     """The critical path on the drawn lanes: its stretches in columns, ordered by time (ns since the timeline's start)."""
 
     lane: Numbers = ()
@@ -62,8 +59,7 @@ class DrawnPath:
     dur: Numbers = ()
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(msgspec.Struct, frozen=True):
     """A marked stretch of a timeline, `ts` ns from its start and `dur` ns long, and the text on why it is marked."""
 
     ts: int
@@ -71,8 +67,7 @@ class Mark:
     text: str
 
 
-@dataclass(frozen=True)
-class Timeline:
+class Timeline(msgspec.Struct, frozen=True):
     """Lanes of slices and marks, `dur` ns long, from `ts` (ns of the trace's clock).
 
     Slices below `resolution` ns are merged, within `views` those below `fine`. A drawing first shows the first of

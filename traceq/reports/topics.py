@@ -7,11 +7,10 @@ Times are ns (`_ns`), sizes bytes, shares 0..1; None means that the trace does n
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True)
-class PathSummary:
+class PathSummary(msgspec.Struct, frozen=True):
     """The critical path of the counted steps that were replayed: their number, its length, and its unexplained part, ns.
 
     The errors are the differences between replayed and recorded steps, as shares of the recorded ones.
@@ -24,8 +23,7 @@ class PathSummary:
     largest_error_share: float | None
 
 
-@dataclass(frozen=True)
-class PathPart:
+class PathPart(msgspec.Struct, frozen=True):
     """The time of the critical path of one kind (host, gpu, transfer, wait) and cause (a category of the ledger)."""
 
     kind: str
@@ -35,8 +33,7 @@ class PathPart:
     path_share: float
 
 
-@dataclass(frozen=True)
-class PathName:
+class PathName(msgspec.Struct, frozen=True):
     """The slices of one name and operator on the critical path, with their time and its share of the path.
 
     `modules` is the number of modules they are in, `module` the one with most time.
@@ -51,8 +48,7 @@ class PathName:
     path_share: float
 
 
-@dataclass(frozen=True)
-class PathTopic:
+class PathTopic(msgspec.Struct, frozen=True):
     """The critical path of the steps; `parts` add up to it, `names` are the --top longest."""
 
     summary: PathSummary
@@ -60,8 +56,7 @@ class PathTopic:
     names: tuple[PathName, ...]
 
 
-@dataclass(frozen=True)
-class CopyTotal:
+class CopyTotal(msgspec.Struct, frozen=True):
     """Copies of one category on one device, with bytes and times (ns) in the counted steps.
 
     `busy_ns` is the sum of `overlapped_ns` (compute runs too), `hidden_ns` (else communication or another copy) and
@@ -80,8 +75,7 @@ class CopyTotal:
     could_overlap_ns: int
 
 
-@dataclass(frozen=True)
-class CopyGroup:
+class CopyGroup(msgspec.Struct, frozen=True):
     """Copies of one category, position in the program and size class, with their speed and the best speed of such copies.
 
     `pageable` and `blocking` count copies from pageable memory and calls that block the host; None if unknown. For `returning`
@@ -101,8 +95,7 @@ class CopyGroup:
     best_gb_per_s: float | None
 
 
-@dataclass(frozen=True)
-class UnifiedMemory:
+class UnifiedMemory(msgspec.Struct, frozen=True):
     """Migrations (h2d to the GPU, d2h back) and page faults of unified memory on a device; the CPU's row has no device."""
 
     device: int | None
@@ -117,8 +110,7 @@ class UnifiedMemory:
     cpu_faults: int | None
 
 
-@dataclass(frozen=True)
-class Copies:
+class Copies(msgspec.Struct, frozen=True):
     """The copies, without communication; `groups` are the --top groups with most exposed time."""
 
     totals: tuple[CopyTotal, ...]
@@ -126,8 +118,7 @@ class Copies:
     unified_memory: tuple[UnifiedMemory, ...]
 
 
-@dataclass(frozen=True)
-class CommunicationTotal:
+class CommunicationTotal(msgspec.Struct, frozen=True):
     """The communication on a device, busy time in ns: beside compute (overlapped) or not (exposed); the two add up to it.
 
     `opaque_ns` is the time of graphs traced as a whole, in which communication is not visible.
@@ -140,8 +131,7 @@ class CommunicationTotal:
     opaque_ns: int
 
 
-@dataclass(frozen=True)
-class Blocking:
+class Blocking(msgspec.Struct, frozen=True):
     """The time that launched compute waited for communication and nothing more; known for `known` of `slices` collectives.
 
     `blocking_ns` is None if it is known for none.
@@ -153,8 +143,7 @@ class Blocking:
     blocking_ns: int | None
 
 
-@dataclass(frozen=True)
-class Collective:
+class Collective(msgspec.Struct, frozen=True):
     """Collectives of one operation, group and size class; `bus_gb_per_s` is the bus bandwidth of nccl-tests."""
 
     op: str
@@ -169,8 +158,7 @@ class Collective:
     bus_gb_per_s: float | None
 
 
-@dataclass(frozen=True)
-class HostCollective:
+class HostCollective(msgspec.Struct, frozen=True):
     """Calls of one communication operation on the host."""
 
     library: str
@@ -181,8 +169,7 @@ class HostCollective:
     longest_ns: int
 
 
-@dataclass(frozen=True)
-class CommunicationTopic:
+class CommunicationTopic(msgspec.Struct, frozen=True):
     """Communication on GPUs and on the host; `collectives` and `on_host` are the --top longest."""
 
     totals: tuple[CommunicationTotal, ...]
@@ -191,8 +178,7 @@ class CommunicationTopic:
     on_host: tuple[HostCollective, ...]
 
 
-@dataclass(frozen=True)
-class KernelFill:
+class KernelFill(msgspec.Struct, frozen=True):
     """Shares (0..1) of a device that compute kernels fill: occupancy by launch geometry, tensor cores by kernel names."""
 
     device: int
@@ -203,8 +189,7 @@ class KernelFill:
     tensor_core_known_share: float | None
 
 
-@dataclass(frozen=True)
-class OccupancyClass:
+class OccupancyClass(msgspec.Struct, frozen=True):
     """Time of compute kernels by estimated occupancy: `quarter` is 0 (below 25 %) to 3; None where unknown."""
 
     quarter: int | None
@@ -212,8 +197,7 @@ class OccupancyClass:
     dur_ns: int
 
 
-@dataclass(frozen=True)
-class KernelName:
+class KernelName(msgspec.Struct, frozen=True):
     """All compute kernels of one name."""
 
     name: str
@@ -225,8 +209,7 @@ class KernelName:
     tensor_core: bool | None
 
 
-@dataclass(frozen=True)
-class OperatorKind:
+class OperatorKind(msgspec.Struct, frozen=True):
     """Operators of a kind with known operations or bytes: the speed that their kernels reach, and the memory's peak."""
 
     kind: str
@@ -239,8 +222,7 @@ class OperatorKind:
     memory_gb_per_s: float | None
 
 
-@dataclass(frozen=True)
-class Mfu:
+class Mfu(msgspec.Struct, frozen=True):
     """The floating-point operations per step on a device, and the model FLOPs utilization: their share of its peak."""
 
     device: int
@@ -252,8 +234,7 @@ class Mfu:
     kernel_efficiency_share: float | None
 
 
-@dataclass(frozen=True)
-class GpuMetric:
+class GpuMetric(msgspec.Struct, frozen=True):
     """Samples of a hardware counter, as shares (0..1) of its maximum."""
 
     device: int
@@ -263,8 +244,7 @@ class GpuMetric:
     samples: int
 
 
-@dataclass(frozen=True)
-class Kernels:
+class Kernels(msgspec.Struct, frozen=True):
     """Compute kernels and the operators that launched them; `top` are the --top names with most time."""
 
     fill: tuple[KernelFill, ...]
@@ -275,8 +255,7 @@ class Kernels:
     measured: tuple[GpuMetric, ...]
 
 
-@dataclass(frozen=True)
-class DataStall:
+class DataStall(msgspec.Struct, frozen=True):
     """Fetching of input: how long the training thread waits, and how much of it leaves the GPU idle; ns."""
 
     steps: int
@@ -298,8 +277,7 @@ class DataStall:
     worker_busy_share: float | None
 
 
-@dataclass(frozen=True)
-class LoaderFetches:
+class LoaderFetches(msgspec.Struct, frozen=True):
     """The fetches from one data loader."""
 
     loader: str
@@ -311,16 +289,14 @@ class LoaderFetches:
     stalled_ns: int | None
 
 
-@dataclass(frozen=True)
-class Data:
+class Data(msgspec.Struct, frozen=True):
     """Fetching of input; `loaders` are the --top slowest."""
 
     stall: DataStall
     loaders: tuple[LoaderFetches, ...]
 
 
-@dataclass(frozen=True)
-class MemoryPeak:
+class MemoryPeak(msgspec.Struct, frozen=True):
     """The peak of one kind of memory on a device (None: the host).
 
     Where `is_total` is false, not all was recorded: the peak is at least this.
@@ -339,8 +315,7 @@ class MemoryPeak:
     growing_steps: int
 
 
-@dataclass(frozen=True)
-class MemoryPart:
+class MemoryPart(msgspec.Struct, frozen=True):
     """A device's memory in one of 60 equal parts of the counted steps or of a history: the highest and the last bytes in it.
 
     Part -1 is the time before.
@@ -352,8 +327,7 @@ class MemoryPart:
     last_bytes: int
 
 
-@dataclass(frozen=True)
-class AllocatorCall:
+class AllocatorCall(msgspec.Struct, frozen=True):
     """Calls of one name to the driver's allocator, such as cudaMalloc."""
 
     operation: str
@@ -363,8 +337,7 @@ class AllocatorCall:
     longest_ns: int
 
 
-@dataclass(frozen=True)
-class SnapshotPeak:
+class SnapshotPeak(msgspec.Struct, frozen=True):
     """The peak of a device in a memory snapshot; a row of the table memory_peak.
 
     `after_ns` is the time since the start of the history, which lasts `history_ns`; None without times. `number` is the
@@ -394,8 +367,7 @@ class SnapshotPeak:
     failed_bytes: int | None
 
 
-@dataclass(frozen=True)
-class MemoryCategory:
+class MemoryCategory(msgspec.Struct, frozen=True):
     """The bytes of a category at the peak of a device; category None: unknown."""
 
     device: int
@@ -404,8 +376,7 @@ class MemoryCategory:
     bytes: int
 
 
-@dataclass(frozen=True)
-class MemoryHolder:
+class MemoryHolder(msgspec.Struct, frozen=True):
     """Memory that a line of the program holds at the peak of a device, or when memory runs out.
 
     `owner` is None without a stack, `category` and `phase` where the allocations differ.
@@ -420,8 +391,7 @@ class MemoryHolder:
     largest_bytes: int
 
 
-@dataclass(frozen=True)
-class MemoryFailure:
+class MemoryFailure(msgspec.Struct, frozen=True):
     """The last time that a device ran out of memory in a snapshot; a row of the view memory_failure.
 
     `ts` is in ns since the epoch.
@@ -442,8 +412,7 @@ class MemoryFailure:
     is_exact: bool
 
 
-@dataclass(frozen=True)
-class Fragmentation:
+class Fragmentation(msgspec.Struct, frozen=True):
     """The allocator's memory on a device at the time of the snapshot; a row of the view memory_fragmentation."""
 
     device: int
@@ -458,8 +427,7 @@ class Fragmentation:
     largest_free_bytes: int
 
 
-@dataclass(frozen=True)
-class Memory:
+class Memory(msgspec.Struct, frozen=True):
     """Memory in use, and allocator calls; `calls` are the --top longest, `holders` the --top of each device.
 
     `snapshot` and the fields after it are filled from a memory snapshot.
@@ -477,8 +445,7 @@ class Memory:
     failure_holders: tuple[MemoryHolder, ...] = ()
 
 
-@dataclass(frozen=True)
-class ServingSummary:
+class ServingSummary(msgspec.Struct, frozen=True):
     """All steps of a server; `dialects` names the servers that write such annotations, None without steps.
 
     Rates are per second of `dur_ns`. `earlier_work_ns` is how long the GPU first works on launches from before the
@@ -501,8 +468,7 @@ class ServingSummary:
     earlier_work_ns: int | None = None
 
 
-@dataclass(frozen=True)
-class ServingBatch:
+class ServingBatch(msgspec.Struct, frozen=True):
     """Steps of a server of one kind, with least_requests to most_requests requests; percentiles of durations, ns."""
 
     dialect: str
@@ -524,8 +490,7 @@ class ServingBatch:
     gpu_gap_p50_ns: float | None
 
 
-@dataclass(frozen=True)
-class ServingStall:
+class ServingStall(msgspec.Struct, frozen=True):
     """Waits of decoding requests for prompts of others: in steps of prompts only (cause prefill) or in mixed steps (mixed)."""
 
     cause: str
@@ -536,8 +501,7 @@ class ServingStall:
     most_waiting_requests: int
 
 
-@dataclass(frozen=True)
-class ServingRoofline:
+class ServingRoofline(msgspec.Struct, frozen=True):
     """The least time of decode steps, in which weights and KV cache are read; medians.
 
     `reason` says why it is unknown.
@@ -552,8 +516,7 @@ class ServingRoofline:
     steps_with_kv: int
 
 
-@dataclass(frozen=True)
-class Serving:
+class Serving(msgspec.Struct, frozen=True):
     """The steps of a model server: summary, batches, stalls and roofline."""
 
     summary: ServingSummary
@@ -562,8 +525,7 @@ class Serving:
     roofline: tuple[ServingRoofline, ...]
 
 
-@dataclass(frozen=True)
-class Topics:
+class Topics(msgspec.Struct, frozen=True):
     """The data of a report on each topic."""
 
     critical_path: PathTopic

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -121,8 +120,7 @@ _LONGEST = 2**63 - 1  # what a column of ns holds
 _NO_AMOUNT = "a number is below 0, or larger than any in a trace"
 
 
-@dataclass(frozen=True)
-class StoredBaseline:
+class StoredBaseline(msgspec.Struct, frozen=True):
     """A baseline: its runs, the version of traceq that made it and when (ISO 8601, UTC)."""
 
     kind: Literal["traceq-baseline"]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from traceq.formats.made_with import is_knob, is_variable, unit_of, words_of
 from traceq.runs.run import Run
@@ -24,8 +25,7 @@ _FOLLOWS = {
 }
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     """A fact (version, setting, environment variable, ...) that the sides state differently.
 
     `values` holds the distinct values of each side's runs. `follows` names the changed fact that causes this one; None

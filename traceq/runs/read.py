@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from itertools import groupby
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
@@ -82,7 +83,7 @@ def _read_run(
         steps=tuple(_read_steps(steps)),
         items=_read_items(connection, trace_id, subject.device),
         findings=tuple(
-            FindingKept(**{name: getattr(finding, name) for name in FindingKept.__dataclass_fields__})
+            FindingKept(**{name: getattr(finding, name) for name in FindingKept.__struct_fields__})
             for finding in judged.every_finding
         ),
         parts=tuple(

@@ -7,7 +7,8 @@ baseline is computed from a Run alone, so that a baseline says the same as the t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from traceq.analysis.categories import OF_HOST
 from traceq.diagnosis.finding import Confidence
@@ -18,8 +19,7 @@ TRIM = 4
 """The shortest and the longest 1/TRIM of the counted steps are left out of the typical step."""
 
 
-@dataclass(frozen=True)
-class RunStep:
+class RunStep(msgspec.Struct, frozen=True):
     """A step of the trace; `excluded` says why it does not count, None if it does.
 
     The categories of `ledger` add up to `dur`, or it is empty. Where no GPU works it is the training thread's ledger,
@@ -40,8 +40,7 @@ class RunStep:
         return {} if any(name.startswith(OF_HOST) for name in self.ledger) else self.ledger
 
 
-@dataclass(frozen=True)
-class Amount:
+class Amount(msgspec.Struct, frozen=True):
     """The number of events, their time in the ledger (ns) and their bytes, summed over several steps.
 
     `deviation` is the standard deviation of the time from step to step, ns; None for a single step, and in baselines of
@@ -54,8 +53,7 @@ class Amount:
     deviation: float | None = None
 
 
-@dataclass(frozen=True)
-class Item:
+class Item(msgspec.Struct, frozen=True):
     """A part of a ledger category: kernels with one name, launch shape, phase and operator, or a cause of GPU idle time.
 
     In a ledger of the training thread it is the time in host slices of one name. `name` is as in the trace; None for
@@ -74,8 +72,7 @@ class Item:
     kind: str | None = None
 
 
-@dataclass(frozen=True)
-class FindingKept:
+class FindingKept(msgspec.Struct, frozen=True):
     """A finding of a rule with its likely saving, ns per counted step, as in a report.
 
     `owned_ns`, `assumed_share`, `only_bounds`, `rule_share` and `is_extra` are as in Finding; None or False in
@@ -96,8 +93,7 @@ class FindingKept:
     is_extra: bool = False
 
 
-@dataclass(frozen=True)
-class PartKept:
+class PartKept(msgspec.Struct, frozen=True):
     """A finding of a rule on time that already belongs to the finding `owner`: its saving alone, ns per counted step."""
 
     rule: str
@@ -107,8 +103,7 @@ class PartKept:
     owner: str
 
 
-@dataclass(frozen=True)
-class CaptureFacts:
+class CaptureFacts(msgspec.Struct, frozen=True):
     """The kind of a capture, and the time in it that single events and other steps make, ns.
 
     `vendor` (nvidia, amd, intel) is the maker of the GPUs, None if not known. `kind` is the reason in the table triage
@@ -125,8 +120,7 @@ class CaptureFacts:
     idle_tail_ns: int = 0
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(msgspec.Struct, frozen=True):
     """One rank's trace of a run, on its critical device (the one that is busy longest).
 
     `file` is the name of the trace's file, `source` the database, trace or baseline it was read from. `device` is None
@@ -163,14 +157,14 @@ class Run:
     findings: tuple[FindingKept, ...]
     parts: tuple[PartKept, ...] = ()
     saturated: str | None = None
-    cannot_tell: Mapping[str, str] = field(default_factory=dict)
+    cannot_tell: Mapping[str, str] = msgspec.field(default_factory=dict)
     lost: tuple[str, ...] = ()
     ranks: tuple[int, ...] = ()
     unit: str | None = None
     unit_name: str | None = None
-    conditions: Mapping[str, float] = field(default_factory=dict)
+    conditions: Mapping[str, float] = msgspec.field(default_factory=dict)
     job: JobOfRun | None = None
-    made_with: Mapping[str, str] = field(default_factory=dict)
+    made_with: Mapping[str, str] = msgspec.field(default_factory=dict)
     loader_queue: int | None = None
     start_up_ns: int = 0
     capture: CaptureFacts = CaptureFacts()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from statistics import NormalDist
 from typing import Literal, NamedTuple
 from zlib import crc32
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,8 +36,7 @@ _LEAST_OUTLIER = 4
 _MADS, _MEDIANS = 5.0, 1.1
 
 
-@dataclass(frozen=True)
-class Spread:
+class Spread(msgspec.Struct, frozen=True):
     """Resampled deviations of a difference, ns: a row for each resample, a column for each quantity (step, categories)."""
 
     resamples: Floats

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from traceq.analysis.steps.choice import Window
 from traceq.analysis.steps.window import Extent, window_extent
@@ -27,8 +28,7 @@ _TRAINING = """
 _OUTSIDE = "outside of --window"
 
 
-@dataclass(frozen=True)
-class TracePart:
+class TracePart(msgspec.Struct, frozen=True):
     """A part of a trace, from `ts` to `ts_end` (ns, the trace's clock); `said` describes it and its steps for the file."""
 
     ts: int

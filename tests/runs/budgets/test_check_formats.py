@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -14,6 +13,7 @@ import lazy_import
 import pytest
 from check_runs import MS, finding, run
 from jsonschema import Draft4Validator
+from msgspec.structs import replace
 
 from traceq.reports.check.check import compose_check
 from traceq.reports.check.words import format_measured

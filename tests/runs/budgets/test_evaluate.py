@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import duckdb
 import pytest
 from check_runs import MS, finding, measured, run
+from msgspec.structs import replace
 
 from traceq.runs.budgets.budget import Budget, Limit, MeasuredBudget
 from traceq.runs.budgets.judge import ask_number, evaluate, interpolate_quantile

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from check_runs import measured
 from job_runs import runs_of_job
+from msgspec.structs import replace
 from simulated_job import build_job
 
 from traceq.app.check import CheckView, with_cause

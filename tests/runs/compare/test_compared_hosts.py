@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 from handmade_runs import MS, item, noisy, on_host, run
+from msgspec.structs import replace
 
 from traceq.app.check import with_cause
 from traceq.reports.check.check import compose_check

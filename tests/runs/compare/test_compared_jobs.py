@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import pytest
 from job_runs import runs_of_job
+from msgspec.structs import replace
 from simulated_job import build_job
 
 from traceq.app.compare import ComparisonView

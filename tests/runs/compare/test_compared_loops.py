@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 from contextlib import closing
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from traceq.runs.compare.compare import compare
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from handmade_runs import MS, item, noisy, run
+from msgspec.structs import replace
 
 from traceq.reports.comparison.comparison import compose_comparison
 from traceq.reports.renderers.to_text import blocks_to_text

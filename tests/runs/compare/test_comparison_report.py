@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 
 import pytest
 from handmade_runs import MS, item, noisy, run
+from msgspec.structs import replace
 
 from traceq.analysis.categories import in_words
 from traceq.common.units import change, change_share

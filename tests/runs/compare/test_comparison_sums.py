@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from handmade_runs import MS, item, noisy, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from traceq.runs import statistics
 from traceq.runs.baselines import decode_runs, encode_runs

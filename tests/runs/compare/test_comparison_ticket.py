@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
 from handmade_runs import MS, item, noisy, run
+from msgspec.structs import replace
 
 from traceq.app.compare import ComparisonView
 from traceq.reports.comparison.ticket import list_advice

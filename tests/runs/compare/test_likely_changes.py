@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 
 import pytest
 from handmade_runs import MS, item, noisy, run
+from msgspec.structs import replace
 
 from traceq.reports.comparison.ticket import compose_ticket
 from traceq.reports.comparison.verdict import verdict_sentence

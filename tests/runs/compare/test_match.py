@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from traceq.runs.compare.match import MatchPiece, match_pieces
 from traceq.runs.compare.names import canonical_name, family_name

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from handmade_runs import MS, item, noisy, run
+from msgspec.structs import replace
 
 from traceq.reports.comparison.verdict import describe_cause
 from traceq.runs.compare.compare import compare

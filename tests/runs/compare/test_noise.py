@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from handmade_runs import MS, noisy, run
+from msgspec.structs import replace
 
 from traceq.errors import WrongUse
 from traceq.reports.comparison.noise import compose_noise

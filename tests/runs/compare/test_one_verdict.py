@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from handmade_runs import MS, noisy, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from traceq.diagnosis.finding import Confidence
 from traceq.runs.budgets.budget import Budget

@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from handmade_trials import made, studied
+from msgspec.structs import replace
 
 from traceq.common.text import width
 from traceq.reports.renderers.experiment_to_json import experiment_to_json

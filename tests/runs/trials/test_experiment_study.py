@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from random import Random
 
 import handmade_runs
@@ -8,6 +7,7 @@ import pytest
 from handmade_trials import made, studied, verdicts
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from traceq.runs.run import FindingKept
 from traceq.runs.trials.experiment import Predicted, TrialLimits

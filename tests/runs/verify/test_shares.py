@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import sys
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from statistics import median
@@ -13,6 +12,7 @@ from statistics import median
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "tools"))
 

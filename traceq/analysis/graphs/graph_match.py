@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+from msgspec.structs import replace
 
 from traceq.analysis.graphs.align import COUNT, NAME, NODE, ORDER
 from traceq.analysis.graphs.captured import Captured, join_captures, read_captured

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from traceq.analysis.graphs.align import (
     ENOUGH,
@@ -54,8 +55,7 @@ class Template(NamedTuple):
     grids: Integers
 
 
-@dataclass(frozen=True)
-class Match:
+class Match(msgspec.Struct, frozen=True):
     """The captured graphs that a launch may replay.
 
     All `candidates` agree equally well with it; `chosen` are the indices of those that also fit the launches before and

@@ -6,9 +6,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from traceq.analysis.job.arrays import close_gaps, find_distinct, group_medians, stable_order
@@ -27,8 +27,7 @@ _ROUNDS = 500
 _CLOSE_ENOUGH = 1e-12
 
 
-@dataclass(frozen=True)
-class Clocks:
+class Clocks(msgspec.Struct, frozen=True):
     """Offset (ns), drift (ns per ns) and number of collectives of each rank's clock.
 
     The reference is the median of the ranks that process groups join to the rank. `joined` marks the ranks of the largest

@@ -8,10 +8,10 @@ replay needs no common clock.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 
 from traceq.analysis.job.arrays import find_distinct, stable_order
@@ -30,8 +30,7 @@ NONE = -1
 _SLACK_NS = 2_000
 
 
-@dataclass(frozen=True)
-class Members:
+class Members(msgspec.Struct, frozen=True):
     """Slices of collectives, one array element each: rank, stream (0, 1, ... within the rank), start and end (ns), collective.
 
     `blocks` tells whether the rank's other streams waited for the slice. Collectives (`match`) are numbered from 0.
@@ -50,8 +49,7 @@ class Members:
         return int(self.match.max()) + 1 if len(self.match) else 0
 
 
-@dataclass(frozen=True)
-class JobGraph:
+class JobGraph(msgspec.Struct, frozen=True):
     """Collectives' members in the order of a replay: level by level, the members of a collective side by side.
 
     `order` is each row's index in Members. Collectives are renumbered in this order: `heads` is the first row of each,
@@ -203,8 +201,7 @@ def lay_out_rows(graph: JobGraph, own: Floats, usual: Floats, first: Floats, tra
     )
 
 
-@dataclass(frozen=True)
-class ReplayRows:
+class ReplayRows(msgspec.Struct, frozen=True):
     """Times in the order of a replay, ns: `slow` by row; `quick` and `unit` for the rows whose times differ (`differs`).
 
     `bounds` are where each level begins in `differs`; `used` tells for which levels the second and further arrays of
@@ -249,8 +246,7 @@ class ReplayRows:
         return found
 
 
-@dataclass(frozen=True)
-class JobPath:
+class JobPath(msgspec.Struct, frozen=True):
     """The critical path of a job: `members` are the last to arrive at each of its collectives, in the order of time.
 
     Its length in ns is `late_start`, when the first of them arrived, plus own times (of all but the first) plus transfers.

@@ -6,11 +6,11 @@ ends of a group's collectives agree on all its ranks, while those of another gro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ order by all
 """
 
 
-@dataclass(frozen=True)
-class LocalGroup:
+class LocalGroup(msgspec.Struct, frozen=True):
     """A process group as a single rank (`unit`) names it.
 
     `ends` maps places in the group's list of collectives ("SEQUENCE OPERATION") to the end (ns) of that collective on the

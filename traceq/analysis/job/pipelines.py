@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from traceq.analysis.job.graph import NONE
 from traceq.analysis.job.stragglers import WORTH_NAMING, FoundStraggler
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from traceq.analysis.job.stragglers import JobTimes
 
 
-@dataclass(frozen=True)
-class StageImbalance:
+class StageImbalance(msgspec.Struct, frozen=True):
     """The saving in ns if all pipeline stages had equal own time, and the slow stage that holds up the others (None: none does).
 
     `stages` maps stage numbers, as text, to ranks. `stage_share` is the part of all possible saving that usual ranks in the

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from traceq.analysis.job.graph import critical_path, lay_out_rows
@@ -32,8 +32,7 @@ _OF_LATEST_RANK = 0.2
 _EXPLAINED = 0.8
 
 
-@dataclass(frozen=True)
-class JobTimes:
+class JobTimes(msgspec.Struct, frozen=True, dict=True):
     """A job's times, ns: `own` time of each member, `usual` own time, `first` arrivals, and `transfer` by collective.
 
     `first` counts for members that follow no collective. `units` is the number of ranks.
@@ -64,8 +63,7 @@ class JobTimes:
         return lasts
 
 
-@dataclass(frozen=True)
-class FoundStraggler:
+class FoundStraggler(msgspec.Struct, frozen=True):
     """A late rank, host or stage (`kind`) with its ranks (`units`).
 
     `win` is how much is saved if it alone is usual, `adds` how much more if the stragglers before it are usual too; ns.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from traceq.analysis.job.arrays import group_means, groups_by_size, number_combinations
@@ -80,8 +80,7 @@ def _group_medians(group: Integers, values: Floats) -> tuple[Floats, Integers, I
     return middle[group], lower[group], count[group]
 
 
-@dataclass(frozen=True)
-class RankOperations:
+class RankOperations(msgspec.Struct, frozen=True):
     """Operations of ranks between collectives, an array element each: rank, type, start and end (ns); sorted by rank and time."""
 
     unit: Integers
@@ -90,8 +89,7 @@ class RankOperations:
     end: Integers
 
 
-@dataclass(frozen=True)
-class UsualTimes:
+class UsualTimes(msgspec.Struct, frozen=True):
     """Own time of each member (ns) if every operation took the mean duration of its type.
 
     The mean is over all ranks in `of_all`, over the ranks of the same stage in `of_stage`.

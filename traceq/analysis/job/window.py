@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from traceq.analysis.job.arrays import close_gaps, group_medians, stable_order
 from traceq.analysis.job.clocks import Clocks, align, find_components
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from traceq.analysis.job.usual import RankOperations
 
 
-@dataclass(frozen=True)
-class RankTime:
+class RankTime(msgspec.Struct, frozen=True):
     """Time of each rank, ns: own work before collectives, transfers, and waiting for other ranks.
 
     `late` is the part of `own` that exceeds the usual.
@@ -86,8 +86,7 @@ _MOST_SINGLE_RANKS = 64
 _SLOWEST = 0.03
 
 
-@dataclass(frozen=True)
-class JobSlices:
+class JobSlices(msgspec.Struct, frozen=True):
     """Slices of collectives that were matched across ranks, one array element each; their times plus `origin` are ns since 1970.
 
     `signature` is equal for collectives of the same kind (operation, bytes, group size), `group` for those of the same
@@ -106,8 +105,7 @@ class JobSlices:
     is_between: Flags
 
 
-@dataclass(frozen=True)
-class Ranks:
+class Ranks(msgspec.Struct, frozen=True):
     """Facts on the ranks 0 to count-1 apart from collectives.
 
     `pipeline` is each rank's pipeline stage as the trace tells it, -1 if it does not; `hosts` maps hosts to their ranks;
@@ -120,8 +118,7 @@ class Ranks:
     operations: RankOperations | None = None
 
 
-@dataclass(frozen=True)
-class _ComparedRanks:
+class _ComparedRanks(msgspec.Struct, frozen=True):
     """A job's times compared with the usual: `typical` own time by member, and the member that has it.
 
     `ideal_transfer` is the usual transfer by collective, `stage` is by rank. `by_operation` are usual times from tables of
@@ -142,8 +139,7 @@ class _ComparedRanks:
         return 1 < len(np.unique(self.stage)) < self.times.units
 
 
-@dataclass(frozen=True)
-class JudgedWindow:
+class JudgedWindow(msgspec.Struct, frozen=True):
     """Findings on one window of a job; arrays are by member, by collective (`transfer`, `common_end`) or by rank; times in ns.
 
     `worker_share` is the part of the possible saving that the slowest 3 % of the ranks would bring; NaN where next to

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
+from traceq.analysis.kernels.compiled import Compiled, Origin
 from traceq.database.sql import run
 
 if TYPE_CHECKING:
@@ -46,26 +47,6 @@ _ATEN = (
     " softplus_backward split_with_sizes sym_size tanh_backward threshold_backward upsample_bilinear2d upsample_nearest2d"
     " var_mean zeros_like"
 )
-
-
-class Origin(NamedTuple):
-    """The origin of a part of a compiled kernel: an operator, the program's line as FILE(LINE): FUNCTION, and the line's code."""
-
-    operator: str | None
-    line: str | None
-    code: str | None
-
-
-class Compiled(NamedTuple):
-    """A kernel as torch.compile describes it; `hash` is the name of the generated file that holds it, None if unknown.
-
-    `told_by` is "provenance" (Inductor's own record) or "code" (comments in the generated code).
-    """
-
-    name: str
-    hash: str | None
-    origins: tuple[Origin, ...]
-    told_by: str
 
 
 class _Kernel(NamedTuple):

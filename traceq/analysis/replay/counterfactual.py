@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from traceq.analysis.categories import BUSY, IDLE
 from traceq.analysis.replay.recorded import NONE
@@ -80,8 +81,7 @@ def change_extremes(change: ReplayChange) -> tuple[ReplayChange, ReplayChange]:
     return change._replace(slower=_AT_WORST * change.slower), change._replace(slower=0.0)
 
 
-@dataclass(frozen=True)
-class Scenario:
+class Scenario(msgspec.Struct, frozen=True):
     """A graph with its weights; its steps take at least `least` ns together, whatever a replay of the graph says."""
 
     graph: Graph
@@ -89,8 +89,7 @@ class Scenario:
     least: float = 0.0
 
 
-@dataclass(frozen=True)
-class ReplayWorld:
+class ReplayWorld(msgspec.Struct, frozen=True, dict=True):
     """A trace as replays need it: connection, recorded events, and dependency graph."""
 
     connection: duckdb.DuckDBPyConnection

@@ -6,9 +6,9 @@ a GPU or driver needs. Kinds are functions and kernels by name, so that a lag is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from traceq.analysis.categories import BUSY
@@ -50,8 +50,7 @@ class Lag(NamedTuple):
         return np.asarray(self.usual + self.unexplained)
 
 
-@dataclass(frozen=True)
-class Graph:
+class Graph(msgspec.Struct, frozen=True):
     """Dependency graph; nodes are host events and GPU slices by index (see recorded.py), -1 is no edge. Times in ns.
 
     A slice starts at the latest of four times: its launch's start + `lead` + `launch`; the end of the slice before it

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -40,8 +40,7 @@ class ReplayStep(NamedTuple):
     own_end: int | None  # the end of its mark on the host
 
 
-@dataclass(frozen=True)
-class Events:
+class Events(msgspec.Struct, frozen=True):
     """Host events in the order of time: calls, marks of steps, and launches before the window or outside the trace.
 
     `lane` numbers the host clocks: threads that take turns share one. `gap` is the host's time since the event before it in
@@ -73,8 +72,7 @@ class Events:
     pid: Integers
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(msgspec.Struct, frozen=True):
     """GPU slices in the order of their launches; `event` is the index of the launching event, `stream` numbers the streams."""
 
     slice_id: Integers
@@ -95,8 +93,7 @@ class Work:
     awaited: Integers  # position of the slice whose end its stream was told to wait for
 
 
-@dataclass(frozen=True)
-class Recorded:
+class Recorded(msgspec.Struct, frozen=True):
     """The steps that are replayed, from `ts` to `ts_end` (ns).
 
     The folds of events and slices are 0 or 1: lags in each half of the steps are predicted from the other half.

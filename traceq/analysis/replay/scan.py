@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 import numpy as np
 
 from traceq.analysis.replay.recorded import NONE, Booleans, Floats, Integers
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from traceq.analysis.replay.graph import Graph
 
 
-@dataclass(frozen=True)
-class Weights:
+class Weights(msgspec.Struct, frozen=True):
     """Lengths of host events (gap, call, lead), GPU slices (dur) and edges (the others), ns; -inf drops an edge."""
 
     gap: Floats
@@ -48,8 +47,7 @@ def as_predicted(graph: Graph) -> Weights:
     )
 
 
-@dataclass(frozen=True)
-class Runs:
+class Runs(msgspec.Struct, frozen=True):
     """A dependency graph cut into runs: calls of one lane in order, and what they launch on one stream in order.
 
     Elements are GPU slices, and host events without any, in the order of their lanes; runs are ranges of elements. Nothing from

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from msgspec.structs import astuple
 
 from traceq.analysis.categories import BUSY, CATEGORIES
 from traceq.analysis.ledger.host_timeline import fill_host_timeline
@@ -231,5 +232,5 @@ def _has_effect(before: Scenario, after: Scenario) -> bool:
     """Return whether the change between two scenarios had anything to change."""
     if before.graph is not after.graph or before.least != after.least:
         return True
-    pairs = zip(vars(before.weights).values(), vars(after.weights).values(), strict=True)
+    pairs = zip(astuple(before.weights), astuple(after.weights), strict=True)
     return any(one is not other and bool((one != other).any()) for one, other in pairs)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from traceq.errors import WrongUse
 from traceq.formats.made_with import path_beside
@@ -17,8 +18,7 @@ _OWN = (FROZEN, LABELS)
 _AFTER = re.compile(r"[A-Za-z0-9][\w.-]{0,63}", re.ASCII)
 
 
-@dataclass(frozen=True)
-class TraceFile:
+class TraceFile(msgspec.Struct, frozen=True):
     """A trace in the measured folder. `path` is its main file, relative to the folder; `files` are all its files."""
 
     name: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -23,8 +22,7 @@ from traceq.reports.blind import write_page
 RECORD = "graded.json"
 
 
-@dataclass(frozen=True)
-class BlindMeasurement:
+class BlindMeasurement(msgspec.Struct, frozen=True):
     """The grades of a frozen set: a page in Markdown, and the path of a file with the findings by rule.
 
     `unseen` are names of traces that were added to the folder after it was frozen.

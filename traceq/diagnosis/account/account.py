@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
+from msgspec.structs import replace
 
 from traceq.analysis.categories import IDLE
 from traceq.common.text import first_clause
@@ -89,8 +91,7 @@ def _longest_first(line: Line) -> tuple[float, str, str]:
     return -line.dur_ns, line.category, line.part or ""
 
 
-@dataclass(frozen=True)
-class _AccountedCause:
+class _AccountedCause(msgspec.Struct, frozen=True):
     """A finding, or a part of one, that owns time; `finding_id` is the finding's. Savings are in ns per counted step."""
 
     finding_id: str

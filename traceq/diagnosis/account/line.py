@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from traceq.diagnosis.finding import Finding
 
@@ -17,8 +18,7 @@ _LITTLE = 0.05
 _MUCH_UNKNOWN = 0.25
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """Time of a category of the ledger, in whole or in part, with the verdict on it; times in ns per counted step.
 
     `part` is the kernel family, operator, call or range that holds most of the time that findings leave of the

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from traceq.analysis.categories import IDLE
 from traceq.common.units import share
@@ -28,8 +30,7 @@ Nearness = Literal["near", "above", "unknown"]
 _NEARNESS: tuple[Nearness, ...] = ("near", "above", "unknown")
 
 
-@dataclass(frozen=True)
-class RestPart:
+class RestPart(msgspec.Struct, frozen=True):
     """Time of a category, or of a part of it, that findings leave; ns per counted step.
 
     `nearness` is "near" for the time that its work takes near a limit, "above" for its time beyond that, and "unknown"
@@ -45,8 +46,7 @@ class RestPart:
     limit: str | None = None
 
 
-@dataclass(frozen=True)
-class Winnable:
+class Winnable(msgspec.Struct, frozen=True):
     """Shares (0..1) of a category's time: the replay's likely and highest saving, and the part on the critical path."""
 
     likely: float

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 
 import msgspec
@@ -10,8 +9,7 @@ import msgspec
 from traceq.database.sql import package
 
 
-@dataclass(frozen=True)
-class LabelWord:
+class LabelWord(msgspec.Struct, frozen=True):
     """The meaning of a word that labels use for a cause, and the names of rules that find the cause; there may be none."""
 
     what: str

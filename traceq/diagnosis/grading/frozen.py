@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 import msgspec
@@ -15,8 +14,7 @@ _VERSION = 1
 _NOTHING = Output()
 
 
-@dataclass(frozen=True)
-class AccountLine:
+class AccountLine(msgspec.Struct, frozen=True):
     """A frozen line of the account of a trace, with its verdict; `share` (0..1) is of the step."""
 
     category: str
@@ -26,8 +24,7 @@ class AccountLine:
     reason: str
 
 
-@dataclass(frozen=True)
-class FrozenTrace:
+class FrozenTrace(msgspec.Struct, frozen=True):
     """The frozen report of a trace, under the `name` that its label has; `path` is relative to the folder.
 
     `capture` is the kind and reason of the capture, `header` the report's first line, `first` its first statement.
@@ -50,8 +47,7 @@ class FrozenTrace:
     account: tuple[AccountLine, ...] = ()
 
 
-@dataclass(frozen=True)
-class FrozenPair:
+class FrozenPair(msgspec.Struct, frozen=True):
     """The frozen verdict of a comparison of two traces, and its words.
 
     Without `verdict` the comparison failed, for the reason in `words`. `is_known`: a label already gave the verdict
@@ -65,8 +61,7 @@ class FrozenPair:
     is_known: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class Frozen:
+class Frozen(msgspec.Struct, frozen=True, kw_only=True):
     """A file of frozen reports: the version of traceq that made them, and when they were frozen (ISO 8601, UTC).
 
     `commit` is that of traceq's checkout, with `+` if it was changed. `after` names the occasion of a set that was

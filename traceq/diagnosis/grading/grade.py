@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from traceq.diagnosis.finding import Confidence
 from traceq.diagnosis.grading.causes import all_causes, causes_of
@@ -14,8 +15,7 @@ from traceq.diagnosis.grading.truth import DIGITS, NEAR, Truth
 Verdict = Literal["right", "partly", "wrong"]
 
 
-@dataclass(frozen=True)
-class GradedFinding:
+class GradedFinding(msgspec.Struct, frozen=True):
     """A finding with its grade by the label.
 
     `share` (0..1) is its likely saving as a share of a step of `step_ns`; `verdict` says whether the finding is right.
@@ -28,8 +28,7 @@ class GradedFinding:
     step_ns: float = 0.0
 
 
-@dataclass(frozen=True)
-class GradedResult:
+class GradedResult(msgspec.Struct, frozen=True):
     """The graded report of a trace; `said` are its findings, `first` grades its first statement.
 
     `remarks` are the rules of its observations, `failed` the rules that broke. `found` is the number of the label's

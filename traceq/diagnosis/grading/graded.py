@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from traceq.diagnosis.grading.frozen import Frozen, FrozenPair, FrozenTrace
 from traceq.diagnosis.grading.grade import GradedFinding, GradedResult, grade, grade_refused
 from traceq.diagnosis.grading.labels import Label, truth_of
 
 
-@dataclass(frozen=True)
-class GradedTrace:
+class GradedTrace(msgspec.Struct, frozen=True):
     """A frozen report of a trace with its grades; `is_blind`: it was frozen before the trace had a label.
 
     `has_unit` is whether its number of steps is right; None where the label gives none. `program` names the program
@@ -27,8 +27,7 @@ class GradedTrace:
     program: str
 
 
-@dataclass(frozen=True)
-class GradedPair:
+class GradedPair(msgspec.Struct, frozen=True):
     """The frozen verdict of a comparison of two traces, and the verdicts that its label accepts.
 
     `is_blind`: it was frozen before it had a label.
@@ -44,8 +43,7 @@ class GradedPair:
         return self.pair.verdict in self.accepted
 
 
-@dataclass(frozen=True)
-class Graded:
+class Graded(msgspec.Struct, frozen=True):
     """All grades of frozen reports; `unlabelled` are the names of traces and pairs without a label.
 
     `gone` are graded traces whose files are missing: whether they changed is not known.

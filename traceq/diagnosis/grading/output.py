@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from traceq.diagnosis.account.line import Line, largest_unknown, saves_little
 from traceq.diagnosis.finding import Confidence, Failed, Finding, Observation
 
 
-@dataclass(frozen=True)
-class Statement:
+class Statement(msgspec.Struct, frozen=True):
     """A finding as the report states it; `share` (0..1) is its likely saving over `step_ns`. Times are in ns per step.
 
     `parts` are the rules of its parts, which say something else of the same time.
@@ -28,8 +28,7 @@ class Statement:
     parts: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Output:
+class Output(msgspec.Struct, frozen=True):
     """The statements of a report on a trace that can be graded.
 
     `remarks` are the rules of observations; `failed` has "RULE: ERROR" for each rule that broke. `unknown` is the

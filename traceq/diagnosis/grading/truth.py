@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 # A size is right within this share of the label's, or between the bounds that the label gives.
 NEAR = 0.3
@@ -11,8 +12,7 @@ NEAR = 0.3
 DIGITS = 0.01
 
 
-@dataclass(frozen=True)
-class Bottleneck:
+class Bottleneck(msgspec.Struct, frozen=True):
     """An avoidable cause (a word of causes.json) and its likely saving with bounds: shares (0..1) of a step of `step_ns`."""
 
     cause: str
@@ -34,8 +34,7 @@ class Bottleneck:
         )
 
 
-@dataclass(frozen=True)
-class Truth:
+class Truth(msgspec.Struct, frozen=True):
     """The truth about a trace by its label. `nothing`: there is no avoidable cause, or the capture cannot tell.
 
     `first` are causes that a report may name first, `also_true` further true ones; `line` are the categories of the

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from traceq.diagnosis.finding import Confidence, Evidence
 
 
-@dataclass(frozen=True)
-class JobFinding:
+class JobFinding(msgspec.Struct, frozen=True):
     """A problem of a job, with the query that proves it; times in ns per step of the job.
 
     `saving_ns` is the replayed saving of fixing this alone, `adds_ns` its saving once the findings before it are fixed;

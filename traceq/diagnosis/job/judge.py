@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from inspect import getdoc
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
@@ -45,8 +46,7 @@ def rule_page(name: str) -> str:
     return " ".join((getdoc(RULES[name][1]) or "").split())
 
 
-@dataclass(frozen=True)
-class JudgedJob:
+class JudgedJob(msgspec.Struct, frozen=True):
     """Findings on a time window of a job, and the rules of jobs that cannot tell or broke."""
 
     findings: tuple[JobFinding, ...]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from traceq.database.query import Setting, ask, literal
 from traceq.database.sql import statement
@@ -17,15 +18,14 @@ if TYPE_CHECKING:
     import duckdb
 
 
-@dataclass(frozen=True)
-class JobSubject:
+class JobSubject(msgspec.Struct, frozen=True, dict=True):
     """A time window of a job to judge; `facts` is its row of the table job, with further columns of facts.sql."""
 
-    connection: duckdb.DuckDBPyConnection = field(repr=False)
+    connection: duckdb.DuckDBPyConnection
     job: int
     time_window: int
     facts: Mapping[str, Any]
-    _asked: dict[str, list[dict[str, Any]]] = field(default_factory=dict, repr=False)
+    _asked: dict[str, list[dict[str, Any]]] = msgspec.field(default_factory=dict)
 
     @cached_property
     def stragglers(self) -> list[dict[str, Any]]:

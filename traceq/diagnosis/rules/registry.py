@@ -241,19 +241,27 @@ def default_rules() -> tuple[Rule, ...]:
 
 def has_shares(name: str) -> bool:
     """Return whether the shares of the rule `name` come from its SQL header, so that fitted shares can replace them."""
-    (place,) = (place for place in _PLACES if place.endswith(f"/{name}"))
-    if package().joinpath(f"diagnosis/rules/{place}.py").is_file():
-        return False
-    header = rule_query(name).header
+    return name not in _modules() and _states_shares(rule_query(name))
+
+
+def _states_shares(query: RuleQuery) -> bool:
+    header = query.header
     return "likely" in header if "each" in header else not header.keys().isdisjoint(("low", "likely", "high"))
+
+
+@cache
+def _modules() -> frozenset[str]:
+    """Return the names of the rules that are Python modules."""
+    shelves = [shelf for shelf in package().joinpath("diagnosis/rules").iterdir() if shelf.is_dir()]
+    return frozenset(file.name[:-3] for shelf in shelves for file in shelf.iterdir() if file.name.endswith(".py"))
 
 
 def _load(place: str) -> Rule:
     name = place.partition("/")[2]
     query = rule_query(name) if name in shelved("diagnosis/rules") else RuleQuery("")
-    if not package().joinpath(f"diagnosis/rules/{place}.py").is_file():
+    if name not in _modules():
         judge = make_remarks(name, query) if "remark" in query.header else make_judgement(make_finder(name), query)
-        said = describe_shares(name.replace("_", "-")) if has_shares(name) else ""
+        said = describe_shares(name.replace("_", "-")) if _states_shares(query) else ""
         return _make_rule(name, manual_of_header(name, query, said), judge, query)
     module = import_module(f"traceq.diagnosis.rules.{place.replace('/', '.')}")
     return _make_rule(name, parse_manual(module.__doc__ or ""), module.judge, query)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
@@ -57,8 +56,7 @@ MEMORY_COLUMNS: tuple[_Column, ...] = (
 _encoder = msgspec.json.Encoder()
 
 
-@dataclass
-class Decoded:
+class Decoded(msgspec.Struct):
     """Args of several events: a list of values per column, by name; and per event the other members as JSON or null."""
 
     columns: dict[str, list[Any]]

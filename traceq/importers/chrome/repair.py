@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import msgspec
 
@@ -50,8 +49,7 @@ class _AnyObject(msgspec.Struct, gc=False):
 _any_object = msgspec.json.Decoder(_AnyObject)
 
 
-@dataclass
-class RepairedBlock:
+class RepairedBlock(msgspec.Struct):
     """The readable part of a block.
 
     `rest` is unused text: the text after the list when `ended`, else the beginning of an incomplete event. `events` are
@@ -61,7 +59,7 @@ class RepairedBlock:
     rows: BlockRows
     rest: bytes
     ended: bool
-    events: list[bytes] = field(default_factory=list)
+    events: list[bytes] = msgspec.field(default_factory=list)
 
 
 def repair(text: bytes, decode: Callable[[bytes], BlockRows | None], *, is_last: bool) -> RepairedBlock:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
 from traceq.importers.chrome.args import loads_pairs
@@ -17,8 +17,7 @@ from traceq.importers.rows import Batches, batches_of
 Track = tuple[Any, Any]
 
 
-@dataclass
-class BlockRows:
+class BlockRows(msgspec.Struct):
     """Rows of a block of events: batches of tables, and what can be finished only with the whole file.
 
     `events` is the number of events. Slice ids are event numbers within the block, thread ids are indices into
@@ -26,12 +25,12 @@ class BlockRows:
     """
 
     events: int
-    batches: Batches = field(default_factory=list)
-    tracks: dict[Track, int] = field(default_factory=dict)
-    metadata: list[tuple[str, Track, Any]] = field(default_factory=list)
-    ranges: list[RangeEnd] = field(default_factory=list)
-    notes: Counter[str] = field(default_factory=Counter)
-    _numbers: dict[Track, int] = field(default_factory=dict)
+    batches: Batches = msgspec.field(default_factory=list)
+    tracks: dict[Track, int] = msgspec.field(default_factory=dict)
+    metadata: list[tuple[str, Track, Any]] = msgspec.field(default_factory=list)
+    ranges: list[RangeEnd] = msgspec.field(default_factory=list)
+    notes: Counter[str] = msgspec.field(default_factory=Counter)
+    _numbers: dict[Track, int] = msgspec.field(default_factory=dict)
 
     def number(self, track: Track, first: int) -> int:
         """Return the index of a track in `tracks`, added there if new; `first` is the number of an event on it."""

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import codecs
 import csv
-from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from traceq.errors import UnknownFormat, UnusableTrace
 from traceq.importers.monitors import (

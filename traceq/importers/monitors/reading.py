@@ -6,10 +6,11 @@ import json
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
+
+import msgspec
 
 from traceq.errors import UnusableTrace
 from traceq.importers.monitors.series import SERIES, Meaning, name_series
@@ -33,8 +34,7 @@ class Sample(NamedTuple):
     value: float
 
 
-@dataclass(frozen=True)
-class Log:
+class Log(msgspec.Struct, frozen=True):
     """All samples of a log in the order of the file; `tool` is the monitor, `clock` how far its times can be trusted.
 
     `host` is the name of the machine, None where the file does not say it. `other_date` is the ns to add to every `ts`

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,8 +30,7 @@ class Member(NamedTuple):
 Rows = Iterator[tuple[str, pa.RecordBatch]]
 
 
-@dataclass
-class ImportState:
+class ImportState(msgspec.Struct):
     """State of the import of one nsys file, shared by the readers of its tables."""
 
     source: NsysExport
@@ -42,9 +41,9 @@ class ImportState:
     threads: Threads
     end: int | None = None
     """Latest end of any slice so far, ns."""
-    gpu_pids: set[int] = field(default_factory=set)
+    gpu_pids: set[int] = msgspec.field(default_factory=set)
     """Processes that had work on a GPU."""
-    members: dict[int, Member] = field(default_factory=dict)
+    members: dict[int, Member] = msgspec.field(default_factory=dict)
     """What NCCL says of each process: its rank, and how many there are."""
     _next_id: int = 0
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -37,8 +37,7 @@ _OVERHEAD_WORDS = (
 _OVERHEAD = ("overheadType", dict(enumerate(_OVERHEAD_WORDS, 1)), "profiler")
 
 
-@dataclass(frozen=True)
-class CallTable:
+class CallTable(msgspec.Struct, frozen=True):
     """Description of one nsys table of calls: how its rows become rows of cpu_slice."""
 
     table: str
@@ -47,9 +46,9 @@ class CallTable:
     """The same for all rows; or a column, the words for its numbers, and the word for other numbers."""
     name: str = "nameId"
     columns: tuple[str, ...] = ()
-    args: dict[str, str] = field(default_factory=dict)
+    args: dict[str, str] = msgspec.field(default_factory=dict)
     """JSON member: source column, left out where it is 0."""
-    args_or_zero: dict[str, str] = field(default_factory=dict)
+    args_or_zero: dict[str, str] = msgspec.field(default_factory=dict)
     """JSON member: source column, where 0 is a value like any other; rank 0, say."""
     left_out: tuple[tuple[int, ...], str, str] | None = None
     """Classes of records that are no calls of their own, and the note on them."""

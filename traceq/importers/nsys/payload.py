@@ -11,9 +11,9 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -52,8 +52,7 @@ Fields = dict[str, Any]
 _Schema = list[tuple[str, struct.Struct, int]]
 
 
-@dataclass(frozen=True)
-class _NcclMessage:
+class _NcclMessage(msgspec.Struct, frozen=True):
     """A range of NCCL that moves data: slice id, start (ns), process, name, bytes as NCCL counts, payload fields."""
 
     slice_id: int

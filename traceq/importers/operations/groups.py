@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from traceq.importers.operations.table import NONE
@@ -27,8 +27,7 @@ _OF_EMBEDDING = re.compile(r"embedding[-_]grads[-_]all[-_]?reduce")
 _SPELLED = {"allgather": "all_gather", "reducescatter": "reduce_scatter", "allreduce": "all_reduce"}
 
 
-@dataclass(frozen=True)
-class Communication:
+class Communication(msgspec.Struct, frozen=True):
     """Arrays of communication, an element for the part of one rank (`device`) in one collective or transfer.
 
     `start` and `end` are ns. `row` is the index of the part's operation in the table, NONE for a barrier that the table

@@ -6,9 +6,9 @@ summed up): its starts agree where the ends before them do not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import msgspec
 import numpy as np
 
 from traceq.importers.operations.groups import Communication, number_sequences
@@ -60,8 +60,7 @@ def find_inner_barriers(operations: Operations, named: Communication) -> Communi
     )
 
 
-@dataclass(frozen=True)
-class _Barrier:
+class _Barrier(msgspec.Struct, frozen=True):
     """The parts of ranks in one barrier, all steps together: `row` is the operation that follows, `begin` and `end` are ns.
 
     A part begins when its rank arrives and ends when the rank goes on.

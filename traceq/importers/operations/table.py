@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from msgspec.structs import replace
 
 from traceq.errors import UnusableTrace
 from traceq.importers.operations.source import find_columns
@@ -36,8 +37,7 @@ _NS_OF_UNIT = {"s": 10**9, "ms": 10**6, "us": 1000, "ns": 1}
 _ENOUGH_OVERLAPS = 100
 
 
-@dataclass(frozen=True)
-class Operations:
+class Operations(msgspec.Struct, frozen=True):
     """The operations of a table as arrays, one element each, sorted by rank and start.
 
     `device` is the index of the rank in `ranks`, `kind` that of the operation's name in `names`, `step` that of the

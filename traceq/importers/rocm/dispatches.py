@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -59,15 +58,14 @@ NO_END = ("data_loss", "no_end_time", "records without a usable end: their durat
 NO_DEVICE = ("data_loss", "missing_device", "copies and kernels that name no GPU are on device -1")
 
 
-@dataclass
-class RowBuilder:
+class RowBuilder(msgspec.Struct):
     """Builder of the rows of one file, for all of ROCm's formats: it numbers threads and slices, and counts notes and devices."""
 
-    notes: Notes = field(default_factory=Notes)
-    devices: dict[int, dict[str, Any]] = field(default_factory=dict)
+    notes: Notes = msgspec.field(default_factory=Notes)
+    devices: dict[int, dict[str, Any]] = msgspec.field(default_factory=dict)
     """Rows of device by number."""
-    _threads: dict[tuple[int | None, int | None], int] = field(default_factory=dict)
-    _programs: dict[int | None, str] = field(default_factory=dict)
+    _threads: dict[tuple[int | None, int | None], int] = msgspec.field(default_factory=dict)
+    _programs: dict[int | None, str] = msgspec.field(default_factory=dict)
     _next_id: int = 0
 
     def number_thread(self, pid: int | None, tid: int | None) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -56,19 +55,20 @@ class _RpdEvent(msgspec.Struct):
         return str(self.tid)
 
 
-@dataclass
-class _SortedEvents:
+class _SortedEvents(msgspec.Struct):
     """Events by kind: GPUs by process, calls by process and thread, operations on GPUs, and both ends of arrows.
 
     `devices` are device numbers by process. `calls` and `operations` have (start, end, event) in ns. `starts` are
     (process, thread, ns) by the arrow's id, `ends` the arrow's id by (process, thread, ns).
     """
 
-    devices: dict[str, int] = field(default_factory=dict)
-    calls: dict[tuple[str, str], list[tuple[int, int, _RpdEvent]]] = field(default_factory=lambda: defaultdict(list))
-    operations: list[tuple[int, int, _RpdEvent]] = field(default_factory=list)
-    starts: dict[str | int, tuple[str, str, int]] = field(default_factory=dict)
-    ends: dict[tuple[str, str, int], str | int] = field(default_factory=dict)
+    devices: dict[str, int] = msgspec.field(default_factory=dict)
+    calls: dict[tuple[str, str], list[tuple[int, int, _RpdEvent]]] = msgspec.field(
+        default_factory=lambda: defaultdict(list)
+    )
+    operations: list[tuple[int, int, _RpdEvent]] = msgspec.field(default_factory=list)
+    starts: dict[str | int, tuple[str, str, int]] = msgspec.field(default_factory=dict)
+    ends: dict[tuple[str, str, int], str | int] = msgspec.field(default_factory=dict)
 
 
 def read(path: Path, builder: RowBuilder) -> Rows:

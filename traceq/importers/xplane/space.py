@@ -6,8 +6,9 @@ The numbers of their fields are those of xplane.proto. Names of events and stats
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+import msgspec
 
 from traceq.importers.xplane.wire import Buffer, Span, read_fields, read_text, to_double, to_signed
 
@@ -25,8 +26,7 @@ class XEvent(NamedTuple):
     stats: dict[str, Value]
 
 
-@dataclass
-class XLine:
+class XLine(msgspec.Struct):
     """A line of a plane, which is a stream or a thread: where it lies in the buffer, its id (`number`) and name.
 
     `timestamp_ns` is the time from which its events count.
@@ -38,8 +38,7 @@ class XLine:
     timestamp_ns: int = 0
 
 
-@dataclass
-class Plane:
+class Plane(msgspec.Struct):
     """A plane of an XSpace, which is a GPU or the host; its lines are read when they are asked for.
 
     `lines` are where they lie in the buffer.
@@ -47,12 +46,12 @@ class Plane:
 
     buffer: Buffer
     name: str = ""
-    lines: list[Span] = field(default_factory=list)
-    events: dict[int, str] = field(default_factory=dict)
+    lines: list[Span] = msgspec.field(default_factory=list)
+    events: dict[int, str] = msgspec.field(default_factory=dict)
     """Names of events by their metadata's id."""
-    names: dict[int, str] = field(default_factory=dict)
+    names: dict[int, str] = msgspec.field(default_factory=dict)
     """Names of stats by their metadata's id; stats refer to them as texts, too."""
-    stats: dict[str, Value] = field(default_factory=dict)
+    stats: dict[str, Value] = msgspec.field(default_factory=dict)
     aggregated: int = 0
     """Events that stand for several and say no time; left out."""
 
@@ -125,12 +124,11 @@ class Plane:
         return self.names.get(kind, f"stat {kind}"), told
 
 
-@dataclass
-class Space:
+class Space(msgspec.Struct):
     """The planes of an XSpace, and the names of the machines on which it was recorded."""
 
-    planes: list[Plane] = field(default_factory=list)
-    hosts: list[str] = field(default_factory=list)
+    planes: list[Plane] = msgspec.field(default_factory=list)
+    hosts: list[str] = msgspec.field(default_factory=list)
 
 
 def read(buffer: Buffer, span: Span) -> Space:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, pairwise
+
+import msgspec
 
 from traceq.analysis.categories import label
 from traceq.common.units import share
@@ -23,8 +24,7 @@ _VISIBLE = 0.02
 _MOST_KINDS = 10
 
 
-@dataclass(frozen=True)
-class StackColumn:
+class StackColumn(msgspec.Struct, frozen=True):
     """A column of a stacked chart: its label, and its parts as kind -> ns."""
 
     label: str

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -22,8 +21,7 @@ _CANNOT_TELL = "cannot tell"
 _NO_STACK = "(no stack)"
 
 
-@dataclass(frozen=True)
-class MemorySide:
+class MemorySide(msgspec.Struct, frozen=True):
     """A memory snapshot: bytes by category and by line of the program at its device's peak, and segments at the end.
 
     `holders` maps a line of the program to the bytes that it holds, `segments` an address to bytes.
@@ -36,8 +34,7 @@ class MemorySide:
     segments: Mapping[int, int]
 
 
-@dataclass(frozen=True)
-class MemoryChange:
+class MemoryChange(msgspec.Struct, frozen=True):
     """The bytes of a category, or of a line of the program, at the peak of the base and of the new snapshot."""
 
     name: str
@@ -50,8 +47,7 @@ class MemoryChange:
         return self.new_bytes - self.base_bytes
 
 
-@dataclass(frozen=True)
-class MemoryComparison:
+class MemoryComparison(msgspec.Struct, frozen=True):
     """The change between two memory snapshots, each at its own peak, by category and by owner (a line of the program).
 
     Both lists are sorted by size of the change, the largest first. `segments_only_*` are addresses of segments that only one

@@ -1,10 +1,9 @@
-"""The form of all JSON of traceq: sorted keys, no NaN, and dataclasses as objects."""
+"""The form of all JSON of traceq: sorted keys, no NaN, and records as objects."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
 from fractions import Fraction
 from operator import attrgetter
 from typing import Any
@@ -13,7 +12,7 @@ from traceq.common.text import quiet_json
 
 
 def json_text(content: Mapping[str, object]) -> str:
-    """Return `content` as indented JSON text with sorted keys and a final newline; dataclasses become objects of their fields."""
+    """Return `content` as indented JSON text with sorted keys and a final newline; records become objects of their fields."""
     text = json.dumps(content, default=_encode, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=2)
     return quiet_json(text) + "\n"
 
@@ -25,8 +24,8 @@ def _encode(value: object) -> object:
 
 
 def to_dict(value: Any) -> dict[str, Any]:
-    """Return the values of a dataclass's fields by name; values that are dataclasses stay as they are."""
-    return {field.name: getattr(value, field.name) for field in fields(value)}
+    """Return the values of a record's fields by name; values that are records stay as they are."""
+    return {name: getattr(value, name) for name in value.__struct_fields__}
 
 
 def pick(value: object, *paths: str) -> dict[str, Any]:

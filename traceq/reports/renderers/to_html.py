@@ -5,8 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 
+import msgspec
 from markupsafe import Markup
 
 from traceq.common.text import printable, shortened
@@ -31,12 +31,11 @@ _LARGE = (*_DRAWN, Query, Fold)
 _ON_PAPER = frozenset({"findings", "ledger", "timelines"})
 
 
-@dataclass
-class _Chapter:
+class _Chapter(msgspec.Struct):
     """A heading, and the blocks up to the next heading of its level or above."""
 
     heading: Heading
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[Block] = msgspec.field(default_factory=list)
 
     @property
     def sections(self) -> list[_Chapter]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from traceq.common.text import printable, width
 from traceq.reports import document as doc
@@ -26,8 +27,7 @@ _UNDERLINES = {1: "=", 2: "=", 3: "-"}
 _LEAST_ROOM = 44
 
 
-@dataclass(frozen=True)
-class _TextPage:
+class _TextPage(msgspec.Struct, frozen=True):
     """A page of text: its width in columns, its painter for colours, and the path of the source that commands name."""
 
     width: int

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from traceq.common.units import count, duration, maybe, rate, share, short_size, some
 from traceq.reports.document import Block, Paragraph, Reference, make_table
@@ -16,8 +17,7 @@ _LEVELS = "▁▂▃▄▅▆▇█"
 _ON_TIME = "·"
 
 
-@dataclass(frozen=True)
-class _RankLine:
+class _RankLine(msgspec.Struct, frozen=True):
     """A rank in the table, and the number of ranks like it that are left out."""
 
     rank: JobRank

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from traceq.reports.charts import CHARTS, CHARTS_OF_JOBS, ranks
 from traceq.reports.charts.chart import Place

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from traceq.diagnosis.finding import Finding
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """A change that the user asked for: its kind (remove, scale, ...), what it applies to, and its factor or number, if any."""
 
     kind: str
@@ -16,8 +15,7 @@ class Asked:
     factor: float | None = None
 
 
-@dataclass(frozen=True)
-class Saved:
+class Saved(msgspec.Struct, frozen=True):
     """The ns by which the step gets shorter, negative where it gets longer; `likely_ns` is None if only the bounds are known."""
 
     low_ns: float
@@ -25,16 +23,14 @@ class Saved:
     high_ns: float
 
 
-@dataclass(frozen=True)
-class TimePart:
+class TimePart(msgspec.Struct, frozen=True):
     """A part of the step or of its critical path, with its ns per step: a category of the ledger, or another name."""
 
     name: str
     dur_ns: float
 
 
-@dataclass(frozen=True)
-class JobAnswer:
+class JobAnswer(msgspec.Struct, frozen=True):
     """The prediction for a job's step if `ranks` took as long as the median rank (`after_ns`), or if all ranks did (`ideal_ns`).
 
     `recorded_ns` is the mean step as recorded, `of_ranks` the number of ranks. `error_share` is the difference between
@@ -52,8 +48,7 @@ class JobAnswer:
     waited_for: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class WhatIfAnswer:
+class WhatIfAnswer(msgspec.Struct, frozen=True):
     """The prediction for the steps of one trace after the changes `asked`.
 
     `recorded_ns` is the mean counted step, `replayed_ns` the same step replayed without a change, `after_ns` replayed
@@ -81,8 +76,7 @@ class WhatIfAnswer:
     finding: Finding | None = None
 
 
-@dataclass(frozen=True)
-class WhatIfChoice:
+class WhatIfChoice(msgspec.Struct, frozen=True):
     """A change that is possible: `what` can be given to any of the command's `options`.
 
     `dur_ns` is its time per step, if known.
@@ -94,8 +88,7 @@ class WhatIfChoice:
     dur_ns: float | None = None
 
 
-@dataclass(frozen=True)
-class Choices:
+class Choices(msgspec.Struct, frozen=True):
     """The changes that are possible in one trace; `steps` are its counted steps, `recorded_ns` their mean."""
 
     trace_id: int

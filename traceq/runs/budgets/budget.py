@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
+
+import msgspec
 
 from traceq.analysis.categories import BUSY, IDLE
 from traceq.runs.compare.comparison import Comparison
@@ -26,8 +27,7 @@ ANY = "any"
 NANOSECONDS, SHARE, PER_SECOND, BYTES, TIMES = "ns", "share", "/s", "bytes", "x"
 
 
-@dataclass(frozen=True)
-class Limit:
+class Limit(msgspec.Struct, frozen=True):
     """An upper (`at most`) or lower (`at least`) limit for a measured amount, in `unit`."""
 
     bound: Bound
@@ -39,8 +39,7 @@ class Limit:
         return measured <= self.amount if self.bound == "at most" else measured >= self.amount
 
 
-@dataclass(frozen=True)
-class Budget:
+class Budget(msgspec.Struct, frozen=True):
     """One thing to judge. Without limits, any finding, straggler or regression of that name fails the budget.
 
     `name` is the key in its table, or the name that the user gave to an SQL budget. `line` is its line in the budget
@@ -59,8 +58,7 @@ class Budget:
         return self.limits[0].unit if self.limits else SHARE
 
 
-@dataclass(frozen=True)
-class Compare:
+class Compare(msgspec.Struct, frozen=True):
     """The table [compare] of a budget file: the baseline to compare with, and the criteria of the comparison.
 
     `max_regression` is a share of the step (0..1). `noise` is a share of the step or the name of a baseline, as in
@@ -80,8 +78,7 @@ class Compare:
         return self.baseline is not None or self.max_regression is not None
 
 
-@dataclass(frozen=True)
-class MeasuredBudget:
+class MeasuredBudget(msgspec.Struct, frozen=True):
     """A run to be checked, its trace's number in its database, and the results of the user's SQL budgets by name.
 
     An answer is a number, or a text that says why the query gave none. A baseline has no database: neither number nor
@@ -90,11 +87,10 @@ class MeasuredBudget:
 
     run: Run
     trace_id: int | None = None
-    answers: Mapping[str, Fraction | str] = field(default_factory=dict)
+    answers: Mapping[str, Fraction | str] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class JudgedBudget:
+class JudgedBudget(msgspec.Struct, frozen=True):
     """The result of a budget: its state, the reason, the measured amount in the budget's unit, and SQL that measures it again."""
 
     budget: Budget
@@ -104,8 +100,7 @@ class JudgedBudget:
     query: str | None = None
 
 
-@dataclass(frozen=True)
-class Check:
+class Check(msgspec.Struct, frozen=True):
     """The results of all budgets, in the order of the file, and the comparison with the baseline, if there is one.
 
     `path` is the budget file as the user named it, `baseline` the name or file of the baseline, `baseline_path` its

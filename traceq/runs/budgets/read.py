@@ -5,12 +5,13 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
+
+import msgspec
 
 from traceq.analysis.categories import CATEGORIES
 from traceq.diagnosis.subject import WORTH_LISTING
@@ -32,8 +33,7 @@ _LARGEST = 1 << 20
 _MOST_DOTS = 1000
 
 
-@dataclass(frozen=True)
-class BudgetFile:
+class BudgetFile(msgspec.Struct, frozen=True):
     """The budgets of the file `path`, in the order of its kinds of tables, and its table [compare]."""
 
     path: str
@@ -41,8 +41,7 @@ class BudgetFile:
     compare: Compare
 
 
-@dataclass(frozen=True)
-class _TomlPlace:
+class _TomlPlace(msgspec.Struct, frozen=True):
     """A table of the budget file, by its path of keys `at`, to name file and line in errors."""
 
     file: str

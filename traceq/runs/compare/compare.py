@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
+from msgspec.structs import replace
 
 from traceq.runs import statistics
 from traceq.runs.compare.causes import UNTOLD, add_untold, find_causes, list_categories

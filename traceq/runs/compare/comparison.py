@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from traceq.runs.job.change import JobChange
 from traceq.runs.made_with import Difference
@@ -20,8 +21,7 @@ CHANGED = (*SURE, *LIKELY)
 """Verdicts that say what changed: proved by steps, or likely."""
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(msgspec.Struct, frozen=True):
     """The step of both sides by one statistic, and how sure their difference is.
 
     `interval_ns` contains the true difference with the chosen confidence; None where it cannot be computed. `p` is the
@@ -47,8 +47,7 @@ class Change:
         return self.delta_ns / self.base_ns if self.base_ns else None
 
 
-@dataclass(frozen=True)
-class Drift:
+class Drift(msgspec.Struct, frozen=True):
     """A run whose steps get longer or shorter over its course: by `change_ns` from first to last, with significance `p`."""
 
     file: str
@@ -56,8 +55,7 @@ class Drift:
     p: float
 
 
-@dataclass(frozen=True)
-class OutlierStep:
+class OutlierStep(msgspec.Struct, frozen=True):
     """A step much longer than the others of its run: `dur` where the run's median step is `typical_ns`, both ns."""
 
     file: str
@@ -67,8 +65,7 @@ class OutlierStep:
     typical_ns: int
 
 
-@dataclass(frozen=True)
-class Side:
+class Side(msgspec.Struct, frozen=True):
     """One side of a comparison: its runs, and what was noticed about their steps.
 
     `counted` and `excluded` are numbers of steps, `windows` is the number of runs without steps.
@@ -82,8 +79,7 @@ class Side:
     outliers: tuple[OutlierStep, ...]
 
 
-@dataclass(frozen=True)
-class ChangePart:
+class ChangePart(msgspec.Struct, frozen=True):
     """A part of a category, matched between both sides by name, shape or operator, or present on one side only.
 
     `kind` says how it was matched: same (name and shape), resized (another launch shape or size), other memory (the
@@ -115,8 +111,7 @@ class ChangePart:
         return next(iter((*self.new_names, *self.base_names)), None)
 
 
-@dataclass(frozen=True)
-class Cause:
+class Cause(msgspec.Struct, frozen=True):
     """The change of one ledger category. The deltas of all causes add up to the step's; those of the parts to the cause's.
 
     `interval_ns` as in Change, None where it cannot be computed.
@@ -130,8 +125,7 @@ class Cause:
     parts: tuple[ChangePart, ...]
 
 
-@dataclass(frozen=True)
-class NamedCause:
+class NamedCause(msgspec.Struct, frozen=True):
     """A cause to be named: a ledger category, or a part that explains most of the category's change.
 
     Its change has the sign of the step's and is beyond noise; for a likely change `interval_ns` may be None. `how` says
@@ -148,8 +142,7 @@ class NamedCause:
     calls: float | None = None
 
 
-@dataclass(frozen=True)
-class AcrossTheBoard:
+class AcrossTheBoard(msgspec.Struct, frozen=True):
     """Kernels that all got slower or faster by about the same `factor`, as with other clocks.
 
     They are `kernels` of the `of` kernels with the same name and calls on both sides, and have `share` of those
@@ -162,8 +155,7 @@ class AcrossTheBoard:
     share: float
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """The GPU time of one operator or phase on both sides, ns and number of calls per step.
 
     `name` is None for work without one.
@@ -177,8 +169,7 @@ class Row:
     delta_ns: int
 
 
-@dataclass(frozen=True)
-class Count:
+class Count(msgspec.Struct, frozen=True):
     """The number of launches, copies or collectives, or of bytes copied, per step on both sides; `what` names it."""
 
     what: str
@@ -187,8 +178,7 @@ class Count:
     new: float
 
 
-@dataclass(frozen=True)
-class KindChange:
+class KindChange(msgspec.Struct, frozen=True):
     """The change in one kind of a server's steps: numbers of steps, the kind's own verdict, and `change` as in Comparison."""
 
     kind: str
@@ -198,8 +188,7 @@ class KindChange:
     change: Change | None
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True):
     """The change from `base` to `new`, its verdict and its causes.
 
     `reasons` explain the verdict. `obstacles` say why the sides cannot be compared; without them, or if they were

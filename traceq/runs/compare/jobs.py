@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import PurePath
 from typing import Unpack
+
+from msgspec.structs import replace
 
 from traceq.common.units import share
 from traceq.runs.compare.comparable import find_obstacles

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from traceq.common.units import share as per_cent
 from traceq.common.units import some
@@ -38,8 +39,7 @@ _CAUSES = ["data", "communication", "os", "checkpoint", "allocation", "compile",
 _OUTSIDE = ("communication", "unattributed", *(f"{kind}_{cause}" for kind in ("idle", "host") for cause in _CAUSES))
 
 
-@dataclass(frozen=True)
-class KnownNoise:
+class KnownNoise(msgspec.Struct, frozen=True):
     """The standard deviation of the step between runs of one program, as a share of the step, and its source.
 
     It is as certain as a variance with `freedom` degrees of freedom. A `share` of None means that the deviation is

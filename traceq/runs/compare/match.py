@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from fractions import Fraction
+
+import msgspec
+from msgspec.structs import replace
 
 from traceq.runs.compare.comparison import Kind
 from traceq.runs.compare.names import canonical_name, family_name, function_name, region_of
@@ -20,8 +22,7 @@ _GRAPH = re.compile(r"CUDA ?graph", re.IGNORECASE)
 _CALL = re.compile(r"^(?:cuda|hip)(?=[A-Z])")
 
 
-@dataclass(frozen=True)
-class MatchPiece:
+class MatchPiece(msgspec.Struct, frozen=True):
     """A kernel, copy, collective or wait within a ledger category on one side; `count` and `dur` (ns) per step, exactly.
 
     `run` is the number of its run on its side. `error` is the standard error of `dur`, ns, with `freedom` degrees of
@@ -41,8 +42,7 @@ class MatchPiece:
     role: str | None = None
 
 
-@dataclass(frozen=True)
-class Matched:
+class Matched(msgspec.Struct, frozen=True):
     """Pieces of both sides that belong together; each pair holds the base's value first, then the new one's.
 
     Names are sorted by time, longest first; empty on a side that lacks the part. `pieces` are the matched pieces.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from traceq.runs.compare.comparison import AcrossTheBoard, Cause, ChangePart, How, NamedCause
 

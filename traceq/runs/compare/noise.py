@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from traceq.common.distributions import LEVEL, chi_squared_quantile
@@ -20,8 +20,7 @@ from traceq.runs.statistics import Statistic
 _BOUNDS = (1 - LEVEL / 2, LEVEL / 2)
 
 
-@dataclass(frozen=True)
-class Noise:
+class Noise(msgspec.Struct, frozen=True):
     """The noise between `runs` of one program: standard deviations of the step as shares of its mean.
 
     `steps_ns` is the step of each run. `within` is the scatter that comes from the runs' finite number of steps,

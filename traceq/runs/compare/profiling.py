@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from traceq.common.units import share
-from traceq.runs.compare.side import step_ns
-from traceq.runs.run import Run
+
+if TYPE_CHECKING:
+    from traceq.runs.run import Run
 
 _SAME = 0.05  # of a step; smaller differences are within what an overhead can be measured to
 _OF_CHANGE = 0.25  # a change at least four times as large is one without the profiler, too
@@ -22,6 +23,9 @@ class Profiling(NamedTuple):
 
 def compare_profiling(base: Sequence[Run], new: Sequence[Run]) -> Profiling | None:
     """Return the difference in the profiler's cost; None if it is at most 5 % of a step, or not measured on both sides."""
+    # Imported on use: with it comes numpy, and a report of one trace asks for a sentence of this module only.
+    from traceq.runs.compare.side import step_ns
+
     # A profiler makes no step shorter: where it seems so the steps of the run differed for other reasons.
     sides = [[max(run.overhead_share, 0) for run in runs if run.overhead_share is not None] for runs in (base, new)]
     if not all(sides):
@@ -50,4 +54,6 @@ def explain_unmeasured(loader_queue: int) -> str:
 
 def may_explain(profiling: Profiling, base: Sequence[Run], new: Sequence[Run]) -> bool:
     """Return whether the difference in the profiler's cost is more than a quarter of the change of the mean step."""
+    from traceq.runs.compare.side import step_ns
+
     return abs(profiling.more_ns) > _OF_CHANGE * abs(step_ns(new, "mean") - step_ns(base, "mean"))

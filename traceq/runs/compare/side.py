@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from math import floor
 
 import numpy as np
+from msgspec.structs import replace
 
 from traceq.common.units import some
 from traceq.runs import statistics

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Literal
+
+import msgspec
+from msgspec.structs import replace
 
 from traceq.common.distributions import student_quantile
 from traceq.runs.job.job import JobOfRun, JobStraggler, RankOfRun
@@ -14,8 +16,7 @@ from traceq.runs.job.job import JobOfRun, JobStraggler, RankOfRun
 UnitKind = Literal["rank", "host", "stage"]
 
 
-@dataclass(frozen=True)
-class UnitChange:
+class UnitChange(msgspec.Struct, frozen=True):
     """The change of a rank, or of the mean rank of a host or stage: its own time and its waiting for others, per step.
 
     `interval_ns` contains the true change of own time; None where steps are too few. Costs are what the job would save
@@ -51,8 +52,7 @@ class UnitChange:
         return self.new_cost_ns - self.base_cost_ns
 
 
-@dataclass(frozen=True)
-class JobSide:
+class JobSide(msgspec.Struct, frozen=True):
     """One side: its jobs and their ranks, the step and what it would take with usual ranks (`ideal_ns`), ns.
 
     Numbers are means over several jobs; `ranks` are those that all jobs have. Values are None where jobs were not
@@ -71,8 +71,7 @@ class JobSide:
     is_aligned: bool
 
 
-@dataclass(frozen=True)
-class JobChange:
+class JobChange(msgspec.Struct, frozen=True):
     """The changes in a job: `units` are the ranks, hosts and stages of both sides, those that moved the step first.
 
     `usual_delta_ns` is the median change of ranks' own time. `only_base` and `only_new` are ranks of one side, which
@@ -99,8 +98,7 @@ class JobChange:
 _LEAST_FREEDOM = 4
 
 
-@dataclass(frozen=True)
-class Judging:
+class Judging(msgspec.Struct, frozen=True):
     """The criteria by which a unit's change counts.
 
     `delta_ns` is the change of the job's step, `least_ns` the smallest change that counts, `noise_share` the standard
@@ -196,8 +194,7 @@ def _group_ranks(ranks: dict[int, tuple[Rows, Rows]]) -> Iterator[tuple[UnitKind
             yield from ((kind, f"{kind} {value}", listed) for value, listed in members.items() if len(listed) > 1)
 
 
-@dataclass(frozen=True)
-class _UnitJudge:
+class _UnitJudge(msgspec.Struct, frozen=True):
     """Computes and judges the changes of units; `tests` is their number, among which the level is divided.
 
     `usual` is the median change of ranks' own time, ns; `jobs` are those of both sides.
@@ -233,7 +230,7 @@ class _UnitJudge:
             costs[1],
             moved=False,
         )
-        return UnitChange(**{**found.__dict__, "moved": self._has_moved(found)})
+        return replace(found, moved=self._has_moved(found))
 
     def _find_interval(self, delta: float, own: list[float], rows: list[tuple[Rows, Rows]]) -> tuple[int, int] | None:
         """Return the Student interval of the change, ns; None if steps are too few.
@@ -297,7 +294,7 @@ def _largest_only(units: list[UnitChange]) -> Iterator[UnitChange]:
     told = {rank for unit in units if unit.moved and unit.kind != "rank" for rank in unit.ranks}
     for unit in units:
         if unit.kind == "rank" and unit.moved and unit.ranks[0] in told:
-            yield UnitChange(**{**unit.__dict__, "moved": False})
+            yield replace(unit, moved=False)
         else:
             yield unit
 

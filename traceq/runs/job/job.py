@@ -6,11 +6,11 @@ All is per counted step and bounded by ranks and steps, so that a baseline can h
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 
-@dataclass(frozen=True)
-class JobStep:
+class JobStep(msgspec.Struct, frozen=True):
     """A step of all ranks together, ns on their common clock; `excluded` says why it does not count, None if it does.
 
     `dur` begins when the first rank begins the step, or when the last one ended the step before, and ends when the last
@@ -24,8 +24,7 @@ class JobStep:
     ledger: Mapping[str, int]
 
 
-@dataclass(frozen=True)
-class RankOfRun:
+class RankOfRun(msgspec.Struct, frozen=True):
     """A rank's mean time per step, ns: its own work, transfers, and waiting, as in the table job_rank.
 
     `error_ns` is the standard error of `own_ns`; None with fewer than two steps. `win_ns` is what the step would save
@@ -42,8 +41,7 @@ class RankOfRun:
     win_ns: int | None
 
 
-@dataclass(frozen=True)
-class JobStraggler:
+class JobStraggler(msgspec.Struct, frozen=True):
     """A rank, host or stage that holds the job up, as in the table straggler; times are ns per step."""
 
     kind: str
@@ -54,8 +52,7 @@ class JobStraggler:
     cause: str | None
 
 
-@dataclass(frozen=True)
-class JobOfRun:
+class JobOfRun(msgspec.Struct, frozen=True):
     """One time window of a job of several ranks.
 
     `steps_told` is the number of steps that `dur` and `ideal` (ns) cover. `slowdown` is None where late ranks could not

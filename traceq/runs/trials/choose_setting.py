@@ -8,7 +8,8 @@ where it is surely better than the baseline, or surely dominates it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from traceq.common.distributions import LEVEL
 from traceq.runs.trials.experiment import (
@@ -32,8 +33,7 @@ _INSTEAD_OF = {"foreach": "fused"}
 _WEIGHED: tuple[Quantity, ...] = ("step", "throughput", "gpu_memory", "host_memory", "energy")
 
 
-@dataclass(frozen=True)
-class Field:
+class Field(msgspec.Struct, frozen=True):
     """The settings that may be chosen, with their results, and the quantities by which they are compared."""
 
     table: ResultTable

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations, product
 from math import log
+
+import msgspec
 
 from traceq.runs.trials.experiment import MORE_IS_BETTER, Effect, Interaction, Quantity
 from traceq.runs.trials.paired import Mean, judge_differences, mean_of
@@ -18,8 +19,7 @@ UNCHANGED = ""
 Levels = Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class Grid:
+class Grid(msgspec.Struct, frozen=True):
     """A full factorial: `levels` are the values of each knob, the baseline's first; `names` the settings by all their values."""
 
     levels: Mapping[str, tuple[str, ...]]

@@ -6,8 +6,9 @@ Intervals are of 95 %.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from traceq.runs.run import FindingKept
 from traceq.runs.trials.tradeoff import Percentile
@@ -22,8 +23,7 @@ Quantity = Literal["step", "throughput", "p50", "p95", "p99", "gpu_memory", "hos
 MORE_IS_BETTER: tuple[Quantity, ...] = ("throughput", "gpu_share")
 
 
-@dataclass(frozen=True)
-class TrialLimits:
+class TrialLimits(msgspec.Struct, frozen=True):
     """Limits on a setting: latency (ns) at a percentile of its steps, and peaks of memory (bytes); None without a limit."""
 
     latency_ns: float | None = None
@@ -32,8 +32,7 @@ class TrialLimits:
     host_memory: int | None = None
 
 
-@dataclass(frozen=True)
-class Predicted:
+class Predicted(msgspec.Struct, frozen=True):
     """The predicted saving of a baseline's finding, likely and bounds, as shares of the baseline's mean step."""
 
     rule: str
@@ -44,8 +43,7 @@ class Predicted:
     high_share: float
 
 
-@dataclass(frozen=True)
-class Measure:
+class Measure(msgspec.Struct, frozen=True):
     """A quantity averaged over a setting's trials; the interval (95 %) is None with a single trial."""
 
     value: float
@@ -53,8 +51,7 @@ class Measure:
     trials: int
 
 
-@dataclass(frozen=True)
-class SettingDifference:
+class SettingDifference(msgspec.Struct, frozen=True):
     """A setting's quantity as a ratio to the baseline's, over rounds in which both ran.
 
     `p` is the probability of this ratio by chance, `adjusted` the same corrected for the number of settings (Holm),
@@ -69,8 +66,7 @@ class SettingDifference:
     verdict: Verdict
 
 
-@dataclass(frozen=True)
-class SettingResult:
+class SettingResult(msgspec.Struct, frozen=True):
     """The measurements at a setting, and their differences from the baseline.
 
     `outcome` is that of the first trial that was not ok, else `ok`; `not run` without trials. `reason` is its error,
@@ -95,8 +91,7 @@ class SettingResult:
         return self.outcome == "ok" or (self.setting.name == BASELINE and self.failed < self.trials)
 
 
-@dataclass(frozen=True)
-class Dominated:
+class Dominated(msgspec.Struct, frozen=True):
     """A setting that the setting `by` dominates: better in a measured quantity, and about as good in all others.
 
     `is_sure`: it is better beyond chance.
@@ -107,8 +102,7 @@ class Dominated:
     is_sure: bool
 
 
-@dataclass(frozen=True)
-class Win:
+class Win(msgspec.Struct, frozen=True):
     """A setting that is surely better than the baseline for the goal.
 
     `ratio` and `interval` are of the goal's quantity, relative to the baseline. `alike` are other settings of the same
@@ -123,8 +117,7 @@ class Win:
     costs: tuple[Quantity, ...]
 
 
-@dataclass(frozen=True)
-class SettingChoice:
+class SettingChoice(msgspec.Struct, frozen=True):
     """The setting to choose for the goal.
 
     `setting` is the best within the limits that neither failed nor is dominated; the baseline where none is surely
@@ -147,8 +140,7 @@ class SettingChoice:
         return self.combined is not None and self.combined == self.setting
 
 
-@dataclass(frozen=True)
-class Effect:
+class Effect(msgspec.Struct, frozen=True):
     """The main effect of a knob's value on the goal's quantity: its mean over the values of all other knobs.
 
     `pairs` is the number of combinations of other knobs at which it was measured, `of` the number of all combinations.
@@ -161,8 +153,7 @@ class Effect:
     of: int
 
 
-@dataclass(frozen=True)
-class Interaction:
+class Interaction(msgspec.Struct, frozen=True):
     """Two knob values whose joint effect surely differs from the product of their single effects.
 
     `difference` holds the ratio of the joint effect to that product.
@@ -173,8 +164,7 @@ class Interaction:
     difference: SettingDifference
 
 
-@dataclass(frozen=True)
-class CheckedPrediction:
+class CheckedPrediction(msgspec.Struct, frozen=True):
     """A predicted saving beside the measured gain, both as shares of the baseline's time for the same work.
 
     `state` says whether the finding is gone from the setting's recording. `error` is the error of the likely share
@@ -190,8 +180,7 @@ class CheckedPrediction:
     state: State
 
 
-@dataclass(frozen=True)
-class Removed:
+class Removed(msgspec.Struct, frozen=True):
     """The baseline's findings that are gone or smaller in a setting's recording, and findings that are new in it.
 
     `unsure` are those whose rule could not judge the recording.
@@ -204,8 +193,7 @@ class Removed:
     unsure: tuple[FindingKept, ...]
 
 
-@dataclass(frozen=True)
-class Ablation:
+class Ablation(msgspec.Struct, frozen=True):
     """The most that a part of the program costs: the time saved without it, as a share of the time for the same work.
 
     `predicted` is what the replay of the baseline's recording predicts.
@@ -219,8 +207,7 @@ class Ablation:
     verdict: Verdict
 
 
-@dataclass(frozen=True)
-class Scaling:
+class Scaling(msgspec.Struct, frozen=True):
     """Amdahl's law of a knob that counts workers, devices or threads: step = t * (s + (1 - s) / min(n, p)).
 
     `counts` are those fitted. `serial` is s; `effective` is p, None where more still helped at the largest count. Their
@@ -242,8 +229,7 @@ class Scaling:
     has_one: bool
 
 
-@dataclass(frozen=True)
-class Experiment:
+class Experiment(msgspec.Struct, frozen=True):
     """The result of an experiment.
 
     `results` are in the order of the settings, the baseline first. `work` is what throughput counts; `quantity`

@@ -7,13 +7,14 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+from msgspec import to_builtins
+from msgspec.structs import asdict
 
 from traceq.common.files import atomic_write
 from traceq.common.version import __version__
@@ -60,7 +61,7 @@ class Folder:
             for each in (self.path, self.traces, self.path / "logs"):
                 each.mkdir(parents=True, exist_ok=True)
             with atomic_write(self._asked) as file:
-                file.write(json.dumps(asdict(plan), indent=1).encode())
+                file.write(json.dumps(to_builtins(plan), indent=1).encode())
             with atomic_write(self._program) as file:
                 file.write(json.dumps(_hash_program(plan), indent=1).encode())
         except OSError as error:
@@ -106,7 +107,7 @@ class Folder:
     def keep_settings(self, settings: Sequence[Setting]) -> None:
         """Store the settings in the folder, so that a resumed experiment runs the same ones."""
         with atomic_write(self._settings) as file:
-            file.write(json.dumps([asdict(setting) for setting in settings], indent=1).encode())
+            file.write(json.dumps(to_builtins(settings), indent=1).encode())
 
     def trials(self) -> list[Trial]:
         """Return all trials stored in the folder; unreadable lines (cut short) are skipped."""
@@ -118,7 +119,7 @@ class Folder:
         """Append the trial to the folder's file of trials."""
         with self._trials.open("a", encoding="utf-8") as file:
             # A line that was cut short must not take this one with it.
-            file.write("\n" + json.dumps(asdict(trial), separators=(",", ":")) + "\n")
+            file.write("\n" + json.dumps(to_builtins(trial), separators=(",", ":")) + "\n")
 
     def log_of(self, setting: Setting, round_: int) -> Path:
         """Return the path of the log with the program's output at this setting and round."""

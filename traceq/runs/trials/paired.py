@@ -9,8 +9,9 @@ different has a probability of `level` at most.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import exp, log, sqrt
+
+import msgspec
 
 from traceq.common.distributions import LEVEL, student_p, student_quantile
 from traceq.runs.trials.experiment import SettingDifference, Verdict
@@ -23,8 +24,7 @@ _LEAST_ROUNDS, _LOUDER = 3, 4
 Rounds = Mapping[int, float]
 
 
-@dataclass(frozen=True)
-class Mean:
+class Mean(msgspec.Struct, frozen=True):
     """A mean of log ratios with its standard error; `freedom` (degrees of freedom) is 0 where the scatter is not known."""
 
     value: float

@@ -7,8 +7,9 @@ import os
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
+
+import msgspec
 
 from traceq.capture.knobs import registry
 from traceq.errors import WrongUse
@@ -21,8 +22,7 @@ _FIRST_SEED = 1000
 _TOGETHER = 1000
 
 
-@dataclass(frozen=True)
-class TrialPlan:
+class TrialPlan(msgspec.Struct, frozen=True):
     """The user's request: `vary` and `env` are values by name, `tries` are findings to try, or `all`.
 
     A name in `vary` replaces {name} where that is in the command; otherwise it is a knob that is turned inside the

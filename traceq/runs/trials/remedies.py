@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from traceq.capture.knobs.registry import ABLATE
 from traceq.diagnosis.choose import number_findings

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import exp, log, sqrt
 
+import msgspec
 import numpy as np
 
 from traceq.common.distributions import LEVEL, student_quantile, widening
@@ -141,8 +141,7 @@ def _steps_of(trial: Trial) -> Floats:
 COMPARED: tuple[Quantity, ...] = ("step", "throughput", "gpu_memory", "host_memory", "energy")
 
 
-@dataclass(frozen=True)
-class ResultTable:
+class ResultTable(msgspec.Struct, frozen=True, dict=True):
     """The trials of an experiment by quantity, setting and round.
 
     `work` is the unit that throughput counts, `least` the least effect that matters (share).

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from traceq.runs.run import Run
 
@@ -17,8 +18,7 @@ Why = Literal["no steps", "no counted steps", "cold", "other windows"]
 Source = Literal["given", "marks", "snapshots", "names"]
 
 
-@dataclass(frozen=True)
-class TradeoffTerms:
+class TradeoffTerms(msgspec.Struct, frozen=True):
     """The knob that was varied and the work that is counted.
 
     `is_amount`: the knob is an amount of work per step (samples, tokens), so that a step can be related to it. `work`
@@ -34,16 +34,14 @@ class TradeoffTerms:
     values_from: Source = "given"
 
 
-@dataclass(frozen=True)
-class Taken:
+class Taken(msgspec.Struct, frozen=True):
     """A run and its value of the knob; None where it is not known, which is only allowed for all runs together."""
 
     value: float | None
     run: Run
 
 
-@dataclass(frozen=True)
-class LeftOut:
+class LeftOut(msgspec.Struct, frozen=True):
     """A run that is left out because its step duration is meaningless, with the reason `why`.
 
     `cold`: start-up makes its only step or window long. `other windows`: the windows of the runs hold different amounts
@@ -61,8 +59,7 @@ class LeftOut:
         return sum(step.dur for step in self.taken.run.counted) - self.taken.run.start_up_ns
 
 
-@dataclass(frozen=True)
-class Point:
+class Point(msgspec.Struct, frozen=True):
     """The measurements at one value. Over several runs the typical step is their mean; percentiles are over all steps.
 
     `work` is per step, `throughput` is work per second in typical steps. `ledger` holds mean ns of the typical steps by
@@ -88,8 +85,7 @@ class Point:
         return {"p50": self.p50_ns, "p95": self.p95_ns, "p99": self.p99_ns}[percentile]
 
 
-@dataclass(frozen=True)
-class StepCurve:
+class StepCurve(msgspec.Struct, frozen=True):
     """The cost of the typical step: f(B) = max(flat_ns, fixed_ns + per_unit_ns * B); flat_ns is 0 for the shape "affine"."""
 
     shape: Shape
@@ -102,8 +98,7 @@ class StepCurve:
         return max(self.flat_ns, self.fixed_ns + self.per_unit_ns * value)
 
 
-@dataclass(frozen=True)
-class CurveFit:
+class CurveFit(msgspec.Struct, frozen=True):
     """The chosen curve with its relative errors.
 
     `left_out_error` is the root mean square error at values that were left out of the fit, `largest_error` the largest
@@ -116,8 +111,7 @@ class CurveFit:
     others: Mapping[Shape, float]
 
 
-@dataclass(frozen=True)
-class Knee:
+class Knee(msgspec.Struct, frozen=True):
     """The value at which value / f(value)^2 is largest.
 
     `value` is None outside the tried range. `interval` covers the scatter of the steps; its ends are None outside the
@@ -130,8 +124,7 @@ class Knee:
     best_tried: float
 
 
-@dataclass(frozen=True)
-class BestValues:
+class BestValues(msgspec.Struct, frozen=True):
     """The best tried values for latency and for throughput.
 
     `latency_alike` and `throughput_alike` are values as good as the best within noise. Among these, `latency` is the
@@ -147,8 +140,7 @@ class BestValues:
     throughput_alike: tuple[float, ...]
 
 
-@dataclass(frozen=True)
-class Within:
+class Within(msgspec.Struct, frozen=True):
     """The values that keep a latency budget.
 
     `largest` is the largest tried value that fits and is not dominated (for a knob that is no amount of work, the one
@@ -161,8 +153,7 @@ class Within:
     estimate: float | None
 
 
-@dataclass(frozen=True)
-class StepPart:
+class StepPart(msgspec.Struct, frozen=True):
     """A ledger category at every value, ns per step, and its growth with the value: value^exponent."""
 
     category: str
@@ -171,8 +162,7 @@ class StepPart:
     growth: Growth | None
 
 
-@dataclass(frozen=True)
-class StepLimit:
+class StepLimit(msgspec.Struct, frozen=True):
     """The limit of the step at the largest value; shares are of the step.
 
     `is_compute`: the GPU computes nearly all the time, and more with more work. `compute_share` is None where no GPU
@@ -186,8 +176,7 @@ class StepLimit:
     share: float
 
 
-@dataclass(frozen=True)
-class Headroom:
+class Headroom(msgspec.Struct, frozen=True):
     """Whether a batch larger than the run's could help.
 
     `saturated` is the remark of the rule gpu-saturated, None if measured growth refutes it; `reason` says why the rule
@@ -204,8 +193,7 @@ class Headroom:
     bound: float | None
 
 
-@dataclass(frozen=True)
-class Tradeoff:
+class Tradeoff(msgspec.Struct, frozen=True):
     """The result of a trade-off over runs at several values; what could not be computed is None.
 
     `points` are in the order of their values. `differs` are other differences between the runs, with their values.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 Kind = Literal["baseline", "vary", "try", "ablate"]
 Outcome = Literal["ok", "failed", "out of memory", "timed out", "too few steps", "nothing to act on", "not run"]
@@ -18,8 +19,7 @@ STEPS = 20
 LEAST_SECONDS = 1.0
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(msgspec.Struct, frozen=True):
     """The values of knobs at which the program is run.
 
     `values` are those that differ from the baseline, as text (`num_workers` -> `2`); for an ablation the part that is
@@ -29,12 +29,11 @@ class Setting:
 
     name: str
     kind: Kind
-    values: Mapping[str, str] = field(default_factory=dict)
+    values: Mapping[str, str] = msgspec.field(default_factory=dict)
     finding: str | None = None
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(msgspec.Struct, frozen=True):
     """One run of the program at one setting.
 
     `round` numbers the turns in which all settings run once. `steps_ns` are the counted steps, without a profiler and
@@ -52,7 +51,7 @@ class Trial:
     outcome: Outcome
     reason: str | None = None
     steps_ns: tuple[int, ...] = ()
-    work: Mapping[str, float] = field(default_factory=dict)
+    work: Mapping[str, float] = msgspec.field(default_factory=dict)
     gpu_memory_peak: int | None = None
     host_memory_peak: int | None = None
     energy_j: float | None = None

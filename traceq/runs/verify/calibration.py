@@ -11,11 +11,11 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from traceq.common.keyed import hashed
 from traceq.common.public_names import PUBLIC
@@ -64,8 +64,7 @@ class KnobChange(NamedTuple):
     after: str
 
 
-@dataclass(frozen=True)
-class Calibrated:
+class Calibrated(msgspec.Struct, frozen=True):
     """A predicted saving and the gain that was measured, ns per step. `pair` is a hash that identifies the compared traces.
 
     The prediction is for a recorded step of `step_ns`. `claimed_ns` is the time that the finding owns, `assumed` the

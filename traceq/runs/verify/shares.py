@@ -7,9 +7,10 @@ each program by a fit to the others (leave one program out), and taken only wher
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from statistics import fmean, median
 from typing import NamedTuple
+
+import msgspec
 
 from traceq.diagnosis.calibrated import Hardware
 from traceq.diagnosis.query import rule_query
@@ -56,8 +57,7 @@ class Score(NamedTuple):
     coverage: float
 
 
-@dataclass(frozen=True)
-class ShareFit:
+class ShareFit(msgspec.Struct, frozen=True):
     """Shares of a rule fitted to the gains of `programs` programs, beside the assumed ones.
 
     `beyond` counts programs that gained more than was claimed (something else went, too); `fitted` leaves them out, and

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Literal
+
+import msgspec
 
 from traceq.diagnosis.calibrated import Accuracy, Hardware, accuracy_of_rule
 from traceq.diagnosis.choose import number_findings
@@ -22,8 +23,7 @@ _STILL = 0.8
 """A finding that would still win this share of what it would have won is still there."""
 
 
-@dataclass(frozen=True)
-class Verification:
+class Verification(msgspec.Struct, frozen=True):
     """The result of verifying a finding's fix. Times are ns per counted step.
 
     `won_ns` is the saving in the mean step, `won_interval_ns` the interval of the true saving; None when the sides

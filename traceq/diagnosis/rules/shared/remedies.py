@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from functools import cache
-from importlib.resources import files
 from string import Template
 from typing import TYPE_CHECKING, Any
+
+from traceq.database.sql import package
 
 if TYPE_CHECKING:
     from traceq.diagnosis.program import Program
@@ -25,13 +25,15 @@ def all_remedies() -> dict[str, dict[str, str]]:
 @cache
 def _sections() -> dict[str, str]:
     """Return the TOML text of each remedy by name, unparsed: a report says a few, and parsing all takes ten times as long."""
-    _, *parts = _HEADING.split(files(__package__).joinpath("remedies.toml").read_text("utf-8"))
+    _, *parts = _HEADING.split(package().joinpath("diagnosis/rules/shared/remedies.toml").read_text("utf-8"))
     return dict(zip(parts[::2], parts[1::2], strict=True))
 
 
 @cache
 def _texts(name: str) -> dict[str, str]:
     """Return the texts of the remedy by variant of programs."""
+    import tomllib
+
     return tomllib.loads(_sections()[name])
 
 

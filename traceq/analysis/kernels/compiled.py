@@ -1,0 +1,25 @@
+"""What is known of a kernel that torch.compile made: records that need no table, so that reading them loads no library."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Origin(NamedTuple):
+    """The origin of a part of a compiled kernel: an operator, the program's line as FILE(LINE): FUNCTION, and the line's code."""
+
+    operator: str | None
+    line: str | None
+    code: str | None
+
+
+class Compiled(NamedTuple):
+    """A kernel as torch.compile describes it; `hash` is the name of the generated file that holds it, None if unknown.
+
+    `told_by` is "provenance" (Inductor's own record) or "code" (comments in the generated code).
+    """
+
+    name: str
+    hash: str | None
+    origins: tuple[Origin, ...]
+    told_by: str
