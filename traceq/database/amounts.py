@@ -6,16 +6,14 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from traceq.database.sql import statement
-from traceq.database.times import COMMENT, TABLE, impossible_value
+from traceq.database.sql import read_columns
+from traceq.database.times import impossible_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     import duckdb
-
-_NUMBER = re.compile(r"^\s*(\w+) (?:bigint|double)(?!\[| generated)", re.MULTILINE)
 
 # Points in time, names that are numbers, and values of counters, whatever they count.
 _NO_AMOUNT = re.compile(
@@ -59,10 +57,9 @@ def check_amounts(connection: duckdb.DuckDBPyConnection, path: Path, schema: Seq
 @cache
 def _find_amounts(schema: tuple[str, ...]) -> dict[str, list[str]]:
     """Return by table the conditions of SQL that only impossible amounts meet, for the tables of the SQL files."""
-    tables = [table for name in schema for table in TABLE.findall(COMMENT.sub("", statement(name)))]
     found = {}
-    for table, text in tables:
-        numbers = _NUMBER.findall(text)
+    for table, columns in read_columns(schema).items():
+        numbers = [column.name for column in columns if column.kind in ("bigint", "double") and not column.is_generated]
         amounts = [column for column in numbers if _is_amount(f"{table}.{column}")] + _PLACES.get(table, [])
         shares = [column for column in numbers if _SHARE.fullmatch(column)]
         found[table] = [f"min({column}) < 0" for column in amounts] + [

@@ -35,7 +35,14 @@ _FUNCTIONS = "select function_name, internal, parameters, macro_definition from 
 
 _LOOKED_AT = "looked-at"
 # What looks; a change of any of these voids what was remembered.
-_LOOKING = (AS_MADE, "database/untrusted.py", "database/times.py", "database/keys.py")
+_LOOKING = (
+    AS_MADE,
+    "database/untrusted.py",
+    "database/sql.py",
+    "database/times.py",
+    "database/amounts.py",
+    "database/keys.py",
+)
 # More files are seldom used again.
 _MOST_MARKS = 1000
 
