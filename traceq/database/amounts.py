@@ -60,14 +60,12 @@ def _find_amounts(schema: tuple[str, ...]) -> dict[str, list[str]]:
     found = {}
     for table, columns in read_columns(schema).items():
         numbers = [column.name for column in columns if column.kind in ("bigint", "double") and not column.is_generated]
-        amounts = [column for column in numbers if _is_amount(f"{table}.{column}")] + _PLACES.get(table, [])
+        others = [
+            column for column in numbers for words in (_NO_AMOUNT, _DIFFERENCE) if words.fullmatch(f"{table}.{column}")
+        ]
+        amounts = [column for column in numbers if column not in others] + _PLACES.get(table, [])
         shares = [column for column in numbers if _SHARE.fullmatch(column)]
         found[table] = [f"min({column}) < 0" for column in amounts] + [
             f"max({column}) > {_MOST_SHARE}" for column in shares
         ]
     return {table: conditions for table, conditions in found.items() if conditions}
-
-
-def _is_amount(column: str) -> bool:
-    """Return whether the column of numbers, "table.name", holds what cannot be negative."""
-    return not _NO_AMOUNT.fullmatch(column) and not _DIFFERENCE.fullmatch(column)
