@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     import duckdb
 
+_NUMBER = re.compile(r"(bigint|double)(?!\[| generated)")
+
 # Points in time, names that are numbers, and values of counters, whatever they count.
 _NO_AMOUNT = re.compile(
     r"\w+\.((\w+_)?ts(_\w+)?|recorded|finished|own_begins|utc_\w+|zone_ns|\w+_id|pid|tid|stream|context|wait_on_stream|address"
@@ -59,7 +61,7 @@ def _find_amounts(schema: tuple[str, ...]) -> dict[str, list[str]]:
     """Return by table the conditions of SQL that only impossible amounts meet, for the tables of the SQL files."""
     found = {}
     for table, columns in read_columns(schema).items():
-        numbers = [column.name for column in columns if column.kind in ("bigint", "double") and not column.is_generated]
+        numbers = [column for column, kind in columns.items() if _NUMBER.match(kind)]
         others = [
             column for column in numbers for words in (_NO_AMOUNT, _DIFFERENCE) if words.fullmatch(f"{table}.{column}")
         ]

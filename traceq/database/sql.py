@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 from importlib import resources
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,19 +15,7 @@ if TYPE_CHECKING:
 
 _TABLE = re.compile(r"create table if not exists (\w+)\s*\((.*?)\);", re.DOTALL)
 _COMMENT = re.compile("--.*")
-_COLUMN = re.compile(r"^\s*(\w+) (\w+(?:\[\])?)( generated)?([^,(]*)", re.MULTILINE)
-
-
-class SchemaColumn(NamedTuple):
-    """A column of a table: its name, its SQL type in lower case (`kind`), and whether it may not be NULL (`is_required`).
-
-    Generated columns are computed from others of their row.
-    """
-
-    name: str
-    kind: str
-    is_required: bool
-    is_generated: bool
+_COLUMN = re.compile(r"^\s*(\w+) (.+?),?\s*$", re.MULTILINE)
 
 
 @cache
@@ -43,19 +31,13 @@ def statement(name: str) -> str:
 
 
 @cache
-def read_columns(files: tuple[str, ...]) -> dict[str, list[SchemaColumn]]:
-    """Return the columns in order, by table, of all tables that these SQL files of the schema create.
+def read_columns(files: tuple[str, ...]) -> dict[str, dict[str, str]]:
+    """Return how these SQL files of the schema define the columns of tables: by table and name, the type and what follows it.
 
-    They are read from the text, since DuckDB takes 25 ms to list the columns of a database.
+    DuckDB takes 25 ms to list the columns of a database. Of a column that is computed from others, "generated" follows.
     """
     tables = [table for file in files for table in _TABLE.findall(_COMMENT.sub("", statement(file)))]
-    return {
-        table: [
-            SchemaColumn(name, kind, "not null" in rest, bool(generated))
-            for name, kind, generated, rest in _COLUMN.findall(text)
-        ]
-        for table, text in tables
-    }
+    return {table: dict(_COLUMN.findall(text)) for table, text in tables}
 
 
 @cache

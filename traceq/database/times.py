@@ -69,8 +69,8 @@ def impossible_value(path: Path, table: str, column: str, value: object) -> Stor
 def _find_times(schema: Sequence[str]) -> list[tuple[str, str]]:
     """Return pairs of table and column for all columns of times in the SQL files."""
     return [
-        (table, column.name)
+        (table, column)
         for table, columns in read_columns(tuple(schema)).items()
-        for column in columns
-        if column.name in _TIMES and column.kind == "bigint" and not column.is_generated
+        for column, kind in columns.items()
+        if column in _TIMES and kind.startswith("bigint") and "generated" not in kind
     ]

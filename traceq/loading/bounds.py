@@ -83,7 +83,7 @@ _NEEDED: Mapping[str, str] = {
 
 # Columns that may not be NULL where staging is copied, by table; the copy brings trace_id.
 _REQUIRED: Mapping[str, Sequence[str]] = {
-    table: [column.name for column in columns if column.is_required and column.name != "trace_id"]
+    table: [column for column, kind in columns.items() if "not null" in kind and column != "trace_id"]
     for table, columns in read_columns(("database/schema.sql",)).items()
     if table in COPIED[1:]
 }
