@@ -62,9 +62,7 @@ def _find_amounts(schema: tuple[str, ...]) -> dict[str, list[str]]:
     found = {}
     for table, columns in read_columns(schema).items():
         numbers = [column for column, kind in columns.items() if _NUMBER.match(kind)]
-        others = [
-            column for column in numbers for words in (_NO_AMOUNT, _DIFFERENCE) if words.fullmatch(f"{table}.{column}")
-        ]
+        others = [name for name in numbers for words in (_NO_AMOUNT, _DIFFERENCE) if words.fullmatch(f"{table}.{name}")]
         amounts = [column for column in numbers if column not in others] + _PLACES.get(table, [])
         shares = [column for column in numbers if _SHARE.fullmatch(column)]
         found[table] = [f"min({column}) < 0" for column in amounts] + [

@@ -42,8 +42,7 @@ def _empty_database() -> bytes:
 
 def schema_key() -> str:
     """Return a hash that changes with the schema and with the version of DuckDB."""
-    texts = [sql.statement(name) for name in (*SCHEMA, "database/comments.py")]
-    parts = [duckdb.__version__, str(SCHEMA_VERSION), *texts]
+    parts = [duckdb.__version__, str(SCHEMA_VERSION), *map(sql.statement, (*SCHEMA, "database/comments.py"))]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:_KEY_LENGTH]
 
 

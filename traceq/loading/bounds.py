@@ -101,9 +101,7 @@ def drop_impossible(connection: duckdb.DuckDBPyConnection) -> None:
     _drop_out_of_range(connection, tables)
     for table in filter(_REQUIRED.__contains__, tables):
         lacks = {column: f"{column} is null" for column in _REQUIRED[table]}
-        missing = [
-            c for c, lack in lacks.items() if connection.execute(f"from staging.{table} where {lack}").fetchone()
-        ]
+        missing = [c for c in lacks if connection.execute(f"from staging.{table} where {lacks[c]}").fetchone()]
         text = f"rows of {table} without {' or '.join(missing)} were left out"
         _drop_rows(connection, table, " or ".join(lacks.values()), "malformed_event", text)
 
@@ -138,8 +136,9 @@ def _drop_out_of_range(connection: duckdb.DuckDBPyConnection, tables: Sequence[s
     """Delete rows of these staged tables whose times or numbers no machine can have, or mend them, with notes."""
     for table, where in _WITHOUT_TIME.items():
         # A profiler that lost the times of records writes them so (pytorch#188481); one alone may be the first thing there is.
+        several = f"(select count(*) > 1 from staging.{table} where {where})"
         text = f"rows of {table} without a time (0 for start and duration) were left out"
-        _drop_rows(connection, table, where, "time_out_of_range", text, least=2)
+        _drop_rows(connection, table, f"{where} and {several}", "time_out_of_range", text)
     middle = _median_time(connection, " union all ".join(f"select ts from staging.{table}" for table in _WITHOUT_TIME))
     for table in filter(tables.__contains__, _TIMED):
         around = _median_time(connection, f"select ts from staging.{table}") if middle is None else middle
@@ -160,13 +159,13 @@ def _drop_out_of_range(connection: duckdb.DuckDBPyConnection, tables: Sequence[s
 
 def end_marks(connection: duckdb.DuckDBPyConnection) -> None:
     """Let staged annotations that overlap the next one of their name by little end where it begins, with a note."""
-    ends = relation(connection, statement("loading/mark_ends.sql")).to_arrow_table()
-    if ends.num_rows:
-        connection.execute("update staging.cpu_slice as c set dur = e.dur from ends as e where c.slice_id = e.slice_id")
+    cut = relation(connection, statement("loading/mark_ends.sql")).to_arrow_table()
+    if cut.num_rows:
+        connection.execute("update staging.cpu_slice as c set dur = cut.dur from cut where c.slice_id = cut.slice_id")
         text = (
             "marks that overlap the next one of their kind by a hundredth of their length or less end where it begins"
         )
-        add_note(connection, "info", "mark_overlaps_next", ends.num_rows, text)
+        add_note(connection, "info", "mark_overlaps_next", cut.num_rows, text)
 
 
 _CUT = "and may have ended before; capture again, with a newer profiler"
@@ -197,7 +196,7 @@ def end_gpu_work(connection: duckdb.DuckDBPyConnection) -> None:
     ends = relation(connection, statement("loading/gpu_ends.sql")).to_arrow_table()
     if ends.num_rows:
         connection.execute(
-            "update staging.gpu_slice as g set dur = e.possible from ends as e where g.slice_id = e.slice_id"
+            "update staging.gpu_slice as g set dur = possible from ends where g.slice_id = ends.slice_id"
         )
     found = {"_gpu_end": (ends.num_rows, pc.max(ends.column("dur")).as_py())}
     if run(connection, "loading/wait_ends.sql", apart=CLOCKS_APART).fetchone():
@@ -217,9 +216,8 @@ def end_gpu_work(connection: duckdb.DuckDBPyConnection) -> None:
 def _limit(connection: duckdb.DuckDBPyConnection, table: str, *ranges: tuple[str, int, int]) -> None:
     """Set values of columns outside of their range to NULL, with a note; `ranges` are (column, least, most)."""
     for column, least, most in ranges:
-        ((found,),) = connection.execute(
-            f"update staging.{table} set {column} = null where {column} not between {least} and {most}"
-        ).fetchall()
+        mend = f"update staging.{table} set {column} = null where {column} not between {least} and {most}"
+        ((found,),) = connection.execute(mend).fetchall()
         if found:
             text = f"values of {table}.{column} that cannot be true are NULL"
             add_note(connection, "data_loss", "number_out_of_range", found, text)
@@ -244,11 +242,8 @@ def _limit_durations(connection: duckdb.DuckDBPyConnection, table: str) -> None:
         add_note(connection, "data_loss", "duration_overflow", found, text)
 
 
-def _drop_rows(
-    connection: duckdb.DuckDBPyConnection, table: str, where: str, code: str, text: str, least: int = 1
-) -> None:
-    """Delete rows of a staged table for which the SQL condition `where` holds, with a note, if there are at least `least`."""
-    ((found,),) = connection.execute(f"select count(*) from staging.{table} where {where}").fetchall()
-    if found >= least:
-        connection.execute(f"delete from staging.{table} where {where}")
+def _drop_rows(connection: duckdb.DuckDBPyConnection, table: str, where: str, code: str, text: str) -> None:
+    """Delete the rows of a staged table for which the SQL condition `where` holds, with a note that says how many."""
+    ((found,),) = connection.execute(f"delete from staging.{table} where {where}").fetchall()
+    if found:
         add_note(connection, "data_loss", code, found, text)

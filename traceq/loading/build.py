@@ -236,10 +236,9 @@ class _Loader:
 
 def _copy(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
     """Insert the staged tables that need no analysis into the database, unchanged but for trace_id."""
-    tables = [table for table in list_staged(connection) if table in COPIED[1:]]
     connection.begin()
     _describe(connection, task)
-    for table in tables:
+    for table in filter(COPIED[1:].__contains__, list_staged(connection)):
         connection.execute(
             f"insert into {table} by name select $trace_id as trace_id, * exclude (trace_id) from staging.{table}",
             {"trace_id": task.trace_id},

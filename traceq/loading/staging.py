@@ -38,8 +38,7 @@ def insert_fitting(connection: duckdb.DuckDBPyConnection, table: str, rows: pa.T
     except duckdb.CatalogException:
         connection.execute(f"create table staging.{table} as from {table} limit 0")
         staged = connection.table(f"staging.{table}")
-    columns = zip(staged.columns, map(str, staged.types), strict=True)
-    kinds = {name: _NUMBERS[kind] for name, kind in columns if kind in _NUMBERS}
+    kinds = {name: _NUMBERS.get(str(kind)) for name, kind in zip(staged.columns, staged.types, strict=True)}
     for position, field in enumerate(rows.schema):
         kind = kinds.get(field.name)
         if kind in (None, field.type) or pa.types.is_null(field.type):
