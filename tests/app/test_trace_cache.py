@@ -182,11 +182,11 @@ def test_what_others_could_put_into_the_cache_is_not_used(place, trace, tmp_path
     assert shown(trace) == before
     assert (entry.is_symlink(), strange.read_bytes()) == (False, content)
 
-    made = empty._cached_database()
+    made = empty._cached_database("0")
     (kept,) = place.glob("empty-*.db")
     kept.write_bytes(made + b"planted")
     place.chmod(0o777)
-    assert empty._cached_database() != made + b"planted"
+    assert empty._cached_database("0") != made + b"planted"
     place.chmod(0o777)
     entry.write_bytes(content)
     assert [each.path for each in cache.list_entries()] == []

@@ -431,7 +431,7 @@ def test_each_table_with_times_is_looked_at():
             "select table_name, column_name from duckdb_columns() join duckdb_tables() using (table_name)"
             " where data_type = 'BIGINT' and column_name in ('ts', 'dur', 'gpu_ts', 'gpu_dur', 'utc_origin_ns')"
         ).fetchall()
-    assert sorted(times._time_columns(SCHEMA)) == sorted(found)
+    assert sorted(times._find_times(SCHEMA)) == sorted(found)
 
 
 def test_a_look_for_an_upgrade_is_not_the_whole_look(small, tmp_path):

@@ -11,8 +11,7 @@ import pytest
 from traceq.database import sql
 from traceq.database.empty import create_database
 from traceq.importers.rows import batches_of, fit_column
-from traceq.loading.build import _COPIED
-from traceq.loading.staging import insert_fitting
+from traceq.loading.staging import COPIED, insert_fitting
 
 INTEGERS = [0, -1, 2**31 - 1, 2**31, -(2**31), -(2**31) - 1, 2**32 - 1, 2**63 - 1, -(2**63), None]
 OTHERS = {
@@ -28,8 +27,8 @@ def connection(tmp_path_factory):
     with closing(duckdb.connect(str(path))) as opened:
         opened.execute("attach ':memory:' as staging")
         sql.run(opened, "loading/staging.sql")
-        for table in _COPIED:
-            opened.execute(f"create table staging.{table} as from {table} limit 0")
+        for table in COPIED:
+            opened.execute(f"create table if not exists staging.{table} as from {table} limit 0")
         yield opened
 
 

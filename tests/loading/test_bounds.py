@@ -6,10 +6,16 @@ import json
 import sqlite3
 from contextlib import closing
 
+import duckdb
 import pytest
 
+from traceq.database import sql
 from traceq.database.connect import connect
+from traceq.database.empty import create_database
+from traceq.database.times import LATEST, REACH
+from traceq.loading import bounds
 from traceq.loading.ingest import ingest
+from traceq.loading.staging import COPIED, list_staged
 
 FAR = 8_990_000_000_000_000  # us, near the end of 64 bits in ns
 
@@ -122,7 +128,8 @@ def test_a_time_of_day_that_cannot_be_is_unknown(tmp_path, base):
     assert found == [(None,)]
 
 
-def test_a_healthy_trace_gets_no_note(tmp_path):
+def test_a_healthy_trace_gets_no_note_and_is_looked_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(bounds, "_drop_out_of_range", lambda *_: pytest.fail("one look at all tables tells enough"))
     _, codes = list_rows(tmp_path, [make_event("cpu_op", "a", 1, 1), make_kernel(3)], "select 1")
     assert not codes & {"number_out_of_range", "time_out_of_range", "duration_overflow"}
 
@@ -217,3 +224,55 @@ def test_slices_that_start_at_zero_and_last_zero_have_no_time(tmp_path, count):
     )
     assert found == [(1 if count > 1 else 2,)] * 2
     assert ("time_out_of_range" in codes) == (count > 1)
+
+
+@pytest.fixture(scope="module")
+def staging(tmp_path_factory):
+    """A connection to empty staged tables."""
+    path = tmp_path_factory.mktemp("bounds") / "t.duckdb"
+    create_database(path)
+    with closing(duckdb.connect(str(path))) as connection:
+        connection.execute("attach ':memory:' as staging")
+        sql.run(connection, "loading/staging.sql")
+        for table in COPIED:
+            connection.execute(f"create table staging.{table} as from {table} limit 0")
+        yield connection
+
+
+SLICE = "insert into staging.cpu_slice by name select range as slice_id, 1 as thread_id, 'op' as kind, 'a' as name, "
+COUNTER = "insert into staging.counter by name select 'c' as name, 1 as value, "
+THREAD = "insert into staging.thread by name select "
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_doubtful"),
+    [
+        ("select 1", False),
+        (f"{SLICE} 5 as ts, {REACH} as dur from range(100)", False),
+        (f"{SLICE} 5 as ts, {REACH} as dur from range(200)", True),  # all together
+        (f"{SLICE} 5 as ts, {REACH + 1} as dur from range(1)", True),
+        (f"{SLICE} 0 as ts, 0 as dur from range(1)", False),
+        (f"{SLICE} 0 as ts, 0 as dur from range(2)", True),
+        (f"{SLICE} 5 as ts, 1 as dur from range(1); {COUNTER} {REACH + 5} as ts", False),
+        (f"{SLICE} 5 as ts, 1 as dur from range(1); {COUNTER} {REACH + 6} as ts", True),
+        (f"{SLICE} {-(1 << 63)} as ts, 1 as dur from range(1); {COUNTER} {(1 << 63) - 1} as ts", True),
+        (f"{COUNTER} 5 as ts", False),
+        (f"{COUNTER} null as ts", True),
+        (f"{THREAD} 7 as thread_id", False),
+        (f"{THREAD} 7 as pid", True),
+        ("insert into staging.device by name select 1 as device, 'trace' as source, 108 as sm_count", False),
+        ("insert into staging.device by name select 1 as device, 'trace' as source, -1 as sm_count", True),
+        ("insert into staging.gpu_slice by name select 1 as slice_id, 3 as ts, 1 as dur", True),  # of no GPU
+        (f"insert into staging.trace by name select {LATEST} as utc_origin_ns", False),
+        ("insert into staging.trace by name select -1 as utc_origin_ns", True),
+        (
+            f"{SLICE} 5 as ts, 1 as dur from range(1); insert into staging.trace by name select {LATEST} as utc_origin_ns",
+            True,
+        ),
+    ],
+)
+def test_one_look_tells_whether_anything_may_be_wrong(staging, rows, is_doubtful):
+    staging.begin()
+    staging.execute(rows)
+    assert bounds._is_doubtful(staging, list_staged(staging)) == is_doubtful
+    staging.rollback()

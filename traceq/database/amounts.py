@@ -6,8 +6,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from traceq.database.sql import statement
-from traceq.database.times import COMMENT, TABLE, impossible_value
+from traceq.database.sql import read_columns
+from traceq.database.times import impossible_value
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import duckdb
 
-_NUMBER = re.compile(r"^\s*(\w+) (?:bigint|double)(?!\[| generated)", re.MULTILINE)
+_NUMBER = re.compile(r"(bigint|double)(?!\[| generated)")
 
 # Points in time, names that are numbers, and values of counters, whatever they count.
 _NO_AMOUNT = re.compile(
@@ -59,18 +59,13 @@ def check_amounts(connection: duckdb.DuckDBPyConnection, path: Path, schema: Seq
 @cache
 def _find_amounts(schema: tuple[str, ...]) -> dict[str, list[str]]:
     """Return by table the conditions of SQL that only impossible amounts meet, for the tables of the SQL files."""
-    tables = [table for name in schema for table in TABLE.findall(COMMENT.sub("", statement(name)))]
     found = {}
-    for table, text in tables:
-        numbers = _NUMBER.findall(text)
-        amounts = [column for column in numbers if _is_amount(f"{table}.{column}")] + _PLACES.get(table, [])
+    for table, columns in read_columns(schema).items():
+        numbers = [column for column, kind in columns.items() if _NUMBER.match(kind)]
+        others = [name for name in numbers for words in (_NO_AMOUNT, _DIFFERENCE) if words.fullmatch(f"{table}.{name}")]
+        amounts = [column for column in numbers if column not in others] + _PLACES.get(table, [])
         shares = [column for column in numbers if _SHARE.fullmatch(column)]
         found[table] = [f"min({column}) < 0" for column in amounts] + [
             f"max({column}) > {_MOST_SHARE}" for column in shares
         ]
     return {table: conditions for table, conditions in found.items() if conditions}
-
-
-def _is_amount(column: str) -> bool:
-    """Return whether the column of numbers, "table.name", holds what cannot be negative."""
-    return not _NO_AMOUNT.fullmatch(column) and not _DIFFERENCE.fullmatch(column)

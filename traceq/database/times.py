@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from traceq.database.sql import statement
+from traceq.database.sql import read_columns
 from traceq.errors import StoreError
 
 if TYPE_CHECKING:
@@ -22,9 +20,7 @@ LATEST = 1 << 62
 # The clocks of host and GPU are this close together, ns.
 CLOCKS_APART = 100_000
 
-TABLE = re.compile(r"create table if not exists (\w+)\s*\((.*?)\);", re.DOTALL)
-COMMENT = re.compile("--.*")
-_COLUMN = re.compile(r"^\s*(ts|dur|gpu_ts|gpu_dur|utc_origin_ns) bigint(?! generated)", re.MULTILINE)
+_TIMES = {"ts", "dur", "gpu_ts", "gpu_dur", "utc_origin_ns"}
 # A step may take less than nothing where the replay leaves more out than it holds.
 _SIGNED = {("replay_step", "dur")}
 _TOO_LONG = """
@@ -39,7 +35,7 @@ def check_times(connection: duckdb.DuckDBPyConnection, path: Path, schema: Seque
 
     `schema` names the SQL files that define the tables. The check is fast: DuckDB stores the extremes of each column.
     """
-    columns = _time_columns(tuple(schema))
+    columns = _find_times(schema)
     ends_of = [
         f"select {number}, min({column}), max({column}) from {table}"  # noqa: S608 - names of the schema
         for number, (table, column) in enumerate(columns)
@@ -70,8 +66,11 @@ def impossible_value(path: Path, table: str, column: str, value: object) -> Stor
     )
 
 
-@cache
-def _time_columns(schema: tuple[str, ...]) -> list[tuple[str, str]]:
+def _find_times(schema: Sequence[str]) -> list[tuple[str, str]]:
     """Return pairs of table and column for all columns of times in the SQL files."""
-    tables = [table for name in schema for table in TABLE.findall(COMMENT.sub("", statement(name)))]
-    return [(table, column) for table, text in tables for column in _COLUMN.findall(text)]
+    return [
+        (table, column)
+        for table, columns in read_columns(tuple(schema)).items()
+        for column, kind in columns.items()
+        if column in _TIMES and kind.startswith("bigint") and "generated" not in kind
+    ]

@@ -35,7 +35,7 @@ _FUNCTIONS = "select function_name, internal, parameters, macro_definition from 
 
 _LOOKED_AT = "looked-at"
 # What looks; a change of any of these voids what was remembered.
-_LOOKING = (AS_MADE, "database/untrusted.py", "database/times.py", "database/keys.py")
+_LOOKING = (AS_MADE, *(f"database/{name}.py" for name in ("untrusted", "sql", "times", "amounts", "keys")))
 # More files are seldom used again.
 _MOST_MARKS = 1000
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+import pyarrow.compute as pc
+
 from traceq.common.units import duration
-from traceq.database.sql import run
+from traceq.database.sql import read_columns, relation, run, statement
 from traceq.database.times import CLOCKS_APART, LATEST, REACH
-from traceq.loading.staging import add_note
+from traceq.loading.staging import COPIED, add_note, list_staged
 
 if TYPE_CHECKING:
     import duckdb
@@ -22,13 +24,14 @@ _MOST_RANKS = 1 << 24
 # Larger readings cannot be squared and summed.
 _MOST_VALUE = "1e100"
 
-_SLICES = ("gpu_slice", "cpu_slice")
+# Table of slices -> what holds for those without a time.
+_WITHOUT_TIME = {"gpu_slice": "ts = 0 and dur = 0", "cpu_slice": "ts = 0 and dur = 0 and kind <> 'other'"}
 _TIMED = (
-    *_SLICES,
+    *_WITHOUT_TIME,
     *("gpu_annotation", "synchronization", "cuda_event", "counter", "page_fault", "file_access", "cpu_sample", "thread_switch"),
     *("allocator_event", "graph_node"),
 )  # fmt: skip
-_LASTING = (*_SLICES, "gpu_annotation", "synchronization", "page_fault", "file_access")
+_LASTING = (*_WITHOUT_TIME, "gpu_annotation", "synchronization", "page_fault", "file_access")
 
 # Table -> columns, of numbers within which each is true: others are NULL.
 _RANGES: Mapping[str, tuple[tuple[str, int, int], ...]] = {
@@ -78,72 +81,95 @@ _NEEDED: Mapping[str, str] = {
     "allocator_block": f"bytes between 0 and {_MOST_BYTES}",
 }
 
-
 # Columns that may not be NULL where staging is copied, by table; the copy brings trace_id.
-_WHOLE = """
-    select s.table_name, list(s.column_name order by s.column_index)
-    from duckdb_columns() as s
-    join duckdb_columns() as kept using (table_name, column_name)
-    where s.database_name = 'staging' and kept.database_name = current_database() and not kept.is_nullable
-        and column_name <> 'trace_id' and s.table_name in (select unnest($tables))
-    group by s.table_name
-    order by s.table_name
-"""
+_REQUIRED: Mapping[str, Sequence[str]] = {
+    table: [column for column, kind in columns.items() if "not null" in kind and column != "trace_id"]
+    for table, columns in read_columns(("database/schema.sql",)).items()
+    if table in COPIED[1:]
+}
 
 
-def drop_incomplete_rows(connection: duckdb.DuckDBPyConnection, tables: Collection[str]) -> None:
-    """Delete the staged rows of `tables` that lack an id or a time that every row of the table must have.
-
-    Each table that loses rows gets a note with their number.
-    """
-    for table, columns in connection.execute(_WHOLE, {"tables": list(tables)}).fetchall():
-        lacks = " or ".join(f"{column} is null" for column in columns)
-        found = _count(connection, table, lacks)
-        if found:
-            missing = [column for column in columns if _count(connection, table, f"{column} is null")]
-            connection.execute(f"delete from staging.{table} where {lacks}")
-            text = f"rows of {table} without {' or '.join(missing)} were left out"
-            add_note(connection, "data_loss", "malformed_event", found, text)
-
-
-def drop_out_of_range(connection: duckdb.DuckDBPyConnection) -> None:
+def drop_impossible(connection: duckdb.DuckDBPyConnection) -> None:
     """Delete staged rows whose times or numbers no machine can have, or mend them: numbers become NULL, durations 0.
 
-    Each kind that is left out or changed gets a note with the number of rows.
+    Rows that lack an id or a time which every row of their table must have are deleted as well. Each kind that is left out or
+    changed gets a note with the number of rows.
     """
-    for table in _SLICES:
-        _drop_without_times(connection, table)
-    middle = _median_time(connection, " union all ".join(f"select ts from staging.{table}" for table in _SLICES))
-    for table in _TIMED:
-        _limit_times(connection, table, middle)
-    for table in _LASTING:
+    tables = list_staged(connection)
+    if not _is_doubtful(connection, tables):
+        return
+    _drop_out_of_range(connection, tables)
+    for table in filter(_REQUIRED.__contains__, tables):
+        lacks = {column: f"{column} is null" for column in _REQUIRED[table]}
+        missing = [c for c in lacks if connection.execute(f"from staging.{table} where {lacks[c]}").fetchone()]
+        text = f"rows of {table} without {' or '.join(missing)} were left out"
+        _drop_rows(connection, table, " or ".join(lacks.values()), "malformed_event", text)
+
+
+def _is_doubtful(connection: duckdb.DuckDBPyConnection, tables: Sequence[str]) -> bool:
+    """Return whether anything in these staged tables may have to be left out or mended.
+
+    One query looks at all of them, because planning the many that find out what is wrong takes longer than all else.
+    """
+    looks = []
+    for table in tables:
+        wrong = [f"{column} not between {least} and {most}" for column, least, most in _RANGES.get(table, ())]
+        wrong += [f"{column} is null" for column in _REQUIRED.get(table, ())]
+        wrong += [f"not coalesce({_NEEDED[table]}, false)"] if table in _NEEDED else []
+        facts = [f"bool_or({' or '.join(wrong)}) as is_wrong"] if wrong else []
+        facts += ["min(ts) as least, max(ts) as most"] if table in _TIMED else []
+        facts += ["max(dur) as longest, sum(dur) as total"] if table in _LASTING else []
+        facts += [f"count(*) filter ({_WITHOUT_TIME[table]}) as lost"] if table in _WITHOUT_TIME else []
+        facts += ["max(utc_origin_ns) as origin, min(utc_origin_ns) < 0 as is_before"] if table == "trace" else []
+        looks.append(f"select {', '.join(facts)} from staging.{table}")
+    ((is_doubtful,),) = connection.execute(f"""
+        select
+            coalesce(bool_or(is_wrong or is_before or longest > {REACH} or total > {LATEST} or lost > 1), false)
+            or coalesce(max(most)::hugeint - min(least) > {REACH}, false)
+            or coalesce(max(origin) > {LATEST} - greatest(0, max(most)), false)
+        from ({" union all by name ".join(looks)})
+    """).fetchall()
+    return bool(is_doubtful)
+
+
+def _drop_out_of_range(connection: duckdb.DuckDBPyConnection, tables: Sequence[str]) -> None:
+    """Delete rows of these staged tables whose times or numbers no machine can have, or mend them, with notes."""
+    for table, where in _WITHOUT_TIME.items():
+        # A profiler that lost the times of records writes them so (pytorch#188481); one alone may be the first thing there is.
+        several = f"(select count(*) > 1 from staging.{table} where {where})"
+        text = f"rows of {table} without a time (0 for start and duration) were left out"
+        _drop_rows(connection, table, f"{where} and {several}", "time_out_of_range", text)
+    middle = _median_time(connection, " union all ".join(f"select ts from staging.{table}" for table in _WITHOUT_TIME))
+    for table in filter(tables.__contains__, _TIMED):
+        around = _median_time(connection, f"select ts from staging.{table}") if middle is None else middle
+        if around is not None:
+            where = f"ts not between {around - REACH} and {around + REACH}"
+            text = f"rows of {table} that lie years from the other events were left out: their times cannot be true"
+            _drop_rows(connection, table, where, "time_out_of_range", text)
+    for table in filter(tables.__contains__, _LASTING):
         _limit_durations(connection, table)
     # The latest event must have a time since 1970, too.
     _limit(connection, "trace", ("utc_origin_ns", 0, LATEST - max(0, middle or 0)))
-    for table, columns in _RANGES.items():
-        _limit(connection, table, *columns)
-    for table, condition in _NEEDED.items():
-        found = _count(connection, table, f"not coalesce({condition}, false)")
-        if found:
-            connection.execute(f"delete from staging.{table} where not coalesce({condition}, false)")
-            text = f"rows of {table} with numbers that cannot be true were left out"
-            add_note(connection, "data_loss", "number_out_of_range", found, text)
+    for table in filter(tables.__contains__, _RANGES):
+        _limit(connection, table, *_RANGES[table])
+    for table in filter(tables.__contains__, _NEEDED):
+        text = f"rows of {table} with numbers that cannot be true were left out"
+        _drop_rows(connection, table, f"not coalesce({_NEEDED[table]}, false)", "number_out_of_range", text)
 
 
 def end_marks(connection: duckdb.DuckDBPyConnection) -> None:
     """Let staged annotations that overlap the next one of their name by little end where it begins, with a note."""
-    run(connection, "loading/mark_ends.sql")
-    ((found,),) = connection.execute("select count(*) from _mark_end").fetchall()
-    if found:
+    cut = relation(connection, statement("loading/mark_ends.sql")).to_arrow_table()
+    if cut.num_rows:
+        connection.execute("update staging.cpu_slice as c set dur = cut.dur from cut where c.slice_id = cut.slice_id")
         text = (
             "marks that overlap the next one of their kind by a hundredth of their length or less end where it begins"
         )
-        add_note(connection, "info", "mark_overlaps_next", found, text)
-    connection.execute("drop table _mark_end")
+        add_note(connection, "info", "mark_overlaps_next", cut.num_rows, text)
 
 
 _CUT = "and may have ended before; capture again, with a newer profiler"
-# Table of slices that last too long -> severity of the note, beyond what they last, and what becomes of them.
+# Slices that last too long -> severity of the note, beyond what they last, and what becomes of them.
 _ENDS = {
     "_gpu_end": (
         "data_loss",
@@ -167,30 +193,34 @@ def end_gpu_work(connection: duckdb.DuckDBPyConnection) -> None:
 
     Where calls return early too often to have waited for the work, it keeps its durations, with a note.
     """
-    run(connection, "loading/gpu_ends.sql")
-    run(connection, "loading/wait_ends.sql", apart=CLOCKS_APART)
-    is_late = bool(connection.execute("from _late_work limit 1").fetchone())
-    if is_late:
+    ends = relation(connection, statement("loading/gpu_ends.sql")).to_arrow_table()
+    if ends.num_rows:
+        connection.execute(
+            "update staging.gpu_slice as g set dur = possible from ends where g.slice_id = ends.slice_id"
+        )
+    found = {"_gpu_end": (ends.num_rows, pc.max(ends.column("dur")).as_py())}
+    if run(connection, "loading/wait_ends.sql", apart=CLOCKS_APART).fetchone():
         run(connection, "loading/wait_cuts.sql", apart=CLOCKS_APART)
-    for table, (severity, what, then) in _ENDS.items() if is_late else [("_gpu_end", _ENDS["_gpu_end"])]:
-        ((found, most),) = connection.execute(f"select count(*), max(dur) from {table}").fetchall()
-        if found:
+        for table in ("_waited_end", "_doubted_end"):
+            (found[table],) = connection.execute(f"select count(*), max(dur) from {table}").fetchall()
+        for table in ("_doubted_end", "_waited_end", "_doubted_wait", "_tested_work"):
+            connection.execute(f"drop table {table}")
+    connection.execute("drop table _host_wait")
+    for table, (count, most) in found.items():
+        if count:
+            severity, what, then = _ENDS[table]
             text = f"GPU slices last beyond {what}, the longest {duration(most)}: {then}"
-            add_note(connection, severity, "impossible_duration", found, text)
-    for table in ("_host_wait", "_late_work", "_tested_work", "_doubted_wait", *_ENDS):
-        connection.execute(f"drop table if exists {table}")
+            add_note(connection, severity, "impossible_duration", count, text)
 
 
 def _limit(connection: duckdb.DuckDBPyConnection, table: str, *ranges: tuple[str, int, int]) -> None:
     """Set values of columns outside of their range to NULL, with a note; `ranges` are (column, least, most)."""
-    wheres = {column: f"{column} not between {least} and {most}" for column, least, most in ranges}
-    counts = ", ".join(f"count(*) filter ({where})" for where in wheres.values())
-    (found,) = connection.execute(f"select {counts} from staging.{table}").fetchall()
-    for (column, where), count in zip(wheres.items(), found, strict=True):
-        if count:
-            connection.execute(f"update staging.{table} set {column} = null where {where}")
+    for column, least, most in ranges:
+        mend = f"update staging.{table} set {column} = null where {column} not between {least} and {most}"
+        ((found,),) = connection.execute(mend).fetchall()
+        if found:
             text = f"values of {table}.{column} that cannot be true are NULL"
-            add_note(connection, "data_loss", "number_out_of_range", count, text)
+            add_note(connection, "data_loss", "number_out_of_range", found, text)
 
 
 def _median_time(connection: duckdb.DuckDBPyConnection, times: str) -> int | None:
@@ -202,53 +232,18 @@ def _median_time(connection: duckdb.DuckDBPyConnection, times: str) -> int | Non
     return middle  # type: ignore[no-any-return]
 
 
-def _limit_times(connection: duckdb.DuckDBPyConnection, table: str, middle: int | None) -> None:
-    """Delete rows of a staged table that lie years from `middle` (ns), with a note; None stands for the table's own median."""
-    if middle is None:
-        middle = _median_time(connection, f"select ts from staging.{table}")
-    if middle is None:
-        return
-    where = f"ts not between {middle - REACH} and {middle + REACH}"
-    found = _count(connection, table, where)
-    if found:
-        connection.execute(f"delete from staging.{table} where {where}")
-        text = f"rows of {table} that lie years from the other events were left out: their times cannot be true"
-        add_note(connection, "data_loss", "time_out_of_range", found, text)
-
-
-def _drop_without_times(connection: duckdb.DuckDBPyConnection, table: str) -> None:
-    """Delete slices of a staged table that start at 0 and last 0, with a note, if there are several: they have no times.
-
-    A profiler that lost the times of records writes them so (pytorch#188481). An instant may be the first thing there is.
-    """
-    where = "ts = 0 and dur = 0" + (" and kind <> 'other'" if table == "cpu_slice" else "")
-    found = _count(connection, table, where)
-    if found > 1:
-        connection.execute(f"delete from staging.{table} where {where}")
-        text = f"rows of {table} without a time (0 for start and duration) were left out"
-        add_note(connection, "data_loss", "time_out_of_range", found, text)
-
-
 def _limit_durations(connection: duckdb.DuckDBPyConnection, table: str) -> None:
     """Set durations of a staged table that no program can have to 0, with a note, so that all of them sum up in 64 bits."""
-    ((rows, longest, total),) = connection.execute(
-        f"select count(*), coalesce(max(dur), 0), coalesce(sum(dur), 0) from staging.{table}"
-    ).fetchall()
+    ((rows, total),) = connection.execute(f"select count(*), coalesce(sum(dur), 0) from staging.{table}").fetchall()
     limit = REACH if total <= LATEST else min(REACH, LATEST // rows)
-    if longest <= limit:
-        return
-    found = _count(connection, table, f"dur > {limit}")
-    connection.execute(f"update staging.{table} set dur = 0 where dur > {limit}")
-    add_note(
-        connection,
-        "data_loss",
-        "duration_overflow",
-        found,
-        f"durations in {table} that no program can have were set to 0",
-    )
+    ((found,),) = connection.execute(f"update staging.{table} set dur = 0 where dur > {limit}").fetchall()
+    if found:
+        text = f"durations in {table} that no program can have were set to 0"
+        add_note(connection, "data_loss", "duration_overflow", found, text)
 
 
-def _count(connection: duckdb.DuckDBPyConnection, table: str, where: str) -> int:
-    """Return the number of rows of a staged table for which the SQL condition `where` holds."""
-    ((found,),) = connection.execute(f"select count(*) from staging.{table} where {where}").fetchall()
-    return int(found)
+def _drop_rows(connection: duckdb.DuckDBPyConnection, table: str, where: str, code: str, text: str) -> None:
+    """Delete the rows of a staged table for which the SQL condition `where` holds, with a note that says how many."""
+    ((found,),) = connection.execute(f"delete from staging.{table} where {where}").fetchall()
+    if found:
+        add_note(connection, "data_loss", code, found, text)

@@ -24,12 +24,12 @@ from traceq.database.connect import threads_for, writer_config
 from traceq.database.empty import create_database
 from traceq.database.planning import MOST_ROWS, disable_costly_optimizers
 from traceq.errors import UnusableTrace
-from traceq.loading.bounds import drop_incomplete_rows, drop_out_of_range, end_gpu_work, end_marks
+from traceq.loading.bounds import drop_impossible, end_gpu_work, end_marks
 from traceq.loading.inductor import read_inductor, split_readable
 from traceq.loading.made_with import stage_made_with
 from traceq.loading.monitors import NOTHING, MonitorLogs, read_snapshots, stage_logs
 from traceq.loading.sources import Source
-from traceq.loading.staging import insert_fitting
+from traceq.loading.staging import COPIED, READ, insert_fitting, list_staged
 
 # Batches are cut to DuckDB's row groups: an insert that ends inside one leaves rows that the next has to move.
 _ROWS_PER_INSERT = 122_880
@@ -45,13 +45,6 @@ _STAGED, _UNPACKED = 4, 32
 
 # DuckDB's share of the memory that an ingest may take: the rest is for what it does not count, arrays of Arrow and numpy.
 _OF_DUCKDB = 0.75
-
-# Tables that go from staging as they are; cpu_slice, gpu_slice and collective are joined up on the way.
-_COPIED = (
-    "trace", "device", "thread", "gpu_annotation", "synchronization", "cuda_event", "counter", "page_fault",
-    "graph_node", "file_access", "monitor_log", "made_with", "cpu_sample", "import_note", "allocator_event", "allocator_segment",
-    "allocator_block", "allocator_stack",
-)  # fmt: skip
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -132,11 +125,10 @@ def _build_database(task: Task, progress: Callable[[State], None]) -> Iterator[t
                 disable_costly_optimizers(connection, rows)
             else:
                 connection.execute(f"set threads = {min(task.threads, threads_for(task.memory))}")
-            drop_out_of_range(connection)
+            drop_impossible(connection)
             if stage_logs(connection, task.source.path, task.beside):
-                drop_out_of_range(connection)
+                drop_impossible(connection)
             stage_made_with(connection, task.source.path)
-            drop_incomplete_rows(connection, _COPIED[1:])
             if connection.execute("from staging.thread where thread_name = 'Host Threads' limit 1").fetchone():
                 sql.run(connection, "loading/calling_thread.sql")
             end_marks(connection)
@@ -150,12 +142,12 @@ def _build_database(task: Task, progress: Callable[[State], None]) -> Iterator[t
 def _attach_staging(connection: duckdb.DuckDBPyConnection, task: Task) -> Iterator[None]:
     # In memory, and what does not fit spills: nobody needs these rows after a crash, so no disk is waited for. Compressing them
     # takes longer than all the rest of an insert.
-    """Attach the in-memory database staging with its empty tables, and detach it at the end."""
+    """Attach the in-memory database staging with those tables that are read even if empty, and detach it at the end."""
     size = task.source.size * (_UNPACKED if task.source.path.suffix == ".gz" else 1)
     connection.execute(f"attach ':memory:' as staging {'' if size * _STAGED <= task.memory else '(compress)'}")
     connection.begin()
     sql.run(connection, "loading/staging.sql")
-    for table in _COPIED:
+    for table in READ:
         connection.execute(f"create table staging.{table} as from {table} limit 0")
     connection.commit()
     yield
@@ -246,7 +238,7 @@ def _copy(connection: duckdb.DuckDBPyConnection, task: Task) -> None:
     """Insert the staged tables that need no analysis into the database, unchanged but for trace_id."""
     connection.begin()
     _describe(connection, task)
-    for table in _COPIED[1:]:
+    for table in filter(COPIED[1:].__contains__, list_staged(connection)):
         connection.execute(
             f"insert into {table} by name select $trace_id as trace_id, * exclude (trace_id) from staging.{table}",
             {"trace_id": task.trace_id},

@@ -1,8 +1,6 @@
 -- A stream runs one thing after the other: what lasts beyond the end of work that ran after it has a duration that cannot be right (a
 -- counter that overflowed, a time of the end that came late), and ends where that work begins at the latest. Inside graphs, of one
 -- call that launches several, and of migrations, the stream says less.
--- makes: _gpu_end
-create temp table _gpu_end as
 select slice_id, dur, next_ts - ts as possible
 from (
     select
@@ -15,8 +13,3 @@ from (
     window w as (partition by pid, device, context, stream order by ts, ts + dur)
 )
 where next_end < ts + dur and (correlation_id <> next_correlation_id or correlation_id is null or next_correlation_id is null);
-
-update staging.gpu_slice as g
-set dur = e.possible
-from _gpu_end as e
-where g.slice_id = e.slice_id;

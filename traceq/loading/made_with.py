@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from traceq.formats.made_with import VERSION, is_knob, normalize_value, path_beside, size_of_content, unit_of
-from traceq.loading.staging import add_note, insert_staged
+from traceq.loading.staging import add_note, insert_fitting
 
 # No snapshot is nearly as large: whatever this is, it is not read.
 _LARGEST = 1 << 20
@@ -39,7 +39,7 @@ def stage_made_with(connection: duckdb.DuckDBPyConnection, trace: Path) -> None:
         text = f"{path.name}, beside the trace, is left out: {error}"
         add_note(connection, "info", "made_with_left_out", 1, text)
     else:
-        insert_staged(connection, "made_with", pa.Table.from_pylist(rows, schema=_SCHEMA))
+        insert_fitting(connection, "made_with", pa.Table.from_pylist(rows, schema=_SCHEMA))
 
 
 def read(trace: Path) -> dict[str, Any]:

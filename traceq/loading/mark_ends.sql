@@ -1,8 +1,6 @@
 -- Marks of a loop that follow one another and overlap by little: clocks that were rounded, files that a script has written again with
 -- times of a few hundred nanoseconds, a mark that begins before the one before it is closed. Nested in one another they would hide
 -- all steps but the first, so each ends where the next begins: up to a hundredth of the shorter one earlier, or by a microsecond.
--- makes: _mark_end
-create temp table _mark_end as
 select slice_id, next_ts - ts as dur
 from (
     select
@@ -19,8 +17,3 @@ where
     and next_ts + next_dur > ts + dur
     and ts + dur - next_ts <= greatest(1000, least(dur, next_dur) // 100)
     and ts + dur - next_ts < least(dur, next_dur) // 2;
-
-update staging.cpu_slice as c
-set dur = e.dur
-from _mark_end as e
-where c.slice_id = e.slice_id;

@@ -19,7 +19,7 @@ from traceq.importers.monitors.reading import Log, Sample
 from traceq.importers.rows import batches_of
 from traceq.loading.monitor_clock import SECOND, GpuLoad, Placement, TraceClock, beat_of, fits_best, load_of, place_log
 from traceq.loading.sources import logs_beside, split_duplicates
-from traceq.loading.staging import add_note, insert_staged
+from traceq.loading.staging import add_note, insert_fitting
 
 # More slices than this are not looked at to find out where a log lies.
 _MOST_SLICES = 20_000_000
@@ -167,7 +167,7 @@ def _stage(
     ]
     within = sum(clock.since - around <= sample.ts + add <= clock.until + around for sample in kept)
     if kept:
-        insert_staged(connection, "counter", _build_counters(number, kept, add, gpus))
+        insert_fitting(connection, "counter", _build_counters(number, kept, add, gpus))
     said = f"{path.name}, a log of {log.tool}: "
     if placed.add is None:
         said += f"not placed, {some(len(log.samples), 'sample')} left out: {placed.words}"
@@ -187,7 +187,7 @@ def _stage(
         "correlation": placed.correlation,
         "text": said,
     }
-    insert_staged(connection, "monitor_log", pa.Table.from_pylist([told]))
+    insert_fitting(connection, "monitor_log", pa.Table.from_pylist([told]))
     severity, code = "info", "monitor_log"
     if not within or len(kept) < len(log.samples):
         severity, code = "data_loss", "monitor_log_left_out"

@@ -63,7 +63,6 @@ where
     );
 
 -- Few last beyond the end of the latest wait that ended before them.
-create temp table _late_work as
 select g.slice_id
 from (
     select slice_id, ts, ts + dur - $apart as until
@@ -71,4 +70,5 @@ from (
     where dur > $apart and correlation_id > 0 and copy_kind is distinct from 'um'
 ) as g
 asof inner join (select ts_end from _host_wait) as w on w.ts_end <= g.until
-where w.ts_end > g.ts;
+where w.ts_end > g.ts
+limit 1;
