@@ -99,7 +99,7 @@ _BESIDE = {
 
 def one_trace():
     """A trace with something in every section, and with every way in which a rule can end."""
-    made = handmade_traces.report(handmade_traces.complete(), rules=[], drawn=True)
+    made = handmade_traces.report(handmade_traces.complete(), rules=[], scope="drawing")
     (trace,) = made.traces
     found = {**_BESIDE, "findings": (_LATE_COPY, _IDLE), "findings_left_out": 1}
     return dataclasses.replace(made, traces=(dataclasses.replace(trace, **found),))
@@ -107,7 +107,7 @@ def one_trace():
 
 def two_traces():
     """One trace with a finding, and one without a GPU, in which nothing was found."""
-    made = handmade_traces.report(handmade_traces.training(), handmade_traces.on_host_only(), rules=[], drawn=True)
+    made = handmade_traces.report(handmade_traces.training(), handmade_traces.on_host_only(), rules=[], scope="drawing")
     first, second = made.traces
     found = (dataclasses.replace(_LATE_COPY, finding_id="late-copy@rank3"),)
     traces = (dataclasses.replace(first, findings=found), dataclasses.replace(second, clean=_BESIDE["clean"]))
