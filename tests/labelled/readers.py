@@ -32,7 +32,9 @@ def misfits(subject: Subject, only: tuple[Rule, ...]) -> Iterator[str]:
     found = subject.connection.execute(NAMES).fetchall()
     names = sorted((name for (name,) in found if name), key=len, reverse=True)
     workspace = Workspace(subject.connection, subject.trace_id, subject.workspace.device)
-    remembering = _Remembering(**vars(subject) | {"workspace": workspace, "_worst": {}, "_culprits": {}, "_common": {}})
+    remembering = _Remembering(
+        **vars(subject) | {"workspace": workspace, "_of_claims": {}, "_culprits": {}, "_common": {}}
+    )
     for reader in READERS:
         judged = _judge_subject(replace(remembering, program=PROGRAMS[reader]), only)
         yield from (f"fails for {reader}: {each.error}" for each in judged.failed)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from traceq.database.query import Setting
 from traceq.diagnosis.claim import Claim
@@ -38,7 +39,8 @@ class Advice:
 class Remark:
     """An observation that saves no time by itself but is worth knowing; rows of the query `query`.sql of the rules prove it.
 
-    `settings` are the query's parameters. `title` and `key` are as in Advice.
+    `settings` are the query's parameters. `title` and `key` are as in Advice. `rows` are what the query returns with
+    these settings, where that is known already.
     """
 
     text: str
@@ -47,3 +49,4 @@ class Remark:
     title: str | None = None
     key: str = ""
     settings: Mapping[str, Setting] = field(default_factory=dict)
+    rows: Sequence[Mapping[str, Any]] | None = None
