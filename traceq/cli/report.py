@@ -47,7 +47,7 @@ class TextOptions(NamedTuple):
         """The amount of the report to show: brief, evidence or full."""
         return "full" if self.full else "evidence" if self.verbose else "brief"
 
-    def scope(self, name: str, *, ticket: bool) -> Scope:
+    def choose_scope(self, name: str, *, ticket: bool) -> Scope:
         """Return how much of the report to build for the format `name`; anonymising a `ticket` reads all of a document."""
         if name in DRAWN:
             return "drawing"
@@ -159,7 +159,7 @@ def report(
         goal=goal,
         rules=rules,
         store=store,
-        scope=text.scope(name, ticket=ticket),
+        scope=text.choose_scope(name, ticket=ticket),
         ticket=ticket,
         traces=traces,
         rank=rank,

@@ -35,7 +35,7 @@ def _finite_or_none(value: Any) -> Any:
     if isinstance(value, list):
         return list(map(_finite_or_none, value))
     if isinstance(value, dict):
-        return {name: _finite_or_none(each) for name, each in value.items()}
+        return {name: _finite_or_none(part) for name, part in value.items()}
     return value
 
 

@@ -18,9 +18,8 @@ from traceq.diagnosis.broken import catch_outcomes
 from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Observation
 from traceq.diagnosis.findings import finding_id, make_finding, make_observation
 from traceq.diagnosis.in_job import bound_by_job, leave_to_job
-from traceq.diagnosis.needs import NothingThere
+from traceq.diagnosis.needs import NothingThere, Present
 from traceq.diagnosis.packs import add_extra_parts, count_left_out, keep_extra, select_rules, split_by_capture
-from traceq.diagnosis.present import Present
 from traceq.diagnosis.program import program_of
 from traceq.diagnosis.query import Scaled, Workspace
 from traceq.diagnosis.record import RuleRecord, load_record

@@ -210,7 +210,9 @@ def is_shared(name: str) -> bool:
 @cache
 def _conditions() -> tuple[tuple[RuleQuery, TableCondition], ...]:
     """Return the conditions (`only-with`) of traceq's rules, each with the query that has it."""
-    return tuple((query, each) for query in map(rule_query, shelved("diagnosis/rules")) for each in query.only_with)
+    return tuple(
+        (query, condition) for query in map(rule_query, shelved("diagnosis/rules")) for condition in query.only_with
+    )
 
 
 def all_thresholds() -> tuple[Threshold, ...]:
@@ -294,9 +296,9 @@ class Workspace:
             by_itself = is_shared(table) or table in _LARGE
             self.make_used(RuleQuery("", {"uses": table if is_shared(table) else ""}))
             conditions: dict[str, set[str]] = {table: {condition}}
-            for query, each in _conditions():
-                if each.table == table or not (by_itself or is_shared(each.table) or each.table in _LARGE):
-                    conditions.setdefault(each.table, set()).add(self._condition(query, each))
+            for query, other in _conditions():
+                if other.table == table or not (by_itself or is_shared(other.table) or other.table in _LARGE):
+                    conditions.setdefault(other.table, set()).add(self._condition(query, other))
             asked = [(name, sorted(texts)) for name, texts in conditions.items()]
             looks = (
                 f"(select [{', '.join(f'coalesce(bool_or({text}), false)' for text in texts)}] from {name})"  # noqa: S608
