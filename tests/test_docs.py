@@ -243,4 +243,4 @@ def test_the_readme_is_short_and_its_example_is_what_the_command_prints():
         pytest.skip("the trace is not at hand")
     from traceq.app.report import report
 
-    assert example[2] in report(trace, drawn=False).to_text()
+    assert example[2] in report(trace, scope="document").to_text()

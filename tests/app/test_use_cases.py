@@ -138,7 +138,7 @@ class Counted:
 def test_a_report_asks_each_query_once(here):
     judge_database(here / "trace.duckdb")
     counted = Counted(connect(here / "trace.duckdb"))
-    report_of(counted, 10, "throughput", user_rules.load_rules(), drawn=False)
+    report_of(counted, 10, "throughput", user_rules.load_rules(), scope="document")
     assert len(counted.asked) > 20
     assert [asked for asked, times in counted.asked.items() if times > 1] == []
 

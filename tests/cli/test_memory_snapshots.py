@@ -14,6 +14,7 @@ from snapshots import make_history, make_segment, make_snapshot, write_file
 
 from traceq import WrongUse, compare_memory, ingest
 from traceq import open as open_traces
+from traceq.app.report import report
 from traceq.errors import UnusableTrace
 from traceq.importers import memory_snapshot
 
@@ -374,3 +375,10 @@ def test_what_traceq_reads_names_snapshots(tmp_path, cli):
     path = tmp_path / "odd.bin"
     path.write_bytes(b"nothing known")
     assert "_dump_snapshot()" in cli("report", path, status=1)
+
+
+def test_a_report_of_scope_screen_has_all_that_it_shows(tmp_path):
+    source = training(tmp_path, 32)
+    whole, part = (report(source, scope=scope) for scope in ("document", "screen"))
+    assert part.to_text() == whole.to_text()
+    assert part.verdict == whole.verdict

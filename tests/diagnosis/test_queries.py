@@ -11,7 +11,16 @@ from builder import TraceBuilder
 from traceq import diagnosis
 from traceq.diagnosis import user_rules
 from traceq.diagnosis.judge import judge
-from traceq.diagnosis.query import RuleQuery, is_shared, read, rule_query, shared_query, standalone_query
+from traceq.diagnosis.query import (
+    RuleQuery,
+    TableCondition,
+    Workspace,
+    is_shared,
+    read,
+    rule_query,
+    shared_query,
+    standalone_query,
+)
 from traceq.diagnosis.rules.registry import RULES, all_rules
 from traceq.errors import UnusableRule
 from traceq.runs.budgets.read import rule_names as known_rules
@@ -128,6 +137,38 @@ def test_a_query_is_asked_where_a_row_fits_each_of_its_conditions(tmp_path):
         (result,) = judge(trace.build(tmp_path)._connection, rules=mine)
         names[word] = [finding.rule for finding in result.findings]
     assert names == {"gemm": ["mine"], "softmax": []}
+
+
+def test_a_query_without_a_row_that_fits_its_condition_does_not_run(judged):
+    workspace = Workspace(judged[0], 1, 0)
+    fits, fits_not = (TableCondition("step", f"trace_id = $trace_id and dur > {dur}") for dur in (0, 10**15))
+    assert workspace.ask(RuleQuery("select 1 as one", only_with=(fits,)), {}) == [{"one": 1}]
+    assert workspace.ask(RuleQuery("select nothing from nowhere", only_with=(fits, fits_not)), {}) == []
+
+
+def test_conditions_of_all_rules_on_small_tables_are_asked_together_and_those_on_large_ones_are_not(judged):
+    workspace = Workspace(judged[0], 1, 0)
+    assert not workspace.may_find(rule_query("sampled_capture"))
+    assert {"triage", "step_stats", "serving_mark"} <= {table for table, _ in workspace._held}
+    assert not {"cpu_slice", "kernel_name"} & {table for table, _ in workspace._held}
+
+
+def test_no_text_is_made_of_a_claim_that_is_only_counted(tmp_path):
+    trace = TraceBuilder()
+    trace.kernel("gemm", 5, 95, launched=(4, 1))
+    trace.kernel("long", 100, 99_900, launched=(5, 1))
+    path = tmp_path / "mine.sql"
+    query = (
+        "select step, ts, dur, name, slice_id, ledger_dur as claimed, category as cause, slice_id as busy_id\n"
+        "from busy where name = 'gemm'\n"
+    )
+    made = {}
+    for doubted in ("", "-- doubted: {{ worst.nothing.at_all }}\n"):
+        path.write_text(f"-- fix: {{{{ worst.nothing.at_all }}}}\n-- uses: busy\n{doubted}{query}")
+        mine = [rule for rule in user_rules.load_rules([path]) if rule.name == "mine"]
+        (result,) = judge(trace.build(tmp_path)._connection, rules=mine)
+        made[bool(doubted)] = (result.small, [each.rule for each in result.failed])
+    assert made == {False: (("mine",), []), True: ((), ["mine"])}
 
 
 def test_rules_that_only_remark_say_so():

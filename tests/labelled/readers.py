@@ -35,7 +35,7 @@ def misfits(subject: Subject, only: tuple[Rule, ...]) -> Iterator[str]:
     names = sorted((name for (name,) in found if name), key=len, reverse=True)
     workspace = Workspace(subject.connection, subject.trace_id, subject.workspace.device)
     remembering = _Remembering(
-        **asdict(subject) | {"workspace": workspace, "_worst": {}, "_culprits": {}, "_common": {}}
+        **asdict(subject) | {"workspace": workspace, "_of_claims": {}, "_culprits": {}, "_common": {}}
     )
     for reader in READERS:
         judged = _judge_subject(replace(remembering, program=PROGRAMS[reader]), only)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
+from typing import Any
 
 import msgspec
 from builder import TraceBuilder
@@ -90,7 +91,7 @@ def _wrong_endings(subject: Subject, only: tuple[Rule, ...], expected: str) -> I
         yield f"should end as {expected}, but {_said(judged)}"
     if watched.refused:
         all_the_same = _Watched(subject.connection, subject.trace_id, subject.workspace.device, is_heeded=False)
-        judged = judge_subject(replace(subject, workspace=all_the_same, _worst={}, _culprits={}, _common={}), only)
+        judged = judge_subject(replace(subject, workspace=all_the_same, _of_claims={}, _culprits={}, _common={}), only)
         if all_the_same.has_found_refused:
             yield "would find something with a query that its only-with keeps from being asked"
         elif _ending(judged) != expected:
@@ -109,6 +110,11 @@ class _Watched(Workspace):
             return True
         self.refused.append(query)
         return not self.is_heeded
+
+    def ask(self, query: RuleQuery, values: Mapping[str, Setting]) -> list[dict[str, Any]]:
+        rows = super().ask(query, values)
+        self.has_found_refused |= bool(rows) and query in self.refused
+        return rows
 
     def find(self, query: RuleQuery, values: Mapping[str, Setting], number: int | None = None) -> int | None:
         found = super().find(query, values, number)

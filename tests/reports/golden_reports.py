@@ -98,7 +98,7 @@ _BESIDE = {
 
 def one_trace():
     """A trace with something in every section, and with every way in which a rule can end."""
-    made = handmade_traces.report(handmade_traces.complete(), rules=[], drawn=True)
+    made = handmade_traces.report(handmade_traces.complete(), rules=[], scope="drawing")
     (trace,) = made.traces
     found = {**_BESIDE, "findings": (_LATE_COPY, _IDLE), "findings_left_out": 1}
     return structs.replace(made, traces=(structs.replace(trace, **found),))
@@ -106,7 +106,7 @@ def one_trace():
 
 def two_traces():
     """One trace with a finding, and one without a GPU, in which nothing was found."""
-    made = handmade_traces.report(handmade_traces.training(), handmade_traces.on_host_only(), rules=[], drawn=True)
+    made = handmade_traces.report(handmade_traces.training(), handmade_traces.on_host_only(), rules=[], scope="drawing")
     first, second = made.traces
     found = (structs.replace(_LATE_COPY, finding_id="late-copy@rank3"),)
     traces = (structs.replace(first, findings=found), structs.replace(second, clean=_BESIDE["clean"]))

@@ -135,17 +135,17 @@ def database_file(*traces):
     return path
 
 
-def report(*traces, top=10, rules=None, drawn=False):
+def report(*traces, top=10, rules=None, scope="document"):
     """The report on `traces`, made once; without findings for `rules` of []."""
     return _report_once(
-        tuple(_Analysed(trace) for trace in traces), top, None if rules is None else tuple(rules), drawn
+        tuple(_Analysed(trace) for trace in traces), top, None if rules is None else tuple(rules), scope
     )
 
 
 @cache
-def _report_once(traces, top, rules, drawn):
+def _report_once(traces, top, rules, scope):
     with closing(database(*(each.trace for each in traces))) as connection:
-        return build(connection, top, rules=rules, drawn=drawn)
+        return build(connection, top, rules=rules, scope=scope)
 
 
 _NUMBERS = count()

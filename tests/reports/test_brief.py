@@ -15,6 +15,7 @@ from traceq.diagnosis.finding import Evidence
 from traceq.reports.model import Report
 from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.reports.sections.brief import find_critical_trace, first_screen
+from traceq.reports.sections.verdict import write_verdict
 
 CASES = [training, hostile, on_host_only, unmarked, waiting, complete]
 
@@ -46,6 +47,26 @@ def test_findings_are_cut_to_the_screen_and_counted():
     shown = text(many)
     assert len(shown.splitlines()) <= 60
     assert "22 more findings" in shown
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_report_of_scope_screen_has_all_that_it_shows(case):
+    whole, part = (handmade_traces.report(case(), scope=scope) for scope in ("document", "screen"))
+    assert text(part) == text(whole)
+    assert write_verdict(part.traces[0]) == write_verdict(whole.traces[0])
+
+
+def test_of_several_ranks_either_scope_shows_the_same():
+    whole, part = (handmade_traces.report(*three_ranks(), rules=[], scope=scope) for scope in ("document", "screen"))
+    assert text(part) == text(whole)
+
+
+def test_what_the_screen_does_not_show_is_not_built():
+    (trace,) = handmade_traces.report(training(), scope="screen").traces
+    with pytest.raises(LookupError, match="build it with scope 'document'"):
+        len(trace.queries)
+    with pytest.raises(LookupError, match="build it with scope 'document'"):
+        _ = trace.topics.kernels
 
 
 def test_nothing_in_the_database_is_said():

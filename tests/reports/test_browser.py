@@ -54,7 +54,7 @@ def told_by(name, *arguments, folder):
 @pytest.mark.parametrize("case", CASES)
 def test_a_browser_has_nothing_to_complain_about(case, tmp_path):
     page = tmp_path / "report.html"
-    page.write_text(to_html(build(database(CASES[case]()), 10, drawn=True)), "utf-8")
+    page.write_text(to_html(build(database(CASES[case]()), 10, scope="drawing")), "utf-8")
     seen = told_by("browser.mjs", f"{MODULES}/axe-core/axe.min.js", page, tmp_path, folder=tmp_path)
     assert seen["problems"] == []
     facts = seen["facts"]

@@ -343,7 +343,7 @@ def test_once_is_enough(texts, run):
 
 
 def test_of_a_trace_without_secrets_only_the_file_is_renamed():
-    report = handmade_traces.report(complete(), rules=as_if_confirmed(), drawn=True)
+    report = handmade_traces.report(complete(), rules=as_if_confirmed(), scope="drawing")
     for before, trace in zip(report.traces, redact_report(report).traces, strict=True):
         assert trace.trace.file == "trace-0123456789ab.pt.trace.json"
         assert replace(trace, trace=before.trace) == before
@@ -442,7 +442,7 @@ def on_host_only_canary():
 
 @pytest.fixture(scope="module")
 def secrets():
-    return build(database(canary(), on_host_only_canary(), hostile()), 20, drawn=True)
+    return build(database(canary(), on_host_only_canary(), hostile()), 20, scope="drawing")
 
 
 @pytest.mark.sample(4)

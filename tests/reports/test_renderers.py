@@ -55,8 +55,8 @@ def connected(case):
 
 def report(case):
     if case == "three_ranks":
-        return handmade_traces.report(*CASES[case](), top=1, rules=_FEW_RULES, drawn=True)
-    return handmade_traces.report(*CASES[case](), drawn=True)
+        return handmade_traces.report(*CASES[case](), top=1, rules=_FEW_RULES, scope="drawing")
+    return handmade_traces.report(*CASES[case](), scope="drawing")
 
 
 # Of several traces all rules would take long.
@@ -161,7 +161,7 @@ def test_names_make_no_markup_in_markdown(case):
 def test_the_same_trace_gives_the_same_bytes():
     # analysed anew, too
     handmade_traces._made_once.cache_clear()
-    again = build(database(training()), 10, drawn=True)
+    again = build(database(training()), 10, scope="drawing")
     for render in RENDERERS.values():
         assert render(report("training")) == render(again)
 

@@ -23,7 +23,7 @@ from traceq.reports.timeline import RARE
 
 
 def waited():
-    return handmade_traces.report(waiting(), drawn=True).traces[0]
+    return handmade_traces.report(waiting(), scope="drawing").traces[0]
 
 
 def over_time(trace):
@@ -263,7 +263,7 @@ def test_a_piece_without_a_place_in_time_is_not_drawn():
 @pytest.mark.parametrize("is_drawn", [False, True])
 def test_only_reports_to_be_drawn_pay_for_it(is_drawn):
     with database(MadeUp().step(0, 100).gpu("compute", 0, 50)) as connection:
-        report = build(connection, 10, drawn=is_drawn).traces[0]
+        report = build(connection, 10, scope="drawing" if is_drawn else "document").traces[0]
     assert (report.over_time is not None) == is_drawn
 
 

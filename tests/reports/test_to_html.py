@@ -29,7 +29,7 @@ _VOID = {"meta", "link", "br", "input"}
 
 
 def report(case):
-    return handmade_traces.report(*CASES[case](), drawn=True)
+    return handmade_traces.report(*CASES[case](), scope="drawing")
 
 
 def times(number, case):

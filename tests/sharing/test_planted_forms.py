@@ -47,7 +47,7 @@ def shown_of(path, tmp_path, name):
         anonymise(path, target, force=True)
         yield "anonymised", read_all(target)
     yield "ticket", ticket(database).text
-    view = report(database, ticket=True, drawn=True)
+    view = report(database, ticket=True)
     yield from (("json", view.to_json()), ("html", view.render("html")), ("llm", view.render("llm")))
     with Session(names_nobody=True) as session:
         opened = session.open(str(database))

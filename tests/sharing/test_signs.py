@@ -155,12 +155,12 @@ def test_public_names_stay_in_names_and_sentences():
 
 def test_what_traceq_writes_of_a_trace_stays():
     for name in ("kineto_2021_array.json.gz", "nsys_2026.2.sqlite"):
-        content = report(FIXTURES / name, drawn=False).content
+        content = report(FIXTURES / name, scope="document").content
         assert hide_secrets(content) == content
 
 
 def test_a_sentence_has_the_same_label_as_the_name_it_quotes():
-    content = report(FIXTURES / "nsys_2026.2.sqlite", drawn=False).content
+    content = report(FIXTURES / "nsys_2026.2.sqlite", scope="document").content
     (trace,) = content.traces
     finding = trace.findings[0]
     name = "eval of 0617 546660"

@@ -51,7 +51,7 @@ class _Database(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def content(self) -> Report:
         """The report on the database, as plain data, made at the first use."""
-        content = report(self.file, drawn=False, ticket=self.names_nobody).content
+        content = report(self.file, scope="document", ticket=self.names_nobody).content
         return content if self.names_nobody else hide_secrets(content)
 
     @cached_property

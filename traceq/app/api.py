@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from traceq.diagnosis.subject import Goal
     from traceq.exports.trace_file import Written
     from traceq.loading.ingest import Failure, IngestResult
+    from traceq.reports.model import Scope
     from traceq.runs.statistics import Statistic
     from traceq.runs.trials.tradeoff import Percentile
 
@@ -158,8 +159,9 @@ def report(
 
     read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
     with _within_limits(memory_limit, timeout):
+        scope: Scope = "drawing" if drawn else "document"
         return work(
-            source, top, read, goal=goal, rules=rules, store=store, drawn=drawn, ticket=ticket, traces=traces, rank=rank
+            source, top, read, goal=goal, rules=rules, store=store, scope=scope, ticket=ticket, traces=traces, rank=rank
         )
 
 

@@ -72,7 +72,7 @@ class Traces:
 
         chosen = user_rules.load_rules(rules)
         with self._store_errors("reported"):
-            content, _ = report_of(self._connection, top, goal, chosen, drawn=True)
+            content, _ = report_of(self._connection, top, goal, chosen, scope="drawing")
             return ReportView(content, self.path)
 
     def whatif(

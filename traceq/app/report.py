@@ -33,7 +33,7 @@ from traceq.errors import UnusableTrace, WrongUse
 from traceq.reports import RENDERERS, all_renderers, all_suffixes
 from traceq.reports.build import build_judged
 from traceq.reports.document import Block, Picture
-from traceq.reports.model import Report
+from traceq.reports.model import Report, Scope
 from traceq.reports.renderers.to_text import WIDTH, blocks_to_text
 from traceq.reports.sections.brief import find_critical_trace, first_screen
 from traceq.reports.sections.compose import compose_evidence, compose_finding, compose_report
@@ -194,14 +194,15 @@ def report(
     goal: Goal = "throughput",
     rules: Sequence[str | Path] = (),
     store: bool = False,
-    drawn: bool = True,
+    scope: Scope = "drawing",
     ticket: bool = False,
     traces: Sequence[int] = (),
     rank: int | None = None,
 ) -> ReportView:
     """Report on a trace database, on traces, or on several sources together; traceq.app.api.report explains the parameters.
 
-    With `drawn` it has timelines, which only HTML shows. Raises UnusableTrace if nothing was recorded.
+    Of scope "screen" it has what the first screen shows, and of "drawing" also timelines, which only HTML shows. Raises
+    UnusableTrace if nothing was recorded.
     """
     if not isinstance(source, str | Path):
         if store:
@@ -209,7 +210,7 @@ def report(
         with ingest_together(source, read) as database:
             bare = AS_FOUND.with_writes(*read.writes)
             view = report(
-                database, top, bare, goal=goal, rules=rules, drawn=drawn, ticket=ticket, traces=traces, rank=rank
+                database, top, bare, goal=goal, rules=rules, scope=scope, ticket=ticket, traces=traces, rank=rank
             )
         return ReportView(view.content, is_ticket=ticket)
     if store and (traces or rank is not None):
@@ -227,7 +228,7 @@ def report(
         if rules:
             lock(connection)
         wanted = list(select_traces(connection, traces, rank)) if traces or rank is not None else None
-        content, judgements = report_of(connection, top, goal, chosen, drawn=drawn, traces=wanted, looked=looked)
+        content, judgements = report_of(connection, top, goal, chosen, scope=scope, traces=wanted, looked=looked)
         _check_recorded(connection, content, source)
     if store:
         with closing(connect(source, read_only=False)) as connection:
@@ -259,7 +260,7 @@ def report_of(
     goal: Goal,
     rules: Sequence[Rule],
     *,
-    drawn: bool,
+    scope: Scope,
     traces: Sequence[int] | None = None,
     looked: Selection | None = None,
 ) -> tuple[Report, list[Judged]]:
@@ -284,6 +285,6 @@ def report_of(
             (subject, partial(not_asked, subject.trace_id) if subject.trace_id in spared else cache(judge))
             for subject, judge in found
         ]
-        return build_judged(connection, top, judged, drawn=drawn, jobs=jobs), [judge() for _, judge in judged]
+        return build_judged(connection, top, judged, scope=scope, jobs=jobs), [judge() for _, judge in judged]
 
     return run_interruptibly(connection, build)

@@ -53,11 +53,11 @@ def ticket(
     with ExitStack() as stack:
         database = stack.enter_context(database_of(source, read))
         writes = ReadOptions(writes=read.writes)
-        content = report(database, _TOP, writes, goal=goal, rules=rules, drawn=False, traces=traces, rank=rank).content
+        view = report(database, _TOP, writes, goal=goal, rules=rules, scope="document", traces=traces, rank=rank)
         if against is not None:
             base = stack.enter_context(database_of(against, read)) if is_trace(against) else against
             found = compare(base, database, Which(rank), writes).content
-    made = _redact(content, found, tuple(_list_options(goal, read)))
+    made = _redact(view.content, found, tuple(_list_options(goal, read)))
     return TicketText(render_ticket(made, site), ReportView(made.report).verdict)
 
 

@@ -48,7 +48,7 @@ def explain(rule: str, source: str | None, rules: tuple[str | Path, ...]) -> Non
         from traceq.diagnosis.packs import is_of_extra
 
         wanted_rules = [*rules, EXTRA] if is_of_extra(rule) else rules
-        view = within_limits(report)(source, _EVERY, rules=wanted_rules, drawn=False)
+        view = within_limits(report)(source, _EVERY, rules=wanted_rules, scope="document")
         of_jobs = {finding.rule for job in view.content.jobs for finding in job.findings}
         rule = rule if rule.lower() in of_jobs else view.finding(rule).rule
     elif _PLACE.fullmatch(rule):

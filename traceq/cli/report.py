@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from traceq.app.report import Detail, ReportView
     from traceq.app.ticket import TicketText
     from traceq.diagnosis.subject import Goal
+    from traceq.reports.model import Scope
     from traceq.reports.ticket import Site
 
 
@@ -45,6 +46,12 @@ class TextOptions(NamedTuple):
     def detail(self) -> Detail:
         """The amount of the report to show: brief, evidence or full."""
         return "full" if self.full else "evidence" if self.verbose else "brief"
+
+    def choose_scope(self, name: str, *, ticket: bool) -> Scope:
+        """Return how much of the report to build for the format `name`; anonymising a `ticket` reads all of a document."""
+        if name in DRAWN:
+            return "drawing"
+        return "screen" if name == "text" and self.detail == "brief" and not (self.finding or ticket) else "document"
 
     def check(self, name: str) -> None:
         """Raise UsageError for options that do not fit together, or do not apply to the format `name`."""
@@ -152,7 +159,7 @@ def report(
         goal=goal,
         rules=rules,
         store=store,
-        drawn=name in DRAWN,
+        scope=text.choose_scope(name, ticket=ticket),
         ticket=ticket,
         traces=traces,
         rank=rank,

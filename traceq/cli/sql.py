@@ -85,7 +85,7 @@ def sql(
 
         rules = (EXTRA,) if is_of_extra(finding) else ()
         # The largest occurrences, which `traceq report --finding F1` shows.
-        text = report(database, _EVERY, read, rules=rules, drawn=False).finding(finding).instances.query
+        text = report(database, _EVERY, read, rules=rules, scope="document").finding(finding).instances.query
     else:
         text = _read_query() if query == "-" else str(query)
     from traceq.app.open import open_locked

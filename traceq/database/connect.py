@@ -36,6 +36,9 @@ MIGRATIONS = {4: "database/migrations/from_4.sql"}
 # A share of nothing is not known: NULL, where floating point has NaN, which JSON has not, and where DuckDB would fail.
 SHARES_OF_NOTHING = "set ieee_floating_point_ops = false; set error_on_division_by_zero = false"
 
+# DuckDB guesses that temporary tables are tiny and then answers as-of joins by nested loops: a minute instead of a second.
+_NO_NESTED_LOOPS = "set asof_loop_join_threshold = 0"
+
 # The function by which a view of files checks those of its table.
 CHECK = "traceq_files_are_sound"
 
@@ -105,7 +108,7 @@ def _limit(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """
     memory = limits().memory_bytes
     connection.execute("set memory_limit = ?", [f"{max(memory, LEAST_OF_QUERIES)}B"])
-    connection.execute(SHARES_OF_NOTHING)
+    connection.execute(f"{SHARES_OF_NOTHING}; {_NO_NESTED_LOOPS}")
     connection.execute("set threads = ?", [threads_for(memory)])
     spill = str(_spill_folder(path))
     signals.remove_on_exit(spill)

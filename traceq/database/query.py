@@ -21,7 +21,8 @@ Setting = int | float | str
 def ask(connection: duckdb.DuckDBPyConnection, query: str, **values: Setting | list[int]) -> list[dict[str, Any]]:
     """Run the SQL text `query` and return its rows as dictionaries by column name.
 
-    `values` that it does not name are ignored. Infinities and NaN, which only a changed database holds, become None.
+    `values` that it does not name are ignored. Infinities and NaN, which only a changed database holds, become None, in lists and
+    structs too.
     """
     cursor = execute(connection, query, values)
     columns = [column[0] for column in cursor.description or ()]
@@ -29,7 +30,13 @@ def ask(connection: duckdb.DuckDBPyConnection, query: str, **values: Setting | l
 
 
 def _finite_or_none(value: Any) -> Any:
-    return None if isinstance(value, float) and not isfinite(value) else value
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, list):
+        return list(map(_finite_or_none, value))
+    if isinstance(value, dict):
+        return {name: _finite_or_none(part) for name, part in value.items()}
+    return value
 
 
 def literal(query: str, **values: Setting) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -37,7 +38,8 @@ class Advice(msgspec.Struct, frozen=True):
 class Remark(msgspec.Struct, frozen=True):
     """An observation that saves no time by itself but is worth knowing; rows of the query `query`.sql of the rules prove it.
 
-    `settings` are the query's parameters. `title` and `key` are as in Advice.
+    `settings` are the query's parameters. `title` and `key` are as in Advice. `rows` are what the query returns with
+    these settings, where that is known already.
     """
 
     text: str
@@ -46,3 +48,4 @@ class Remark(msgspec.Struct, frozen=True):
     title: str | None = None
     key: str = ""
     settings: Mapping[str, Setting] = msgspec.field(default_factory=dict)
+    rows: Sequence[Mapping[str, Any]] | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -62,17 +63,15 @@ def allocate(
     saves less gives its time back for others to claim. `held` is the time in each category of the ledger over the
     counted steps, ns. Makes the temp table owned_piece.
     """
+    if not proposals:
+        subject.workspace.make_table("owned_piece", statement("diagnosis/account/nothing_owned.sql"), {})
+        return []
     connection = subject.connection
-    run(connection, "diagnosis/sql/ordered_claim.sql")
-    for number, each in enumerate(proposals):
-        claim = each.advice.claim
-        run(
-            connection,
-            "diagnosis/sql/insert_ordered_claim.sql",
-            number=number,
-            claim=claim.number,
-            is_down_to_limit=claim.is_down_to_limit,
-        )
+    claims = [
+        {"number": number, "claim": claim.number, "is_down_to_limit": claim.is_down_to_limit}
+        for number, claim in enumerate(each.advice.claim for each in proposals)
+    ]
+    run(connection, "diagnosis/sql/ordered_claim.sql", claims=json.dumps(claims))
     try:
         while True:
             allocated = _attach_parts(proposals, *_share_out(subject, held))

@@ -39,13 +39,16 @@ class Claim(msgspec.Struct, frozen=True):
     """A claim on time of the ledger: a rule's `query` with the parameters `values`, and what it found.
 
     `row` is the row of summary_query: the pieces' count, claimed time and savings. `number` tells the claims on a trace
-    apart.
+    apart. `worst` are the largest pieces, five at most, with all columns of the query; `occurrences` is the number of
+    slices that the claim is on, as several pieces may be of one.
     """
 
     query: RuleQuery
     values: Mapping[str, Setting]
     row: Mapping[str, Any]
     number: int
+    worst: Sequence[Mapping[str, Any]]
+    occurrences: int
 
     @property
     def instances(self) -> int:
@@ -91,11 +94,11 @@ class Claim(msgspec.Struct, frozen=True):
         text = standalone_query(self.query, self.values, summary_query(self.query))
         return Evidence(tuple(self.row), (tuple(self.row.values()),), text)
 
-    def worst(self, found: Sequence[Mapping[str, Any]]) -> Evidence:
-        """Return the rows `found`, the claim's worst pieces, as evidence with the SQL text that gives them."""
-        columns = tuple(found[0]) if found else ()
+    def worst_as_evidence(self) -> Evidence:
+        """Return the worst pieces with the SQL text that gives them."""
+        columns = tuple(self.worst[0]) if self.worst else ()
         text = standalone_query(self.query, {**self.values, **WORST}, statement("diagnosis/sql/instances.sql"))
-        return Evidence(columns, tuple(tuple(map(_show_value, row.values())) for row in found), text)
+        return Evidence(columns, tuple(tuple(map(_show_value, row.values())) for row in self.worst), text)
 
 
 def summary_query(query: RuleQuery) -> str:
@@ -104,6 +107,17 @@ def summary_query(query: RuleQuery) -> str:
     Claims on host time, where no GPU works, have a variant of their own.
     """
     return statement(f"diagnosis/sql/{'summary_host' if _is_of_host(query) else 'summary'}.sql")
+
+
+def claim_query(query: RuleQuery) -> str:
+    """Return the SQL that gives all of a claim on rule_instances at once: summary_query's row with `worst` and `occurrences`."""
+    worst, occurrences = (statement(f"diagnosis/sql/{name}.sql") for name in ("instances", "occurrences"))
+    return f"""
+        select s.*, w.worst, o.occurrences
+        from ({summary_query(query)}) as s
+        cross join (select list(w order by claimed desc, step, ts, slice_id) as worst from ({worst}) as w) as w
+        cross join ({occurrences}) as o
+    """  # noqa: S608 - of traceq's own files
 
 
 def _is_of_host(query: RuleQuery) -> bool:

@@ -34,7 +34,6 @@ def make_finding(subject: Subject, allocated: Allocated) -> Finding:
         min(float(claim.row["saving_high_ns"]), subject.step_ns) * goes.high,
         subject.step_ns,
     )
-    evidence = claim.worst(subject.worst(claim))
     only_bounds = bool(claim.row["only_bounds"])
     confidence, reason = _rate_confidence(subject, rule, advice, allocated.owned, only_bounds=only_bounds)
     return Finding(
@@ -51,12 +50,12 @@ def make_finding(subject: Subject, allocated: Allocated) -> Finding:
         only_bounds=only_bounds,
         assumed_share=claim.assumed_share(saving.likely, owned_ns),
         rule_share=claim.rule_share,
-        occurrences=subject.occurrences(claim),
+        occurrences=claim.occurrences,
         expected_step_ns=subject.step_ns - saving.likely,
         confidence=confidence,
         confidence_reason=reason,
         summary=claim.evidence(),
-        instances=evidence,
+        instances=claim.worst_as_evidence(),
         fix=advice.fix,
         wrong_if=advice.wrong_if,
         references=subject.program.about_it(rule.manual.references),
@@ -99,7 +98,7 @@ def make_observation(subject: Subject, rule: Rule, remark: Remark) -> Observatio
     """Return the observation for a rule's remark, with the rows of its query as evidence."""
     query = rule_query(remark.query)
     values = {**subject.workspace.given(), **subject.settings(query), **remark.settings}
-    rows = subject.ask(remark.query, **remark.settings)
+    rows = subject.ask(remark.query, **remark.settings) if remark.rows is None else remark.rows
     columns = tuple(rows[0]) if rows else ()
     return Observation(
         rule=rule.name,

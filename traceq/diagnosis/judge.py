@@ -20,7 +20,7 @@ from traceq.diagnosis.broken import catch_outcomes
 from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Observation
 from traceq.diagnosis.findings import finding_id, make_finding, make_observation
 from traceq.diagnosis.in_job import bound_by_job, leave_to_job
-from traceq.diagnosis.needs import NEEDS, NothingThere
+from traceq.diagnosis.needs import NothingThere, Present
 from traceq.diagnosis.packs import add_extra_parts, count_left_out, keep_extra, select_rules, split_by_capture
 from traceq.diagnosis.program import program_of
 from traceq.diagnosis.query import Scaled, Workspace
@@ -34,7 +34,6 @@ from traceq.formats.capabilities import format_of
 if TYPE_CHECKING:
     import duckdb
 
-_SEVERAL_STEPS = 3
 # A cause of which less than this share of what its rule says could go is won yields its time to others.
 _LITTLE_OF_CLAIM = 0.1
 _NOT_FOUND = "not there, or below 1 % of the step"
@@ -123,16 +122,8 @@ def _load_subject(
     scaled: Scaled,
     record: RuleRecord,
 ) -> Subject:
-    """Return the row `trace` of traces.sql as a subject; `place` is the ending of its findings' ids.
-
-    Raises ValueError where present.sql lacks a column of NEEDS.
-    """
+    """Return the row `trace` of traces.sql as a subject; `place` is the ending of its findings' ids."""
     device = -2 if trace["device"] is None else trace["device"]
-    present = ask(connection, statement("diagnosis/sql/present.sql"), trace_id=trace["trace_id"], device=device)[0]
-    present |= {"steps": trace["steps"], "several_steps": int(trace["steps"] >= _SEVERAL_STEPS)}
-    unknown = {need.column for need in NEEDS.values()} - set(present)
-    if unknown:
-        raise ValueError(f"diagnosis/sql/present.sql does not count {', '.join(sorted(unknown))}")
     capability = trace["compute_capability"]
     ledgers = _load_ledgers(connection, trace["trace_id"])
     ledger = _load_host_ledger(connection, trace["trace_id"]) if trace["device"] is None else ledgers.get(device, {})
@@ -160,7 +151,7 @@ def _load_subject(
         program=program_of(connection, trace["trace_id"]),
         triage=triage,
         goal=goal,
-        present=present,
+        present=Present(connection, trace["trace_id"], device, trace["steps"]),
         record=record,
         # A ledger without steps is that of a database that somebody changed: nothing can be told of a step then.
         ledger={category: dur / trace["steps"] for category, dur in ledger.items()} if trace["steps"] else {},

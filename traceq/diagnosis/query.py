@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 
 from traceq.database.query import Setting, ask, literal
-from traceq.database.sql import package, run, shelved, statement
+from traceq.database.sql import execute, package, run, shelved, statement
 from traceq.diagnosis.threshold import Threshold, parse_threshold
 
 if TYPE_CHECKING:
@@ -63,6 +63,9 @@ KEYS = (
 _KEY = re.compile(rf"-- ?({'|'.join(KEYS)}):\s*(.*)")
 # One word before a colon, or two that a key joins with a hyphen: a misspelt key would end the text above it unseen.
 _LIKE_A_KEY = re.compile(r"-- ?([A-Za-z][\w-]{0,30}(?: [a-z]{1,30})?):(?:\s|$)")
+
+# Looked into for a condition only where a rule with one is asked: they may have millions of rows.
+_LARGE = frozenset({"cpu_slice", "gpu_slice"})
 
 # Factors of thresholds by place and name.
 Scaled = Mapping[tuple[str, str], float]
@@ -205,10 +208,11 @@ def is_shared(name: str) -> bool:
 
 
 @cache
-def _queries_on_table(table: str) -> tuple[RuleQuery, ...]:
-    """Return the queries of traceq's rules that have a condition (`only-with`) on the table."""
-    queries = map(rule_query, shelved("diagnosis/rules"))
-    return tuple(query for query in queries if any(condition.table == table for condition in query.only_with))
+def _conditions() -> tuple[tuple[RuleQuery, TableCondition], ...]:
+    """Return the conditions (`only-with`) of traceq's rules, each with the query that has it."""
+    return tuple(
+        (query, condition) for query in map(rule_query, shelved("diagnosis/rules")) for condition in query.only_with
+    )
 
 
 def all_thresholds() -> tuple[Threshold, ...]:
@@ -263,11 +267,16 @@ class Workspace(msgspec.Struct):
     )
 
     def ask(self, query: RuleQuery, values: Mapping[str, Setting]) -> list[dict[str, Any]]:
-        """Return the rows of a query that does not read rule_instances; the same query and values run once for a trace."""
+        """Return the rows of a query that does not read rule_instances; the same query and values run once for a trace.
+
+        A query whose conditions (`only-with`) the trace does not fulfil does not run: it finds nothing.
+        """
         key = query.text, tuple(sorted(values.items()))
         if key not in self._answers:
-            self.make_used(query)
-            self._answers[key] = ask(self.connection, query.text, **values)
+            self._answers[key] = []
+            if self.may_find(query):
+                self.make_used(query)
+                self._answers[key] = ask(self.connection, query.text, **values)
         return [dict(row) for row in self._answers[key]]
 
     def may_find(self, query: RuleQuery) -> bool:
@@ -281,18 +290,24 @@ class Workspace(msgspec.Struct):
     def _holds(self, table: str, condition: str) -> bool:
         """Return whether a row of `table` fulfils `condition`, an SQL text.
 
-        The conditions of all rules on the table are asked at once.
+        The conditions of all rules on a shared query or a large table are asked at once, and so are those on all other
+        tables together.
         """
         if (table, condition) not in self._held:
-            others = [
-                (query, each) for query in _queries_on_table(table) for each in query.only_with if each.table == table
-            ]
-            conditions = sorted({condition, *(self._condition(*other) for other in others)})
+            by_itself = is_shared(table) or table in _LARGE
             self.make_used(RuleQuery("", {"uses": table if is_shared(table) else ""}))
-            columns = ", ".join(f"coalesce(bool_or({text}), false)" for text in conditions)
-            text = f"select {columns} from {table}"  # noqa: S608 - of headers, whose queries run as well
-            held = self.connection.execute(text).fetchall()[0]
-            self._held.update({(table, each): held[place] for place, each in enumerate(conditions)})
+            conditions: dict[str, set[str]] = {table: {condition}}
+            for query, other in _conditions():
+                if other.table == table or not (by_itself or is_shared(other.table) or other.table in _LARGE):
+                    conditions.setdefault(other.table, set()).add(self._condition(query, other))
+            asked = [(name, sorted(texts)) for name, texts in conditions.items()]
+            looks = (
+                f"(select [{', '.join(f'coalesce(bool_or({text}), false)' for text in texts)}] from {name})"  # noqa: S608
+                for name, texts in asked  # of headers, whose queries run as well
+            )
+            held = self.connection.execute(f"select {', '.join(looks)}").fetchall()[0]
+            for (name, texts), found in zip(asked, held, strict=True):
+                self._held.update({(name, text): holds for text, holds in zip(texts, found, strict=True)})
         return self._held[table, condition]
 
     def find(self, query: RuleQuery, values: Mapping[str, Setting], number: int | None = None) -> int | None:
@@ -318,14 +333,17 @@ class Workspace(msgspec.Struct):
             self.kept.add(self.latest)
 
     def spend(self, claims: list[int]) -> None:
-        """Make the temp table claim_culprit: the host slices in the idle time of the claims with these numbers."""
-        run(self.connection, "diagnosis/sql/claim_culprit.sql", trace_id=self.trace_id, claims=claims)
-        self._made.append("claim_culprit")
+        """Add to the temp table claim_culprit the host slices in the idle time of the claims with these numbers."""
+        found = statement("diagnosis/sql/claim_culprit.sql")
+        begin = "insert into claim_culprit"
+        if "claim_culprit" not in self._made:
+            begin = "create or replace temp table claim_culprit as"
+            self._made.append("claim_culprit")
+        execute(self.connection, f"{begin}\n{found}", {"trace_id": self.trace_id, "claims": claims})
 
     def drop(self) -> None:
         """Drop all temp tables of the workspace, and forget its cached answers and kept claims."""
-        for name in self._made:
-            self.connection.execute(f"drop table if exists temp.{name}")
+        self.connection.execute(";".join(f"drop table if exists temp.{name}" for name in self._made))
         self._made.clear()
         self.kept.clear()
         self._answers.clear()

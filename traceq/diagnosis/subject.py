@@ -10,7 +10,7 @@ import msgspec
 from traceq.database.query import Setting, ask, without_end
 from traceq.database.sql import statement
 from traceq.diagnosis.calibrated import shares_of_rule
-from traceq.diagnosis.claim import WORST, Claim, check_pieces, summary_query
+from traceq.diagnosis.claim import WORST, Claim, check_pieces, claim_query
 from traceq.diagnosis.culprits import Node, build_tree, group_by_claim
 from traceq.diagnosis.needs import NEEDS, CannotTell, NothingThere
 from traceq.diagnosis.program import Program
@@ -47,7 +47,7 @@ _OF_DEVICES = frozenset(
 class Subject(msgspec.Struct, frozen=True):
     """A trace to judge. `device` is the critical device, the one that is busy longest: no step gets shorter than its work.
 
-    `present` counts what the trace holds (diagnosis/sql/present.sql). `step_ns` is the mean of the `steps` counted
+    `present` counts what the trace holds. `step_ns` is the mean of the `steps` counted
     steps, 0 without any. `place` is the ending of findings' ids. `ledger` is the critical device's, or without a device
     the training thread's (host_ledger): ns per counted step by category; `ledgers` are those of all devices, in ns over
     all counted steps. `device` is None without GPU work. Where idle time is only what the capture left out, or nothing
@@ -77,8 +77,7 @@ class Subject(msgspec.Struct, frozen=True):
     ledgers: Mapping[int, Mapping[str, int]]
     workspace: Workspace
     record: RuleRecord
-    _worst: dict[int, list[dict[str, Any]]] = msgspec.field(default_factory=dict)
-    _occurrences: dict[int, int] = msgspec.field(default_factory=dict)
+    _of_claims: dict[tuple[int, str], list[dict[str, Any]]] = msgspec.field(default_factory=dict)
     _culprits: dict[int, Node] = msgspec.field(default_factory=dict)
     _common: dict[int, dict[str, str]] = msgspec.field(default_factory=dict)
 
@@ -152,17 +151,13 @@ class Subject(msgspec.Struct, frozen=True):
 
     def ask_of(self, claim: Claim, name: str, /) -> list[dict[str, Any]]:
         """Return the rows of `name`.sql in traceq/diagnosis/rules/, which reads the pieces of the claim as rule_instances."""
-        query = rule_query(name)
-        return self._ask_of(claim, query.text, self.settings(query))
-
-    def _ask_of(self, claim: Claim, around: str, settings: Mapping[str, Setting]) -> list[dict[str, Any]]:
-        """Return the rows of the SQL `around`, which reads the claim's pieces as rule_instances.
-
-        Its parameters are the claim's values, and `settings` where the claim lacks them.
-        """
-        if claim.number != self.workspace.latest:
-            self.workspace.find(claim.query, claim.values, claim.number)
-        return ask(self.connection, around, **{**settings, **claim.values})
+        key = claim.number, name
+        if key not in self._of_claims:
+            if claim.number != self.workspace.latest:
+                self.workspace.find(claim.query, claim.values, claim.number)
+            query = rule_query(name)
+            self._of_claims[key] = ask(self.connection, query.text, **{**self.settings(query), **claim.values})
+        return [dict(row) for row in self._of_claims[key]]
 
     def claim(self, name: str, **settings: Setting) -> Claim | None:
         """Claim the time that `name`.sql in traceq/diagnosis/rules/ finds on the critical device; None if it finds none.
@@ -211,32 +206,18 @@ class Subject(msgspec.Struct, frozen=True):
             return None
         if not is_own:
             check_pieces(self.connection, values)
-        rows = ask(self.connection, summary_query(query), **values)
+        rows = ask(self.connection, claim_query(query), **values, **WORST)
         if not rows or not rows[0]["claimed_ns"]:
             return None
-        claim = Claim(query, values, rows[0], number)
+        worst, occurrences = rows[0].pop("worst"), rows[0].pop("occurrences")
+        claim = Claim(query, values, rows[0], number, worst, occurrences)
         if claim.saving_ns >= WORTH_LISTING * self.step_ns:
             self.workspace.keep()
-            self.worst(claim)
-            self.occurrences(claim)
         return claim
-
-    def worst(self, claim: Claim) -> list[dict[str, Any]]:
-        """Return the largest pieces of a claim, five at most, as rows with all columns of the rule's query."""
-        if claim.number not in self._worst:
-            self._worst[claim.number] = self._ask_of(claim, statement("diagnosis/sql/instances.sql"), WORST)
-        return self._worst[claim.number]
-
-    def occurrences(self, claim: Claim) -> int:
-        """Return the number of slices that a claim is on; several of its pieces may be of one slice."""
-        if claim.number not in self._occurrences:
-            (found,) = self._ask_of(claim, statement("diagnosis/sql/occurrences.sql"), {})
-            self._occurrences[claim.number] = int(found["occurrences"])
-        return self._occurrences[claim.number]
 
     def culprits(self, claim: Claim) -> Node:
         """Return the tree of host slices in the time of a claim; an empty tree if the claim is too small to be listed."""
-        self.locate([claim])
+        self._find_culprits([claim])
         return self._culprits.get(claim.number) or build_tree([])
 
     def common(self, claim: Claim) -> Mapping[str, str]:
@@ -249,13 +230,22 @@ class Subject(msgspec.Struct, frozen=True):
 
         Asking for several claims at once takes the time of one. Claims too small to be listed are left out.
         """
-        numbers = [claim.number for claim in claims if claim.number in self.workspace.kept - self._culprits.keys()]
+        wanted = self._find_culprits(claims)
+        numbers = [number for number in wanted if number not in self._common]
         if not numbers:
             return
-        self.workspace.spend(numbers)
-        tree, where = (statement(f"diagnosis/sql/{name}.sql") for name in ("culprit_tree", "where"))
-        found = ask(self.connection, tree, trace_id=self.trace_id, claims=numbers)
-        self._culprits.update({number: build_tree(rows) for number, rows in group_by_claim(found, numbers).items()})
         self._common.update({number: {} for number in numbers})
+        where = statement("diagnosis/sql/where.sql")
         for row in ask(self.connection, where, trace_id=self.trace_id, claims=numbers):
             self._common[row["claim"]][row["what"]] = row["value"]
+
+    def _find_culprits(self, claims: Iterable[Claim]) -> list[int]:
+        """Find the host slices of these claims, where not known yet; return the numbers of those large enough to be listed."""
+        wanted = [claim.number for claim in claims if claim.number in self.workspace.kept]
+        numbers = [number for number in wanted if number not in self._culprits]
+        if numbers:
+            self.workspace.spend(numbers)
+            tree = statement("diagnosis/sql/culprit_tree.sql")
+            found = ask(self.connection, tree, trace_id=self.trace_id, claims=numbers)
+            self._culprits.update({number: build_tree(rows) for number, rows in group_by_claim(found, numbers).items()})
+        return wanted

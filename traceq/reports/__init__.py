@@ -36,7 +36,7 @@ SUFFIXES = {".txt": "text", ".md": "md", ".html": "html", ".json": "json"}
 _BRIEF = {"llm": "to_llm"}
 _BRIEF_SUFFIXES = {".llm": "llm"}
 
-# Formats that show timelines, which a report has where it was built with `drawn`.
+# Formats that show timelines, which a report of scope "drawing" has.
 DRAWN = frozenset(("html",))
 
 

@@ -17,9 +17,20 @@ from traceq.diagnosis.job.judge import judge_job
 from traceq.diagnosis.judge import Judged
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Goal, Subject
+from traceq.formats.capabilities import format_of
 from traceq.health.diagnosis import judge_quality
 from traceq.reports import model
-from traceq.reports.model import DeviceLedger, LedgerPart, Report, StepLedger, Steps, TraceFacts, TraceReport
+from traceq.reports.model import (
+    NOT_BUILT,
+    DeviceLedger,
+    LedgerPart,
+    Report,
+    Scope,
+    StepLedger,
+    Steps,
+    TraceFacts,
+    TraceReport,
+)
 from traceq.reports.queries import Queries, print_query
 from traceq.reports.topics import ServingSummary, Topics
 
@@ -42,6 +53,8 @@ LISTS: dict[str, tuple[str, Callable[..., Any]]] = {
     "host_ledger": ("host_ledger", model.HostPart),
     "notes": ("note", model.Note),
 }
+# Those that the first screen does not show.
+_NOT_ON_SCREEN = ("units", "throughput", "phases", "conditions", "gaps", "gap_sizes")
 
 # Query to what its rows become: the fields of a job after its members, in their order.
 LISTS_OF_JOB: dict[str, Callable[..., Any]] = {
@@ -117,14 +130,14 @@ def build(
     goal: Goal = "throughput",
     rules: Sequence[Rule] | None = None,
     *,
-    drawn: bool = False,
+    scope: Scope = "document",
 ) -> Report:
     """Return the report on every trace of the database, with at most `top` findings (and host names) for each.
 
-    `rules` judge the traces, None for traceq's own; `goal` is what the advice optimises for. `drawn` adds timelines and
-    flame graphs, which only some formats show.
+    `rules` judge the traces, None for traceq's own; `goal` is what the advice optimises for. `scope` is how much of the
+    report is built.
     """
-    return build_judged(connection, top, load_judgements(connection, goal, rules), drawn=drawn)
+    return build_judged(connection, top, load_judgements(connection, goal, rules), scope=scope)
 
 
 def build_judged(
@@ -132,12 +145,12 @@ def build_judged(
     top: int,
     judged: Sequence[tuple[Subject, Callable[[], Judged]]],
     *,
-    drawn: bool = False,
+    scope: Scope = "document",
     jobs: Sequence[model.Job] | None = None,
 ) -> Report:
     """Return the report on the traces in `judged`, a list of (subject, function that returns the judgement of this trace).
 
-    For `top` and `drawn` see `build`; `jobs` are the jobs of the database, None to read them.
+    For `top` and `scope` see `build`; `jobs` are the jobs of the database, None to read them.
     """
     wanted = {subject.trace_id for subject, _ in judged}
     queries = Queries(connection)
@@ -147,7 +160,7 @@ def build_judged(
         jobs = tuple(_read_jobs(queries, wanted))
     return Report(
         tuple(
-            _build_trace(queries, trace, file, subject, judge, top, len(traces), drawn=drawn)
+            _build_trace(queries, trace, file, subject, judge, top, len(traces), scope)
             for trace, file, (subject, judge) in zip(traces, files, judged, strict=True)
         ),
         query=print_query("overview"),
@@ -189,19 +202,22 @@ def _build_trace(
     judge: Callable[[], Judged],
     top: int,
     traces: int,
-    *,
-    drawn: bool,
+    scope: Scope,
 ) -> TraceReport:
     connection, trace_id = queries.connection, trace["trace_id"]
+    is_screen = scope == "screen"
     lists: dict[str, Any] = {
-        name: queries.read_records(made, query, trace_id=trace_id, top=top) for name, (query, made) in LISTS.items()
+        name: NOT_BUILT
+        if is_screen and name in _NOT_ON_SCREEN
+        else queries.read_records(made, query, trace_id=trace_id, top=top)
+        for name, (query, made) in LISTS.items()
     }
     steps = _read_steps(queries, trace_id)
     ledger = _divide_ledger(subject.ledgers, lists["devices"], steps.counted)
     judged = _fail_unless_adding_up(trace_id, steps, ledger) or judge()
     sections = {**_QUERIES, **(_OF_LEDGER if ledger else _OF_HOST)}
     return TraceReport(
-        trace=_read_facts(queries, trace, file),
+        trace=_read_facts(queries, trace, file, scope),
         triage=subject.triage,
         **lists,
         steps=steps,
@@ -219,11 +235,14 @@ def _build_trace(
         not_applicable=judged.not_applicable,
         failed=judged.failed,
         rules_asked=judged.asked,
-        quality=judge_quality(connection, trace_id, trace["format"], subject.program),
-        topics=_read_topics(queries, trace_id, top),
-        host=None if ledger else _read_host(queries, trace_id, top),
-        queries={name: print_query(query, trace_id=trace_id, top=top) for name, query in sections.items()},
-        **(_for_html(connection, trace, subject.device, judged.findings[:top], traces) if drawn else {}),
+        quality=NOT_BUILT if is_screen else judge_quality(connection, trace_id, trace["format"], subject.program),
+        # of a memory snapshot the screen tells what is in its memory
+        topics=NOT_BUILT if is_screen and format_of(subject.format).has_times else _read_topics(queries, trace_id, top),
+        host=NOT_BUILT if is_screen else None if ledger else _read_host(queries, trace_id, top),
+        queries=NOT_BUILT
+        if is_screen
+        else {name: print_query(query, trace_id=trace_id, top=top) for name, query in sections.items()},
+        **(_for_html(connection, trace, subject.device, judged.findings[:top], traces) if scope == "drawing" else {}),
     )
 
 
@@ -250,10 +269,13 @@ def _for_html(
     }
 
 
-def _read_facts(queries: Queries, trace: dict[str, Any], file: str) -> TraceFacts:
+def _read_facts(queries: Queries, trace: dict[str, Any], file: str, scope: Scope) -> TraceFacts:
     slices: dict[str, dict[str, int]] = {"cpu_slice": {}, "gpu_slice": {}}
-    for row in queries.read_rows("content", trace_id=trace["trace_id"]):
-        slices[row["table_name"]][row["kind"]] = row["slices"]
+    if scope == "screen":
+        slices = dict.fromkeys(slices, NOT_BUILT)
+    else:
+        for row in queries.read_rows("content", trace_id=trace["trace_id"]):
+            slices[row["table_name"]][row["kind"]] = row["slices"]
     known = {name: value for name, value in {**trace, "path": file}.items() if name != "ts"}
     return TraceFacts(*known.values(), *slices.values())
 

@@ -6,6 +6,7 @@ None means that the trace does not say; renderers print it as such, never as 0.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NoReturn
 
 import msgspec
 
@@ -20,6 +21,22 @@ from traceq.reports.topics import Topics
 
 # Of the JSON form: names docs/report.schema.json.
 SCHEMA_VERSION = 4
+
+# How much of a report is built: what the first screen of the terminal shows, all that documents show, or with the timelines and
+# flame graphs of formats that draw.
+Scope = Literal["screen", "document", "drawing"]
+
+
+class _NotBuilt:
+    """The place of a field that a report of scope "screen" does not have; whoever reads it gets a LookupError."""
+
+    def _refuse(self, *_: object) -> NoReturn:
+        raise LookupError("a report of scope 'screen' does not have this part: build it with scope 'document'")
+
+    __getattr__ = __getitem__ = __iter__ = __len__ = __bool__ = _refuse
+
+
+NOT_BUILT: Any = _NotBuilt()
 
 
 class TraceFacts(msgspec.Struct, frozen=True):
@@ -288,7 +305,8 @@ class TraceReport(msgspec.Struct, frozen=True):
     `replay_error` is the share (0..1) by which the replay behind the savings misses the recorded steps, `is_replayed`
     whether it could be used. Where `rules_asked` is false, no rule was asked, as other ranks of the job stand for this
     one. `step_ledgers` are about the device that findings are about. `over_time`, `flame` and `close_ups` (by a
-    finding's id) are filled only for formats that draw them.
+    finding's id) are filled only for formats that draw them. A report of scope "screen" has NOT_BUILT for what the
+    first screen does not show.
     """
 
     trace: TraceFacts

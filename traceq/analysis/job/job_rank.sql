@@ -132,7 +132,7 @@ windowed as (
         *,
         if(
             has_clock,
-            count(*) filter (begins) over (partition by key order by utc_begin, trace_id rows unbounded preceding),
+            count(if(begins, 1, null)) over (partition by key order by utc_begin, trace_id rows unbounded preceding),
             row_number() over (partition by key, rank order by trace_id) - 1
         ) as by_time
     from apart

@@ -179,7 +179,7 @@ worked as (
 ),
 
 numbered as (
-    select *, count(*) filter (abs(amount - before) > 0.25 * greatest(amount, before)) over (order by step) as run
+    select *, count(if(abs(amount - before) > 0.25 * greatest(amount, before), 1, null)) over (order by step) as run
     from worked
 ),
 

@@ -141,7 +141,7 @@ def _frozen_trace(folder: Path, file: TraceFile) -> tuple[FrozenTrace, str]:
     """Return the results for a trace to freeze, and its report as text; for an unreadable trace, both hold the error."""
     path, sha256 = file.path.as_posix(), content_hash(file.files)
     try:
-        view = report(folder / file.path, _FINDINGS, drawn=False)
+        view = report(folder / file.path, _FINDINGS, scope="document")
     except TraceqError as error:
         return FrozenTrace(file.name, path, sha256, error=str(error)), f"traceq: error: {error}\n"
     return _summarize_trace(file.name, path, sha256, view), view.to_text(WIDTH)

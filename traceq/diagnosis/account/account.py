@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -134,7 +135,12 @@ def _avoidable_lines(subject: Subject, findings: Sequence[Finding], claims: Mapp
     """
     causes = _causes_by_id(findings)
     owned: dict[str, dict[str, float]] = defaultdict(dict)
-    query = "select claim, cause, sum(owned) as owned from owned_piece group by claim, cause order by claim, cause"
+    query = """
+        select claim, cause, sum(owned::decimal(18, 3))::double as owned
+        from owned_piece
+        group by claim, cause
+        order by claim, cause
+    """
     pieces = [(row["claim"], row["cause"], row["owned"] / subject.steps) for row in ask(subject.connection, query)]
     for claim, category, ns in pieces:
         if claims.get(claim) in causes:
@@ -151,9 +157,12 @@ def _avoidable_lines(subject: Subject, findings: Sequence[Finding], claims: Mapp
         for name, ns in times.items():
             kept[name, category] = ns * scale / owned[name][category]
             lines.append(_line_of(subject, category, ns * scale, causes[name], owned[name]))
-    for claim, category, _ in pieces:
-        part = kept.get((claims.get(claim, ""), category), 0.0)
-        run(subject.connection, "diagnosis/account/keep_owned.sql", claim=claim, cause=category, part=part)
+    parts = [
+        {"claim": claim, "cause": category, "part": kept.get((claims.get(claim, ""), category), 0.0)}
+        for claim, category, _ in pieces
+    ]
+    if parts:
+        run(subject.connection, "diagnosis/account/keep_owned.sql", kept=json.dumps(parts))
     return lines
 
 

@@ -13,16 +13,23 @@ piece as (
     where i.dur > 0
 ),
 
+-- what the host was in is looked up once
+named as materialized (
+    select gap_id, cause, coalesce(operator, line, name) as part, dur
+    from culprit
+    where trace_id = $trace_id and gap_id in (select gap_id from piece where left_share > 0)
+),
+
 spent as (
-    select p.cause, coalesce(k.operator, k.line, k.name) as part, k.dur * p.left_share as rest, k.gap_id
+    select p.cause, k.part, k.dur * p.left_share as rest, k.gap_id
     from piece as p
-    inner join culprit as k on k.trace_id = $trace_id and k.gap_id = p.gap_id and k.cause = p.cause
+    inner join named as k on k.gap_id = p.gap_id and k.cause = p.cause
     where p.left_share > 0
     union all
     select p.cause, null, (p.dur - coalesce(k.dur, 0)) * p.left_share, p.gap_id
     from piece as p
     left join (
-        select gap_id, cause, sum(dur) as dur from culprit where trace_id = $trace_id group by gap_id, cause
+        select gap_id, cause, sum(dur) as dur from named group by gap_id, cause
     ) as k on k.gap_id = p.gap_id and k.cause = p.cause
     where p.left_share > 0 and p.dur > coalesce(k.dur, 0)
 )

@@ -35,7 +35,7 @@ from traceq.diagnosis.query import rule_query
 from traceq.diagnosis.rules.shared import collectives, late_host, sentences, wording
 from traceq.diagnosis.rules.shared.remedies import remedy_for
 from traceq.diagnosis.rules.templates import render
-from traceq.diagnosis.subject import Subject
+from traceq.diagnosis.subject import WORTH_LISTING, Subject
 
 if TYPE_CHECKING:
     from traceq.diagnosis.claim import Claim
@@ -188,6 +188,10 @@ def _advise(subject: Subject, find: Find, query: RuleQuery) -> Iterator[Advice]:
         claim = find(subject, **settings)
         if claim is None:
             continue
+        # only what `doubted` and `refuted` say of a small claim changes its outcome
+        if claim.saving_ns < WORTH_LISTING * subject.step_ns and query.header.keys().isdisjoint(("doubted", "refuted")):
+            yield Advice(claim, fix="", confidence="low", reason="", wrong_if="")
+            continue
         known = _claim_words(subject, query, claim) | trace_words(subject)
         _raise_refusals(query, known, unknown="doubted", absent="refuted")
         texts = {**_DEFAULTS, **_render_texts(query, known)}
@@ -264,17 +268,16 @@ def _bind(function: Callable[..., Any], *given: Any) -> Callable[..., Any]:
 
 def _claim_words(subject: Subject, query: RuleQuery, claim: Claim) -> dict[str, Any]:
     """Return by name the values and functions of a claim that templates may use."""
-    pieces = subject.worst(claim)
     return {
         **claim.values,
         **claim.row,
         # work that was launched in a step may last beyond it
         "claimed_ns": min(claim.claimed_ns, subject.step_ns),
         "claimed_share": min(float(claim.row["claimed_share"]), 1.0),
-        "occurrences": subject.occurrences(claim),
+        "occurrences": claim.occurrences,
         "given": claim.values,
-        "worst": pieces[0],
-        "pieces": pieces,
+        "worst": claim.worst[0],
+        "pieces": claim.worst,
         **{name: _bind(function, subject, claim) for name, function in _OF_CLAIM.items()},
         **(_name_rows(_ask_facts(subject, query, claim)) if "facts" in query.header else {}),
     }

@@ -47,7 +47,7 @@ elsewhere as (
     from (
         select
             * exclude (until),
-            count(*) filter (until is null or ts > until) over (
+            count(if(until is null or ts > until, 1, null)) over (
                 partition by what order by ts, ts_end rows unbounded preceding
             ) as island
         from (

@@ -19,5 +19,5 @@ turn as (
 select
     step, slice_id, phase, before,
     phase = 'backward' and before = 'forward' as is_turn,
-    count(*) filter (phase = 'backward' and before = 'forward') over (order by ts, slice_id) as micro_batch
+    count(if(phase = 'backward' and before = 'forward', 1, null)) over (order by ts, slice_id) as micro_batch
 from turn

@@ -1,5 +1,4 @@
 -- The host slices in several claims on idle time with the time of each: what the macro _culprits tells of one.
-create or replace temp table claim_culprit as
 with
 late as (
     select claim, gap_id, cause, sum(claimed::decimal(18, 3))::double as claimed

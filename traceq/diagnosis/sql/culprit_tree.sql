@@ -33,7 +33,7 @@ own as materialized (
     from (
         select claim, slice_id, sum(dur)::double as dur
         from (
-            from claim_culprit
+            from claim_culprit where list_contains($claims, claim)
             union all
             select o.claim, coalesce(r.node_id, if(g.slice_id is null, o.slice_id, g.launch_id)), o.claimed * a.claimed / l.claimed
             from other as o

@@ -26,7 +26,7 @@ matched as (
 island as (
     select number, is_own, min(ts) as ts, max(ts_end) as ts_end
     from (
-        select *, count(*) filter (until is null or ts >= until) over (partition by number, is_own order by ts, ts_end rows unbounded preceding) as place
+        select *, count(if(until is null or ts >= until, 1, null)) over (partition by number, is_own order by ts, ts_end rows unbounded preceding) as place
         from (
             select
                 *,

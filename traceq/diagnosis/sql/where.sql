@@ -32,6 +32,7 @@ spent as materialized (
     union all
     select claim, dur, null, null, slice_id
     from claim_culprit
+    where list_contains($claims, claim)
 ),
 
 call as materialized (

@@ -58,6 +58,7 @@
 -- threshold: ring_step = 5700: ns of each step of a ring: as above (hwLat over PCIe; NVLink takes 3400)
 -- uses: busy
 -- categories: communication
+-- only-with: collective_slice: trace_id = $trace_id and device = $device and bus_bandwidth > 0 and bytes >= $least and group_name is not null and op in ('all_reduce', 'all_gather', 'reduce_scatter')
 with
 slice as (
     select b.step, b.ts, b.dur, b.name, b.slice_id, b.ledger_dur, c.device, c.op, c.bytes, c.group_size, c.group_name, c.bus_bandwidth

@@ -57,9 +57,10 @@ def judge(subject: Subject) -> Iterator[Remark]:
     if subject.is_window:
         raise CannotTell("there are no steps; traceq.annotate marks them")
     exposed = subject.ledger.get("communication", 0.0) / subject.step_ns
-    (facts,) = subject.ask("parallelism_facts")
-    if exposed < subject.threshold("parallelism_choices", "worth") and not _is_taken(subject, facts):
+    (memory,) = subject.ask("parallelism_memory")
+    if exposed < subject.threshold("parallelism_choices", "worth") and not _is_taken(subject, memory):
         raise NothingThere(f"communication is {share(exposed)} of the step, and no lack of memory is known")
+    facts = subject.ask("parallelism_facts")[0] | memory
     if facts["ranks"] is None and facts["tensor_ranks"] is None:
         raise CannotTell(
             "the bytes of gradients a micro-batch, their group or what ranks reduce them for are not known"
@@ -75,8 +76,8 @@ def judge(subject: Subject) -> Iterator[Remark]:
     yield Remark(text=" ".join(texts), query="parallelism_choices", fix=" ".join(fixes))
 
 
-def _is_taken(subject: Subject, facts: Facts) -> bool:
-    used, capacity = facts["used_bytes"], facts["capacity_bytes"]
+def _is_taken(subject: Subject, memory: Facts) -> bool:
+    used, capacity = memory["used_bytes"], memory["capacity_bytes"]
     return bool(used and capacity and used >= subject.threshold("parallelism_choices", "memory_taken") * capacity)
 
 

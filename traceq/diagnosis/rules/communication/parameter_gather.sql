@@ -32,3 +32,4 @@
 -- high: 0.9
 -- settings: role=gather
 -- query: collective_role
+-- only-with: collective_slice: trace_id = $trace_id and device = $device and op in ('all_gather', 'reduce_scatter')

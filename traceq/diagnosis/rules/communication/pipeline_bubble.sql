@@ -34,3 +34,4 @@
 -- high: 0.9
 -- settings: role=pipeline, kind=any
 -- query: collective_role
+-- only-with: collective_slice: trace_id = $trace_id and device = $device and op in ('send', 'recv', 'send_recv')

@@ -33,3 +33,4 @@
 -- settings: role=tensor, kind=any
 -- threshold: much_shorter = 0.5: half of the usual time: beyond what protocols and clocks explain, so that the others were waiting
 -- query: collective_role
+-- only-with: collective_slice: trace_id = $trace_id and device = $device and op in ('all_reduce', 'all_gather', 'reduce_scatter')

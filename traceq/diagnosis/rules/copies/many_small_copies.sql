@@ -27,6 +27,7 @@
 -- threshold: ask_ns = 20000: what an operator of PyTorch and its launching call take on the host
 -- uses: idle, counted_copy
 -- categories: idle_launch, idle_launch_latency, idle_python
+-- only-with: counted_copy: copy_kind in ('h2d', 'd2h') and bytes < $small_bytes and coalesce(position, 'other') not in ('item', 'checkpoint')
 with
 copy as (
     select c.slice_id, c.step, c.ts, c.dur, c.name, c.direction, c.bytes, c.bandwidth, c.category, c.exposed

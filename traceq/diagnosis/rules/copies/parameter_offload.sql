@@ -25,6 +25,7 @@
 -- threshold: mostly = 0.5: the larger part of the bytes from the host
 -- uses: counted_copy
 -- categories: copy_h2d
+-- only-with: host_slice_name: regexp_matches(name, '^FSDP::|^fsdp::|FullyShardedDataParallel|PartitionedParameterCoordinator|AlignDevicesHook')
 with
 call as (
     select c.slice_id, s.operator_id, s.annotation_id, s.outer_annotation_id

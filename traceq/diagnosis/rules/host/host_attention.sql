@@ -65,7 +65,7 @@ section as (
         count(*) filter (not is_end and not is_view) as passes,
         bool_or(is_softmax) as has_softmax,
         bool_or(is_product) as is_product
-    from (select *, count(*) filter (is_end) over (partition by step order by number) as section from sorted)
+    from (select *, count(if(is_end, 1, null)) over (partition by step order by number) as section from sorted)
     group by step, section
 ),
 
@@ -86,7 +86,7 @@ placed as (
 run as (
     select *, count(*) filter (is_attention) over (partition by step, island) as heads
     from (
-        select *, count(*) filter (not is_attention and not is_between) over (partition by step order by section) as island
+        select *, count(if(not is_attention and not is_between, 1, null)) over (partition by step order by section) as island
         from placed
     )
     where is_attention or is_between

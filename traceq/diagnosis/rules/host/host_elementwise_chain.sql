@@ -49,7 +49,7 @@ turned as (
 ),
 
 shaped as (
-    select *, count(*) filter (turns) over (partition by step, island order by number) as part
+    select *, count(if(turns, 1, null)) over (partition by step, island order by number) as part
     from turned
 ),
 

@@ -45,7 +45,7 @@ computed as (
     select
         ts,
         sum(dur) over (order by ts) as dur,
-        count(*) filter (phase = 'backward' and before is distinct from 'backward') over (order by ts) as passes
+        count(if(phase = 'backward' and before is distinct from 'backward', 1, null)) over (order by ts) as passes
     from (select *, lag(phase) over (order by ts) as before from host_time where category = 'operator' or phase in ('backward', 'optimizer'))
 ),
 

@@ -36,7 +36,7 @@ taken as (
 run as (
     select step, island, min(ts) as ts, max(ts_end) as ts_end, count(*) as reads, mode(annotation_id) as annotation_id
     from (
-        select *, count(*) filter (distance is null or distance > $most_between + 1) over (partition by step order by number) as island
+        select *, count(if(distance is null or distance > $most_between + 1, 1, null)) over (partition by step order by number) as island
         from taken
     )
     group by step, island

@@ -70,7 +70,7 @@ of_step as (
 
 stretch as (
     select step, min(ts) as ts, max(ts_end) as ts_end
-    from (select *, count(*) filter (until is null or ts > until) over (order by ts, ts_end rows unbounded preceding) as island from sent)
+    from (select *, count(if(until is null or ts > until, 1, null)) over (order by ts, ts_end rows unbounded preceding) as island from sent)
     group by step, island
 )
 

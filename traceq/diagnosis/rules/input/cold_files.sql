@@ -28,9 +28,10 @@
 -- threshold: worth = 0.1: of a fetch: less is not what a first epoch is slow for
 -- threshold: fewest = 5: a median of fewer is chance
 -- remarks: yes
+-- only-with: data_fetch: trace_id = $trace_id and is_training and is_first
 with
 fetched as (
-    select *, count(*) filter (is_first) over (partition by thread_id, loader order by ts) as epoch
+    select *, count(if(is_first, 1, null)) over (partition by thread_id, loader order by ts) as epoch
     from data_fetch
     where trace_id = $trace_id and is_training
 ),

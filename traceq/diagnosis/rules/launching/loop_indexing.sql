@@ -51,7 +51,7 @@ sibling as (
         coalesce(c.parent_id, -1) as parent,
         c.name, c.ts, c.ts_end,
         c.name in ('aten::select', 'aten::index', 'aten::__getitem__') as is_index,
-        count(*) filter (c.name in ('aten::select', 'aten::index', 'aten::__getitem__')) over (
+        count(if(c.name in ('aten::select', 'aten::index', 'aten::__getitem__'), 1, null)) over (
             partition by c.thread_id, coalesce(c.parent_id, -1) order by c.ts, c.slice_id rows unbounded preceding
         ) as round
     from cpu_slice as c

@@ -47,6 +47,7 @@
 -- threshold: synchronized_share = 0.25: one wait for every four kernels: the loop launches and waits in turn
 -- uses: idle, counted
 -- categories: idle_cpu, idle_launch, idle_launch_latency, idle_os, idle_python, idle_sync, idle_unattributed
+-- only-with: step_stats: trace_id = $trace_id and (select count(*) from gpu_slice where trace_id = $trace_id and device = $device and kind = 'kernel' and dur < $tiny_ns) >= $share * $kernels
 with
 kernel as (
     select

@@ -29,6 +29,7 @@
 -- threshold: least_bytes = 1048576: less is counters and buffers
 -- remarks: yes
 -- uses: counted
+-- only-with: memory_step: trace_id = $trace_id and growth > 0
 with
 sampled as (
     select m.memory, m.step, m.growth, m.allocated_end, m.capacity

@@ -26,6 +26,7 @@
 --   H100 and B200 300)
 -- uses: busy, kernel_name
 -- categories: compute
+-- only-with: serving_mark: trace_id = $trace_id
 with
 expert as materialized (
     select name

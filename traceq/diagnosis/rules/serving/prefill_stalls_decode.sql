@@ -35,6 +35,7 @@
 -- threshold: least_stalls = 3: twice may be chance
 -- threshold: least_share = 0.1: as with other knobs, less is not worth turning one
 -- remarks: yes
+-- only-with: serving_mark: trace_id = $trace_id
 with
 -- the GPU still computes what was launched before the capture
 late as (

@@ -39,6 +39,7 @@
 -- threshold: least = 0.01: of the step: what is below is counted, not told
 -- remarks: yes
 -- uses: busy, counted
+-- only-with: operator_cost: trace_id = $trace_id and dtype in ('fp16', 'bf16') and bound <> 'unknown'
 with
 named as materialized (
     select slice_id, name, args

@@ -1,5 +1,6 @@
 -- What the counted steps of a server tell, and of the gaps before those that decode how much lies between two annotations;
 -- no row where no step is one of a server.
+-- only-with: serving_mark: trace_id = $trace_id
 with
 told as (
     select

@@ -15,6 +15,7 @@
 -- needs: gpu, calls
 -- remarks: yes
 -- captures: every
+-- only-with: triage: trace_id = $trace_id and reason = 'graph_capture'
 select launch_calls, recorded_launches
 from triage
 where trace_id = $trace_id and reason = 'graph_capture'

@@ -14,6 +14,7 @@
 -- needs: gpu, calls
 -- remarks: yes
 -- captures: every
+-- only-with: triage: trace_id = $trace_id and reason = 'sampled'
 select number_gap
 from triage
 where trace_id = $trace_id and reason = 'sampled'

@@ -61,6 +61,7 @@ def judge(subject: Subject) -> Iterator[Remark]:
         query="tail_latency",
         fix=_advise_fix(rows, limits["most"]),
         settings={"most_rows": SHOWN_ROWS},
+        rows=rows[:SHOWN_ROWS],
     )
 
 
