@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import compileall
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +26,21 @@ def options(doc: str | None, source: Path | None = None, times: int | None = Non
     if times:
         parser.add_argument("--times", type=int, default=times, metavar="N", help="runs of each command")
     return parser
+
+
+def add_checkouts(parser: argparse.ArgumentParser) -> None:
+    """Add --checkout, which can be given several times."""
+    said = "traceq to run instead of this one; several are compared in the same turns"
+    parser.add_argument("--checkout", type=checkout, action="append", metavar="DIR", help=said)
+
+
+def checkout(text: str | Path) -> Path:
+    """The folder of a checkout of traceq, whose modules are compiled now."""
+    path = Path(text).resolve()
+    if not (path / "traceq" / "__main__.py").is_file():
+        raise argparse.ArgumentTypeError(f"{path}: no checkout of traceq")
+    compileall.compile_dir(path / "traceq", quiet=1)
+    return path
 
 
 def _file(text: str) -> Path:

@@ -63,7 +63,7 @@ def _unpack(source: Path, output: Path) -> None:
 
 def _repeat(connection: sqlite3.Connection, target_rows: int) -> int:
     tables = find_tables(connection)
-    single = sum(_number(connection, f'select count(*) from "{t.name}" where {t.condition}') for t in tables)
+    single = count_rows(connection, tables)
     copies = math.ceil(target_rows / single) if single else 1
     steps = _steps(connection, tables)
     statements = [_statement(connection, table, steps) for table in tables]
@@ -72,6 +72,11 @@ def _repeat(connection: sqlite3.Connection, target_rows: int) -> int:
             connection.execute(statement, {"copy": copy})
     _stretch_session(connection)
     return single * copies
+
+
+def count_rows(connection: sqlite3.Connection, tables: Iterable[Table]) -> int:
+    """The number of rows of events."""
+    return sum(_number(connection, f'select count(*) from "{t.name}" where {t.condition}') for t in tables)
 
 
 def find_tables(connection: sqlite3.Connection) -> list[Table]:

@@ -14,74 +14,77 @@ from measure import tell, warm
 Event = dict[str, Any]
 _HOST = 1000
 # Microseconds from one launch to the next, and of a kernel.
-_PERIOD = 20
+PERIOD = 20
 _KERNEL = 12
 
 
-def _slice(category: str, name: str, tid: int, ts: float, dur: float, pid: int = _HOST, **args: Any) -> Event:
+def make_slice(category: str, name: str, tid: int, ts: float, dur: float, pid: int = _HOST, **args: Any) -> Event:
     return {"ph": "X", "cat": category, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args}
 
 
 def _call(number: int, tid: int = 1) -> Event:
-    return _slice("cuda_runtime", "cudaLaunchKernel", tid, number * _PERIOD + 3, 4, correlation=number + 1)
+    return make_slice("cuda_runtime", "cudaLaunchKernel", tid, number * PERIOD + 3, 4, correlation=number + 1)
 
 
 def _kernel(number: int, device: int = 0, stream: int = 7) -> Event:
     place = {"device": device, "stream": stream, "correlation": number + 1}
-    return _slice("kernel", f"kernel_{number % 50}", stream, number * _PERIOD + 8, _KERNEL, device, **place)
+    return make_slice("kernel", f"kernel_{number % 50}", stream, number * PERIOD + 8, _KERNEL, device, **place)
 
 
 def _operator(number: int, tid: int = 1) -> Event:
-    return _slice("cpu_op", f"aten::op_{number % 30}", tid, number * _PERIOD, 12)
+    return make_slice("cpu_op", f"aten::op_{number % 30}", tid, number * PERIOD, 12)
 
 
-def _launched(count: int, place: Callable[[int], dict[str, int]] = lambda _: {}) -> Iterator[Event]:
-    """Operators that launch a kernel each."""
+def launched(
+    count: int, place: Callable[[int], dict[str, int]] = lambda _: {}, thread: Callable[[int], int] = lambda _: 1
+) -> Iterator[Event]:
+    """Operators that launch a kernel each, somewhere on the GPUs and from a thread."""
     for number in range(count):
-        yield from (_operator(number), _call(number), _kernel(number, **place(number)))
+        tid = thread(number)
+        yield from (_operator(number, tid), _call(number, tid), _kernel(number, **place(number)))
 
 
 def _plain(count: int) -> Iterator[Event]:
-    yield from _launched(count // 3)
+    yield from launched(count // 3)
 
 
 def _deep(count: int) -> Iterator[Event]:
     """Towers of a thousand slices, each inside the one before, around some launches."""
     launches = max(count // 1020, 1) * 20
-    yield from _launched(launches)
+    yield from launched(launches)
     for tower in range(launches // 20):
-        begin, length = tower * 20 * _PERIOD, 20 * _PERIOD
+        begin, length = tower * 20 * PERIOD, 20 * PERIOD
         for depth in range(1000):
-            yield _slice("python_function", f"frame_{depth}", 1, begin - 1 + depth / 1000, length - 0.002 * depth)
+            yield make_slice("python_function", f"frame_{depth}", 1, begin - 1 + depth / 1000, length - 0.002 * depth)
 
 
 def _many_ranges(count: int) -> Iterator[Event]:
     """Annotations on one thread, two inside each other, a hundred times as many as kernels."""
-    yield from _launched(count // 100)
-    period = _PERIOD / 100
+    yield from launched(count // 100)
+    period = PERIOD / 100
     for number in range(count // 2):
-        yield _slice("user_annotation", f"layer_{number % 97}", 1, number * period * 2, period * 1.5)
-        yield _slice("user_annotation", "inner", 1, number * period * 2 + 0.05, period)
+        yield make_slice("user_annotation", f"layer_{number % 97}", 1, number * period * 2, period * 1.5)
+        yield make_slice("user_annotation", "inner", 1, number * period * 2 + 0.05, period)
 
 
 def _streams(count: int) -> Iterator[Event]:
-    yield from _launched(count // 3, lambda number: {"stream": 7 + number % 100})
+    yield from launched(count // 3, lambda number: {"stream": 7 + number % 100})
 
 
 def _devices(count: int) -> Iterator[Event]:
-    yield from _launched(count // 3, lambda number: {"device": number % 8})
+    yield from launched(count // 3, lambda number: {"device": number % 8})
 
 
 def _one_annotation(count: int) -> Iterator[Event]:
-    yield _slice("user_annotation", "training", 1, -1, count * _PERIOD)
-    yield from _launched(count // 3)
+    yield make_slice("user_annotation", "training", 1, -1, count * PERIOD)
+    yield from launched(count // 3)
 
 
 def _steps(count: int) -> Iterator[Event]:
     """A step a kernel."""
     for number in range(count // 4):
-        yield _slice("user_annotation", f"ProfilerStep#{number}", 1, number * _PERIOD - 1, _PERIOD - 1)
-    yield from _launched(count // 4)
+        yield make_slice("user_annotation", f"ProfilerStep#{number}", 1, number * PERIOD - 1, PERIOD - 1)
+    yield from launched(count // 4)
 
 
 def _gpu_only(count: int) -> Iterator[Event]:
@@ -93,9 +96,9 @@ def _waits(count: int) -> Iterator[Event]:
     """An event recorded on one stream and waited for by the other before every kernel."""
     for number in range(count // 6):
         yield from (_operator(number), _call(number), _kernel(number, stream=7 + number % 2))
-        record, wait, start = 10**8 + number, 2 * 10**8 + number, number * _PERIOD
-        yield _slice("cuda_runtime", "cudaEventRecord", 1, start + 1, 0.5, correlation=record)
-        yield _slice("cuda_runtime", "cudaStreamWaitEvent", 1, start + 2, 0.5, correlation=wait)
+        record, wait, start = 10**8 + number, 2 * 10**8 + number, number * PERIOD
+        yield make_slice("cuda_runtime", "cudaEventRecord", 1, start + 1, 0.5, correlation=record)
+        yield make_slice("cuda_runtime", "cudaStreamWaitEvent", 1, start + 2, 0.5, correlation=wait)
         args = {
             "device": 0,
             "stream": 7 + number % 2,
@@ -103,7 +106,7 @@ def _waits(count: int) -> Iterator[Event]:
             "wait_on_stream": 7 + (number + 1) % 2,
             "wait_on_cuda_event_record_corr_id": record,
         }
-        yield _slice("cuda_sync", "Stream Wait Event", 7, start + 2, 0.5, 0, **args)
+        yield make_slice("cuda_sync", "Stream Wait Event", 7, start + 2, 0.5, 0, **args)
 
 
 def _one_gap(count: int) -> Iterator[Event]:
@@ -128,7 +131,7 @@ SHAPES: dict[str, Callable[[int], Iterable[Event]]] = {
 }
 
 
-def _write(events: Iterable[Event], path: Path) -> None:
+def write_events(events: Iterable[Event], path: Path) -> None:
     with path.open("w", encoding="utf-8") as file:
         file.write('{"schemaVersion": 1, "traceEvents": [\n')
         between = ""
@@ -149,7 +152,7 @@ def main() -> None:
     trace, database = arguments.work / "ledger_shapes.json", arguments.work / "ledger_shapes.duckdb"
     tell(f"{'':<28}" + "".join(f"{title:>14}" for title in TITLES))
     for name in arguments.shapes:
-        _write(SHAPES[name](arguments.events), trace)
+        write_events(SHAPES[name](arguments.events), trace)
         warm(trace)
         tell_ledger(f"{name:<28}", measure(trace, database), each_part=arguments.parts)
     trace.unlink()

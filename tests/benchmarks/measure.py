@@ -34,11 +34,14 @@ class Cost:
     output: str
 
 
-def cost(command: Sequence[str | Path]) -> Cost:
-    """Run a command from the root of the checkout to its end; SystemExit when it fails."""
+def cost(command: Sequence[str | Path], root: Path = ROOT, **variables: str) -> Cost:
+    """Run a command from the root of a checkout to its end, with these variables; SystemExit when it fails."""
+    # Compiling is no part of what a command costs: compiled modules are kept.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"} | variables
+    words = [str(word) for word in command]
     with tempfile.TemporaryFile() as output:
         begin = time.perf_counter()
-        process = subprocess.Popen([str(word) for word in command], cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(words, cwd=root, env=environment, stdout=output, stderr=subprocess.STDOUT)
         with _Watch(process.pid) as watch:
             _, status, usage = os.wait4(process.pid, 0)
             wall = time.perf_counter() - begin
@@ -119,6 +122,14 @@ def ingest(source: Path, database: Path, *options: str) -> Cost:
     """What it costs to ingest one trace into a new database, with more options of the command."""
     database.unlink(missing_ok=True)
     return traceq("ingest", source, "-o", database, *options)
+
+
+def first_report(checkout: Path, trace: Path, *, page: bool = False) -> Cost:
+    """What the first report on a trace costs, as text or as a page: the traceq of a checkout, with an empty cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        output = ["-o", f"{folder}/report.html"] if page else []
+        variables = {"PYTHONPATH": str(checkout), "TRACEQ_CACHE": f"{folder}/cache", "TRACEQ_NO_CACHE": ""}
+        return cost([sys.executable, "-m", "traceq", "report", trace, *output], checkout, **variables)
 
 
 def warm(path: Path) -> None:
