@@ -39,6 +39,12 @@ def _same_times(count: int) -> Iterator[Event]:
         yield event | {"ts": ts, "dur": dur}
 
 
+def _around_all(count: int) -> Iterator[Event]:
+    """Annotations that all begin and end together, around all launches."""
+    yield from (make_slice("user_annotation", "same", 1, 0, count * PERIOD) for _ in range(count))
+    yield from launched(count)
+
+
 def _with(category: str, name: str, begin: float, length: float) -> Callable[[int], Iterator[Event]]:
     """Launches with one more slice of the host in each period."""
 
@@ -54,6 +60,7 @@ _CHROME: dict[str, Callable[[int], Iterable[Event]]] = {
     "plain": launched,
     "streams": lambda count: launched(count, lambda number: {"stream": 7 + number}),
     "same ts and dur": _same_times,
+    "around all": _around_all,
     "steps (1.5 N)": lambda count: SHAPES["a step a kernel"](6 * count),
     "64 GPUs": lambda count: launched(count, lambda number: {"device": number % 64}),
     "300 GPUs": lambda count: launched(count, lambda number: {"device": number % 300}),
