@@ -9,9 +9,16 @@ from dataclasses import dataclass, replace
 from traceq.analysis.categories import IDLE
 from traceq.common.text import first_clause
 from traceq.database.query import ask
-from traceq.database.sql import run, statement
+from traceq.database.sql import run
 from traceq.diagnosis.account.line import Line
-from traceq.diagnosis.account.rest import new_line, rest_lines, winnable_by_category
+from traceq.diagnosis.account.rest import (
+    RestPart,
+    critical_parts,
+    new_line,
+    parts_by_other_device,
+    rest_lines,
+    winnable_by_category,
+)
 from traceq.diagnosis.cap import cap_saving
 from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.query import Workspace
@@ -35,7 +42,7 @@ def account_lines(subject: Subject, findings: Sequence[Finding], claims: Mapping
         for category, total in subject.ledger.items()
     }
     winnable = {} if subject.device is None else winnable_by_category(subject)
-    lines += rest_lines(subject, left, winnable)
+    lines += rest_lines(subject, left, winnable, critical_parts(subject, left))
     return tuple(sorted(lines, key=_longest_first))
 
 
@@ -43,34 +50,35 @@ def lines_of_other_devices(subject: Subject, critical: Sequence[Line]) -> tuple[
     """Return the account's lines of all devices but the critical one, by device, the longest first.
 
     `critical` are the lines of the critical device. Findings own of a category on other devices the same share as
-    there: their fixes are of the program. Only the critical device's lines have savings. The workspace of the subject
-    must have been dropped. Empty without steps or GPU.
+    there: their fixes are of the program. Only the critical device's lines have savings. Empty without steps or GPU.
     """
-    if not subject.step_ns or subject.device is None:
+    others = sorted(device for device in subject.ledgers if device not in (subject.device, -1))
+    if not subject.step_ns or subject.device is None or not others:
         return ()
+    parts = parts_by_other_device(subject)
     found: list[Line] = []
-    for device, ledger in sorted(subject.ledgers.items()):
-        if device in (subject.device, -1):
-            continue
+    for device in others:
         of_step = {
             category: ns / subject.steps
-            for category, ns in ledger.items()
+            for category, ns in subject.ledgers[device].items()
             if ns and (subject.judges_idle or category not in IDLE)
         }
         workspace = Workspace(subject.connection, subject.trace_id, device, subject.workspace.scaled)
         other = replace(subject, device=device, ledger=of_step, workspace=workspace)
-        try:
-            workspace.make_table("owned_piece", statement("diagnosis/account/nothing_owned.sql"), {})
-            found += sorted(_lines_like(other, critical, subject.ledger), key=_longest_first)
-        finally:
-            workspace.drop()
+        lines = _lines_like(other, critical, subject.ledger, parts.get(device, {}))
+        found += sorted(lines, key=_longest_first)
     return tuple(found)
 
 
-def _lines_like(subject: Subject, critical: Sequence[Line], ledger: Mapping[str, float]) -> Iterator[Line]:
+def _lines_like(
+    subject: Subject,
+    critical: Sequence[Line],
+    ledger: Mapping[str, float],
+    parts: Mapping[str, Sequence[RestPart]],
+) -> Iterator[Line]:
     """Yield the lines of the subject's device, on which findings own the same share of each category as on the critical one.
 
-    `critical` are the critical device's lines, and `ledger` is its ledger.
+    `critical` are the critical device's lines, and `ledger` is its ledger. `parts` are of the subject's device.
     """
     left = dict(subject.ledger)
     for line in critical:
@@ -80,7 +88,7 @@ def _lines_like(subject: Subject, critical: Sequence[Line], ledger: Mapping[str,
             left[line.category] -= dur_ns
             owned = new_line(subject, line.category, line.part, dur_ns, "avoidable")
             yield replace(owned, finding_id=line.finding_id, reason=line.reason, remedy=line.remedy, is_critical=False)
-    for line in rest_lines(subject, left, {}):
+    for line in rest_lines(subject, left, {}, parts):
         yield replace(line, is_critical=False)
 
 

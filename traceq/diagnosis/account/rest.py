@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from traceq.analysis.categories import IDLE
 from traceq.common.units import share
-from traceq.database.query import ask, literal
+from traceq.database.query import Setting, ask, literal
 from traceq.database.sql import statement
 from traceq.diagnosis.account.line import LEAST_SHARE, Judgement, Line
 from traceq.diagnosis.account.reasons import kernel_word, reason_and_remedy, remedy_above_limit
-from traceq.diagnosis.query import RuleQuery, read, standalone_query
+from traceq.diagnosis.query import RuleQuery, read, shared_query, standalone_query
 from traceq.diagnosis.subject import Subject
 
 # A part that holds more than this of what findings leave of a category is a line of its own.
@@ -22,6 +22,7 @@ _MOST = 0.5
 _AT_LIMIT = 0.7
 # Start and end of a kernel or copy take some us of either: of shorter ones a limit tells nothing.
 _SHORTEST_NS = 20_000
+_LIMITS: dict[str, Setting] = {"at_limit": _AT_LIMIT, "shortest": _SHORTEST_NS}
 # What is above _AT_LIMIT of a limit goes in part only: not every shape, layout or algorithm has a kernel that comes as near.
 _LIKELY_OF_ABOVE = 0.5
 Nearness = Literal["near", "above", "unknown"]
@@ -59,34 +60,73 @@ class Winnable:
         return max(self.high, self.on_path) <= 1 - _AT_LIMIT
 
 
-def rest_lines(subject: Subject, left: Mapping[str, float], winnable: Mapping[str, Winnable]) -> Iterator[Line]:
+def rest_lines(
+    subject: Subject,
+    left: Mapping[str, float],
+    winnable: Mapping[str, Winnable],
+    parts: Mapping[str, Sequence[RestPart]],
+) -> Iterator[Line]:
     """Yield the account's lines for the time that findings leave of each category; `left` is that time, ns per counted step.
 
-    `winnable` has by category what the replay saves.
+    `winnable` has by category what the replay saves, and `parts` what that time consists of.
     """
-    large = [category for category, ns in left.items() if ns >= LEAST_SHARE * subject.step_ns]
-    parts = _rest_by_part(subject, large)
     for category, rest in left.items():
         # of idle time the replay says what its causes win; what is left has none that a rule knows
         by_replay = None if category in IDLE else winnable.get(category)
         yield from _lines_of_category(subject, category, rest, parts.get(category, []), by_replay)
 
 
-def _rest_by_part(subject: Subject, categories: Sequence[str]) -> dict[str, list[RestPart]]:
-    """Return by category of a GPU, for these categories, the time that findings leave, in parts; empty without a GPU."""
-    found: dict[str, list[RestPart]] = defaultdict(list)
-    if subject.device is None or not categories:
-        return found
-    if any(category not in IDLE for category in categories):
-        limits = {"at_limit": _AT_LIMIT, "shortest": _SHORTEST_NS}
-        for row in subject.workspace.ask(_account_query("rest_busy"), {**subject.workspace.given(), **limits}):
-            reached = None if row["reached"] is None else row["reached"] / subject.steps
-            rest = row["rest"] / subject.steps
-            part = RestPart(row["nearness"], row["part"], row["example"], rest, reached, row["limit_kind"])
-            found[row["category"]].append(part)
-    if any(category in IDLE for category in categories):
-        for row in subject.workspace.ask(_account_query("rest_idle"), subject.workspace.given()):
-            found[row["category"]].append(RestPart("unknown", row["part"], row["part"], row["rest"] / subject.steps))
+def critical_parts(subject: Subject, left: Mapping[str, float]) -> dict[str, list[RestPart]]:
+    """Return by category the parts of the time that findings leave on the critical device; empty without a GPU.
+
+    `left` is that time, ns per counted step. Parts may lack where it is under 5 % of a step.
+    """
+    large = [category for category, ns in left.items() if ns >= LEAST_SHARE * subject.step_ns]
+    if subject.device is None or not large:
+        return {}
+    busy: list[dict[str, Any]] = []
+    idle: list[dict[str, Any]] = []
+    if any(category not in IDLE for category in large):
+        busy = subject.workspace.ask(_account_query("rest_busy"), {**subject.workspace.given(), **_LIMITS})
+    if any(category in IDLE for category in large):
+        idle = subject.workspace.ask(_account_query("rest_idle"), subject.workspace.given())
+    return _group_parts(busy, idle, subject.steps).get(subject.device, {})
+
+
+def parts_by_other_device(subject: Subject) -> dict[int, dict[str, list[RestPart]]]:
+    """Return by device, of all but the critical one, and category the parts of its time, none of which findings own."""
+    tables = {
+        "owned_piece": statement("diagnosis/account/nothing_owned.sql"),
+        "busy": statement("diagnosis/account/other_busy.sql"),
+        "idle": statement("diagnosis/account/other_idle.sql"),
+        "costed_kernel": shared_query("costed_kernel").text,
+    }
+    ctes = ",\n".join(f"{table} as (\n{text}\n)" for table, text in tables.items())
+    # All devices at once: asked of one, a query reads much of what the trace holds of the others too.
+    busy, idle = (
+        ask(
+            subject.connection,
+            f"with {ctes}\nfrom (\n{_account_query(name).text}\n)",
+            **subject.workspace.given(),
+            **_LIMITS,
+        )
+        for name in ("rest_busy", "rest_idle")
+    )
+    return _group_parts(busy, idle, subject.steps)
+
+
+def _group_parts(
+    busy: Iterable[Mapping[str, Any]], idle: Iterable[Mapping[str, Any]], steps: int
+) -> dict[int, dict[str, list[RestPart]]]:
+    """Return rows of rest_busy.sql and rest_idle.sql as parts by device and category, in their order; ns per counted step."""
+    found: dict[int, dict[str, list[RestPart]]] = defaultdict(lambda: defaultdict(list))
+    for row in busy:
+        reached = None if row["reached"] is None else row["reached"] / steps
+        part = RestPart(row["nearness"], row["part"], row["example"], row["rest"] / steps, reached, row["limit_kind"])
+        found[row["device"]][row["category"]].append(part)
+    for row in idle:
+        part = RestPart("unknown", row["part"], row["part"], row["rest"] / steps)
+        found[row["device"]][row["category"]].append(part)
     return found
 
 
@@ -180,7 +220,7 @@ def _line_of_rest(subject: Subject, category: str, part: RestPart, winnable: Win
     line = new_line(subject, category, part.part, part.rest, "cannot tell")
     query = _account_query("rest_idle" if category in IDLE else "rest_busy")
     if subject.device is not None:
-        limits = {} if category in IDLE else {"at_limit": _AT_LIMIT, "shortest": _SHORTEST_NS}
+        limits = {} if category in IDLE else _LIMITS
         line = replace(line, query=standalone_query(query, {**subject.workspace.given(), **limits}))
     if category == "compute" and part.example:
         line = replace(line, kernel=kernel_word(part.example))
