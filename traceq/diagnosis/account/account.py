@@ -55,7 +55,7 @@ def lines_of_other_devices(subject: Subject, critical: Sequence[Line]) -> tuple[
     others = sorted(device for device in subject.ledgers if device not in (subject.device, -1))
     if not subject.step_ns or subject.device is None or not others:
         return ()
-    parts = parts_by_other_device(subject)
+    parts = parts_by_other_device(subject, others)
     found: list[Line] = []
     for device in others:
         of_step = {
@@ -65,7 +65,7 @@ def lines_of_other_devices(subject: Subject, critical: Sequence[Line]) -> tuple[
         }
         workspace = Workspace(subject.connection, subject.trace_id, device, subject.workspace.scaled)
         other = replace(subject, device=device, ledger=of_step, workspace=workspace)
-        lines = _lines_like(other, critical, subject.ledger, parts.get(device, {}))
+        lines = _lines_like(other, critical, subject.ledger, parts[device])
         found += sorted(lines, key=_longest_first)
     return tuple(found)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -22,7 +23,6 @@ _MOST = 0.5
 _AT_LIMIT = 0.7
 # Start and end of a kernel or copy take some us of either: of shorter ones a limit tells nothing.
 _SHORTEST_NS = 20_000
-_LIMITS: dict[str, Setting] = {"at_limit": _AT_LIMIT, "shortest": _SHORTEST_NS}
 # What is above _AT_LIMIT of a limit goes in part only: not every shape, layout or algorithm has a kernel that comes as near.
 _LIKELY_OF_ABOVE = 0.5
 Nearness = Literal["near", "above", "unknown"]
@@ -82,52 +82,51 @@ def critical_parts(subject: Subject, left: Mapping[str, float]) -> dict[str, lis
     `left` is that time, ns per counted step. Parts may lack where it is under 5 % of a step.
     """
     large = [category for category, ns in left.items() if ns >= LEAST_SHARE * subject.step_ns]
-    if subject.device is None or not large:
-        return {}
-    busy: list[dict[str, Any]] = []
-    idle: list[dict[str, Any]] = []
-    if any(category not in IDLE for category in large):
-        busy = subject.workspace.ask(_account_query("rest_busy"), {**subject.workspace.given(), **_LIMITS})
-    if any(category in IDLE for category in large):
-        idle = subject.workspace.ask(_account_query("rest_idle"), subject.workspace.given())
-    return _group_parts(busy, idle, subject.steps).get(subject.device, {})
-
-
-def parts_by_other_device(subject: Subject) -> dict[int, dict[str, list[RestPart]]]:
-    """Return by device, of all but the critical one, and category the parts of its time, none of which findings own."""
-    tables = {
-        "owned_piece": statement("diagnosis/account/nothing_owned.sql"),
-        "busy": statement("diagnosis/account/other_busy.sql"),
-        "idle": statement("diagnosis/account/other_idle.sql"),
-        "costed_kernel": shared_query("costed_kernel").text,
-    }
-    ctes = ",\n".join(f"{table} as (\n{text}\n)" for table, text in tables.items())
-    # All devices at once: asked of one, a query reads much of what the trace holds of the others too.
-    busy, idle = (
-        ask(
-            subject.connection,
-            f"with {ctes}\nfrom (\n{_account_query(name).text}\n)",
-            **subject.workspace.given(),
-            **_LIMITS,
-        )
-        for name in ("rest_busy", "rest_idle")
-    )
-    return _group_parts(busy, idle, subject.steps)
-
-
-def _group_parts(
-    busy: Iterable[Mapping[str, Any]], idle: Iterable[Mapping[str, Any]], steps: int
-) -> dict[int, dict[str, list[RestPart]]]:
-    """Return rows of rest_busy.sql and rest_idle.sql as parts by device and category, in their order; ns per counted step."""
-    found: dict[int, dict[str, list[RestPart]]] = defaultdict(lambda: defaultdict(list))
-    for row in busy:
-        reached = None if row["reached"] is None else row["reached"] / steps
-        part = RestPart(row["nearness"], row["part"], row["example"], row["rest"] / steps, reached, row["limit_kind"])
-        found[row["device"]][row["category"]].append(part)
-    for row in idle:
-        part = RestPart("unknown", row["part"], row["part"], row["rest"] / steps)
-        found[row["device"]][row["category"]].append(part)
+    found: dict[str, list[RestPart]] = defaultdict(list)
+    if subject.device is None:
+        return found
+    for name, is_idle in (("rest_busy", False), ("rest_idle", True)):
+        if any((category in IDLE) == is_idle for category in large):
+            for row in subject.workspace.ask(_account_query(name), _values_of(subject, name)):
+                found[row["category"]].append(_read_part(row, subject.steps))
     return found
+
+
+def parts_by_other_device(subject: Subject, others: list[int]) -> dict[int, dict[str, list[RestPart]]]:
+    """Return by device, of the devices `others`, and category the parts of its time, none of which findings own."""
+    found: dict[int, dict[str, list[RestPart]]] = {device: defaultdict(list) for device in others}
+    for name, order in (
+        ("rest_busy", "category, nearness, rest desc, part, limit_kind"),
+        ("rest_idle", "category, rest desc, part"),
+    ):
+        query = _account_query(name)
+        tables = {"owned_piece": statement("diagnosis/account/nothing_owned.sql")}
+        tables |= {used: shared_query(used).text for used in query.listed("uses")}
+        ctes = ",\n".join(f"{table} as (\n{text}\n)" for table, text in tables.items())
+        of_device = re.sub(r"\$device\b", "other.device", f"with {ctes}\nfrom (\n{query.text}\n)")
+        # All devices at once: asked of one, the query reads much of what the trace holds of the others too.
+        text = (
+            "select other.device as of_device, part.*"  # noqa: S608 - texts of traceq
+            f" from (select unnest($others) as device) as other, lateral (\n{of_device}\n) as part order by {order}"
+        )
+        for row in ask(subject.connection, text, **_values_of(subject, name), others=others):
+            found[row["of_device"]][row["category"]].append(_read_part(row, subject.steps))
+    return found
+
+
+def _values_of(subject: Subject, name: str) -> dict[str, Setting]:
+    """Return the values of the parameters of the query in diagnosis/account/`name`.sql, for the subject's device."""
+    limits = {"at_limit": _AT_LIMIT, "shortest": _SHORTEST_NS} if name == "rest_busy" else {}
+    return {**subject.workspace.given(), **limits}
+
+
+def _read_part(row: Mapping[str, Any], steps: int) -> RestPart:
+    """Return a row of rest_busy.sql or rest_idle.sql, whose times are of `steps` counted steps."""
+    rest = row["rest"] / steps
+    if "nearness" not in row:
+        return RestPart("unknown", row["part"], row["part"], rest)
+    reached = None if row["reached"] is None else row["reached"] / steps
+    return RestPart(row["nearness"], row["part"], row["example"], rest, reached, row["limit_kind"])
 
 
 def _account_query(name: str) -> RuleQuery:
@@ -218,10 +217,9 @@ def _line_of_rest(subject: Subject, category: str, part: RestPart, winnable: Win
     It is at its limit near one, avoidable above one where the replay tells the saving, else "cannot tell".
     """
     line = new_line(subject, category, part.part, part.rest, "cannot tell")
-    query = _account_query("rest_idle" if category in IDLE else "rest_busy")
     if subject.device is not None:
-        limits = {} if category in IDLE else _LIMITS
-        line = replace(line, query=standalone_query(query, {**subject.workspace.given(), **limits}))
+        name = "rest_idle" if category in IDLE else "rest_busy"
+        line = replace(line, query=standalone_query(_account_query(name), _values_of(subject, name)))
     if category == "compute" and part.example:
         line = replace(line, kernel=kernel_word(part.example))
     if part.nearness == "near" and part.reached is not None:

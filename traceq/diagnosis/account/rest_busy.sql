@@ -1,4 +1,4 @@
--- What findings leave of the time in which the devices of busy work, by device, category, part (the family of a kernel, or its name where that
+-- What findings leave of the time in which the critical device works, by category, part (the family of a kernel, or its name where that
 -- tells none) and what is known of it: near a limit of the GPU or a link, above what $at_limit of that limit takes, or unknown.
 -- uses: busy, costed_kernel
 with
@@ -27,17 +27,16 @@ limit_of as (
     union all
     select slice_id, 'link', bandwidth / link_bandwidth
     from copy_overlap
-    where trace_id = $trace_id and bandwidth is not null and link_bandwidth > 0
+    where trace_id = $trace_id and device = $device and bandwidth is not null and link_bandwidth > 0
     union all
     select c.slice_id, 'link', c.bus_bandwidth / l.bandwidth
     from collective_slice as c
     inner join collective_link as l using (trace_id, device, group_name)
-    where c.trace_id = $trace_id and c.bus_bandwidth is not null and l.bandwidth > 0
+    where c.trace_id = $trace_id and c.device = $device and c.bus_bandwidth is not null and l.bandwidth > 0
 ),
 
 piece as (
     select
-        b.device,
         b.category,
         if(b.category = 'compute', coalesce(nullif(k.family, 'unknown'), b.name), null) as part,
         b.name,
@@ -64,21 +63,21 @@ known as (
 ),
 
 divided as (
-    select device, category, part, name, slice_id, limit_kind, floor, 'near' as nearness, near as rest
+    select category, part, name, slice_id, limit_kind, floor, 'near' as nearness, near as rest
     from known
     where near is not null
     union all
-    select device, category, part, name, slice_id, limit_kind, floor, 'above', rest - near
+    select category, part, name, slice_id, limit_kind, floor, 'above', rest - near
     from known
     where near < rest
     union all
-    select device, category, part, name, slice_id, limit_kind, floor, 'unknown', rest
+    select category, part, name, slice_id, limit_kind, floor, 'unknown', rest
     from known
     where near is null
 )
 
 select
-    device, category, nearness, part, limit_kind,
+    category, nearness, part, limit_kind,
     arg_max(name, rest) as example,
     count(distinct name) as names,
     count(*) as slices,
@@ -86,5 +85,5 @@ select
     sum(floor)::double as reached
 from divided
 where rest > 0
-group by device, category, nearness, part, limit_kind
-order by device, category, nearness, sum(rest) desc, part, limit_kind
+group by category, nearness, part, limit_kind
+order by category, nearness, sum(rest) desc, part, limit_kind
