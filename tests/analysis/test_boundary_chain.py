@@ -73,7 +73,7 @@ def test_all_around_a_level_is_found_at_once(level):
 
 def build_slices(seed):
     """Slices at random in each other, some of which end after what is around them, and the times of calls."""
-    chance = random.Random(seed)
+    chance = random.Random(seed)  # noqa: S311
     slices, calls, open_ = [], [], []
     for ts in range(0, 400, 2):
         open_ = [each for each in open_ if each[4] > ts]
