@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from traceq.analysis.categories import IDLE
@@ -12,7 +12,6 @@ from traceq.database.query import ask
 from traceq.database.sql import run
 from traceq.diagnosis.account.line import Line
 from traceq.diagnosis.account.rest import (
-    RestPart,
     critical_parts,
     new_line,
     parts_by_other_device,
@@ -52,34 +51,37 @@ def lines_of_other_devices(subject: Subject, critical: Sequence[Line]) -> tuple[
     `critical` are the lines of the critical device. Findings own of a category on other devices the same share as
     there: their fixes are of the program. Only the critical device's lines have savings. Empty without steps or GPU.
     """
-    others = sorted(device for device in subject.ledgers if device not in (subject.device, -1))
-    if not subject.step_ns or subject.device is None or not others:
+    if not subject.step_ns or subject.device is None:
         return ()
-    parts = parts_by_other_device(subject, others)
-    found: list[Line] = []
-    for device in others:
+    shared: list[tuple[Subject, list[Line], dict[str, float]]] = []
+    for device, ledger in sorted(subject.ledgers.items()):
+        if device in (subject.device, -1):
+            continue
         of_step = {
             category: ns / subject.steps
-            for category, ns in subject.ledgers[device].items()
+            for category, ns in ledger.items()
             if ns and (subject.judges_idle or category not in IDLE)
         }
         workspace = Workspace(subject.connection, subject.trace_id, device, subject.workspace.scaled)
         other = replace(subject, device=device, ledger=of_step, workspace=workspace)
-        lines = _lines_like(other, critical, subject.ledger, parts[device])
-        found += sorted(lines, key=_longest_first)
+        shared.append((other, *_lines_like(other, critical, subject.ledger)))
+    parts = parts_by_other_device(subject, {other.workspace.device: left for other, _, left in shared})
+    found: list[Line] = []
+    for other, lines, left in shared:
+        rest = rest_lines(other, left, {}, parts[other.workspace.device])
+        found += sorted([*lines, *(replace(line, is_critical=False) for line in rest)], key=_longest_first)
     return tuple(found)
 
 
 def _lines_like(
-    subject: Subject,
-    critical: Sequence[Line],
-    ledger: Mapping[str, float],
-    parts: Mapping[str, Sequence[RestPart]],
-) -> Iterator[Line]:
-    """Yield the lines of the subject's device, on which findings own the same share of each category as on the critical one.
+    subject: Subject, critical: Sequence[Line], ledger: Mapping[str, float]
+) -> tuple[list[Line], dict[str, float]]:
+    """Return the avoidable lines of the subject's device, and by category the time that they leave, ns per counted step.
 
-    `critical` are the critical device's lines, and `ledger` is its ledger. `parts` are of the subject's device.
+    Findings own the same share of each category as on the critical device, whose lines are `critical` and whose ledger
+    is `ledger`.
     """
+    lines: list[Line] = []
     left = dict(subject.ledger)
     for line in critical:
         total = subject.ledger.get(line.category, 0.0)
@@ -87,9 +89,10 @@ def _lines_like(
         if line.finding_id is not None and dur_ns > 0:
             left[line.category] -= dur_ns
             owned = new_line(subject, line.category, line.part, dur_ns, "avoidable")
-            yield replace(owned, finding_id=line.finding_id, reason=line.reason, remedy=line.remedy, is_critical=False)
-    for line in rest_lines(subject, left, {}, parts):
-        yield replace(line, is_critical=False)
+            lines.append(
+                replace(owned, finding_id=line.finding_id, reason=line.reason, remedy=line.remedy, is_critical=False)
+            )
+    return lines, left
 
 
 def _longest_first(line: Line) -> tuple[float, str, str]:

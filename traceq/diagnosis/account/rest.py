@@ -25,6 +25,11 @@ _AT_LIMIT = 0.7
 _SHORTEST_NS = 20_000
 # What is above _AT_LIMIT of a limit goes in part only: not every shape, layout or algorithm has a kernel that comes as near.
 _LIKELY_OF_ABOVE = 0.5
+# The queries for what is left of busy and idle time, and the order of their rows for one device.
+_ORDER = {
+    "rest_busy": "category, nearness, rest desc, part, limit_kind",
+    "rest_idle": "category, rest desc, part",
+}
 Nearness = Literal["near", "above", "unknown"]
 _NEARNESS: tuple[Nearness, ...] = ("near", "above", "unknown")
 
@@ -81,24 +86,28 @@ def critical_parts(subject: Subject, left: Mapping[str, float]) -> dict[str, lis
 
     `left` is that time, ns per counted step. Parts may lack where it is under 5 % of a step.
     """
-    large = [category for category, ns in left.items() if ns >= LEAST_SHARE * subject.step_ns]
     found: dict[str, list[RestPart]] = defaultdict(list)
     if subject.device is None:
         return found
-    for name, is_idle in (("rest_busy", False), ("rest_idle", True)):
-        if any((category in IDLE) == is_idle for category in large):
+    for name in _ORDER:
+        if _is_large(subject, left, name):
             for row in subject.workspace.ask(_account_query(name), _values_of(subject, name)):
                 found[row["category"]].append(_read_part(row, subject.steps))
     return found
 
 
-def parts_by_other_device(subject: Subject, others: list[int]) -> dict[int, dict[str, list[RestPart]]]:
-    """Return by device, of the devices `others`, and category the parts of its time, none of which findings own."""
-    found: dict[int, dict[str, list[RestPart]]] = {device: defaultdict(list) for device in others}
-    for name, order in (
-        ("rest_busy", "category, nearness, rest desc, part, limit_kind"),
-        ("rest_idle", "category, rest desc, part"),
-    ):
+def parts_by_other_device(
+    subject: Subject, left: Mapping[int, Mapping[str, float]]
+) -> dict[int, dict[str, list[RestPart]]]:
+    """Return by device and category the parts of the time of other devices than the critical one, none of it owned.
+
+    `left` is by device and category the time to tell, ns per counted step. Parts may lack where it is under 5 % of a step.
+    """
+    found: dict[int, dict[str, list[RestPart]]] = {device: defaultdict(list) for device in left}
+    for name, order in _ORDER.items():
+        others = [device for device, times in left.items() if _is_large(subject, times, name)]
+        if not others:
+            continue
         query = _account_query(name)
         tables = {"owned_piece": statement("diagnosis/account/nothing_owned.sql")}
         tables |= {used: shared_query(used).text for used in query.listed("uses")}
@@ -112,6 +121,12 @@ def parts_by_other_device(subject: Subject, others: list[int]) -> dict[int, dict
         for row in ask(subject.connection, text, **_values_of(subject, name), others=others):
             found[row["of_device"]][row["category"]].append(_read_part(row, subject.steps))
     return found
+
+
+def _is_large(subject: Subject, left: Mapping[str, float], name: str) -> bool:
+    """Return whether `left` (ns per counted step) has a category of the query `name` with at least 5 % of a step."""
+    large = [category for category, ns in left.items() if ns >= LEAST_SHARE * subject.step_ns]
+    return any((category in IDLE) == (name == "rest_idle") for category in large)
 
 
 def _values_of(subject: Subject, name: str) -> dict[str, Setting]:
