@@ -153,6 +153,13 @@ def test_arrays_and_stack_agree_up_to_the_first_that_does_not_nest(spans, cut):
         assert by_arrays.opened == by_stack.opened
 
 
+@pytest.mark.parametrize(("least", "placed"), [(1, 4), (2, 0)])
+def test_arrays_place_none_where_levels_have_few_slices(least, placed):
+    """Three levels deep, four slices."""
+    columns = columns_of([(0, 10, 0), (1, 8, 0), (2, 5, 0), (3, 1, 0)])
+    assert len(place_nested(OpenSlices(), *columns, least).depth) == placed
+
+
 def columns_of(spans):
     """Ids, kinds, starts, ends of (start, duration, kind), in the order of the sweep."""
     rows = sorted(spans, key=lambda row: (row[0], -row[1]))
@@ -166,13 +173,15 @@ def columns_of(spans):
     rounding=st.integers(0, 4),
     by_arrays=st.integers(1, 8),
     by_stack=st.integers(1, 4),
+    least=st.integers(0, 3),
 )
-def test_going_back_and_forth_between_arrays_and_stack_changes_nothing(spans, rounding, by_arrays, by_stack):
+def test_going_back_and_forth_between_arrays_and_stack_changes_nothing(spans, rounding, by_arrays, by_stack, least):
     columns = columns_of(spans)
     expected, mixed = OpenSlices(rounding), OpenSlices(rounding)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(nesting, "_BY_ARRAYS", by_arrays)
         patch.setattr(nesting, "_BY_STACK", by_stack)
+        patch.setattr(nesting, "_LEAST_PER_LEVEL", least)
         pieces = list(nesting._place_slices(mixed, columns))
     found = [list(chain.from_iterable(piece[field] for piece in pieces)) for field in range(9)]
     places = expected.place(*(column.tolist() for column in columns))

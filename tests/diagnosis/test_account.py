@@ -139,6 +139,36 @@ def test_other_devices_have_lines_of_their_own_and_no_savings(tmp_path):
     assert (round(line.dur_ns), line.verdict, line.saving_ns) == (300, "cannot tell", None)
 
 
+def test_each_device_has_lines_for_its_own_work_and_for_where_the_host_was_meanwhile(tmp_path):
+    """Lines of other devices by device, category and part: what the query of all of them finds must not mix."""
+    trace = TraceBuilder()
+    for start in (0, 1000, 2000):
+        trace.annotation("step", start, 900)
+        trace.kernel("gemm", start, 900, launched=(start, 1))
+        trace.kernel("other", start + 10, 300, launched=(start + 2, 1), device=1)
+        trace.memcpy("h2d", start + 20, 200, launched=(start + 4, 1), device=2)
+        trace.kernel("third", start + 220, 500, launched=(start + 6, 1), device=2)
+        trace.op("aten::slow", start + 8, 890)
+    found = [
+        (each.device, each.category, each.part, round(each.dur_ns)) for each in account(trace, tmp_path) if each.device
+    ]
+    assert found == [
+        (1, "idle_launch", "aten::slow", 588),
+        (1, "compute", "other", 300),
+        (1, "idle_unattributed", None, 67),
+        (1, "idle_launch_latency", None, 7),
+        (1, "idle_python", None, 3),
+        (1, "idle_launch", None, 2),
+        (2, "compute", "third", 500),
+        (2, "copy_h2d", None, 200),
+        (2, "idle_launch", "aten::slow", 178),
+        (2, "idle_unattributed", None, 67),
+        (2, "idle_launch_latency", None, 15),
+        (2, "idle_python", None, 4),
+        (2, "idle_launch", None, 3),
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "word"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
@@ -263,10 +264,16 @@ def common_name(root: Node, kind: str) -> str | None:
 
 def _walk_kind(root: Node, kind: str) -> Iterator[tuple[Node, int, bool]]:
     """Yield each node of the kind (annotation, op, line), its depth, and whether it lies in a node of the same name."""
-    stack: list[tuple[Node, int, frozenset[str]]] = [(root, 0, frozenset())]
+    opened: Counter[str] = Counter()
+    # Below what is inside a node lies the node again, with the depth -1, for when all of that is done.
+    stack = [(root, 0)]
     while stack:
-        node, depth, above = stack.pop()
+        node, depth = stack.pop()
+        if depth < 0:
+            opened[node.name] -= 1
+            continue
         if node.is_line if kind == "line" else node.kind == kind:
-            yield node, depth, node.name in above
-            above = above | {node.name}
-        stack.extend((child, depth + 1, above) for child in node.children.values())
+            yield node, depth, opened[node.name] > 0
+            opened[node.name] += 1
+            stack.append((node, -1))
+        stack.extend((child, depth + 1) for child in node.children.values())

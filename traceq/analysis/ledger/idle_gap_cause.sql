@@ -70,22 +70,24 @@ where
     next_slice_id in (from _behind_earlier_work)
     and next_slice_id in (select arg_min(slice_id, _in_time(ts, slice_id)) from gpu_slice group by device);
 
-create temp table _part as
-select gap_id, ts, ts_end, activity, slice_id
-from _host_part
-anti join _overlaid using (gap_id, ts)
-union all
-select o.gap_id, p.ts, p.ts_end, if(p.slice_id is null, o.activity, p.activity), coalesce(p.slice_id, o.slice_id)
-from _overhead_piece as p
-inner join _overlaid as o using (interval_id);
-
 create temp table _gap_part as
+with
+part as (
+    select gap_id, ts, ts_end, activity, slice_id
+    from _host_part
+    anti join _overlaid using (gap_id, ts)
+    union all
+    select o.gap_id, p.ts, p.ts_end, if(p.slice_id is null, o.activity, p.activity), coalesce(p.slice_id, o.slice_id)
+    from _overhead_piece as p
+    inner join _overlaid as o using (interval_id)
+)
+
 -- the host was late
 select
     p.gap_id, p.ts, p.ts_end,
     if(e.gap_id is null, coalesce(c.cause, 'idle_unattributed'), 'idle_earlier_work') as cause,
     if(e.gap_id is null, p.slice_id, null) as slice_id
-from _part as p
+from part as p
 left join _idle_cause as c using (activity)
 left join _gap_of_earlier_work as e using (gap_id)
 union all

@@ -14,19 +14,24 @@ if TYPE_CHECKING:
     from traceq.analysis.nesting.stack import Integers, OpenSlices
 
 
-def place_nested(stack: OpenSlices, ids: Integers, kinds: Integers, starts: Integers, ends: Integers) -> SlicePlaces:
+def place_nested(
+    stack: OpenSlices, ids: Integers, kinds: Integers, starts: Integers, ends: Integers, least_per_level: int = 0
+) -> SlicePlaces:
     """Place slices of a thread (in order of start, longest first) up to the first one that does not nest.
 
     Return the places of these slices only, and open in `stack` those around the last; none if the open slices of the stack
-    do not nest. `kinds` are bits of nesting_kind.
+    do not nest, or where there are fewer slices than `least_per_level` for each level. `kinds` are bits of nesting_kind.
     """
     if not stack.nests:
         return SlicePlaces([], [], [[] for _ in AROUND])
     # Slices still open from before go first, as if they had always been open.
+    count = len(ids)
     opened = np.array(stack.opened, np.int64).reshape(-1, len(Open._fields))
     ends, ids, kinds = (np.append(opened[:, field], new) for field, new in enumerate((ends, ids, kinds)))
     starts = np.append(np.full(len(opened), -NEVER), starts)
     depths = _find_depths(starts, ends)
+    if count < least_per_level * depths.max(initial=0):
+        return SlicePlaces([], [], [[] for _ in AROUND])
     parents = np.full(len(depths), NOBODY)
     parent_ids = parents.copy()
     around = [parents.copy() for _ in AROUND]

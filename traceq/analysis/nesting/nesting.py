@@ -1,7 +1,7 @@
 """Depth, parent and enclosing operator and annotation of every host slice, thread by thread.
 
-A thread's slices nearly always nest; then array operations handle all at once (levels.py). Otherwise a stack does, one
-slice after the other (stack.py).
+A thread's slices nearly always nest; then array operations handle all at once (levels.py). Otherwise, and where they nest very
+deeply, a stack does, one slice after the other (stack.py).
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 # How many slices of a thread are placed at once where they nest, and where they do not: at least.
 _BY_ARRAYS = 16_384
 _BY_STACK = 256
+# Arrays take for a level of nesting as long as the stack takes for so many slices.
+_LEAST_PER_LEVEL = 16
 
 # Sorted, swept and inserted at a time.
 _ROWS_PER_WINDOW = 3 * 122_880
@@ -107,13 +109,14 @@ def _place_slices(stack: OpenSlices, slices: list[Integers]) -> Iterator[list[Se
     """
     first, count, many, few = 0, len(slices[0]), _BY_ARRAYS, _BY_STACK
     while first < count:
-        placed = place_nested(stack, *(column[first : first + many] for column in slices))
+        ids, kinds, starts, ends = (column[first : first + many] for column in slices)
+        placed = place_nested(stack, ids, kinds, starts, ends, _LEAST_PER_LEVEL)
         yield [placed.depth, placed.parent_id, *placed.around]
         first += len(placed.depth)
         if len(placed.depth) == many:
             many *= 2
         elif first < count:
-            # Where many do not nest, arrays are tried less and less often.
+            # Where many do not nest, or all do deeply, arrays are tried less and less often.
             few = _BY_STACK if len(placed.depth) > few else 2 * few
             many = _BY_ARRAYS
             placed = stack.place(*(column[first : first + few].tolist() for column in slices))

@@ -14,7 +14,16 @@ import numpy as np
 from traceq.analysis.categories import BUSY
 from traceq.analysis.replay.recorded import NONE, Booleans, Floats, Integers, Recorded, Work
 from traceq.analysis.replay.usual import combine_keys, kind_medians, predict_from_other_fold
-from traceq.analysis.replay.waits import COPY, QUEUE, Paces, Waits, paces_of_workers, previous_with_key, waits_of_host
+from traceq.analysis.replay.waits import (
+    COPY,
+    QUEUE,
+    Paces,
+    Waits,
+    group_alike,
+    paces_of_workers,
+    previous_with_key,
+    waits_of_host,
+)
 
 # More than this no launch, queue, event or return takes by itself, ns: launches take 2 to 10 us and several times that under a
 # profiler, queued kernels follow within 1 to 10 us, a host thread wakes up within 100 us. What takes longer waits for something.
@@ -188,31 +197,52 @@ def _infer_waits(recorded: Recorded, lead: Floats, before: Integers, engine: Int
     starts right when that slice ends waited for it; then so do the other slices of the same name.
     """
     work = recorded.work
-    found = awaited.copy()
-    if len(np.unique(work.stream)) <= 1:
-        return found
+    candidate = awaited.copy()
+    on_stream = group_alike(work.stream)
+    if len(on_stream) <= 1:
+        return candidate
     since_call, since = _times_since(recorded, lead, before, engine, awaited)
     is_late = (np.minimum(since_call, np.minimum.reduce(since)) > _LATE) & work.is_launched
     is_open = (awaited == NONE) & work.is_launched
-    streams = np.unique(work.stream)
-    latest = np.full(len(found), np.iinfo(np.int64).min)
-    candidate = found.copy()
-    for other in streams.tolist():
-        there = np.flatnonzero(work.stream == other)
-        here = np.flatnonzero(is_open & (work.stream != other) & (work.pid == work.pid[there[0]]))
-        at = np.searchsorted(work.event[there], work.event[here], side="left") - 1
-        here, last = here[at >= 0], there[np.maximum(at[at >= 0], 0)]
-        lag = work.ts[here] - work.ts_end[last]
-        waited = np.minimum(since_call, since[0])[here]
-        fits = (lag >= -_CLOCK_ERROR) & (lag <= np.maximum(_MOST_SPACING, _LITTLE * waited))
-        names = np.unique(work.name[here[fits & is_late[here]]])
+    most = np.maximum(_MOST_SPACING, _LITTLE * np.minimum(since_call, since[0]))
+    late = np.flatnonzero(is_late & is_open)
+    late = late[np.argsort(work.ts[late], kind="stable")]
+    in_time = np.flatnonzero(~is_late & is_open)
+    in_time_by_name = {
+        int(work.name[alike[0]]): alike for alike in (in_time[place] for place in group_alike(work.name[in_time]))
+    }
+    latest = np.full(len(candidate), np.iinfo(np.int64).min)
+    # Streams may be as many as slices: of each only what starts soon enough after one of its slices is looked at.
+    starts, furthest = work.ts[late], int(most[late].max(initial=0)) + 1
+    for there in on_stream if len(late) else ():
+        ends = work.ts_end[there]
+        begin = np.searchsorted(starts, ends.min() - _CLOCK_ERROR)
+        here, last, lag = _last_launched(work, late[begin : np.searchsorted(starts, ends.max() + furthest)], there)
+        fits = lag <= most[here]
+        here, last = here[fits], last[fits]
         # Those of the same name that were not held up may wait for it as well, as long as it had ended by then.
-        same = np.isin(work.name[here], names) & (lag >= -_CLOCK_ERROR) & (fits | ~is_late[here])
-        better = same & (work.ts_end[last] > latest[here])
+        for name in np.unique(work.name[here]).tolist():
+            others, before_others, _ = _last_launched(work, in_time_by_name.get(name, late[:0]), there)
+            here, last = np.append(here, others), np.append(last, before_others)
+        better = work.ts_end[last] > latest[here]
         candidate[here[better]] = last[better]
         latest[here[better]] = work.ts_end[last[better]]
-    late = (is_late | ~work.is_launched & (since[0] > _MOST_SPACING)) & (candidate == NONE) & ~work.is_migration
-    return _await_just_ended(work, candidate, np.flatnonzero(late))
+    is_late |= ~work.is_launched & (since[0] > _MOST_SPACING)
+    return _await_just_ended(work, candidate, np.flatnonzero(is_late & (candidate == NONE) & ~work.is_migration))
+
+
+def _last_launched(work: Work, here: Integers, there: Integers) -> tuple[Integers, Integers, Integers]:
+    """Return slices of `here`, for each the last of `there` launched before it, and the time since that ended, ns.
+
+    `there` are slices of one stream. Left out are slices without one, with one that had not ended, of the same stream or of
+    another process.
+    """
+    here = here[(work.stream[here] != work.stream[there[0]]) & (work.pid[here] == work.pid[there[0]])]
+    place = np.searchsorted(work.event[there], work.event[here]) - 1
+    here, last = here[place >= 0], there[place[place >= 0]]
+    lag = work.ts[here] - work.ts_end[last]
+    ended = lag >= -_CLOCK_ERROR
+    return here[ended], last[ended], lag[ended]
 
 
 def _await_just_ended(work: Work, awaited: Integers, late: Integers) -> Integers:

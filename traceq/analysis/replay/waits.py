@@ -182,13 +182,11 @@ class _Streams:
         self._events, self._work = recorded.events, recorded.work
         work = recorded.work
         self._streams: list[_Stream] = []
-        order = np.argsort(work.stream, kind="stable")
-        for part in np.split(order, np.flatnonzero(np.diff(work.stream[order])) + 1):
-            if len(part):
-                one, event = int(part[0]), work.event[part]
-                launched = np.maximum.accumulate(recorded.events.ts[event])
-                place = int(work.pid[one]), int(work.device[one]), int(work.raw_stream[one])
-                self._streams.append(_Stream(*place, part, event, launched))
+        for part in group_alike(work.stream):
+            one, event = int(part[0]), work.event[part]
+            launched = np.maximum.accumulate(recorded.events.ts[event])
+            place = int(work.pid[one]), int(work.device[one]), int(work.raw_stream[one])
+            self._streams.append(_Stream(*place, part, event, launched))
 
     def find_awaited(self, numbers: Integers) -> _Edges:
         """Return edges from each call (index of an event) to the last slice before it on the stream that it waits for.
@@ -266,6 +264,12 @@ def _concatenate_edges(found: list[_Edges]) -> _Edges:
     """Return all edges in one; no edges for an empty list."""
     nothing = np.zeros(0, dtype=np.int64)
     return _Edges(*(np.concatenate(columns) for columns in zip(_Edges(nothing, nothing), *found, strict=True)))
+
+
+def group_alike(keys: Integers) -> list[Integers]:
+    """Return for each key, in their order, the indices of the elements that have it."""
+    order = np.argsort(keys, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(keys[order])) + 1) if len(keys) else []
 
 
 def previous_with_key(keys: Integers) -> Integers:

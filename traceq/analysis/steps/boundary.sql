@@ -6,6 +6,6 @@ select unnest(range(len($threads))) + 1 as round, unnest($threads) as thread_id,
     unnest($launched) as launched, unnest($until) as until;
 
 create or replace temp table _around as
-select 0 as level, b.round, b.until, c.parent_id, c.kind, c.ts_end
+select 0 as level, b.round, b.until, c.parent_id, c.kind, c.ts_end, c.depth
 from _border as b
 inner join cpu_slice as c on c.thread_id = b.thread_id and c.ts = b.launched and c.kind = 'runtime';

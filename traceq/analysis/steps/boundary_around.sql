@@ -3,7 +3,7 @@
 -- reads: _around
 -- makes: _around
 insert into _around
-select a.level + 1 as level, a.round, a.until, p.parent_id, p.kind, p.ts_end
+select a.level + 1 as level, a.round, a.until, p.parent_id, p.kind, p.ts_end, p.depth
 from _around as a
 inner join cpu_slice as p on p.slice_id = a.parent_id
 where a.level = $level and p.ts_end <= a.until;

@@ -23,6 +23,9 @@ _LAST_OTHER = "incomplete: other launches than in the steps before"
 # Of a round: what is missing from the first one is worth leaving it out, where so many others are left.
 _MISSED, _SEVERAL = 0.01, 3
 
+# Slices inside each other around a launch are few in most traces. After so many the others are looked for all at once.
+_MANY_LEVELS = 64
+
 _TRACE_START = """
     select min(ts)
     from (
@@ -110,8 +113,11 @@ def _host_starts(connection: duckdb.DuckDBPyConnection, launches: Launches, plac
         until=after.tolist(),
     )
     level = 0
-    while run(connection, "analysis/steps/boundary_around.sql", level=level).fetchall() != [(0,)]:
+    file = "boundary_around"
+    while run(connection, f"analysis/steps/{file}.sql", level=level).fetchall() != [(0,)]:
         level += 1
+        # reads all slices of the trace, unlike a level of the few around launches
+        file = "boundary_around" if level % _MANY_LEVELS else "boundary_chain"
     starts = [ts for _, ts in run(connection, "analysis/steps/boundary_start.sql").fetchall()]
     leads = sorted(int(launches.ts[place]) - ts for place, ts in zip(places[-len(starts) : -1], starts, strict=False))
     lead = max(leads[(len(leads) - 1) // 2], 0) if leads else 0

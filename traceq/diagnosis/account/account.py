@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -12,9 +12,15 @@ from msgspec.structs import replace
 from traceq.analysis.categories import IDLE
 from traceq.common.text import first_clause
 from traceq.database.query import ask
-from traceq.database.sql import run, statement
+from traceq.database.sql import run
 from traceq.diagnosis.account.line import Line
-from traceq.diagnosis.account.rest import new_line, rest_lines, winnable_by_category
+from traceq.diagnosis.account.rest import (
+    critical_parts,
+    new_line,
+    parts_by_other_device,
+    rest_lines,
+    winnable_by_category,
+)
 from traceq.diagnosis.cap import cap_saving
 from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.query import Workspace
@@ -38,7 +44,7 @@ def account_lines(subject: Subject, findings: Sequence[Finding], claims: Mapping
         for category, total in subject.ledger.items()
     }
     winnable = {} if subject.device is None else winnable_by_category(subject)
-    lines += rest_lines(subject, left, winnable)
+    lines += rest_lines(subject, left, winnable, critical_parts(subject, left))
     return tuple(sorted(lines, key=_longest_first))
 
 
@@ -46,12 +52,11 @@ def lines_of_other_devices(subject: Subject, critical: Sequence[Line]) -> tuple[
     """Return the account's lines of all devices but the critical one, by device, the longest first.
 
     `critical` are the lines of the critical device. Findings own of a category on other devices the same share as
-    there: their fixes are of the program. Only the critical device's lines have savings. The workspace of the subject
-    must have been dropped. Empty without steps or GPU.
+    there: their fixes are of the program. Only the critical device's lines have savings. Empty without steps or GPU.
     """
     if not subject.step_ns or subject.device is None:
         return ()
-    found: list[Line] = []
+    shared: list[tuple[Subject, list[Line], dict[str, float]]] = []
     for device, ledger in sorted(subject.ledgers.items()):
         if device in (subject.device, -1):
             continue
@@ -62,19 +67,24 @@ def lines_of_other_devices(subject: Subject, critical: Sequence[Line]) -> tuple[
         }
         workspace = Workspace(subject.connection, subject.trace_id, device, subject.workspace.scaled)
         other = replace(subject, device=device, ledger=of_step, workspace=workspace)
-        try:
-            workspace.make_table("owned_piece", statement("diagnosis/account/nothing_owned.sql"), {})
-            found += sorted(_lines_like(other, critical, subject.ledger), key=_longest_first)
-        finally:
-            workspace.drop()
+        shared.append((other, *_lines_like(other, critical, subject.ledger)))
+    parts = parts_by_other_device(subject, {other.workspace.device: left for other, _, left in shared})
+    found: list[Line] = []
+    for other, lines, left in shared:
+        rest = rest_lines(other, left, {}, parts[other.workspace.device])
+        found += sorted([*lines, *(replace(line, is_critical=False) for line in rest)], key=_longest_first)
     return tuple(found)
 
 
-def _lines_like(subject: Subject, critical: Sequence[Line], ledger: Mapping[str, float]) -> Iterator[Line]:
-    """Yield the lines of the subject's device, on which findings own the same share of each category as on the critical one.
+def _lines_like(
+    subject: Subject, critical: Sequence[Line], ledger: Mapping[str, float]
+) -> tuple[list[Line], dict[str, float]]:
+    """Return the avoidable lines of the subject's device, and by category the time that they leave, ns per counted step.
 
-    `critical` are the critical device's lines, and `ledger` is its ledger.
+    Findings own the same share of each category as on the critical device, whose lines are `critical` and whose ledger
+    is `ledger`.
     """
+    lines: list[Line] = []
     left = dict(subject.ledger)
     for line in critical:
         total = subject.ledger.get(line.category, 0.0)
@@ -82,9 +92,10 @@ def _lines_like(subject: Subject, critical: Sequence[Line], ledger: Mapping[str,
         if line.finding_id is not None and dur_ns > 0:
             left[line.category] -= dur_ns
             owned = new_line(subject, line.category, line.part, dur_ns, "avoidable")
-            yield replace(owned, finding_id=line.finding_id, reason=line.reason, remedy=line.remedy, is_critical=False)
-    for line in rest_lines(subject, left, {}):
-        yield replace(line, is_critical=False)
+            lines.append(
+                replace(owned, finding_id=line.finding_id, reason=line.reason, remedy=line.remedy, is_critical=False)
+            )
+    return lines, left
 
 
 def _longest_first(line: Line) -> tuple[float, str, str]:

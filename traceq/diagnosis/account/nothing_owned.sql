@@ -1,4 +1,4 @@
--- owned_piece of a device that no finding is about.
+-- owned_piece of devices that no finding is about.
 select
     null::integer as claim, null::varchar as cause, null::bigint as gap_id, null::bigint as busy_id,
     false as is_down_to_limit,

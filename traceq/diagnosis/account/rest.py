@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
 
 from traceq.analysis.categories import IDLE
 from traceq.common.units import share
-from traceq.database.query import ask, literal
+from traceq.database.query import Setting, ask, literal
 from traceq.database.sql import statement
 from traceq.diagnosis.account.line import LEAST_SHARE, Judgement, Line
 from traceq.diagnosis.account.reasons import kernel_word, reason_and_remedy, remedy_above_limit
-from traceq.diagnosis.query import RuleQuery, read, standalone_query
+from traceq.diagnosis.query import RuleQuery, read, shared_query, standalone_query
 from traceq.diagnosis.subject import Subject
 
 # A part that holds more than this of what findings leave of a category is a line of its own.
@@ -26,6 +27,11 @@ _AT_LIMIT = 0.7
 _SHORTEST_NS = 20_000
 # What is above _AT_LIMIT of a limit goes in part only: not every shape, layout or algorithm has a kernel that comes as near.
 _LIKELY_OF_ABOVE = 0.5
+# The queries for what is left of busy and idle time, and the order of their rows for one device.
+_ORDER = {
+    "rest_busy": "category, nearness, rest desc, part, limit_kind",
+    "rest_idle": "category, rest desc, part",
+}
 Nearness = Literal["near", "above", "unknown"]
 _NEARNESS: tuple[Nearness, ...] = ("near", "above", "unknown")
 
@@ -59,35 +65,83 @@ class Winnable(msgspec.Struct, frozen=True):
         return max(self.high, self.on_path) <= 1 - _AT_LIMIT
 
 
-def rest_lines(subject: Subject, left: Mapping[str, float], winnable: Mapping[str, Winnable]) -> Iterator[Line]:
+def rest_lines(
+    subject: Subject,
+    left: Mapping[str, float],
+    winnable: Mapping[str, Winnable],
+    parts: Mapping[str, Sequence[RestPart]],
+) -> Iterator[Line]:
     """Yield the account's lines for the time that findings leave of each category; `left` is that time, ns per counted step.
 
-    `winnable` has by category what the replay saves.
+    `winnable` has by category what the replay saves, and `parts` what that time consists of.
     """
-    large = [category for category, ns in left.items() if ns >= LEAST_SHARE * subject.step_ns]
-    parts = _rest_by_part(subject, large)
     for category, rest in left.items():
         # of idle time the replay says what its causes win; what is left has none that a rule knows
         by_replay = None if category in IDLE else winnable.get(category)
         yield from _lines_of_category(subject, category, rest, parts.get(category, []), by_replay)
 
 
-def _rest_by_part(subject: Subject, categories: Sequence[str]) -> dict[str, list[RestPart]]:
-    """Return by category of a GPU, for these categories, the time that findings leave, in parts; empty without a GPU."""
+def critical_parts(subject: Subject, left: Mapping[str, float]) -> dict[str, list[RestPart]]:
+    """Return by category the parts of the time that findings leave on the critical device; empty without a GPU.
+
+    `left` is that time, ns per counted step. Parts may lack where it is under 5 % of a step.
+    """
     found: dict[str, list[RestPart]] = defaultdict(list)
-    if subject.device is None or not categories:
+    if subject.device is None:
         return found
-    if any(category not in IDLE for category in categories):
-        limits = {"at_limit": _AT_LIMIT, "shortest": _SHORTEST_NS}
-        for row in subject.workspace.ask(_account_query("rest_busy"), {**subject.workspace.given(), **limits}):
-            reached = None if row["reached"] is None else row["reached"] / subject.steps
-            rest = row["rest"] / subject.steps
-            part = RestPart(row["nearness"], row["part"], row["example"], rest, reached, row["limit_kind"])
-            found[row["category"]].append(part)
-    if any(category in IDLE for category in categories):
-        for row in subject.workspace.ask(_account_query("rest_idle"), subject.workspace.given()):
-            found[row["category"]].append(RestPart("unknown", row["part"], row["part"], row["rest"] / subject.steps))
+    for name in _ORDER:
+        if _is_large(subject, left, name):
+            for row in subject.workspace.ask(_account_query(name), _values_of(subject, name)):
+                found[row["category"]].append(_read_part(row, subject.steps))
     return found
+
+
+def parts_by_other_device(
+    subject: Subject, left: Mapping[int, Mapping[str, float]]
+) -> dict[int, dict[str, list[RestPart]]]:
+    """Return by device and category the parts of the time of other devices than the critical one, none of it owned.
+
+    `left` is by device and category the time to tell, ns per counted step. Parts may lack where it is under 5 % of a step.
+    """
+    found: dict[int, dict[str, list[RestPart]]] = {device: defaultdict(list) for device in left}
+    for name, order in _ORDER.items():
+        others = [device for device, times in left.items() if _is_large(subject, times, name)]
+        if not others:
+            continue
+        query = _account_query(name)
+        tables = {"owned_piece": statement("diagnosis/account/nothing_owned.sql")}
+        tables |= {used: shared_query(used).text for used in query.listed("uses")}
+        ctes = ",\n".join(f"{table} as (\n{text}\n)" for table, text in tables.items())
+        of_device = re.sub(r"\$device\b", "other.device", f"with {ctes}\nfrom (\n{query.text}\n)")
+        # All devices at once: asked of one, the query reads much of what the trace holds of the others too.
+        text = (
+            "select other.device as of_device, part.*"  # noqa: S608 - texts of traceq
+            f" from (select unnest($others) as device) as other, lateral (\n{of_device}\n) as part order by {order}"
+        )
+        for row in ask(subject.connection, text, **_values_of(subject, name), others=others):
+            found[row["of_device"]][row["category"]].append(_read_part(row, subject.steps))
+    return found
+
+
+def _is_large(subject: Subject, left: Mapping[str, float], name: str) -> bool:
+    """Return whether `left` (ns per counted step) has a category of the query `name` with at least 5 % of a step."""
+    large = [category for category, ns in left.items() if ns >= LEAST_SHARE * subject.step_ns]
+    return any((category in IDLE) == (name == "rest_idle") for category in large)
+
+
+def _values_of(subject: Subject, name: str) -> dict[str, Setting]:
+    """Return the values of the parameters of the query in diagnosis/account/`name`.sql, for the subject's device."""
+    limits = {"at_limit": _AT_LIMIT, "shortest": _SHORTEST_NS} if name == "rest_busy" else {}
+    return {**subject.workspace.given(), **limits}
+
+
+def _read_part(row: Mapping[str, Any], steps: int) -> RestPart:
+    """Return a row of rest_busy.sql or rest_idle.sql, whose times are of `steps` counted steps."""
+    rest = row["rest"] / steps
+    if "nearness" not in row:
+        return RestPart("unknown", row["part"], row["part"], rest)
+    reached = None if row["reached"] is None else row["reached"] / steps
+    return RestPart(row["nearness"], row["part"], row["example"], rest, reached, row["limit_kind"])
 
 
 def _account_query(name: str) -> RuleQuery:
@@ -178,10 +232,9 @@ def _line_of_rest(subject: Subject, category: str, part: RestPart, winnable: Win
     It is at its limit near one, avoidable above one where the replay tells the saving, else "cannot tell".
     """
     line = new_line(subject, category, part.part, part.rest, "cannot tell")
-    query = _account_query("rest_idle" if category in IDLE else "rest_busy")
     if subject.device is not None:
-        limits = {} if category in IDLE else {"at_limit": _AT_LIMIT, "shortest": _SHORTEST_NS}
-        line = replace(line, query=standalone_query(query, {**subject.workspace.given(), **limits}))
+        name = "rest_idle" if category in IDLE else "rest_busy"
+        line = replace(line, query=standalone_query(_account_query(name), _values_of(subject, name)))
     if category == "compute" and part.example:
         line = replace(line, kernel=kernel_word(part.example))
     if part.nearness == "near" and part.reached is not None:
