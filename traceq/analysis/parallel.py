@@ -123,7 +123,7 @@ class SecondConnection:
     def _run_all(self) -> None:
         """Run the analyses, always the first of those that are ready."""
         try:
-            while (name := self._next()) is not None:
+            while (name := self._take_ready()) is not None:
                 self._run(self._connection, (name,))
                 self.left.remove(name)
                 self.add_done(name)
@@ -137,7 +137,7 @@ class SecondConnection:
                 self._has_ended = True
                 self._changed.notify_all()
 
-    def _next(self) -> str | None:
+    def _take_ready(self) -> str | None:
         """Wait for an analysis that is ready, and return its name; None when all have run or the thread is to stop."""
         with self._changed:
             self._changed.wait_for(lambda: self._is_stopped or not self.left or any(map(self._is_ready, self.left)))

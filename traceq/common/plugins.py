@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from functools import cache
-from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
 from traceq.errors import UnusablePlugin
@@ -31,42 +29,8 @@ def load_plugins(group: str) -> list[Any]:
 
 
 def list_entry_points(group: str) -> tuple[EntryPoint, ...]:
-    """Return the entry points of the group, one of traceq's, in all importable packages, not yet loaded."""
-    places = tuple(sys.path)
-    return tuple(_find_entry_points(places).select(group=group)) if _may_be_declared(places) else ()
-
-
-@cache
-def _may_be_declared(places: tuple[str, ...]) -> bool:
-    """Return whether a package in these folders may declare entry points of a group of traceq.
-
-    importlib.metadata knows for sure, and takes five times as long.
-    """
-    others = (finder for finder in sys.meta_path if finder is not PathFinder)
-    if any(hasattr(finder, "find_distributions") for finder in others):
-        return True
-    return any(_declares(place or os.curdir) for place in places)
-
-
-def _declares(place: str) -> bool:
-    """Return whether the text of an entry point of traceq is in the folder; True for what is not a plain folder, as a zip."""
-    try:
-        names = os.listdir(place)  # noqa: PTH208 - texts, as Path takes three times as long
-    except NotADirectoryError:
-        return True
-    except OSError:
-        return False
-    if place.endswith(".egg"):
-        return True
-    for name in names:
-        if name.lower().endswith((".dist-info", ".egg-info")):
-            try:
-                with open(f"{place}/{name}/entry_points.txt", "rb") as file:  # noqa: PTH123 - the same
-                    if b"[traceq." in file.read():
-                        return True
-            except OSError:
-                continue
-    return False
+    """Return the entry points of the group in all importable packages, not yet loaded."""
+    return tuple(_find_entry_points(tuple(sys.path)).select(group=group))
 
 
 @cache

@@ -208,7 +208,7 @@ def is_shared(name: str) -> bool:
 
 
 @cache
-def _conditions() -> tuple[tuple[RuleQuery, TableCondition], ...]:
+def _rule_conditions() -> tuple[tuple[RuleQuery, TableCondition], ...]:
     """Return the conditions (`only-with`) of traceq's rules, each with the query that has it."""
     return tuple(
         (query, condition) for query in map(rule_query, shelved("diagnosis/rules")) for condition in query.only_with
@@ -297,7 +297,7 @@ class Workspace(msgspec.Struct):
             by_itself = is_shared(table) or table in _LARGE
             self.make_used(RuleQuery("", {"uses": table if is_shared(table) else ""}))
             conditions: dict[str, set[str]] = {table: {condition}}
-            for query, other in _conditions():
+            for query, other in _rule_conditions():
                 if other.table == table or not (by_itself or is_shared(other.table) or other.table in _LARGE):
                     conditions.setdefault(other.table, set()).add(self._condition(query, other))
             asked = [(name, sorted(texts)) for name, texts in conditions.items()]

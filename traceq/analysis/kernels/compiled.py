@@ -1,4 +1,4 @@
-"""What is known of a kernel that torch.compile made: records that need no table, so that reading them loads no library."""
+"""Kernels of torch.compile as it describes them: plain records, so that reading them loads neither numpy nor Arrow."""
 
 from __future__ import annotations
 

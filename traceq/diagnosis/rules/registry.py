@@ -241,7 +241,7 @@ def default_rules() -> tuple[Rule, ...]:
 
 def has_shares(name: str) -> bool:
     """Return whether the shares of the rule `name` come from its SQL header, so that fitted shares can replace them."""
-    return name not in _modules() and _states_shares(rule_query(name))
+    return name not in _python_rules() and _states_shares(rule_query(name))
 
 
 def _states_shares(query: RuleQuery) -> bool:
@@ -250,7 +250,7 @@ def _states_shares(query: RuleQuery) -> bool:
 
 
 @cache
-def _modules() -> frozenset[str]:
+def _python_rules() -> frozenset[str]:
     """Return the names of the rules that are Python modules."""
     shelves = [shelf for shelf in package().joinpath("diagnosis/rules").iterdir() if shelf.is_dir()]
     return frozenset(file.name[:-3] for shelf in shelves for file in shelf.iterdir() if file.name.endswith(".py"))
@@ -259,7 +259,7 @@ def _modules() -> frozenset[str]:
 def _load(place: str) -> Rule:
     name = place.partition("/")[2]
     query = rule_query(name) if name in shelved("diagnosis/rules") else RuleQuery("")
-    if name not in _modules():
+    if name not in _python_rules():
         judge = make_remarks(name, query) if "remark" in query.header else make_judgement(make_finder(name), query)
         said = describe_shares(name.replace("_", "-")) if _states_shares(query) else ""
         return _make_rule(name, manual_of_header(name, query, said), judge, query)
