@@ -305,7 +305,7 @@ def fill(
     `captures` are CUDA-graph captures of other traces of the program, `compiled` kernels as torch.compile describes them.
     `progress` gets the words for the next topic, and the share of the analyses that is done (0 to 1). `memory` is given for a
     large trace: the bytes that this process may hold. Then each analysis is committed, since uncommitted rows stay in memory;
-    for a small trace only each topic is, since every commit waits for the disk.
+    for a small trace only those of JOINED, TOPICS and NOTES are, since every commit waits for the disk.
     """
     state = AnalysisState(trace_id, choice, captures, compiled)
     parts = (sort_topics(JOINED), sort_topics(TOPICS), NOTES)
@@ -348,26 +348,31 @@ def _run_topics(
 ) -> None:
     """Run the analyses of the topics whose input the trace has, those in `state.done` excepted.
 
-    Parameters are as of fill(): with `memory`, each analysis is a transaction of its own, else each topic.
+    Parameters are as of fill(): with `memory`, each analysis is a transaction of its own, else all together are one.
     """
     if memory is not None:
         state.commit = partial(commit_and_begin, connection)
         state.free_memory = partial(free_memory, connection, state)
-    present: dict[str, bool] | None = None
-    total = sum(topic.weight for topic in topics)
-    before = 0
-    for topic in topics:
-        progress(topic.words, before / total)
-        if topic.needs is not None:
-            # Planning a query costs milliseconds even where it finds nothing.
-            present = present or _present(connection)
-        if topic.needs is None or (present and present[topic.needs]):
-            analyses = tuple(name for name in topic.analyses if name not in state.done)
-            parts = [analyses] if memory is None else [(name,) for name in analyses]
-            for place, part in enumerate(parts):
-                progress(topic.words, (before + topic.weight * place / len(parts)) / total)
-                _run_at_once(connection, part, state, memory)
-        before += topic.weight
+    asked = _topics_with_input(connection, topics)
+    if memory is None:
+        progress(asked[0].words, 0)
+        names = dict.fromkeys(name for topic in asked for name in topic.analyses if name not in state.done)
+        _run_at_once(connection, tuple(names), state)
+        return
+    total = sum(topic.weight for topic in asked)
+    before = 0.0
+    for topic in asked:
+        for name in topic.analyses:
+            progress(topic.words, before / total)
+            if name not in state.done:
+                _run_at_once(connection, (name,), state, memory)
+            before += topic.weight / len(topic.analyses)
+
+
+def _topics_with_input(connection: Connection, topics: Sequence[Topic]) -> list[Topic]:
+    """Return the topics whose input the trace has: planning a query costs milliseconds even where it finds nothing."""
+    present = _present(connection) if any(topic.needs for topic in topics) else {}
+    return [topic for topic in topics if topic.needs is None or present[topic.needs]]
 
 
 def _report_part(progress: Callable[[str, float], None], begin: float, length: float, words: str, share: float) -> None:
@@ -386,8 +391,7 @@ def _run_on_two_connections(
 
     When memory runs out, what is left runs one after the other.
     """
-    present = _present(connection)
-    asked = [topic for topic in topics if topic.needs is None or present[topic.needs]]
+    asked = _topics_with_input(connection, topics)
     weights = {
         name: (topic.words, topic.weight / len(topic.analyses)) for topic in asked[::-1] for name in topic.analyses
     }
