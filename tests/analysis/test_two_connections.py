@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from threading import Event
 
@@ -44,10 +44,14 @@ def test_analyses_wait_for_those_that_make_what_they_read_or_make():
     assert find_earlier(tuple(both), both) == {"first": set(), "second": {"first"}}
 
 
-def start(names, run, done):
+@contextmanager
+def started(names, run, done):
     second = SecondConnection(duckdb.connect(), names, EARLIER, run, done)
-    second.start()
-    return second
+    try:
+        second.start()
+        yield second
+    finally:
+        second.close()
 
 
 def test_the_first_analysis_that_is_ready_runs_next():
@@ -58,45 +62,58 @@ def test_the_first_analysis_that_is_ready_runs_next():
         has_copied.set()
 
     done = set()
-    second = start(["overlap", "copies"], run, done)
-    assert has_copied.wait(10)
-    assert ran == ["copies"]
-    second.add_done("gaps")
-    second.finish()
+    with started(["overlap", "copies"], run, done) as second:
+        assert has_copied.wait(10)
+        assert ran == ["copies"]
+        done.add("gaps")
+        second.notify()
+        second.finish()
+        assert second.wait_until_ready("causes")
     assert ran == ["copies", "overlap"]
     assert done == {"gaps", "copies", "overlap"}
-    assert second.left == []
-    assert second.wait_until_ready("causes")
 
 
-def test_what_is_left_when_memory_runs_out_is_for_the_main_thread():
-    def run(_connection, _names):
+def test_when_memory_runs_out_the_connection_is_the_main_threads():
+    def run(connection, _names):
+        connection.execute("create temp table _copied as select 1")
+        connection.begin()
         raise duckdb.OutOfMemoryException("failed to allocate")
 
-    second = start(["copies", "overlap"], run, {"gaps", "causes"})
-    assert not second.wait_until_ready("replay")
-    second.finish()
-    assert second.left == ["copies", "overlap"]
+    done = {"gaps", "causes"}
+    with started(["copies", "overlap"], run, done) as second:
+        assert not second.wait_until_ready("replay")
+        second.finish()
+        assert second.connection.execute("from _copied").fetchall() == [(1,)]
+    assert done == {"gaps", "causes"}
 
 
 def test_other_errors_are_raised_in_the_main_thread():
     def run(_connection, _names):
         raise ValueError("wrong")
 
-    second = start(["copies"], run, {"causes"})
-    with pytest.raises(ValueError, match="wrong"):
-        second.wait_until_ready("replay")
-    with pytest.raises(ValueError, match="wrong"):
-        second.finish()
+    with started(["copies"], run, {"causes"}) as second:
+        with pytest.raises(ValueError, match="wrong"):
+            second.wait_until_ready("replay")
+        with pytest.raises(ValueError, match="wrong"):
+            second.finish()
 
 
-def test_a_query_is_broken_off():
+def test_a_query_is_broken_off_when_the_connection_is_closed():
     def run(connection, _names):
         connection.execute("select sum(hash(range)) from range(1_000_000_000_000)")
 
-    second = start(["copies"], run, set())
-    second.stop(interrupt=True)
-    assert second.left == ["copies"]
+    done = set()
+    with started(["copies"], run, done):
+        pass
+    assert done == set()
+
+
+def test_a_thread_that_waits_or_never_began_ends():
+    with started(["overlap"], lambda *_: None, set()):
+        pass
+    second = SecondConnection(duckdb.connect(), ["copies"], EARLIER, lambda *_: None, set())
+    second.stop()
+    second.close()
 
 
 def test_stopping_waits_for_what_runs():
@@ -106,15 +123,17 @@ def test_stopping_waits_for_what_runs():
         has_begun.set()
         assert may_end.wait(10)
 
-    second = start(["copies", "overlap"], run, {"gaps"})
-    assert has_begun.wait(10)
-    may_end.set()
-    second.stop()
-    assert second.left in (["overlap"], [])
+    done = {"gaps"}
+    with started(["copies", "overlap"], run, done) as second:
+        assert has_begun.wait(10)
+        may_end.set()
+        second.stop()
+        assert "copies" in done
 
 
+@pytest.mark.parametrize("failing", ["kernel_occupancy", "operator_cost", "idle_piece", "replay", None])
 @pytest.mark.parametrize("name", ["kineto_2026.json.gz", "nsys_2026.2.sqlite"])
-def test_tables_are_those_of_one_connection(name, tmp_path, monkeypatch):
+def test_tables_are_those_of_one_connection_also_where_memory_runs_out(name, failing, tmp_path, monkeypatch):
     monkeypatch.setattr(build, "MOST_ROWS", -1)
     databases, apart = [tmp_path / "one.duckdb", tmp_path / "two.duckdb"], []
 
@@ -123,10 +142,20 @@ def test_tables_are_those_of_one_connection(name, tmp_path, monkeypatch):
             apart.extend(names)
             super().__init__(connection, names, *others)
 
+    real_run, failures = order.run, []
+
+    def run(connection, names, state):
+        real_run(connection, names, state)
+        if failing in names and not failures:
+            failures.append(failing)
+            raise duckdb.OutOfMemoryException("made up")
+
     monkeypatch.setattr(order, "SecondConnection", Watched)
     for threads, database in enumerate(databases, 1):
         monkeypatch.setattr(order, "_thread_count", lambda _connection, threads=threads: threads)
         ingest(FIXTURES / "run" / name, database)
+        monkeypatch.setattr(order, "run", run)
+    assert failures == ([failing] if failing else [])
     assert len(apart) > 10
     assert differing_tables(*databases) == []
 

@@ -7,6 +7,7 @@ from functools import cache, partial
 from typing import NamedTuple
 
 import duckdb
+from msgspec.structs import replace
 
 from traceq.analysis.flow import Flow, flow_of_text, in_order
 from traceq.analysis.graphs.captured import Captured, read_captured
@@ -389,7 +390,7 @@ def _run_on_two_connections(
 ) -> None:
     """Run the analyses of the topics as _run_topics() does, those on another connection that share no temporary table.
 
-    When memory runs out, what is left runs one after the other.
+    When memory runs out, what is left runs one after the other, each on its connection.
     """
     asked = _topics_with_input(connection, topics)
     weights = {
@@ -401,30 +402,32 @@ def _run_on_two_connections(
     later = frozenset[str]().union(*(flow_of(name).reads for topic in NOTES for name in topic.members))
     tied, others = split_analyses(names, flows, made | later)
 
-    def run_here(name: str) -> None:
-        done = sum(weight for other, (_, weight) in weights.items() if other in state.done)
-        progress(weights[name][0], done / sum(weight for _, weight in weights.values()))
-        _run_at_once(connection, (name,), state, memory)
+    total = sum(weight for _, weight in weights.values())
 
+    def run_and_report(on: Connection, name: str) -> None:
+        progress(weights[name][0], sum(weights[other][1] for other in weights if other in state.done) / total)
+        _run_at_once(on, (name,), state, memory)
+
+    # commits and limits of memory are the main connection's
+    apart = replace(state, commit=do_nothing, free_memory=do_nothing)
     second = SecondConnection(
-        connection.cursor(), others, find_earlier(names, flows), partial(_run_and_commit, state=state), state.done
+        connection.cursor(), others, find_earlier(names, flows), partial(_run_and_commit, state=apart), state.done
     )
     state.run_alone = second.stop
-    second.start()
     try:
+        second.start()
         for name in tied:
             if not second.wait_until_ready(name):
                 break
-            run_here(name)
-            second.add_done(name)
+            run_and_report(connection, name)
+            second.notify()
         second.finish()
-    except BaseException:
-        second.stop(interrupt=True)
-        raise
+        for name in names:
+            if name not in state.done:
+                run_and_report(second.connection if name in others else connection, name)
+    finally:
+        second.close()
     state.run_alone = do_nothing
-    for name in names:
-        if name not in state.done:
-            run_here(name)
 
 
 def _run_at_once(

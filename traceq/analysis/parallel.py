@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from contextvars import copy_context
 from threading import Condition, Thread
 from typing import TYPE_CHECKING
@@ -50,10 +49,10 @@ def find_earlier(names: Sequence[str], flows: Mapping[str, Flow]) -> dict[str, f
 
 
 class SecondConnection:
-    """A thread that runs analyses on a connection of its own while the main thread runs others.
+    """A connection with a thread that runs analyses on it while the main thread runs others on its own.
 
-    Either waits for those of the other that make what its next analysis reads. When memory runs out the thread ends;
-    what is `left` is then for the main thread.
+    Either waits for those of the other that make what its next analysis reads. When memory runs out the thread ends,
+    and the connection is the main thread's, for the analyses that have not run.
     """
 
     def __init__(
@@ -64,12 +63,12 @@ class SecondConnection:
         run: Callable[[duckdb.DuckDBPyConnection, Sequence[str]], None],
         done: set[str],
     ) -> None:
-        """Take a connection for `names`, closed at the end; `run` runs and commits some of them.
+        """Take a connection for `names`, closed by close(); `run` runs and commits some of them.
 
         `done` are the analyses that have run, on either connection.
         """
-        self.left = list(names)
-        self._connection = connection
+        self.connection = connection
+        self._left = list(names)
         self._earlier = earlier
         self._run = run
         self._done = done
@@ -90,13 +89,12 @@ class SecondConnection:
         """
         with self._changed:
             self._changed.wait_for(lambda: self._is_ready(name) or self._has_ended)
-        self._raise_failure()
-        return self._is_ready(name)
+            self._raise_failure()
+            return self._is_ready(name)
 
-    def add_done(self, name: str) -> None:
-        """Let the thread know that the main thread has run the analysis `name`."""
+    def notify(self) -> None:
+        """Let the thread look again at what has run."""
         with self._changed:
-            self._done.add(name)
             self._changed.notify_all()
 
     def finish(self) -> None:
@@ -104,17 +102,22 @@ class SecondConnection:
         self._thread.join()
         self._raise_failure()
 
-    def stop(self, *, interrupt: bool = False) -> None:
-        """Let the thread end after its current analysis, which `interrupt` breaks off, and wait for that."""
-        with self._changed:
-            self._is_stopped = True
-            self._changed.notify_all()
-        while interrupt and self._thread.is_alive():
+    def stop(self) -> None:
+        """Let the thread end after its current analysis, and wait for that."""
+        self._is_stopped = True
+        self.notify()
+        if self._thread.ident is not None:  # it was started
+            self._thread.join()
+
+    def close(self) -> None:
+        """Close the connection, and end the thread before, if it still runs, with the query that it waits for."""
+        self._is_stopped = True
+        self.notify()
+        while self._thread.is_alive():
             # what comes between two queries breaks off none
-            with suppress(duckdb.ConnectionException):  # closed meanwhile
-                self._connection.interrupt()
+            self.connection.interrupt()
             self._thread.join(_PATIENCE)
-        self._thread.join()
+        self.connection.close()
 
     def _is_ready(self, name: str) -> bool:
         """Return whether all is made that the analysis `name` reads."""
@@ -124,24 +127,25 @@ class SecondConnection:
         """Run the analyses, always the first of those that are ready."""
         try:
             while (name := self._take_ready()) is not None:
-                self._run(self._connection, (name,))
-                self.left.remove(name)
-                self.add_done(name)
+                self._run(self.connection, (name,))
+                self._done.add(name)
+                self.notify()
         except duckdb.OutOfMemoryException:
-            pass  # what is left tells
+            self.connection.rollback()
         except BaseException as error:  # noqa: BLE001 - the main thread raises it
             self._failure = error
         finally:
-            self._connection.close()
-            with self._changed:
-                self._has_ended = True
-                self._changed.notify_all()
+            self._has_ended = True
+            self.notify()
 
     def _take_ready(self) -> str | None:
-        """Wait for an analysis that is ready, and return its name; None when all have run or the thread is to stop."""
+        """Wait for an analysis that is ready, and take it; None when all are taken or the thread is to stop."""
         with self._changed:
-            self._changed.wait_for(lambda: self._is_stopped or not self.left or any(map(self._is_ready, self.left)))
-            return None if self._is_stopped else next(filter(self._is_ready, self.left), None)
+            self._changed.wait_for(lambda: self._is_stopped or not self._left or any(map(self._is_ready, self._left)))
+            name = None if self._is_stopped else next(filter(self._is_ready, self._left), None)
+            if name is not None:
+                self._left.remove(name)
+            return name
 
     def _raise_failure(self) -> None:
         """Raise what an analysis of the thread has raised, if any."""

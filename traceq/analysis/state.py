@@ -70,13 +70,17 @@ def commit_and_begin(connection: duckdb.DuckDBPyConnection) -> None:
 def free_memory(connection: duckdb.DuckDBPyConnection, state: AnalysisState) -> None:
     """Commit, and halve DuckDB's memory limit to make room for Python's arrays; restore_memory_limit() undoes it.
 
-    Where DuckDB cannot give back so much memory, the limit stays.
+    Where DuckDB cannot give back so much memory, not even alone, the limit stays.
     """
     ((limit,),) = connection.execute("select current_setting('memory_limit')").fetchall()
     connection.commit()
-    # DuckDB refuses where it cannot give back so much, and goes on as before.
-    with suppress(duckdb.OutOfMemoryException):
+    # DuckDB refuses where it cannot give back so much, as what runs beside it holds memory, and goes on as before.
+    try:
         set_memory_limit(connection, state, parse_size(limit) // 2)
+    except duckdb.OutOfMemoryException:
+        state.run_alone()
+        with suppress(duckdb.OutOfMemoryException):
+            set_memory_limit(connection, state, parse_size(limit) // 2)
     connection.begin()
 
 
