@@ -334,12 +334,14 @@ class Workspace(msgspec.Struct):
 
     def spend(self, claims: list[int]) -> None:
         """Add to the temp table claim_culprit the host slices in the idle time of the claims with these numbers."""
-        found = statement("diagnosis/sql/claim_culprit.sql")
-        begin = "insert into claim_culprit"
+        found, values = statement("diagnosis/sql/claim_culprit.sql"), {"trace_id": self.trace_id, "claims": claims}
         if "claim_culprit" not in self._made:
-            begin = "create or replace temp table claim_culprit as"
+            execute(self.connection, f"create or replace temp table claim_culprit as\n{found}", values)
             self._made.append("claim_culprit")
-        execute(self.connection, f"{begin}\n{found}", {"trace_id": self.trace_id, "claims": claims})
+            return
+        # what failed after it was spent is asked again
+        again = "delete from claim_culprit where list_contains($claims, claim)"
+        execute(self.connection, f"{again};\ninsert into claim_culprit\n{found}", values)
 
     def drop(self) -> None:
         """Drop all temp tables of the workspace, and forget its cached answers and kept claims."""
