@@ -6,14 +6,14 @@ import sys
 from traceq.common import streams
 
 _HELP = os.path.join(os.path.dirname(__file__), "cli", "help.txt")  # noqa: PTH118, PTH120 - pathlib takes 3 ms to load
-# The widest that help is, whatever the terminal.
+# Help is never wider than this.
 _WIDTH = 80
 
 
 def run() -> None:
     """Run the command that the arguments name.
 
-    From here on, imports included, signals end the program in an orderly way.
+    Signals end the program in an orderly way, during imports too, unless it only prints its help.
     """
     is_open = sys.stdout is not None
     streams.replace_closed()

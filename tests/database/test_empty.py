@@ -1,4 +1,4 @@
-"""The empty database shipped with traceq is for one version of DuckDB; for others it comes from the cache, where one can be used."""
+"""The empty database shipped with traceq is for one version of DuckDB; for others one is made, and kept in the cache."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ FEW_ROWS = {"analysis/serving/views.sql"}
 
 def test_no_query_counts_with_a_filter_in_a_running_window():
     package = Path(traceq.__file__).parent
-    texts = {str(file.relative_to(package)): file.read_text("utf-8") for file in package.rglob("*.sql")}
+    texts = {file.relative_to(package).as_posix(): file.read_text("utf-8") for file in package.rglob("*.sql")}
     assert {name for name, text in texts.items() if RUNNING_COUNT.search(text)} == FEW_ROWS
 
 

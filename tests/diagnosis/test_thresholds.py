@@ -14,7 +14,7 @@ from traceq import diagnosis
 from traceq.cli import main
 from traceq.common.text import markdown
 from traceq.diagnosis.judge import judge
-from traceq.diagnosis.query import _names_used, all_thresholds, rule_query, shared_query
+from traceq.diagnosis.query import all_thresholds, names_used, rule_query, shared_query
 from traceq.diagnosis.rules.registry import all_rules
 from traceq.diagnosis.threshold import Threshold, parse_threshold
 
@@ -48,7 +48,7 @@ def test_what_a_query_uses_has_names_of_its_own():
         if not list(PACKAGE.glob(f"rules/*/{place}.sql")):
             continue
         query = rule_query(place)
-        for name in _names_used(query):
+        for name in names_used(query):
             assert not set(query.settings.keys() - shared_query(name).settings.keys()) & set(
                 shared_query(name).thresholds
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import threading
 import tracemalloc
 import zipfile
 from collections import Counter
@@ -135,6 +136,40 @@ def test_frames_differ_only_in_what_stands_around_the_events(whole):
 def test_blocks_may_be_cut_anywhere(whole, frame, size):
     path, expected = whole[frame]
     assert cut_at(path, size) == expected
+
+
+ODD = {
+    "plain": "",
+    "an odd event": ', {"name": "odd", "ph": "X", "ts": 1, "dur": 2, "pid": 1, "tid": 1, "args": {"x": NaN}}',
+    "damage": ', {"name": "broken, {"name": "x"',
+    "half a character": ', {"name": "\\ud800", "ph": "X", "ts": 1, "dur": 2, "pid": 1, "tid": 1}',
+}
+
+
+@pytest.mark.parametrize("place", [0, 40, 150, 299])
+@pytest.mark.parametrize("odd", ODD)
+def test_groups_that_are_decoded_at_once_come_in_the_order_of_the_file(odd, place, tmp_path, monkeypatch):
+    """A group that cannot be decoded as a whole comes between others that are decoded meanwhile."""
+    monkeypatch.setattr(cut, "BLOCK_BYTES", 300)
+    monkeypatch.setattr(reading, "_GROUP_BYTES", 1200)
+    events = [json.dumps(make_op(f"op {number}", number, 1, {"External id": number})) for number in range(300)]
+    events[place] += ODD[odd]
+    path = write_text(tmp_path, '{"traceEvents": [' + ", ".join(events) + '], "traceName": "x"}')
+    tables = [read_tables(path, jobs=jobs) for jobs in (1, 4)]
+    assert tables[0] == tables[1]
+    names = [row["name"] for row in tables[1]["cpu_slice"] if row["name"].startswith("op ")]
+    assert names == sorted(names, key=lambda name: int(name[3:]))
+    assert len(names) >= 299
+
+
+def test_threads_end_when_nobody_reads_on(tmp_path, monkeypatch):
+    monkeypatch.setattr(cut, "BLOCK_BYTES", 300)
+    monkeypatch.setattr(reading, "_GROUP_BYTES", 1200)
+    before = set(threading.enumerate())
+    batches = reading.read(write(tmp_path, *(make_op(f"op {number}", number, 1) for number in range(300))), jobs=4)
+    next(batches)
+    batches.close()
+    assert set(threading.enumerate()) == before
 
 
 @settings(max_examples=60, deadline=None)

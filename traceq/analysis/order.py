@@ -304,7 +304,7 @@ def fill(
     """Run all analyses of a trace whose rows are staged; `choice` is what the user says about its steps.
 
     `captures` are CUDA-graph captures of other traces of the program, `compiled` kernels as torch.compile describes them.
-    `progress` gets the words for the next topic, and the share of the analyses that is done (0 to 1). `memory` is given for a
+    `progress` gets the words for a topic that runs, and the share of the analyses that is done (0 to 1). `memory` is given for a
     large trace: the bytes that this process may hold. Then each analysis is committed, since uncommitted rows stay in memory;
     for a small trace only those of JOINED, TOPICS and NOTES are, since every commit waits for the disk.
     """

@@ -25,7 +25,8 @@ def _hash_room(room: str) -> bytes:
     for path in [place] if os.path.isfile(place) else _list_code(place):  # noqa: PTH113 - see _list_code
         with open(path, "rb") as file:  # noqa: PTH123 - see _list_code
             content = file.read()
-        found.update(f"{path.removeprefix(place)} {len(content)}\n".encode() + content)
+        name = room + path.removeprefix(place).replace(os.sep, "/")
+        found.update(f"{name} {len(content)}\n".encode() + content)
     return found.digest()
 
 

@@ -114,7 +114,7 @@ class RuleQuery(msgspec.Struct, frozen=True):
 
         Those with a factor in `scaled` are changed by it.
         """
-        used = chain.from_iterable(shared_query(name).thresholds.values() for name in _names_used(self))
+        used = chain.from_iterable(shared_query(name).thresholds.values() for name in names_used(self))
         found = {limit.name: limit for limit in (*used, *self.thresholds.values())}
         return {
             name: each.times(scaled[each.key]) if each.key in scaled else each.value for name, each in found.items()
@@ -218,7 +218,7 @@ def _rule_conditions() -> tuple[tuple[RuleQuery, TableCondition], ...]:
 def all_thresholds() -> tuple[Threshold, ...]:
     """Return all thresholds of traceq's rules and the shared queries that these use, each once, sorted by place and name."""
     rules = [rule_query(name) for name in shelved("diagnosis/rules")]
-    queries = [*rules, *(shared_query(name) for query in rules for name in _names_used(query))]
+    queries = [*rules, *(shared_query(name) for query in rules for name in names_used(query))]
     found = {limit.key: limit for query in queries for limit in query.thresholds.values()}
     return tuple(found[key] for key in sorted(found))
 
@@ -229,7 +229,7 @@ def standalone_query(query: RuleQuery, values: Mapping[str, Setting], around: st
     `around` is SQL that reads the query's rows as rule_instances; it may begin with common table expressions of its
     own.
     """
-    parts = {name: shared_query(name).text for name in _names_used(query)}
+    parts = {name: shared_query(name).text for name in names_used(query)}
     if around is not None:
         parts |= {"found": query.text, "rule_instances": statement("diagnosis/sql/rule_instances.sql")}
     if not parts:
@@ -239,10 +239,10 @@ def standalone_query(query: RuleQuery, values: Mapping[str, Setting], around: st
     return literal(f"with {ctes}\n" + (f"from (\n{around or query.text}\n)" if has_ctes else str(around)), **values)
 
 
-def _names_used(query: RuleQuery) -> Iterator[str]:
+def names_used(query: RuleQuery) -> Iterator[str]:
     """Yield the names of the shared queries that the query uses, each after those that it uses itself; repeats may occur."""
     for name in query.listed("uses"):
-        yield from _names_used(shared_query(name))
+        yield from names_used(shared_query(name))
         yield name
 
 
@@ -354,7 +354,7 @@ class Workspace(msgspec.Struct):
 
     def make_used(self, query: RuleQuery) -> None:
         """Make the temp tables of the shared queries that the query uses and that are not made yet."""
-        for name in _names_used(query):
+        for name in names_used(query):
             if name not in self._made:
                 text = shared_query(name).text
                 if name == "busy":

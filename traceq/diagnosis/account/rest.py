@@ -16,7 +16,7 @@ from traceq.database.query import Setting, ask, literal
 from traceq.database.sql import statement
 from traceq.diagnosis.account.line import LEAST_SHARE, Judgement, Line
 from traceq.diagnosis.account.reasons import kernel_word, reason_and_remedy, remedy_above_limit
-from traceq.diagnosis.query import RuleQuery, read, shared_query, standalone_query
+from traceq.diagnosis.query import RuleQuery, names_used, read, shared_query, standalone_query
 from traceq.diagnosis.subject import Subject
 
 # A part that holds more than this of what findings leave of a category is a line of its own.
@@ -110,7 +110,7 @@ def parts_by_other_device(
             continue
         query = _account_query(name)
         tables = {"owned_piece": statement("diagnosis/account/nothing_owned.sql")}
-        tables |= {used: shared_query(used).text for used in query.listed("uses")}
+        tables |= {used: shared_query(used).text for used in names_used(query)}
         ctes = ",\n".join(f"{table} as (\n{text}\n)" for table, text in tables.items())
         of_device = re.sub(r"\$device\b", "other.device", f"with {ctes}\nfrom (\n{query.text}\n)")
         # All devices at once: asked of one, the query reads much of what the trace holds of the others too.
@@ -118,7 +118,8 @@ def parts_by_other_device(
             "select other.device as of_device, part.*"  # noqa: S608 - texts of traceq
             f" from (select unnest($others) as device) as other, lateral (\n{of_device}\n) as part order by {order}"
         )
-        for row in ask(subject.connection, text, **_values_of(subject, name), others=others):
+        values = query.limits(subject.workspace.scaled) | _values_of(subject, name)
+        for row in ask(subject.connection, text, **values, others=others):
             found[row["of_device"]][row["category"]].append(_read_part(row, subject.steps))
     return found
 

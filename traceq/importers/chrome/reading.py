@@ -152,8 +152,10 @@ class _DecoderPool:
         except IndexError:
             decoder = BlockDecoder()
             self._all.append(decoder)
-        yield decoder
-        self._free.append(decoder)
+        try:
+            yield decoder
+        finally:
+            self._free.append(decoder)
 
     def close(self) -> None:
         """End the threads, and close the decoders."""
@@ -213,7 +215,8 @@ class _TraceReader:
                         continue
                     while decoding:
                         later, decoded = decoding.pop()
-                        decoded.result()
+                        if not decoded.cancel():
+                            decoded.result()
                         queue.put_back(later)
                     yield from self._add_group(group, pool, queue)
                 elif block := queue.take_next():
