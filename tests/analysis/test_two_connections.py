@@ -66,7 +66,7 @@ def test_the_first_analysis_that_is_ready_runs_next():
         assert has_copied.wait(10)
         assert ran == ["copies"]
         done.add("gaps")
-        second.notify()
+        second.wake_thread()
         second.finish()
         assert second.wait_until_ready("causes")
     assert ran == ["copies", "overlap"]

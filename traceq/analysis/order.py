@@ -420,7 +420,7 @@ def _run_on_two_connections(
             if not second.wait_until_ready(name):
                 break
             run_and_report(connection, name)
-            second.notify()
+            second.wake_thread()
         second.finish()
         for name in names:
             if name not in state.done:

@@ -92,7 +92,7 @@ class SecondConnection:
             self._raise_failure()
             return self._is_ready(name)
 
-    def notify(self) -> None:
+    def wake_thread(self) -> None:
         """Let the thread look again at what has run."""
         with self._changed:
             self._changed.notify_all()
@@ -105,14 +105,14 @@ class SecondConnection:
     def stop(self) -> None:
         """Let the thread end after its current analysis, and wait for that."""
         self._is_stopped = True
-        self.notify()
+        self.wake_thread()
         if self._thread.ident is not None:  # it was started
             self._thread.join()
 
     def close(self) -> None:
         """Close the connection, and end the thread before, if it still runs, with the query that it waits for."""
         self._is_stopped = True
-        self.notify()
+        self.wake_thread()
         while self._thread.is_alive():
             # what comes between two queries breaks off none
             self.connection.interrupt()
@@ -129,14 +129,14 @@ class SecondConnection:
             while (name := self._take_ready()) is not None:
                 self._run(self.connection, (name,))
                 self._done.add(name)
-                self.notify()
+                self.wake_thread()
         except duckdb.OutOfMemoryException:
             self.connection.rollback()
         except BaseException as error:  # noqa: BLE001 - the main thread raises it
             self._failure = error
         finally:
             self._has_ended = True
-            self.notify()
+            self.wake_thread()
 
     def _take_ready(self) -> str | None:
         """Wait for an analysis that is ready, and take it; None when all are taken or the thread is to stop."""
