@@ -176,7 +176,8 @@ def test_a_function_says_the_options_of_its_use_case_with_the_same_defaults(name
     public = inspect.signature(getattr(traceq, name)).parameters
     used = inspect.signature(getattr(import_module(f"traceq.app.{name.removesuffix('_choices')}"), name)).parameters
     bundled = BUNDLES[name]._field_defaults if name in BUNDLES else {}
-    left_out = ("read", "request", "options", "which", "top", "failed")
+    # what the public function calls `drawn` is a scope
+    left_out = ("read", "request", "options", "which", "top", "failed", "scope")
     own = {key: each.default for key, each in used.items() if key not in left_out} | bundled
     assert own == {key: public[key].default for key in own}
     assert not any(each.kind in (each.VAR_KEYWORD, each.VAR_POSITIONAL) for each in public.values())

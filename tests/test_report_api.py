@@ -184,8 +184,8 @@ def test_the_report_needs_the_database_no_more(report):
 def test_top_and_goal_are_handed_on(database, monkeypatch):
     monkeypatch.setattr("traceq.app.report.report_of", lambda _, *values, **options: ((values[:2], options), []))
     with traceq.open(database) as traces:
-        assert traces.report().content == ((10, "throughput"), {"drawn": True})
-        assert traces.report(3, goal="latency").content == ((3, "latency"), {"drawn": True})
+        assert traces.report().content == ((10, "throughput"), {"scope": "drawing"})
+        assert traces.report(3, goal="latency").content == ((3, "latency"), {"scope": "drawing"})
 
 
 def test_what_cannot_be_asked_for_is_said(database):
