@@ -229,18 +229,16 @@ early as (
 ),
 
 -- Of the process that calls most: what it asks first.
-called as (
-    select n.is_start, coalesce(t.pid, -1) as pid, row_number() over (partition by t.pid order by c.ts, c.ts_end) as place
-    from cpu_slice as c
-    inner join _call_name as n using (name)
-    inner join thread as t using (thread_id)
-    where c.kind = 'runtime'
-),
-
 started as (
-    select count(*) > 0 as is_started
-    from called
-    where is_start and place <= 3 and pid = (select max_by(pid, place) from called)
+    select coalesce(max_by(list_contains(first_calls, true), calls), false) as is_started
+    from (
+        select min_by(n.is_start, {'ts': c.ts, 'ts_end': c.ts_end}, 3) as first_calls, count(*) as calls
+        from cpu_slice as c
+        inner join _call_name as n using (name)
+        inner join thread as t using (thread_id)
+        where c.kind = 'runtime'
+        group by t.pid
+    )
 ),
 
 -- Profilers number calls one after the other, and leave few out: in a sample of the records most numbers are missing.
