@@ -310,7 +310,7 @@ def fill(
     `captures` are CUDA-graph captures of other traces of the program, `compiled` kernels as torch.compile describes them.
     `progress` gets the words for a topic that runs, and the share of the analyses that is done (0 to 1). `memory` is given for a
     large trace: the bytes that this process may hold. Then each analysis is committed, since uncommitted rows stay in memory;
-    for a small trace only those of JOINED, TOPICS and NOTES are, since every commit waits for the disk.
+    a small trace is committed after JOINED, TOPICS and NOTES, since every commit waits for the disk.
     """
     state = AnalysisState(trace_id, choice, captures, compiled)
     parts = (sort_topics(JOINED), sort_topics(TOPICS), NOTES)
