@@ -359,6 +359,8 @@ def _run_topics(
         state.commit = partial(commit_and_begin, connection)
         state.free_memory = partial(free_memory, connection, state)
     asked = _topics_with_input(connection, topics)
+    if not asked:
+        return
     if memory is None:
         progress(asked[0].words, 0)
         names = dict.fromkeys(name for topic in asked for name in topic.analyses if name not in state.done)
