@@ -57,7 +57,9 @@ def jumps(rule):
 
         def saving(key, factor):
             fresh = Workspace(subject.connection, subject.trace_id, subject.workspace.device, {key: factor})
-            judged = judge_subject(replace(subject, workspace=fresh, _of_claims={}, _culprits={}, _common={}), _alone(rule))
+            judged = judge_subject(
+                replace(subject, workspace=fresh, _of_claims={}, _culprits={}, _common={}), _alone(rule)
+            )
             assert not judged.failed, judged.failed
             return sum(each.saving_ns for each in judged.every_finding)
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
 
 import msgspec
 from builder import TraceBuilder
