@@ -125,7 +125,7 @@ def ingest(source: Path, database: Path, *options: str) -> Cost:
 
 
 def first_report(checkout: Path, trace: Path, *, page: bool = False) -> Cost:
-    """What the first report on a trace costs, as text or as a page: the traceq of a checkout, with an empty cache."""
+    """Measure the first report of a checkout's traceq on a trace, with an empty cache, as text or as a page."""
     with tempfile.TemporaryDirectory() as folder:
         output = ["-o", f"{folder}/report.html"] if page else []
         variables = {"PYTHONPATH": str(checkout), "TRACEQ_CACHE": f"{folder}/cache", "TRACEQ_NO_CACHE": ""}

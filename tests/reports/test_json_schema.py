@@ -122,7 +122,7 @@ EVIDENCE = ".rows[][]"
 
 
 def test_keys_and_types_are_those_of_the_records():
-    """Of a report that knows all there is to know, and of one that knows nothing that may be unknown."""
+    """Compare the schema with two reports: one in which every field is known, one in which all that may be unknown is."""
     reports = [Report((made(TraceReport, known=known),), "") for known in (True, False)]
     found = defaultdict(set)
     for each in reports:

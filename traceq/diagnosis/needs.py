@@ -78,7 +78,7 @@ class Present(Mapping[str, int]):
         self._steps = steps
 
     @cached_property
-    def _counts(self) -> dict[str, int]:
+    def _count_by_name(self) -> dict[str, int]:
         (found,) = ask(self._connection, statement("diagnosis/sql/present.sql"), **self._values)
         found |= {"steps": self._steps, "several_steps": int(self._steps >= _SEVERAL_STEPS)}
         unknown = {need.column for need in NEEDS.values()} - set(found)
@@ -87,10 +87,10 @@ class Present(Mapping[str, int]):
         return found
 
     def __getitem__(self, name: str) -> int:
-        return self._counts[name]
+        return self._count_by_name[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._counts)
+        return iter(self._count_by_name)
 
     def __len__(self) -> int:
-        return len(self._counts)
+        return len(self._count_by_name)

@@ -30,10 +30,10 @@ Scope = Literal["screen", "document", "drawing"]
 class _NotBuilt:
     """The place of a field that a report of scope "screen" does not have; whoever reads it gets a LookupError."""
 
-    def _refuse(self, *_: object) -> NoReturn:
+    def _raise_not_built(self, *_: object) -> NoReturn:
         raise LookupError("a report of scope 'screen' does not have this part: build it with scope 'document'")
 
-    __getattr__ = __getitem__ = __iter__ = __len__ = __bool__ = _refuse
+    __getattr__ = __getitem__ = __iter__ = __len__ = __bool__ = _raise_not_built
 
 
 NOT_BUILT: Any = _NotBuilt()

@@ -136,16 +136,16 @@ class _DecoderPool:
 
     def decode(self, group: list[EventBlock]) -> BlockRows | None:
         """Return the rows of consecutive blocks; None when one of them cannot be decoded."""
-        with self._take() as decoder:
+        with self._lend_decoder() as decoder:
             return decoder.decode_blocks(group)
 
     def decode_text(self, text: bytes) -> BlockRows | None:
         """Return the rows of a text of comma-separated events; None when it is not that, or cannot be decoded."""
-        with self._take() as decoder:
+        with self._lend_decoder() as decoder:
             return decoder.decode(text)
 
     @contextmanager
-    def _take(self) -> Iterator[BlockDecoder]:
+    def _lend_decoder(self) -> Iterator[BlockDecoder]:
         """Lend a decoder that no other thread uses."""
         try:
             decoder = self._free.pop()
