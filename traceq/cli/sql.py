@@ -41,7 +41,7 @@ class _WithQuery(click.Command):
         return super().parse_args(ctx, [f" {word}" if _COMMENT.match(word) else word for word in args])
 
 
-@click.command(cls=_WithQuery, short_help="Ask a trace database in SQL.")
+@click.command(cls=_WithQuery, short_help="Query a trace database in SQL.")
 @click.argument("database", metavar="SOURCE_OR_DB", shell_complete=completion.complete_files)
 @click.argument("query", required=False)
 @finding_option("--of", "Run the query of a finding")
@@ -59,7 +59,7 @@ def sql(
     output: Path | None,
     read: ReadOptions,
 ) -> None:
-    """Ask a trace database in SQL.
+    """Query a trace database in SQL.
 
     SOURCE_OR_DB is a trace database or a file that `traceq ingest` accepts. QUERY is DuckDB's SQL; - reads it from standard
     input. Of several statements every result is printed, one after the other; Parquet holds one. The database is opened
