@@ -137,6 +137,15 @@ def complete_tables(_context: click.Context, _parameter: click.Parameter, begun:
     return _complete_names(sorted(name for name in found if not name.startswith("_")), begun)
 
 
+def complete_tasks(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Return the names of tasks with a query that begin with `begun`, with their titles."""
+    from click.shell_completion import CompletionItem
+
+    from traceq.database.questions import list_questions
+
+    return [CompletionItem(each.name, help=each.title) for each in list_questions() if each.name.startswith(begun)]
+
+
 def _complete_names(names: Iterable[str], begun: str) -> list[CompletionItem]:
     """Return the names that begin with `begun`, as completions."""
     from click.shell_completion import CompletionItem
