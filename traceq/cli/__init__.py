@@ -53,6 +53,7 @@ class LazyCommands(LazyGroup):
             "mcp": ("traceq.cli.mcp", "Serve reports, findings and SQL to agents (MCP over stdio)."),
         },
         "Look things up": {
+            "help": ("traceq.cli.help:help_", "Show what to type for a task, or the help of a command."),
             "explain": ("traceq.cli.explain", "Explain a rule: what it finds, how it is measured, what to try."),
             "rules": ("traceq.cli.rules", "List the rules behind a report, or test them."),
             "tables": ("traceq.cli.tables", "Show the data dictionary: tables, views, columns and macros."),
@@ -75,14 +76,18 @@ class LazyCommands(LazyGroup):
 def main() -> None:
     """Ask GPU training traces where the time went.
 
-    traceq reads traces into one DuckDB database of documented tables, answers SQL over it, and reports the time of
-    each training step: exports of Nsight Systems (nsys), traces of PyTorch's profiler, of ROCm (rocprofv3, rocpd, RPD) and of
-    JAX (XSpace), PyTorch's memory snapshots, and tables of a job's operations (Parquet). New here? Try: traceq demo
+    Reads exports of Nsight Systems (nsys), traces of PyTorch's profiler, of ROCm (rocprofv3, rocpd, RPD) and of JAX
+    (XSpace), PyTorch's memory snapshots, and tables of a job's operations (Parquet). Reports where the time of each step
+    goes, and answers SQL over one DuckDB database of documented tables.
+
+    \b
+    New here?                traceq demo
+    Not sure what to type?   traceq help tasks
 
     `traceq TRACE` is short for `traceq report TRACE`.
 
     Exit status: 0 done, 1 an error (one line on stderr), 2 wrong usage; of check also 3 failed, 4 cannot judge.
-    """
+    """  # noqa: D301 - click wants the backspace itself
 
 
 # Commands whose answers may be data frames.
