@@ -29,7 +29,7 @@ NOT_RUN = {"record", "experiment", "mcp", "shell", "tradeoff", "noise", "verify"
 def parse(command):
     """The context of the command that the line names, its arguments parsed; raises click's errors."""
     _, *words = shlex.split(command)
-    group = click.Context(main, info_name="traceq")
+    group = click.Context(main, info_name="traceq", **main.context_settings)
     name, found, rest = main.resolve_command(group, words)
     while isinstance(found, click.Group):
         group = click.Context(found, group, info_name=name)

@@ -53,7 +53,7 @@ class LazyCommands(LazyGroup):
             "mcp": ("traceq.cli.mcp", "Serve reports, findings and SQL to agents (MCP over stdio)."),
         },
         "Look things up": {
-            "help": ("traceq.cli.help:help_", "Show what to type for a task, or the help of a command."),
+            "help": ("traceq.cli.help:show_help", "Show what to type for a task, or the help of a command."),
             "explain": ("traceq.cli.explain", "Explain a rule: what it finds, how it is measured, what to try."),
             "rules": ("traceq.cli.rules", "List the rules behind a report, or test them."),
             "tables": ("traceq.cli.tables", "Show the data dictionary: tables, views, columns and macros."),

@@ -143,7 +143,8 @@ def complete_tasks(_context: click.Context, _parameter: click.Parameter, begun: 
 
     from traceq.database.questions import list_questions
 
-    return [CompletionItem(each.name, help=each.title) for each in list_questions() if each.name.startswith(begun)]
+    questions = [question for question in list_questions() if question.name.startswith(begun)]
+    return [CompletionItem(question.name, help=question.title) for question in questions]
 
 
 def _complete_names(names: Iterable[str], begun: str) -> list[CompletionItem]:

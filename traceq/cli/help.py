@@ -29,7 +29,7 @@ def _complete_topics(context: click.Context, _parameter: click.Parameter, begun:
 @click.command("help", short_help="Show what to type for a task, or the help of a command.")
 @click.argument("topic", nargs=-1, metavar="[TOPIC]", shell_complete=_complete_topics)
 @click.pass_context
-def help_(context: click.Context, topic: tuple[str, ...]) -> None:
+def show_help(context: click.Context, topic: tuple[str, ...]) -> None:
     """Show what to type for a task, or the help of a command.
 
     TOPIC is tasks, for what to type in which situation, or a command: `traceq help report` prints what

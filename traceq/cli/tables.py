@@ -107,25 +107,29 @@ def _print_tasks(name: str, format_: str) -> None:
     if format_ == "json":
         write_json(chosen)
     elif format_ == "md":
-        sys.stdout.buffer.write(_section(chosen[0]).encode() if name else write_index(chosen).encode())
+        sys.stdout.buffer.write(_format_section(chosen[0]).encode() if name else write_index(chosen).encode())
     elif name:
         click.echo(f"-- {chosen[0].title}\n-- {chosen[0].note}\n{chosen[0].query}")
     else:
-        _write(("task", "question"), [(each.name, each.title) for each in chosen], sys.stdout.buffer, format_)
+        _write(
+            ("task", "question"), [(question.name, question.title) for question in chosen], sys.stdout.buffer, format_
+        )
 
 
 def write_index(questions: Sequence[Question]) -> str:
     """Return the tasks as Markdown: a list of links, then a section for each, with its query."""
-    links = "".join(f"* [{each.title}](#{_anchor(each.title)}): `{each.name}`\n" for each in questions)
-    return links + "".join(f"\n{_section(each)}" for each in questions)
+    links = "".join(
+        f"* [{question.title}](#{_make_anchor(question.title)}): `{question.name}`\n" for question in questions
+    )
+    return links + "".join(f"\n{_format_section(question)}" for question in questions)
 
 
-def _section(question: Question) -> str:
+def _format_section(question: Question) -> str:
     """Return the question as a section of a Markdown page."""
     return f"### {question.title}\n\n{question.note}\n\n```sql\n{question.query}\n```\n"
 
 
-def _anchor(title: str) -> str:
+def _make_anchor(title: str) -> str:
     """Return the anchor that GitHub gives a heading."""
     return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
