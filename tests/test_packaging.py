@@ -7,6 +7,7 @@ import re
 import sys
 import tomllib
 from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,45 @@ def test_nothing_but_dependencies_and_extras_has_a_floor():
 def test_the_command_that_messages_show_installs_what_the_extra_declares(extra):
     named = install_command(extra).removeprefix("pip install ").split()
     assert [each.strip("'") for each in named] == PROJECT["optional-dependencies"][extra]
+
+
+# --- what a plain installation weighs
+
+# MB, of Linux on x86-64: pyarrow 176, NumPy 71, DuckDB 70, ADBC 20, nvtx 11, rich with Pygments 12, all else 7. The extras plots
+# and frames bring matplotlib and pandas.
+MOST_MEGABYTES = 400
+
+
+def needed(name, found):
+    """Add the distribution and what it needs itself, without extras, to `found`, with the bytes of its files."""
+    made = distribution(name)
+    key = re.sub(r"[-_.]+", "-", made.metadata["Name"].lower())
+    if key not in found:
+        found[key] = sum(path.stat().st_size for each in made.files or () if (path := Path(each.locate())).exists())
+        for requirement in made.requires or ():
+            words = re.match(r"([\w.-]+)[^;]*(?:;(.*))?", requirement)
+            # What a marker asks for is there where the marker applies.
+            if "extra" not in (words[2] or "") and (words[2] is None or is_installed(words[1])):
+                needed(words[1], found)
+    return found
+
+
+def is_installed(name):
+    try:
+        distribution(name)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def test_a_plain_installation_stays_light():
+    found = {}
+    for name in DEPENDENCIES:
+        needed(name, found)
+    assert {"pyarrow", "duckdb", "numpy", "pygments"} <= found.keys()
+    assert found.keys() & {"pandas", "matplotlib", "torch", "mcp", "s3fs", "distributed", "prompt-toolkit"} == set()
+    heavy = {name: size // 1_000_000 for name, size in found.items() if size >= 1_000_000}
+    assert sum(found.values()) / 1e6 < MOST_MEGABYTES, heavy
 
 
 # --- what texts tell to install

@@ -1,18 +1,30 @@
-"""What a plain installation does: ingest, report, SQL and compare, without matplotlib, pandas, nvtx and adbc where not needed."""
+"""What a plain installation does: ingest, report, SQL and compare, without the packages of any extra, nvtx, and adbc where not
+needed."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 KINETO, NSYS = (ROOT / "fixtures" / "run" / name for name in ("kineto_2026.json.gz", "nsys_2026.2.sqlite"))
-EXTRAS = ("matplotlib", "pandas", "nvtx")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+# Distributions whose module has another name.
+MODULES = {"nvidia-ml-py": "pynvml", "prompt-toolkit": "prompt_toolkit"}
+WANTED = [
+    re.split(r"[<>=]", requirement)[0]
+    for name, requirements in PROJECT["optional-dependencies"].items()
+    for requirement in requirements
+    if name != "dev"
+]
+EXTRAS = ("nvtx", *sorted({MODULES.get(name, name) for name in WANTED}))
 ADBC = ("adbc_driver_manager", "adbc_driver_sqlite")
 
 USED = """
@@ -36,7 +48,7 @@ def plain(tmp_path_factory):
     folder = tmp_path_factory.mktemp("plain")
 
     def run(missing, *arguments):
-        place = folder / "-".join(missing)
+        place = folder / str(len(missing))
         for name in missing:
             (place / name).mkdir(parents=True, exist_ok=True)
             content = f"raise ModuleNotFoundError('No module named {name}', name={name!r})"

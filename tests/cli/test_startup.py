@@ -38,10 +38,13 @@ COMMANDS = (
     "doctor",
     "upgrade",
     "demo",
+    "help",
 )
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], *([name, "--help"] for name in COMMANDS)])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["--version"], ["help", "tasks"], *([name, "--help"] for name in COMMANDS)]
+)
 def test_help_loads_nothing_heavy(arguments):
     # The options of commands are records: with msgspec `report --help` takes four fifths of what it took with dataclasses.
     heavy = HEAVY if arguments[0] in COMMANDS else HEAVY | {"msgspec"}

@@ -7,6 +7,7 @@ import pytest
 
 from traceq.cli.tables import write_dictionary
 from traceq.database import catalogue
+from traceq.database.questions import list_questions
 
 
 def test_every_table_and_view_has_a_line(traceq):
@@ -74,3 +75,43 @@ def test_json_has_every_table_with_its_columns(traceq):
     everything = json.loads(traceq("tables", "--format", "json").stdout)
     assert kernel in everything
     assert len(everything) == len(traceq("tables").stdout.splitlines()) - 2
+
+
+def test_tasks_are_listed_with_the_question_that_each_answers(traceq):
+    lines = traceq("tables", "--task").stdout.splitlines()
+    assert lines[0].split() == ["task", "question"]
+    assert [line.split()[0] for line in lines[2:]] == [each.name for each in list_questions()]
+    assert max(map(len, lines)) < 80
+
+
+def test_the_query_of_a_task_is_printed_with_what_it_answers_and_can_be_piped(traceq, database):
+    printed = traceq("tables", "--task", "kernels").stdout
+    assert printed.startswith("-- Top kernels per step\n-- The mean over the steps that count")
+    piped = traceq("sql", database, "-", "--format", "csv", input=printed)
+    assert piped.stdout == traceq("sql", database, "--task", "kernels", "--format", "csv").stdout
+    assert piped.stdout.startswith('"trace_id","device","ms_per_step"')
+
+
+def test_tasks_as_markdown_and_json(traceq):
+    page = traceq("tables", "--format", "md").stdout
+    index = traceq("tables", "--task", "--format", "md").stdout
+    section = traceq("tables", "--task", "gaps", "--format", "md").stdout
+    assert section.startswith("### Gaps of 1 ms and more")
+    assert section in index
+    assert index in page
+    (gaps,) = json.loads(traceq("tables", "--task", "gaps", "--format", "json").stdout)
+    assert set(gaps) == {"name", "title", "note", "query"}
+    assert gaps in json.loads(traceq("tables", "--task", "--format", "json").stdout)
+
+
+@pytest.mark.parametrize("command", [("tables",), ("sql", "DB")])
+def test_a_wrong_task_says_what_is_close(traceq, database, command):
+    outcome = traceq(*(database if word == "DB" else word for word in command), "--task", "kernel")
+    assert (outcome.exit_code, outcome.stdout) == (1, "")
+    assert outcome.stderr == "traceq: error: no task is called 'kernel'; did you mean: kernels?\n"
+
+
+def test_a_table_and_a_task_are_not_shown_at_once(traceq):
+    outcome = traceq("tables", "step", "--task", "gaps")
+    assert outcome.exit_code == 2
+    assert "Give NAME or --task, not both." in outcome.stderr

@@ -25,43 +25,44 @@ class LazyCommands(LazyGroup):
 
     default = "report"
     groups: ClassVar[Mapping[str, Mapping[str, tuple[str, str]]]] = {
-        "Read a trace": {
-            "report": ("traceq.cli.report", "Report where the time of each step went."),
-            "ingest": ("traceq.cli.ingest", "Read trace files into a trace database."),
+        "Look at a trace": {
+            "report": ("traceq.cli.report", "Report where each step's time goes, and what to fix first."),
+            "record": ("traceq.cli.record", "Record a training program without editing it, and report."),
             "doctor": ("traceq.cli.doctor", "Show what a trace can answer, or what a capture needs."),
-            "demo": ("traceq.cli.demo", "Ingest the bundled trace and report on it."),
+            "ingest": ("traceq.cli.ingest", "Read trace files into a database to query."),
+            "sql": ("traceq.cli.sql", "Query a trace database in SQL."),
+            "shell": ("traceq.cli.shell", "Query a trace database in SQL, interactively."),
+            "demo": ("traceq.cli.demo", "Report on a trace that comes with traceq."),
         },
-        "Ask it": {
-            "sql": ("traceq.cli.sql", "Ask a trace database in SQL."),
-            "shell": ("traceq.cli.shell", "Ask a trace database in SQL, interactively."),
-            "tables": ("traceq.cli.tables", "Show the data dictionary: tables, views, columns and macros."),
-            "explain": ("traceq.cli.explain", "Explain a rule: what it finds, how it is measured, what to try."),
-            "rules": ("traceq.cli.rules", "List the rules behind a report, and test them."),
-            "whatif": ("traceq.cli.whatif", "Predict what a change would save, before you make it."),
-            "mcp": ("traceq.cli.mcp", "Serve reports, findings and SQL to agents (MCP over stdio)."),
-        },
-        "Change or share it": {
-            "export": ("traceq.cli.export", "Write a trace with its findings for Perfetto, or tables as files."),
-            "trim": ("traceq.cli.trim", "Cut a trace down to some of its steps."),
-            "anonymise": ("traceq.cli.anonymise", "Write a trace without what names anybody."),
-        },
-        "Compare and check": {
-            "compare": ("traceq.cli.compare", "Say what changed from one run to another."),
-            "noise": ("traceq.cli.noise", "Say what runs of one program differ by."),
-            "check": ("traceq.cli.check", "Fail when a budget is exceeded, or a baseline is missed."),
-            "baseline": ("traceq.cli.baseline", "Keep what later runs are compared with."),
+        "Compare runs": {
+            "compare": ("traceq.cli.compare", "Show what changed from one run to another."),
+            "check": ("traceq.cli.check", "Fail if a run exceeds a budget, or is slower than a baseline."),
+            "baseline": ("traceq.cli.baseline", "Save runs to compare later ones with."),
+            "noise": ("traceq.cli.noise", "Measure how much runs of one program differ."),
             "tradeoff": ("traceq.cli.tradeoff", "Weigh throughput against latency, for example over batch sizes."),
+        },
+        "Try a change": {
+            "whatif": ("traceq.cli.whatif", "Predict what a change would save, before you make it."),
+            "experiment": ("traceq.cli.experiment", "Run a program with several settings, and report which win."),
             "verify": ("traceq.cli.verify", "Check whether a fix saved what its finding predicted."),
         },
-        "Record and try": {
-            "record": ("traceq.cli.record", "Record a training program without editing it."),
-            "experiment": ("traceq.cli.experiment", "Run a program at several settings, and say which win."),
+        "Share a trace": {
+            "export": ("traceq.cli.export", "Write a trace and its findings for Perfetto, or tables as files."),
+            "trim": ("traceq.cli.trim", "Cut a trace down to some of its steps."),
+            "anonymise": ("traceq.cli.anonymise", "Write a copy of a trace without private names."),
+            "mcp": ("traceq.cli.mcp", "Serve reports, findings and SQL to agents (MCP over stdio)."),
         },
-        "Keep": {
-            "dataset": ("traceq.cli.dataset", "Look after a dataset: list, drop, compact, verify."),
-            "convert": ("traceq.cli.convert", "Make a dataset of a database, or a database of a dataset."),
-            "upgrade": ("traceq.cli.upgrade", "Bring a database of an older traceq up to date."),
-            "cache": ("traceq.cli.cache", "Show or clear the cache of traces that were read."),
+        "Look things up": {
+            "help": ("traceq.cli.help:show_help", "Show what to type for a task, or the help of a command."),
+            "explain": ("traceq.cli.explain", "Explain a rule: what it finds, how it is measured, what to try."),
+            "rules": ("traceq.cli.rules", "List the rules behind a report, or test them."),
+            "tables": ("traceq.cli.tables", "Show the data dictionary: tables, views, columns and macros."),
+        },
+        "Maintain": {
+            "dataset": ("traceq.cli.dataset", "Manage a dataset: list, drop, compact, verify."),
+            "convert": ("traceq.cli.convert", "Turn a database into a dataset, or a dataset into a database."),
+            "upgrade": ("traceq.cli.upgrade", "Bring a database made by an older traceq up to date."),
+            "cache": ("traceq.cli.cache", "Show or clear the cache of traces already read."),
             "completion": ("traceq.cli.completion", "Print the completion script for a shell."),
         },
     }
@@ -75,14 +76,18 @@ class LazyCommands(LazyGroup):
 def main() -> None:
     """Ask GPU training traces where the time went.
 
-    traceq reads traces into one DuckDB database of documented tables, answers SQL over it, and reports the time of
-    each training step: exports of Nsight Systems (nsys), traces of PyTorch's profiler, of ROCm (rocprofv3, rocpd, RPD) and of
-    JAX (XSpace), PyTorch's memory snapshots, and tables of a job's operations (Parquet). New here? Try: traceq demo
+    Reads exports of Nsight Systems (nsys), traces of PyTorch's profiler, of ROCm (rocprofv3, rocpd, RPD) and of JAX
+    (XSpace), PyTorch's memory snapshots, and tables of a job's operations (Parquet). Reports where the time of each step
+    goes, and answers SQL over one DuckDB database of documented tables.
+
+    \b
+    New here?                traceq demo
+    Not sure what to type?   traceq help tasks
 
     `traceq TRACE` is short for `traceq report TRACE`.
 
     Exit status: 0 done, 1 an error (one line on stderr), 2 wrong usage; of check also 3 failed, 4 cannot judge.
-    """
+    """  # noqa: D301 - click wants the backspace itself
 
 
 # Commands whose answers may be data frames.

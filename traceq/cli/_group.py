@@ -62,12 +62,7 @@ class LazyGroup(click.Group):
 
         Raises UsageError with suggestions.
         """
-        name, *others = args
-        if name == "help" and not others:
-            click.echo(ctx.get_help())
-            ctx.exit()
-        if name == "help":
-            return self.resolve_command(ctx, [others[0], "--help"])
+        name = args[0]
         if self.default is not None and name not in self.lazy and _is_source(name):
             return super().resolve_command(ctx, [self.default, *args])
         if name not in self.lazy and not name.startswith("-"):

@@ -11,7 +11,7 @@ from traceq.cli._options import force_option, output_option
 from traceq.common.text import printable
 
 
-@click.command(short_help="Write a trace without what names anybody.")
+@click.command(short_help="Write a copy of a trace without private names.")
 @click.argument("source", metavar="TRACE", shell_complete=completion.complete_files)
 @output_option
 @click.option(
@@ -19,7 +19,7 @@ from traceq.common.text import printable
 )
 @force_option
 def anonymise(*, source: str, output: Path | None, seed: str | None, force: bool) -> None:
-    """Write a trace without what names anybody.
+    """Write a copy of a trace without private names.
 
     TRACE is a trace of the PyTorch profiler or an export of nsys. Names of kernels, operators and CUDA's functions stay,
     times and sizes, and the words by which traceq tells what an annotation means. Every other word of a name becomes a

@@ -40,9 +40,9 @@ class BaselineCommands(LazyGroup):
     }
 
 
-@click.command(cls=BaselineCommands, short_help="Keep what later runs are compared with.")
+@click.command(cls=BaselineCommands, short_help="Save runs to compare later ones with.")
 def baseline() -> None:
-    """Keep what later runs are compared with: the steps, ledgers and findings of a run, not its trace.
+    """Save runs to compare later ones with: their steps, ledgers and findings, not their traces.
 
     A baseline is a JSON file of some hundred KiB, to be committed or cached by CI. `traceq check --baseline NAME` and
     `traceq compare NAME SOURCE` take its name. It holds names of kernels, operators and of the trace's file.

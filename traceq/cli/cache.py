@@ -12,10 +12,10 @@ from traceq.common.units import size, some
 _DAY = 86_400
 
 
-@click.command(short_help="Show or clear the cache of traces that were read.")
+@click.command(short_help="Show or clear the cache of traces already read.")
 @click.argument("action", type=click.Choice(("show", "clear")), default="show")
 def cache(action: str) -> None:
-    """Show or clear the cache of traces that were read.
+    """Show or clear the cache of traces already read.
 
     A command that is given a trace keeps its database, so that the next command need not read it again. Entries are found
     by the content of the traces, and are readable by you alone; those not used for longest go first. TRACEQ_CACHE says

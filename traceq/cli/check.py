@@ -22,7 +22,7 @@ EXIT = {"pass": 0, "fail": 3, "cannot judge": 4}
 _FORMATS = {suffix: name for suffix, name in SUFFIXES.items() if name != "html"}
 
 
-@click.command(short_help="Fail when a budget is exceeded, or a baseline is missed.")
+@click.command(short_help="Fail if a run exceeds a budget, or is slower than a baseline.")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, shell_complete=completion.complete_files)
 @click.option(
     "--budgets",

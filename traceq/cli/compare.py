@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from traceq.app.read_options import ReadOptions, Which
 
 
-@click.command(cls=Several, short_help="Say what changed from one run to another.")
+@click.command(cls=Several, short_help="Show what changed from one run to another.")
 @click.argument("sources", nargs=-1, metavar="[BASE NEW]", shell_complete=completion.complete_baselines)
 @runs_option("--base", "Runs of the base, pooled.", completion.complete_baselines)
 @runs_option("--new", "Runs to compare with them, pooled.", completion.complete_baselines)
@@ -67,7 +67,7 @@ def compare(
     options: CompareOptions,
     read: ReadOptions,
 ) -> None:
-    """Say what changed from BASE to NEW, how sure that is, and what the change is made of.
+    """Show what changed from BASE to NEW, how sure that is, and what the change is made of.
 
     BASE and NEW are trace databases, what `traceq ingest` accepts, or baselines by name; or a memory snapshot of
     PyTorch each, of which the peaks are compared. The verdict is regression or improvement, likely regression or

@@ -137,6 +137,16 @@ def complete_tables(_context: click.Context, _parameter: click.Parameter, begun:
     return _complete_names(sorted(name for name in found if not name.startswith("_")), begun)
 
 
+def complete_tasks(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Return the names of tasks with a query that begin with `begun`, with their titles."""
+    from click.shell_completion import CompletionItem
+
+    from traceq.database.questions import list_questions
+
+    questions = [question for question in list_questions() if question.name.startswith(begun)]
+    return [CompletionItem(question.name, help=question.title) for question in questions]
+
+
 def _complete_names(names: Iterable[str], begun: str) -> list[CompletionItem]:
     """Return the names that begin with `begun`, as completions."""
     from click.shell_completion import CompletionItem

@@ -10,7 +10,7 @@ from traceq.common.text import printable
 from traceq.common.units import some
 
 
-@click.command(short_help="Make a dataset of a database, or a database of a dataset.")
+@click.command(short_help="Turn a database into a dataset, or a dataset into a database.")
 @click.argument("source", metavar="DB_OR_DATASET", shell_complete=completion.complete_files)
 @click.argument("target", required=False, metavar="", shell_complete=completion.complete_files)
 @click.option(

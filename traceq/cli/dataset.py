@@ -34,9 +34,9 @@ class DatasetCommands(LazyGroup):
     }
 
 
-@click.command(cls=DatasetCommands, short_help="Look after a dataset: list, drop, compact, verify.")
+@click.command(cls=DatasetCommands, short_help="Manage a dataset: list, drop, compact, verify.")
 def dataset() -> None:
-    """Look after a dataset: a folder, here or in an object store, with the traces of many ranks.
+    """Manage a dataset: a folder, here or in an object store, with the traces of many ranks.
 
     `traceq ingest SOURCE -o NAME/` makes one and adds to it; every other command takes it like a database (docs/scale.md).
     """

@@ -17,7 +17,7 @@ _TRACE = "app/demo/training.pt.trace.json.gz"
 _QUERY = "select name, sum(dur) as dur from kernel group by all order by dur desc limit 5"
 
 
-@click.command(short_help="Ingest the bundled trace and report on it.")
+@click.command(short_help="Report on a trace that comes with traceq.")
 @click.option(
     "-o",
     "--output",
@@ -27,7 +27,7 @@ _QUERY = "select name, sum(dur) as dur from kernel group by all order by dur des
 )
 @click.pass_context
 def demo(context: click.Context, output: str | None) -> None:
-    """Ingest the bundled trace and report on it.
+    """Report on a trace that comes with traceq.
 
     A few steps of one GPU of a training job, as the PyTorch profiler saw them. Needs no GPU and no
     network; leaves the database behind for more questions (in a temporary directory when the current one cannot

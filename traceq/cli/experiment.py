@@ -81,7 +81,7 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
 
 
 @click.command(
-    short_help="Run a program at several settings, and say which win.",
+    short_help="Run a program with several settings, and report which win.",
     context_settings={"allow_interspersed_args": False},
 )
 @click.argument(
@@ -173,7 +173,7 @@ def experiment(
     format_: str,
     html: Path | None,
 ) -> None:
-    """Run a program at several settings, and say which win.
+    """Run a program with several settings, and report which win.
 
     COMMAND is run as it is and at each setting, in several rounds; a run is ended when it has made the steps that
     count. --vary gives values for {NAME} in the command, or for a knob that is turned inside the program, which is

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from traceq.diagnosis.subject import Goal
 
 
-@click.command(short_help="Write a trace with its findings for Perfetto, or tables as files.")
+@click.command(short_help="Write a trace and its findings for Perfetto, or tables as files.")
 @click.argument("source", metavar="SOURCE_OR_DB", shell_complete=completion.complete_files)
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Write to FILE; or to DIR."
@@ -61,7 +61,7 @@ def export(
     rules: tuple[str | Path, ...],
     read: ReadOptions,
 ) -> None:
-    """Write a trace with its findings for Perfetto, or tables as files.
+    """Write a trace and its findings for Perfetto, or tables as files.
 
     SOURCE_OR_DB is a trace database or a file that `traceq ingest` accepts. A .json or .json.gz file is a Chrome trace for
     ui.perfetto.dev and chrome://tracing: the threads and streams as they were recorded, with arrows from launches to what

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from traceq.loading.options import TraceOptions
 
 
-@click.command(short_help="Read trace files into a trace database.")
+@click.command(short_help="Read trace files into a database to query.")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...", shell_complete=completion.complete_files)
 @click.option(
     "-o",
@@ -64,7 +64,7 @@ def ingest(
     wait: int,
     options: TraceOptions,
 ) -> None:
-    """Read trace files into a trace database.
+    """Read trace files into a database to query.
 
     SOURCE is a trace file (an Nsight Systems export made with `nsys export --type sqlite`, or a trace of the
     PyTorch profiler, gzipped or not; or a memory snapshot of PyTorch), a directory that holds traces, or a quoted

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from traceq.runs.statistics import Statistic
 
 
-@click.command(cls=Several, short_help="Say what runs of one program differ by.")
+@click.command(cls=Several, short_help="Measure how much runs of one program differ.")
 @click.argument("sources", nargs=-1, required=True, metavar="RUN RUN...", shell_complete=completion.complete_baselines)
 @document_options()
 @rank_option("Take")

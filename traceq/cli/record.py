@@ -23,7 +23,8 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
 
 
 @click.command(
-    short_help="Record a training program without editing it.", context_settings={"allow_interspersed_args": False}
+    short_help="Record a training program without editing it, and report.",
+    context_settings={"allow_interspersed_args": False},
 )
 @click.argument(
     "command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND...", shell_complete=completion.complete_files
@@ -72,7 +73,7 @@ def record(
     dry_run: bool,
     no_report: bool,
 ) -> None:
-    """Record a training program without editing it.
+    """Record a training program without editing it, and report.
 
     Runs COMMAND as it is (python, torchrun, accelerate, a shell script that calls them), records a window of its
     training steps with a profiler, ingests the traces and reports on them. Steps are found where an optimizer steps.

@@ -63,7 +63,7 @@ class TextOptions(NamedTuple):
             raise click.UsageError("--finding shows one finding in full: leave -v and --full out.")
 
 
-@click.command(short_help="Report where the time of each step went.")
+@click.command(short_help="Report where each step's time goes, and what to fix first.")
 @click.argument("sources", metavar="SOURCE_OR_DB...", nargs=-1, required=True, shell_complete=completion.complete_files)
 @document_options(all_suffixes(), None)
 @click.option("-v", "--verbose", is_flag=True, help="Text: with the evidence for each finding.")
@@ -114,7 +114,7 @@ def report(
     rules: tuple[str | Path, ...],
     store: bool,
 ) -> None:
-    """Report where the time of each step went.
+    """Report where each step's time goes, and what to fix first.
 
     SOURCE_OR_DB is a trace database or a file that `traceq ingest` accepts; several traces are reported together, those of the
     ranks of a job as one. The first screen says what to fix first, how long a step then takes, where a step's time goes and

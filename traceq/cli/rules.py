@@ -28,9 +28,9 @@ class RuleCommands(LazyGroup):
     }
 
 
-@click.command(cls=RuleCommands, short_help="List the rules behind a report, and test them.")
+@click.command(cls=RuleCommands, short_help="List the rules behind a report, or test them.")
 def rules() -> None:
-    """List the rules behind a report, and test them.
+    """List the rules behind a report, or test them.
 
     Rules of your own: docs/writing-rules.md.
     """

@@ -30,12 +30,12 @@ A statement ends with a semicolon and may take several lines.
 .quit           leave (or Ctrl-D)"""
 
 
-@click.command(short_help="Ask a trace database in SQL, interactively.")
+@click.command(short_help="Query a trace database in SQL, interactively.")
 @click.argument("database", metavar="SOURCE_OR_DB", shell_complete=completion.complete_files)
 @read_options
 @click.pass_context
 def shell(context: click.Context, /, *, database: str, read: ReadOptions) -> None:
-    """Ask a trace database in SQL, interactively.
+    """Query a trace database in SQL, interactively.
 
     With history, highlighting and completion of tables, columns and keywords; type .help for its commands.
     SOURCE_OR_DB is a trace database, or what `traceq ingest` accepts; it is opened read-only. Statements can be piped in

@@ -41,10 +41,16 @@ class _WithQuery(click.Command):
         return super().parse_args(ctx, [f" {word}" if _COMMENT.match(word) else word for word in args])
 
 
-@click.command(cls=_WithQuery, short_help="Ask a trace database in SQL.")
+@click.command(cls=_WithQuery, short_help="Query a trace database in SQL.")
 @click.argument("database", metavar="SOURCE_OR_DB", shell_complete=completion.complete_files)
 @click.argument("query", required=False)
 @finding_option("--of", "Run the query of a finding")
+@click.option(
+    "--task",
+    metavar="NAME",
+    shell_complete=completion.complete_tasks,
+    help="Run the query for a task: gaps, kernels, ...; traceq tables --task lists them.",
+)
 @format_option(FORMATS, "text")
 @output_option
 @click.option("--vertical", is_flag=True, help="As text: a line for each value.")
@@ -54,12 +60,13 @@ def sql(
     database: str,
     query: str | None,
     finding: str | None,
+    task: str | None,
     vertical: bool,
     format_: str,
     output: Path | None,
     read: ReadOptions,
 ) -> None:
-    """Ask a trace database in SQL.
+    """Query a trace database in SQL.
 
     SOURCE_OR_DB is a trace database or a file that `traceq ingest` accepts. QUERY is DuckDB's SQL; - reads it from standard
     input. Of several statements every result is printed, one after the other; Parquet holds one. The database is opened
@@ -70,6 +77,7 @@ def sql(
     Examples:
       traceq sql profile.duckdb "select name, dur from kernel order by dur desc limit 10"
       traceq sql profile.duckdb --of F1
+      traceq sql profile.duckdb --task gaps
       traceq sql profile.duckdb "from time_ledger" -o ledger.parquet
       traceq sql profile.duckdb - --format json < query.sql
     """  # noqa: D301 - click wants the backspace itself
@@ -77,8 +85,10 @@ def sql(
         raise click.UsageError("Parquet is binary: name a file with -o, or pipe the output.")
     if output is not None and output.resolve() == Path(database).resolve():
         raise click.UsageError("-o names the database itself: name another file.")
-    if (query is None) == (finding is None):
-        raise click.UsageError("Give a query, or --of F1 for the query of a finding.")
+    if [query, finding, task].count(None) != 2:  # noqa: PLR2004 - one of the three is given
+        raise click.UsageError(
+            "Give a query, or --of F1 for the query of a finding, or --task NAME for that of a task."
+        )
     if finding is not None:
         from traceq.app.report import report
         from traceq.diagnosis.packs import is_of_extra
@@ -86,6 +96,10 @@ def sql(
         rules = (EXTRA,) if is_of_extra(finding) else ()
         # The largest occurrences, which `traceq report --finding F1` shows.
         text = report(database, _EVERY, read, rules=rules, scope="document").finding(finding).instances.query
+    elif task is not None:
+        from traceq.database.questions import find_question
+
+        text = find_question(task).query
     else:
         text = _read_query() if query == "-" else str(query)
     from traceq.app.open import open_locked

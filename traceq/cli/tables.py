@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, BinaryIO
@@ -15,13 +16,26 @@ from traceq.cli._output import write_json
 
 if TYPE_CHECKING:
     from traceq.database.catalogue import CatalogueTable
+    from traceq.database.questions import Question
 
-_INTRODUCTION = """\
+_BEGINNING = """\
 # Tables
 
-What a trace database holds. Times are integer nanoseconds on the trace's own clock, intervals are half-open
-[ts, ts + dur), sizes are bytes, shares (0..1) end in `_share`. Every table has `trace_id`; ids of slices are
-unique within their trace and the same on every ingest of the same file.
+What a trace database holds, and how to ask it. Queries for common questions come first: `traceq sql TRACE --task gaps`
+runs the one called gaps, and `traceq tables --task gaps` prints it. Then all
+[tables, views and macros](#tables-views-and-macros). This page is what `traceq tables --format md` prints.
+
+## By task
+
+"""
+
+_INTRODUCTION = """\
+
+## Tables, views and macros
+
+Times are integer nanoseconds on the trace's own clock, intervals are half-open [ts, ts + dur), sizes are bytes, shares
+(0..1) end in `_share`. Every table has `trace_id`; ids of slices are unique within their trace and the same on every
+ingest of the same file.
 
 Macros take names, as text, of tables, views or common table expressions that hold intervals in the columns ts and
 ts_end. All their other columns are keys: intervals meet only where these are the same, NULL being the same as NULL, and
@@ -37,26 +51,39 @@ select device, dur, pairs from interval_overlap('busy', 'copying')
 Intervals that touch are one in a union and leave no gap, and share no time. Intervals without length (ts_end = ts), that
 end before they start, or whose start or end is NULL are left out; without intervals there are no rows.
 
-This page is what `traceq tables --format md` prints.
-
 """
 
 
 @click.command(short_help="Show the data dictionary: tables, views, columns and macros.")
 @click.argument("name", required=False, shell_complete=completion.complete_tables)
+@click.option(
+    "--task",
+    is_flag=False,
+    flag_value="",
+    metavar="[NAME]",
+    shell_complete=completion.complete_tasks,
+    help="Print the query for a task; without NAME list the tasks.",
+)
 @json_option("json: with all columns.", "md")
-def tables(name: str | None, format_: str) -> None:
+def tables(name: str | None, task: str | None, format_: str) -> None:
     """Show the data dictionary: tables, views, columns and macros.
 
     Without NAME one line for each table, view and macro (in Markdown and JSON: the whole dictionary), with NAME
-    its columns. Needs no database; in a trace database the same text stands in DuckDB's catalogue
-    (duckdb_columns()).
+    its columns. --task gives queries for common questions. Needs no database; in a trace database the same text
+    stands in DuckDB's catalogue (duckdb_columns()).
 
     \b
     Examples:
       traceq tables
       traceq tables gpu_slice
+      traceq tables --task
+      traceq tables --task gaps
     """  # noqa: D301 - click wants the backspace itself
+    if task is not None:
+        if name is not None:
+            raise click.UsageError("Give NAME or --task, not both.")
+        _print_tasks(task, format_)
+        return
     from traceq.database import catalogue
 
     with catalogue.empty_database() as connection:
@@ -70,6 +97,41 @@ def tables(name: str | None, format_: str) -> None:
         file.write(write_dictionary(known).encode())
     else:
         write_overview(known, file, format_)
+
+
+def _print_tasks(name: str, format_: str) -> None:
+    """Print the query of the task called `name`; a line for each task if `name` is empty."""
+    from traceq.database.questions import find_question, list_questions
+
+    chosen = (find_question(name),) if name else list_questions()
+    if format_ == "json":
+        write_json(chosen)
+    elif format_ == "md":
+        sys.stdout.buffer.write(_format_section(chosen[0]).encode() if name else write_index(chosen).encode())
+    elif name:
+        click.echo(f"-- {chosen[0].title}\n-- {chosen[0].note}\n{chosen[0].query}")
+    else:
+        _write(
+            ("task", "question"), [(question.name, question.title) for question in chosen], sys.stdout.buffer, format_
+        )
+
+
+def write_index(questions: Sequence[Question]) -> str:
+    """Return the tasks as Markdown: a list of links, then a section for each, with its query."""
+    links = "".join(
+        f"* [{question.title}](#{_make_anchor(question.title)}): `{question.name}`\n" for question in questions
+    )
+    return links + "".join(f"\n{_format_section(question)}" for question in questions)
+
+
+def _format_section(question: Question) -> str:
+    """Return the question as a section of a Markdown page."""
+    return f"### {question.title}\n\n{question.note}\n\n```sql\n{question.query}\n```\n"
+
+
+def _make_anchor(title: str) -> str:
+    """Return the anchor that GitHub gives a heading."""
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 
 def write_overview(known: Sequence[CatalogueTable], file: BinaryIO, format_: str) -> None:
@@ -95,9 +157,11 @@ def write_columns(table: CatalogueTable, file: BinaryIO, format_: str) -> None:
 
 
 def write_dictionary(known: Sequence[CatalogueTable]) -> str:
-    """Return the whole data dictionary as one Markdown page."""
+    """Return the whole data dictionary as one Markdown page, which begins with the index by task."""
+    from traceq.database.questions import list_questions
+
     page = io.BytesIO()
-    page.write(_INTRODUCTION.encode())
+    page.write(f"{_BEGINNING}{write_index(list_questions())}{_INTRODUCTION}".encode())
     write_overview(known, page, "md")
     for table in known:
         page.write(f"\n## {table.name}\n\n".encode())

@@ -10,7 +10,7 @@ from traceq.cli._options import memory_option, within_limits
 from traceq.common.text import printable
 
 
-@click.command(short_help="Bring a database of an older traceq up to date.")
+@click.command(short_help="Bring a database made by an older traceq up to date.")
 @click.argument("database", metavar="DB", type=click.Path(path_type=Path))
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="NEW", help="Write to this new file; DB stays as it is."
