@@ -38,8 +38,8 @@ DEVICE = st.lists(ITEM, max_size=7)
 def build_work(devices):
     """Build each device's items one after the other on their streams, launched in this order."""
     trace = TraceBuilder()
-    trace.annotation("ProfilerStep#1", -400, 400 + END // 2)
-    trace.annotation("ProfilerStep#2", END // 2, END // 2)
+    trace.annotation("ProfilerStep#0", -400, 400 + END // 2)
+    trace.annotation("ProfilerStep#1", END // 2, END // 2)
     trace.add("synchronization", slice_id=90_000, kind="context", ts=0, dur=0)
     work = defaultdict(list)
     for device, items in enumerate(devices):

@@ -27,7 +27,7 @@ PAGEABLE = {"src_memory": "pageable", "dst_memory": "device"}
 
 def test_a_copy_beside_compute_alone_and_hidden():
     trace = TraceBuilder()
-    trace.annotation("ProfilerStep#1", 0, 100)
+    trace.annotation("ProfilerStep#0", 0, 100)
     trace.kernel("gemm", 0, 20)
     copy(trace, "h2d", 10, 30, stream=8)
     trace.kernel("ncclDevKernel_AllReduce", 30, 5, stream=9)
@@ -45,8 +45,8 @@ def test_a_copy_beside_compute_alone_and_hidden():
 
 def test_a_copy_counts_in_the_step_of_its_launch_and_its_time_where_it_elapses():
     trace = TraceBuilder()
-    trace.annotation("ProfilerStep#1", 0, 50)
-    trace.annotation("ProfilerStep#2", 50, 50)
+    trace.annotation("ProfilerStep#0", 0, 50)
+    trace.annotation("ProfilerStep#1", 50, 50)
     copy(trace, "h2d", 40, 30, (10, 5), bytes=64, **PINNED)
     trace.fill(*ANALYSES)
     query = "select step, copies, bytes, dur, busy, exposed from copy_total order by step"
@@ -142,8 +142,8 @@ def test_copies_of_one_call_are_a_batch():
 
 def test_ping_pong_within_a_step():
     trace = TraceBuilder()
-    trace.annotation("ProfilerStep#1", 0, 100)
-    trace.annotation("ProfilerStep#2", 100, 100)
+    trace.annotation("ProfilerStep#0", 0, 100)
+    trace.annotation("ProfilerStep#1", 100, 100)
     out = copy(trace, "d2h", 10, 10, (5, 2), bytes=64)
     copy(trace, "h2d", 25, 5, (19, 2), bytes=64)  # asked for before the other had ended
     copy(trace, "h2d", 35, 5, (20, 2), bytes=32)
@@ -158,7 +158,7 @@ def test_ping_pong_within_a_step():
 
 def test_positions():
     trace = TraceBuilder()
-    trace.annotation("ProfilerStep#1", 0, 1000)
+    trace.annotation("ProfilerStep#0", 0, 1000)
     cases = {
         "data": [("annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"), ("op", "aten::copy_")],
         "checkpoint": [("annotation", "save_checkpoint"), ("op", "aten::copy_")],
@@ -209,8 +209,8 @@ def test_copies_of_collectives_are_left_out():
 
 def test_migrations_and_faults_per_step():
     trace = TraceBuilder()
-    trace.annotation("ProfilerStep#1", 0, 100)
-    trace.annotation("ProfilerStep#2", 100, 100)
+    trace.annotation("ProfilerStep#0", 0, 100)
+    trace.annotation("ProfilerStep#1", 100, 100)
     for name, ts, dur, size in (("HtoD", 10, 5, 100), ("HtoD", 20, 5, 100), ("DtoH", 120, 8, 64)):
         trace.gpu("memcpy", f"Memcpy {name} (Unified)", ts, dur, copy_kind="um", bytes=size)
     for ts, dur, faults in ((5, 10, 3), (8, 10, 2), (130, 4, 1)):

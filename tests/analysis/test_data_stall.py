@@ -163,7 +163,7 @@ def test_loaders_are_numbered_apart_and_the_one_with_most_time_is_named():
 
 def test_what_is_hidden_behind_queued_work_is_no_stall():
     trace = TraceBuilder()
-    trace.annotation("ProfilerStep#1", 0, 1000)
+    trace.annotation("ProfilerStep#0", 0, 1000)
     trace.kernel("long", 20, 480, launched=(0, 10))
     trace.annotation(IN_PROCESS, 100, 700)
     trace.kernel("next", 820, 180, launched=(810, 5))
@@ -236,7 +236,7 @@ def test_copies_of_input_are_seen_even_where_fetching_is_not():
 
 def test_the_device_that_fetching_costs_most():
     trace = TraceBuilder()
-    trace.annotation("ProfilerStep#1", 0, 1000)
+    trace.annotation("ProfilerStep#0", 0, 1000)
     for device, end in ((0, 600), (1, 300)):
         trace.kernel("long", 20, end - 20, launched=(5 * device, 5), device=device)
         trace.kernel("next", 850, 150, launched=(810 + 10 * device, 5), device=device)

@@ -74,7 +74,7 @@ def test_fetches_against_the_slow_way(several):
         for number, (fetches, _) in enumerate(several)
         for ts, *rest in parts_of(fetches)
     ]
-    stalls = {step: rest for step, *rest in trace.rows(STALLS)}
+    stalls = [rest for _, *rest in trace.rows(STALLS)]
     for number, (fetches, gpu) in enumerate(several):
         for step, (start, stop) in enumerate(STEPS):
             wait = UNIT * sum(start <= t < stop for ts, ts_end, _ in fetches for t in range(ts, ts_end))

@@ -27,7 +27,7 @@ def trace_of(*marks, steps=2, dur=100):
     """Steps of `dur` ns one after the other, and marks (name, ts, dur[, thread])."""
     trace = TraceBuilder()
     for number in range(steps):
-        trace.annotation(f"traceq.step#{number + 7}", number * dur, dur)
+        trace.annotation(f"traceq.step#{number}", number * dur, dur)
     for name, *where in marks:
         trace.annotation(f"traceq.{name}", *where)
     return trace
@@ -40,7 +40,7 @@ def test_traceqs_steps_win_over_the_profilers():
     trace = trace_of()
     for number in range(3):
         trace.annotation(f"ProfilerStep#{number}", 60 * number, 60)
-    assert trace.fill().text(STEPS) == "0 traceq.step#7 mark 0 100\n1 traceq.step#8 mark 100 100"
+    assert trace.fill().text(STEPS) == "0 traceq.step#0 mark 0 100\n1 traceq.step#1 mark 100 100"
 
 
 def test_a_given_step_range_wins_over_marks():
@@ -50,7 +50,7 @@ def test_a_given_step_range_wins_over_marks():
 
 def test_of_nested_steps_the_outer_counts():
     trace = trace_of(("step#0", 10, 20), ("step#1", 40, 20), ("step#2", 100, 90))
-    assert trace.fill().text("select name from step order by step") == "traceq.step#7\ntraceq.step#8"
+    assert trace.fill().text("select name from step order by step") == "traceq.step#0\ntraceq.step#1"
 
 
 def test_a_step_lasts_to_the_start_of_the_next():
@@ -90,8 +90,8 @@ def test_marks_are_taken_apart():
     trace.annotation("traceq.phase", 30, 5)
     trace.op("traceq.phase#as_operator", 40, 5)
     assert trace.fill().text("select mark, label, step, ts, dur, ts_end, depth from mark order by ts, dur") == (
-        "step 7 0 0 100 100 0\nphase for#ward 0 10 20 30 1\nmodule encoder.0 0 11 5 16 2\npayload samples=32 0 50 0 50 1\n"
-        "fetch train 0 90 20 110 1\nstep 8 1 100 100 200 0"
+        "step 0 0 0 100 100 0\nphase for#ward 0 10 20 30 1\nmodule encoder.0 0 11 5 16 2\npayload samples=32 0 50 0 50 1\n"
+        "fetch train 0 90 20 110 1\nstep 1 1 100 100 200 0"
     )
 
 

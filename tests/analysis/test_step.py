@@ -23,7 +23,7 @@ def test_a_step_lasts_to_the_next_ones_start_and_the_last_to_the_end_of_its_work
     trace.annotation("ProfilerStep#8", 100, 80)
     trace.kernel("late", 120, 100, launched=(110, 5))
     assert trace.fill().text(STEPS) == (
-        "0 ProfilerStep#7 profiler_step 0 100 - -\n1 ProfilerStep#8 profiler_step 100 120 120 100"
+        "7 ProfilerStep#7 profiler_step 0 100 - -\n8 ProfilerStep#8 profiler_step 100 120 120 100"
     )
 
 

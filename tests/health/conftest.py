@@ -11,12 +11,12 @@ from builder import TraceBuilder
 def made_up() -> TraceBuilder:
     """Two steps, two GPUs, a gap of several causes, host slices in one another, a fetch, a copy, communication."""
     trace = TraceBuilder()
-    trace.annotation("ProfilerStep#1", 0, 100)
+    trace.annotation("ProfilerStep#0", 0, 100)
     trace.op("aten::mm", 5, 30)
     trace.kernel("gemm", 20, 30, launched=(10, 5))
     trace.kernel("gemm", 25, 40, launched=(16, 5), device=1)
     trace.memcpy("h2d", 40, 20, launched=(30, 4), bytes=64)
-    trace.annotation("ProfilerStep#2", 100, 100)
+    trace.annotation("ProfilerStep#1", 100, 100)
     trace.op("aten::relu", 110, 40)
     trace.call("cudaDeviceSynchronize", 112, 20)
     trace.kernel("relu", 150, 20, launched=(135, 5))

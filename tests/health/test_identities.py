@@ -25,7 +25,7 @@ BREAKING = (
     ("slice_time", "update trace set dur = 150", "slice 8"),
     ("slice_id", "update gpu_slice set slice_id = 1 where slice_id = 3", "slice 1"),
     ("nesting", "update cpu_slice set depth = 2 where name = 'aten::mm'", "cpu_slice 1"),
-    ("nesting", "update cpu_slice set depth = 1 where name = 'ProfilerStep#1'", "cpu_slice 0"),
+    ("nesting", "update cpu_slice set depth = 1 where name = 'ProfilerStep#0'", "cpu_slice 0"),
     ("nesting", "update cpu_slice set parent_id = 4711 where name = 'aten::mm'", "cpu_slice 1"),
     ("nesting", "update cpu_slice set thread_id = 1 where name = 'aten::relu'", "cpu_slice 9"),
     ("nesting", "update cpu_slice set ts = 101 where name = 'aten::mm'", "cpu_slice 1"),
@@ -34,7 +34,7 @@ BREAKING = (
     ("launch", "update gpu_slice set launch_id = 1 where slice_id = 5", "gpu_slice 5"),
     ("launch", "update gpu_slice set pid = 2 where slice_id = 5", "gpu_slice 5"),
     ("step_order", "update step set ts = 101, dur = 99 where step = 1", "step 0"),
-    ("step_order", "update step set step = 2 where step = 1", "step 2"),
+    ("step_order", "update step set step = -1 where step = 1", "step -1"),
     ("step_order", "update step set dur = 0 where step = 1", "step 1"),
     ("step_of_slice", "update gpu_slice set step = 1 where slice_id = 3", "gpu_slice 3"),
     ("step_of_slice", "update gpu_slice set step = null where slice_id = 3", "gpu_slice 3"),
@@ -278,8 +278,8 @@ def kineto(path, rank):
     gpu = {"ph": "X", "pid": 0, "tid": 7}
     device = {"device": 0, "stream": 7}
     events = [
-        {**step, "name": "ProfilerStep#1", "ts": 0},
-        {**step, "name": "ProfilerStep#2", "ts": 100},
+        {**step, "name": "ProfilerStep#0", "ts": 0},
+        {**step, "name": "ProfilerStep#1", "ts": 100},
         {**step, "name": "traceq.fetch#train", "ts": 1, "dur": 5},
         {**host, "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": 10, "dur": 5, "args": {"correlation": 1}},
         {**gpu, "cat": "kernel", "name": "gemm", "ts": 20, "dur": 30 + rank, "args": {**device, "correlation": 1}},

@@ -208,20 +208,52 @@ def test_every_finding_has_its_worst_occurrence_marked_and_what_it_points_at():
     report = waited()
     assert set(report.close_ups) == {finding.finding_id for finding in report.findings}
     for finding in report.findings:
-        timeline = report.close_ups[finding.finding_id][-1]
+        timeline = report.close_ups[finding.finding_id][0]
         worst = dict(zip(finding.instances.columns, finding.instances.rows[0], strict=True))
         assert timeline.title.startswith("Worst occurrence of ")
         assert (timeline.ts + timeline.marks[0].ts, timeline.marks[0].dur) == (worst["ts"], worst["dur"])
         assert (timeline.culprit >= 0) == (worst["slice_id"] is not None)
 
 
-def test_the_typical_occurrence_is_the_middle_one():
+def make_pieces(*claimed):
+    """Return instances with these costs, ns, one every 10 us in step 0."""
+    values = ", ".join(f"({10_000 * number}, {cost})" for number, cost in enumerate(claimed))
+    columns = "0 as step, ts, dur, dur::double as claimed, null::bigint as slice_id"
+    query = f"select {columns} from (values {values}) as t(ts, dur) limit 5"
+    return Evidence(("step", "ts", "dur"), ((0, 0, claimed[0]),), query)
+
+
+@pytest.mark.parametrize(
+    ("claimed", "titles"),
+    [
+        # one long piece costs more than a hundred short ones: a short one is not typical of the cost
+        ([9] * 100 + [68_000], ["Worst occurrence of 101: 68.00 µs in step 0, 98.7 % of the cost"]),
+        (
+            [10, 60, 30, 40, 50],
+            [
+                "Worst occurrence of 5: 60 ns in step 0, 31.6 % of the cost",
+                "Typical occurrence of 5: 50 ns in step 0; half of the cost is in it and costlier ones",
+            ],
+        ),
+        ([50, 40], ["Worst occurrence of 2: 50 ns in step 0, 55.6 % of the cost"]),
+    ],
+)
+def test_the_worst_occurrence_comes_first_and_a_typical_one_is_typical_of_the_cost(claimed, titles):
+    drawn = occurrences_of(waiting(), instances=make_pieces(*claimed))
+    assert [timeline.title for timeline in drawn] == titles
+
+
+def test_the_typical_occurrence_makes_up_half_of_the_cost_with_costlier_ones():
     for finding in waited().findings:
-        typical, _ = waited().close_ups[finding.finding_id]
         with database(waiting()) as connection:
             every = finding.instances.query.removesuffix("limit 5")
-            pieces = connection.execute(f"select ts, dur from ({every}) order by claimed desc, step, ts").fetchall()
-        assert (typical.ts + typical.marks[0].ts, typical.marks[0].dur) == pieces[(len(pieces) - 1) // 2]
+            pieces = connection.execute(
+                f"select ts, dur, claimed from ({every}) order by claimed desc, step, ts"
+            ).fetchall()
+        costs = list(accumulate(claimed for *_, claimed in pieces))
+        middle = next(place for place, cost in enumerate(costs) if cost >= costs[-1] / 2)
+        places = [(each.ts + each.marks[0].ts, each.marks[0].dur) for each in waited().close_ups[finding.finding_id]]
+        assert places == [piece[:2] for piece in (pieces[:1] + pieces[middle : middle + 1] if middle else pieces[:1])]
 
 
 def test_an_occurrence_shows_the_gpu_work_around_it():

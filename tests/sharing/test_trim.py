@@ -283,3 +283,32 @@ def test_a_window_behind_the_trace_is_said_with_its_end(tmp_path):
         trim(KINETO, tmp_path / "part.json", window="100s..200s")
     with pytest.raises(WrongUse, match="the trace ends"):
         ingest([KINETO], tmp_path / "x.duckdb", options=TraceOptions(window="100s.."))
+
+
+def test_trim_takes_and_keeps_the_numbers_that_a_report_shows(tmp_path, database):
+    """Steps that nothing marks have none of the program: the whole trace's count goes on in the part."""
+    events = []
+    for number in range(8):
+        ts = 1000 * number
+        correlation = {"correlation": number + 1}
+        events += [
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaMemcpyAsync", "ts": ts, "dur": 5, "pid": 1, "tid": 1}
+            | {"args": correlation},
+            {"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD", "ts": ts + 10, "dur": 50, "pid": 0, "tid": 7}
+            | {"args": correlation | {"device": 0, "stream": 7, "bytes": 1024}},
+        ]
+        for launch in range(4):
+            at, correlation = ts + 100 + 50 * launch, {"correlation": 100 * number + launch + 100}
+            events += [
+                {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "ts": at, "dur": 5, "pid": 1, "tid": 1}
+                | {"args": correlation},
+                {"ph": "X", "cat": "kernel", "name": f"gemm_{launch}", "ts": at + 10, "dur": 30, "pid": 0, "tid": 7}
+                | {"args": correlation | {"device": 0, "stream": 7}},
+            ]
+    whole, part = tmp_path / "whole.json", tmp_path / "part.json"
+    whole.write_text(json.dumps({"traceEvents": events}))
+    steps = "select step, ts - (select min(ts) from gpu_slice) from step where source = 'recurrence' order by step"
+    numbers = [step for step, _ in database(whole).execute(steps).fetchall()]
+    assert len(numbers) > 5
+    trim(whole, part, steps="3..4")
+    assert [step for step, _ in database(part).execute(steps).fetchall()] == [3, 4]

@@ -50,10 +50,10 @@ def trim(
 ) -> list[Trimmed]:
     """Write a part of a trace: the `steps` (3 or 3..5) or the window of `read`; for a job, only its `ranks`.
 
-    A step's number is the one in its name, if there is one (ProfilerStep#3), else that of the table step. Slices that
-    overlap the part are kept whole, and so is what its ledger depends on: docs/sharing.md. `output` is a file, or a
-    directory for several traces; existing files are replaced with `force` only. Raises WrongUse for options that do not
-    fit or name nothing.
+    A step's number is that of the table step: the program's, if it gave one (ProfilerStep#3). Slices that overlap the
+    part are kept whole, and so is what its ledger depends on: docs/sharing.md. `output` is a file, or a directory for
+    several traces; existing files are replaced with `force` only. Raises WrongUse for options that do not fit or name
+    nothing.
     """
     window = read.window
     if steps is not None and window is not None:

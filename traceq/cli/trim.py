@@ -18,9 +18,7 @@ from traceq.common.units import some
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Write to FILE; or to DIR."
 )
-@click.option(
-    "--steps", metavar="N..N", help="The steps to keep: 3..5, or 3; by the numbers in their names, if they have any."
-)
+@click.option("--steps", metavar="N..N", help="The steps to keep: 3..5, or 3; numbered as in a report.")
 @click.option(
     "--window", metavar="A..B", help="The time to keep: 3.2s..4s (from the first GPU work), NAME..NAME, or gpu."
 )

@@ -1,4 +1,4 @@
-"""Builds the timelines of a report: all counted steps, and a typical and the worst occurrence of each finding."""
+"""Builds the timelines of a report: all counted steps, and the worst and a typical occurrence of each finding."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from traceq.analysis.categories import CATEGORIES
 from traceq.common.text import shortened
-from traceq.common.units import count, duration
+from traceq.common.units import count, duration, share
 from traceq.database.query import Setting, ask, literal
 from traceq.database.sql import run, statement
 from traceq.diagnosis.finding import Finding
@@ -107,7 +107,7 @@ def build_occurrences(
     findings: Sequence[Finding],
     traces: int = 1,
 ) -> Iterator[tuple[str, tuple[Timeline, ...]]]:
-    """Yield (finding's id, timelines of a typical and of its worst occurrence) for findings that have a place in time.
+    """Yield (finding's id, timelines of its worst and of a typical occurrence) for findings that have a place in time.
 
     `captured` is when the trace begins and ends, ns: nothing outside is drawn. With more `traces` on one page, fewer
     findings are drawn.
@@ -162,12 +162,15 @@ def _build_occurrence(
 
 
 def _occurrence_title(piece: Mapping[str, Any]) -> str:
-    which = "Typical occurrence" if piece["is_typical"] else "Worst occurrence"
-    if piece["pieces"] == 1:
-        which = "The occurrence"
-    of = f" of {count(piece['pieces'])}" if piece["pieces"] > 1 else ""
+    """Return the title of an occurrence, as "Worst occurrence of 12: 68.2 ms in step 5, 94.1 % of the cost"."""
     step = "" if piece["step"] is None else f" in step {piece['step']}"
-    return f"{which}{of}: {duration(piece['dur'])}{step}"
+    length = f"{duration(piece['dur'])}{step}"
+    if piece["pieces"] == 1:
+        return f"The occurrence: {length}"
+    of = f"of {count(piece['pieces'])}: {length}"
+    if piece["is_typical"]:
+        return f"Typical occurrence {of}; half of the cost is in it and costlier ones"
+    return f"Worst occurrence {of}, {share(piece['share'])} of the cost"
 
 
 def _build_timeline(

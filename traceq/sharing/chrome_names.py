@@ -265,8 +265,8 @@ class Anonymiser:
         }
 
     def _show_step(self, step: _Values) -> dict[str, Any]:
-        """Return a step of a part's description: times, name, thread, and why it is excluded."""
-        told = _pick(step, ("ts", "ts_end"), _is_whole)
+        """Return a step of a part's description: times, number, name, thread, and why it is excluded."""
+        told = _pick(step, ("ts", "ts_end", "number"), _is_whole)
         told |= {"name": self._names.show("annotation", str(step.get("name"))), **self._show_thread_of(step)}
         if (excluded := step.get("excluded")) is not None:
             told["excluded"] = excluded if excluded in _ALLOWED["reasons"] else UNKNOWN_REASON

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import duckdb
 
 
-_NUMBER_AT_END = re.compile(r"#(\d+)\D*$")
 _TRAINING = """
     select coalesce(t.pid::varchar, t.process_name) as pid, coalesce(t.tid::varchar, t.thread_name) as tid
     from (select any_value(thread_id) as thread_id from host_ledger where trace_id = $trace_id) as h
@@ -47,12 +46,12 @@ class TracePart(msgspec.Struct, frozen=True):
 
 
 def part_of_steps(connection: duckdb.DuckDBPyConnection, trace_id: int, first: int, last: int) -> TracePart:
-    """Return the part that holds the steps `first` to `last`, by the numbers in their names, else by traceq's own count.
+    """Return the part that holds the steps `first` to `last`, by their numbers (step.step).
 
     Raises WrongUse if the trace has no such step.
     """
     steps = _read_steps(connection, trace_id)
-    numbers = _own_numbers(steps) or [step["step"] for step in steps]
+    numbers = [step["step"] for step in steps]
     places = [place for place, number in enumerate(numbers) if first <= number <= last]
     if not places:
         there = f"they are numbered {min(numbers)}..{max(numbers)}" if numbers else "it has none"
@@ -99,14 +98,6 @@ def _read_steps(connection: duckdb.DuckDBPyConnection, trace_id: int) -> list[di
     return ask(connection, statement("sharing/sql/steps.sql"), trace_id=trace_id)
 
 
-def _own_numbers(steps: Sequence[dict[str, Any]]) -> list[int]:
-    """Return the numbers at the end of the steps' names; empty unless every step has one and they increase."""
-    found = [_NUMBER_AT_END.search(step["name"]) for step in steps]
-    numbers = [int(match[1]) for match in found if match]
-    is_own = len(numbers) == len(steps) and len(set(numbers)) == len(numbers) and numbers == sorted(numbers)
-    return numbers if is_own else []
-
-
 def _make_part(
     connection: duckdb.DuckDBPyConnection,
     trace_id: int,
@@ -142,6 +133,6 @@ def _describe_step(step: dict[str, Any], *, is_last: bool) -> dict[str, Any]:
     """
     lasts = is_last and step["gpu_ts_end"] == step["ts_end"] and step["last_launch"] is not None
     own_end = step["last_launch"] + 1 if lasts else step["ts_end"]
-    told = {"name": step["name"], "ts": step["ts"], "ts_end": max(own_end, step["ts"] + 1)}
+    told = {"name": step["name"], "number": step["step"], "ts": step["ts"], "ts_end": max(own_end, step["ts"] + 1)}
     told |= {key: step[key] for key in ("pid", "tid", "excluded") if step[key] is not None}
     return told

@@ -5,7 +5,8 @@
 create table if not exists step (
     --: Trace.
     trace_id integer not null,
-    --: Number of the step within its trace, from 0 in the order of time.
+    --: Number of the step: the program's own where all names of steps end in one (ProfilerStep#5), rising but with gaps
+    --: where the program leaves some out; else counted from 0 in the order of time, as for steps that nothing marks.
     step integer not null,
     --: Name of the annotation that marks it, or what stands for it.
     name varchar not null,

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class StepMark(NamedTuple):
     """A step: it lasts from `ts` to the `ts` of the next step, the last one to `own_end`; ns.
 
-    `excluded` says why it is not counted; None if it is a counted step.
+    `excluded` says why it is not counted; None if it is a counted step. `number` is its number in the trace that `traceq trim`
+    cut this one from; None if it was not trimmed.
     """
 
     name: str
@@ -24,6 +25,7 @@ class StepMark(NamedTuple):
     ts: int
     own_end: int
     excluded: str | None = None
+    number: int | None = None
 
 
 def regroup_marks(marks: list[StepMark], steps_per: Fraction, launched: Integers) -> list[StepMark]:

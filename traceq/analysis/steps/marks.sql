@@ -13,7 +13,7 @@ select
     m.mark,
     --: Number of the step, name of the phase or loader, path of the module, or key=value,... of the payload.
     m.label,
-    --: step.step of the step in which it starts, not the number in its label; NULL outside all steps.
+    --: step.step of the step in which it starts; NULL outside all steps.
     case when m.ts < s.ts_end then s.step end as step,
     --: Start, ns.
     m.ts,
@@ -65,12 +65,17 @@ part as (
     where busy_until is null or ts_end > busy_until
 ),
 
--- Steps are numbered without gaps, so the first and the last one that a part touches name those between them too.
+-- Steps follow one another without gaps, so the first and the last one that a part touches tell those between them too.
+placed as (
+    select trace_id, step, ts, ts_end, row_number() over (partition by trace_id order by ts) as place
+    from step
+),
+
 touched as (
-    select p.trace_id, p.phase, p.ts, p.ts_end, unnest(range(coalesce(a.step, 0), z.step + 1)) as step
+    select p.trace_id, p.phase, p.ts, p.ts_end, unnest(range(coalesce(a.place, 1), z.place + 1)) as place
     from part as p
-    asof left join step as a on p.trace_id = a.trace_id and p.ts >= a.ts
-    asof join step as z on p.trace_id = z.trace_id and p.ts_end > z.ts
+    asof left join placed as a on p.trace_id = a.trace_id and p.ts >= a.ts
+    asof join placed as z on p.trace_id = z.trace_id and p.ts_end > z.ts
 ),
 
 counted as (
@@ -78,9 +83,9 @@ counted as (
     from swept
     where step is not null and (busy_until is null or ts >= busy_until)
     union all
-    select p.trace_id, p.step, p.phase, 0, least(p.ts_end, s.ts_end) - greatest(p.ts, s.ts)
+    select p.trace_id, s.step, p.phase, 0, least(p.ts_end, s.ts_end) - greatest(p.ts, s.ts)
     from touched as p
-    inner join step as s on p.trace_id = s.trace_id and p.step = s.step
+    inner join placed as s on p.trace_id = s.trace_id and p.place = s.place
     where least(p.ts_end, s.ts_end) > greatest(p.ts, s.ts)
 )
 

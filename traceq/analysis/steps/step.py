@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from traceq.analysis.steps.choice import AS_FOUND, Choice
 from traceq.analysis.steps.level import SEVERAL, Annotations, LaunchLoop, StepLevel, StepMark, is_layer, regroup_marks
+from traceq.analysis.steps.number import number_steps
 from traceq.analysis.steps.recurrence import Launches, find_recurrence
 from traceq.analysis.steps.recurring_communication import find_recurring_communication
 from traceq.analysis.steps.rounds import build_round_marks
@@ -68,6 +69,7 @@ def _read_kept(connection: duckdb.DuckDBPyConnection, said: dict[str, Any]) -> K
             int(step["ts"]),
             int(step["ts_end"]),
             None if step.get("excluded") is None else str(step["excluded"]),
+            None if step.get("number") is None else int(step["number"]),
         )
         for step in said["steps"]
     ]
@@ -93,6 +95,7 @@ _FEW = 0.01
 _ROWS_AT_ONCE = 122_880
 
 _COLUMNS = {
+    "step": pa.int32(),
     "name": pa.string(),
     "thread_id": pa.int32(),
     "ts": pa.int64(),
@@ -362,7 +365,9 @@ def _read(connection: duckdb.DuckDBPyConnection, file: str, **parameters: object
 
 def _keep(connection: duckdb.DuckDBPyConnection, chosen: StepLevel) -> None:
     """Make the temporary table _step_mark from the marks of the level, with the source of the steps."""
-    columns = [list(column) for column in zip(*chosen.marks, strict=True)] or [[] for _ in _COLUMNS]
+    marks = zip(number_steps(chosen), chosen.marks, strict=True)
+    rows = [(number, mark.name, mark.thread_id, mark.ts, mark.own_end, mark.excluded) for number, mark in marks]
+    columns = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in _COLUMNS]
     found = pa.table(
         [pa.array(*column_and_type) for column_and_type in zip(columns, _COLUMNS.values(), strict=True)], [*_COLUMNS]
     )

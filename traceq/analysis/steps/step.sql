@@ -1,4 +1,4 @@
--- From marks (_step_mark: name, source, thread_id, ts, own_end, excluded) to steps that follow one another without gaps.
+-- From marks (_step_mark: step, name, source, thread_id, ts, own_end, excluded) to steps that follow one another without gaps.
 -- Those of a trace that was cut out of a larger one are settled: which of them count, and, where more steps followed, their ends.
 -- reads: _gpu_launch, _marked_warm_up, _step_mark, serving_mark
 -- makes: _gpu_step, step
@@ -29,7 +29,6 @@ having any_value(l.times) * (max(c.ts_end) - any_value(l.ts)) < any_value(l.own_
 
 create temp table _step_span as
 select
-    (row_number() over (order by m.ts) - 1)::integer as step,
     m.* replace (
         if(
             row_number() over (order by m.ts desc) = 1 and not $is_settled,
@@ -112,7 +111,8 @@ slow as (
     from _step_complete as s
     inner join _step_work as w using (step)
     inner join typical as t on t.kind is not distinct from w.kind and t.size is not distinct from w.size
-    where s.dur > t.dur + 5 * t.spread and s.dur > 1.1 * t.dur and (s.step = 0 or s.step in (from warming))
+    where s.dur > t.dur + 5 * t.spread and s.dur > 1.1 * t.dur
+        and (s.step = (select min(step) from _step_complete) or s.step in (from warming))
 )
 
 select step
@@ -220,7 +220,7 @@ select
         when
             s.gpu_ts is null
             and s.step = (select max(step) from _step_complete)
-            and s.step > 0
+            and s.step > (select min(step) from _step_complete)
             and (select count(*) from _step_complete where gpu_ts is null) = 1
             then 'incomplete: the last step, and the only one that launched no GPU work'
         when s.step in (from _cut) then 'incomplete: the last step, with less work than any other'

@@ -1,12 +1,15 @@
--- Of the pieces of a finding (finding_piece) the one that costs most and the one in the middle, with the time to draw around each
--- on $device, and all pieces within that. Around a piece is a part of its length ($margin), at least $least ns, as many GPU slices
+-- Of the pieces of a finding (finding_piece) the one that costs most, then a typical one, with the time to draw around each on
+-- $device, and all pieces within that. The typical one is typical of the cost, not of the number: with all that cost more, or
+-- as much and are before it, it makes up half of what all cost; none where the worst alone does. Around a piece is a part of its length ($margin), at least $least ns, as many GPU slices
 -- as are near, and of the next one on either side the beginning or the end, if it is within $reach ns or five times the length of the piece.
 with
 piece as materialized (
     select
         * replace (round(ts)::bigint as ts, round(dur)::bigint as dur),
-        row_number() over (order by claimed desc, step, ts, slice_id) as place,
-        count(*) over () as pieces
+        row_number() over most_first as place,
+        count(*) over () as pieces,
+        claimed / nullif(sum(claimed) over (), 0) as share,
+        sum(claimed) over (most_first rows unbounded preceding) / nullif(sum(claimed) over (), 0) as share_so_far
     from (
         select null::integer as step, null::bigint as ts, null::bigint as dur, null::double as claimed, null::bigint as slice_id
         where false
@@ -14,12 +17,13 @@ piece as materialized (
         from finding_piece
     )
     where ts is not null and dur is not null
+    window most_first as (order by claimed desc, step, ts, slice_id)
 ),
 
 chosen as (
     select *, place > 1 as is_typical
     from piece
-    where place = 1 or place = (pieces + 1) // 2 and pieces > 2
+    where place = 1 or pieces > 2 and share_so_far >= 0.5 and share_so_far - share < 0.5
 ),
 
 -- Nulls where no GPU slice is before or after.
@@ -53,6 +57,7 @@ select
     a.dur,
     a.slice_id,
     a.pieces,
+    a.share,
     greatest(a.window_ts, least(a.ts, $captured)) as window_ts,
     least(a.window_ts_end, greatest(a.ts + a.dur, $captured_end)) as window_ts_end,
     (
@@ -61,4 +66,4 @@ select
         where p.place <> a.place and p.ts < a.window_ts_end and p.ts + p.dur > a.window_ts
     ) as others
 from around as a
-order by a.is_typical desc
+order by a.is_typical

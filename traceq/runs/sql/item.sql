@@ -8,6 +8,7 @@ with
 window_ as (
     select
         s.step,
+        row_number() over (order by s.ts) as number,
         s.ts,
         s.ts_end,
         t.kind,
@@ -42,7 +43,8 @@ busy as (
         coalesce(w.is_counted, false) as first_counted,
         coalesce(w.is_typical, false) as first_typical,
         w.step as first_step,
-        z.step as last_step,
+        w.number as first_number,
+        z.number as last_number,
         w.step is distinct from z.step as is_cut
     from busy_piece as b
     left join window_ as l on l.step = b.step
@@ -63,11 +65,11 @@ cut as (
             round(b.ledger_dur * ((least(b.ts + b.dur, w.ts_end) - b.ts) / b.dur))::bigint
             - round(b.ledger_dur * ((greatest(b.ts, w.ts) - b.ts) / b.dur))::bigint as part_dur
         from (
-            select *, unnest(range(coalesce(first_step, 0), last_step + 1)) as in_step
+            select *, unnest(range(coalesce(first_number, 1), last_number + 1)) as in_number
             from busy
-            where is_cut and last_step is not null
+            where is_cut and last_number is not null
         ) as b
-        inner join window_ as w on w.step = b.in_step
+        inner join window_ as w on w.number = b.in_number
     ) as b
     inner join window_ as w using (step)
 ),

@@ -1,7 +1,7 @@
--- Steps are numbered from 0 in the order of time, have a duration, and each ends where the next begins.
+-- Numbers of steps are at least 0 and rise with time; steps have a duration, and each ends where the next begins.
 select
     step,
-    step <> row_number() over (order by ts) - 1
+    coalesce(step <= lag(step) over (order by ts), step < 0)
     or dur <= 0
     or ts_end <> ts + dur
     or coalesce(ts_end <> lead(ts) over (order by ts), false) as is_broken,

@@ -12,7 +12,7 @@ counted as (
 )
 
 select
-    step = 0 and (
+    step = (select min(step) from step where trace_id = $trace_id) and (
         s.steps is distinct from c.steps
         or s.excluded is distinct from c.excluded
         or s.total is distinct from c.total

@@ -37,6 +37,8 @@
 -- remarks: yes
 -- only-with: serving_mark: trace_id = $trace_id
 with
+placed as (select step, row_number() over (order by ts) as place from step where trace_id = $trace_id),
+
 -- the GPU still computes what was launched before the capture
 late as (
     select distinct g.step
@@ -48,12 +50,15 @@ late as (
 stall as (
     select s.*
     from serving_stall as s
+    inner join placed as p using (step)
     where
         s.trace_id = $trace_id
         and s.excluded is null
         and not exists (
-            from late as l
-            where l.step between s.step - if(s.cause = 'prefill', s.prefill_steps, 0) and s.step
+            from placed as l
+            where
+                l.step in (from late)
+                and l.place between p.place - if(s.cause = 'prefill', s.prefill_steps, 0) and p.place
         )
 ),
 
