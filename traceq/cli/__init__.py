@@ -41,7 +41,7 @@ class LazyCommands(LazyGroup):
             "mcp": ("traceq.cli.mcp", "Serve reports, findings and SQL to agents (MCP over stdio)."),
         },
         "Change or share it": {
-            "export": ("traceq.cli.export", "Write a trace with its findings for Perfetto, or tables as files."),
+            "export": ("traceq.cli.export", "Write traces for Perfetto, speedscope, pprof; tables as files."),
             "trim": ("traceq.cli.trim", "Cut a trace down to some of its steps."),
             "anonymise": ("traceq.cli.anonymise", "Write a trace without what names anybody."),
         },
