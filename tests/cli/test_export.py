@@ -83,6 +83,71 @@ def test_a_finding(source, tmp_path):
     assert (tmp_path / "f.json").stat().st_size < 1_000_000
 
 
+def folded(path):
+    return dict(line.rsplit(" ", 1) for line in path.read_text("utf-8").splitlines())
+
+
+STEP = "thread 0;ProfilerStep#"
+LAUNCH = f"{STEP};cudaLaunchKernel"
+NAME_ON_A_LINE = NAME.replace("\x1b", r"\x1b").replace("\u202e", r"\u202e").replace("\n", r"\n")
+
+
+# The correlation id 0 is none: nothing is known to have launched the first kernel.
+@pytest.mark.parametrize(
+    ("measure", "expected"),
+    [
+        ("host", {STEP: 4 * 995_000, LAUNCH: 4 * 5_000}),
+        ("gpu", {f"{LAUNCH};{NAME_ON_A_LINE}": 3 * 100_500, NAME_ON_A_LINE: 100_500}),
+        (
+            "idle",
+            {
+                "idle: unknown cause": 450_000,
+                f"{STEP};idle: Python": 4 * (1_000_000 - 100_500) - 450_000 - 3 * 50_000,
+                f"{LAUNCH};idle: launching": 3 * 5_000,
+                f"{LAUNCH};idle: launch latency": 3 * 45_000,
+            },
+        ),
+    ],
+)
+def test_folded_stacks(source, tmp_path, measure, expected):
+    result = run(source, "--measure", measure, "-o", tmp_path / "t.folded")
+    assert result.exit_code == 0, result.output
+    assert "call paths, " in result.stderr
+    assert {name: int(time) for name, time in folded(tmp_path / "t.folded").items()} == expected
+
+
+def test_folded_stacks_are_of_host_time_unless_told_otherwise(source, tmp_path):
+    for name, arguments in (("a.folded", ()), ("b.folded", ("--measure", "host"))):
+        assert run(source, *arguments, "-o", tmp_path / name).exit_code == 0
+    assert folded(tmp_path / "a.folded") == folded(tmp_path / "b.folded")
+
+
+@pytest.mark.parametrize("name", ["t.speedscope.json", "T.Speedscope.JSON.gz"])
+def test_speedscope(source, tmp_path, name):
+    assert run(source, "-o", tmp_path / name).exit_code == 0
+    data = (tmp_path / name).read_bytes()
+    content = json.loads(gzip.decompress(data) if name.endswith("gz") else data)
+    assert [profile["name"] for profile in content["profiles"]] == ["host time", "GPU time", "GPU idle time"]
+    assert content["name"] == "t.duckdb"
+
+
+@pytest.mark.parametrize("arguments", [("-o", "{folder}/t.pb.gz"), ("--format", "pprof", "-o", "{folder}/t.pb")])
+def test_pprof_is_compressed_whatever_its_name(source, tmp_path, arguments):
+    assert run(source, *(each.format(folder=tmp_path) for each in arguments)).exit_code == 0
+    (path,) = tmp_path.iterdir()
+    assert b"ProfilerStep#" in gzip.decompress(path.read_bytes())
+
+
+def test_call_paths_that_are_not_there(tmp_path):
+    event = {"ph": "X", "pid": 9, "tid": 9, "args": {}}
+    host_only = [{**event, "cat": "user_annotation", "name": "ProfilerStep#0", "ts": 0, "dur": 10}]
+    (tmp_path / "t.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": host_only}))
+    result = run(tmp_path / "t.json", "--no-cache", "--measure", "idle", "-o", tmp_path / "t.folded")
+    assert result.exit_code == 1
+    assert "has no GPU idle time in its counted steps; say --measure host" in result.stderr
+    assert not (tmp_path / "t.folded").exists()
+
+
 def test_csv_gives_names_back_without_what_steers_a_terminal(source, tmp_path):
     assert run(source, "--table", "kernel", "-o", tmp_path / "k.csv").exit_code == 0
     with (tmp_path / "k.csv").open(newline="", encoding="utf-8") as file:
@@ -131,13 +196,22 @@ def test_named_tables_of_one_trace(source, tmp_path):
     ("arguments", "code", "message"),
     [
         ((), 2, "Missing option '-o'"),
-        (("-o", "{new}/x.pdf"), 2, "no format has this suffix (.json, .json.gz, .parquet, .csv)"),
+        (("-o", "{new}/x.pdf"), 2, "no format has this suffix (.speedscope.json, "),
         (("-o", "{new}/x.gz"), 2, "no format has this suffix"),
         (("-o", "{new}", "--format", "perfetto"), 2, "is a directory: name a file in it"),
         (("-o", "{new}/x.csv"), 2, "can hold one table: say which with --table"),
         (("-o", "{full}", "--format", "csv"), 2, "is there already: name a new directory"),
         (("-o", "{full}/x", "--format", "csv"), 2, "is there already: name a new directory"),
         (("-o", "{new}/x.json", "--table", "step"), 2, "--table is for parquet and csv"),
+        (("-o", "{new}/x.folded", "--table", "step"), 2, "--table is for parquet and csv"),
+        (("-o", "{new}/x.pb.gz", "--finding", "F1"), 2, "--finding is for a trace"),
+        (
+            ("-o", "{new}/x.pb.gz", "--measure", "idle"),
+            2,
+            "--measure is for folded stacks; other files hold every measure",
+        ),
+        (("-o", "{new}/x.csv", "--table", "step", "--measure", "gpu"), 2, "--measure is for folded stacks"),
+        (("-o", "{new}", "--format", "folded"), 2, "is a directory: name a file in it"),
         (("-o", "{new}/x.csv", "--table", "step", "--finding", "F1"), 2, "--finding is for a trace"),
         (("-o", "{source}", "--format", "perfetto"), 2, "is what is read"),
         (("-o", "{new}/x.csv", "--table", "steps"), 1, "no table or view is called 'steps'; did you mean: step"),
@@ -190,6 +264,11 @@ def test_some_ranks_of_a_job_in_one_file(ranks, tmp_path):
     assert [each["rank"] for each in content["otherData"]["traces"]] == [0, 2]
     kernels = sorted(each["ts"] for each in content["traceEvents"] if each.get("cat") == "kernel")
     assert kernels[1] - kernels[0] == pytest.approx(200)
+
+
+def test_ranks_are_the_outermost_frames(ranks, tmp_path):
+    assert run(ranks, "--ranks", "0,2", "-o", tmp_path / "two.folded").exit_code == 0
+    assert {name.split(";")[0] for name in folded(tmp_path / "two.folded")} == {"rank 0", "rank 2"}
 
 
 @pytest.mark.parametrize(

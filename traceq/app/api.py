@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from traceq.app.whatif import WhatIfChoicesView, WhatIfView
     from traceq.app.whatif_request import Named, Numbered
     from traceq.diagnosis.subject import Goal
+    from traceq.exports.stacks import Measure
     from traceq.exports.trace_file import Written
     from traceq.loading.ingest import Failure, IngestResult
     from traceq.reports.model import Scope
@@ -492,6 +493,7 @@ def export(
     *,
     format: Format | None = None,  # noqa: A002 - the name of the option
     finding: str | None = None,
+    measure: Measure | None = None,
     traces: Sequence[int] = (),
     rank: int | None = None,
     ranks: Sequence[int] = (),
@@ -507,10 +509,12 @@ def export(
     cache: bool = True,
     memory_limit: int | None = None,
 ) -> Written | None:
-    """Write a trace with its findings for Perfetto, or tables as files; return the number of events, None for tables.
+    """Write a trace for Perfetto, speedscope or pprof, or tables as files; return how much was written, None for tables.
 
     A .json or .json.gz file is a Chrome trace for ui.perfetto.dev: all of it, or the time around `finding` (its id, its
-    rule, or F1, F2, ...). .parquet and .csv hold one table; with `format` and a new directory every table and view with
+    rule, or F1, F2, ...). .speedscope.json, .pb.gz (pprof) and .folded hold the call paths of the counted steps with
+    their own time on the host, of GPU work, and in which GPUs were idle; folded stacks that of one `measure`, "host",
+    "gpu" or "idle". .parquet and .csv hold one table; with `format` and a new directory every table and view with
     rows, or those named in `tables`, becomes a file of its own. `traces` are the trace_ids to write (all if empty),
     `rank` or `ranks` choose by rank; ranks of a job share one clock. `goal`, `rules` and `timeout` are as for a report.
     Raises ValueError for options that do not fit together, StoreError for unreadable or unwritable files, QueryError
@@ -526,6 +530,7 @@ def export(
             read,
             format=format,
             finding=finding,
+            measure=measure,
             traces=traces,
             rank=rank,
             ranks=ranks,

@@ -1,4 +1,4 @@
-"""Export: a trace with what was found in it for Perfetto, the time around a finding, or tables as files."""
+"""Export: a trace with what was found in it for Perfetto, call paths for other viewers, or tables as files."""
 
 from __future__ import annotations
 
@@ -27,13 +27,24 @@ from traceq.diagnosis.packs import is_of_extra
 from traceq.diagnosis.record import EXTRA
 from traceq.diagnosis.subject import Goal
 from traceq.errors import StoreError, WrongUse
+from traceq.exports.folded import write_folded
+from traceq.exports.pprof import write_pprof
 from traceq.exports.result import WRITERS, result_of
-from traceq.exports.trace_file import MOST_OF_FINDING, Written, write_finding, write_trace
+from traceq.exports.speedscope import write_speedscope
+from traceq.exports.stacks import MEASURE_WORDS, MEASURES, Measure
+from traceq.exports.trace_file import MOST_OF_FINDING, Written, read_traces, write_finding, write_trace
+from traceq.reports.build_stacks import build_stacks
 
-Format = Literal["perfetto", "chrome", "parquet", "csv"]
+Format = Literal["perfetto", "chrome", "folded", "speedscope", "pprof", "parquet", "csv"]
 
 _TABLE = ("parquet", "csv")
+_STACKS = ("folded", "speedscope", "pprof")
+# The first that fits.
 _FORMAT_OF_SUFFIX: dict[str, Format] = {
+    ".speedscope.json": "speedscope",
+    ".speedscope.json.gz": "speedscope",
+    ".folded": "folded",
+    ".pb.gz": "pprof",
     ".json": "perfetto",
     ".json.gz": "perfetto",
     ".parquet": "parquet",
@@ -48,6 +59,7 @@ def export(
     *,
     format: Format | None = None,  # noqa: A002 - the name of the option
     finding: str | None = None,
+    measure: Measure | None = None,
     traces: Sequence[int] = (),
     rank: int | None = None,
     ranks: Sequence[int] = (),
@@ -55,14 +67,14 @@ def export(
     goal: Goal = "throughput",
     rules: Sequence[str | Path] = (),
 ) -> Written | None:
-    """Write a trace with its findings for Perfetto, or tables as files; traceq.app.api.export explains the parameters.
+    """Write a trace with its findings for Perfetto, call paths, or tables as files; traceq.app.api.export has the parameters.
 
-    Returns how many events were written, None for tables. Raises ValueError for options that do not fit together,
+    Returns how many events or call paths were written, None for tables. Raises ValueError for options that do not fit together,
     StoreError for unreadable or unwritable files, QueryError for a missing table.
     """
     output = Path(output)
     name = format or _format_of(output)
-    _check(name, output, finding, tables)
+    _check(name, output, finding, measure, tables)
     chosen_rules = user_rules.load_rules([*rules, EXTRA] if finding is not None and is_of_extra(finding) else rules)
 
     # tables include finding, which a temporary database has as these rules fill it
@@ -74,6 +86,10 @@ def export(
         if name in _TABLE:
             run_interruptibly(connection, lambda: _write_tables(connection, name, output, tables, chosen))
             return None
+        if name in _STACKS:
+            return run_interruptibly(
+                connection, lambda: _write_stacks(connection, name, source, output, measure, chosen)
+            )
         # Of a job of many ranks those that are named are asked all rules, as in a report.
         named = chosen if traces or ranks or rank is not None else None
 
@@ -91,25 +107,26 @@ def export(
 
 def _format_of(output: Path) -> Format:
     """Return the format that the file's suffix names. Raises WrongUse for any other suffix."""
-    suffix = "".join(output.suffixes[-2:]) if output.suffix.lower() == ".gz" else output.suffix
     for known, name in _FORMAT_OF_SUFFIX.items():
-        if suffix.lower().endswith(known):
+        if output.name.lower().endswith(known):
             return name
     raise WrongUse(f"{output}: no format has this suffix ({', '.join(_FORMAT_OF_SUFFIX)}); say --format.")
 
 
-def _check(name: Format, output: Path, finding: str | None, tables: Sequence[str]) -> None:
+def _check(name: Format, output: Path, finding: str | None, measure: Measure | None, tables: Sequence[str]) -> None:
     """Raise WrongUse for options that do not fit together, and for an output directory that exists."""
+    if finding is not None and name in (*_TABLE, *_STACKS):
+        raise WrongUse("--finding is for a trace: -o FILE.json.")
+    if measure is not None and name != "folded":
+        raise WrongUse("--measure is for folded stacks; other files hold every measure.")
     if name in _TABLE:
-        if finding is not None:
-            raise WrongUse("--finding is for a trace: -o FILE.json.")
         if str(output) == "-":
             raise WrongUse("tables are written to files: name a file or a directory.")
         if not _is_one_file(output) and output.exists() and not (output.is_dir() and not any(output.iterdir())):
             raise WrongUse(f"{output} is there already: name a new directory.")
     else:
         if tables:
-            raise WrongUse("--table is for parquet and csv; a trace has no tables.")
+            raise WrongUse("--table is for parquet and csv; other files have no tables.")
         if output.is_dir():
             raise WrongUse(f"{output} is a directory: name a file in it.")
     if _is_one_file(output) and len(tables) != 1:
@@ -119,6 +136,37 @@ def _check(name: Format, output: Path, finding: str | None, tables: Sequence[str
 def _is_one_file(output: Path) -> bool:
     """Return whether the output is a single file of one table, by its suffix."""
     return _FORMAT_OF_SUFFIX.get(output.suffix.lower()) in _TABLE
+
+
+def _write_stacks(
+    connection: duckdb.DuckDBPyConnection,
+    name: str,
+    source: Source,
+    output: Path,
+    measure: Measure | None,
+    chosen: Sequence[int],
+) -> Written:
+    """Write the call paths of the traces; folded stacks hold one `measure`, by default host time.
+
+    Raises StoreError if the counted steps have no such time.
+    """
+    stacks = build_stacks(connection, {trace.trace_id: trace.short_name for trace in read_traces(connection, chosen)})
+    there = [known for known in MEASURES if stacks.sum_time(known)]
+    if not there:
+        raise StoreError(f"{source}: nothing ran in its counted steps; traceq doctor {source} says what it holds")
+    wanted = measure or "host"
+    if name == "folded" and wanted not in there:
+        choices = " or ".join(f"--measure {known}" for known in there)
+        raise StoreError(f"{source}: has no {MEASURE_WORDS[wanted]} in its counted steps; say {choices}")
+    # pprof's are compressed, whatever the name
+    with (atomic_write if name == "pprof" else write_packed)(output) as file:
+        if name == "pprof":
+            count = write_pprof(stacks, Path(source).name, file)
+        elif name == "speedscope":
+            count = write_speedscope(stacks, Path(source).name, file)
+        else:
+            count = write_folded(stacks, wanted, file)
+    return Written(count, unit="call paths")
 
 
 def _write_tables(

@@ -47,7 +47,7 @@ class LazyCommands(LazyGroup):
             "verify": ("traceq.cli.verify", "Check whether a fix saved what its finding predicted."),
         },
         "Share a trace": {
-            "export": ("traceq.cli.export", "Write a trace and its findings for Perfetto, or tables as files."),
+            "export": ("traceq.cli.export", "Write traces for Perfetto, speedscope, pprof; tables as files."),
             "trim": ("traceq.cli.trim", "Cut a trace down to some of its steps."),
             "anonymise": ("traceq.cli.anonymise", "Write a copy of a trace without private names."),
             "mcp": ("traceq.cli.mcp", "Serve reports, findings and SQL to agents (MCP over stdio)."),

@@ -1,4 +1,4 @@
-"""traceq export: a trace with what was found in it for Perfetto, the time around a finding, or tables as files."""
+"""traceq export: a trace with what was found in it for Perfetto, call paths for other viewers, or tables as files."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ if TYPE_CHECKING:
     from traceq.app.export import Format
     from traceq.app.read_options import ReadOptions
     from traceq.diagnosis.subject import Goal
+    from traceq.exports.stacks import Measure
 
 
-@click.command(short_help="Write a trace and its findings for Perfetto, or tables as files.")
+@click.command(short_help="Write traces for Perfetto, speedscope, pprof; tables as files.")
 @click.argument("source", metavar="SOURCE_OR_DB", shell_complete=completion.complete_files)
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="FILE", help="Write to FILE; or to DIR."
 )
 @click.option(
     "--format",
-    type=click.Choice(("perfetto", "chrome", "parquet", "csv")),
+    type=click.Choice(("perfetto", "chrome", "folded", "speedscope", "pprof", "parquet", "csv")),
     help="perfetto and chrome are the same.  [default: by the suffix of -o]",
 )
 @click.option(
@@ -32,6 +33,11 @@ if TYPE_CHECKING:
     metavar="ID",
     shell_complete=completion.complete_findings,
     help="Only the time around this finding: its id, its rule, or F1, F2, ...",
+)
+@click.option(
+    "--measure",
+    type=click.Choice(("host", "gpu", "idle")),
+    help="The time of folded stacks: of host calls, of GPU work, or in which GPUs were idle.  [default: host]",
 )
 @traces_options
 @ranks_option
@@ -53,6 +59,7 @@ def export(
     output: Path,
     format: Format | None,  # noqa: A002 - the name of the option
     finding: str | None,
+    measure: Measure | None,
     traces: tuple[int, ...],
     rank: int | None,
     ranks: tuple[int, ...],
@@ -61,19 +68,23 @@ def export(
     rules: tuple[str | Path, ...],
     read: ReadOptions,
 ) -> None:
-    """Write a trace and its findings for Perfetto, or tables as files.
+    """Write a trace for Perfetto, speedscope or pprof, or tables as files.
 
     SOURCE_OR_DB is a trace database or a file that `traceq ingest` accepts. A .json or .json.gz file is a Chrome trace for
     ui.perfetto.dev and chrome://tracing: the threads and streams as they were recorded, with arrows from launches to what
     they launched, and beside them the steps, the ledger of each GPU and the findings; several ranks of a job on one clock.
-    With --finding it holds the time around the worst piece of one finding, in less than 1 MB. .parquet and .csv hold one
-    table; with --format and a new directory for -o every table and view that has rows becomes a file of its own.
+    With --finding it holds the time around the worst piece of one finding, in less than 1 MB. .speedscope.json,
+    .pb.gz (pprof) and .folded (for flamegraph.pl) hold call paths: the host time, GPU time and GPU idle time of each in
+    the counted steps. .parquet and .csv hold one table; with --format and a new directory for -o every table and view
+    that has rows becomes a file of its own.
 
     \b
     Examples:
       traceq export profile.duckdb -o profile.json.gz
       traceq export profile.duckdb --finding F1 -o first.json
       traceq export job.duckdb --ranks 0,6 -o late.json
+      traceq export profile.duckdb -o profile.speedscope.json
+      traceq export profile.duckdb --measure idle -o idle.folded
       traceq export profile.duckdb --table step -o steps.csv
       traceq export profile.duckdb --format parquet -o tables
     """  # noqa: D301 - click wants the backspace itself
@@ -85,6 +96,7 @@ def export(
         read,
         format=format,
         finding=finding,
+        measure=measure,
         traces=traces,
         rank=rank,
         ranks=ranks,
@@ -94,6 +106,7 @@ def export(
     )
     if written is None:
         return
-    click.echo(f"{printable(str(output))}: {written.events:,} events, {output.stat().st_size:,} bytes", err=True)
+    size = f"{written.events:,} {written.unit}, {output.stat().st_size:,} bytes"
+    click.echo(f"{printable(str(output))}: {size}", err=True)
     if written.left_out is not None:
         click.echo(f"left out to stay small: {printable(written.left_out)}", err=True)

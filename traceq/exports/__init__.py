@@ -1,1 +1,1 @@
-"""A trace database as a file for other tools: a Chrome trace with what traceq found in it beside the slices."""
+"""A trace database as a file for other tools: a Chrome trace with the findings beside the slices, call paths, or tables."""

@@ -55,6 +55,11 @@ class ExportedTrace(msgspec.Struct, frozen=True):
         """The trace's number in the database."""
         return int(self.row["trace_id"])
 
+    @property
+    def short_name(self) -> str:
+        """The trace's name among others of a file: "rank 3"; empty for a single trace."""
+        return self.prefix.removesuffix(": ")
+
 
 def prepare_traces(rows: Sequence[Mapping[str, Any]]) -> list[ExportedTrace]:
     """Return the traces of a file, each with the prefix of its process names and its zero time.
@@ -136,10 +141,14 @@ def _as_kineto(connection: duckdb.DuckDBPyConnection, trace: ExportedTrace) -> d
 
 
 class Written(msgspec.Struct, frozen=True):
-    """The number of events written to a file, and a phrase on what was left out to keep it small, None if nothing was."""
+    """The number of events written to a file, and a phrase on what was left out to keep it small, None if nothing was.
+
+    In a file of call paths these are the events; `unit` says which.
+    """
 
     events: int
     left_out: str | None = None
+    unit: str = "events"
 
 
 class _Trace(msgspec.Struct):
@@ -173,7 +182,7 @@ def write_trace(
     connection: duckdb.DuckDBPyConnection, trace_ids: Sequence[int], findings: _Findings, file: BinaryIO
 ) -> Written:
     """Write the traces as a Chrome trace to `file`, with the ranked findings of each; return how many events it has."""
-    traces = _read_traces(connection, trace_ids)
+    traces = read_traces(connection, trace_ids)
     numbers = new_ids(connection)
     out = _Out(file)
     out.begin(make_header(connection, traces, {}))
@@ -192,7 +201,7 @@ def write_finding(
 
     Returns the number of events and what was left out. The file is larger where the events that must stay need more.
     """
-    (exported,) = _read_traces(connection, [chosen.finding.where.trace_id])
+    (exported,) = read_traces(connection, [chosen.finding.where.trace_id])
     window = find_window(connection, chosen.finding, exported.row["step_ns"])
     trace = _begin_trace(
         connection, exported, window, findings, new_ids(connection), _MOST_CHARACTERS_OF_FINDING, chosen.place
@@ -226,7 +235,8 @@ def _describe_finding(chosen: Chosen, window: TimeWindow, exported: ExportedTrac
     }
 
 
-def _read_traces(connection: duckdb.DuckDBPyConnection, trace_ids: Sequence[int]) -> list[ExportedTrace]:
+def read_traces(connection: duckdb.DuckDBPyConnection, trace_ids: Sequence[int]) -> list[ExportedTrace]:
+    """Return the traces with these ids, each with the prefix of its names and its zero time."""
     rows = ask(connection, statement("exports/sql/traces.sql"))
     return prepare_traces([row for row in rows if row["trace_id"] in trace_ids])
 

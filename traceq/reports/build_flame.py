@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from traceq.analysis.categories import BY_NAME
 from traceq.database.query import ask
 from traceq.database.sql import run
 from traceq.reports.call_paths import CallSlices, Numbers, Paths, find_paths, number_keys, sum_at
@@ -29,6 +30,22 @@ _TABLES = ("flame_name", "flame_work_name")
 _NONE = -1
 
 
+class _Leaves(NamedTuple):
+    """GPU work or idle time, in columns: `around` is the number of the call path around each, -1 as long as it is unknown.
+
+    That is the path of `call_id`, else the thread `thread_id` itself, else none. `label` is a place in `kinds`, the (kind,
+    name) of paths; `dur` is added to their `side`, ns.
+    """
+
+    side: str
+    kinds: Sequence[tuple[str, str]]
+    call_id: Numbers
+    thread_id: Numbers
+    label: Numbers
+    dur: Numbers
+    around: Numbers
+
+
 def build_flame(connection: duckdb.DuckDBPyConnection, trace_id: int, traces: int = 1) -> FlameGraph | None:
     """Build the flame graph of the counted steps: host calls and the GPU work they launched; None without host time.
 
@@ -40,18 +57,19 @@ def build_flame(connection: duckdb.DuckDBPyConnection, trace_id: int, traces: in
     return make_flame(_add_totals(found), min(_FRAMES, _OF_ALL_TRACES // traces))
 
 
-def paths_of(connection: duckdb.DuckDBPyConnection, trace_id: int) -> list[dict[str, Any]]:
+def paths_of(connection: duckdb.DuckDBPyConnection, trace_id: int, *, with_idle: bool = False) -> list[dict[str, Any]]:
     """Return the call paths of the counted steps and the GPU work they launched, each after its parent.
 
-    A path has its number, parent, kind and name, calls, and ns on the host and of its own GPU work.
+    A path has its number, parent, kind and name, calls, and ns on the host and of its own GPU work. `with_idle` adds paths
+    with the ns in which a GPU was idle, by cause: below the call that the host was in, or was late after.
     """
     periods = read_rows(connection, "flame_period", trace_id=trace_id)
-    threads = read_rows(connection, "flame_thread", trace_id=trace_id) if periods else []
-    if not threads:
+    if not periods:
         return []
+    threads = read_rows(connection, "flame_thread", trace_id=trace_id)
     for table in _TABLES:
         run(connection, f"reports/sql/{table}.sql", trace_id=trace_id)
-    found = _order_paths(_read_levels(connection, trace_id, periods, threads))
+    found = _order_paths(_read_levels(connection, trace_id, periods, threads, with_idle=with_idle))
     for table in _TABLES:
         ask(connection, f"drop table temp.{table}")
     return found
@@ -62,24 +80,48 @@ def _read_levels(
     trace_id: int,
     periods: Sequence[Mapping[str, Any]],
     threads: Sequence[Mapping[str, Any]],
+    *,
+    with_idle: bool,
 ) -> list[list[dict[str, Any]]]:
-    """Return the paths by level: threads, then calls of equal depth; GPU work is one level below the call that launched it."""
+    """Return the paths by level: threads, then calls of equal depth.
+
+    GPU work is one level below the call that launched it, idle time below the call that the host was in.
+    """
     labels, kinds_of_work = (_split_label(connection, table) for table in _TABLES)
-    work = read_columns(connection, "flame_work", trace_id=trace_id)
-    launched_by = np.full(len(work["dur"]), _NONE)
+    leaves = [_read_work(connection, trace_id, kinds_of_work)]
+    if with_idle:
+        leaves.append(_read_idle(connection, trace_id))
     ends = [np.array([period[end] for period in periods]) for end in ("ts", "ts_end")]
     levels: list[list[dict[str, Any]]] = [[]]
     by_number: list[dict[str, Any]] = []
+    by_thread: dict[int, dict[str, Any]] = {}
     for batch in _read_batches(threads):
         read = read_columns(
             connection, "flame_call", trace_id=trace_id, first=batch[0]["thread_id"], last=batch[-1]["thread_id"]
         )
         found = find_paths(CallSlices(**read), ends[0], ends[1], len(labels))
-        by = found.find_paths(work["launch_id"])
-        launched_by[by >= 0] = by[by >= 0] + len(by_number)
-        _add_calls(levels, by_number, found, {thread["thread_id"]: thread["name"] for thread in batch}, labels)
-    _add_work(levels, by_number, launched_by, work, kinds_of_work)
+        for group in leaves:
+            by = found.find_paths(group.call_id)
+            group.around[by >= 0] = by[by >= 0] + len(by_number)
+        names = {thread["thread_id"]: thread["name"] for thread in batch}
+        by_thread |= _add_calls(levels, by_number, found, names, labels)
+    for group in leaves:
+        _add_leaves(levels, by_number, by_thread, group)
     return levels
+
+
+def _read_work(connection: duckdb.DuckDBPyConnection, trace_id: int, kinds: Sequence[tuple[str, str]]) -> _Leaves:
+    work = read_columns(connection, "flame_work", trace_id=trace_id)
+    nowhere = np.full(len(work["dur"]), _NONE)
+    return _Leaves("own_gpu", kinds, work["launch_id"], nowhere, work["label"], work["dur"], nowhere.copy())
+
+
+def _read_idle(connection: duckdb.DuckDBPyConnection, trace_id: int) -> _Leaves:
+    idle = read_columns(connection, "flame_idle", trace_id=trace_id)
+    causes, label = np.unique(idle["cause"].astype(str), return_inverse=True)
+    kinds = [(cause, BY_NAME[cause].label) for cause in causes.tolist()]
+    nowhere = np.full(len(label), _NONE)
+    return _Leaves("own_idle", kinds, idle["slice_id"], idle["thread_id"], label, idle["dur"], nowhere)
 
 
 def _read_batches(threads: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
@@ -89,7 +131,8 @@ def _read_batches(threads: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping
             yield batch
             batch = []
         batch.append(thread)
-    yield batch
+    if batch:
+        yield batch
 
 
 def _split_label(connection: duckdb.DuckDBPyConnection, table: str) -> list[tuple[str, str]]:
@@ -98,9 +141,8 @@ def _split_label(connection: duckdb.DuckDBPyConnection, table: str) -> list[tupl
     return [(each["kind"], each["name"]) for each in found]
 
 
-def _make_path(
-    around: dict[str, Any] | None, shown: tuple[str, str], count: int, host: int, own_gpu: int
-) -> dict[str, Any]:
+def _make_path(around: dict[str, Any] | None, shown: tuple[str, str], count: int, **times: int) -> dict[str, Any]:
+    """Return a path with its `times` in ns (host, own_gpu, own_idle), 0 where none is given."""
     kind, name = shown
     level = 0 if around is None else around["level"] + 1
     return {
@@ -109,8 +151,10 @@ def _make_path(
         "kind": kind,
         "name": name,
         "count": count,
-        "host": host,
-        "own_gpu": own_gpu,
+        "host": 0,
+        "own_gpu": 0,
+        "own_idle": 0,
+        **times,
     }
 
 
@@ -120,17 +164,21 @@ def _add_calls(
     found: Paths,
     threads: Mapping[int, str],
     labels: Sequence[tuple[str, str]],
-) -> None:
-    """Add threads and their call paths to `levels`, and the call paths also to `by_number`, in the order of their numbers."""
-    above: Any = {}
+) -> dict[int, dict[str, Any]]:
+    """Add threads and their call paths to `levels`, and the call paths also to `by_number`, in the order of their numbers.
+
+    Returns the paths of the threads by thread_id.
+    """
+    by_thread: dict[int, dict[str, Any]] = {}
+    above: Any = by_thread
     for depth, level in enumerate(found.levels):
         if depth == 0:
             for thread_id in np.unique(level.around).tolist():
                 host = int(level.host_ns[level.around == thread_id].sum())
-                above[thread_id] = _make_path(None, ("thread", threads[thread_id]), 1, host, 0)
-            levels[0] += above.values()
+                by_thread[thread_id] = _make_path(None, ("thread", threads[thread_id]), 1, host=host)
+            levels[0] += by_thread.values()
         here = [
-            _make_path(above[around], labels[label], count, host, 0)
+            _make_path(above[around], labels[label], count, host=host)
             for around, label, count, host in zip(*(column.tolist() for column in level), strict=True)
         ]
         if len(levels) == depth + 1:
@@ -138,27 +186,27 @@ def _add_calls(
         levels[depth + 1] += here
         by_number += here
         above = here
+    return by_thread
 
 
-def _add_work(
+def _add_leaves(
     levels: list[list[dict[str, Any]]],
     by_number: Sequence[dict[str, Any]],
-    launched_by: Numbers,
-    work: Mapping[str, Numbers],
-    kinds_of_work: Sequence[tuple[str, str]],
+    by_thread: Mapping[int, dict[str, Any]],
+    leaves: _Leaves,
 ) -> None:
-    """Add GPU work to `levels`, below the call path that launched it.
-
-    Work that an unknown call launched stands beside the threads.
-    """
-    size = (len(by_number) + 1) * len(kinds_of_work)
-    keys, places = number_keys((launched_by + 1) * len(kinds_of_work) + work["label"], size)
-    durations = sum_at(places, work["dur"], len(keys))
+    """Add GPU work or idle time to `levels`, below its call path or thread; beside the threads where neither is known."""
+    places_around = [None, *by_number, *by_thread.values()]
+    around = leaves.around + 1
+    for place, thread_id in enumerate(by_thread, len(by_number) + 1):
+        around[(around == 0) & (leaves.thread_id == thread_id)] = place
+    kinds = leaves.kinds
+    keys, places = number_keys(around * len(kinds) + leaves.label, len(places_around) * len(kinds))
+    durations = sum_at(places, leaves.dur, len(keys))
     levels.append([])
     for key, count, dur in zip(keys.tolist(), np.bincount(places).tolist(), durations.tolist(), strict=True):
-        by, label = divmod(key, len(kinds_of_work))
-        around = by_number[by - 1] if by else None
-        path = _make_path(around, kinds_of_work[label], count, 0, dur)
+        above, label = divmod(key, len(kinds))
+        path = _make_path(places_around[above], kinds[label], count, **{leaves.side: dur})
         levels[path["level"]].append(path)
 
 
@@ -172,8 +220,8 @@ def _order_paths(levels: Sequence[Sequence[dict[str, Any]]]) -> list[dict[str, A
         for path in level:
             path["parent"] = path["around"] and path["around"]["path"]
 
-        def place(path: Mapping[str, Any]) -> tuple[int, int, str, str, int]:
-            return -path["host"], -path["own_gpu"], path["kind"], path["name"], path["parent"] or 0
+        def place(path: Mapping[str, Any]) -> tuple[int, int, int, str, str, int]:
+            return -path["host"], -path["own_gpu"], -path["own_idle"], path["kind"], path["name"], path["parent"] or 0
 
         for path in sorted(level, key=place):
             path["path"] = len(found)
