@@ -104,9 +104,22 @@ def test_a_page_with_both_steps_and_nothing_from_the_network(compare, tmp_path):
     assert drawn == [("base", "1.000 ms"), ("new", "1.100 ms")]
 
 
-def test_a_baseline_has_no_timeline(compare, tmp_path):
+def test_a_page_with_the_call_paths_of_both_sides(compare, tmp_path):
+    compare("before.duckdb", "after.duckdb", "-o", tmp_path / "c.html")
+    page = (tmp_path / "c.html").read_text("utf-8")
+    assert page.count('<figure class="flame">') == 1
+    assert "longer by a quarter or more, or new" in page
+
+
+def test_a_ticket_as_a_page_has_no_call_paths(compare, tmp_path):
+    compare("--ticket", "before.duckdb", "after.duckdb", "-o", tmp_path / "c.html")
+    assert "figure" not in (tmp_path / "c.html").read_text("utf-8").partition("<body")[2].partition("<script>")[0]
+
+
+def test_a_baseline_has_no_timeline_and_no_call_paths(compare, tmp_path):
     compare("main", "after.duckdb", "-o", tmp_path / "c.html")
     page = (tmp_path / "c.html").read_text("utf-8")
+    assert '<figure class="flame">' not in page
     assert 'aria-label="new: Step' in page
     assert 'aria-label="base: Step' not in page
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec.structs import asdict, replace
 
 from traceq.app import notebook
@@ -16,8 +17,9 @@ from traceq.app.read_options import AS_FOUND, LOWEST, USUAL, CompareOptions, Rea
 from traceq.app.source import Sources, as_list, check_writes, open_runs
 from traceq.common.text import printable
 from traceq.errors import WrongUse
+from traceq.reports.build_flame_difference import RunPaths, build_flame_difference, read_run_paths
 from traceq.reports.build_timelines import build_typical_step
-from traceq.reports.comparison.comparison import compose_comparison
+from traceq.reports.comparison.comparison import NO_DRAWINGS, ComparisonDrawings, compose_comparison
 from traceq.reports.comparison.ticket import compose_ticket
 from traceq.reports.document import Block, Verdict
 from traceq.reports.redact import redact_comparison
@@ -30,8 +32,10 @@ from traceq.runs.compare.comparison import Comparison
 from traceq.runs.compare.jobs import compare_jobs, jobs_of
 from traceq.runs.run import Run
 from traceq.runs.sources import runs_of_rank
+from traceq.runs.statistics import Statistic
 
 if TYPE_CHECKING:
+    import duckdb
     import pandas as pd
 
 # Rows of a table.
@@ -42,14 +46,19 @@ class ComparisonView(CiView[Comparison]):
     """A comparison of two runs, which a notebook shows when it is the last line of a cell.
 
     `content` is the comparison as plain data: times are ns per step, differences are new less base. Tables have at most
-    `top` rows; `timelines` are drawn in HTML. A ticket is short in every format.
+    `top` rows; `drawings` are shown in HTML. A ticket is short in every format.
     """
 
     def __init__(
-        self, content: Comparison, timelines: Sequence[Timeline] = (), *, top: int = TOP, is_ticket: bool = False
+        self,
+        content: Comparison,
+        drawings: ComparisonDrawings = NO_DRAWINGS,
+        *,
+        top: int = TOP,
+        is_ticket: bool = False,
     ) -> None:
         super().__init__(content)
-        self.timelines = timelines
+        self.drawings = drawings
         self.top = top
         self.is_ticket = is_ticket
 
@@ -83,7 +92,7 @@ class ComparisonView(CiView[Comparison]):
         """Return the blocks of the document, with drawings if `draws`; the ticket if one was requested."""
         if self.is_ticket:
             return compose_ticket(self.content)
-        return compose_comparison(self.content, self.top, self.timelines, draws=draws)
+        return compose_comparison(self.content, self.top, self.drawings, draws=draws)
 
     def _check(self) -> Check:
         """Return the comparison as a check without a limit: a regression fails."""
@@ -114,38 +123,81 @@ def compare(
 ) -> ComparisonView:
     """Compare `new` with `base`; traceq.app.api.compare describes the parameters.
 
-    `drawn` adds drawings of the typical step of both sides, for HTML. Raises StoreError for unreadable sources,
-    ValueError for a missing rank.
+    `drawn` adds drawings for HTML: the typical step of both sides, and what changed by call path. Raises StoreError for
+    unreadable sources, ValueError for a missing rank.
     """
     if not 0 < options.level < 1:
         raise WrongUse(f"level {options.level:g} is not a probability between 0 and 1.")
     check_writes(read.writes, [*as_list(base), *as_list(new)])
-    base_runs, base_step = _read(base, which, read, drawn=drawn)
-    new_runs, new_step = _read(new, which, read, drawn=drawn)
-    are_jobs = not which.is_named and jobs_of(base_runs) and jobs_of(new_runs)
+    statistic = options.statistic if drawn and not ticket else None
+    sides = _read(base, which, read, statistic), _read(new, which, read, statistic)
+    base_runs, new_runs = (side.runs for side in sides)
+    are_jobs = bool(not which.is_named and jobs_of(base_runs) and jobs_of(new_runs))
     if not are_jobs:
         base_runs, new_runs = (runs_of_rank(runs, which.rank, "") for runs in (base_runs, new_runs))
     given = options._asdict() | {"noise": read_known_noise(options.noise, which.rank)}
     comparison = (compare_jobs if are_jobs else compare_runs)(base_runs, new_runs, **given)
     if ticket:
         return ComparisonView(redact_comparison(comparison), is_ticket=True)
-    drawn_steps = {name: step for name, step in (("base", base_step), ("new", new_step)) if step is not None}
+    drawn_steps = {name: side.step for name, side in zip(("base", "new"), sides, strict=True) if side.step is not None}
     longest = max((step.dur for step in drawn_steps.values()), default=0)  # both are drawn as wide
     timelines = [replace(step, title=f"{name}: {step.title}", span=longest) for name, step in drawn_steps.items()]
-    return ComparisonView(comparison, timelines, top=top)
+    paths = [_keep_compared(side.paths, runs) for side, runs in zip(sides, (base_runs, new_runs), strict=True)]
+    flame = None
+    if comparison.change is not None and {found.run.rank for found in paths[0]} == {
+        found.run.rank for found in paths[1]
+    }:
+        flame = build_flame_difference(
+            paths[0], paths[1], kind=comparison.kind, noise=given["noise"], level=comparison.level
+        )
+    rank = paths[0][0].run.rank if flame is not None else None
+    return ComparisonView(comparison, ComparisonDrawings(timelines, flame, rank), top=top)
 
 
-def _read(sources: Sources, which: Which, read: ReadOptions, *, drawn: bool) -> tuple[list[Run], Timeline | None]:
-    """Read the runs of a side (all ranks if none is chosen), and with `drawn` also draw the typical step of one of them.
+class _ReadSide(msgspec.Struct):
+    """The runs of a side, and what is drawn of them: a typical step, and call paths of the first rank that was read."""
 
-    The drawing is of the first run that has a database and such a step, else None.
+    runs: list[Run] = msgspec.field(default_factory=list)
+    step: Timeline | None = None
+    paths: list[RunPaths] = msgspec.field(default_factory=list)
+
+
+def _read(sources: Sources, which: Which, read: ReadOptions, statistic: Statistic | None) -> _ReadSide:
+    """Read the runs of a side (all ranks if none is chosen), and for drawings the call paths of the steps in the statistic.
+
+    The typical step is that of the first run that has a database and such a step. Without a statistic nothing is drawn.
     """
-    found: list[Run] = []
-    timeline = None
+    side = _ReadSide()
     for source in as_list(sources):
         with open_runs(source, which, read, all_ranks=which.rank is None) as (connection, runs):
-            found += runs.values()
-            if drawn and connection is not None and timeline is None:
+            side.runs += runs.values()
+            if statistic is None or connection is None:
+                continue
+            if side.step is None:
                 drawings = (build_typical_step(connection, trace_id, run.device) for trace_id, run in runs.items())
-                timeline = next((drawing for drawing in drawings if drawing), None)
-    return found, timeline
+                side.step = next((drawing for drawing in drawings if drawing), None)
+            side.paths += _read_paths(connection, runs, which, statistic, side.paths)
+    return side
+
+
+def _read_paths(
+    connection: duckdb.DuckDBPyConnection,
+    runs: Mapping[int, Run],
+    which: Which,
+    statistic: Statistic,
+    before: Sequence[RunPaths],
+) -> Iterator[RunPaths]:
+    """Yield the call paths of the runs of one rank: the rank of those read `before`, else the chosen or lowest one."""
+    of_rank = runs_of_rank(list(runs.values()), which.rank, "") if which.trace is None else runs.values()
+    chosen = {id(run) for run in of_rank}
+    for trace_id, run in runs.items():
+        if id(run) in chosen and {found.run.rank for found in before} <= {run.rank}:
+            found = read_run_paths(connection, trace_id, run, statistic)
+            if found is not None:
+                yield found
+
+
+def _keep_compared(paths: Sequence[RunPaths], runs: Sequence[Run]) -> list[RunPaths]:
+    """Return the call paths of the runs that are compared, those of each trace once."""
+    compared = [found for found in paths if any(found.run is run for run in runs)]
+    return list({(found.run.sha256, found.run.rank): found for found in compared}.values())

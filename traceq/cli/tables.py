@@ -37,8 +37,8 @@ Times are integer nanoseconds on the trace's own clock, intervals are half-open 
 (0..1) end in `_share`. Every table has `trace_id`; ids of slices are unique within their trace and the same on every
 ingest of the same file.
 
-Macros take names, as text, of tables, views or common table expressions that hold intervals in the columns ts and
-ts_end. All their other columns are keys: intervals meet only where these are the same, NULL being the same as NULL, and
+Macros take names, as text, of tables, views or common table expressions. Those of intervals read the columns ts and
+ts_end. All other columns are keys: intervals meet only where these are the same, NULL being the same as NULL, and
 the result has them. Select the keys that you mean; trace_id belongs to them where the database holds several traces:
 
 ```sql
@@ -50,6 +50,15 @@ select device, dur, pairs from interval_overlap('busy', 'copying')
 
 Intervals that touch are one in a union and leave no gap, and share no time. Intervals without length (ts_end = ts), that
 end before they start, or whose start or end is NULL are left out; without intervals there are no rows.
+
+Those of stacks say what the host was in, as "train.py(3): main > aten::mm > cudaLaunchKernel": around a call, where GPU
+work was launched (of a CUDA graph also where it was captured), or at a moment. The view `gap_stack` has it for the
+moments at which the GPU ran dry, and `launch.line` the innermost line of the program for each kernel:
+
+```sql
+with longest as (select trace_id, slice_id, name, dur from kernel order by dur desc limit 10)
+select name, dur, line, stack from stack_of('longest') order by dur desc
+```
 
 """
 

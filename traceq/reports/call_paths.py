@@ -36,7 +36,8 @@ class CallSlices(NamedTuple):
 class Level(NamedTuple):
     """Call paths of the same depth, in columns: `around` is the place of the parent path in the level before.
 
-    On the first level `around` is the thread_id.
+    On the first level `around` is the thread_id. `calls` and `host_ns` have a row for each path and a column for each
+    batch of periods.
     """
 
     around: Numbers
@@ -83,16 +84,24 @@ class _PlacesOfIds:
         return np.where(self._rising[at] == ids, self._order[at], np.int32(_NONE))
 
 
-def find_paths(slices: CallSlices, period_ts: Numbers, period_ts_end: Numbers, labels: int) -> Paths:
-    """Find the call paths of the calls inside the periods, which are in order of time; `labels` is the number of labels.
+class Periods(NamedTuple):
+    """Periods in order of time, in columns: ends in ns, and the number of the batch, from 0, that each belongs to."""
+
+    ts: Numbers
+    ts_end: Numbers
+    batch: Numbers
+
+
+def find_paths(slices: CallSlices, periods: Periods, labels: int) -> Paths:
+    """Find the call paths of the calls inside the periods; `labels` is the number of labels.
 
     A call that outlasts the call it began in, as a range that a function opens, stands beside this call, which counts
     until then.
     """
     place = _PlacesOfIds(slices.slice_id)
     around, row_end = _settle_parents(place.find(slices.parent_id), slices.ts, slices.ts_end)
-    first_period = np.searchsorted(period_ts_end, slices.ts, side="right")
-    times = np.maximum(np.searchsorted(period_ts, row_end, side="left") - first_period, 0)
+    first_period = np.searchsorted(periods.ts_end, slices.ts, side="right")
+    times = np.maximum(np.searchsorted(periods.ts, row_end, side="left") - first_period, 0)
     first = np.cumsum(times) - times
     row = np.repeat(np.arange(len(times)), times)
     period = first_period[row] + np.arange(len(row)) - first[row]
@@ -100,9 +109,15 @@ def find_paths(slices: CallSlices, period_ts: Numbers, period_ts_end: Numbers, l
     turn = period - first_period[up]
     parent = np.where((turn >= 0) & (turn < times[up]), first[up] + turn, _LOST)
     parent[up == _NONE] = _NONE
-    ts = np.maximum(slices.ts[row], period_ts[period])
-    ts_end = np.minimum(row_end[row], period_ts_end[period])
-    levels, path = _number_levels(parent, slices.thread_id[row], slices.label[row], ts, ts_end, labels)
+    rows = _CutCalls(
+        parent,
+        slices.thread_id[row],
+        slices.label[row],
+        np.maximum(slices.ts[row], periods.ts[period]),
+        np.minimum(row_end[row], periods.ts_end[period]),
+        periods.batch[period],
+    )
+    levels, path = _number_levels(rows, labels, int(periods.batch.max(initial=0)) + 1)
     return Paths(tuple(levels), place, first, times, path)
 
 
@@ -123,10 +138,23 @@ def _settle_parents(around: Numbers, ts: Numbers, ts_end: Numbers) -> tuple[Numb
     return settled, cut
 
 
-def _number_levels(
-    parent: Numbers, thread_id: Numbers, label: Numbers, ts: Numbers, ts_end: Numbers, labels: int
-) -> tuple[list[Level], Numbers]:
-    """Return the call paths by level, and the number of each call's path; -1 for calls in none."""
+class _CutCalls(NamedTuple):
+    """Calls cut at the ends of periods, in columns: `parent` is the place of the call around each, `batch` the period's."""
+
+    parent: Numbers
+    thread_id: Numbers
+    label: Numbers
+    ts: Numbers
+    ts_end: Numbers
+    batch: Numbers
+
+
+def _number_levels(calls: _CutCalls, labels: int, batches: int) -> tuple[list[Level], Numbers]:
+    """Return the call paths by level, and the number of each call's path; -1 for calls in none.
+
+    Calls are cut at the ends of those around them: `ts_end` is changed in place.
+    """
+    parent, thread_id, label, ts, ts_end, batch = calls
     levels: list[Level] = []
     path = np.full(len(parent), _NONE, np.int32)
     before, known = 0, 0  # paths on the levels before the last one, and on all
@@ -135,8 +163,11 @@ def _number_levels(
     while len(now):
         size = int(around.max()) + 1
         keys, places = number_keys(around * labels + label[now], size * labels)
-        spent = sum_at(places, ts_end[now] - ts[now], len(keys))
-        levels.append(Level(keys // labels, keys % labels, np.bincount(places), spent))
+        places_in = places * batches + batch[now]
+        calls_in = np.bincount(places_in, minlength=len(keys) * batches)
+        spent_in = sum_at(places_in, ts_end[now] - ts[now], len(keys) * batches)
+        shape = (len(keys), batches)
+        levels.append(Level(keys // labels, keys % labels, calls_in.reshape(shape), spent_in.reshape(shape)))
         path[now] = known + places
         before, known = known, known + len(keys)
         is_next = path[parent[waiting]] >= 0

@@ -248,9 +248,9 @@ class Tracks(msgspec.Struct, frozen=True):
 
 
 class Flame(msgspec.Struct, frozen=True):
-    """A flame graph: host and GPU time by call path."""
+    """A flame graph: host and GPU time by call path, of one side or with the difference of two."""
 
-    graph: flame.FlameGraph
+    graph: flame.FlameGraph | flame.FlameDifference
 
 
 class Fold(msgspec.Struct, frozen=True):

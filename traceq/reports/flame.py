@@ -30,6 +30,61 @@ class FlameGraph(msgspec.Struct, frozen=True):
     least_share: float
 
 
+class TimeChange(msgspec.Struct, frozen=True):
+    """A time per step on both sides, ns; beyond `noise_ns` the sides differ, None where that is not known."""
+
+    base_ns: int
+    new_ns: int
+    noise_ns: int | None
+
+    @property
+    def delta_ns(self) -> int:
+        """The new time less the base's."""
+        return self.new_ns - self.base_ns
+
+    @property
+    def is_noise(self) -> bool:
+        """Whether the sides may differ by chance alone."""
+        return self.noise_ns is not None and abs(self.delta_ns) <= self.noise_ns
+
+
+class FramePair(msgspec.Struct, frozen=True):
+    """The frames of one call path on both sides: calls a step, host time, and time of the GPU work launched.
+
+    `parent` is as in Frame.
+    """
+
+    name: str
+    kind: str
+    parent: int
+    base_calls: float
+    new_calls: float
+    host: TimeChange
+    gpu: TimeChange
+
+
+class NamedDifference(msgspec.Struct, frozen=True):
+    """All frames of one name and kind: their own time, on the host or of GPU work, without that of frames inside."""
+
+    name: str
+    kind: str
+    own: TimeChange
+
+
+class FlameDifference(msgspec.Struct, frozen=True):
+    """The frames of both sides in one tree, each after its parent, with their times per step.
+
+    Frames below `least_share` (0..1) of all host time and of all GPU time of both sides are merged, as frames of kind
+    "smaller". `changed` are the names whose own time changed most, beyond noise where that is known. `level` is the
+    accepted rate of differences by chance beyond `noise_ns`.
+    """
+
+    frames: tuple[FramePair, ...]
+    least_share: float
+    changed: tuple[NamedDifference, ...]
+    level: float
+
+
 class Hot(msgspec.Struct, frozen=True):
     """All frames of one name and kind: host time without and with the frames inside, and GPU time, ns.
 

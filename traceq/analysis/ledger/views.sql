@@ -267,3 +267,36 @@ from idle_sample as s
 inner join idle_gap as g using (trace_id, gap_id)
 inner join step as t using (trace_id, step)
 where t.excluded is null;
+
+--: One row per gap: the stack of the host when the device ran dry, on the thread that explains the gap.
+create or replace view gap_stack as
+with
+moment as (
+    select trace_id, gap_id, device, step, cause, dur, thread_id, ts
+    from idle_gap
+)
+
+select
+    --: Trace.
+    trace_id,
+    --: Gap; see idle_gap.
+    gap_id,
+    --: Device.
+    device,
+    --: Step it elapsed in.
+    step,
+    --: Start of the gap, ns.
+    ts,
+    --: Duration, ns.
+    dur,
+    --: The cause with the most time in it.
+    cause,
+    --: As in idle_gap.
+    thread_id,
+    --: Innermost cpu_slice that was open then; NULL for none.
+    innermost_id,
+    --: Names of all slices that were open then, from the outermost on, with > between; NULL for none.
+    stack,
+    --: Innermost Python frame of them that is of a file neither of PyTorch nor of the standard library; NULL for none.
+    line
+from stack_at('moment');

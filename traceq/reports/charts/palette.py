@@ -77,9 +77,23 @@ PARTS: dict[str, Look] = {
     "mark": Look(("#c2410c", "#ffb020")),
     "culprit": Look(("#d6006c", "#ff4fa3")),
 }
+# From longer to shorter: orange and blue differ for everybody. Those that changed most differ most from the page.
+CHANGES: dict[str, Colour] = {
+    "much longer": ("#8f2d04", "#ffa04d"),
+    "longer": ("#c0620f", "#b9794a"),
+    "as long": ("#6f7378", "#868b92"),
+    "shorter": ("#3f7fb5", "#5f8fb5"),
+    "much shorter": ("#0b4a85", "#7cc4ff"),
+}
 # All of which bars of characters may consist.
 LOOKS: dict[str, categories.Category | Look] = {**categories.BY_NAME, **PARTS}
-COLOURS: dict[str, Colour] = {**WORK, **IDLE, **_HOST, **{name: part.colours for name, part in PARTS.items()}}
+COLOURS: dict[str, Colour] = {
+    **WORK,
+    **IDLE,
+    **_HOST,
+    **{name: part.colours for name, part in PARTS.items()},
+    **CHANGES,
+}
 
 _STACKED = {kind: place for place, kind in enumerate((*WORK, *IDLE))}
 

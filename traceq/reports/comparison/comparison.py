@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from traceq.reports.comparison.verdict import describe_interval, other_causes, u
 from traceq.reports.comparison.words import both_sides, compose_knobs, format_confidence, format_interval, verdict_block
 from traceq.reports.document import (
     Block,
+    Flame,
     Heading,
     Literal,
     Name,
@@ -27,6 +29,7 @@ from traceq.reports.document import (
     Tracks,
     Warn,
 )
+from traceq.reports.flame import FlameDifference
 from traceq.reports.timeline import Timeline
 from traceq.runs.compare.causes import UNTOLD
 from traceq.runs.compare.comparison import Cause, Change, Comparison, Side
@@ -35,12 +38,23 @@ _TAKEN_APART = 0.03
 _MOST_TAKEN_APART = 5
 
 
+class ComparisonDrawings(NamedTuple):
+    """Drawings of a page: the typical step of each side, and the call paths of both, of `rank` if they are jobs."""
+
+    timelines: Sequence[Timeline] = ()
+    flame: FlameDifference | None = None
+    rank: int | None = None
+
+
+NO_DRAWINGS = ComparisonDrawings()
+
+
 def compose_comparison(
-    comparison: Comparison, top: int, timelines: Sequence[Timeline] = (), *, draws: bool = False
+    comparison: Comparison, top: int, drawings: ComparisonDrawings = NO_DRAWINGS, *, draws: bool = False
 ) -> Iterator[Block]:
     """Yield the whole report of traceq compare, with at most `top` rows in each table.
 
-    `timelines` are the typical step of each side; they are shown only if `draws`, for formats that show charts.
+    The `drawings` are shown only if `draws`, for formats that show charts.
     """
     yield Heading(1, ("traceq compare",))
     title = (*_name_files(comparison.base), " (base) against ", *_name_files(comparison.new), " (new)")
@@ -59,9 +73,13 @@ def compose_comparison(
         yield verdict_block(comparison.of_rank.verdict, verdict_sentence(comparison.of_rank))
         yield from map(Paragraph, other_causes(comparison.of_rank))
     yield from _compose_parts(comparison.of_rank or comparison, top)
-    if draws and timelines:
+    if draws and drawings.flame is not None:
+        of_rank = "" if drawings.rank is None or comparison.job is None else f", rank {drawings.rank}"
+        yield Heading(3, (f"Time per step by call path, and what changed{of_rank}",), anchor="flame")
+        yield Flame(drawings.flame)
+    if draws and drawings.timelines:
         yield Heading(3, ("Typical steps over time, to one scale",), anchor="timelines")
-        yield from map(Tracks, timelines)
+        yield from map(Tracks, drawings.timelines)
     yield from compose_compared(comparison)
 
 

@@ -1,5 +1,5 @@
--- GPU work of the counted steps: what launched it, -1 if that is not known, and its `label` in flame_work_name.
-select coalesce(g.launch_id, -1) as launch_id, n.label, g.dur
+-- GPU work of the counted steps: what launched it, -1 if that is not known, its `label` in flame_work_name, and its step.
+select coalesce(g.launch_id, -1) as launch_id, n.label, g.dur, g.step
 from gpu_slice as g
 inner join flame_work_name as n
     on n.own_name = g.name and n.own_kind = g.kind and n.copy_kind = coalesce(g.copy_kind, '') and n.is_communication = g.is_communication

@@ -13,7 +13,14 @@ from traceq.common.units import duration, share
 from traceq.reports.charts.palette import css_variable
 from traceq.reports.charts.svg import draw_svg
 from traceq.reports.document import Block
-from traceq.reports.renderers.html.flames import flame_data, flame_legend, hottest_frames
+from traceq.reports.renderers.html.flames import (
+    describe_colours,
+    difference_legend,
+    flame_data,
+    flame_legend,
+    hottest_frames,
+    tabulate_changes,
+)
 from traceq.reports.renderers.html.tracks import TimelinePicture
 
 
@@ -27,7 +34,8 @@ def template_environment() -> Environment:
     """Return the Jinja environment for the templates of this folder, with escaping on; it is built once."""
     environment = Environment(autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(read_source))
     environment.filters |= {"text": printable, "shortened": shortened}
-    used = (css_variable, draw_svg, duration, flame_data, flame_legend, hottest_frames, render_block, share)
+    of_flames = (tabulate_changes, describe_colours, difference_legend, flame_data, flame_legend, hottest_frames)
+    used = (css_variable, draw_svg, duration, *of_flames, render_block, share)
     environment.globals |= {helper.__name__: helper for helper in used}
     environment.globals |= {"TimelinePicture": TimelinePicture, "kind_of": lambda value: type(value).__name__}
     return environment

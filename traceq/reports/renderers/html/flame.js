@@ -1,26 +1,26 @@
 // Flame graphs: where host or GPU time goes by call path, from above. A click shows a frame as wide as there is room.
+// Those of a difference have the frames of two runs, and colours that say what changed.
 
 const LAYER = 18, LEAST_PX = 0.5;
 const FLAME_KEYS = "The down arrow goes to the largest frame inside, up to the one around, left and right to its neighbours,"
   + " Enter shows the frame as wide as there is room, Escape shows all, slash searches.";
 
-/** Frames in the order of the data, each with what is inside it: [{ name, kind, count, host, gpu, parent, inside }]. */
+/** Frames in the order of the data, each with what is inside it: [{ name, kind, sums, parent, inside }], sums by name. */
 function framesOf({ head, columns }) {
+  const { parent, called, ...sums } = columns;
   const frames = [];
-  for (let i = 0; i < columns.parent.length; i++) {
-    const called = columns.called[i];
-    const frame = {
-      name: head.names[called], kind: head.kindOf[called], count: columns.count[i], host: columns.host[i], gpu: columns.gpu[i],
-      parent: columns.parent[i] < 0 ? null : frames[columns.parent[i]], inside: [],
-    };
+  for (let i = 0; i < parent.length; i++) {
+    const frame = { name: head.names[called[i]], kind: head.kindOf[called[i]], parent: frames[parent[i]] ?? null, inside: [] };
+    for (const sum in sums) frame[sum] = sums[sum][i];
     frames.push(frame);
     frame.parent?.inside.push(frame);
   }
   return frames;
 }
 
-/** The frames that `keeps` takes, each inside the next one around it that is kept, and those of one name as one. */
-function onlyFrames(frames, keeps) {
+/** The frames that `keeps` takes, each inside the next one around it that is kept, and those of one name as one. Noises are
+independent. */
+function onlyFrames(frames, sums, keeps) {
   const root = { ...frames[0], inside: [] };
   const places = new Map([[frames[0], root]]);
   for (const frame of frames.slice(1)) {
@@ -31,10 +31,14 @@ function onlyFrames(frames, keeps) {
     }
     let own = around.inside.find((each) => each.name === frame.name && each.kind === frame.kind);
     if (!own) {
-      own = { ...frame, count: 0, host: 0, gpu: 0, parent: around, inside: [] };
+      own = { ...frame, parent: around, inside: [] };
+      for (const sum of sums) own[sum] = 0;
       around.inside.push(own);
     }
-    for (const sum of ["count", "host", "gpu"]) own[sum] += frame[sum];
+    for (const sum of sums) {
+      if (!sum.endsWith("Noise")) own[sum] += frame[sum];
+      else own[sum] = own[sum] < 0 || frame[sum] < 0 ? -1 : Math.hypot(own[sum], frame[sum]);
+    }
     places.set(frame, own);
   }
   return root;
@@ -72,12 +76,84 @@ function foundIn(root, measure, wanted) {
   return { frames, time: sum };
 }
 
+const CLOCKS = { host: "host", gpu: "GPU" };
+const SIDES = ["Base", "New"];
+
+/** What a frame's time per step on a clock changed by: { base, new: ns, noise: ns or -1, level: place among the colours }. */
+function changeOf(frame, clock) {
+  const [base, later, noise] = [frame[`${clock}Base`], frame[`${clock}New`], frame[`${clock}Noise`]];
+  const delta = later - base;
+  const isMuch = later > base ? later >= 1.25 * base : later <= 0.8 * base;
+  const level = Math.abs(delta) <= Math.max(0, noise) ? 2 : delta > 0 ? (isMuch ? 0 : 1) : isMuch ? 4 : 3;
+  return { base, new: later, noise, delta, level, isOnly: level !== 2 && (!base || !later) };
+}
+
+const signed = (ns) => `${ns < 0 ? "-" : "+"}${time(Math.abs(ns))}`;
+const percentOf = ({ delta, base, new: later }) => later >= 10 * base ? `${(later / base).toFixed(0)} times`
+  : `${delta < 0 ? "-" : "+"}${((100 * Math.abs(delta)) / base).toFixed(Math.abs(delta) < 0.1 * base ? 1 : 0)} %`;
+
+/** How the frames of a difference look and what is said of them, for flame(). */
+function differences(head) {
+  return {
+    measures: Object.keys(CLOCKS).flatMap((clock) => SIDES.map((side) => clock + side)),
+    clockOf: (measure) => measure.replace(/Base$|New$/, ""),
+    variables: head.changes,
+    colourOf: (frame, clock) => changeOf(frame, clock).level,
+    isStriped: (frame, clock) => changeOf(frame, clock).isOnly,
+    labelOf(frame, clock) {
+      const change = changeOf(frame, clock);
+      if (change.level === 2) return frame.name;
+      return `${change.isOnly ? (change.base ? "gone:" : "new:") : percentOf(change)} ${frame.name}`;
+    },
+    factsOf(frame, kind) {
+      const calls = (hundredths) => amountOf(hundredths / 100);
+      const counts = frame.countBase || frame.countNew ? `; calls a step: base ${calls(frame.countBase)}, new ${calls(frame.countNew)}` : "";
+      const lines = [kind + counts];
+      for (const clock in CLOCKS) {
+        const change = changeOf(frame, clock);
+        if (!change.base && !change.new) continue;
+        const by = change.base && change.new ? ` (${percentOf(change)})` : change.base ? ", only in the base" : ", only in the new run";
+        const noise = change.noise < 0 ? "" : `; ${change.level === 2 ? "within" : "beyond"} its noise, \u00b1 ${time(change.noise)}`;
+        lines.push(`${CLOCKS[clock]} time a step: base ${time(change.base)}, new ${time(change.new)}, ${signed(change.delta)}${by}${noise}`);
+      }
+      return lines;
+    },
+  };
+}
+
+/** The same of the frames of one run, of which `whole` is all. */
+function times(head, whole) {
+  const own = (frame, measure) => frame[measure] - frame.inside.reduce((sum, each) => sum + each[measure], 0);
+  return {
+    measures: Object.keys(CLOCKS),
+    clockOf: (measure) => measure,
+    variables: head.kinds.map(([variable]) => variable),
+    colourOf: (frame) => frame.kind,
+    isStriped: () => false,
+    labelOf: (frame) => frame.name,
+    factsOf(frame, kind) {
+      const lines = [`${kind}, ${amountOf(frame.count)} ${frame.count === 1 ? "call" : "calls"}`];
+      for (const measure in CLOCKS) {
+        const total = whole[measure];
+        if (!frame[measure] || !total) continue;
+        lines.push(`${CLOCKS[measure]} ${time(frame[measure])}, ${shareOf(frame[measure], total)} of all; of its own ${time(own(frame, measure))}, ${shareOf(own(frame, measure), total)}`);
+      }
+      return lines;
+    },
+  };
+}
+
 async function flame(figure) {
   const data = await unpacked(figure.querySelector("script"));
   const { kinds, least } = data.head;
   const frames = framesOf(data);
+  const sums = Object.keys(data.columns).filter((name) => name !== "parent" && name !== "called");
+  const looks = data.head.changes ? differences(data.head) : times(data.head, frames[0]);
   const kindNamed = (frame) => kinds[frame.kind][2];
-  const view = { measure: "host", root: frames[0], top: frames[0], chosen: null, wanted: "", placed: [] };
+  // Of two runs first the one that takes longer, in which what changed is wide.
+  const [first] = looks.measures.filter((each) => looks.clockOf(each) === "host").sort((a, b) => frames[0][b] - frames[0][a]);
+  const clock = () => looks.clockOf(view.measure);
+  const view = { measure: first, root: frames[0], top: frames[0], chosen: null, wanted: "", placed: [] };
   const pane = element("div", "", { class: "live", tabindex: "0", role: "application", "aria-label": `Flame graph. ${FLAME_KEYS}` });
   const layers = () => 1 + view.placed.reduce((most, each) => Math.max(most, each.layer), 0);
   const surface = canvasIn(pane, () => layers() * LAYER, () => lay());
@@ -91,7 +167,7 @@ async function flame(figure) {
   function lay() {
     view.placed = flameLayout(view.top, view.measure, surface.width || pane.clientWidth);
     const height = `${layers() * LAYER}px`;
-    palette = colours([...kinds.map(([variable]) => variable), "--on-slice", "--ink"]);
+    palette = colours([...looks.variables, "--on-slice", "--ink"]);
     if (surface.canvas.style.height !== height) surface.fit();
     else draw();
   }
@@ -103,9 +179,13 @@ async function flame(figure) {
     for (const { frame, x, width: wide, layer, isAround } of view.placed) {
       const isFound = !view.wanted || frame.name.toLowerCase().includes(view.wanted);
       context.globalAlpha = isFound ? (isAround ? 0.6 : 1) : 0.2;
-      context.fillStyle = palette[frame.kind];
+      context.fillStyle = palette[looks.colourOf(frame, clock())];
       context.fillRect(x, layer * LAYER, Math.max(LEAST_PX, wide - (wide > 3 ? 1 : 0)), LAYER - 1);
-      const words = wide > 28 ? fitting(frame.name, wide - 6, surface.letter) : "";
+      if (looks.isStriped(frame, clock())) {
+        context.fillStyle = text;
+        for (let at = x; at < x + wide - 2; at += 6) context.fillRect(at, layer * LAYER, 1, 3);
+      }
+      const words = wide > 28 ? fitting(looks.labelOf(frame, clock()), wide - 6, surface.letter) : "";
       if (!words) continue;
       context.globalAlpha = isFound ? 1 : 0.6;
       context.fillStyle = isFound ? text : ink;
@@ -119,18 +199,7 @@ async function flame(figure) {
     context.strokeRect(place.x + 1, place.layer * LAYER + 1, Math.max(2, place.width - 2), LAYER - 3);
   }
 
-  const own = (frame, measure) => frame[measure] - frame.inside.reduce((sum, each) => sum + each[measure], 0);
-  const named = { host: "host", gpu: "GPU" };
-
-  function factsOf(frame) {
-    const lines = [`${kinds[frame.kind][1]}, ${amountOf(frame.count)} ${frame.count === 1 ? "call" : "calls"}`];
-    for (const measure of ["host", "gpu"]) {
-      const total = frames[0][measure];
-      if (!frame[measure] || !total) continue;
-      lines.push(`${named[measure]} ${time(frame[measure])}, ${shareOf(frame[measure], total)} of all; of its own ${time(own(frame, measure))}, ${shareOf(own(frame, measure), total)}`);
-    }
-    return lines;
-  }
+  const factsOf = (frame) => looks.factsOf(frame, kinds[frame.kind][1]);
 
   function choose(frame) {
     view.chosen = frame;
@@ -173,14 +242,16 @@ async function flame(figure) {
     pane.focus();
   });
   const tools = element("div", "", { class: "tools" });
-  const measures = ["host", "gpu"].filter((measure) => frames[0][measure]).map((measure) => {
-    const made = button(`${named[measure]} time`, measure === "host" ? "Widths are time on the host" : "Widths are time of the GPU work launched", () => {
+  const measures = looks.measures.filter((measure) => frames[0][measure]).map((measure) => {
+    const [of, side] = [looks.clockOf(measure), measure.replace(looks.clockOf(measure), "").toLowerCase()];
+    const what = of === "host" ? "time on the host" : "time of the GPU work launched";
+    const made = button(`${CLOCKS[of]} time${side && `, ${side}`}`, `Widths are ${what}${side && ` in the ${side} run, per step`}`, () => {
       view.measure = measure;
       measures.forEach((each) => each.setAttribute("aria-pressed", each === made));
       search();
       lay();
     });
-    made.setAttribute("aria-pressed", measure === "host");
+    made.setAttribute("aria-pressed", measure === view.measure);
     return made;
   });
   if (measures.length > 1) tools.append(...measures);
@@ -192,7 +263,7 @@ async function flame(figure) {
     const wanted = CHOICES[select.value];
     // Threads, and what was launched, have their place in all of them.
     const isOther = (frame) => !["op", "module", "python", "annotation", "runtime", "overhead", "os", "other", "smaller"].includes(kindNamed(frame));
-    view.root = wanted ? onlyFrames(frames, (frame) => wanted.includes(kindNamed(frame)) || isOther(frame)) : frames[0];
+    view.root = wanted ? onlyFrames(frames, sums, (frame) => wanted.includes(kindNamed(frame)) || isOther(frame)) : frames[0];
     search();
     show(view.root);
   });

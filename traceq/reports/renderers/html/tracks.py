@@ -11,7 +11,7 @@ from traceq.analysis import categories
 from traceq.common.text import printable, shortened
 from traceq.common.units import count, duration
 from traceq.reports.charts.palette import COLOURS, css_variable
-from traceq.reports.flame import Frame
+from traceq.reports.flame import Frame, FramePair
 from traceq.reports.renderers.html.packed import pack
 from traceq.reports.timeline import Called, Timeline
 
@@ -212,7 +212,7 @@ def _slice_words(timeline: Timeline, index: int) -> str:
     return f"{name}, {duration(slices.dur[index])}"
 
 
-def name_in_words(called: Called | Frame) -> str:
+def name_in_words(called: Called | Frame | FramePair) -> str:
     """Return the name of a slice or frame to show: "Step N", "thread N", a category's words, else the name itself."""
     if called.kind == "step":
         return f"Step {called.name}"
