@@ -15,8 +15,8 @@
 -- wrong-if: The GPU has nothing else to compute, and all of the bytes are needed.
 -- heading: Copy less within and between GPUs{% if not given.overlapped %}: nothing overlaps copies now{% endif %}
 -- unknown: {% if not subject.present.copies and subject.present.copies_as_kernels %}{{
---   plural(subject.present.copies_as_kernels, 'copy', 'copies') }} ran as kernels of the driver (__amd_rocclr_*), which count
---   as compute{% endif %}
+--   plural(subject.present.copies_as_kernels, 'copy', 'copies') }} ran as driver kernels (__amd_rocclr_*), which count as
+--   compute{% endif %}
 -- absent: {% if not subject.present.copies %}no copy ran on the GPU{% endif %}
 -- each: exposed_copy_facts
 -- low: 0.0
