@@ -75,7 +75,7 @@ def describe_shares(rule: str) -> str:
     """
     told = [_describe_fit(rule, kind, shares) for kind in ON if (shares := shares_of_rule(rule, kind))]
     if not told:
-        return "What share of it a fix takes away is assumed."
+        return "The share that a fix removes is assumed."
     assumed = [f"{_capitalize(where)} it is assumed." for kind, where in ON.items() if not shares_of_rule(rule, kind)]
     return " ".join([*told, *assumed])
 
@@ -83,7 +83,7 @@ def describe_shares(rule: str) -> str:
 def _describe_fit(rule: str, kind: Hardware, shares: Mapping[str, float]) -> str:
     values = ", ".join(f"{name} {value:g}" for name, value in shares.items())
     programs = some(_read_numbers()[rule][kind]["programs"], "program")
-    return f"{_capitalize(ON[kind])} the share that a fix takes away is fitted to {programs}: {values}."
+    return f"{_capitalize(ON[kind])} the share that a fix removes is fitted to {programs}: {values}."
 
 
 def _capitalize(text: str) -> str:

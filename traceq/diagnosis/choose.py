@@ -49,7 +49,7 @@ def choose(text: str, findings: Mapping[int, Sequence[Finding]]) -> Chosen:
         if len(found) == 1:
             return found[0]
         if found:
-            raise StoreError(f"--finding {text} means several findings: say {_list_findings(found)}, or which --trace")
+            raise StoreError(f"--finding {text} matches several findings: use {_list_findings(found)}, or --trace")
     known = f"there are {_list_findings(every)}" if every else "the trace has none"
     if wanted in RULES:
         known += f". {wanted} is a rule of jobs: `traceq report DB` lists what these find"

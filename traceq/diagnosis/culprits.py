@@ -18,7 +18,7 @@ _BUILT_IN = re.compile(r"^<built-in (?:function|method) (\S+?)(?: of .*)?>$")
 _NUMBER = re.compile(r"\d+")
 # The range of a step says nothing of where in it.
 _STEP = re.compile(r"^(ProfilerStep|traceq\.step)#")
-OUTSIDE = "the step outside of other ranges"
+OUTSIDE = "the step outside other ranges"
 NOTHING = "no range or call at all"
 _CHANGED = "the database is not as traceq makes it; ingest the traces again"
 

@@ -15,13 +15,13 @@ from traceq.diagnosis.record import lowest_confidence
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Subject
 
-_ONLY_BOUNDS = "The replay of these steps is too far from the recording for a likely saving."
-_FRAGMENT = "The capture is a part of something."
+_ONLY_BOUNDS = "The replay of these steps differs too much from the recording to give a likely saving."
+_FRAGMENT = "The capture is only a part of the run."
 _UNRECORDED, _MOST_UNRECORDED = "idle_unattributed", 0.5
 # The share of GPU slices with a launch that start before it.
 _MOST_EARLY = 0.5
-_CLOCKS_DIFFER = "Most GPU work starts before the call that launched it: the clocks of host and GPU differ."
-_NOT_SEEN = "For most of the time nothing says what the host did."
+_CLOCKS_DIFFER = "Most GPU work starts before the call that launched it, so the clocks of host and GPU disagree."
+_NOT_SEEN = "For most of the time, the trace does not show what the host did."
 
 
 def make_finding(subject: Subject, allocated: Allocated) -> Finding:

@@ -27,7 +27,7 @@ _OF_OTHERS = ("communication", "idle_communication")
 
 # These say of one rank what the job's own rules say of all (traceq/diagnosis/job/), and are not asked beside them.
 LEFT_TO_JOB = ("late-rank", "rank-imbalance", "waiting-not-network")
-WHY_LEFT = "the ranks are judged together: the findings of the job tell"
+WHY_LEFT = "the ranks are judged together: see the findings of the job"
 
 
 class JobBound(msgspec.Struct, frozen=True):
@@ -89,7 +89,10 @@ def _bound_finding(finding: Finding, most: float, step_ns: float) -> Finding:
     """Return the finding with savings of at most `most` ns per step; where the likely one is lowered, its reason says so."""
     if finding.saving_ns <= most:
         return replace(finding, saving_high_ns=max(finding.saving_ns, min(finding.saving_high_ns, most)))
-    told = f"The rank alone would save {duration(finding.saving_ns)}; the job, in which it waits for others, {duration(most)}."
+    told = (
+        f"On its own this rank would save {duration(finding.saving_ns)}, but it waits for others, so the job "
+        f"saves {duration(most)}."
+    )
     return replace(
         finding,
         saving_ns=most,

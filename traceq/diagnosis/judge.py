@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 # A cause of which less than this share of what its rule says could go is won yields its time to others.
 _LITTLE_OF_CLAIM = 0.1
-_NOT_FOUND = "not there, or below 1 % of the step"
+_NOT_FOUND = "not found, or below 1 % of the step"
 
 
 class Judged(msgspec.Struct, frozen=True):

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 _JUDGED_ALL_THE_SAME = ("cut", "sampled", "no_unit")
 _OF_KIND = {
     "host_only": "no GPU worked",
-    "one_off": "the work of this program is done once: there is no loop",
-    "steps": "the capture holds steps",
-    "window": "the capture holds no whole step",
+    "one_off": "this program does its work once: there is no loop",
+    "steps": "the capture contains steps",
+    "window": "the capture contains no complete step",
 }
 _PLACE = re.compile(r"E\d+", re.IGNORECASE)
 

@@ -88,7 +88,8 @@ class RuleRecord(msgspec.Struct, frozen=True):
         true = [program for program, verdict in said if verdict == "right"]
         times, programs = some(len(said), "time"), some(len(set(true)), "program")
         return (
-            f"On labelled real traces this rule spoke {times} and was right {some(len(true), 'time')}, in {programs}."
+            f"On labelled real traces this rule found something {times} and was right "
+            f"{some(len(true), 'time')}, in {programs}."
         )
 
 

@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 _INTRODUCTION = """\
 # Rules
 
-What `traceq report` looks for, in the order in which claims are served: time that two rules see belongs to the one that stands
-first. `traceq explain RULE` prints one page; this one is what `traceq rules list --rules extra --format md` prints. How to add a
-rule: [writing-rules.md](writing-rules.md); how well they judge: [accuracy.md](accuracy.md).
+What `traceq report` looks for, in the order in which rules claim time: time that two rules find belongs to the one
+listed first. `traceq explain RULE` prints one page; this one is what `traceq rules list --rules extra --format md`
+prints. How to add a rule: [writing-rules.md](writing-rules.md); how well they judge: [accuracy.md](accuracy.md).
 
-Rules marked *extra* have not been right of any labelled real trace yet. They are asked with `--rules extra`, change nothing of
-what the others say, and what they find is of low confidence and stands apart. Rules marked *host* are asked where no GPU works
-([decision 0031](decisions/0031-packs.md)).
+Rules marked *extra* have not been right on any labelled real trace yet. They run with `--rules extra`, change nothing
+in what the others say, and their findings have low confidence and are listed separately. Rules marked *host* run
+where no GPU works ([decision 0031](decisions/0031-packs.md)).
 
 """
 
@@ -40,22 +40,22 @@ what the others say, and what they find is of low confidence and stands apart. R
 _JOBS = """
 ## Rules of jobs
 
-Asked of several ranks together, once for each job: a finding is on a rank, a host, a stage, a group, or all ranks, and saves
-what the replay of the job says. Where a job could be judged, late-rank, rank-imbalance and waiting-not-network are not asked
-of its ranks one by one. Terms: [metrics.md](metrics.md#jobs-job-job_rank-collective_match-straggler).
+These judge several ranks together, once for each job: a finding is on a rank, a host, a stage, a group, or all ranks,
+and saves what the replay of the job says. If a job can be judged, late-rank, rank-imbalance and waiting-not-network
+do not run on its ranks one by one. Terms: [metrics.md](metrics.md#jobs-job-job_rank-collective_match-straggler).
 
 """
 
 _EXTRA = (
-    "Pack: extra. No labelled real trace has shown yet that this rule is right: it is asked with `--rules extra`, what it finds"
-    " is of low confidence and never stands first."
+    "Pack: extra. No labelled real trace has confirmed this rule yet: it runs with `--rules extra`, and its "
+    "findings have low confidence and are never listed first."
 )
-_HOST = "Pack: host. It is asked of programs for which no GPU works."
+_HOST = "Pack: host. It runs for programs that use no GPU."
 
 _THRESHOLDS = """\
 # Thresholds
 
-The numbers that decide what the rules say, by the file in `traceq/diagnosis/` that they stand in. None is taken from a trace that
+The numbers that decide what the rules say, by file in `traceq/diagnosis/`. None is taken from a trace that
 the rules are judged on: they come from what hardware, drivers and schedulers do, from definitions, or from what others published.
 Names that end in `_ns` are nanoseconds, in `_bytes` bytes; numbers below 1 shares.
 """
@@ -63,11 +63,11 @@ Names that end in `_ns` are nanoseconds, in `_bytes` bytes; numbers below 1 shar
 _ADVICE = """\
 # Advice by program
 
-What a report says to do depends on the program: the same cause has another remedy in PyTorch, in CuPy, in C++ or in a server.
-Rules name a remedy; a program gets the text of the first of its variants that the remedy has, at last that for any. What is
-switched on already (compilation, graphs, fused attention, fused optimizers, 16 bits, DDP) is asked for by none. Names are those
-of NVIDIA (CUDA, NCCL): programs on AMD's GPUs get those of HIP. A rule that is for some programs is not asked of the others; one
-without a remedy says the same to all.
+The advice in a report depends on the program: the same cause has different remedies in PyTorch, in CuPy, in C++ or in
+a server. Rules name a remedy; a program gets the text for the first of its variants that the remedy has, and
+otherwise the one for any program. Reports do not ask for what is already on (compilation, graphs, fused attention,
+fused optimizers, 16 bits, DDP). Names are those of NVIDIA (CUDA, NCCL): programs on AMD's GPUs get those of HIP. A
+rule that is for some programs does not run on the others; one without a remedy says the same to all.
 
 | rule | for | remedies |
 |---|---|---|

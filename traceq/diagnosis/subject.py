@@ -122,7 +122,7 @@ class Subject(msgspec.Struct, frozen=True):
         `way` is the input's name for Format.way; `brings` ends the sentence on it.
         """
         if way in _OF_DEVICES and self.present.get("unmeasured"):
-            return CannotTell(f"{lacking}; traceq measures no work of the device in it")
+            return CannotTell(f"{lacking}; traceq does not analyse the device's work in it")
         form = format_of(self.format)
         words = self._way(way)
         if words is None:

@@ -34,15 +34,15 @@ CAPTURES = (*KINDS, *REASONS, EVERY)
 # Of the others, by kind or by kind and reason: why no rule is asked that does not ask for them.
 _NOTHING_TO_JUDGE = {
     "nothing_recorded": "nothing was recorded",
-    "start_up_only": "the capture holds the start of the program only, and none of its work",
+    "start_up_only": "the capture contains only the start of the program, and none of its work",
     "trivial": "the program does next to nothing on the GPU",
-    "graph_capture": "launches were recorded into a graph here, and did not run",
-    "lost": "much of what was launched is missing from the capture",
+    "graph_capture": "launches were recorded into a graph and did not run",
+    "lost": "much of the launched work is missing from the capture",
     "devices_missing": "devices that the program uses are missing from the capture",
-    "clocks": "the clocks of host and GPU differ too much to say what the GPU did in a step",
-    "rows_missing": "work of the GPU was not recorded",
-    "not_collected": "work of the GPU was not recorded",
-    "other_device": "devices worked that traceq does not measure",
+    "clocks": "the clocks of host and GPU disagree too much to tell what the GPU did in a step",
+    "rows_missing": "GPU work was not recorded",
+    "not_collected": "GPU work was not recorded",
+    "other_device": "the work ran on devices that traceq does not analyse",
 }
 
 

@@ -16,14 +16,14 @@ from traceq.diagnosis.grading.shares import CONFIDENCES, VERDICTS, count_finding
 
 _HOW = """\
 A first statement is *right* when its cause is one that the label accepts first and its size is the label's, within 30 % or
-between the label's bounds; *partly* when it is true but another cause is larger, or its size is another. Where the label says
-that nothing can be won, or that the capture cannot tell, no finding may be wrong. A first "cannot tell" is right where the
-label says so, too, partly where it names the label's line of the ledger. A finding is *true* by its cause and its size. Each
-file was judged by itself."""
+between the label's bounds; *partly* when it is true but another cause is larger, or its size differs. If the label says
+that nothing can be saved, or that the capture cannot tell, no finding may be wrong. A first "cannot tell" is right if
+the label says the same, and partly right if it names the label's line of the ledger. A finding is *true* by its cause and
+its size. Each file was judged on its own."""
 
 _NOT_BLIND = """\
-**Not blind**: this was frozen after labels could be read. It says what has become of these traces, not what to expect of
-others."""
+**Not blind**: this was frozen after labels could be read. It shows how these traces are judged now, not what to
+expect for others."""
 
 _WORDS = {"right": "true", "partly": "partly", "wrong": "wrong"}
 
@@ -36,14 +36,14 @@ A label is FOLDER/labels/NAME.json, NAME as the first run of traceq rules test -
   "first": ["input-loading"], "also_true": ["launch-bound"], "nothing": false},
  "unit": {"steps": 6}, "program": "resnet50"}
 
-per            step, window or run: what sizes are of; step_ns is how long that is
-bottlenecks    avoidable causes, those that win most first: what the fix is likely to win, and between which bounds
-first          causes that may stand first
-also_true      causes that may be said as well, and have no size of their own
-nothing        true where nothing can be won or the capture cannot tell; bottlenecks and first may be empty then
-line           may be left out: {"categories": ["idle_data"]}, lines of the ledger that hold the largest cause
-unit           may be left out: how many whole steps there are, 0 where nothing recurs
-program        may be left out: a name that all traces of one program have
+per            step, window or run: what sizes refer to; step_ns is how long that is
+bottlenecks    avoidable causes, largest saving first: what the fix is likely to save, and between which bounds
+first          causes that may be listed first
+also_true      causes that are also acceptable, without a size of their own
+nothing        true if nothing can be saved or the capture cannot tell; bottlenecks and first may then be empty
+line           optional: {"categories": ["idle_data"]}, the ledger lines that contain the largest cause
+unit           optional: how many whole steps there are, 0 if nothing recurs
+program        optional: a name shared by all traces of one program
 
 Causes, what they mean, and the rules that name them:
 """
@@ -63,7 +63,7 @@ def next_steps(folder: Path, place: Path, frozen: Frozen) -> Iterator[str]:
     """
     refused = [each for each in frozen.traces if each.error is not None]
     known = [each.name for each in frozen.traces if each.name in frozen.labels]
-    yield f"{place}: what is said of {some(len(frozen.traces) - len(refused), 'trace')} is frozen."
+    yield f"{place}: the results on {some(len(frozen.traces) - len(refused), 'trace')} are frozen."
     for each in refused:
         yield f"Refused, which is graded if {each.name} gets a label: {each.error}"
     if frozen.after is not None:
@@ -73,13 +73,13 @@ def next_steps(folder: Path, place: Path, frozen: Frozen) -> Iterator[str]:
     if known:
         yield f"Not blind, as there are labels: {', '.join(known)}"
     yield "Next:"
-    yield f"  1. Keep {place / 'frozen.json'} as it is: commit it, or make it read-only. It is never made again."
-    yield "  2. Read the raw files (with sqlite3 or json, not with traceq), and write what is true of them to"
+    yield f"  1. Keep {place / 'frozen.json'} as it is: commit it, or make it read-only. It is never written again."
+    yield "  2. Read the raw files (with sqlite3 or json, not with traceq), and write down what is true of them in"
     for each in frozen.traces:
         if each.name not in frozen.labels and each.error is None:
             yield f"       {folder / 'labels' / each.name}.json"
     yield "     traceq rules test --causes shows a label, and the words for causes."
-    yield f"  3. traceq rules test --blind {quote(str(folder))} grades what was frozen by these labels."
+    yield f"  3. traceq rules test --blind {quote(str(folder))} grades the frozen results by these labels."
 
 
 def write_page(name: str, graded: Graded, blind: Graded | None = None) -> Iterator[str]:
@@ -89,7 +89,7 @@ def write_page(name: str, graded: Graded, blind: Graded | None = None) -> Iterat
     """
     frozen = graded.frozen
     commit = f", commit {frozen.commit}" if frozen.commit else ""
-    yield f"# How right traceq is of {markdown(name)}{f', after: {frozen.after}' if frozen.after else ''}"
+    yield f"# How right traceq is on {markdown(name)}{f', after: {frozen.after}' if frozen.after else ''}"
     yield ""
     yield f"Frozen {frozen.frozen} by traceq {frozen.traceq}{commit}; {some(len(graded.traces), 'trace')} labelled."
     yield ""
@@ -97,13 +97,13 @@ def write_page(name: str, graded: Graded, blind: Graded | None = None) -> Iterat
         yield _NOT_BLIND
         yield ""
     elif told := [each.trace.name for each in graded.traces if not each.is_blind]:
-        yield f"**Not blind**, as there were labels when this was frozen: {_list(told)}. They are counted apart."
+        yield f"**Not blind**, as there were labels when this was frozen: {_list(told)}. They are counted separately."
         yield ""
     if graded.unlabelled:
         yield f"Without a label, and not counted: {_list(graded.unlabelled)}."
         yield ""
     if graded.gone:
-        yield f"Not there any more, so that nobody can tell whether they were changed: {_list(graded.gone)}."
+        yield f"No longer there, so it is not known whether they were changed: {_list(graded.gone)}."
         yield ""
     yield _HOW
     yield ""
@@ -156,7 +156,7 @@ def _list_traces(traces: Sequence[GradedTrace]) -> Iterator[str]:
     yield "|---|---|---|---|---:|---|---:|---|"
     for each in traces:
         largest = each.result.truth.largest
-        true = f"{largest.cause} | {share(largest.size)}" if largest else "nothing to win |"
+        true = f"{largest.cause} | {share(largest.size)}" if largest else "nothing to save |"
         counted = " ".join(map(str, count_findings([each.result])))
         blind = "" if each.is_blind else " (not blind)"
         first = f"{each.result.first} | {_said_first(each.trace)}"

@@ -23,21 +23,22 @@ HEADING = "## Predictions that were checked"
 
 _INTRODUCTION = """\
 {predictions} of real programs before and after a fix, as `traceq verify --append`, experiments and pairs kept them
-([compare.md](compare.md#did-the-fix-work)). *Inside*: what the fix won lies between the bounds of the finding, both as shares
-of their step; *by interval*: it does not, but the interval of what was
-won reaches them, or the range of the turns of a pair, which is none. *Error* is the median distance of the
-likely saving from what was won, as a share of that (of 1 % of the step, where less was won), *bias* the same with its sign: above
-0 more was predicted than won. Programs that are not named count as one."""
+([compare.md](compare.md#did-the-fix-work)). *Inside*: the gain of the fix lies between the finding's bounds, both as
+shares of their step; *by interval*: it does not, but the interval of the gain reaches them (or, for a pair, the range
+of its turns). *Error* is the median distance of the likely saving from the gain, as a share of the gain (of 1 % of
+the step, if the gain was less), *bias* the same with its sign: above 0, more was predicted than gained. Unnamed
+programs count as one."""
 
 _FITTED = f"""\
-The share of the claimed time that fixes took away, in proportion to the saving: each program has one vote, the median of its
-predictions. *Error* is the mean distance of the likely share from that of a program, *inside* how many programs lie between the
-bounds: of a fit to all other programs (leave one out), beside the same of the assumption; *beyond* are programs whose fix won
-more than all of the claim would have, which no share can tell: something else went, too. They are left out of the fit, and count
-as outside where they are. A fit is used from {LEAST_PROGRAMS} other programs on, where it is nearer or holds more, unless more
-than {share(MOST_BEYOND)} of the programs are beyond, or less than {share(COVERED)} lie inside; its bounds end where the assumed
-ones end. Below {PROGRAMS_FOR_BOUNDS} programs, which is what bounds for {share(COVERED)} take, they are only widened. What is
-fitted without a GPU is never used for traces with one, nor the other way round."""
+The share of the claimed time that fixes removed, in proportion to the saving: each program has one vote, the median
+of its predictions. *Error* is the mean distance of the likely share from that of a program, *inside* how many
+programs lie between the bounds: for a fit to all other programs (leave one out), next to the same for the assumption;
+*beyond* are programs whose fix gained more than removing all of the claim would, which no share can describe:
+something else improved, too. They are left out of the fit, and count as outside. A fit is used from {LEAST_PROGRAMS}
+other programs on, if it is closer or covers more, unless more than {share(MOST_BEYOND)} of the programs are beyond,
+or less than {share(COVERED)} lie inside; its bounds end where the assumed ones end. Below {PROGRAMS_FOR_BOUNDS}
+programs, the number needed for bounds that cover {share(COVERED)}, they are only widened. Fits without a GPU are
+never used for traces with one, and vice versa."""
 
 _ON: Mapping[Hardware | None, str] = {"cpu": "CPU", "gpu": "GPU", None: "not said"}
 
@@ -77,8 +78,8 @@ def _list_misses(missed: Sequence[Calibrated]) -> Iterator[str]:
     yield "### Misses"
     yield ""
     yield (
-        "Shares of the step; *recording* is how much longer it was with the profiler, *from, to* the interval of what was won,"
-        " of pairs the range of their turns, *why* the `note` of the line."
+        "Shares of the step; *recording* is how much longer it was with the profiler, *from, to* the interval "
+        "of the gain (for pairs, the range of their turns), *why* the `note` of the line."
     )
     yield ""
     yield "| rule | on | program | pair | changed | recording | likely | range | won | from, to | why |"

@@ -120,7 +120,7 @@ def _compose_ticket(ticket: Ticket, size: _TicketSize) -> Iterator[Block]:
     traces = ticket.report.traces
     yield Heading(1, ("traceq report",))
     if not traces:
-        yield Warn(("The database holds no trace.",))
+        yield Warn(("The database has no trace.",))
         return
     first, why = find_critical_trace(ticket.report) if len(traces) > 1 else (traces[0], "")
     yield from _answer(first, why, len(traces), size)
@@ -186,7 +186,7 @@ def _finding(number: int, finding: Finding, size: _TicketSize) -> Iterator[Block
     yield Facts(
         (
             ("fix", split_code(shortened(finding.fix, size.text))),
-            ("wrong if", (shortened(finding.wrong_if, size.text),)),
+            ("unless", (shortened(finding.wrong_if, size.text),)),
             ("confidence", (f"{finding.confidence}. {shortened(finding.confidence_reason, size.text)}",)),
             ("id", (Name(finding.finding_id),)),
         )

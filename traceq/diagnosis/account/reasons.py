@@ -53,7 +53,7 @@ def reason_and_remedy(subject: Subject, line: Line, most: str | None) -> tuple[s
     if line.category == "communication":
         return _explain_communication(subject)
     if line.category == "memset":
-        return "memory is filled, and no rule knows why", _IN_PERFETTO
+        return "memory is being filled, and no rule explains why", _IN_PERFETTO
     if line.category.startswith("copy"):
         return _explain_copies(line.limit)
     return _explain_idle(subject, line, most)
@@ -76,7 +76,7 @@ def _explain_host(subject: Subject, words: str) -> tuple[str, str]:
     """Return why nothing is known of host time, called `words`, and a command that samples the host."""
     in_python = subject.program.language == "python"
     return (
-        f"no rule knows a remedy for {words}",
+        f"no rule has a remedy for {words}",
         "Sample the host: `py-spy record -o host.svg -- PROGRAM`"
         if in_python
         else "Sample the host: `perf record -g PROGRAM`",
@@ -86,10 +86,10 @@ def _explain_host(subject: Subject, words: str) -> tuple[str, str]:
 def _explain_communication(subject: Subject) -> tuple[str, str]:
     """Return why transfers and waiting cannot be told apart, and a command that reports on the job."""
     if ask(subject.connection, statement("diagnosis/sql/judged_job.sql"), trace_id=subject.trace_id):
-        return "what of it is waiting for other ranks, the findings of the job tell", "See the job: `traceq report DB`"
+        return "the job's findings show how much of it is waiting for other ranks", "See the job: `traceq report DB`"
     return (
-        "transfers and waiting for other ranks cannot be told apart in one rank",
-        "Record all ranks and give them together: `traceq report rank*.json`",
+        "one rank's trace does not separate transfers from waiting for other ranks",
+        "Record all ranks and report on them together: `traceq report rank*.json`",
     )
 
 
@@ -97,13 +97,13 @@ def _explain_kernels(subject: Subject, line: Line) -> tuple[str, str]:
     """Return why the time of a line of kernels cannot be told, and how to record or measure what would tell."""
     ncu = _counter_command(subject, line.kernel)
     if line.limit is not None:
-        return f"it is above what the {line.limit} would take; why is not in a trace of times", ncu
+        return f"it takes longer than the {line.limit} requires, and a trace of times does not show why", ncu
     if line.part in _BY_SHAPES and subject.program.is_pytorch and not subject.has("shapes"):
         return (
-            "the least time that its operators could take follows from their shapes, which were not recorded",
+            "the shapes of its operators, which give the least time they could take, were not recorded",
             f"Record shapes: `{subject.way('shapes', 'profile(record_shapes=True)')}`",
         )
-    return "what limits it is not in a trace of times", ncu
+    return "a trace of times does not show what limits it", ncu
 
 
 def kernel_word(name: str) -> str | None:
@@ -137,8 +137,8 @@ def _counter_command(subject: Subject, kernel: str | None) -> str:
 def _explain_copies(limit: str | None) -> tuple[str, str]:
     """Return why copies cannot be told: no limit is known, or they are above it; and what would tell."""
     if limit is None:
-        return "their size or the speed of the link is not known", "Record with the GPU's name and the bytes of copies"
-    return "they are slower than the link, and nothing says whether they can be faster, go or hide", _IN_PERFETTO
+        return "their size or the link's speed is not known", "Record with the GPU's name and the bytes of copies"
+    return "they are slower than the link, and nothing shows whether they can be sped up or hidden", _IN_PERFETTO
 
 
 def _explain_idle(subject: Subject, line: Line, most: str | None) -> tuple[str, str]:
@@ -147,18 +147,18 @@ def _explain_idle(subject: Subject, line: Line, most: str | None) -> tuple[str, 
         return "it was launched before the capture began", "Start the capture some steps earlier"
     if line.category == "idle_launch_latency":
         return (
-            "it was launched in time, and nothing recorded says what it waited for",
+            "it was launched in time, and the trace does not show what it waited for",
             "Record other processes on the GPU and, inside graphs, each node",
         )
     if line.part is not None or most is not None:
         where = (
             f"in {shortened(line.part, _LONGEST)}"
             if line.part
-            else f"in many places, most in {shortened(str(most), _LONGEST)}"
+            else f"in many places, mostly in {shortened(str(most), _LONGEST)}"
         )
-        return f"the host was {where}, for which no rule knows a remedy", _IN_PERFETTO
+        return f"the host was {where}, for which no rule has a remedy", _IN_PERFETTO
     way = subject.way("python_frames") or subject.way("idle_causes")
     return (
-        "the launching thread did nothing that was recorded",
+        "nothing was recorded on the launching thread",
         f"Record what it does: {way}" if way else "Sample the host",
     )

@@ -217,8 +217,8 @@ def _line_of_hidden(subject: Subject, category: str, dur_ns: float, winnable: Wi
         new_line(subject, category, None, dur_ns, "at its limit"),
         limit="critical path",
         limit_share=1 - max(winnable.high, winnable.on_path),
-        reason=f"without all of it a step would be at most {saved} shorter, as other work takes as long",
-        remedy="What the step waits for comes first",
+        reason=f"without it, a step would be at most {saved} shorter, because other work takes just as long",
+        remedy="First fix what the step waits for",
         query=literal(
             "select * from replay where trace_id = $trace_id and scenario = $category",
             trace_id=subject.trace_id,
@@ -257,7 +257,7 @@ def _line_of_rest(subject: Subject, category: str, part: RestPart, winnable: Win
                 saving_low_ns=0.0,
                 saving_ns=_LIKELY_OF_ABOVE * winnable.likely * part.rest,
                 saving_high_ns=winnable.high * part.rest,
-                reason=f"at {share(_AT_LIMIT)} of the {part.limit} its work would take so much less",
+                reason=f"at {share(_AT_LIMIT)} of the {part.limit}, its work would take that much less time",
                 remedy=remedy_above_limit(subject, line),
             )
     reason, remedy = reason_and_remedy(subject, line, part.example)

@@ -19,7 +19,7 @@ _EXPLAINS = 0.5
 # Fewer ranks that nobody waits for have no usual one.
 _PEERS = 2
 
-_UNKNOWN = "kernels of the late rank have no grids, or no two other ranks of its stage, to compare them with"
+_UNKNOWN = "the late rank's kernels have no grids, or its stage does not have two other ranks to compare it with"
 
 
 def slow_gpu(job: JobSubject) -> Iterator[JobFinding]:
@@ -86,13 +86,17 @@ def _make_finding(job: JobSubject, rule: str, each: dict[str, Any], first: dict[
     name = each["name"]
     if rule == "slow-gpu":
         fix = (
-            f"Look at the GPU of {name}: clocks, power limit and temperature (`nvidia-smi -q -d CLOCK,POWER,TEMPERATURE`), "
-            "and other processes on it. Leave the program as it is."
+            f"Check the GPU of {name}: clocks, power limit and temperature (`nvidia-smi -q -d "
+            "CLOCK,POWER,TEMPERATURE`), "
+            "and other processes on it. The program itself needs no change."
         )
-        reason = f"{share(first['slower_share'])} of the time of kernels that all launch alike is in slower ones."
+        reason = (
+            f"{share(first['slower_share'])} of the time in kernels that all ranks launch is in kernels that "
+            "are slower here."
+        )
     else:
-        fix = f"Give {name} as much to do as the others: lengths of sequences, what experts get, layers, shards."
-        reason = f"Other kernels, grids or more calls than on {first['peers']} peers hold most of what it takes longer."
+        fix = f"Give {name} the same amount of work as the others: sequence lengths, tokens per expert, layers, shards."
+        reason = f"Most of the extra time is in kernels, grids or calls that {first['peers']} peers do not have."
     return job.finding(
         rule,
         name,

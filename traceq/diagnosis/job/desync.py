@@ -17,10 +17,13 @@ from traceq.diagnosis.needs import CannotTell
 _MOST_LISTED = 3
 
 _HOW_SURE: dict[str, tuple[Confidence, str]] = {
-    "operation": ("high", "All ranks of a group number its collectives alike"),
+    "operation": ("high", "All ranks of a group number its collectives in the same way"),
     # no real job at hand has had one
-    "bytes": ("medium", "This operation needs the same bytes of all ranks"),
-    "missing": ("medium", "All have collectives before and after it; a profiler that lost one would look the same"),
+    "bytes": ("medium", "This operation needs the same number of bytes from all ranks"),
+    "missing": (
+        "medium",
+        "All ranks have collectives before and after it; a profiler that lost one would look the same",
+    ),
 }
 
 
@@ -32,9 +35,9 @@ def find_desync(job: JobSubject) -> Iterator[JobFinding]:
     are wrong, or the job hangs.
     """
     if job.facts["usual_source"] == "operation":
-        raise CannotTell("a table of operations does not number collectives")
+        raise CannotTell("a table of operations has no sequence numbers of collectives")
     if not job.ask("numbered"):
-        raise CannotTell(job.facts["cannot_tell"] or "no group without sends and receives has sequence numbers")
+        raise CannotTell(job.facts["cannot_tell"] or "groups without sends and receives have no sequence numbers")
     for _, variants in groupby(job.ask("desync"), key=lambda each: each["group_id"]):
         yield _make_finding(job, list(variants))
 
@@ -55,10 +58,11 @@ def _make_finding(job: JobSubject, variants: list[dict[str, Any]]) -> JobFinding
         ranks=ranks,
         because=f"{place}: {_describe_variants(variants, has_majority=has_majority)}",
         confidence=confidence,
-        reason=f"{reason}; the group of {list_ranks(group)} differs at {some(first['places'], 'place')}.",
+        reason=f"{reason}; the group of {list_ranks(group)} differs in {some(first['places'], 'place')}.",
         fix=(
-            f"Find what makes {list_ranks(ranks)} skip, add or resize {place} or one before: a branch on rank, data or "
-            "loss, another number of batches or parameters. `TORCH_DISTRIBUTED_DEBUG=DETAIL` stops at the first that differs."
+            f"Find out what makes {list_ranks(ranks)} skip, add or resize {place} or an earlier one: a branch "
+            "on rank, data or loss, or a different number of batches or parameters. "
+            "`TORCH_DISTRIBUTED_DEBUG=DETAIL` stops at the first difference."
         ),
     )
 

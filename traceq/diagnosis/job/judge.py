@@ -31,13 +31,13 @@ RULES: dict[str, tuple[str, _Rule]] = {
     "job-straggler": ("Ranks that the others wait for", job_straggler),
     "slow-gpu": ("A rank is late because its GPU is slow", slow_gpu),
     "work-imbalance": ("A rank is late because it has more to do", work_imbalance),
-    "slow-host": ("A host whose ranks are late together", slow_host),
-    "stage-imbalance": ("A stage of the pipeline has more to do", stage_imbalance),
+    "slow-host": ("The ranks of one host are late together", slow_host),
+    "stage-imbalance": ("A pipeline stage has more to do", stage_imbalance),
     "wandering-straggler": ("A different rank is late each time", wandering_straggler),
     "waiting-not-network": ("Collectives wait for ranks, not for the network", waiting_not_network),
-    "absent-late-rank": ("Collectives wait for ranks that are not here", absent_late_rank),
-    "slow-link": ("A group transfers slower than its sister groups", slow_link),
-    "late-start": ("A rank came later to the first collective", late_start),
+    "absent-late-rank": ("Collectives wait for ranks that were not captured", absent_late_rank),
+    "slow-link": ("A group transfers more slowly than similar groups", slow_link),
+    "late-start": ("A rank was late to the first collective", late_start),
 }
 
 

@@ -31,7 +31,10 @@ def job_straggler(job: JobSubject) -> Iterator[JobFinding]:
         for straggler in _stragglers_of_kind(job, "rank"):
             if find_reason(job, straggler):
                 continue
-            fix = f"Open {straggler['name']} by itself (`traceq report DB --rank {straggler['ranks'][0]}`){_say_more(straggler)}."
+            fix = (
+                f"Report on {straggler['name']} alone (`traceq report DB --rank "
+                f"{straggler['ranks'][0]}`){_say_more(straggler)}."
+            )
             yield _make_finding(job, "job-straggler", straggler, fix)
 
 
@@ -46,8 +49,9 @@ def slow_host(job: JobSubject) -> Iterator[JobFinding]:
     if not job.wanders:
         for straggler in _stragglers_of_kind(job, "host"):
             fix = (
-                f"Compare {straggler['name']} with the others: clocks and power limits of its GPUs, cores that its "
-                f"processes get, other programs on it; without it the job shows whether it was the host{_say_more(straggler)}."
+                f"Compare {straggler['name']} with the other hosts: its GPUs' clocks and power limits, the "
+                f"cores its processes get, other programs on it. A run without it would confirm that it is the "
+                f"host{_say_more(straggler)}."
             )
             yield _make_finding(job, "slow-host", straggler, fix)
 
@@ -60,11 +64,13 @@ def stage_imbalance(job: JobSubject) -> Iterator[JobFinding]:
     job.judged()
     # Only lists of collectives that differ can be those of several stages.
     if job.facts["stages"] > 1 and job.facts["stage_win"] is None:
-        raise CannotTell("ranks have different collectives, and no order of stages with several ranks each is known")
+        raise CannotTell(
+            "ranks have different collectives, and the order of stages with several ranks each is not known"
+        )
     for straggler in _stragglers_of_kind(job, "stage"):
         fix = (
-            f"Move layers from {straggler['name']} to the other stages, or its embedding and loss to stages of their own, "
-            "until own times are alike."
+            f"Move layers from {straggler['name']} to the other stages, or its embedding and loss to separate "
+            "stages, until their own times are similar."
         )
         yield _make_finding(job, "stage-imbalance", straggler, fix)
 
@@ -76,7 +82,9 @@ def wandering_straggler(job: JobSubject) -> Iterator[JobFinding]:
     """
     job.judged()
     if job.facts["steps"] < _ENOUGH_STEPS:
-        raise CannotTell(f"it takes {_ENOUGH_STEPS} steps to tell chance from habit; here: {job.facts['steps']}")
+        raise CannotTell(
+            f"it takes {_ENOUGH_STEPS} steps to tell chance from a pattern, and there are {job.facts['steps']}"
+        )
     if not job.wanders:
         return
     most = max(job.ask("blame"), key=lambda row: row["beyond_share"], default=None)
@@ -88,10 +96,10 @@ def wandering_straggler(job: JobSubject) -> Iterator[JobFinding]:
         because=because,
         saving=job.facts["dur"] - job.facts["ideal"],
         confidence="high" if job.facts["ranks"] > 2 else "medium",  # noqa: PLR2004 - of two ranks one is always late
-        reason=f"In {some(job.facts['steps'], 'step')} no rank is late more often than chance would have it.",
+        reason=f"In {some(job.facts['steps'], 'step')}, no rank is late more often than by chance.",
         fix=(
-            "Give every rank as much to do in every step: sort or pack sequences by length, balance what loaders hand out, "
-            "and let all ranks collect garbage and save in the same step."
+            "Give every rank the same amount of work in every step: sort or pack sequences by length, balance "
+            "what loaders hand out, and let all ranks collect garbage and save in the same step."
         ),
     )
 
@@ -126,8 +134,8 @@ def _rate_confidence(job: JobSubject, each: dict[str, Any]) -> tuple[Confidence,
     one.
     """
     if each["late_steps"] is None:
-        return "medium", "One step was recorded: whether it recurs is not known."
-    held = f"It holds the job up in {share(each['late_steps'])} of {some(job.facts['steps'], 'step')}."
+        return "medium", "Only one step was recorded, so it is not known whether this recurs."
+    held = f"It delays the job in {share(each['late_steps'])} of {some(job.facts['steps'], 'step')}."
     return ("high" if each["late_steps"] >= _MOST_STEPS and each["kind"] != "host" else "medium"), held
 
 
@@ -140,4 +148,8 @@ def _describe_cause(job: JobSubject, each: dict[str, Any]) -> str:
 
 def _say_more(straggler: dict[str, Any]) -> str:
     """Return the end of a sentence, "; it has more of X than the usual rank", on the straggler; "" if unknown."""
-    return "" if straggler["cause"] is None else f"; it has more of {label(straggler['cause'])} than the usual rank"
+    return (
+        ""
+        if straggler["cause"] is None
+        else f"; it spends more time than a typical rank in {label(straggler['cause'])}"
+    )

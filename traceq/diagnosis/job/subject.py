@@ -45,7 +45,7 @@ class JobSubject(msgspec.Struct, frozen=True, dict=True):
     def judged(self) -> None:
         """Raise CannotTell where the job was not judged: who waits for whom is not known then."""
         if self.facts["cannot_tell"] is not None or self.facts["dur"] is None:
-            raise CannotTell(self.facts["cannot_tell"] or "its collectives tell no time")
+            raise CannotTell(self.facts["cannot_tell"] or "its collectives have no usable times")
 
     def ask(self, name: str, **settings: Setting) -> list[dict[str, Any]]:
         """Return the rows of traceq/diagnosis/job/sql/`name`.sql for this window; the same query and `settings` run once."""

@@ -53,11 +53,18 @@ def waiting_not_network(job: JobSubject) -> Iterator[JobFinding]:
         because=f"{share(waits)} of collective time",
         confidence="high" if is_whole and not lacks else "medium",
         reason=(
-            "What the last rank of each collective needed counts as transfer"
-            + ("; absent ranks may come later still." if lacks else ", and all ranks are here." if is_whole else ".")
+            "The time that the last rank spent in each collective counts as transfer"
+            + (
+                "; ranks that were not captured may be later still."
+                if lacks
+                else ", and all ranks were captured."
+                if is_whole
+                else "."
+            )
             + (" In a pipeline the bubble is part of the waiting." if is_pipeline else "")
         ),
-        fix="Leave network, bucket sizes and overlap as they are: collectives get shorter when who is late comes earlier.",
+        fix="Leave network, bucket sizes and overlap as they are: collectives become shorter once the late "
+        "ranks are on time.",
     )
 
 
@@ -71,9 +78,9 @@ def absent_late_rank(job: JobSubject) -> Iterator[JobFinding]:
         return
     if facts["ranks"] > 1 and (facts["matched_share"] or 0) < _MATCHED:
         matched = "an unknown share" if facts["matched_share"] is None else share(facts["matched_share"])
-        raise CannotTell(f"{matched} of the collectives is matched")
+        raise CannotTell(f"only {matched} of the collectives is matched between ranks")
     if facts["wait_absent"] is None:
-        raise CannotTell("no collective of known size recurs eight times in one group")
+        raise CannotTell("no collective of known size recurs eight times in a group")
     if not facts["counted"]:
         raise CannotTell("no counted step has GPU work to compare the waiting with")
     if facts["wait_absent"] < _ABSENT * facts["counted"]:
@@ -87,10 +94,11 @@ def absent_late_rank(job: JobSubject) -> Iterator[JobFinding]:
         because=f"{duration(per_rank)} per rank ({share(facts['wait_absent'] / facts['counted'])})",
         confidence="medium",
         reason=(
-            "Collectives took that much longer than the fastest of their operation, group and size; a link that is slow at "
-            "times would look the same."
+            "Collectives took that much longer than the fastest with the same operation, group and size; a link "
+            "that is sometimes slow would look the same."
         ),
-        fix=f"Capture {list_ranks(missing) or 'the other ranks of their groups'} too: only there is seen why they are late.",
+        fix=f"Also capture {list_ranks(missing) or 'the other ranks of their groups'}: only their traces show "
+        "why they are late.",
     )
 
 
@@ -102,7 +110,7 @@ def late_start(job: JobSubject) -> Iterator[JobFinding]:
     """
     job.judged()
     if job.facts["clock_residual"] is None:
-        raise CannotTell("no collective aligns the clocks of the ranks")
+        raise CannotTell("no collective aligns the ranks' clocks")
     first = next((arrival for arrival in job.ask("first_arrivals") if arrival["on_path"]), None)
     if first is None:
         return
@@ -112,18 +120,18 @@ def late_start(job: JobSubject) -> Iterator[JobFinding]:
     if late <= least:
         return
     if first["of_send"]:
-        raise CannotTell("the first wait is for what another stage of the pipeline sends")
+        raise CannotTell("the first wait is for data from another pipeline stage")
     if first["begins_later_ns"] is None:
-        raise CannotTell("traces do not say when they begin")
+        raise CannotTell("the traces do not say when they begin")
     begins_later = max(first["begins_later_ns"], 0)
     own = max(late - begins_later, 0)
     is_recording = begins_later > _EXPLAINS * late
     if is_recording:
-        fix = "Begin the recording on all ranks after a barrier, and record several steps: the first then weighs less."
+        fix = "Start recording on all ranks after a barrier, and record several steps, so that the first matters less."
     else:
         fix = (
-            f"Open rank {first['rank']} by itself (`traceq report DB --rank {first['rank']}`): what it does before its first "
-            "collective takes longer than elsewhere."
+            f"Report on rank {first['rank']} alone (`traceq report DB --rank {first['rank']}`): what it does "
+            "before its first collective takes longer than on other ranks."
         )
     yield job.finding(
         "late-start",
@@ -133,8 +141,8 @@ def late_start(job: JobSubject) -> Iterator[JobFinding]:
         because=f"came {duration(late)} later",
         confidence="high" if is_recording else "medium",
         reason=(
-            f"It came {duration(late)} later on aligned clocks, its recording began {duration(begins_later)} later"
-            + (f"; {duration(own)} it needed itself." if own > least else ".")
+            f"By aligned clocks it came {duration(late)} later, and its recording began {duration(begins_later)} later"
+            + (f"; the other {duration(own)} are its own." if own > least else ".")
         ),
         fix=fix,
     )
@@ -149,7 +157,9 @@ def slow_link(job: JobSubject) -> Iterator[JobFinding]:
     job.judged()
     groups = job.ask("link")
     if not groups:
-        raise CannotTell("no three complete groups have eight collectives each of one operation and size to compare")
+        raise CannotTell(
+            "there are no three complete groups with eight collectives each of one operation and size to compare"
+        )
     worst = groups[0]
     if worst["times_usual"] <= _TIMES_USUAL or not worst["is_clear"]:
         return
@@ -160,12 +170,12 @@ def slow_link(job: JobSubject) -> Iterator[JobFinding]:
         f"group of {list_ranks(ranks)}",
         "link",
         ranks=ranks,
-        because=f"transfers take {worst['times_usual']:.2f}x the usual",
+        because=f"transfers take {worst['times_usual']:.2f}x the usual time",
         # No real job at hand has had one.
         confidence="medium",
         reason=(
-            f"At best {op} of {short_size(worst['bytes'])} takes {duration(worst['best_ns'])}, in the usual one of "
-            f"{worst['groups']} groups of the same kind {duration(worst['usual_ns'])}."
+            f"At best, {op} of {short_size(worst['bytes'])} takes {duration(worst['best_ns'])}; in the median "
+            f"of {worst['groups']} similar groups it takes {duration(worst['usual_ns'])}."
         ),
-        fix="Look at the links between these ranks: topology, the network card each uses, routes, error counters.",
+        fix="Check the links between these ranks: topology, the network card that each uses, routes, error counters.",
     )

@@ -49,7 +49,7 @@ _ABOUT = {
     "communication": (("communication", "no communication ran on the GPU"),),
     "copies": (
         ("copies", "no copy ran on the GPU"),
-        ("copies_asked_for", "no call asked for a copy: all are migrations of unified memory"),
+        ("copies_asked_for", "no call requested a copy: all copies are migrations of unified memory"),
     ),
     "memsets": (("memsets", "no memset ran on the GPU"),),
 }
@@ -62,8 +62,8 @@ _OF_SUBJECT = (
 _TEXTS = ("fix", "confidence", "reason", "wrong-if", "heading", "key", "same-fix", "remark")
 _DEFAULTS = {
     "confidence": "low",
-    "reason": "Found by a rule of your own.",
-    "wrong-if": "Not said by the rule.",
+    "reason": "Found by one of your own rules.",
+    "wrong-if": "The rule does not say.",
 }
 
 
@@ -140,7 +140,7 @@ def check_inputs(subject: Subject, query: RuleQuery, default: str = "") -> None:
             if number := subject.present.get(f"{about}_as_kernels"):
                 what = ("copy", "copies") if about == "copies" else ("fill", "fills")
                 raise CannotTell(
-                    f"{units.some(number, *what)} ran as kernels of the driver (__amd_rocclr_*), which count as compute"
+                    f"{units.some(number, *what)} ran as driver kernels (__amd_rocclr_*), which count as compute"
                 )
             raise NothingThere(reason)
     _check_needs(subject, query.listed("needs", default))

@@ -85,7 +85,7 @@ def _explain_result(judged: JudgedBudget, path: str | None) -> Iterator[Block]:
 def _suggest_explain(judged: JudgedBudget) -> Spans:
     if judged.budget.table != "findings" or judged.budget.name == "any":
         return ()
-    return (" ", Literal(f"traceq explain {judged.budget.name}"), " says what to try.")
+    return (" ", Literal(f"traceq explain {judged.budget.name}"), " shows what to try.")
 
 
 def _compose_comparison(comparison: Comparison, baseline: str) -> Iterator[Block]:
@@ -122,7 +122,7 @@ def _compose_causes(comparison: Comparison) -> Iterator[Block]:
     changed = [each for each in found[:_LISTED] if each.delta_ns]
     rows = [(Literal(cause.category), in_words(cause.category), *both_sides(cause)) for cause in changed]
     if rows and comparison.job is not None:
-        yield Paragraph(("By category, the mean of all ranks:",))
+        yield Paragraph(("By category, mean of all ranks:",))
     if rows:
         yield Table(("category", "what it is", "before", "now", "change"), tuple(rows), text_columns=(0, 1))
 

@@ -13,7 +13,7 @@ LEAST, MOST = 1_000, 8_000
 # What the protocol writes around an answer.
 _AROUND = 200
 _CUT = "\n[cut: {left:,} more characters; {way}]\n"
-_WAY = "query less, or a part"
+_WAY = "query less, or a part of it"
 
 
 class AgentAnswer(NamedTuple):

@@ -23,7 +23,7 @@ from traceq.reports.sections.verdict import write_verdict
 _NAME, _TITLE, _TEXT = 80, 200, 1_500
 _ROWS, _COLUMNS = 3, 8
 _MOST_TRACES, _MOST_FINDINGS, _MOST_REASONS = 20, 10, 8
-_NOT_ASKED = "no labelled trace has confirmed this rule: `traceq report SOURCE --rules extra` asks it"
+_NOT_ASKED = "no labelled trace has confirmed this rule: `traceq report SOURCE --rules extra` runs it"
 _IN_TEXT = "the text has it; part='sql' gives the SQL alone"
 
 
@@ -185,7 +185,7 @@ def _finding_lines(report: TraceReport, chosen: Chosen) -> list[str]:
     found = chosen.finding
     step = duration(step_ns(found))
     likely = (
-        "no likely value, the replay is too far off"
+        "no likely value, because the replay is too far off"
         if found.only_bounds
         else f"{duration(found.saving_ns)} ({saving_share_text(found)}), {step} -> {duration(found.expected_step_ns)}"
     )
@@ -194,10 +194,10 @@ def _finding_lines(report: TraceReport, chosen: Chosen) -> list[str]:
         f"trace {report.trace.trace_id}; id {found.finding_id}; {found.confidence} confidence: {found.confidence_reason}",
         f"Saves per {report.unit}: {likely}; bounds {saving_bounds(found)}",
         f"Fix: {found.fix}",
-        f"Wrong if: {found.wrong_if}",
+        f"Does not apply if: {found.wrong_if}",
     ]
     if found.parts:
-        lines.append("Also seen by: " + ", ".join(part.rule for part in found.parts[:_COLUMNS]))
+        lines.append("Also found by: " + ", ".join(part.rule for part in found.parts[:_COLUMNS]))
     return [shortened(printable(line), _TEXT) for line in lines]
 
 
@@ -271,7 +271,7 @@ def _verdict_data(report: Report) -> dict[str, Any]:
     """Return the verdict as data: trace_id, outcome, and a text on what to do first or why the trace cannot tell."""
     shown = _first_trace(report)
     if shown is None:
-        return {"outcome": "cannot tell", "verdict": "The database holds no trace."}
+        return {"outcome": "cannot tell", "verdict": "The database has no trace."}
     told = write_verdict(shown)
     lines = ["".join(spans) for spans in (told.spans, *told.lines[:1])]
     return {"trace": shown.trace.trace_id, "outcome": told.outcome, "verdict": shortened(". ".join(lines), 2 * _TITLE)}

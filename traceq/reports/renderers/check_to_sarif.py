@@ -43,22 +43,23 @@ _RULES: Mapping[Table, _SarifRule] = {
     "ledger": _SarifRule(
         "LedgerBudget",
         "A part of the step takes more time than its budget.",
-        "docs/metrics.md says what each category is; traceq report says what it is made of.",
+        "docs/metrics.md explains each category; traceq report shows what it is made of.",
     ),
     "findings": _SarifRule(
         "FindingBudget",
         "A finding could save more than its budget allows.",
-        "traceq explain RULE explains the rule and what to try; a rule that cannot judge says what the capture is missing.",
+        "traceq explain RULE explains the rule and what to try; a rule that cannot tell says what the capture "
+        "is missing.",
     ),
     "sql": _SarifRule(
         "SqlBudget",
-        "A number that a query of your own returns is outside its limits.",
-        "Ask the query again: traceq sql DB QUERY. It must return one number.",
+        "A number returned by one of your own queries is outside its limits.",
+        "Run the query: traceq sql DB QUERY. It must return one number.",
     ),
     "compare": _SarifRule(
         "Regression",
         "The step takes longer than in the baseline.",
-        "traceq compare BASELINE SOURCE says what changed. Keep a new baseline when the change is meant: "
+        "traceq compare BASELINE SOURCE shows what changed. If the change is intended, save a new baseline: "
         "traceq baseline save NAME SOURCE --force.",
     ),
 }

@@ -25,7 +25,7 @@ def health_to_text(traces: Sequence[TraceHealth], secrets: Mapping[str, Sequence
     `secrets` has the secrets found in each file, by its path.
     """
     if not traces:
-        return "The database holds no trace.\n"
+        return "The database has no trace.\n"
     found = secrets or {}
     return "\n\n".join("\n".join(_describe_trace(trace, found.get(trace.path, ()))) for trace in traces) + "\n"
 
@@ -49,7 +49,7 @@ def _describe_trace(trace: TraceHealth, secrets: Sequence[FoundSecrets]) -> Iter
         yield ""
         names = ", ".join(f"{each.kind} ({each.number:,})" for each in secrets)
         advice = (
-            "Before others get it: traceq anonymise TRACE -o FILE"
+            "Before you share it: traceq anonymise TRACE -o FILE"
             if trace.format in ANONYMISED
             else "Traces of its format cannot be anonymised yet; share a report instead: traceq report --ticket"
         )
@@ -70,15 +70,17 @@ def _list_facts(trace: TraceHealth) -> Iterator[str]:
 def _list_lost(trace: TraceHealth) -> Iterator[str]:
     if trace.inputs.lost:
         codes = ", ".join(f"{each.code} ({each.count:,})" for each in trace.inputs.lost)
-        yield from _wrap_text(f"! Not everything is there: {codes}. The table import_note says more.", others=_INDENT)
+        yield from _wrap_text(
+            f"! Some data is missing: {codes}. The table import_note has the details.", others=_INDENT
+        )
 
 
 def _list_made_with(trace: TraceHealth) -> Iterator[str]:
     if trace.made_with:
-        yield from _wrap_text(f"{some(trace.made_with, 'fact')} on what it was made with, in the table made_with.")
+        yield from _wrap_text(f"{some(trace.made_with, 'fact')} about how it was made, in the table made_with.")
     elif trace.format in _RECORDED:
         yield from _wrap_text(
-            "What it was made with is not known; traceq record and traceq.profile write that beside a trace.",
+            "It is not known how it was made; traceq record and traceq.profile write that next to a trace.",
             others=_INDENT,
         )
 
@@ -93,12 +95,12 @@ def _list_ways(trace: TraceHealth) -> Iterator[str]:
                 told.setdefault(way.tool, []).append((each.metric, way.options + note))
     for tool, lines in told.items():
         yield ""
-        yield f"What {tool} would bring"
+        yield f"What {tool} would add"
         yield from _align_rows(lines)
     if told:
         names = " ".join(each.metric for each in trace.metrics if each.ways)
         yield ""
-        yield from _wrap_text(f"All of it, to paste: traceq doctor --plan {names}", others=_INDENT)
+        yield from _wrap_text(f"All of it, ready to paste: traceq doctor --plan {names}", others=_INDENT)
 
 
 def _list_identities(trace: TraceHealth) -> Iterator[str]:

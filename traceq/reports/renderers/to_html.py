@@ -81,7 +81,7 @@ def _versions(traces: int) -> Iterator[tuple[Keeps, str | None]]:
 
     None instead of a sentence for all.
     """
-    told = "is left out to keep the page small; `traceq report` of fewer traces shows it."
+    told = "is left out to keep the page small; `traceq report` on fewer traces shows it."
     yield _all_of(0), f"All but the verdicts of the first {_MOST_TRACES} traces {told}"
     whole = 1
     while whole < traces:

@@ -80,7 +80,7 @@ def _quote_source(source: str | None) -> str:
 
 def _write_lines(report: Report, source: str) -> Iterator[LlmLine]:
     if not report.traces:
-        yield LlmLine("# traceq report: the database holds no trace")
+        yield LlmLine("# traceq report: the database has no trace")
         return
     if len(report.traces) == 1:
         yield from _describe_job(report)
@@ -151,7 +151,7 @@ def _describe_part(row: LedgerRow) -> str:
 def _list_findings(report: TraceReport) -> Iterator[LlmLine]:
     yield from _list_confirmed(report)
     if report.extra_findings:
-        yield LlmLine("Extra findings, whose rules no labelled real trace has confirmed:", (_FINDING, _FIRST + 1))
+        yield LlmLine("Extra findings, from rules that no labelled real trace has confirmed:", (_FINDING, _FIRST + 1))
     for number, (place, each) in enumerate(number_findings(report.extra_findings), 1):
         yield LlmLine(summarize_finding(place, each), (_FINDING, _FIRST + 1 + number), "extra finding")
     if told := count_extra_left_out(report):
@@ -171,7 +171,7 @@ def _list_confirmed(report: TraceReport) -> Iterator[LlmLine]:
             yield LlmLine(f"  fix: {_cut_text(each.fix, 2 * _SENTENCE)}", (_FINDING, number))
         else:
             yield LlmLine(f"  do: {_cut_text(each.deed, _SENTENCE)}", (group, number))
-        yield LlmLine(f"  wrong if: {_cut_text(each.wrong_if, _SENTENCE)}", (_DETAIL, number))
+        yield LlmLine(f"  unless: {_cut_text(each.wrong_if, _SENTENCE)}", (_DETAIL, number))
     left = [
         some(report.findings_left_out, "more finding") if report.findings_left_out else "",
         f"below 1 %: {_list_few(report.small)}" if report.small else "",
@@ -213,10 +213,10 @@ def _next_commands(report: TraceReport, source: str, chosen: str) -> Iterator[Ll
     yield LlmLine("")
     if report.findings:
         yield LlmLine(f"Next: evidence and SQL: `traceq report {source}{chosen} --finding F1 --sql`")
-        yield LlmLine(f"      before it is built: `traceq whatif {source}{chosen} --list`", (_REMARK, 0))
+        yield LlmLine(f"      before you change anything: `traceq whatif {source}{chosen} --list`", (_REMARK, 0))
         yield LlmLine(f"      after the fix: `traceq verify F1 --before {source} --after NEW_TRACE`")
     else:
-        yield LlmLine(f"Next: what is missing in the capture: `traceq doctor {source}`")
+        yield LlmLine(f"Next: what the capture is missing: `traceq doctor {source}`")
     yield LlmLine("      tables for SQL: `traceq tables`; findings are in the table `finding`")
 
 

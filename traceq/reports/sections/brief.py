@@ -56,7 +56,7 @@ def first_screen(report: Report, source: str | None = None, most: int = _MOST_FI
     Commands name the file or database `source`; at most `most` findings are listed.
     """
     if not report.traces:
-        yield Warn(("The database holds no trace.",))
+        yield Warn(("The database has no trace.",))
         return
     job = find_job(report.jobs)
     called = quote(source or _SOURCE)
@@ -138,7 +138,7 @@ def _on_every_rank(report: Report, job: Job) -> Iterator[Block]:
     shown = next((each for each in report.traces if each.trace.trace_id == trace_id and each.findings), None)
     if shown is not None:
         like = "the ranks of its stage" if len({each.stage for each in job.members}) > 1 else "every rank"
-        yield Paragraph((f"On the usual rank, {find_usual_rank(job).rank}, and so on {like}:",))
+        yield Paragraph((f"On the typical rank, {find_usual_rank(job).rank}, and likewise on {like}:",))
         yield rank_findings(shown, _MOST_ON_EVERY_RANK)
 
 
@@ -203,7 +203,7 @@ def _next_commands(report: TraceReport, source: str, chosen: str) -> Commands:
             (
                 ("all sections", f"traceq report {of} --full"),
                 ("the page, with timelines", f"traceq report {source} -o report.html"),
-                ("what is missing in this capture", f"traceq doctor {source}"),
+                ("what this capture is missing", f"traceq doctor {source}"),
             ),
         )
     return Commands(
@@ -223,8 +223,8 @@ def _next_commands_of_job(critical: TraceReport, source: str, *, several: bool) 
     rank = "" if critical.trace.rank is None else f" --rank {critical.trace.rank}"
     of = f"{source}{rank or f' --trace {critical.trace.trace_id}'}"
     of_ranks = (
-        ("the late rank by itself", f"traceq report {of}"),
-        ("the late ranks and a usual one", f"traceq report {source} --full"),
+        ("the late rank on its own", f"traceq report {of}"),
+        ("the late ranks and a typical one", f"traceq report {source} --full"),
     )
     return Commands(
         "Next",
@@ -262,7 +262,7 @@ def find_critical_trace(report: Report) -> tuple[TraceReport, str]:
                 waits[late] += round(finding.saving_ns)
     if waits:
         late, _ = max(waits.items(), key=lambda each: (each[1], -each[0]))
-        return by_rank[late], f"The other ranks wait for rank {late}: its own time is what to look at."
+        return by_rank[late], f"The other ranks wait for rank {late}: look at its own time."
     imbalance = [(trace, each) for trace in traces for each in trace.observations if each.rule == "rank-imbalance"]
     if imbalance:
         trace, remark = imbalance[0]
@@ -306,7 +306,7 @@ def list_traces(report: Report, most: int) -> Iterator[Block]:
     shown = ordered[:most]
     if critical not in shown:
         shown = [*shown[:-1], critical]
-    yield Paragraph((f"{some(len(every), 'rank' if is_job else 'trace')}, the steps of each:",))
+    yield Paragraph((f"{some(len(every), 'rank' if is_job else 'trace')}, with the steps of each:",))
     name: dict[str, Callable[[TraceReport], str]] = {} if is_job else {"file": lambda trace: Name(trace.trace.file)}
     columns: dict[str, Callable[[TraceReport], str]] = {
         "": lambda trace: ">" if trace is critical else "",

@@ -58,13 +58,13 @@ def describe_capture(report: TraceReport) -> Iterator[Block]:
 def describe_quality(report: TraceReport) -> Iterator[Block]:
     """Yield the section on how well the capture supports each metric, the worst first."""
     judged = sorted(report.quality, key=lambda each: -STATES.index(each.state))
-    yield Heading(3, ("How far this capture goes",), is_minor=True)
+    yield Heading(3, ("What this capture can show",), is_minor=True)
     yield make_table(
         judged,
         {"metric": lambda each: each.metric, "state": lambda each: each.state, "why": lambda each: Title(each.reason)},
         text=(0, 1, 2),
     )
-    yield Paragraph(("What would bring more, with the commands: ", Literal("traceq doctor DB"), "."))
+    yield Paragraph(("Commands that record more: ", Literal("traceq doctor DB"), "."))
 
 
 def _list_facts(facts: TraceFacts) -> tuple[tuple[str, Spans], ...]:
@@ -88,7 +88,7 @@ def program_words(facts: Sequence[ProgramFact]) -> str:
     """Return what the trace shows of the program as text: language; frameworks; mode; workload; vendor."""
     kinds = groupby(facts, key=lambda each: each.property)
     told = (", ".join(_WORDS.get(each.value, each.value) for each in kind) for _, kind in kinds)
-    return "; ".join(told) or "unknown: the trace does not say"
+    return "; ".join(told) or "unknown: not in the trace"
 
 
 def _overhead_row(facts: TraceFacts) -> tuple[tuple[str, Spans], ...]:
@@ -106,8 +106,8 @@ def _overhead_row(facts: TraceFacts) -> tuple[tuple[str, Spans], ...]:
         )
     if within and without and within / without - 1 - change > _ROUNDED:
         text = (
-            f"steps are {share(change)} longer with the profiler, by the CPU time of the training thread ({medians}: they "
-            "differ for other reasons as well)"
+            f"steps are {share(change)} longer with the profiler, by the CPU time of the training thread "
+            f"({medians}, which differ for other reasons as well)"
         )
     else:
         text = f"steps are {share(abs(change))} {'shorter' if change < 0 else 'longer'} with the profiler"
@@ -138,7 +138,7 @@ def _list_devices(devices: Sequence[Device]) -> Spans:
     return tuple(spans) or ("none",)
 
 
-_UNKNOWN = "not known: no snapshot beside the trace"
+_UNKNOWN = "not known: there is no snapshot of settings next to the trace"
 
 
 def summarize_made_with(facts: Sequence[MadeWith]) -> str:
@@ -177,7 +177,7 @@ def list_made_with(report: TraceReport) -> Iterator[Block]:
     """Yield the table of all known facts and knobs of the run; nothing if none are known."""
     if not report.made_with:
         return
-    yield Paragraph(("What the run was made with, as its snapshot says. Knobs are marked.",))
+    yield Paragraph(("What the run was made with, according to its snapshot. Settings that can be tuned are marked.",))
     yield make_table(
         report.made_with,
         {

@@ -40,7 +40,7 @@ def describe_communication(report: TraceReport) -> Iterator[Block]:
             yield from _say_unknown(facts.collectives, report)
             yield Query(report.queries["collectives"])
     if facts.on_host:
-        yield Paragraph(("On the host (calls of all threads added, no time of a GPU):",))
+        yield Paragraph(("On the host (calls of all threads added up; not GPU time):",))
         yield _host_table(facts.on_host)
         yield Query(report.queries["host_collectives"])
 
@@ -51,7 +51,7 @@ def explain_no_communication(report: TraceReport) -> tuple[Spans, ...]:
     if facts.on_host or any(each.communication_ns for each in facts.totals):
         return ()
     if any(each.opaque_ns for each in facts.totals):
-        return (("Communication: none outside graphs; within them it is not visible.",),)
+        return (("Communication: none outside graphs; inside graphs it is not visible.",),)
     return ((f"Communication: none ran in the {report.period}.",),)
 
 
@@ -72,7 +72,7 @@ def _describe_gpus(totals: Sequence[CommunicationTotal], report: TraceReport) ->
     yield Paragraph((text, *_explain_blocking(of_worst, report)))
     yield from draw_bars([_make_bar(each, blocking.get(each.device)) for each in totals if each in listed])
     if len(totals) > len(listed):
-        yield Paragraph((f"{len(totals) - len(listed)} GPUs with less exposed communication not shown.",))
+        yield Paragraph((f"{len(totals) - len(listed)} GPUs with less exposed communication are not shown.",))
     if any(each.opaque_ns for each in totals):
         yield Paragraph(("Communication in graphs that were traced as a whole counts as compute.",))
     yield from draw_pictures(report, "communication")
@@ -83,13 +83,13 @@ def _describe_gpus(totals: Sequence[CommunicationTotal], report: TraceReport) ->
 
 def _explain_blocking(blocking: Blocking | None, report: TraceReport) -> Spans:
     """Return a sentence on how long issued compute waited only for communication, or why that is unknown."""
-    waited = "Compute that was issued waited"
+    waited = "Launched compute waited"
     if blocking is not None and blocking.blocking_ns is not None:
         if blocking.known == blocking.slices:
-            return (f"{waited} {duration(blocking.blocking_ns)} for nothing else.",)
+            return (f"{waited} {duration(blocking.blocking_ns)} for communication alone.",)
         if blocking.blocking_ns:
-            known = f"known of {count(blocking.known)} of {count(blocking.slices)} collectives only"
-            return (f"{waited} at least {duration(blocking.blocking_ns)} for nothing else ({known}).",)
+            known = f"known for only {count(blocking.known)} of {count(blocking.slices)} collectives"
+            return (f"{waited} at least {duration(blocking.blocking_ns)} for communication alone ({known}).",)
     return ("The trace does not show whether compute waited for it; ", *capture_with(report, "sync"), ".")
 
 
@@ -123,7 +123,7 @@ def _say_unknown(rows: Sequence[Collective], report: TraceReport) -> Iterator[Bl
             ("Message sizes are not in the trace", *sizes, *(cite_plan("communication") if sizes else ()), ".")
         )
     elif all(each.group_size is None for each in rows):
-        yield Paragraph(("The trace does not say how many ranks a group has: no bandwidth on the bus.",))
+        yield Paragraph(("The trace does not say how many ranks a group has, so bus bandwidth is not known.",))
 
 
 def _host_table(rows: Sequence[HostCollective]) -> Table:

@@ -138,7 +138,7 @@ def drop_sql(blocks: Iterable[Block]) -> Iterator[Block]:
 def _compose_report(report: Report, *, folds: bool, draws: bool) -> Iterator[Block]:
     yield Heading(1, ("traceq report",))
     if not report.traces:
-        yield Warn(("The database holds no trace.",))
+        yield Warn(("The database has no trace.",))
     several = len(report.traces) > 1
     opened = _traces_in_full(report)
     if several:
@@ -163,7 +163,8 @@ def _compose_overview(report: Report, opened: Sequence[TraceReport], *, draws: b
     left -= {each.trace.trace_id for each in opened}
     if left:
         told = (
-            f"{count(len(left))} more ranks were not asked one by one; `traceq report DB --rank N` asks one all rules."
+            f"{count(len(left))} more ranks were not analysed one by one; `traceq report DB --rank N` runs all "
+            "rules on one."
         )
         yield Paragraph(split_code(told))
     yield from draw_ranks(report)
@@ -282,9 +283,9 @@ def _describe_ledgers(report: TraceReport) -> Iterator[Block]:
     yield Heading(3, ("Where the time went",), anchor="ledger")
     yield Paragraph(
         (
-            f"Per GPU every nanosecond of the {report.period} is in ",
-            "one category: compute while any compute kernel runs, else communication, else copies, ",
-            "else memset, else idle, by what the host was doing meanwhile.",
+            f"On each GPU, every nanosecond of the {report.period} is in ",
+            "one category: compute while any compute kernel runs, otherwise communication, copies or memset, ",
+            "and otherwise idle, by what the host was doing at that time.",
         )
     )
     for device in report.ledger:
@@ -339,7 +340,7 @@ def _ledger_table(device: DeviceLedger, counted: int, unit: str) -> Table:
 
 def _describe_host(host: Host, queries: dict[str, str]) -> Iterator[Block]:
     yield Heading(3, ("What the host did",))
-    yield Paragraph(("Times of all threads are added: they are not parts of a step.",))
+    yield Paragraph(("Times of all threads are added up, so they are not parts of a step.",))
     if host.annotations:
         times = [(row.name, row.count, row.dur_ns, row.longest_ns) for row in host.annotations]
         yield _host_table("outermost annotation", "time", times)
@@ -349,7 +350,7 @@ def _describe_host(host: Host, queries: dict[str, str]) -> Iterator[Block]:
         yield _host_table("operator", "self time", times)
         yield Query(queries["host_operators"])
     if not host.annotations and not host.operators:
-        yield Paragraph(("The trace holds neither annotations nor operators.",))
+        yield Paragraph(("The trace has neither annotations nor operators.",))
 
 
 def _host_table(what: str, time: str, rows: Sequence[tuple[str, int, int, int]]) -> Table:

@@ -37,7 +37,7 @@ def describe_copies(report: TraceReport) -> Iterator[Block]:
     if any(each.exposed_ns < each.busy_ns for each in shown):
         yield from draw_bars([_make_bar(each, several=len(report.ledger) > 1) for each in shown])
     if len(facts.totals) > len(shown):
-        yield Paragraph((f"{len(facts.totals) - len(shown)} with less exposed time not shown.",))
+        yield Paragraph((f"{len(facts.totals) - len(shown)} with less exposed time are not shown.",))
     yield from draw_pictures(report, "copies")
     yield Query(report.queries["copies"])
     if facts.groups:
@@ -75,7 +75,7 @@ def _write_headline(worst: CopyTotal, report: TraceReport) -> str:
     if not report.steps.is_window:
         text += f" ({duration(worst.exposed_ns / report.steps.counted)} per step)"
     if worst.could_overlap_ns and not report.steps.is_window:
-        text += f"; at most {duration(worst.could_overlap_ns)} of that could run beside later compute of the same step"
+        text += f"; at most {duration(worst.could_overlap_ns)} of that could overlap later compute in the same step"
     return f"{text}."
 
 
@@ -119,7 +119,12 @@ def _count_returning(groups: Sequence[CopyGroup]) -> Iterator[Block]:
     number = sum(each.returning for each in groups)
     if number:
         yield Paragraph(
-            (f"{count(number)} of them may bring back, by their size, what a copy of the same step took to the host.",)
+            (
+                (
+                    f"{count(number)} of them may, by their size, bring back what another copy in the same step took "
+                    "to the host."
+                ),
+            )
         )
 
 
@@ -148,7 +153,7 @@ def _count_migrations(each: UnifiedMemory) -> str:
 
 
 def _count_faults(numbers: Sequence[int], where: str) -> str:
-    return f"{count(sum(numbers))} of {where}" if numbers else f"those of {where} were not recorded"
+    return f"{count(sum(numbers))} of {where}" if numbers else f"those on {where} were not recorded"
 
 
 def _group_table(groups: Sequence[CopyGroup]) -> Table:

@@ -24,7 +24,7 @@ def describe_critical_path(report: TraceReport) -> Iterator[Block]:
     yield _part_table(facts.parts, facts.summary, report.unit)
     yield Query(report.queries["critical_path_parts"])
     if facts.names:
-        yield Paragraph(("What has most time on it:",))
+        yield Paragraph(("What takes the most time on it:",))
         yield _name_table(facts.names[:_NAMES], facts.summary, report.unit)
         yield Query(report.queries["critical_path_names"])
 
@@ -33,11 +33,11 @@ def explain_no_critical_path(report: TraceReport) -> tuple[Spans, ...]:
     """Return a line on why there is no section on the critical path, as a tuple of one; empty if there is such a section."""
     if report.topics.critical_path.parts:
         return ()
-    return (("Critical path: this database does not hold it; it is made when the trace is ingested again.",),)
+    return (("Critical path: not in this database; ingest the trace again to compute it.",),)
 
 
 def _write_headline(path: PathSummary, report: TraceReport) -> str:
-    text = f"What each moment waited for: only what is on this path can make a {report.unit} shorter."
+    text = f"What each moment waited for. Only changes on this path can make a {report.unit} shorter."
     if path.steps < report.steps.counted:
         text += f" It covers {count(path.steps)} of {count(report.steps.counted)} counted steps."
     text += f" The trace explains {_explained_share((path.unexplained_ns or 0) / path.dur_ns)} of it."
@@ -57,12 +57,12 @@ def _replay_error_words(path: PathSummary, unit: str) -> str:
     """
     if path.steps == 1:
         return (
-            f"Replayed, each half with the latencies of the other, the {unit} comes out"
-            f" {share(path.largest_error_share)} off."
+            f"A replay of each half with the latencies of the other misses the {unit} by "
+            f"{share(path.largest_error_share)}."
         )
     return (
-        "Replayed with the latencies of other steps, a step comes out"
-        f" {share(path.median_error_share)} off in the median and at most {share(path.largest_error_share)}."
+        f"A replay with the latencies of other steps misses a step by {share(path.median_error_share)} in the "
+        f"median and by {share(path.largest_error_share)} at most."
     )
 
 

@@ -47,7 +47,7 @@ def explain_no_input(report: TraceReport) -> tuple[Spans, ...]:
     if stall.data_wait_ns or stall.data_stall_ns:
         return ()
     if stall.data_wait_ns is None:
-        return (("Waiting for input: nothing in the trace names fetching", *_how_to_mark(report), "."),)
+        return (("Waiting for input: nothing in the trace marks fetching", *_how_to_mark(report), "."),)
     return ((f"Waiting for input: none in the {report.period}.",),)
 
 
@@ -59,13 +59,13 @@ def _write_headline(stall: DataStall, report: TraceReport) -> Spans:
     if stall.data_wait_ns is None:
         known = per_unit(stall.data_stall_ns or 0)
         return (
-            f"Copies of input keep the GPU from computing {known}. Nothing in the trace names fetching",
+            f"Copies of input keep the GPU from computing for {known}. Nothing in the trace marks fetching",
             *_how_to_mark(report),
             ".",
         )
     text = f"The training thread fetches for {per_unit(stall.data_wait_ns)}"
     if stall.data_stall_ns is None:
-        return (f"{text}; without a GPU in the trace, what that costs is unknown.",)
+        return (f"{text}; without GPU work in the trace, the cost of that is unknown.",)
     if not stall.data_stall_ns:
         return (f"{text}, and the GPU never waits for it.",)
     parts = [f"{duration((stall.idle_data_ns or 0) / stall.steps)} idle"]
@@ -94,7 +94,7 @@ def _make_bars(stall: DataStall) -> Iterator[BarRow]:
 
 def _list_remarks(stall: DataStall) -> Iterator[Spans]:
     if stall.first_fetch_ns:
-        yield (f"First fetches of an iterator, with its start: {duration(stall.first_fetch_ns)}.",)
+        yield (f"First fetches of an iterator, including its start: {duration(stall.first_fetch_ns)}.",)
     if stall.workers:
         busy = "" if stall.worker_busy_share is None else f", busy {share(stall.worker_busy_share)} of the time"
         yield (f"Workers seen: {count(stall.workers)}{busy}.",)

@@ -111,13 +111,13 @@ def describe_finding(place: str, finding: Finding, report: TraceReport, *, sql: 
 
 def _how_to_read(report: TraceReport) -> str:
     text = (
-        f"Savings are per {report.unit}. No time counts twice: what several rules see counts under the first, so savings"
-        " may be added. Cumulative is the upper bound if a finding and all above it are fixed."
+        f"Savings are per {report.unit}. No time counts twice: time that several rules find counts for the "
+        "first, so savings can be added. Cumulative is the upper bound for fixing a finding and all those above it."
     )
     if not report.ledger:
         text += (
-            " No GPU works in this trace, so nothing is replayed: time taken from the training thread shortens the"
-            f" {report.unit}, unless the thread then waits for something else."
+            " This trace has no GPU work, so nothing is replayed: time saved on the training thread shortens "
+            f"the {report.unit}, unless the thread then waits for something else."
         )
     elif report.replay_error is not None and report.is_replayed:
         text += (
@@ -126,12 +126,12 @@ def _how_to_read(report: TraceReport) -> str:
         )
     else:
         text += (
-            " Replaying this trace unchanged misses the recorded step time by too much for a likely value: savings are"
-            " bounds, ranked by their middle."
+            " Replaying this trace unchanged misses the recorded step time by too much to give a likely value: "
+            "savings are bounds, ranked by their midpoint."
         )
     if len(report.ledger) > 1:
         text += (
-            f" They are about GPU {report.findings[0].where.device}, the busiest: no step can be shorter than its work."
+            f" They apply to GPU {report.findings[0].where.device}, the busiest: no step can be shorter than its work."
         )
     return text
 
@@ -147,7 +147,7 @@ def _list_facts(finding: Finding, report: TraceReport) -> Iterator[tuple[str, Sp
     yield "where", _describe_place(finding.where)
     yield "confidence", (f"{finding.confidence}. ", *split_code(finding.confidence_reason))
     yield "fix", split_code(finding.fix)
-    yield "wrong if", split_code(finding.wrong_if)
+    yield "unless", split_code(finding.wrong_if)
     yield "id", (Name(finding.finding_id),)
     yield from (("see", (Address(each),)) for each in finding.references[:1])
 
@@ -213,7 +213,7 @@ def _describe_saving(finding: Finding, report: TraceReport) -> str:
     low, high = duration(finding.saving_low_ns), duration(finding.saving_high_ns)
     if finding.only_bounds:
         bounds = low if low == high else f"{low} to {high}"
-        return f"{bounds} per {unit}: the replay of this trace is too far off for a likely value"
+        return f"{bounds} per {unit}: the replay of this trace is too far off to give a likely value"
     text = (
         f"likely {duration(finding.saving_ns)} per {unit} ({saving_share_text(finding)}), {low} to {high}: "
         f"{duration(step)} -> {duration(finding.expected_step_ns)}"
@@ -224,7 +224,7 @@ def _describe_saving(finding: Finding, report: TraceReport) -> str:
     if finding.assumed_share < 1:
         text += f". Assumes that the fix removes {share(finding.assumed_share)} of the matched time"
     if finding.owned_ns < finding.claimed_ns * _ALL_OF_IT:
-        text += f". {duration(finding.claimed_ns)} match; {duration(finding.owned_ns)} of it count here"
+        text += f". {duration(finding.claimed_ns)} match; {duration(finding.owned_ns)} of that counts here"
         # no moment counts twice: the rest is others', or the ledger does not hold as much
         own = finding.owned_by_category.keys()
         others = [
@@ -245,7 +245,7 @@ def _describe_claim(finding: Finding, unit: str) -> str:
         text = f"{some(finding.occurrences, 'occurrence')}{where}, {text}"
     text += f"; the longest piece {cell('longest_ns', row['longest_ns'])}"
     if finding.claimed_ns > claimed / _ALL_OF_IT:
-        text += f"; with what else the same fix is for, at least {duration(finding.claimed_ns)} per {unit}"
+        text += f"; with other time that the same fix saves, at least {duration(finding.claimed_ns)} per {unit}"
     return text
 
 
@@ -281,7 +281,7 @@ def list_finding_queries(report: TraceReport) -> Iterator[Block]:
 
 
 def _list_queries(place: str, finding: Finding) -> Iterator[Block]:
-    yield Paragraph((f"{place}, the time that it matches:",))
+    yield Paragraph((f"{place}, the time it matches:",))
     yield Query(finding.summary.query)
     if finding.instances.rows:
         yield Paragraph((f"{place}, its largest occurrences:",))

@@ -29,7 +29,7 @@ def describe_gaps(report: TraceReport) -> Iterator[Block]:
     )
     yield from draw_pictures(report, "gaps")
     yield Query(report.queries["gap_sizes"])
-    yield Paragraph(("The longest, with what the launching thread did most of the time:",))
+    yield Paragraph(("The longest, with what the launching thread did for most of the time:",))
     yield make_table(
         report.gaps,
         {
@@ -61,7 +61,12 @@ def describe_outliers(report: TraceReport) -> Iterator[Block]:
         return
     yield Heading(3, ("Unusually long steps",))
     yield Paragraph(
-        ("Longer than the median by more than 5 MAD and a tenth, and what they have more of than the typical step:",)
+        (
+            (
+                "Longer than the median by more than 5 MAD and a tenth, and what they spend more time on than a "
+                "typical step:"
+            ),
+        )
     )
     yield make_table(
         report.outliers,
@@ -83,7 +88,7 @@ def describe_training_thread(report: TraceReport) -> Iterator[Block]:
     if not total:
         return
     yield Heading(3, ("What the training thread did",))
-    yield Paragraph(("Every nanosecond of the counted steps once, by the innermost thing it was in:",))
+    yield Paragraph(("Every nanosecond of the counted steps counts once, by the innermost slice it was in:",))
     parts = report.host_ledger[:_HOST_PARTS]
     rows = [
         (HOST_LABELS.get(each.category, each.category), each.phase, duration(each.dur_ns), share(each.dur_ns / total))

@@ -28,7 +28,7 @@ def list_job_findings(job: Job, *, in_full: bool) -> Iterator[Block]:
         yield from _list_fixes(shown)
     yield from _list_unjudged_rules(job, in_full=in_full)
     if job.failed:
-        yield Warn(("These checks broke; that says nothing about the job:",))
+        yield Warn(("These checks failed with an error, which says nothing about the job:",))
         yield Items(tuple((f"{each.rule}: ", each.error) for each in job.failed))
 
 

@@ -42,7 +42,7 @@ def list_ranks_of_job(job: Job, opened: Collection[int] = (), *, strip: bool = T
         "saves alone": lambda line: _saving_alone(line.rank, job),
     }
     if late_when:
-        columns["late over time"] = lambda line: late_when.get(line.rank.rank, "")
+        columns["lateness over time"] = lambda line: late_when.get(line.rank.rank, "")
     lines = _choose_lines(job)
     yield make_table(lines[:_MOST_LINES], columns, text=(0, 1, 7))
     if len(lines) > _MOST_LINES:
@@ -89,7 +89,7 @@ def _typical_rank(ranks: list[JobRank]) -> JobRank:
 def _name_rank(line: _RankLine) -> str:
     if not line.others:
         return str(line.rank.rank)
-    return f"{line.rank.rank}, and {line.others} like it"
+    return f"{line.rank.rank} and {line.others} similar"
 
 
 def _link_trace(rank: JobRank, opened: Collection[int]) -> str:

@@ -37,7 +37,7 @@ def _rule_out_gpus(job: Job) -> str:
     compute = sorted(each.compute_ns for each in job.members if each.compute_ns)
     if len(compute) < len(job.members) or not compute or compute[-1] > _ALIKE * compute[0]:
         return ""
-    return f"Not the GPUs: compute takes {_format_range(compute, job)} on every rank."
+    return f"The GPUs are not the cause: compute takes {_format_range(compute, job)} on every rank."
 
 
 def _rule_out_communication(job: Job) -> str:
@@ -53,8 +53,8 @@ def _rule_out_communication(job: Job) -> str:
     if not found:
         return ""
     words = list_ranks(found)
-    ends = "look bound by communication, and are" if len(found) > 1 else "looks bound by communication, and is"
-    return f"Alone, {words} {ends} not."
+    ends = "look communication-bound, but are" if len(found) > 1 else "looks communication-bound, but is"
+    return f"Taken alone, {words} {ends} not."
 
 
 def _explain_early_ranks(job: Job) -> str:
@@ -70,7 +70,10 @@ def _explain_early_ranks(job: Job) -> str:
     words = list_ranks([each.rank for each in fast])
     ends = "communicate least" if len(fast) > 1 else "communicates least"
     own = _format_range(sorted(each.communication_ns or 0 for each in fast), job)
-    return f"{words[0].upper()}{words[1:]} {ends} ({own}; punctual ranks {_format_range(punctual, job)}): who is late waits less."
+    return (
+        f"{words[0].upper()}{words[1:]} {ends} ({own}; punctual ranks {_format_range(punctual, job)}), because "
+        "late ranks wait less."
+    )
 
 
 def _late_ranks(job: Job) -> set[int]:

@@ -24,7 +24,7 @@ def describe_notes(report: TraceReport) -> Iterator[Block]:
     """Yield the section of all notes on the import."""
     yield Heading(3, ("Import notes",), is_minor=True)
     if not report.notes:
-        yield Paragraph(("None: everything in the file was understood.",))
+        yield Paragraph(("None: everything in the file was read.",))
     else:
         yield Items(tuple((f"{note.severity}: ", _format_note(note)) for note in report.notes))
     yield Query(report.queries["notes"])

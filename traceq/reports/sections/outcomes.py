@@ -31,10 +31,10 @@ def describe_outcomes(report: TraceReport) -> Iterator[Block]:
         yield Heading(3, ("Cannot tell",), is_minor=True)
         yield _list_by_reason(report.not_applicable)
     if told := count_extra_left_out(report):
-        yield Paragraph((f"Not asked: {told}.",))
+        yield Paragraph((f"Not run: {told}.",))
     if report.failed:
         yield Heading(3, ("Failed",))
-        yield Warn(("These checks broke; that says nothing about the trace:",))
+        yield Warn(("These checks failed with an error, which says nothing about the trace:",))
         yield Items(tuple((f"{each.rule}: ", each.error) for each in report.failed))
 
 
@@ -56,8 +56,8 @@ def _list_by_reason(outcomes: Sequence[Clean | NotApplicable]) -> Items:
 
 
 _HOW_TO_READ = (
-    "Extra, of low confidence: no labelled real trace has shown yet that the rules behind these are right. Their time may count"
-    " in findings above, too, which stand as they would without them."
+    "Extra findings, with low confidence: no labelled real trace has confirmed their rules yet. Their time may "
+    "also count in the findings above, which do not change because of them."
 )
 
 
@@ -78,4 +78,4 @@ def count_extra_left_out(report: TraceReport) -> str:
     """Return words on the number of rules of the pack extra that were not asked; empty if none, or if nothing is judged."""
     if not report.extra_left_out or refuse_to_judge(report) is not None:
         return ""
-    return f"{some(report.extra_left_out, 'more rule')} that no labelled trace has confirmed (--rules extra)"
+    return f"{some(report.extra_left_out, 'more rule')} that no labelled trace has confirmed (--rules extra runs them)"

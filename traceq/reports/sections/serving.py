@@ -17,8 +17,8 @@ _DIALECTS = {
     "diffusion": "diffusion",
 }
 _STALLS = {
-    "prefill": "steps of prompts only ran before the next step that decodes",
-    "mixed": "steps computed prompts as well, and took longer than decode steps of their size",
+    "prefill": "prompt-only steps ran before the next step that decodes",
+    "mixed": "steps also computed prompts, and took longer than decode steps of their size",
 }
 
 
@@ -45,11 +45,14 @@ def _write_headline(summary: ServingSummary) -> Spans:
     kinds = {"prefill": summary.prefill_steps, "decode": summary.decode_steps, "mixed": summary.mixed_steps}
     parts = [f"{count(number)} {kind}" for kind, number in kinds.items() if number]
     told = f": {', '.join(parts)}" if parts else ""
-    text = f"{some(summary.steps, 'step')} of a server in {duration(summary.dur_ns)}, by annotations as {names} has them{told}."
+    text = (
+        f"{some(summary.steps, 'step')} of a server in {duration(summary.dur_ns)}, found by annotations like "
+        f"those of {names}{told}."
+    )
     if summary.output_tokens_per_second is not None and summary.new_tokens_per_second is not None:
         text += (
-            f" Over all of them {rate(summary.output_tokens_per_second)} output tokens per second,"
-            f" and {rate(summary.new_tokens_per_second)} tokens computed, prompts included."
+            f" In all, {rate(summary.output_tokens_per_second)} output tokens per second, and "
+            f"{rate(summary.new_tokens_per_second)} computed tokens, including prompts."
         )
     if summary.token_p50_ns is not None:
         text += f" A step gives each decoding request its next token after {duration(summary.token_p50_ns)}"
@@ -65,7 +68,7 @@ def _batch_table(rows: Sequence[ServingBatch]) -> Table:
     return make_table(
         rows,
         {
-            "kind": lambda each: each.kind or "not said",
+            "kind": lambda each: each.kind or "unknown",
             "requests": _format_requests,
             "steps": lambda each: count(each.steps),
             "p50": lambda each: duration(each.p50_ns),
@@ -91,15 +94,18 @@ def _list_remarks(report: TraceReport) -> Iterator[Spans]:
     total = facts.summary.dur_ns
     if facts.summary.earlier_work_ns:
         earlier = facts.summary.earlier_work_ns
-        text = f"{duration(earlier)} ({share(earlier / total)} of the steps) are waits for work launched before the capture"
-        yield (f"{text}: they are in the durations above, and say nothing about the server.",)
+        text = (
+            f"{duration(earlier)} ({share(earlier / total)} of the steps) are spent waiting for work launched "
+            "before the capture"
+        )
+        yield (f"{text}: this is part of the durations above, but says nothing about the server.",)
     for stall in facts.stalls:
         yield (_describe_stall(stall, total),)
     if facts.summary.gpu_gap_ns:
         gap = facts.summary.gpu_gap_ns
         host = facts.summary.host_gap_ns
-        between = "" if host is None else f"; the host is between two steps for {duration(host)}"
-        text = f"Between the GPU work of one step and that of the next the GPU has nothing to do for {duration(gap)}"
+        between = "" if host is None else f"; the host spends {duration(host)} between steps"
+        text = f"Between the GPU work of one step and the next, the GPU has nothing to do for {duration(gap)}"
         yield (f"{text} ({share(gap / total)} of the steps){between}.",)
     for roofline in facts.roofline:
         yield (_describe_roofline(roofline),)
@@ -109,16 +115,16 @@ def _describe_stall(stall: ServingStall, total: int) -> str:
     return (
         f"Decoding requests waited {duration(stall.dur_ns)} ({share(stall.dur_ns / total)} of the steps) for prompts of"
         f" others, {some(stall.stalls, 'time')}: {_STALLS[stall.cause]}."
-        f" Longest: {duration(stall.longest_ns)}, at step {stall.longest_step}."
+        f" The longest wait took {duration(stall.longest_ns)}, in step {stall.longest_step}."
     )
 
 
 def _describe_roofline(roofline: ServingRoofline) -> str:
     if roofline.least_p50_ns is None or roofline.weight_bytes is None:
-        return f"The least time of {some(roofline.steps, 'decode step')} cannot be told: {roofline.reason}."
+        return f"The least time of {some(roofline.steps, 'decode step')} is not known: {roofline.reason}."
     cache = "weights and KV cache" if roofline.steps_with_kv else "weights (the KV cache is not known)"
     return (
-        f"Reading {cache} takes a decode step at least {duration(roofline.least_p50_ns)},"
-        f" {share(roofline.roofline_share)} of its {duration(roofline.p50_ns)} (medians); the weights whose shapes are recorded"
-        f" are {size(roofline.weight_bytes)}."
+        f"In a decode step, reading {cache} takes at least {duration(roofline.least_p50_ns)}, "
+        f"{share(roofline.roofline_share)} of its {duration(roofline.p50_ns)} (medians); weights with recorded "
+        f"shapes have {size(roofline.weight_bytes)}."
     )

@@ -72,12 +72,12 @@ def peak_line(memory: Memory) -> Spans:
 def _name_holder(peak: SnapshotPeak, memory: Memory) -> Spans:
     owned = [each for each in memory.holders if each.device == peak.device and each.owner]
     if not owned:
-        return ("no stack says who holds it",)
+        return ("no stack shows what holds it",)
     first = owned[0]
     part = _format_share(first.bytes, peak.peak_bytes)
     if first.bytes >= _WORTH_NAMING * peak.peak_bytes:
         return (Name(first.owner), f" holds {size(first.bytes)} ({part})")
-    return (f"{some(peak.owners, 'line')} of the program hold it, none more than {size(first.bytes)} ({part})",)
+    return (f"{some(peak.owners, 'line')} of the program hold it, none of them more than {size(first.bytes)} ({part})",)
 
 
 def _format_share(part: int, peak: int) -> str:
@@ -91,7 +91,7 @@ def verdict_of_snapshot(report: TraceReport) -> Verdict:
     """
     memory = report.topics.memory
     if not memory.snapshot:
-        return Verdict(("The snapshot holds neither memory in use nor a history.",), "cannot tell")
+        return Verdict(("The snapshot has neither memory in use nor a history.",), "cannot tell")
     if report.failed:
         lines: tuple[Spans, ...] = ((f"{report.failed[0].rule}: {report.failed[0].error}",),)
     elif failed := find_out_of_memory(report):
@@ -105,20 +105,24 @@ def verdict_of_snapshot(report: TraceReport) -> Verdict:
 def _explain_failure(memory: Memory) -> Iterator[Spans]:
     """Yield a line on how many bytes were missing and how many lay idle; then, if known, a line on who held most."""
     failure = memory.failures[0]
-    short = "The device had enough" if failure.short_bytes == 0 else f"Short by {maybe(mebibytes, failure.short_bytes)}"
+    short = (
+        "The device had enough memory"
+        if failure.short_bytes == 0
+        else f"Short by {maybe(mebibytes, failure.short_bytes)}"
+    )
     most = "" if failure.is_exact else "at most "
     idle = ""
     if failure.idle_bytes is not None:
-        idle = f"; {most}{mebibytes(failure.idle_bytes)} idle in segments"
+        idle = f"; {most}{mebibytes(failure.idle_bytes)} unused in segments"
     if failure.largest_free_bytes:
-        idle += f", the largest free block {most}{mebibytes(failure.largest_free_bytes)}"
+        idle += f"; the largest free block has {most}{mebibytes(failure.largest_free_bytes)}"
     yield (f"{short}{idle}",)
     held = [each for each in memory.failure_holders if each.device == failure.device]
     if held:
         part = f"{mebibytes(held[0].bytes)} of {mebibytes(failure.used_bytes)}"
         yield (
             "Most is held by ",
-            Name(held[0].owner) if held[0].owner else "allocations of no known stack",
+            Name(held[0].owner) if held[0].owner else "allocations without a known stack",
             f": {part}",
         )
 
@@ -136,7 +140,7 @@ def _split_by_category(memory: Memory) -> Spans:
 
 def _describe_reserved(peak: SnapshotPeak) -> Spans:
     if peak.most_reserved_bytes is None:
-        return ("What was reserved then cannot be told: segments and events of the file contradict each other",)
+        return ("How much was reserved is not known, because segments and events in the file contradict each other",)
     text = f"{size(peak.most_reserved_bytes)} reserved at most"
     if peak.failures and peak.failed_bytes is not None:
         text += f"; {some(peak.failures, 'allocation')} failed, of up to {size(peak.failed_bytes)}"
@@ -164,7 +168,10 @@ def summarize_snapshot(report: TraceReport, source: str, pair: str) -> Iterator[
         (
             ("all sections", f"traceq report {source} --full"),
             *((("against another snapshot", f"traceq compare {pair}"),) if pair else ()),
-            ("all who hold it", f"traceq sql {source} 'from {'memory_failure_holder' if told else 'memory_holder'}'"),
+            (
+                "everything that holds it",
+                f"traceq sql {source} 'from {'memory_failure_holder' if told else 'memory_holder'}'",
+            ),
         ),
     )
 
@@ -177,7 +184,7 @@ def describe_snapshot(report: TraceReport) -> Iterator[Block]:
     memory = report.topics.memory
     if not memory.snapshot:
         return
-    yield Heading(3, ("Who holds the memory",))
+    yield Heading(3, ("What holds the memory",))
     if memory.failures:
         yield from _describe_failures(report)
     yield Paragraph((*peak_line(memory), "."))
@@ -189,7 +196,7 @@ def describe_snapshot(report: TraceReport) -> Iterator[Block]:
         highest = tuple(map(float, fill_parts(device, memory.course)[0]))
         yield Curve(highest, f"in use on GPU {device} over the history, 0 to {size(int(max(highest)))}")
         yield Query(report.queries["memory_course"])
-    yield Paragraph(("At the peak, by what it is:",))
+    yield Paragraph(("At the peak, by category:",))
     of_category = sizes_alike(each.bytes for each in memory.categories)
     peaks = {each.device: each.peak_bytes for each in memory.snapshot}
     yield make_table(
@@ -270,16 +277,19 @@ def _list_doubts(peaks: Sequence[SnapshotPeak]) -> Iterator[str]:
         where = f"GPU {peak.device}: " if len(peaks) > 1 else ""
         if peak.older:
             yield (
-                f"{where}{some(peak.older, 'allocation')} ({size(peak.older_bytes)}) are older than the history: when they"
-                " were made is not known"
+                f"{where}{some(peak.older, 'allocation')} ({size(peak.older_bytes)}) are older than the "
+                "history, so it is not known when they were made"
             )
         if peak.lost:
             yield (
-                f"{where}{some(peak.lost, 'allocation')} ({size(peak.lost_bytes)}) were neither released in the history nor"
-                " are there at its end: it is incomplete, and the peak may be lower"
+                f"{where}{some(peak.lost, 'allocation')} ({size(peak.lost_bytes)}) are neither released in the "
+                "history nor present at its end: it is incomplete, and the peak may be lower"
             )
         if peak.most_reserved_bytes is None:
-            yield f"{where}segments and events contradict each other: what was reserved when cannot be told"
+            yield (
+                f"{where}segments and events contradict each other, so it is not known how much was reserved at "
+                "what time"
+            )
 
 
 def _holders_at_peak(memory: Memory, most: int) -> Table:

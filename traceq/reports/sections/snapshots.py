@@ -99,11 +99,11 @@ def _tell_first(failed: Sequence[_Failed], reports: Sequence[TraceReport]) -> st
     """Return a phrase on which of the failures was first, or that this cannot be told by the clocks."""
     (first, at), (second, then) = failed[:2]
     if at.ts is None or then.ts is None:
-        return "Which was first cannot tell: events have no times"
+        return "Events have no times, so it is not known which was first"
     gap = then.ts - at.ts
     if gap > 0 and (_on_one_machine(reports) or gap > _CLOCKS_DIFFER_NS):
         return f"{_name_trace(first).capitalize()} was first, {duration(gap)} before {_name_trace(second)}"
-    return f"Which was first cannot tell: {_name_trace(first)} and {_name_trace(second)} are within {duration(gap)}"
+    return f"It is not known which was first: {_name_trace(first)} and {_name_trace(second)} are within {duration(gap)}"
 
 
 def _on_one_machine(reports: Sequence[TraceReport]) -> bool:
@@ -164,7 +164,7 @@ def _describe_imbalance(reports: Sequence[TraceReport]) -> str:
     more = "more" if beyond > 0 else "less"
     text = (
         f"{_name_trace(other).capitalize()} differs most: its peak is {size(highest_peak(other))},"
-        f" {size(round(abs(beyond)))} {more} than that of the median rank"
+        f" {size(round(abs(beyond)))} {more} than on the median rank"
     )
     every = [_bytes_by_category(each) for each in reports]
     own = _bytes_by_category(other)
@@ -174,7 +174,7 @@ def _describe_imbalance(reports: Sequence[TraceReport]) -> str:
     }
     name = max(differs, key=lambda each: differs[each], default="")
     if name and differs[name] >= abs(beyond) / 2:
-        text += f", most of it {name}"
+        text += f", mostly {name}"
     return f"{text}."
 
 
@@ -182,7 +182,7 @@ def _bytes_by_category(report: TraceReport) -> dict[str, int]:
     """Return the bytes in use by category, at the peak of the device with the highest one."""
     memory = report.topics.memory
     device = memory.snapshot[0].device if memory.snapshot else None
-    return {each.category or "of no known kind": each.bytes for each in memory.categories if each.device == device}
+    return {each.category or "of unknown kind": each.bytes for each in memory.categories if each.device == device}
 
 
 def _compare_shares(failed: Sequence[_Failed]) -> str:
@@ -201,6 +201,7 @@ def _compare_shares(failed: Sequence[_Failed]) -> str:
     if most - least < _WORTH_NAMING * most:
         return ""
     return (
-        f"When memory ran out {_name_trace(poor)} had {mebibytes(least)} (reserved and free), {_name_trace(rich)}"
-        f" {mebibytes(most)}: on GPUs of one size others held {mebibytes(most - least)} more on that of {_name_trace(poor)}."
+        f"When memory ran out, {_name_trace(poor)} had {mebibytes(least)} (reserved and free) and "
+        f"{_name_trace(rich)} {mebibytes(most)}: if the GPUs are of one size, other processes held "
+        f"{mebibytes(most - least)} more on the GPU of {_name_trace(poor)}."
     )

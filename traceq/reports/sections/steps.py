@@ -28,7 +28,7 @@ _LISTED = 5
 _WORTH_TELLING = 0.01
 
 _SOURCES = {
-    "recurrence": "the same launches or collectives over and over; nothing marks steps",
+    "recurrence": "recurring launches or collectives; nothing marks steps",
     "serving": "annotations of a server",
     "step_range": "annotations that match --step-range",
     "mark": "marks of traceq.annotate",
@@ -46,10 +46,10 @@ def describe_steps(report: TraceReport) -> Iterator[Block]:
     facts = report.steps
     yield Heading(3, ("Steps",))
     if facts.source is None:
-        yield Warn((f"{UNKNOWN}: the trace holds no slices.",))
+        yield Warn((f"{UNKNOWN}: the trace has no slices.",))
         return
     if any(note.code == "step_range_unmatched" for note in report.notes):
-        yield Warn(("No annotation matches the given --step-range; steps were found as if it had not been given.",))
+        yield Warn(("No annotation matches --step-range, so steps were found without it.",))
     if facts.is_window:
         yield _explain_no_steps(report)
     else:
@@ -67,7 +67,10 @@ def _explain_no_steps(report: TraceReport) -> Block:
     why = next((f": {unit.evidence}" for unit in report.units if unit.is_step), "")
     return Warn(
         (
-            f"No steps{why}. One window is judged instead, as if it were a step, and all times below are of the window. ",
+            (
+                f"No steps{why}. One window is analysed instead, as if it were a step, and all times below are "
+                "those of the window. "
+            ),
             *((*marked, "; name") if marked else ("Name",)),
             " existing ranges with ",
             Literal("--step-range REGEX"),
@@ -167,7 +170,7 @@ def _list_excluded(facts: Steps) -> Iterator[Block]:
     """Yield how many steps are left out, and up to 5 of them with the reason; nothing without any."""
     if not facts.excluded:
         return
-    yield Paragraph((f"{len(facts.excluded)} left out of every number of this report:",))
+    yield Paragraph((f"{len(facts.excluded)} left out of all numbers in this report:",))
     yield Items(
         tuple(
             (f"step {each.step}, ", Name(each.name), f", {duration(each.dur_ns)}: ", each.reason)
@@ -188,7 +191,7 @@ def describe_conditions(report: TraceReport) -> Iterator[Block]:
     yield Heading(3, ("Power, clocks and host",), is_minor=True)
     yield Paragraph(
         (
-            f"By logs of monitors, over the counted {report.unit}s. Of disks and networks the busiest; ",
+            f"From monitor logs, over the counted {report.unit}s. For disks and networks, the busiest one; ",
             Literal("step_condition"),
             " has each step.",
         )

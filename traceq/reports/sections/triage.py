@@ -17,12 +17,12 @@ _UNITS = {
     "graph_capture": "fragment: graphs are recorded, not run",
     "devices_missing": "fragment: devices are missing",
     "lost": "fragment: work is missing",
-    "clocks": "fragment: clocks of host and GPU differ",
-    "rows_missing": "host only: no work of the GPU was recorded",
-    "not_collected": "host only: no work of the GPU was recorded",
-    "other_device": "host only: devices that traceq does not measure",
+    "clocks": "fragment: clocks of host and GPU disagree",
+    "rows_missing": "host only: no GPU work was recorded",
+    "not_collected": "host only: no GPU work was recorded",
+    "other_device": "host only: devices that traceq does not analyse",
 }
-_RECORD = "Record again, GPU included"
+_RECORD = "Record again, including the GPU"
 _RECORD_GPU = {
     "nsys": f"{_RECORD}: `nsys profile --trace=cuda,nvtx,osrt PROGRAM`",
     "chrome": f"{_RECORD}: `profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])`",
@@ -63,39 +63,48 @@ def _describe_kind(triage: Triage) -> tuple[str, str]:
     said = {
         "nothing_recorded": ("nothing was recorded", _RECORD),
         "start_up_only": (
-            f"the capture holds the start of the program only, and no kernel ran{context}",
-            "Record until the program has done some of its work, or find out why it ended before",
+            f"the capture contains only the start of the program, and no kernel ran{context}",
+            "Record until the program has done some of its work, or find out why it ended before that",
         ),
         "trivial": (
-            f"the program does next to nothing on the GPU ({some(triage.gpu_slices, 'operation')}): it starts and ends{context}",
-            "Record a run with more work: so few operations show what first calls take, and no more",
+            (
+                f"the program does next to nothing on the GPU ({some(triage.gpu_slices, 'operation')}): it only "
+                f"starts and ends{context}"
+            ),
+            "Record a run with more work: so few operations show only how long first calls take",
         ),
         "graph_capture": (
             f"{count(triage.recorded_launches)} of {count(triage.launch_calls)} launches were recorded into graphs, not run",
-            "Record once the graphs run: recording them happens once, at the start",
+            "Record when the graphs run: they are built only once, at the start",
         ),
         "devices_missing": (
-            f"work of some devices or processes is missing (of {some(triage.gpus_listed, 'GPU')}, {triage.gpus_used} worked)",
-            "Record all devices and processes of the program, for several steps",
+            (
+                f"work of some devices or processes is missing ({triage.gpus_used} of "
+                f"{some(triage.gpus_listed, 'GPU')} have work)"
+            ),
+            "Record all the program's devices and processes, for several steps",
         ),
         "lost": (
             f"the work of {count(triage.unmatched_launches)} of {count(triage.launch_calls)} launches is not in the capture",
-            "Record again, for a shorter time: buffers of the profiler may have been full",
+            "Record again, for a shorter time: the profiler's buffers may have been full",
         ),
         "clocks": (
-            "most GPU work starts long before its launch: clocks of host and GPU differ too much to tell steps apart",
-            "Record again: the system time was changed, the machine was suspended, or the driver is old",
+            (
+                "most GPU work starts long before its launch: the clocks of host and GPU disagree too much to "
+                "separate steps"
+            ),
+            "Record again: perhaps the system time was changed, the machine was suspended, or the driver is old",
         ),
         "not_collected": (
-            "the profiler collected no work of a GPU: it did not start in the program, or the program used none",
-            f"{_RECORD}, the program itself and no wrapper that leaves it",
+            "the profiler collected no GPU work: it did not start in the program, or the program used no GPU",
+            f"{_RECORD}, with the program itself, not a wrapper that exits first",
         ),
         "rows_missing": (
-            f"the program launched work ({some(triage.launch_calls, 'call')}), and none of it is in the capture"
+            f"the program launched work ({some(triage.launch_calls, 'call')}), but none of it is in the capture"
             if triage.launch_calls
-            else "operators ran that only a GPU has, and none of its work is in the capture",
+            else "operators ran that exist only for a GPU, but no GPU work is in the capture",
             _RECORD,
         ),
-        "other_device": ("devices worked that traceq does not measure", "Look at the host by itself: `--full`"),
+        "other_device": ("the work ran on devices that traceq does not analyse", "Look at the host alone: `--full`"),
     }
     return said.get(triage.reason) or said[triage.kind]

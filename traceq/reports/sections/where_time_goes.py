@@ -176,7 +176,7 @@ def describe_account(report: TraceReport) -> Iterator[Block]:
         yield Items(tuple((Name(name_line(each)), f": {each.reason}. ", *split_code(each.remedy)) for each in untold))
     if small:
         part = sum(each.step_share for each in small)
-        yield Paragraph((f"Lines of less than 5 % of the {report.unit}: {share(part)} together.",))
+        yield Paragraph((f"Lines below 5 % of the {report.unit} add up to {share(part)}.",))
 
 
 def _link_finding(line: Line, numbers: dict[str, int]) -> str:

@@ -62,19 +62,23 @@ def _say_verdict(found: Experiment) -> Spans:
     """Return the sentence on what to set for the goal, on keeping the baseline, or on why this cannot be told."""
     base, choice = found.result(BASELINE), found.choice
     if not base.is_judged:
-        return ("Cannot tell: the program as it is did not run (", Name(base.reason or base.outcome), ").")
+        return ("Cannot tell: the unchanged program did not run (", Name(base.reason or base.outcome), ").")
     if choice is None:
         return _say_unknown(found)
     if choice.setting is None:
-        return ("No setting that was tried keeps ", *_describe_limits(found.limits), ".")
+        return ("None of the tried settings keeps ", *_describe_limits(found.limits), ".")
     return _say_baseline(found, choice) if choice.setting == BASELINE else _say_setting(found, choice, choice.setting)
 
 
 def _say_unknown(found: Experiment) -> Spans:
     if found.goal != "throughput":
-        return (f"Cannot tell: no setting says what {found.goal} it has.",)
+        return (f"Cannot tell: no setting has a measured {found.goal}.",)
     mark = Literal("traceq.annotate.payload(samples=...)")
-    return ("Cannot tell: settings do different work in a step, and nothing says how much. Mark it: ", mark, ".")
+    return (
+        ("Cannot tell: settings do different amounts of work per step, and nothing shows how much. Mark it: "),
+        mark,
+        ".",
+    )
 
 
 def _say_setting(found: Experiment, choice: SettingChoice, chosen: str) -> Spans:
@@ -84,9 +88,9 @@ def _say_setting(found: Experiment, choice: SettingChoice, chosen: str) -> Spans
         return ("Set ", name_setting(chosen), f", all together: {_describe_gain(found, chosen)}.", *_say_limits(found))
     also: Spans = ()
     if others and choice.combined is not None:
-        also = (" It is not sure that anything is gained by adding ", *list_settings(others), ".")
+        also = (" It is not certain that adding more helps: ", *list_settings(others), ".")
     elif others:
-        also = (" Also worth it, alone: ", *list_settings(others), ".")
+        also = (" Also worthwhile on its own: ", *list_settings(others), ".")
     return ("Set ", name_setting(chosen), f": {_describe_gain(found, chosen)}.", *also, *_say_limits(found))
 
 
@@ -98,8 +102,14 @@ def _say_baseline(found: Experiment, choice: SettingChoice) -> Spans:
         (name_setting(tried[0].setting.name), " is not") if len(tried) == 1 else (f"none of {len(tried)} settings is",)
     )
     unsure = [name for name in choice.alike if name != BASELINE]
-    open_ = (" It cannot be told from ", *list_settings(unsure, _LISTED), ".") if unsure else ()
-    return ("Keep the baseline: ", *which, f" surely better for {name_goal(found)}.", *open_, *_say_limits(found))
+    open_ = (" It is within the noise of ", *list_settings(unsure, _LISTED), ".") if unsure else ()
+    return (
+        "Keep the baseline: ",
+        *which,
+        f" certain to be better for {name_goal(found)}.",
+        *open_,
+        *_say_limits(found),
+    )
 
 
 def _describe_gain(found: Experiment, name: str) -> str:
@@ -118,7 +128,7 @@ def _say_limits(found: Experiment) -> Spans:
         return ()
     do = "does not" if len(choice.over) == 1 else "do not"
     over = ("; ", *list_settings(choice.over, _LISTED), f" {do}") if choice.over else ()
-    unsure = "; by its interval it may not" if choice.setting in choice.unsure else ""
+    unsure = ", although its interval reaches beyond" if choice.setting in choice.unsure else ""
     return (" It keeps ", *_describe_limits(found.limits), unsure, *over, ".")
 
 
@@ -142,7 +152,7 @@ def _tabulate_wins(found: Experiment, wins: Sequence[Win]) -> Table:
         )
         for win in wins
     )
-    columns = ("what to set", f"{title}, 95 %", "what it costs", "cannot be told from")
+    columns = ("what to set", f"{title}, 95 %", "what it costs", "within the noise of")
     kept = len(columns) - (not any(win.alike for win in wins))
     return Table(columns[:kept], tuple(row[:kept] for row in rows), text_columns=(0, 2, 3)[: kept - 1])
 
@@ -156,7 +166,7 @@ def _describe_costs(found: Experiment, win: Win) -> str:
     unsure = [_name_cost(found, name) for name, each in differences.items() if each.verdict == "cannot tell"]
     if unsure:
         costs.append(f"cannot tell: {' and '.join(unsure)}")
-    return ", ".join(costs) or "nothing that was measured"
+    return ", ".join(costs) or "nothing measured"
 
 
 def _name_cost(found: Experiment, name: Quantity) -> str:
@@ -190,7 +200,7 @@ def _list_rest(found: Experiment) -> Iterator[tuple[str, Spans]]:
 def _describe_combined(found: Experiment, choice: SettingChoice, name: str) -> str:
     """Return the gain of the setting `name`, which makes several changes, and the product of their single gains."""
     alone = prod(win.ratio for win in choice.wins)
-    return f"{_describe_gain(found, name)}; each alone, multiplied: {format_ratio(alone, None)}"
+    return f"{_describe_gain(found, name)}; product of the single gains: {format_ratio(alone, None)}"
 
 
 def _verdict_of(found: Experiment, result: SettingResult) -> str:
@@ -235,7 +245,7 @@ def _list_left(found: Experiment) -> Iterator[Spans]:
         if edge:
             yield edge
     if found.unsure and found.needed is None:
-        yield (*list_settings(found.unsure, _LISTED), " again: one round does not say how sure a difference is")
+        yield (*list_settings(found.unsure, _LISTED), " again: one round does not show how certain a difference is")
     if found.unsure and found.needed is not None and found.needed > found.rounds:
         yield (*list_settings(found.unsure, _LISTED), f" again: {rounds_that_show(found)}")
     if found.untried:
@@ -247,8 +257,8 @@ def _list_left(found: Experiment) -> Iterator[Spans]:
 def rounds_that_show(found: Experiment) -> str:
     """Return a clause on how many rounds would show a 5 % difference; if over 50 or unknown, on a quieter machine."""
     if found.needed is None or found.needed > _MOST_ROUNDS:
-        return f"{per_cent(EFFECT)} would show on a quieter machine, or with more steps a run"
-    return f"{some(found.needed, 'round')} show a difference of {per_cent(EFFECT)}"
+        return f"{per_cent(EFFECT)} would show on a quieter machine, or with more steps per run"
+    return f"{some(found.needed, 'round')} would show a difference of {per_cent(EFFECT)}"
 
 
 def _find_edge(found: Experiment, win: Win) -> Spans:

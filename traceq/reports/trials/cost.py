@@ -27,10 +27,10 @@ def compose_curve(found: Tradeoff) -> Iterator[Block]:
         yield Paragraph((name_knob(setting), " is not an amount of work per step, so there is no curve and no knee."))
     elif found.missed is not None:
         missed = f"the curve misses the measured steps by {share(found.missed)}"
-        yield Paragraph((f"Cannot tell: {missed}. There is no knee, and nothing is said about other values.",))
+        yield Paragraph((f"Cannot tell: {missed}. There is no knee, and nothing can be said about other values.",))
     elif found.fit is None or found.knee is None:
-        few = f"a curve needs runs at {_FEWEST} values at least, here are {len(found.points)}"
-        yield Paragraph((f"Cannot tell: {few}. Nothing is said about other values.",))
+        few = f"a curve needs runs at {_FEWEST} values at least, and there are {len(found.points)}"
+        yield Paragraph((f"Cannot tell: {few}. Nothing can be said about other values.",))
     else:
         yield Paragraph(_describe_cost(found, found.fit))
         yield Paragraph(_describe_error(found.fit))
@@ -56,26 +56,27 @@ def _describe_cost(found: Tradeoff, fit: CurveFit) -> Spans:
 def _describe_error(fit: CurveFit) -> Spans:
     """Return sentences on the curve's shape, its error when a value is left out of the fit, and its largest error."""
     others = "".join(f" ({_SHAPES[shape]}: {share(error)})" for shape, error in fit.others.items())
-    left_out = f"Fitted without one value at a time, it misses that value by {share(fit.left_out_error)}{others}"
+    left_out = f"Fitted with one value left out at a time, it misses that value by {share(fit.left_out_error)}{others}"
     return (
         f"The curve is {_SHAPES[fit.curve.shape]}. {left_out}, root mean square. ",
-        f"Fitted to all, its largest error is {share(fit.largest_error)}.",
+        f"Fitted to all values, its largest error is {share(fit.largest_error)}.",
     )
 
 
 def _describe_knee(found: Tradeoff, fit: CurveFit, knee: Knee) -> Spans:
     """Return sentences on the knee: its value, step and throughput, or that it is beyond an end of the tried values."""
     setting = found.setting
-    tried = f" Of the values that were tried {format_value(knee.best_tried)} is closest to it."
+    tried = f" Of the tried values, {format_value(knee.best_tried)} is closest to it."
     if knee.value is None:
         end = found.points[0 if knee.place == "below" else -1].value
         advice = {
-            "below": "from there on more work costs more latency than it gains throughput",
-            "beyond": "up to there more work gains more throughput than it costs latency; larger values are worth a try",
+            "below": "from there on, more work costs more latency than it gains throughput",
+            "beyond": "up to there, more work gains more throughput than it costs latency; larger values are "
+            "worth a try",
         }[knee.place]
         side = {"below": "below the smallest", "beyond": "beyond the largest"}[knee.place]
         return (
-            f"The knee is {side} that was tried, ",
+            f"The knee is {side} value tried, ",
             *name_value(setting, end),
             f": {advice}.{_describe_scatter(knee)}",
         )
@@ -83,7 +84,7 @@ def _describe_knee(found: Tradeoff, fit: CurveFit, knee: Knee) -> Spans:
     return (
         "The knee, where throughput over latency is highest, is at about ",
         name_knob(setting),
-        f" {format_value(knee.value, rough=True)}{_describe_scatter(knee)}: there a step takes {duration(round(ns))}",
+        f" {format_value(knee.value, rough=True)}{_describe_scatter(knee)}, where a step takes {duration(round(ns))}",
         f" by the curve{_throughput_at_knee(found, knee.value, ns)}.",
         f" Beyond it more work costs more latency than it gains throughput.{tried}",
     )
@@ -99,7 +100,10 @@ def _throughput_at_knee(found: Tradeoff, value: float, ns: float) -> str:
         return ""
     throughput = sum(ratios) / len(ratios) * value * _NS_PER_S / ns
     highest = max(point.throughput for point in found.points)
-    return f" and {per_second(found.setting, throughput)} are reached, {share(throughput / highest)} of the highest measured"
+    return (
+        f" and throughput is {per_second(found.setting, throughput)}, {share(throughput / highest)} of the "
+        "highest measured"
+    )
 
 
 def _describe_scatter(knee: Knee) -> str:
@@ -110,8 +114,8 @@ def _describe_scatter(knee: Knee) -> str:
     if knee.place == "within":
         return f" ({low or 'below the smallest'} to {high or 'beyond the largest'}, by the scatter of the steps)"
     if knee.place == "below":
-        return f" By the scatter of the steps it may be as high as {high}." if high else ""
-    return f" By the scatter of the steps it may be as low as {low}." if low else ""
+        return f" Given the scatter of the steps, it may be as high as {high}." if high else ""
+    return f" Given the scatter of the steps, it may be as low as {low}." if low else ""
 
 
 _MOST_COLUMNS = 6
@@ -153,13 +157,16 @@ def headroom_verdict(found: Tradeoff) -> Spans:
         return ("Cannot tell whether the GPU is saturated", *where, ".")
     bound = max(headroom.bound or 1.0 for headroom in found.headroom)
     state = "nearly" if bound <= 1 / SATURATED else "not"
-    gain = f"a larger batch could give {format_factor(bound)} the throughput at most, if compute grows in proportion to it."
+    gain = (
+        f"a larger batch could give at most {format_factor(bound)} the throughput, if compute grows in "
+        "proportion to it."
+    )
     return (f"The GPU is {state} saturated", *where, f": {gain}")
 
 
 def _describe_limit(found: Tradeoff, limit: StepLimit) -> Spans:
     several = len(found.points) > 1
-    of_all = "the largest that was tried" if not found.left_out else "the largest that counts"
+    of_all = "the largest value tried" if not found.left_out else "the largest value that counts"
     start = ("At ", *name_value(found.setting, limit.point.value), f", {of_all},") if several else ("Here",)
     if limit.compute_share is None:
         most = (f"; the largest part of a step, {share(limit.share)}, is ", *_name_category(limit.category or ""))
@@ -168,7 +175,7 @@ def _describe_limit(found: Tradeoff, limit: StepLimit) -> Spans:
     if limit.is_compute:
         return (*start, computes, ": GPU compute is the limit.")
     if limit.compute_share >= SATURATED:
-        grows = " throughout: nothing shows that it is the limit."
+        grows = " , so it may not be the limit."
         return (*start, computes, ", but that time does not grow with ", name_knob(found.setting), grows)
     if limit.category is None:
         return (*start, computes, ".")
@@ -238,20 +245,21 @@ def _describe_headroom(found: Tradeoff, each: Headroom) -> Spans:
         return ("Cannot tell whether the GPU is saturated: no GPU work was recorded.",)
     state = "Nearly saturated" if each.bound <= 1 / SATURATED else "Not saturated"
     bound = (
-        f"throughput could become {format_factor(each.bound)} what it is: an upper bound, as other parts grow as well."
+        f"throughput could reach {format_factor(each.bound)} its present value. This is an upper bound, because "
+        "other parts grow as well."
     )
     if several:
-        so = " Compute was measured to grow in proportion. If it goes on so and all else stays as it is, "
+        so = " Compute was measured to grow in proportion. If that continues and everything else stays the same, "
         return (f"{state} at ", *name_value(found.setting, each.value), f".{so}{bound}")
     return (
-        f"{state}. If compute grew in proportion to the batch and all else stayed as it is, {bound} ",
-        "Only kernels that do not fill the GPU grow more slowly; then the gain can be larger.",
+        f"{state}. If compute grows in proportion to the batch and everything else stays the same, {bound} ",
+        "Kernels that do not fill the GPU grow more slowly, so the gain can be larger.",
     )
 
 
 def _explain_unbounded(found: Tradeoff, each: Headroom) -> Spans:
     """Return a sentence on why the gain from a larger value has no upper bound."""
-    what = "There is no upper bound for the gain from a larger value: "
+    what = "The gain from a larger value has no upper bound: "
     if each.exponent is None:
         return (f"{what}how compute grows with ", name_knob(found.setting), " could not be measured.")
     power = round(each.exponent, 2) + 0.0  # no minus before a zero

@@ -22,8 +22,8 @@ from traceq.reports.trials.words import list_settings, name_setting
 from traceq.runs.trials.experiment import Experiment
 
 _HOW = (
-    "Steps are typical ones (the mean of the middle half), throughput is work over all time of the steps, percentiles are of "
-    "the steps of all trials. In brackets: 95 % intervals, by how much trials differ."
+    "A typical step is the mean of the middle half, throughput is work divided by the time of all steps, and "
+    "percentiles are over the steps of all trials. Brackets show 95 % intervals, from how much trials differ."
 )
 
 
@@ -50,22 +50,25 @@ def compose_experiment(found: Experiment) -> Iterator[Block]:
 
 def _list_notes(found: Experiment) -> Iterator[Spans]:
     """Yield notes on the method: rounds, the least difference that counts, noise, dominated settings, and ablations."""
-    rounds = f"{some(found.rounds, 'round')}, each setting once a round and held against the baseline of the same round"
+    rounds = (
+        f"{some(found.rounds, 'round')}, each setting run once per round and compared with the baseline of the "
+        "same round"
+    )
     tried = sum(result.setting.kind not in ("baseline", "ablate") for result in found.results)
     holm = f"; verdicts allow for {tried} settings (Holm)" if tried > 1 else ""
-    yield (f"{rounds}{holm}. Below {per_cent(found.least)} a difference is none.",)
+    yield (f"{rounds}{holm}. Differences below {per_cent(found.least)} do not count.",)
     if found.noise is not None:
         noise = f"Runs of one setting in a round scatter by {share(found.noise)} (standard deviation)"
-        where = "; where it cannot be told, " if found.unsure else ": "
+        where = "; where the result is unclear, " if found.unsure else ": "
         yield (f"{noise}{where}{rounds_that_show(found)}.",)
     yield from _list_dominated(found)
     if any(result.setting.kind == "ablate" for result in found.results):
-        yield ("Settings without a part of the program are bounds: they are not judged as changes.",)
+        yield ("Settings that leave out a part of the program give bounds and are not judged as changes.",)
 
 
 def _list_dominated(found: Experiment) -> Iterator[Spans]:
     """Yield a line for each setting that is better than others in all quantities, with their names; sure ones first."""
-    for is_sure, start in ((True, "Dominated by "), (False, "Perhaps by chance dominated by ")):
+    for is_sure, start in ((True, "Dominated by "), (False, "Dominated, perhaps by chance, by ")):
         for by in dict.fromkeys(loser.by for loser in found.dominated if loser.is_sure is is_sure):
             beaten = [loser.setting for loser in found.dominated if loser.by == by and loser.is_sure is is_sure]
             yield (start, name_setting(by), ": ", *list_settings(beaten), ".")

@@ -66,7 +66,7 @@ def split_by_device(found: Experiment) -> Iterator[tuple[list[Block], list[Setti
         yield ([Heading(4, (name,))] if len(kept) > 1 else []), results
 
 
-_KINDS = (("On a GPU", True), ("On the CPU alone", False))
+_KINDS = (("On a GPU", True), ("On the CPU only", False))
 
 
 def _tabulate_compared(found: Experiment, results: Sequence[SettingResult]) -> Table:
@@ -116,8 +116,8 @@ def compose_predictions(found: Experiment) -> Iterator[Block]:
     """Yield the section on predicted savings of findings against the measured gains of their fixes."""
     if not found.checked:
         return
-    yield Heading(3, ("Predicted and won",), anchor="predicted")
-    for name, on_gpu in (("On a GPU", True), ("On the CPU alone", False)):
+    yield Heading(3, ("Predicted and measured savings",), anchor="predicted")
+    for name, on_gpu in (("On a GPU", True), ("On the CPU only", False)):
         rows = [check for check in found.checked if found.result(check.setting).on_gpu is on_gpu]
         if rows and len(rows) < len(found.checked):
             yield Heading(4, (name,))
@@ -125,8 +125,11 @@ def compose_predictions(found: Experiment) -> Iterator[Block]:
             yield _tabulate_predictions(rows)
     yield Paragraph(
         (
-            "Shares are of the baseline's time for the same work, rare long steps counted in; bounds are those of the finding.",
-            " Whether a finding is gone is by one recording of a few steps of each setting.",
+            (
+                "Shares are of the baseline's time for the same work, including rare long steps; bounds are those "
+                "of the finding."
+            ),
+            " Whether a finding is gone is judged from one recording of a few steps per setting.",
         )
     )
 
@@ -140,7 +143,7 @@ def _tabulate_predictions(rows: list[CheckedPrediction]) -> Table:
             "predicted": lambda each: format_roughly(
                 each.predicted.share, (each.predicted.low_share, each.predicted.high_share)
             ),
-            "won, 95 %": lambda each: format_roughly(each.won, each.won_interval),
+            "saved, 95 %": lambda each: format_roughly(each.won, each.won_interval),
             "prediction": lambda each: each.judged,
             "finding": lambda each: each.state,
         },
@@ -152,7 +155,7 @@ def compose_ablations(found: Experiment) -> Iterator[Block]:
     """Yield the section on parts of the program that were taken out: the most that each costs."""
     if not found.ablations:
         return
-    yield Heading(3, ("What parts cost at most",), anchor="ablations")
+    yield Heading(3, ("The most that parts can cost",), anchor="ablations")
     yield Items(tuple(_describe_ablation(ablation) for ablation in found.ablations))
 
 
@@ -162,13 +165,13 @@ def _describe_ablation(each: Ablation) -> Spans:
     if each.share is None:
         return (
             Name(each.what),
-            f": cannot tell by ablation (no baseline in its rounds, or work that is not known){findings}.",
+            f": cannot tell by ablation (no baseline in its rounds, or its work is not known){findings}.",
         )
     if each.verdict == "cannot tell":
         return (Name(each.what), f": cannot tell by ablation ({format_share(each.share, each.interval)}){findings}.")
     if each.verdict == "no difference" or each.share <= 0:
         high = max(each.interval[1] if each.interval else each.share, 0.0)
-        return (Name(each.what), f": nothing to win, at most {share(high)} (ablation){findings}.")
+        return (Name(each.what), f": nothing to save, at most {share(high)} (ablation){findings}.")
     return (Name(each.what), f": at most {format_share(each.share, each.interval)} (ablation){findings}.")
 
 
@@ -188,7 +191,9 @@ def compose_removed(found: Experiment) -> Iterator[Block]:
         },
         text=(0, 1, 2, 3),
     )
-    yield Paragraph(("By one recording of a few steps of each setting: a small finding may be gone or new by chance.",))
+    yield Paragraph(
+        ("Judged from one recording of a few steps per setting: a small finding may be gone or new by chance.",)
+    )
     silent = [row for row in rows if row.unsure]
     if silent:
         yield Items(tuple(_describe_unsure(each) for each in silent))
@@ -210,7 +215,7 @@ def compose_effects(found: Experiment) -> Iterator[Block]:
     """
     if not found.effects or found.quantity is None:
         return
-    yield Heading(3, ("What each knob does, whatever the others are",), anchor="effects")
+    yield Heading(3, ("What each setting does, whatever the others are",), anchor="effects")
     yield make_table(
         found.effects,
         {
@@ -224,7 +229,9 @@ def compose_effects(found: Experiment) -> Iterator[Block]:
     if found.interactions:
         yield Items(tuple(_describe_interaction(pair, title_of(found, found.quantity)) for pair in found.interactions))
     else:
-        yield Paragraph(("No two values surely do more, or less, together than their effects alone come to.",))
+        yield Paragraph(
+            ("No two values are certain to do more, or less, together than their separate effects add up to.",)
+        )
 
 
 def _describe_interaction(each: Interaction, title: str) -> Spans:
@@ -233,7 +240,7 @@ def _describe_interaction(each: Interaction, title: str) -> Spans:
     worse = "worse" if each.difference.verdict == "worse" else "better"
     return (
         *names,
-        f" together are {worse} than their effects alone come to: {title} {format_change(each.difference)}.",
+        f" together are {worse} than their separate effects add up to: {title} {format_change(each.difference)}.",
     )
 
 
@@ -250,15 +257,18 @@ def _describe_scaling(each: Scaling) -> Spans:
     counts = f"{each.counts[0]} to {each.counts[-1]}"
     knob = Name(each.knob)
     if each.serial is None and each.error <= MOST_ERROR:
-        return (knob, f": cannot tell. None of the counts ({counts}) surely differs from {each.counts[0]}.")
+        return (knob, f": cannot tell. None of the counts ({counts}) is certain to differ from {each.counts[0]}.")
     if each.serial is None:
-        misses = f"Amdahl's law misses what was measured by up to {share(each.error)} (allowed: {share(MOST_ERROR)})"
+        misses = f"Amdahl's law misses the measurements by up to {share(each.error)} (allowed: {share(MOST_ERROR)})"
         return (knob, f": cannot tell. {misses}, so there is no serial share.")
     if each.serial >= 1:
         return (knob, f": no count from {counts} is faster than {each.counts[0]}: all of the work is serial.")
-    first = "" if each.has_one else f" 1 was not run (the counts are {counts}): its time is what the law makes of them."
+    first = "" if each.has_one else f" 1 was not run (the counts are {counts}), so its time is extrapolated by the law."
     law = f"{format_share(each.serial, each.serial_interval)} of the work is serial (Amdahl's law over {counts})."
-    error = f"The law misses what was measured by up to {share(each.error)}, a count left out by {share(each.left_out_error)}."
+    error = (
+        f"The law misses the measurements by up to {share(each.error)}, and a count left out of the fit by "
+        f"{share(each.left_out_error)}."
+    )
     return (knob, f": {law} {_describe_most(each, each.serial)} {error}{first}")
 
 
@@ -269,10 +279,11 @@ def _describe_most(each: Scaling, serial: float) -> str:
         speed = 1 / (serial + (1 - serial) / each.effective)
         between = "" if each.effective_interval is None else f" ({_format_ends(*each.effective_interval)})"
         return (
-            f"More than about {rate(each.effective)}{between} win nothing: {rate(speed)} times the speed of 1 is all."
+            f"More than about {rate(each.effective)}{between} gain nothing: {rate(speed)} times the speed of 1 "
+            "is the limit."
         )
-    limit = f"at most {rate(1 / serial)} times the speed of 1" if serial else "a speed without limit"
-    return f"More still win at {last}, the most that was run; carried on beyond, the law allows {limit}."
+    limit = f"at most {rate(1 / serial)} times the speed of 1" if serial else "unlimited speed"
+    return f"More still help at {last}, the largest count that was run; beyond that, the law allows {limit}."
 
 
 def _format_ends(low: float, high: float | None) -> str:

@@ -73,9 +73,9 @@ def _nothing_measured(found: Tradeoff) -> str:
     """Return the sentence on why no run could be measured."""
     whys = {excluded.why for excluded in found.left_out}
     if "other windows" in whys:
-        return "Cannot tell: the windows of the runs hold different amounts of work."
+        return "Cannot tell: the windows of the runs contain different amounts of work."
     if "cold" in whys:
-        return "Cannot tell: what there is of a step is cold in every run."
+        return "Cannot tell: every run is cold."
     return "Cannot tell: no run has steps that could be measured."
 
 
@@ -84,7 +84,7 @@ def _budget_verdict(found: Tradeoff, within: Within) -> Spans:
     setting = found.setting
     budget = f"{setting.percentile} of the step within {duration(setting.budget_ns)}"
     if within.largest is None:
-        return (f"No value that was tried keeps the {budget}.",)
+        return (f"None of the tried values keeps the {budget}.",)
     fits_further = within.next is not None and within.next.latency(setting.percentile) <= (setting.budget_ns or 0)
     is_largest = setting.is_amount and not fits_further
     which = "is the largest tried" if is_largest else "has the most throughput of those tried"
@@ -99,9 +99,9 @@ def _choice_verdict(found: Tradeoff, choice: BestValues) -> Spans:
     knee = ""
     if found.knee is not None:
         where = {
-            "below": "below the smallest that was tried",
+            "below": "below the smallest value tried",
             "within": f"at about {format_value(found.knee.value or 0.0, rough=True)}",
-            "beyond": "beyond the largest that was tried",
+            "beyond": "beyond the largest value tried",
         }[found.knee.place]
         knee = f" The knee is {where}."
     cold = [
@@ -114,22 +114,25 @@ def _choice_verdict(found: Tradeoff, choice: BestValues) -> Spans:
     if choice.latency is choice.throughput:
         return (
             *name_value(setting, choice.latency.value, capital=True),
-            f" serves latency and throughput alike.{knee}",
+            f" is best for both latency and throughput.{knee}",
         )
     return (
         "For throughput take ",
         *name_value(setting, choice.throughput.value),
         f" ({per_second(setting, choice.throughput.throughput)}), for latency ",
-        f"{format_value(choice.latency.value)} ({duration(round(choice.latency.typical_ns))} a step).{knee}",
+        f"{format_value(choice.latency.value)} ({duration(round(choice.latency.typical_ns))} per step).{knee}",
     )
 
 
 def _list_warnings(found: Tradeoff) -> Iterator[Spans]:
     """Yield warnings: runs left out and why, captures without steps, different GPUs, and other knobs that differ."""
     for why, text in (
-        ("no steps", "no steps were found in them, and in others there are some"),
-        ("no counted steps", "they have no steps that count, or steps without length"),
-        ("other windows", "without steps the window of each stands for one, and they hold other numbers of launches"),
+        ("no steps", "no steps were found in them, but in other runs there are some"),
+        ("no counted steps", "they have no steps that count, or steps of zero length"),
+        (
+            "other windows",
+            ("without steps, each window counts as one step, and these have different numbers of launches"),
+        ),
     ):
         files = [excluded.taken.run.file for excluded in found.left_out if excluded.why == why]
         if files:
@@ -141,19 +144,19 @@ def _list_warnings(found: Tradeoff) -> Iterator[Spans]:
         what = "launches" if found.limit is not None and found.limit.compute_share is not None else "operators"
         valued = any(point.value is not None for point in found.points)
         yield (
-            f"No steps were found: the window of each capture stands for one step ({hold} {what}).",
-            " Work per second is right if each holds one pass over the work of its value." if valued else "",
+            f"No steps were found, so the window of each capture counts as one step ({hold} {what}).",
+            " Work per second is right if each window contains the work of its value exactly once." if valued else "",
         )
     if len(found.gpus) > 1:
         yield (
             "The runs are of ",
             *_list_names(found.gpus),
-            ": what differs may be the GPU. Compare runs of one kind of GPU.",
+            ", so differences may be due to the GPU. Compare runs on one kind of GPU.",
         )
     for what, values in found.differs:
         yield ("Not only ", Name(found.setting.knob), f" differs: {what}: ", *_list_names(values), ".")
     if len(found.points) == 1 and len(found.points[0].runs) > 1:
-        yield (f"All {len(found.points[0].runs)} runs are at one value: there is nothing to trade.",)
+        yield (f"All {len(found.points[0].runs)} runs are at the same value, so there is no trade-off.",)
 
 
 def _explain_cold(found: Tradeoff, left_out: LeftOut) -> Spans:
@@ -162,8 +165,8 @@ def _explain_cold(found: Tradeoff, left_out: LeftOut) -> Spans:
     whole = sum(step.dur for step in run.counted)
     work = work_of(left_out.taken, setting.knob, setting.work)
     would = (
-        f" Without that it would take {duration(warm)}, {per_second(setting, work * NS_PER_S / warm)}: an estimate, in no choice "
-        "or curve."
+        f" Without it, a step would take {duration(warm)}, {per_second(setting, work * NS_PER_S / warm)}. This "
+        "estimate is not used in choices or the curve."
         if warm > 0
         else ""
     )
@@ -172,8 +175,11 @@ def _explain_cold(found: Tradeoff, left_out: LeftOut) -> Spans:
         *name_value(setting, left_out.taken.value),
         " (",
         Name(run.file),
-        f"): it is cold. Of {duration(whole)} {duration(run.start_up_ns)} are start-up (contexts, loading and compiling code).",
-        f"{would} Record it after a pass that is not recorded.",
+        (
+            f"): it is cold. {duration(run.start_up_ns)} of {duration(whole)} is start-up (contexts, loading and "
+            "compiling code)."
+        ),
+        f"{would} Record it after an unrecorded warm-up pass.",
     )
 
 
@@ -217,9 +223,9 @@ def _tabulate_points(found: Tradeoff) -> Table:
 
 
 _VALUES_FROM = {
-    "marks": "Values are what the program marked.",
-    "snapshots": "Values are from what the runs were made with.",
-    "names": "Values are from the names of the files.",
+    "marks": "Values are those that the program marked.",
+    "snapshots": "Values come from the settings of the runs.",
+    "names": "Values come from the file names.",
 }
 
 
@@ -227,11 +233,11 @@ def _list_notes(found: Tradeoff) -> Iterator[str]:
     """Yield sentences on the table: where values are from, what a typical step is, few steps, left-out steps, intervals."""
     if found.setting.values_from in _VALUES_FROM and len(found.points) > 1:
         yield _VALUES_FROM[found.setting.values_from]
-    yield "The typical step is the mean of the middle half of the counted steps, throughput is work per typical step."
+    yield "The typical step is the mean of the middle half of the counted steps; throughput is work per typical step."
     fewest = min(point.steps for point in found.points)
     few = [f"{name} of fewer than {enough}" for name, enough in _ENOUGH.items() if fewest < enough]
     if few:
-        yield f"A {' and a '.join(few)} steps says little more than the longest."
+        yield f"A {' and a '.join(few)} steps says little more than the longest one."
     excluded = sum(point.excluded for point in found.points)
     if excluded:
         yield f"{some(excluded, 'step does', 'steps do')} not count: warm-up, or cut off by the capture."
@@ -242,9 +248,12 @@ def _list_notes(found: Tradeoff) -> Iterator[str]:
     elif fewest < _FEW_STEPS:
         yield f"Intervals from fewer than {_FEW_STEPS} steps are rough."
     if found.between_runs:
-        yield "Intervals hold what runs at the same value differ by."
+        yield "Intervals include the differences between runs at the same value."
     elif len(unsure) < len(found.points):
-        yield "Intervals include only the scatter of steps; runs differ more. Several runs at one value measure that."
+        yield (
+            "Intervals include only the scatter of steps; runs differ more. Several runs at one value would "
+            "measure that."
+        )
     if any(run.world_size and run.world_size > 1 for point in found.points for run in point.runs):
         yield "Work and throughput are those of one rank."
 
@@ -257,7 +266,7 @@ def _compose_choice(found: Tradeoff) -> Iterator[Block]:
     yield Heading(3, ("What to choose",), anchor="choice")
     if choice.latency is choice.throughput:
         best = choice.latency
-        numbers = f"{duration(round(best.typical_ns))} a step, {per_second(setting, best.throughput)}"
+        numbers = f"{duration(round(best.typical_ns))} per step, {per_second(setting, best.throughput)}"
         yield Paragraph((*name_value(setting, best.value, capital=True), f" is best for both: {numbers}."))
     else:
         yield Items(tuple(_list_goals(found, choice)))
@@ -274,7 +283,7 @@ def _list_goals(found: Tradeoff, choice: BestValues) -> Iterator[Spans]:
     yield (
         "Latency: ",
         *name_value(setting, fast.value),
-        f", {duration(round(fast.typical_ns))} a step. It gives {per_second(setting, fast.throughput)},",
+        f", {duration(round(fast.typical_ns))} per step. It gives {per_second(setting, fast.throughput)},",
         f" {share(lost)} below the highest throughput.",
     )
     yield (
@@ -298,9 +307,14 @@ def _list_alike(choice: BestValues) -> Iterator[str]:
     """Yield sentences on values that cannot be told from the best, for latency and for throughput."""
     text = "do not differ significantly, or by less than 1 %"
     if len(choice.latency_alike) > 1 and choice.latency is not choice.throughput:
-        yield f"The shortest steps, at {list_values(choice.latency_alike)}, {text}; the one with the most throughput is named."
+        yield (
+            f"The shortest steps, at {list_values(choice.latency_alike)}, {text}; the one with the highest "
+            "throughput is listed."
+        )
     if len(choice.throughput_alike) > 1:
-        yield f"The highest throughputs, at {list_values(choice.throughput_alike)}, {text}; the smallest value is named."
+        yield (
+            f"The highest throughputs, at {list_values(choice.throughput_alike)}, {text}; the smallest value is listed."
+        )
 
 
 def _compose_budget(found: Tradeoff) -> Iterator[Block]:
@@ -312,7 +326,10 @@ def _compose_budget(found: Tradeoff) -> Iterator[Block]:
     if within.largest is None:
         least = min(found.points, key=lambda point: point.latency(setting.percentile))
         yield Paragraph(
-            (f"None: the least {setting.percentile} is {_format_latency(found, least)}", *_end_with_value(found, least))
+            (
+                f"None: the lowest {setting.percentile} is {_format_latency(found, least)}",
+                *_end_with_value(found, least),
+            )
         )
         return
     largest = within.largest
@@ -335,16 +352,16 @@ def _format_latency(found: Tradeoff, point: Point) -> str:
 def _explain_more(found: Tradeoff, within: Within) -> Spans:
     """Return a sentence on whether larger values would fit the budget: measured, estimated by the curve, or unknown."""
     if within.next is not None and within.next.latency(found.setting.percentile) <= (found.setting.budget_ns or 0):
-        return ("Larger values fit as well, but win nothing: their steps are longer and they do no more.",)
+        return ("Larger values fit as well but gain nothing: their steps are longer, and throughput is no higher.",)
     if within.next is None:
-        return ("It is the largest that was tried; whether a larger one fits is not known.",)
+        return ("It is the largest value tried; whether a larger one fits is not known.",)
     if within.estimate is not None:
         whole = all(point.value is not None and point.value.is_integer() for point in found.points)
         estimate = float(int(within.estimate)) if whole else within.estimate
         if within.largest is not None and estimate > (within.largest.value or 0.0):
             return (
-                f"Estimate, by the curve and not measured: up to about {format_value(estimate, rough=not whole)} would fit.",
+                f"By the curve, not measured: values up to about {format_value(estimate, rough=not whole)} would fit.",
             )
     if found.fit is None:
-        return ("What lies between the two is not known: there is no curve.",)
-    return ("The curve does not say that anything between the two fits.",)
+        return ("There is no curve, so it is not known whether a value between the two fits.",)
+    return ("According to the curve, no value between the two fits.",)

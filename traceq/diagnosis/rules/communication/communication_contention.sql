@@ -1,23 +1,24 @@
 -- Kernels that take longer with communication beside them than the same kernels alone, and how much longer.
 -- title: Kernels are slowed down by concurrent communication
--- finds: Kernels that take longer while communication runs on the GPU than the same kernels take alone.
--- matters: NCCL's kernels occupy multiprocessors and memory bandwidth for as long as they wait and send. Kernels
---   beside them get the rest; a matrix product tuned for all multiprocessors may need another wave.
+-- finds: Kernels that take longer while communication runs on the GPU than when they run alone.
+-- matters: NCCL's kernels occupy multiprocessors and memory bandwidth the whole time they wait and send. Kernels that
+--   run at the same time get the rest; a matrix product tuned for all multiprocessors may need another wave.
 -- measured: Kernels of at least 20 us with the same name, grid, block, shared memory, operator and phase in the
---   counted steps, at least 10 with communication beside them for 90 % of their time and 10 with none
---   (device_activity). They count where those alone agree (90th percentile at most 1.2 times the 10th; else they do
---   different work) and the medians differ by more than 10 %. Claimed is what exceeds the median alone. low 0,
---   likely 0.3, high 0.8: some of it is the price of overlap, which is worth more.
+--   counted steps, at least 10 that overlap communication for 90 % of their time and 10 that overlap none
+--   (device_activity). They count if those that run alone agree (90th percentile at most 1.2 times the 10th;
+--   otherwise they do different work) and the medians differ by more than 10 %. The claim is the time beyond the
+--   median of those alone. low 0, likely 0.3, high 0.8: some of it is the price of overlap, and overlap is worth
+--   more.
 -- try: Give NCCL fewer multiprocessors, or let copy engines and the network move the data.
 -- references: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
 --   https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/api/types.html
 -- fix: {{ remedy('fewer_channels') }} {{ cut(worst.name) }} takes {{ time(worst.alone_ns) }} alone and {{
---   time(worst.accompanied_ns) }} beside communication (medians).
+--   time(worst.accompanied_ns) }} during communication (medians).
 -- confidence: low
--- reason: The same kernels with the same geometry are compared, but they may do other work at other places of the
---   step.
--- wrong-if: These kernels differ in what they compute (sizes that the grid does not show), not in what runs beside
---   them.
+-- reason: The same kernels with the same geometry are compared, but they may do different work at different places in
+--   the step.
+-- wrong-if: These kernels differ in what they compute (in sizes that the grid does not show), not in what runs at the
+--   same time.
 -- heading: Let communication take fewer multiprocessors from kernels
 -- needs: gpu, steps, kernel_geometry
 -- about: communication

@@ -2,26 +2,25 @@
 -- title: torch.nn.DataParallel on several GPUs
 -- finds: A model wrapped in torch.nn.DataParallel: one process that copies the model to all GPUs in every forward
 --   pass, scatters the batch, and gathers the outputs on one of them.
--- matters: The threads that feed the GPUs share one interpreter, the parameters are broadcast in every step, and the
---   first GPU has more to do and hold than the others. DistributedDataParallel has none of that: a process per GPU,
---   and gradients reduced beside backward.
--- measured: The ranges DataParallel.forward, Broadcast, Scatter, Gather and comm::broadcast (with their backward),
---   where kernels run on more than one GPU. Claimed on the critical device: exposed copies and communication launched
---   in them (busy_piece), and idle time of the launching thread in them (idle_piece). low 0.3, likely 0.7, high 1.
+-- matters: The threads that feed the GPUs share one interpreter, the parameters are broadcast in every step, and the first GPU
+--   does more work and holds more data than the others. DistributedDataParallel avoids all of that: it runs one process per GPU
+--   and reduces gradients during the backward pass.
+-- measured: The ranges DataParallel.forward, Broadcast, Scatter, Gather and comm::broadcast (with their backward), where
+--   kernels run on more than one GPU. The claim, on the critical device: exposed copies and communication launched in them
+--   (busy_piece), and idle time of the launching thread in them (idle_piece). low 0.3, likely 0.7, high 1.
 -- try: torchrun --nproc-per-node=N, init_process_group("nccl"), DistributedDataParallel, DistributedSampler.
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.nn.DataParallel.html
 --   https://docs.pytorch.org/tutorials/intermediate/ddp_tutorial.html
--- fix: Run a process per GPU: `torchrun --nproc-per-node={{ facts.devices }} PROGRAM`. In the program
---   `dist.init_process_group("nccl")`, `model = DistributedDataParallel(model.to(rank), device_ids=[rank])` in place
---   of `DataParallel(model)`, and `DataLoader(..., sampler=DistributedSampler(dataset))`.
+-- fix: Run one process per GPU: `torchrun --nproc-per-node={{ facts.devices }} PROGRAM`. In the program, call
+--   `dist.init_process_group("nccl")`, use `model = DistributedDataParallel(model.to(rank), device_ids=[rank])` instead of
+--   `DataParallel(model)`, and load data with `DataLoader(..., sampler=DistributedSampler(dataset))`.
 -- confidence: high
 -- reason: The ranges of DataParallel are in the trace, and kernels run on several GPUs.
--- wrong-if: The ranges are named so by something else.
--- heading: Run a process per GPU: DistributedDataParallel
+-- wrong-if: Something other than DataParallel uses these range names.
+-- heading: Run one process per GPU: DistributedDataParallel
 -- for: pytorch
--- unknown: {% if not has('operators') and not has('annotations') %}no operator and no range is in the trace: whether
---   DataParallel ran is not known
---   {%- endif %}
+-- unknown: {% if not has('operators') and not has('annotations') %}the trace has no operators and no ranges, so it does not
+--   show whether DataParallel ran {%- endif %}
 -- absent: {% set used = ask('data_parallel_used')[0] -%}
 --   {% if not used.calls %}torch.nn.DataParallel did not run
 --   {%- elif used.devices == 1 %}work ran on one GPU only

@@ -2,25 +2,24 @@
 -- title: Gloo communicates GPU tensors
 -- finds: Collectives of the Gloo backend whose tensors come from the GPU: they are copied to the host, sent from
 --   there, and copied back.
--- matters: NCCL sends from GPU to GPU, over NVLink or the network card, and on a stream that leaves the host free.
---   Gloo crosses PCIe twice, sums on the CPU, and is one to two orders of magnitude slower.
--- measured: Operations of Gloo in host_collective other than barriers, with a copy from the GPU launched in them or in
---   the operator around them. Claimed: those copies where exposed (busy_piece), and idle time that begins within
+-- matters: NCCL sends from GPU to GPU, over NVLink or the network card, and on a stream, so the host stays free. Gloo crosses
+--   PCIe twice, adds up on the CPU, and is 10 to 100 times slower.
+-- measured: Operations of Gloo in host_collective other than barriers, with a copy from the GPU launched in them or in the
+--   operator around them. The claim: those copies where exposed (busy_piece), and idle time that begins within the operations
 --   (idle_piece). low 0.5, likely 0.9, high 1.
--- try: backend="nccl" for tensors on the GPU; Gloo stays useful for tensors of the host.
+-- try: backend="nccl" for tensors on the GPU; Gloo is still right for tensors on the host.
 -- references: https://docs.pytorch.org/docs/stable/distributed.html
--- fix: Communicate with {{ program.words.nccl }}: `dist.init_process_group(backend="nccl")`. Where host tensors are communicated too, use
---   `"cpu:gloo,cuda:nccl"`. {{ worst.op }}{% if worst.bytes %} of {{ size(worst.bytes) }}{% endif %} goes through the
---   host: Gloo copies it from the GPU and back.
+-- fix: Communicate with {{ program.words.nccl }}: `dist.init_process_group(backend="nccl")`. If the program communicates host
+--   tensors as well, use `"cpu:gloo,cuda:nccl"`. {{ worst.op }}{% if worst.bytes %} of {{ size(worst.bytes) }}{% endif %} goes
+--   through the host: Gloo copies it from the GPU and back.
 -- confidence: high
 -- reason: Copies from the GPU are launched within Gloo's collectives.
--- wrong-if: The tensors belong on the host and are copied only because the program asks for it; then keep them there.
--- heading: Communicate tensors of the GPU by {{ program.words.nccl }}, not by Gloo
+-- wrong-if: The tensors belong on the host and are copied only because the program asks for it: then keep them there.
+-- heading: Communicate GPU tensors with {{ program.words.nccl }}, not with Gloo
 -- for: pytorch
 -- needs: gpu, steps, launches
--- unknown: {% if not has('operators') and not has('annotations') %}no operator and no range is in the trace: Gloo's
---   collectives would not be seen
---   {%- endif %}
+-- unknown: {% if not has('operators') and not has('annotations') %}the trace has no operators and no ranges, so it would not
+--   show Gloo's collectives {%- endif %}
 -- low: 0.5
 -- likely: 0.9
 -- high: 1.0

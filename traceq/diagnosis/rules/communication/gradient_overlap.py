@@ -1,27 +1,27 @@
 """Exposed reduction of gradients.
 
 What it finds
-    All-reduces and reduce-scatters of gradients that run while no compute does, though most of them could run beside
+    All-reduces and reduce-scatters of gradients that run while no compute does, though most of them could overlap
     the rest of the backward pass.
 
 Why it matters
-    Gradients of the last layers are ready first. Reduced in buckets while the earlier layers still compute, they cost
-    next to nothing; reduced late, in too few buckets, or slower than the backward pass computes, they make every step
-    longer.
+    Gradients of the last layers are ready first. If they are reduced in buckets while the earlier layers still
+    compute, they cost next to nothing; if they are reduced late, in too few buckets, or more slowly than the backward
+    pass, they make every step longer.
 
 How it is measured
     Slices of all_reduce and reduce_scatter in collective_slice, in the counted steps: blocking where the trace knows
     it, else exposed. They are gradients when a range around them says so (AccumulateGrad, DistributedDataParallel),
     when they are launched in the backward pass and have at least 64 KiB (less is a norm or a metric), or, without
     marks of phases, when they lie behind the first 30 % of a step's kernels (forward) and have at least 1 MiB.
-    Backward compute that nothing was overlapped with could have hidden that much: the likely share is that time over
+    Backward compute that overlapped nothing could have hidden that much: the likely share is that time over
     the claim, between 0.3 and 0.7, and 0.5 where phases are unknown; low 0.1, high 1. The last bucket of a step
-    cannot be hidden, and waiting for a late rank not at all. In a trace of several GPUs the one that is
-    in as many collectives for at most 0.75 of the time is named: the others wait for it.
+    cannot be hidden, nor can waiting for a late rank. In a trace of several GPUs, a GPU that spends at most 0.75 of
+    the time in as many collectives is named: the others wait for it.
 
 What to try
-    Gradient buckets of another size; no_sync() while gradients accumulate; bf16 compression; a static graph; a larger
-    batch per GPU.
+    A different size of gradient buckets; no_sync() while gradients accumulate; bf16 compression; a static graph; a
+    larger batch per GPU.
 
 References
     https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
@@ -64,15 +64,16 @@ def judge(subject: Subject) -> Iterator[Advice]:
     facts = sum_up_collectives(subject, claim)
     yield Advice(
         claim,
-        title="Reduce gradients beside the backward pass",
+        title="Reduce gradients during the backward pass",
         fix=_advise_fix(subject, facts),
         confidence="high" if facts["knows_blocking"] else "medium",
         reason=(
-            "Compute that was ready is known to have waited for these collectives."
+            "The trace shows that compute which was ready waited for these collectives."
             if facts["knows_blocking"]
-            else "Nothing was computed meanwhile; that the collectives are gradients, and held compute up, is inferred."
+            else "Nothing was computed in this time; that the collectives are gradients, and delayed compute, "
+            "is inferred."
         ),
-        wrong_if="The other ranks' traces show that most of it is waiting for a late rank.",
+        wrong_if="The other ranks' traces show that most of this is waiting for a late rank.",
     )
 
 
@@ -92,11 +93,11 @@ def _advise_fix(subject: Subject, facts: dict[str, Any]) -> str:
     limits = subject.thresholds("gradient_overlap_free")
     usual = limits["usual_bucket"]
     if facts["bytes"] and facts["bytes"] > 2 * usual and facts["per_step"] <= limits["few_buckets"]:
-        sizes, bucket = f"Smaller buckets than {byte_size(facts['bytes'])}, which start late", 25
+        sizes, bucket = f"Use buckets smaller than {byte_size(facts['bytes'])}, which start late", 25
     elif facts["bytes"] and facts["bytes"] < usual / 2:
-        sizes, bucket = "Larger buckets, which use the link better", 100
+        sizes, bucket = "Use larger buckets, which use the link better", 100
     else:
-        sizes, bucket = "Other buckets", 50
+        sizes, bucket = "Try another bucket size", 50
     advice = [remedy_for(subject.program, "gradients_early", sizes=sizes, bucket=bucket)]
     if (facts["dtype"] or "float").lower() in _SINGLE_PRECISION:
         advice.append(remedy_for(subject.program, "gradients_fewer_bytes"))

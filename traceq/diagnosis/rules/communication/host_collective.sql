@@ -2,28 +2,28 @@
 -- title: The GPU waits for other ranks (through the host)
 -- finds: Time in which nothing runs on the GPU while the launching thread is within a collective or barrier that runs
 --   on the host: Gloo, MPI, UCX, torch.distributed.barrier.
--- matters: Such a call lasts until the last rank arrives, and the GPU gets no new work meanwhile. A barrier in every
---   step makes all ranks as slow as the slowest one of each step, even where nothing needs them in step.
+-- matters: Such a call lasts until the last rank arrives, and the GPU gets no new work until then. A barrier in every
+--   step makes all ranks as slow as the slowest one in that step, even if nothing requires them to stay together.
 -- measured: The pieces of cause idle_communication in the counted steps (idle_piece), with the operation from
---   host_collective. low 0.3, likely 0.8, high 1: a wait that the program needs (for a rank that is late) moves to the
---   next collective; one that it does not need goes.
--- try: Remove barriers from the step, or run them every N steps. Reduce metrics on the GPU by NCCL, with
---   async_op=True, and read them later. Let all ranks do the same work before the call: it lasts as long as the last
---   one needs.
+--   host_collective. low 0.3, likely 0.8, high 1: a wait that is needed (for a late rank) moves to the next
+--   collective; one that is not needed disappears.
+-- try: Remove barriers from the step, or run them every N steps. Reduce metrics on the GPU with NCCL and
+--   async_op=True, and read them later. Give all ranks the same work before the call: it lasts until the last one
+--   arrives.
 -- references: https://docs.pytorch.org/docs/stable/distributed.html
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 -- fix: {% set name = (worst.name or '').lower() -%} {% if 'barrier' in name %}Take the barrier out of the step, or
---   call it every N-th step only. {%- elif name.startswith(('mpi_init', 'mpi_finalize')) %}Judge the steps only: mark
---   them with `traceq.annotate`, or use `--step-range`. This is the start or the end of the job. {%- elif
+--   call it only every N steps. {%- elif name.startswith(('mpi_init', 'mpi_finalize')) %}Look at the steps only: mark
+--   them with `traceq.annotate`, or use `--step-range`. This wait is the start or the end of the job. {%- elif
 --   name.startswith('mpi') %}Start the transfer without waiting: `MPI_Iallreduce`, or `MPI_Isend` and `MPI_Irecv`.
 --   Launch the next GPU work, and call `MPI_Wait` just before the result is used. {%- else %}{{
 --   remedy('host_collective') }} {%- endif %} The launching thread waits in {{ cut(worst.name) }}; the GPU idles up
 --   to {{ time(worst.claimed) }} at a time.
 -- confidence: high
 -- reason: The thread that launches the GPU's next work was within this call while nothing ran on the GPU.
--- wrong-if: The call waits for a rank that is late anyway: then the next collective waits instead, and that rank is to
---   be fixed.
--- heading: Do not let the host wait for other ranks
+-- wrong-if: The call waits for a rank that is late anyway: then the next collective waits instead, and the late rank
+--   is what to fix.
+-- heading: Do not make the host wait for other ranks
 -- needs: gpu, steps
 -- low: 0.3
 -- likely: 0.8

@@ -46,13 +46,13 @@ _WHAT = {
     "idle_data": "its GPU waits for input",
     "idle_launch": "its host launches too slowly",
     "idle_python": "its GPU waits for its host between launches",
-    "idle_sync": "its host waits for its GPU, which then has nothing to do",
+    "idle_sync": "its host waits for its GPU, which then runs out of work",
     "idle_allocation": "it allocates memory",
     "idle_compile": "it compiles or loads code",
     "idle_cpu": "its GPU waits for the program's own code on the host",
     "idle_os": "its host waits for the operating system",
     "idle_checkpoint": "it saves checkpoints",
-    "idle_unattributed": "its GPU is idle, for no recorded cause",
+    "idle_unattributed": "its GPU is idle, and the trace does not show why",
 }
 
 
@@ -68,18 +68,17 @@ def judge(subject: Subject) -> Iterator[Advice | Remark]:
             claim,
             title=f"Fix late rank {rank}, for which this one waits",
             fix=(
-                f"Fix rank {rank} first: `traceq report DB --rank {rank}` says how. Of the {duration(claim.claimed_ns)} per step "
+                f"Fix rank {rank} first: `traceq report DB --rank {rank}` shows how. Of the "
+                f"{duration(claim.claimed_ns)} per step "
                 f"that this rank waits in collectives, {share(waiting)} is for rank {rank}"
                 f"{_describe_cause(subject, trace, claim.claimed_ns)}.{_describe_missing_ranks(subject)}"
             ),
             confidence="high" if waiting >= subject.threshold("late_rank", "most") else "medium",
             reason=(
-                "The same collectives are recorded on both ranks: they last long here and are short where the rank "
-                "came last."
+                "The same collectives are recorded on both ranks: they are long here, and short on the rank "
+                "that came last."
             ),
-            wrong_if=(
-                "A rank that is not in the database is later than all that are, or the traces are of different jobs."
-            ),
+            wrong_if=("A rank that is not in the database is later still, or the traces come from different jobs."),
         )
     yield from _remark_own_lateness(subject, pairs)
 
@@ -89,12 +88,12 @@ def _find_waiting_ranks(subject: Subject) -> list[dict[str, Any]]:
     others = subject.ask("late_rank_others")[0]
     if not others["ranks"]:
         raise CannotTell(
-            "no other rank of this job is in the database, or not each just once; traceq ingest rank*.json brings them "
-            "(--run tells jobs apart)"
+            "no other rank of this job is in the database, or one is there twice; ingest all of them with "
+            "traceq ingest rank*.json (--run tells jobs apart)"
         )
     if not others["numbered"]:
         raise subject.lacks(
-            "collectives have no sequence numbers and groups to match them by between ranks",
+            "collectives have no sequence numbers and groups by which to match them between ranks",
             "matched_collectives",
             "brings them",
         )
@@ -125,9 +124,9 @@ def _describe_cause(subject: Subject, late_trace: int, waiting: float) -> str:
     """
     causes = subject.ask("late_rank_cause", late_trace=late_trace)
     if not causes or causes[0]["more_ns"] < subject.threshold("late_rank", "explains") * waiting:
-        return ", without a single dominant cause"
+        return ", with no single dominant cause"
     most = causes[0]
-    what = _WHAT.get(most["category"], "most of the difference lies there")
+    what = _WHAT.get(most["category"], "that is most of the difference")
     return (
         f", whose step has {duration(most['late_ns'])} of {most['category']} where this one has {duration(most['own_ns'])}: "
         f"{what}"
@@ -150,8 +149,8 @@ def _remark_own_lateness(subject: Subject, pairs: list[dict[str, Any]]) -> Itera
         text=(
             f"Rank {subject.rank} is the last to arrive at collectives: {len(own)} of the other ranks wait for it, "
             f"up to {duration(most['waiting_ns'])} "
-            f"per step (rank {most['waiting_rank']}). What this rank saves, all of them save."
+            f"per step (rank {most['waiting_rank']}). Whatever this rank saves, they all save."
         ),
         query="late_rank_of_job",
-        fix="Begin with the findings of this rank that are about its host, its input and its kernels.",
+        fix="Start with this rank's findings on its host, its input and its kernels.",
     )

@@ -1,40 +1,39 @@
 -- Collectives whose bandwidth on the bus is far below that of the link, or what smaller ones of the same group reach: what they take
 -- longer for it.
 -- title: Collectives slower than the link
--- finds: Collectives that move their bytes far slower than the link between their GPUs does, or than smaller ones of the
---   same group in the same trace.
--- matters: A larger message uses a link at least as well as a smaller one, and NCCL reaches most of the link with large
---   ones. Where it does not, it takes another path (host memory, sockets), another algorithm, or its tensors are laid
---   out so that they are copied first.
--- measured: bus_bandwidth of collective_slice (nccl-tests' definition), for all-reduce, all-gather and reduce-scatter
---   of at least 4 MiB (below, latency rules), in the counted steps. A class (group, operation, size) of at least 8 is
---   slow when its best is below half of the best of classes of the same group with no more bytes. Within a machine
---   (collective_link) it is slow when its best takes more than 4 times what the ring of NCCL needs by its latency and
---   the bandwidth of the link, and the group's take equally long each time: nine in ten at most 1.5 times the
---   shortest of their class, of at least 4 in all. Its best, not its mean: the others also wait for late ranks.
---   Claimed is what the best would take less at that bandwidth. low 0, likely 0.4, high 0.9. Between machines, where
---   the trace does not know the link, a group whose collectives are all slow is not found.
--- try: NCCL_DEBUG=INFO says which path each channel takes. NCCL_ALGO and NCCL_PROTO can be tried by hand; nccl-tests
---   (AMD: rccl-tests) measures the link.
+-- finds: Collectives that move bytes far more slowly than the link between their GPUs could, or than smaller ones of the same
+--   group in the same trace do.
+-- matters: A larger message uses a link at least as well as a smaller one, and with large messages NCCL reaches most of the
+--   link's bandwidth. If it does not, it uses another path (host memory, sockets) or algorithm, or the layout of its tensors
+--   forces a copy first.
+-- measured: bus_bandwidth of collective_slice (nccl-tests' definition), for all-reduce, all-gather and reduce-scatter of at
+--   least 4 MiB (below that, latency dominates), in the counted steps. A class (group, operation, size) of at least 8 is slow
+--   when its best is below half of the best of classes of the same group with no more bytes. Within a machine (collective_link)
+--   it is slow when its best takes more than 4 times what the ring of NCCL needs by its latency and the bandwidth of the link,
+--   and the group's take equally long each time: nine in ten at most 1.5 times the shortest of their class, of at least 4 in
+--   all. Its best is compared, not its mean, because the others also wait for late ranks. The claim is how much less time the
+--   best would take at that bandwidth. low 0, likely 0.4, high 0.9. Between machines, where the trace does not know the link, a
+--   group whose collectives are all slow is not found.
+-- try: NCCL_DEBUG=INFO says which path each channel takes. Try NCCL_ALGO and NCCL_PROTO by hand; nccl-tests (AMD: rccl-tests)
+--   measures the link.
 -- references: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
 --   https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
 --   https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md
--- fix: Look which path {{ program.words.nccl }} takes: `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH`. {{ worst.op }} of {{
---   size(worst.bytes) }} among {{ worst.group_size }} ranks reaches at best {{ gb_per_s(worst.best_bandwidth) }} on
---   the bus; {% if worst.link %}over {{ worst.link }} (at least {{ gb_per_s(worst.link_bandwidth) }} between these
---   GPUs) it should reach about {{ gb_per_s(worst.reachable_bandwidth) }}, and it takes equally long each time. In
---   the log P2P is direct, SHM goes through host memory, NET/Socket over the network stack. Usual reasons:
---   NCCL_P2P_DISABLE or NCCL_SHM_DISABLE in the environment, PCIe access control (ACS) or an IOMMU that is not in
---   pass-through, a container with little shared memory (--ipc=host). all_reduce_perf -b {{ worst.bytes }} -e {{
---   worst.bytes }} of {{ 'rccl-tests' if program.is_amd else 'nccl-tests' }} measures the link alone: if that is
---   fast, another rank comes late each time, and its trace says why. {%- else %}smaller ones of the same group reach
---   {{ gb_per_s(worst.reachable_bandwidth) }}. Run with NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING and
---   compare the algorithm and channels chosen; all_reduce_perf -b {{ worst.bytes }} -e {{ worst.bytes }} of {{
---   'rccl-tests' if program.is_amd else 'nccl-tests' }} measures it alone. Remove settings of NCCL_ALGO, NCCL_PROTO
---   and NCCL_MAX_NCHANNELS that someone left in the environment. {%- endif %}
+-- fix: Find out which path {{ program.words.nccl }} takes: `NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,GRAPH`. {{ worst.op }} of {{
+--   size(worst.bytes) }} among {{ worst.group_size }} ranks reaches {{ gb_per_s(worst.best_bandwidth) }} on the bus at best; {%
+--   if worst.link %}over {{ worst.link }} (at least {{ gb_per_s(worst.link_bandwidth) }} between these GPUs) it should reach
+--   about {{ gb_per_s(worst.reachable_bandwidth) }}, and it takes the same time each time. In the log, P2P means direct, SHM
+--   through host memory, and NET/Socket through the network stack. Usual reasons are NCCL_P2P_DISABLE or NCCL_SHM_DISABLE in
+--   the environment, PCIe access control (ACS), an IOMMU that is not in pass-through mode, or a container with little shared
+--   memory (--ipc=host). all_reduce_perf -b {{ worst.bytes }} -e {{ worst.bytes }} from {{ 'rccl-tests' if program.is_amd else
+--   'nccl-tests' }} measures the link alone: if that is fast, another rank is late each time, and its trace shows why. {%- else
+--   %}smaller ones of the same group reach {{ gb_per_s(worst.reachable_bandwidth) }}. Run with NCCL_DEBUG=INFO
+--   NCCL_DEBUG_SUBSYS=INIT,GRAPH,TUNING and compare the algorithms and channels it chooses; all_reduce_perf -b {{ worst.bytes
+--   }} -e {{ worst.bytes }} from {{ 'rccl-tests' if program.is_amd else 'nccl-tests' }} measures the link alone. Unset any
+--   NCCL_ALGO, NCCL_PROTO and NCCL_MAX_NCHANNELS left over in the environment. {%- endif %}
 -- confidence: low
--- reason: Durations include waiting for other ranks: even the best of these may have waited.
--- wrong-if: These always wait for a late rank, or run beside compute that takes the memory bandwidth.
+-- reason: Durations include waiting for other ranks, and even the best collective may have waited.
+-- wrong-if: These collectives always wait for a late rank, or overlap compute that uses up the memory bandwidth.
 -- heading: Find out why collectives are slower than the link
 -- needs: gpu, steps, message_sizes
 -- about: communication

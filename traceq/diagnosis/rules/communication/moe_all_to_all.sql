@@ -1,14 +1,13 @@
 -- title: Exposed all-to-all
--- finds: All-to-all exchanges that run while no compute does: tokens sent to experts and back (mixture of experts),
---   embeddings and their gradients exchanged between ranks (recommendation models, with the reduce-scatters and
---   all-gathers of the same tables), heads exchanged against sequence (Ulysses).
--- matters: What follows needs the result at once, so the GPU waits for the network, and for the rank that got the most
---   to send.
--- measured: Slices of all_to_all in collective_slice, in the counted steps: blocking where the trace knows it, else
---   exposed. The ranges around their launch say what they exchange; where only some say so, the others of the trace
---   are taken for the same. low 0.05, likely 0.4, high 0.9: part of it is waiting for other ranks, which overlap does
---   not cut, and not all of it finds independent work to hide behind. In a trace of several GPUs the one that is in as
---   many collectives for at most 0.75 of the time is named: the others wait for it.
+-- finds: All-to-all exchanges that run while no compute does: tokens sent to experts and back (mixture of experts), embeddings
+--   and their gradients exchanged between ranks (recommendation models, with the reduce-scatters and all-gathers of the same
+--   tables), heads exchanged for parts of the sequence (Ulysses).
+-- matters: The next kernels need the result at once, so the GPU waits for the network, and for the rank with the most to send.
+-- measured: Slices of all_to_all in collective_slice, in the counted steps: blocking where the trace knows it, else exposed.
+--   The ranges around their launch say what they exchange; where only some do, the others in the trace are assumed to exchange
+--   the same. low 0.05, likely 0.4, high 0.9: part of it is waiting for other ranks, which overlap does not shorten, and there
+--   is not always independent work to hide it behind. In a trace of several GPUs, a GPU that spends at most 0.75 of the time in
+--   as many collectives is named: the others wait for it.
 -- try: Experts: overlap dispatch and combine with shared experts or with another micro-batch, DeepEP, balanced
 --   routing. Embeddings: pipeline the input and embedding exchange of the next batch with the dense part of this one.
 --   All: send fewer bytes (bf16, fp8).
@@ -18,11 +17,13 @@
 -- fix: {{ remedy({'experts': 'exchange_experts', 'embeddings': 'exchange_embeddings', 'sequence':
 --   'exchange_sequence'}.get(kind, 'exchange') if program.runs_model else 'exchange') }} {{ overlapped(facts) }}{{ late_device() }}
 -- confidence: {% if kind == 'unknown' %}low{% else %}medium{% endif %}
--- reason: That the GPU computes nothing meanwhile is measured; what is exchanged is read from the names around it.
--- wrong-if: Most of the time is waiting for a rank that is late or has more to do: traces of the other ranks show it.
--- heading: {% if kind == 'experts' %}Hide the exchange of experts, and balance it {%- elif kind == 'embeddings'
---   %}Exchange embeddings ahead of the dense part {%- elif kind == 'sequence' %}Hide the all-to-all of
---   sequence-parallel attention {%- else %}Start all-to-alls earlier, and wait later {%- endif %}
+-- reason: The trace shows that the GPU computes nothing in this time; what is exchanged is inferred from the names of the
+--   ranges around it.
+-- wrong-if: Most of the time is spent waiting for a rank that is late or has more to do. Traces of the other ranks would show
+--   it.
+-- heading: {% if kind == 'experts' %}Hide the exchange of experts, and balance it {%- elif kind == 'embeddings' %}Exchange
+--   embeddings ahead of the dense part {%- elif kind == 'sequence' %}Hide the all-to-all of sequence-parallel attention {%-
+--   else %}Start all-to-alls earlier, and wait for them later {%- endif %}
 -- key: {{ kind }}
 -- about: communication
 -- facts: collective_summary

@@ -1,13 +1,13 @@
-"""What other parallelism would send and hold.
+"""What other kinds of parallelism would send and hold.
 
 What it finds
-    Jobs whose ranks exchange gradients, parameters or parts of layers of known size, where communication or memory is
-    what the choice of parallelism is about: what each rank would send a step, and hold of the model, were it
-    replicated (DDP), sharded (ZeRO-1, -2, -3; FSDP), or split into layers (TP) or stages (PP).
+    Jobs whose ranks exchange gradients, parameters or parts of layers of known size, and in which communication or
+    memory is the limit: what each rank would send per step, and hold of the model, if the model were replicated
+    (DDP), sharded (ZeRO-1, -2, -3; FSDP), or split into layers (TP) or stages (PP).
 
 Why it matters
     Sharding and splitting trade bytes sent for bytes held. ZeRO-1 and -2 send what DDP sends and hold less; ZeRO-3
-    sends half as much again. Tensor parallelism sends activations, which grow with the batch, and no other rank hides
+    sends half as much again. Tensor parallelism sends activations, which grow with the batch, and nothing hides
     them; a pipeline sends little and idles while it fills.
 
 How it is measured
@@ -19,8 +19,8 @@ How it is measured
     split over t ranks 2 (t-1)/t 4 A L m, with A the activations between layers, of which attention's queries have the
     size; of two stages A m, and 1 / (m + 1) of the step idles. PyTorch's ZeroRedundancyOptimizer, which all-reduces and
     then broadcasts, sends (n-1)/n P u more than DDP. Times are those at the highest bus bandwidth that these
-    collectives reach here. Said from 10 % of the step in communication on, or with 85 % of the memory taken; the batch
-    of a rank stays as it is. What overlaps is not taken off.
+    collectives reach here. The remark is made if communication takes at least 10 % of the step, or 85 % of the memory
+    is in use; the batch of a rank stays as it is. Overlap is not subtracted.
 
 What to try
     Replicate what fits, and send less often or fewer bits; shard no further than memory demands, within a machine;
@@ -55,15 +55,15 @@ def judge(subject: Subject) -> Iterator[Remark]:
     require_communication(subject)
     subject.only_for("model")
     if subject.is_window:
-        raise CannotTell("there are no steps; traceq.annotate marks them")
+        raise CannotTell("there are no steps; mark them with traceq.annotate")
     exposed = subject.ledger.get("communication", 0.0) / subject.step_ns
     (memory,) = subject.ask("parallelism_memory")
     if exposed < subject.threshold("parallelism_choices", "worth") and not _is_taken(subject, memory):
-        raise NothingThere(f"communication is {share(exposed)} of the step, and no lack of memory is known")
+        raise NothingThere(f"communication takes {share(exposed)} of the step, and memory is not known to be short")
     facts = subject.ask("parallelism_facts")[0] | memory
     if facts["ranks"] is None and facts["tensor_ranks"] is None:
         raise CannotTell(
-            "the bytes of gradients a micro-batch, their group or what ranks reduce them for are not known"
+            "the bytes of gradients per micro-batch, their group, or what ranks reduce them for are not known"
         )
     choices = {row["choice"]: row for row in subject.ask("parallelism_choices")}
     replicates = subject.program.is_pytorch and subject.program.trains and facts["ranks"]
@@ -90,30 +90,31 @@ def _describe_model(facts: Facts, choices: Choices) -> str:
     how = "replicate" if facts["op"] == "all_reduce" else "shard"
     alike = ddp["sent_bytes"] == first["sent_bytes"] == second["sent_bytes"]
     sent = (
-        f"{_sent_size(ddp)} with DDP, ZeRO-1 and ZeRO-2 alike"
+        f"{_sent_size(ddp)} with DDP, ZeRO-1 or ZeRO-2"
         if alike
         else f"{_sent_size(ddp)} with DDP, {_sent_size(first)} with ZeRO-1, {_sent_size(second)} with ZeRO-2"
     )
     lasting = (
         f": {duration(ddp['sending_ns'])} (DDP) and {duration(third['sending_ns'])} (ZeRO-3) at "
-        f"{gb_per_s(facts['best_rate'])}, the best of these collectives"
+        f"{gb_per_s(facts['best_rate'])}, the best rate of these collectives"
         if facts["best_rate"]
         else ""
     )
     memory = f" of {size(facts['capacity_bytes'])}" if facts["capacity_bytes"] else ""
     return (
-        f"{facts['ranks']} ranks {how} {facts['parameters']:,} trained parameters. In a step each sends {sent}, "
-        f"{_sent_size(third)} with ZeRO-3 (FSDP){lasting}. Parameters and gradients take {size(ddp['held_bytes'])}{memory} a "
-        f"rank, with ZeRO-2 {size(second['held_bytes'])}, with ZeRO-3 {size(third['held_bytes'])}; "
+        f"{facts['ranks']} ranks {how} {facts['parameters']:,} trained parameters. In a step each rank sends {sent}, "
+        f"{_sent_size(third)} with ZeRO-3 (FSDP){lasting}. Parameters and gradients take "
+        f"{size(ddp['held_bytes'])}{memory} per rank, with ZeRO-2 {size(second['held_bytes'])}, with ZeRO-3 "
+        f"{size(third['held_bytes'])}; "
         f"{_describe_states(facts, first)} {_describe_split(choices)}"
     )
 
 
 def _describe_states(facts: Facts, sharded: Facts) -> str:
     if facts["state_bytes"] is None:
-        return "what the optimizer keeps beside is not in the trace."
+        return "what the optimizer keeps as well is not in the trace."
     return (
-        f"states of {facts['optimizer']} take {size(facts['state_bytes'])}, sharded (from ZeRO-1 on) "
+        f"the states of {facts['optimizer']} take {size(facts['state_bytes'])}, sharded (from ZeRO-1 on) "
         f"{size(sharded['state_bytes'])}."
     )
 
@@ -121,10 +122,14 @@ def _describe_states(facts: Facts, sharded: Facts) -> str:
 def _describe_split(choices: Choices) -> str:
     layers, stages = choices.get("TP 2, DP n/2"), choices.get("PP 2, DP n/2")
     if layers is None or stages is None:
-        return "What split layers or stages would send is not known: activations between layers are not in the trace."
+        return (
+            "What split layers or stages would send is not known, because activations between layers are not in "
+            "the trace."
+        )
     return (
-        f"With each layer split over two ranks a rank would send {_sent_size(layers)}, with two stages {_sent_size(stages)} and "
-        f"{share(stages['bubble_share'])} of the step idle at this number of micro-batches; either holds half of the model."
+        f"With each layer split over two ranks, a rank would send {_sent_size(layers)}; with two stages, "
+        f"{_sent_size(stages)}, and it would idle for {share(stages['bubble_share'])} of the step at this "
+        "number of micro-batches. Either way a rank holds half of the model."
     )
 
 
@@ -138,24 +143,24 @@ def _describe_layers(facts: Facts, choices: Choices, subject: Subject) -> str:
     now, *others = _rows_of_layers(choices)
     exposed = subject.ledger.get("communication", 0.0)
     said = "".join(
-        f"; over {number} ranks it would be {_sent_size(row)}, all together {size(number * row['sent_bytes'])} in place of "
-        f"{size(ranks * now['sent_bytes'])}"
+        f"; over {number} ranks it would be {_sent_size(row)}, all together {size(number * row['sent_bytes'])} "
+        f"instead of {size(ranks * now['sent_bytes'])}"
         for row in others
         for number in [int(row["choice"].removeprefix("TP "))]
     )
     lasting = (
-        f", {duration(now['sending_ns'])} at {gb_per_s(facts['best_rate'])}, the best that these reach"
+        f", {duration(now['sending_ns'])} at {gb_per_s(facts['best_rate'])}, the best rate that they reach"
         if now["sending_ns"]
         else ""
     )
     late = (
-        f" Communication that nothing overlaps takes {duration(exposed)}: most of it is waiting or slower transfers."
+        f" Exposed communication takes {duration(exposed)}: most of it is waiting, or slower transfers."
         if now["sending_ns"] and exposed > 2 * now["sending_ns"]
         else ""
     )
     return (
         f"Layers are split over {ranks} ranks, which all-reduce {short(facts['tensor_reductions'])} times a step: each sends "
-        f"{_sent_size(now)}{lasting}{said}, at the same batch.{late}"
+        f"{_sent_size(now)}{lasting}{said}, with the same batch.{late}"
     )
 
 
@@ -167,37 +172,42 @@ def _advise_model(subject: Subject, facts: Facts, choices: Choices) -> str:
     )
     if facts["op"] != "all_reduce":
         return (
-            f"Keep parameters after the forward pass where they fit: `{second}` sends "
-            f"{size(choices['ZeRO-2']['sent_bytes'])} in place of {size(choices['ZeRO-3 (FSDP)']['sent_bytes'])}."
+            f"Keep parameters after the forward pass if they fit: `{second}` sends "
+            f"{size(choices['ZeRO-2']['sent_bytes'])} instead of {size(choices['ZeRO-3 (FSDP)']['sent_bytes'])}."
         )
     if _is_taken(subject, facts):
         return (
-            f"Shard as far as memory demands, and no further: first `{second}` (ZeRO-2), which sends no more than replicas do "
-            f"where gradients are reduced in each micro-batch, then `{third}` (ZeRO-3)."
+            f"Shard as far as memory requires, and no further: first `{second}` (ZeRO-2), which sends no more "
+            f"than replicas do if gradients are reduced in every micro-batch, then `{third}` (ZeRO-3)."
         )
     half = (
         ""
         if facts["gradient_bytes"] <= 2 * facts["parameters"]
         else (
-            " Reduce them in 16 bits, half of the bytes: `model.register_comm_hook(None, default_hooks.bf16_compress_hook)`."
+            " Reduce them in 16 bits, which halves the bytes: `model.register_comm_hook(None, "
+            "default_hooks.bf16_compress_hook)`."
         )
     )
     learning = f" {remedy_for(subject.program, 'rescale_learning')}" if "training" in subject.program.workloads else ""
     return (
-        "Keep replicas while they fit, and send less often: with micro-batches, reduce gradients of the last only "
-        f"(`with model.no_sync():`), or give each rank more samples a step.{half}{learning} Sharding sends no less."
+        "Keep replicas while they fit, and send less often: with micro-batches, reduce only the gradients of "
+        f"the last one (`with model.no_sync():`), or give each rank more samples per step.{half}{learning} "
+        "Sharding does not send less."
     )
 
 
 def _advise_layers(subject: Subject, facts: Facts, choices: Choices) -> str:
     ranks = facts["tensor_ranks"]
-    within = f"Keep the {ranks} ranks of a layer in one machine: what each sends depends on the batch, hardly on their number."
+    within = (
+        f"Keep the {ranks} ranks of a layer in one machine: what each sends depends on the batch, and hardly on "
+        "their number."
+    )
     if subject.goal == "latency" or len(_rows_of_layers(choices)) == 1:
         return within
     gradients = (
-        " of activations (gradients of the replicas come on top)" if "training" in subject.program.workloads else ""
+        " of activations (the replicas' gradients come on top)" if "training" in subject.program.workloads else ""
     )
     return (
-        f"Where the weights fit, split layers over {ranks // 2} ranks and replicate the model twice as often: as many samples "
-        f"then cost less than half of the bytes{gradients}, and each step takes longer. {within}"
+        f"If the weights fit, split layers over {ranks // 2} ranks and make twice as many replicas: the same "
+        f"number of samples then costs less than half of the bytes{gradients}, but each step takes longer. {within}"
     )

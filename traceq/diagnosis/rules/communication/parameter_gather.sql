@@ -6,22 +6,22 @@
 -- measured: Slices of all_gather and reduce_scatter in collective_slice, in the counted steps: blocking where the
 --   trace knows it, else exposed. They are parameters when a range around them says so (FSDP, ZeRO), when they are
 --   launched in the optimizer's step, or when a step both gathers and reduce-scatters and gathers several layers
---   before the first reduce-scatter (tensor parallelism with sequence parallelism alternates from the first layer on,
---   and is left to tensor-parallel-collective). low 0.1, likely 0.5, high 0.9: the first gather and the last reduction
---   of a step have nothing to hide behind.
+--   before the first reduce-scatter (tensor parallelism with sequence parallelism alternates from the first layer,
+--   and is left to tensor-parallel-collective). low 0.1, likely 0.5, high 0.9: the first gather and the last
+--   reduction of a step have nothing to hide behind.
 -- try: Prefetch further ahead; shard less (hybrid sharding within a node, ZeRO-2, no resharding after forward) where
 --   memory allows; wrap layers so that each gather is neither tiny nor most of the model; gather in bf16 or fp8.
 -- references: https://docs.pytorch.org/docs/stable/fsdp.html
 --   https://docs.pytorch.org/docs/stable/distributed.fsdp.fully_shard.html
 --   https://docs.pytorch.org/tutorials/intermediate/FSDP_tutorial.html
 -- fix: {% if kind == 'layers' %}{{ remedy('gather_layers') }} {%- else %}{{ remedy('gather_updated') }} Every rank
---   updates a part, and all wait for the whole. {%- endif %} {{ overlapped(facts) }}
+--   updates a part of the parameters, and all of them wait for the rest. {%- endif %} {{ overlapped(facts) }}
 -- confidence: medium
--- reason: That the GPU computes nothing meanwhile is measured; that parameters are gathered is inferred from names and
---   order.
+-- reason: The trace shows that the GPU computes nothing in this time; that parameters are gathered is inferred from
+--   names and order.
 -- wrong-if: They gather something else (activations, metrics), or wait for a rank that is late.
 -- heading: {% if kind == 'layers' %}Gather sharded parameters earlier, or shard less {%- else %}Gather updated
---   parameters beside other work {%- endif %}
+--   parameters while other work runs {%- endif %}
 -- key: {{ kind }}
 -- for: model
 -- about: communication

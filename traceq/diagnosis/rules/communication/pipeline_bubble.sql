@@ -1,31 +1,29 @@
 -- title: Waiting in sends and receives
--- finds: Point-to-point transfers between ranks (send, recv, and kernels that do both) that run on the GPU while no
---   compute does: what a stage of pipeline parallelism does while it waits for another one.
--- matters: Of p stages, all but one wait while a batch enters and leaves the pipeline: with m micro-batches a share of
---   (p - 1) / (m + p - 1) of each step is lost at best. A stage that is slower than the others makes all of them wait,
---   in every micro-batch.
--- measured: Slices of send, recv or send_recv in collective_slice, in the counted steps: blocking where the trace
---   knows it, else exposed. A kernel whose name alone says SendRecv counts unless the trace also has all-to-alls,
---   which run in the same kernel. low 0.1, likely 0.4, high 0.9: four times the micro-batches take away most of a
---   bubble, but cost efficiency where they get small, and they do nothing for an uneven split.
--- try: More micro-batches per step; an interleaved or zero-bubble schedule; an even split of the layers over the
---   stages (embedding and loss are work, too). Start transfers before the work that hides them.
+-- finds: Point-to-point transfers between ranks (send, recv, and kernels that do both) that run on the GPU while no compute
+--   does. This is what a stage of pipeline parallelism does while it waits for another stage.
+-- matters: While a batch enters and leaves the pipeline, all but one of the p stages wait. With m micro-batches, each step
+--   loses at least (p - 1) / (m + p - 1) of its time. A stage that is slower than the others makes all of them wait, in every
+--   micro-batch.
+-- measured: Slices of send, recv or send_recv in collective_slice, in the counted steps: blocking where the trace knows it,
+--   else exposed. A kernel whose name alone says SendRecv counts unless the trace also has all-to-alls, which run in the same
+--   kernel. low 0.1, likely 0.4, high 0.9: four times as many micro-batches remove most of a bubble, but small ones are less
+--   efficient, and they do not fix an uneven split.
+-- try: More micro-batches per step; an interleaved or zero-bubble schedule; an even split of the layers over the stages
+--   (embedding and loss count as work, too). Start transfers before the work that hides them.
 -- references: https://docs.pytorch.org/docs/stable/distributed.pipelining.html
 --   https://github.com/NVIDIA/Megatron-LM
--- fix: {% set share = claimed_ns / subject.step_ns -%} {% set stages = facts.group_size -%} {{
---   remedy('more_microbatches') }} {{ percent(share) }} of a step ({{ time(claimed_ns) }}) goes into waiting in {{
---   described(facts) }}. {% if stages and stages > 2 and 0 < share < 1 %}{% set batches = [1.0, (stages - 1) * (1 -
---   share) / share] | max -%} Were it the bubble of {{ stages }} stages alone, (p - 1) / (m + p - 1), it would be
---   that of m = {{ '%.0f' % batches }} micro-batches; with {{ '%.0f' % (4 * batches) }} it would be {{
---   percent((stages - 1) / (4 * batches + stages - 1)) }}. {% endif %}
+-- fix: {% set share = claimed_ns / subject.step_ns -%} {% set stages = facts.group_size -%} {{ remedy('more_microbatches') }}
+--   {{ percent(share) }} of a step ({{ time(claimed_ns) }}) is spent waiting in {{ described(facts) }}. {% if stages and stages
+--   > 2 and 0 < share < 1 %}{% set batches = [1.0, (stages - 1) * (1 - share) / share] | max -%} If all of it were the bubble
+--   of {{ stages }} stages, (p - 1) / (m + p - 1), it would match m = {{ '%.0f' % batches }} micro-batches; with {{ '%.0f' % (4
+--   * batches) }} it would be {{ percent((stages - 1) / (4 * batches + stages - 1)) }}. {% endif %}
 -- confidence: {% if facts.ops != 'send_recv' %}medium{% else %}low{% endif %}
--- reason: {% if facts.ops != 'send_recv' %}The trace says that these are sends and receives; that they belong to a
---   pipeline is inferred.
---   {%- else %}Only the kernel's name says what this is; {{ program.words.nccl }} also runs all-to-all, gather and scatter in it.
---   {%- endif %}
+-- reason: {% if facts.ops != 'send_recv' %}The trace says that these are sends and receives; that they belong to a pipeline is
+--   inferred. {%- else %}Only the kernel's name shows what this is, and {{ program.words.nccl }} also uses that kernel for
+--   all-to-all, gather and scatter. {%- endif %}
 -- wrong-if: They belong to ring attention or to an all-to-all, not to stages of a pipeline; or the rank waits for one
 --   that is late.
--- heading: Fill the pipeline: more and smaller micro-batches
+-- heading: Fill the pipeline: use more and smaller micro-batches
 -- for: model
 -- about: communication
 -- facts: collective_summary

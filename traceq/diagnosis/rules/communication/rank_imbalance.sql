@@ -1,37 +1,32 @@
 -- What each rank, or each GPU of one capture, does of a step by itself: what is left without waiting for others.
 -- title: One rank does more than the others, which wait for it
--- finds: Among the ranks of a job in the database (or the GPUs of one capture) the one that needs most time for its own
---   part of a step, and what it has more of than the others.
--- matters: Ranks meet in collectives, so the slowest sets the pace of all. On the others the time shows as
---   communication, where tuning communication does not help.
+-- finds: Among the ranks of a job in the database (or the GPUs of one capture), the one that needs the most time for its own
+--   part of a step, and what it spends more time on than the others.
+-- matters: Ranks meet in collectives, so the slowest one sets the pace for all. On the others the time looks like
+--   communication, but tuning communication does not help.
 -- measured: Per rank and counted step the ledger (time_ledger) without waiting for others: without communication,
---   idle_communication, idle_dependency and idle_launch_latency (which hides waits of streams). The most is at least 10
---   % above the least, the limit that tools for stragglers use, and above it by 1 % of a step. Only traces with the
---   same run and size of the job are compared; the remark stands with the slowest.
--- try: Fix what the slowest has more of; with equal work per rank, look at its host and its GPU (clocks, neighbours).
+--   idle_communication, idle_dependency and idle_launch_latency (which hides waits of streams). The largest is at least 10 %
+--   above the smallest, the limit that straggler tools use, and above it by 1 % of a step. Only traces with the same run and
+--   size of the job are compared; the remark is made for the slowest.
+-- try: Fix what the slowest rank spends more time on. If all ranks have the same work, look at its host and its GPU (clocks,
+--   other users).
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
 --   https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/index.html
--- remark: {% set fastest = rows[-1] -%}
---   {% if facts.own_ns >= unbalanced * fastest.own_ns
---     and facts.own_ns - fastest.own_ns >= worth_a_remark * facts.step_ns %}{{ unit(facts) }} needs
---   {{ time(facts.own_ns) }} a step without waiting for others, {{ unit(fastest) }} {{ time(fastest.own_ns) }}, of
---   {{ rows | length }} compared. The largest difference is {{ words_for(facts.more_of) }}:
---   +{{ time(facts.more_ns) }} per step. Its compute takes {{ time(facts.compute_ns) }}, that of {{ unit(fastest) }}
---   {{ time(fastest.compute_ns) }}.
---   {%- endif %}
+-- remark: {% set fastest = rows[-1] -%} {% if facts.own_ns >= unbalanced * fastest.own_ns and facts.own_ns - fastest.own_ns >=
+--   worth_a_remark * facts.step_ns %}{{ unit(facts) }} needs {{ time(facts.own_ns) }} a step, waiting for others left out; {{
+--   unit(fastest) }} needs {{ time(fastest.own_ns) }} ({{ rows | length }} compared). The largest difference is {{
+--   words_for(facts.more_of) }}: +{{ time(facts.more_ns) }} per step. Its compute takes {{ time(facts.compute_ns) }}, that of
+--   {{ unit(fastest) }} {{ time(fastest.compute_ns) }}. {%- endif %}
 -- fix: {% if facts.more_of == 'compute' %}Give {{ unit(facts) }} less work {%- if program.runs_model %} (shorter sequences,
---   fewer layers or experts) {%- endif %}. Or look for a slower GPU: {{ remedy('slower_gpu') }}. {%- else %}Fix {{ words_for(facts.more_of) }} of {{
---   unit(facts) }} first, as its findings say; the collectives of the others then get shorter. {%- endif %}
--- unknown: {% if subject.is_window %}there are no steps: ranks cannot be compared; traceq.annotate marks
---     steps
---   {%- elif rows | length <= 1 and subject.world_size and subject.world_size > 1 %}one of {{ subject.world_size }} ranks
---     is in the database; traceq ingest of the other ranks' traces into it brings them
+--   fewer layers or experts) {%- endif %}. Or check whether its GPU is slower: {{ remedy('slower_gpu') }}. {%- else %}Fix {{
+--   words_for(facts.more_of) }} on {{ unit(facts) }} first, as its findings say; collectives on the others then get shorter.
 --   {%- endif %}
--- absent: {% if rows | length <= 1 %}the trace names no other rank
---   {%- elif facts.own_ns >= unbalanced * rows[-1].own_ns and facts.trace_id != subject.trace_id
---     and facts.own_ns - rows[-1].own_ns >= worth_a_remark * facts.step_ns %}{{ unit(facts) }} is the slow one: the
---     remark stands there
---   {%- endif %}
+-- unknown: {% if subject.is_window %}there are no steps to compare ranks by; mark steps with traceq.annotate {%- elif rows |
+--   length <= 1 and subject.world_size and subject.world_size > 1 %}only one of {{ subject.world_size }} ranks is in the
+--   database; ingest the traces of the others into it with traceq ingest {%- endif %}
+-- absent: {% if rows | length <= 1 %}the trace names no other rank {%- elif facts.own_ns >= unbalanced * rows[-1].own_ns and
+--   facts.trace_id != subject.trace_id and facts.own_ns - rows[-1].own_ns >= worth_a_remark * facts.step_ns %}{{ unit(facts) }}
+--   is the slow one, and the remark is made there {%- endif %}
 -- threshold: unbalanced = 1.1: ranks of even work differ by less than a tenth, where tools for stragglers begin
 --   ("Understanding Stragglers in Large Model Training Using What-if Analysis": slowdown of 1.1)
 -- threshold: worth_a_remark = 0.01: what is worth listing at all (WORTH_LISTING)

@@ -1,21 +1,20 @@
 -- Gradients and parameters that are communicated on a stream which also computes: nothing launched after them can overlap them.
 -- title: Communication on the compute stream
 -- finds: Reductions of gradients and gathers of parameters that run on the same stream as the kernels that compute.
--- matters: Work on one stream runs one after the other. Gradients of one layer could be reduced while the next one
---   computes, but here everything launched later waits, needed or not.
--- measured: Exposed time of collective_slice in the counted steps, on streams that have at least 25 % of the
---   device's compute (side streams that pack buckets have less): reductions launched in the backward pass and
---   gathers in forward or backward. All-reduces that occur in the forward pass as well are awaited by the next
---   kernel anyway, and all-to-alls too; they do not count. low 0.1, likely 0.5, high 0.9.
--- try: DistributedDataParallel and FSDP use streams of their own. By hand: async_op=True, and wait before the
---   optimizer.
+-- matters: Work on one stream runs one after the other. Gradients of one layer could be reduced while the next one computes,
+--   but here everything launched later waits, whether it needs the result or not.
+-- measured: Exposed time of collective_slice in the counted steps, on streams that have at least 25 % of the device's compute
+--   (side streams that pack buckets have less): reductions launched in the backward pass and gathers in forward or backward.
+--   All-reduces that also occur in the forward pass do not count, nor do all-to-alls: the next kernel waits for them anyway.
+--   low 0.1, likely 0.5, high 0.9.
+-- try: DistributedDataParallel and FSDP use their own streams. By hand: async_op=True, and wait before the optimizer.
 -- references: https://docs.pytorch.org/docs/stable/distributed.html
 --   https://docs.pytorch.org/docs/stable/notes/cuda.html
 -- fix: {{ remedy('communicate_apart') }} {{ collectives() }} run on stream {{ worst.stream }}, which also computes.
 -- confidence: medium
--- reason: Stream and phase are recorded; that the next kernels do not need the result is inferred from the phase.
+-- reason: Stream and phase are in the trace; that the next kernels do not need the result is inferred from the phase.
 -- wrong-if: The kernels that follow on the stream use what was communicated.
--- heading: Communicate on a stream of its own
+-- heading: Communicate on a separate stream
 -- needs: gpu, steps, phases
 -- about: communication
 -- low: 0.1

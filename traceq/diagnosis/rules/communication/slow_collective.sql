@@ -1,28 +1,28 @@
 -- Collectives that took much longer than the others of the same operation, group and size: what they took more.
 -- title: Collectives that sometimes take far longer than usual
--- finds: A few collectives that last over three times as long as others of the same operation, group and size do.
--- matters: What moves the same bytes between the same ranks takes the same time, unless a rank comes late (garbage
---   collection, a checkpoint, a slow batch) or the network fails to deliver (retransmissions, another job). All
---   ranks lose that time.
--- measured: Durations in collective_slice, in the counted steps, against the median of the same operation, group
---   and size, of at least 8 (fewer have no median worth the name); without sizes, against the same collective of
---   the other steps. Outliers are longer than 3 medians. Only classes that are steady otherwise count: median at
---   most twice the 10th percentile, 90th percentile no outlier; where all vary, late ranks are usual and no
---   exception. Claimed is what exceeds the median, where exposed. low 0.2, likely 0.7, high 1.
--- try: Look at what the other ranks did at that time. If no rank was late: the network's counters, NCCL_DEBUG=INFO,
---   links and switches shared with other jobs.
+-- finds: A few collectives that last over three times as long as others of the same operation, group and size.
+-- matters: Moving the same bytes between the same ranks takes the same time, unless a rank is late (garbage
+--   collection, a checkpoint, a slow batch) or the network has a problem (retransmissions, another job). All ranks
+--   lose that time.
+-- measured: Durations in collective_slice, in the counted steps, against the median of the same operation, group and
+--   size, of at least 8 (the median of fewer means little); without sizes, against the same collective in the other
+--   steps. Outliers are longer than 3 medians. Only classes that are otherwise steady count: median at most twice the
+--   10th percentile, 90th percentile no outlier; where all of them vary, late ranks are the rule. The claim is the
+--   exposed time beyond the median. low 0.2, likely 0.7, high 1.
+-- try: Look at what the other ranks did at that time. If no rank was late, check the network's counters,
+--   NCCL_DEBUG=INFO, and links and switches shared with other jobs.
 -- references: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
 --   https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html
--- fix: Look at what the other ranks did then: `traceq ingest rank*`. {{ occurrences }} of the collectives took far
---   longer than usual; the longest, {{ worst.op }}{% if worst.bytes %} of {{ size(worst.bytes) }}{% endif %} in step
---   {{ worst.step }}, {{ time(worst.dur) }} instead of {{ time(worst.typical_ns) }} ({{ cut(worst.name) }}). {% if
---   program.language in ('', 'python') %}Garbage collection is a usual reason: `gc.disable()`, and `gc.collect()` at
---   the same step on all ranks. {% endif %}If no rank was late, run with `NCCL_DEBUG=INFO` and look at the network's
---   error counters.
+-- fix: Look at what the other ranks did at that time: `traceq ingest rank*`. {{ occurrences }} of the collectives
+--   took far longer than usual; the longest is {{ worst.op }}{% if worst.bytes %} of {{ size(worst.bytes) }}{% endif
+--   %} in step {{ worst.step }}, which takes {{ time(worst.dur) }} instead of {{ time(worst.typical_ns) }} ({{
+--   cut(worst.name) }}). {% if program.language in ('', 'python') %}A common reason is garbage collection: call
+--   `gc.disable()`, and `gc.collect()` in the same step on all ranks. {% endif %}If no rank was late, run with
+--   `NCCL_DEBUG=INFO` and look at the network's error counters.
 -- confidence: medium
--- reason: The same operation with the same bytes and ranks usually takes a third of that or less.
--- wrong-if: The slow ones carried out something else, or waited for something that the step needs on another rank.
--- heading: Find out which rank is late now and then
+-- reason: The same operation with the same bytes and ranks usually takes a third of that time or less.
+-- wrong-if: The slow ones did something else, or waited for work on another rank that the step needs.
+-- heading: Find out which rank is sometimes late
 -- needs: gpu, steps
 -- about: communication
 -- low: 0.2

@@ -1,23 +1,22 @@
 -- Small collectives that follow one another with no kernel launched between them, or that reduce gradients in small buckets.
 -- title: Many small collectives
--- finds: Collectives of less than 1 MiB that follow one another with no kernel between them, or that reduce gradients,
---   exposed.
--- matters: A collective takes tens of microseconds before the first byte moves, however small it is. Many small ones
---   cost many times that; one large one costs it once.
--- measured: Slices of collective_slice below 1 MiB in the counted steps, at least 8 per step, where the same thread
---   launched no kernel between one and the next of the same operation and group (else the next may need the kernel's
---   result), or in backward with at least 4 KiB. Claimed is exposed time, but at most 100 us each: what is longer is
---   waiting for other ranks. low 0.3, likely 0.7, high 0.9: of many, few remain.
+-- finds: Exposed collectives of less than 1 MiB that follow one another with no kernel between them, or that reduce gradients.
+-- matters: A collective takes tens of microseconds before the first byte moves, however small it is. Many small ones pay that
+--   many times; one large one pays it once.
+-- measured: Slices of collective_slice below 1 MiB in the counted steps, at least 8 per step, where the same thread launched no
+--   kernel between one and the next of the same operation and group (otherwise the next may need the kernel's result), or in
+--   backward with at least 4 KiB. The claim is exposed time, but at most 100 us each: anything longer is waiting for other
+--   ranks. low 0.3, likely 0.7, high 0.9: a few remain.
 -- try: Larger gradient buckets; one collective for several tensors.
 -- references: https://docs.pytorch.org/docs/stable/notes/ddp.html
 --   https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/usage/groups.html
 -- fix: {{ remedy('join_gradients' if worst.phase == 'backward' and program.trains else 'join_messages') }} {{ described(facts) }}, {{
 --   time(facts.dur) }} each (median), nearly all of it latency.
 -- confidence: medium
--- reason: Sizes and times are recorded; that they can be joined is inferred: no kernel is launched between them, or
---   their results are needed at the end of the pass only.
--- wrong-if: Each needs the result of the one before it.
--- heading: Send many small messages as one
+-- reason: Sizes and times are in the trace; that the collectives can be joined is inferred: no kernel is launched between them,
+--   or their results are needed only at the end of the pass.
+-- wrong-if: Each collective needs the result of the one before it.
+-- heading: Send many small messages as one large one
 -- needs: gpu, steps, message_sizes, launches
 -- about: communication
 -- facts: collective_summary

@@ -3,24 +3,23 @@
 -- finds: The collectives of synchronized batch normalization that run while no compute does: an all-gather per layer
 --   in the forward pass, an all-reduce per layer in the backward pass.
 -- matters: They carry a few kilobytes, so their time is latency and waiting for the last rank, once per layer and
---   direction, and the next kernel needs the result.
+--   direction. Nothing hides it, because the next kernel needs the result.
 -- measured: Communication launched within operators or ranges called SyncBatchNorm... in the counted steps, where
---   exposed (busy_piece). low 0.3, likely 0.8, high 1: plain batch normalization has none of it.
+--   exposed (busy_piece). low 0.3, likely 0.8, high 1: plain batch normalization needs none of them.
 -- try: Plain BatchNorm where the batch per GPU is large enough (16 or more), GroupNorm or LayerNorm, frozen statistics
 --   when fine-tuning, or a small process group.
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.nn.SyncBatchNorm.html
--- fix: With 16 or more samples per GPU leave out `SyncBatchNorm.convert_sync_batchnorm(model)`. With fewer,
+-- fix: With 16 or more samples per GPU, leave out `SyncBatchNorm.convert_sync_batchnorm(model)`. With fewer,
 --   synchronize within a node only, `convert_sync_batchnorm(model, process_group=ranks_of_this_node)`, or use
 --   `torch.nn.GroupNorm`. SyncBatchNorm needs {{ described(facts) }}, {{ time(facts.dur) }} each (median).
 -- confidence: high
 -- reason: The collectives are launched within SyncBatchNorm's operators.
--- wrong-if: The batch per GPU is so small that training needs the statistics of all ranks.
+-- wrong-if: The batch per GPU is so small that training needs statistics from all ranks.
 -- heading: Leave out SyncBatchNorm: it waits for all ranks in every layer
 -- for: pytorch, training
 -- about: communication
--- unknown: {% if not has('operators') and not has('annotations') %}no operator and no range is in the trace: whether
---   SyncBatchNorm ran is not known
---   {%- endif %}
+-- unknown: {% if not has('operators') and not has('annotations') %}the trace has no operators and no ranges, so it
+--   does not show whether SyncBatchNorm ran {%- endif %}
 -- facts: collective_summary
 -- low: 0.3
 -- likely: 0.8

@@ -1,27 +1,27 @@
 -- title: Exposed tensor-parallel collectives
 -- finds: The all-reduces of tensor parallelism (or its all-gathers and reduce-scatters, with sequence parallelism)
 --   that run while no compute does: several per layer, forward and backward, each awaited by the next kernel.
--- matters: Nothing hides them by itself: the next layer needs the sum. They last as long as the slowest rank needs to
---   arrive, several times per layer, so that every delay of any rank's host is a delay of all.
--- measured: Slices of collective_slice in the counted steps: blocking where the trace knows it, else exposed.
---   All-reduces are tensor-parallel when a step has at least 8 of one size and group (two layers' worth), less than 10
---   % of their time is overlapped (DDP's overlap with backward), at least 15 % of them lie in the forward pass (else
---   in the first third of the step: DDP has none there), and no gradient hook is around them. low 0.05, likely 0.5,
---   high 0.9: an unknown part is waiting for late ranks, which only fixing those ranks saves. In a trace of several
---   GPUs the one that is in as many collectives for at most 0.75 of the time is named: the others wait for it.
--- try: Compare the ranks first: waiting for a late rank looks the same here. Then sequence parallelism, overlap of
---   communication with the matrix products around it, a lower degree of tensor parallelism, and never tensor
---   parallelism across nodes.
+-- matters: Nothing hides them, because the next layer needs the sum. Each lasts until the slowest rank arrives, several times
+--   per layer, so any delay on one rank's host delays all ranks.
+-- measured: Slices of collective_slice in the counted steps: blocking where the trace knows it, else exposed. All-reduces are
+--   tensor-parallel when a step has at least 8 of one size and group (two layers' worth), less than 10 % of their time is
+--   overlapped (DDP's overlap with backward), at least 15 % of them lie in the forward pass (else in the first third of the
+--   step: DDP has none there), and no gradient hook is around them. low 0.05, likely 0.5, high 0.9: an unknown part is waiting
+--   for late ranks, which only fixing those ranks can save. In a trace of several GPUs, a GPU that spends at most 0.75 of the
+--   time in as many collectives is named: the others wait for it.
+-- try: Compare the ranks first: waiting for a late rank looks the same here. Then try sequence parallelism, overlapping
+--   communication with the matrix products around it, or a lower degree of tensor parallelism; never use tensor parallelism
+--   across nodes.
 -- references: https://github.com/NVIDIA/Megatron-LM
 --   https://docs.pytorch.org/tutorials/intermediate/TP_tutorial.html
 -- fix: {{ remedy('tensor_parallel') }} {{ described(facts) }}, {{ time(facts.dur) }} each (median).{% set fastest =
---   facts.fastest_of_typical_size -%} {% if fastest is not none and fastest < much_shorter * facts.dur %} The fastest
---   of that size takes {{ time(fastest) }}, so most of this is waiting for other ranks, not transfer. {%- endif %}{{
---   late_device() }} Put the traces of all ranks into one database (`traceq ingest rank*.json`) to see who is late.
+--   facts.fastest_of_typical_size -%} {% if fastest is not none and fastest < much_shorter * facts.dur %} The fastest of that
+--   size takes {{ time(fastest) }}, so most of this is waiting for other ranks, not transfer. {%- endif %}{{ late_device() }}
+--   Ingest the traces of all ranks into one database (`traceq ingest rank*.json`) to see which one is late.
 -- confidence: medium
--- reason: That the GPU computes nothing meanwhile is measured; what they are for is inferred from their number, size
---   and place.
--- wrong-if: Traces of the other ranks show that most of it is waiting for a late rank: fix that rank.
+-- reason: The trace shows that the GPU computes nothing in this time; what the collectives are for is inferred from their
+--   number, size and place.
+-- wrong-if: Traces of the other ranks show that most of this is waiting for a late rank: then fix that rank.
 -- heading: Hide or shrink tensor-parallel {% if facts.ops == 'all_reduce' %}all-reduces{% else %}collectives{% endif
 --   %}
 -- for: model

@@ -1,25 +1,27 @@
 -- Time in collectives beyond what they take when no rank comes late.
 -- title: Collectives wait for a late rank
--- finds: Collectives of one rank that take longer than any network needs for so few bytes, or far longer than the fastest of their
---   class: they wait for a rank that is not in this trace.
--- matters: Neither a faster network nor overlap helps: the transfer is short, and the rank that comes last sets the time of all.
--- measured: Exposed time of collectives beyond their transfer (collective_transfer): the fastest of operation, group and size with 8 members
---   or more, else 1 ms and what 10 Gbit/s Ethernet takes. Low 0: if the late rank has the same trouble at another time, nothing is saved by
---   fixing this one. Likely: this rank waits for nobody. Does not run where other ranks are in the database: late-rank names the rank then.
--- try: Capture all ranks, and see which one comes last in these collectives and what it did before: input, checkpoints, a host that loses
---   its cores, uneven work.
+-- finds: Collectives on one rank that take longer than any network needs for so few bytes, or far longer than the fastest of
+--   their class. They wait for a rank that is not in this trace.
+-- matters: Neither a faster network nor overlap helps: the transfer is short, and the last rank to arrive sets the time for
+--   all.
+-- measured: Exposed time of collectives beyond their transfer (collective_transfer): the fastest of the same operation, group
+--   and size if there are 8 or more, otherwise 1 ms plus what 10 Gbit/s Ethernet takes. Low 0: if the ranks take turns at being
+--   late, fixing one saves nothing. Likely: this rank waits for nobody. The rule does not run if other ranks are in the
+--   database: then late-rank names the late rank.
+-- try: Capture all ranks, and see which one comes last to these collectives and what it did before: input, checkpoints, a host
+--   that loses its cores, uneven work.
 -- references: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/index.html
 --   https://docs.pytorch.org/docs/stable/distributed.html
--- fix: Ingest the traces of all ranks: `traceq ingest rank*`. The report then names the rank that comes last and what
---   it did. Here {{ plural(occurrences, 'collective') }} {% if occurrences == 1 %}waits{% else %}wait{% endif %} for
---   others: the longest, {{ worst.op or 'collective' }} of {{ size(worst.bytes) }}, takes {{ time(worst.dur) }},
---   where the transfer takes {{ time(worst.transfer_ns) }} at most. In one captured step the start of the profiler
---   alone may have set the ranks apart: capture several.
+-- fix: Ingest the traces of all ranks: `traceq ingest rank*`. The report then names the rank that comes last and says what it
+--   did. Here {{ plural(occurrences, 'collective') }} {% if occurrences == 1 %}waits{% else %}wait{% endif %} for other ranks.
+--   The longest, {{ worst.op or 'collective' }} of {{ size(worst.bytes) }}, takes {{ time(worst.dur) }}; the transfer itself
+--   takes {{ time(worst.transfer_ns) }} at most. With a single captured step, starting the profiler may be what set the ranks
+--   apart: capture several.
 -- confidence: {% if subject.steps >= few_steps %}medium{% else %}low{% endif %}
--- reason: That these collectives wait is certain; which rank they wait for, and whether it always comes late, this trace of one rank does
---   not say.
+-- reason: It is certain that these collectives wait. A trace of one rank does not show which rank they wait for, or whether it
+--   is always late.
 -- wrong-if: A capture of all ranks shows that they start these collectives at the same time.
--- heading: Find the rank that comes late: collectives wait for it
+-- heading: Find the late rank: collectives wait for it
 -- needs: gpu, steps, message_sizes
 -- about: communication
 -- low: 0.0

@@ -2,25 +2,26 @@
 -- title: Collectives send 32-bit values
 -- finds: Collectives of 32-bit floating-point numbers that run while no compute does, where sending half the bytes saves
 --   more than starting them earlier would.
--- matters: What a link takes for a large message is in proportion to its bytes. Large models exchange
---   16-bit numbers, and may still add up in 32 bits.
--- measured: Slices of collective_slice whose element type is known as 32-bit floating point, by the source's description,
---   the shapes around their launch, or the name of the kernel, in the counted steps. Claimed is half of their exposed
---   time, of that no more than the shortest of its kind (operation, group, size; of at least 3) takes: the rest is
---   waiting for ranks that come late. Runs only where the replay saves
---   more by half the bytes (communication_half) than by hiding them (communication_overlap): else those rules tell.
---   low 0, likely 0.95, high 1: converting reads and writes
---   each number once, in memory that is some 20 times as fast as a link; even the shortest may have waited.
--- try: Send 16-bit numbers, and compare what comes out over a few hundred steps.
+-- matters: The time of a large message is proportional to its bytes. Large models exchange 16-bit numbers, and can
+--   still add them up in 32 bits.
+-- measured: Slices of collective_slice whose element type is known as 32-bit floating point, by the source's
+--   description, the shapes around their launch, or the name of the kernel, in the counted steps. The claim is half
+--   of their exposed time, counting no more per collective than the shortest of its kind takes (operation, group,
+--   size; of at least 3): the rest is waiting for late ranks. The rule runs only where the replay saves more by
+--   halving the bytes (communication_half) than by hiding them (communication_overlap); otherwise the rules on
+--   overlap apply. low 0, likely 0.95, high 1: converting reads and writes each number once, in memory about 20 times
+--   as fast as a link; even the shortest may have waited.
+-- try: Send 16-bit numbers, and compare the results over a few hundred steps.
 -- references: https://docs.pytorch.org/docs/stable/ddp_comm_hooks.html
 --   https://docs.pytorch.org/torchrec/
 -- fix: {{ remedy('exchange_16_bits' if worst.op == 'all_to_all' else 'send_16_bits') }} {{ overlapped(facts) }}{{
 --   late_device() }} The largest is {{ worst.op }}{% if worst.bytes %} of {{ size(worst.bytes) }}{% endif %}, {{
 --   time(worst.dur) }}.
 -- confidence: low
--- reason: Types are in the trace, and the shortest of a kind tells what its bytes take at most; that may have waited, too.
--- wrong-if: Most of the time is waiting for a rank that comes late, or what is computed needs the lower bits.
--- heading: Send half the bytes: collectives in 16 bits
+-- reason: The trace has the types, and the shortest collective of a kind is an upper limit on what its bytes take; it
+--   may have waited, too.
+-- wrong-if: Most of the time is spent waiting for a late rank, or the results need the lower bits.
+-- heading: Send half the bytes: run collectives in 16 bits
 -- needs: gpu, steps
 -- about: communication
 -- facts: collective_summary

@@ -1,24 +1,22 @@
 -- title: Synchronous copies
 -- finds: Copies between host and GPU by synchronous calls (cudaMemcpy), and the time for which the GPU idles because
 --   the call holds the host.
--- matters: The call waits for all work before it and for the copy itself. Until it returns the host launches nothing,
---   and when it does the GPU has nothing to do.
--- measured: copy_overlap whose call does not say Async, between host and device; copies to the device of up to 64 KiB
---   are left out, as their calls return at once (the same bound as in nsys' cuda_memcpy_sync), and copies within the
---   device, which do not hold the host. Claimed are their exposed times, idle_sync under their calls, and the
---   launching gaps that begin because such a call had let the GPU run dry, for not longer than the call held the host.
---   Low, likely and high share: 0.2, 0.6 and 1: an asynchronous copy still takes its time, beside computation if there
---   is any.
--- try: cudaMemcpyAsync on a stream of its own, with pinned memory; events instead of waiting.
+-- matters: The call waits for all earlier work and for the copy itself. The host launches nothing until it returns, and by then
+--   the GPU has run out of work.
+-- measured: copy_overlap whose call does not say Async, between host and device; copies to the device of up to 64 KiB are left
+--   out, as their calls return at once (the same bound as in nsys' cuda_memcpy_sync), and copies within the device, which do
+--   not hold the host. Claimed are their exposed times, idle_sync under their calls, and the launching gaps that begin because
+--   such a call had let the GPU run dry, for not longer than the call held the host. Low, likely and high share: 0.2, 0.6 and
+--   1: an asynchronous copy takes just as long, but can overlap computation if there is any.
+-- try: cudaMemcpyAsync on a separate stream, with pinned memory; events instead of waiting.
 -- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#asynchronous-and-overlapping-transfers-with-computation
 --   https://docs.nvidia.com/cuda/cuda-runtime-api/api-sync-behavior.html
--- fix: {{ remedy('copy_back_beside' if pieces[0].direction == 'd2h' else 'copy_beside') }} {{ copies() }} Their calls
---   hold the host until they are done. {%- if 'Pageable' in pieces | map(attribute='name') | join %} {{ remedy('pin')
---   }} {%- endif %}
+-- fix: {{ remedy('copy_back_beside' if pieces[0].direction == 'd2h' else 'copy_beside') }} {{ copies() }} Their calls block the
+--   host until they are done. {%- if 'Pageable' in pieces | map(attribute='name') | join %} {{ remedy('pin') }} {%- endif %}
 -- confidence: high
--- reason: The call is synchronous by its name, and the trace shows the time.
--- wrong-if: The host needs the result at once, and has no other work to launch before it.
--- heading: Copy asynchronously, beside the kernels
+-- reason: The name shows that the call is synchronous, and the trace has its time.
+-- wrong-if: The host needs the result at once, and has nothing else to launch before that.
+-- heading: Copy asynchronously, while kernels run
 -- needs: gpu, steps, calls
 -- about: copies
 -- low: 0.2

@@ -1,20 +1,18 @@
 -- title: Exposed copies to the host
--- finds: Copies from the device to the host during which nothing else runs on the GPU, as far as no other rule says
---   why.
--- matters: The GPU has engines of their own for copies. Time in which only they work is time in which it computes
---   nothing.
--- measured: The exposed time of copies from device to host (copy_overlap, category copy_d2h). Low and high share
---   are 0 and 1. Likely is 0.8 of the share that compute later in the step could hide (could_overlap, not more than
---   the compute there is); some of that compute may overwrite what is copied. Where compute takes less than a tenth
---   of the time of the copies in steps that recur it is 0.9: then the data is not worth moving.
--- try: Copy on a stream of its own into pinned memory; reduce on the GPU and copy the result.
+-- finds: Copies from the device to the host during which nothing else runs on the GPU, where no other rule explains it.
+-- matters: The GPU has separate engines for copies. While only those are at work, it computes nothing.
+-- measured: The exposed time of copies from device to host (copy_overlap, category copy_d2h). Low and high share are 0 and 1.
+--   Likely is 0.8 of the share that compute later in the step could hide (could_overlap, not more than the compute there is);
+--   some of that compute may overwrite what is copied. If compute takes less than a tenth of the copies' time in recurring
+--   steps, it is 0.9: then the data is not worth moving.
+-- try: Copy on a separate stream into pinned memory; reduce on the GPU and copy the result.
 -- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#asynchronous-and-overlapping-transfers-with-computation
 --   https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
 -- fix: {{ exposed(given, claimed_ns, remedy('copy_back_beside')) }} {{ copies() }}
 -- confidence: low
--- reason: The time is a fact; what could run beside these copies, or how many bytes could be saved, is estimated.
--- wrong-if: The GPU has nothing to compute meanwhile, and all of the bytes are needed.
--- heading: Copy to the host beside compute, or copy less{% if not given.overlapped %}: nothing runs beside copies{%
+-- reason: The time is measured; how much could overlap these copies, or how many bytes could be saved, is estimated.
+-- wrong-if: The GPU has nothing else to compute, and all of the bytes are needed.
+-- heading: Overlap copies to the host with compute, or copy less{% if not given.overlapped %}: nothing overlaps them now{%
 --   endif %}
 -- about: copies
 -- each: exposed_copy_facts

@@ -1,22 +1,22 @@
 -- title: Exposed copies within or between GPUs
--- finds: Copies within a device and between devices, and migrations, during which nothing else runs on the GPU, as far
---   as no other rule says why.
+-- finds: Copies within a device and between devices, and migrations, during which nothing else runs on the GPU, where no other
+--   rule explains it.
 -- matters: Bytes are moved and nothing is computed.
--- measured: The exposed time of copies that are neither from host to device nor back (copy_overlap, category
---   copy_other). Low and high share are 0 and 1. Likely is 0.8 of the share that compute later in the step could
---   hide (could_overlap, not more than the compute there is). Where compute takes less than a tenth of the time of
---   the copies in steps that recur it is 0.9: then the data is not worth moving.
--- try: Let kernels write where the data is wanted; swap pointers instead of copying; fuse copies into kernels.
+-- measured: The exposed time of copies that are neither from host to device nor back (copy_overlap, category copy_other). Low
+--   and high share are 0 and 1. Likely is 0.8 of the share that compute later in the step could hide (could_overlap, not more
+--   than the compute there is). If compute takes less than a tenth of the copies' time in recurring steps, it is 0.9: then the
+--   data is not worth moving.
+-- try: Let kernels write where the data is needed; swap pointers instead of copying; fuse copies into kernels.
 -- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#memory-optimizations
--- fix: {{ exposed(given, claimed_ns, remedy('copy_less') ~ ' Move what must be copied to a stream of its own beside
---   kernels.') }} {{ copies() }}
+-- fix: {{ exposed(given, claimed_ns, remedy('copy_less') ~ ' Copy the rest on a separate stream, while kernels run.') }} {{
+--   copies() }}
 -- confidence: low
--- reason: The time is a fact; what could run beside these copies, or how many bytes could be saved, is estimated.
--- wrong-if: The GPU has nothing to compute meanwhile, and all of the bytes are needed.
--- heading: Copy less inside and between GPUs{% if not given.overlapped %}: nothing runs beside copies{% endif %}
+-- reason: The time is measured; how much could overlap these copies, or how many bytes could be saved, is estimated.
+-- wrong-if: The GPU has nothing else to compute, and all of the bytes are needed.
+-- heading: Copy less within and between GPUs{% if not given.overlapped %}: nothing overlaps copies now{% endif %}
 -- unknown: {% if not subject.present.copies and subject.present.copies_as_kernels %}{{
---   plural(subject.present.copies_as_kernels, 'copy', 'copies') }} ran as kernels of the driver (__amd_rocclr_*), which count
---   as compute{% endif %}
+--   plural(subject.present.copies_as_kernels, 'copy', 'copies') }} ran as driver kernels (__amd_rocclr_*), which count as
+--   compute{% endif %}
 -- absent: {% if not subject.present.copies %}no copy ran on the GPU{% endif %}
 -- each: exposed_copy_facts
 -- low: 0.0

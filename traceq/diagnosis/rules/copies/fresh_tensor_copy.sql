@@ -2,8 +2,8 @@
 -- title: Tensors are created on the host and then copied to the GPU
 -- finds: torch.zeros(...), torch.arange(...) and the like on the host, followed by .to(device) or .cuda() of the
 --   result.
--- matters: The GPU can make such a tensor itself with one small kernel. Made on the host it costs the time of the host,
---   a copy of pageable memory, and a wait for the GPU, since the host is held until the copy is done.
+-- matters: The GPU can make such a tensor itself with one small kernel. Made on the host, it costs host time, a copy of
+--   pageable memory, and a wait for the GPU, since the call blocks until the copy is done.
 -- measured: Operators that make tensors (aten::zeros, ones, full, eye, arange, linspace, rand, randn, ...) and launch
 --   nothing, after which the next operator among these and copies, on the same thread, within the same operator and
 --   annotation, and within 200 us (Python calls the one right after the other), copies to the device. Claimed are the
@@ -11,13 +11,13 @@
 --   let the GPU run dry, for not longer than the call held the host. Low, likely and high share: 0.5, 0.9 and 1.
 -- try: Name the device when the tensor is made: torch.zeros(n, device=device).
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
--- fix: {% set copied = pieces | selectattr('direction') | map(attribute='name') | map('matched', '^[^,]*') -%} {% set
---   makers = copied | map('cut') | unique(true) | sort(case_sensitive=true) -%} {% set maker = (makers | first |
---   default('zeros')).removeprefix('aten::') -%} Make the tensor on the GPU: `torch.{{ maker }}(..., device=device)`,
---   not `torch.{{ maker }}(...).to(device)`. Make a constant one once, before the loop, or register it as a buffer of
---   the module. {{ copies() }} They follow {{ makers | join(', ') or 'the making of a tensor' }} on the host.
+-- fix: {% set copied = pieces | selectattr('direction') | map(attribute='name') | map('matched', '^[^,]*') -%} {% set makers =
+--   copied | map('cut') | unique(true) | sort(case_sensitive=true) -%} {% set maker = (makers | first |
+--   default('zeros')).removeprefix('aten::') -%} Make the tensor on the GPU: `torch.{{ maker }}(..., device=device)`, not
+--   `torch.{{ maker }}(...).to(device)`. Make a constant tensor once, before the loop, or register it as a buffer of the
+--   module. {{ copies() }} They follow {{ makers | join(', ') or 'the creation of a tensor' }} on the host.
 -- confidence: medium
--- reason: The copy follows the making of a tensor on the host directly; that it copies this one is inferred.
+-- reason: The copy directly follows the creation of a tensor on the host; that it copies this tensor is inferred.
 -- wrong-if: The tensor is changed on the host before it is copied, or another tensor is copied.
 -- heading: Make tensors on the GPU, not on the host
 -- for: pytorch

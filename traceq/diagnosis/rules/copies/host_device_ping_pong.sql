@@ -3,20 +3,20 @@
 -- title: Data leaves the GPU and comes back within a step
 -- finds: Copies to the host followed by copies of the same size to the device, within one step and in step after
 --   step.
--- matters: Both ways cost a copy over the slowest link of the machine, and mostly a wait for the GPU as well, only
---   because a piece of work in between runs on the host.
--- measured: Pairs of copy_overlap.returns_slice_id of at least 4 KiB (smaller ones are values and flags, and equal
---   by chance), in at least half of the counted steps and no less than two, where every copy to the device of that
---   size is the second of a pair: otherwise something else of that size comes in. Copies of 1 MiB and more that
---   return for backward or the optimizer are offloading, see offload-copy; batches, checkpoints and pipelines are
---   left out. Claimed is the exposed time of both copies. Low, likely and high share: 0.6, 1 and 1.
+-- matters: Each way costs a copy over the slowest link in the machine, and usually a wait for the GPU as well, only because
+--   some work in between runs on the host.
+-- measured: Pairs of copy_overlap.returns_slice_id of at least 4 KiB (smaller ones are values and flags, whose sizes match by
+--   chance), in at least half of the counted steps and no less than two, where every copy to the device of that size is the
+--   second of a pair: otherwise something else of that size comes in. Copies of 1 MiB and more that return for backward or the
+--   optimizer are offloading, see offload-copy; batches, checkpoints and pipelines are left out. Claimed is the exposed time of
+--   both copies. Low, likely and high share: 0.6, 1 and 1.
 -- try: Do the work in between on the GPU (torch instead of numpy, a kernel instead of a loop on the host).
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#data-transfer-between-host-and-device
 -- fix: {{ remedy('stay_on_gpu') }} {{ copies() }}
 -- confidence: medium
--- reason: Sizes and order match in every pair; the trace does not say what bytes were copied.
--- wrong-if: What comes back is other data that has the same size.
+-- reason: Sizes and order match in every pair; the trace does not show which bytes were copied.
+-- wrong-if: The data that comes back is different data of the same size.
 -- heading: Keep data on the GPU: it leaves and comes back within a step
 -- needs: gpu, steps, calls, several_steps
 -- about: copies

@@ -3,32 +3,30 @@
 -- title: Kernels that only change the layout of tensors
 -- finds: Conversions between NCHW and NHWC that the library adds around convolutions, and copies by contiguous() and
 --   reshape().
--- matters: They compute nothing, and read and write the whole tensor each time. Tensor cores want NHWC: a model in
---   NCHW is converted before and after convolutions, in every step.
+-- matters: They compute nothing, and read and write the whole tensor each time. Tensor cores need NHWC: a model in NCHW is
+--   converted before and after convolutions, in every step.
 -- measured: Kernels named nchwToNhwc, nhwcToNchw (cuDNN) or batched_transpose (MIOpen): low, likely and high share
 --   0.3, 0.9 and 1. Copy kernels inside aten::contiguous and aten::reshape, with their aten::clone, or within a
 --   convolution: 0.1, 0.4 and 0.9, since some of these copies make the kernels after them faster than they cost.
 --   Claimed is kernel_occupancy's exclusive_dur.
--- try: channels_last from the input to the loss; for other tensors a layout that the next operator takes as it is.
+-- try: channels_last from the input to the loss; for other tensors, a layout that the next operator accepts unchanged.
 -- references: https://docs.pytorch.org/tutorials/intermediate/memory_format_tutorial.html
 --   https://docs.nvidia.com/deeplearning/performance/dl-performance-convolutional/index.html
--- fix: {% if what == 'conversion' %}{{ remedy('nhwc') }} {{ '{:,}'.format(occurrences) }} kernels convert layouts, such
---   as {{ cut(worst.name) }}{% if worst.asked_by %} in {{ cut(worst.asked_by) }}{% endif %}. {%- if
---   'batched_transpose' in worst.name and program.is_pytorch %} On AMD set PYTORCH_MIOPEN_SUGGEST_NHWC=1 as well, or
---   MIOpen converts nevertheless. {%- endif %} {%- else %}{% if program.may_be_pytorch %}Drop .contiguous() where the next operator takes strides
---   (matmul, scaled_dot_product_attention and most others do), write view instead of reshape to be told where a copy
---   is made, and lay{% else %}Lay{% endif %} weights and inputs out so that transpose is not needed. {% if not program.has('channels_last')
---   %}Where it is in front of convolutions: {{ remedy('nhwc') }} {% endif %}{{ '{:,}'.format(occurrences) }} kernels
---   copy tensors into another order for {{ pieces | map(attribute='asked_by') | map('cut') |
---   unique(case_sensitive=true) | sort(case_sensitive=true) | join(', ') }}. {%- if program.is_pytorch and program.can_compile and not program.is_compiled %}
---   torch.compile fuses what is left into its neighbours. {%- endif %} {%- endif %}
+-- fix: {% if what == 'conversion' %}{{ remedy('nhwc') }} {{ '{:,}'.format(occurrences) }} kernels convert layouts, such as {{
+--   cut(worst.name) }}{% if worst.asked_by %} in {{ cut(worst.asked_by) }}{% endif %}. {%- if 'batched_transpose' in worst.name
+--   and program.is_pytorch %} On AMD, also set PYTORCH_MIOPEN_SUGGEST_NHWC=1, or MIOpen still converts. {%- endif %} {%- else
+--   %}{% if program.may_be_pytorch %}Drop .contiguous() where the next operator accepts strides (matmul,
+--   scaled_dot_product_attention and most others do), use view instead of reshape, which fails where a copy would be made, and
+--   lay{% else %}Lay{% endif %} weights and inputs out so that no transpose is needed. {% if not program.has('channels_last')
+--   %}In front of convolutions: {{ remedy('nhwc') }} {% endif %}{{ '{:,}'.format(occurrences) }} kernels copy tensors into
+--   another layout for {{ pieces | map(attribute='asked_by') | map('cut') | unique(case_sensitive=true) |
+--   sort(case_sensitive=true) | join(', ') }}. {%- if program.is_pytorch and program.can_compile and not program.is_compiled %}
+--   torch.compile fuses the remaining copies into their neighbours. {%- endif %} {%- endif %}
 -- confidence: {% if what == 'conversion' %}high{% else %}low{% endif %}
--- reason: {% if what == 'conversion' %}The names of the kernels say what they do.
---   {%- else %}The operators around the kernels say that they copy for a layout; whether it can be left out is not
---   known.
---   {%- endif %}
--- wrong-if: {% if what == 'conversion' %}The data is in NHWC already, or convolutions are slower in it. {%- else
---   %}The operator that reads the copy needs it contiguous, or gets slower by more than the copy takes. {%- endif %}
+-- reason: {% if what == 'conversion' %}The kernels' names say what they do. {%- else %}The operators around the kernels show
+--   that they copy to change a layout; whether the copy can be avoided is not known. {%- endif %}
+-- wrong-if: {% if what == 'conversion' %}The data is already in NHWC, or convolutions are slower in NHWC. {%- else %}The
+--   operator that reads the copy needs it contiguous, or without it becomes slower by more than the copy takes. {%- endif %}
 -- heading: {% if what == 'conversion' %}Use NHWC from end to end: layouts are converted around convolutions {%- else
 --   %}Leave out copies that make tensors contiguous {%- endif %}
 -- key: {{ what }}

@@ -1,24 +1,23 @@
 -- Small copies between host and device, of which a step makes many: their own time, and what asking for them costs where the GPU waits
 -- for just that.
 -- title: Many small copies
--- finds: Ten and more copies of less than 64 KiB per step in one direction, and what asking for each of them costs.
--- matters: A small copy takes some microseconds whatever its size, and asking for it takes longer than the copy
---   itself. One copy of everything costs as much as one of them.
--- measured: Copies between host and device below 64 KiB (at the rate of a link that is less than the latency of a copy
---   or two), ten or more per step and direction (copy_overlap). Claimed are their exposed times and, of the launching
---   gaps that end with one, up to 20 us each: what PyTorch takes to ask for a copy. Reading single values (.item()) is
---   left out: see item-read. Low, likely and high share: 0.3, 0.7 and 0.9.
+-- finds: Ten or more copies of less than 64 KiB per step in one direction, and the cost of requesting each of them.
+-- matters: A small copy takes a few microseconds whatever its size, and requesting it takes longer than the copy itself. A
+--   single copy of everything costs about as much as one of them.
+-- measured: Copies between host and device below 64 KiB (at a link's rate, that is less than the latency of one or two copies),
+--   ten or more per step and direction (copy_overlap). Claimed are their exposed times and, of the launching gaps that end with
+--   one, up to 20 us each, which is what PyTorch needs to request a copy. Reading single values (.item()) is left out: see
+--   item-read. Low, likely and high share: 0.3, 0.7 and 0.9.
 -- try: Pack what belongs together into one pinned buffer, copy once, and take views of it on the other side.
 -- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#data-transfer-between-host-and-device
 -- fix: {{ remedy('pack_copies') }} {{ copies() }}
 -- confidence: medium
--- reason: Number and sizes are facts; that these copies can be made together is not known.
--- wrong-if: Each of them is needed before the next one can be made.
--- heading: Copy small pieces together
+-- reason: Number and sizes are measured; whether these copies can be combined is not known.
+-- wrong-if: Each copy is needed before the next one can be made.
+-- heading: Combine small copies
 -- about: copies
--- unknown: {% if subject.is_window %}nothing marks steps: how many copies a step makes is not known;
---   traceq.annotate brings it
---   {%- endif %}
+-- unknown: {% if subject.is_window %}nothing marks steps, so the number of copies per step is not known; traceq.annotate marks
+--   them {%- endif %}
 -- low: 0.3
 -- likely: 0.7
 -- high: 0.9

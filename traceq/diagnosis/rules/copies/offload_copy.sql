@@ -3,22 +3,22 @@
 -- title: Compute waits for offloading
 -- finds: Copies of activations, gradients or optimizer state to the host and back, in every step, that run alone on
 --   the GPU.
--- matters: Offloading trades time on the link for memory. It is free as long as the copies run beside computation,
---   and costs their full time where it is started too late or waits for each copy.
--- measured: Copies of at least 1 MiB to the host in forward, backward or optimizer, and to the device in backward
---   or optimizer (copy_overlap.position), both in at least half of the counted steps and no less than two, where
---   what goes and what comes back differ by less than a factor of 4: otherwise they have nothing to do with each
---   other. Claimed is their exposed time. Low, likely and high share: 0.3, 0.7 and 1.
--- try: A stream of its own, pinned buffers kept from step to step, fetching a layer ahead; or less offloading.
+-- matters: Offloading trades time on the link for memory. It is free as long as the copies overlap computation, and costs their
+--   full time if they start too late or the program waits for each one.
+-- measured: Copies of at least 1 MiB to the host in forward, backward or optimizer, and to the device in backward or optimizer
+--   (copy_overlap.position), both in at least half of the counted steps and in at least two, where the bytes out and the bytes
+--   back differ by less than a factor of 4: otherwise they have nothing to do with each other. Claimed is their exposed time.
+--   Low, likely and high share: 0.3, 0.7 and 1.
+-- try: A separate stream, pinned buffers kept from step to step, fetching one layer ahead; or less offloading.
 -- references: https://docs.pytorch.org/tutorials/intermediate/autograd_saved_tensors_hooks_tutorial.html
 --   https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
 -- fix: {{ remedy('offload_less') }} {{ copies() }} They run in {{ pieces | map(attribute='position') | unique | sort
 --   | join(' and ') }}.
 -- confidence: medium
--- reason: Places, sizes and recurrence say offloading; what the copies hold is not known.
--- wrong-if: What goes to the host is a result, and what comes to the device is new input.
--- heading: {% if program.uses('FSDP', 'DeepSpeed') or program.is_server %}Keep on the GPU what is offloaded{% else
---   %}Offload less, or beside computation{% endif %}
+-- reason: Positions, sizes and recurrence point to offloading; what the copies contain is not known.
+-- wrong-if: The copies to the host are results, and the copies to the device are new input.
+-- heading: {% if program.uses('FSDP', 'DeepSpeed') or program.is_server %}Keep on the GPU what is offloaded now{% else
+--   %}Offload less, or overlap it with computation{% endif %}
 -- needs: gpu, steps, calls, phases, several_steps
 -- about: copies
 -- low: 0.3

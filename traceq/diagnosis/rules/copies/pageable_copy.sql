@@ -1,14 +1,14 @@
 -- title: Asynchronous copies of pageable memory
--- finds: Copies that the program asked for asynchronously, from or to host memory that is not pinned, and the time for
---   which the GPU idles because such a call holds the host.
--- matters: The GPU cannot reach pageable memory. The driver copies it piece by piece through a small pinned buffer of
---   its own: the call returns late, the copy is slower than the link, and the host launches nothing meanwhile.
--- measured: copy_overlap with is_pageable and is_async_call, and of at least 64 KiB for its own time (up to there a copy to the device is
---   staged at once and its call returns). Claimed are their exposed times; idle_sync under their calls (and under the
---   synchronization that PyTorch adds within the same aten::copy_); and the launching gaps that begin because such a
---   call had let the GPU run dry, for not longer than the call held the host. Reading single values (.item()) and
---   checkpoints are left out. Low, likely and high share: 0.3, 0.9 and 1: the wait goes as a whole, and pinned memory
---   lets the copy run beside compute.
+-- finds: Copies that the program asked for asynchronously, from or to host memory that is not pinned, and the time for which
+--   the GPU idles because such a call blocks the host.
+-- matters: The GPU cannot reach pageable memory. The driver copies it piece by piece through its own small pinned buffer: the
+--   call returns late, the copy is slower than the link, and the host launches nothing in the meantime.
+-- measured: copy_overlap with is_pageable and is_async_call, and of at least 64 KiB for its own time (up to there a copy to the
+--   device is staged at once and its call returns). Claimed are their exposed times; idle_sync under their calls (and under the
+--   synchronization that PyTorch adds within the same aten::copy_); and the launching gaps that begin because such a call had
+--   let the GPU run dry, for not longer than the call held the host. Reading single values (.item()) and checkpoints are left
+--   out. Low, likely and high share: 0.3, 0.9 and 1: the wait disappears completely, and pinned memory lets the copy overlap
+--   compute.
 -- try: Pin the host memory once, keep it, and copy with non_blocking=True.
 -- references: https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#pinned-memory
@@ -16,7 +16,7 @@
 --   endif %} {{ copies() }}
 -- confidence: high
 -- reason: The trace says that the memory is pageable and that the call was asynchronous.
--- wrong-if: Pinning the memory leaves the rate of these copies as it is, and the data is needed at once.
+-- wrong-if: Pinning the memory does not speed up these copies, and the data is needed at once.
 -- same-fix: pinned-memory
 -- needs: gpu, steps, copy_memory, calls
 -- about: copies

@@ -1,18 +1,17 @@
 -- Copies of parameters from the host within the ranges that fetch them before a layer computes.
--- title: Parameters are copied from the host in each pass
+-- title: Parameters are copied from the host in every pass
 -- finds: Copies of at least 1 MiB from the host to the GPU within ranges that fetch the parameters of a layer: FSDP with
 --   CPU offload, DeepSpeed ZeRO with offload, Accelerate's hooks.
--- matters: Every pass moves all parameters over PCIe, tens of times slower than the GPU's memory.
--- measured: Copies from host to device (copy_overlap) whose call lies in such a range (its innermost or outermost
---   annotation, or the operator around it), and copies of the same sizes on the same stream whose calls came before
---   the capture. Claimed is their exposed time. What goes with them (low 0.5, likely and
---   high 1): parameters that stay on the GPU are not copied.
+-- matters: Every pass moves all parameters over PCIe, which is tens of times slower than the GPU's memory.
+-- measured: Copies from host to device (copy_overlap) whose call lies in such a range (its innermost or outermost annotation,
+--   or the operator around it), and copies of the same sizes on the same stream whose calls came before the capture. Claimed is
+--   their exposed time. low 0.5, likely and high 1: parameters that stay on the GPU are not copied.
 -- try: FSDP without CPUOffload; sharding over more GPUs; parameters in bf16, which halves the copies; quantized weights.
 -- references: https://docs.pytorch.org/docs/stable/fsdp.html
--- fix: {{ remedy('keep_parameters') }} {{ copies() }} They are the parameters of layers, fetched in {{ worst.range |
---   cut }}. Overlapping alone wins no more than the time that the GPU computes.
+-- fix: {{ remedy('keep_parameters') }} {{ copies() }} They are the parameters of layers, fetched in {{ worst.range | cut }}.
+--   Overlap alone saves no more than the time for which the GPU computes.
 -- confidence: {% if facts.share > mostly %}high{% else %}medium{% endif %}
--- reason: The ranges around the copies fetch parameters, and nothing runs beside them.
+-- reason: The ranges around the copies fetch parameters, and nothing overlaps them.
 -- wrong-if: The parameters do not fit into the GPU's memory, even in bf16 and sharded.
 -- heading: Keep parameters on the GPU
 -- needs: gpu, steps, calls, annotations

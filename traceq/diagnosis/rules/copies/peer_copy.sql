@@ -2,24 +2,25 @@
 -- title: Exposed copies between GPUs
 -- finds: Direct copies from one GPU to another (cudaMemcpyPeer, tensor.to of another device) while nothing else runs
 --   on the GPU.
--- matters: Both GPUs wait for the link. Without NVLink it is that of the host, several times slower and shared.
+-- matters: Both GPUs wait for the link. Without NVLink, that is the host's link, which is several times slower and
+--   shared.
 -- measured: The exposed time of copies of kind p2p (copy_overlap); those of collectives are communication. A best rate
 --   above that of the host's link (device_model.host_link_bandwidth) shows NVLink; below it, on a GPU that can have
 --   NVLink, PCIe. Low, likely and high share: 0.2, 0.6 and 1.
--- try: Copy on a stream of its own beside computation; larger pieces; GPUs that NVLink joins.
+-- try: Copy on a separate stream during computation; larger pieces; GPUs joined by NVLink.
 -- references: https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#peer-to-peer-memory-copy
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#asynchronous-and-overlapping-transfers-with-computation
 -- fix: {% set best = pieces | map(attribute='best_bandwidth') | select | max | default(0) -%} {{ remedy('peer_early')
 --   }} {{ copies() }} {% if best and worst.host_link_rate and best > worst.host_link_rate %}The best reaches {{
---   gb_per_s(best) }}, more than the link to the host: they go over {{ 'xGMI' if program.is_amd else 'NVLink' }}. {% elif
---   best and worst.host_link_rate and worst.peer_link_rate and pieces | map(attribute='bytes') | select | max |
---   default(0) >= telling_bytes %}The best reaches {{ gb_per_s(best) }}, no more than PCIe carries, though such GPUs can
---   have {{ 'xGMI' if program.is_amd else 'NVLink' }} ({{ gb_per_s(worst.peer_link_rate) }}): {{ remedy('links_between')
---   }}. {% endif %}
+--   gb_per_s(best) }}, more than the host's link carries: they go over {{ 'xGMI' if program.is_amd else 'NVLink' }}.
+--   {% elif best and worst.host_link_rate and worst.peer_link_rate and pieces | map(attribute='bytes') | select | max
+--   | default(0) >= telling_bytes %}The best reaches {{ gb_per_s(best) }}, no more than PCIe carries, though such
+--   GPUs can have {{ 'xGMI' if program.is_amd else 'NVLink' }} ({{ gb_per_s(worst.peer_link_rate) }}): {{
+--   remedy('links_between') }}. {% endif %}
 -- confidence: medium
--- reason: Kind and time of the copies are facts; whether something could run beside them is not known.
--- wrong-if: Every kernel that is left needs what is being copied.
--- heading: Copy between GPUs beside computation
+-- reason: The copies' kind and time are in the trace; whether other work could overlap them is not known.
+-- wrong-if: Every remaining kernel needs the data that is being copied.
+-- heading: Overlap copies between GPUs with computation
 -- needs: gpu, steps
 -- about: copies
 -- low: 0.2

@@ -1,35 +1,35 @@
 -- Copies within the device that one kind of operator asked for.
 -- title: Copies within the GPU
--- finds: Tensors that are copied from one place of the GPU's memory to another and are there already: into DDP's
---   buckets, buffers that DDP broadcasts, gradients, inputs of compiled graphs, concatenations, clones.
--- matters: A copy reads and writes every byte once more, and nothing is computed by it. Small ones cost a launch each.
--- measured: The exposed time of copies of kind d2d (copy_overlap), by the operators around the call. What no operator
---   explains is left to exposed-copy-other. Low, likely and high share: 0.3, 0.8 and 1 where a switch leaves the copy
---   out (buckets, buffers), else 0.1, 0.5 and 1.
--- try: gradient_as_bucket_view, broadcast_buffers=False, preallocated outputs, no clone where a view will do.
+-- finds: Tensors that are already on the GPU and are copied from one place in its memory to another: into DDP's buckets,
+--   buffers that DDP broadcasts, gradients, inputs of compiled graphs, concatenations, clones.
+-- matters: A copy reads and writes every byte once more and computes nothing. Small copies each cost a launch.
+-- measured: The exposed time of copies of kind d2d (copy_overlap), by the operators around the call. What no operator explains
+--   is left to exposed-copy-other. Low, likely and high share: 0.3, 0.8 and 1 where an option avoids the copy (buckets,
+--   buffers), otherwise 0.1, 0.5 and 1.
+-- try: gradient_as_bucket_view, broadcast_buffers=False, preallocated outputs, no clone() where a view will do.
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 -- fix: {% if origin == 'bucket' and program.trains %}Let gradients live in the buckets: `DistributedDataParallel(model,
 --   gradient_as_bucket_view=True)`. {%- elif origin == 'gradient' and program.trains %}Set gradients to None:
---   `optimizer.zero_grad(set_to_none=True)`. Autograd then keeps the tensor it made. With DDP let gradients live in
---   the buckets: `DistributedDataParallel(model, gradient_as_bucket_view=True)`. A gradient whose strides are not
---   those of its parameter is copied in any case. {%- elif origin == 'buffer' %}Switch the broadcast of buffers off:
---   `DistributedDataParallel(model, broadcast_buffers=False)`. Buffers such as BatchNorm statistics mostly need not
---   be the same on all ranks within a step. {%- elif origin == 'compiled' and program.can_compile %}Give compiled code tensors that stay in
---   place: `torch._dynamo.mark_static_address(x)`. Code with {{ program.words.graph }}s copies its inputs to where the graph expects
---   them; that is for what is reused, parameters and buffers instead of plain tensors; and let it mutate fewer of its
---   inputs. {%- elif origin == 'cat' %}Write parts where they belong instead of joining them: out = torch.empty(...),
---   and give each operator a view of it (out=out[a:b], or index assignment); or one wider operator in place of
---   several and a torch.cat. {%- else %}Leave out clone() where nothing writes to the tensor, and to(..., copy=True)
+--   `optimizer.zero_grad(set_to_none=True)`. Autograd then keeps the tensor it made. With DDP let gradients live in the
+--   buckets: `DistributedDataParallel(model, gradient_as_bucket_view=True)`. A gradient whose strides are not those of its
+--   parameter is copied in any case. {%- elif origin == 'buffer' %}Switch the broadcast of buffers off:
+--   `DistributedDataParallel(model, broadcast_buffers=False)`. Buffers such as BatchNorm statistics mostly need not be the same
+--   on all ranks within a step. {%- elif origin == 'compiled' and program.can_compile %}Give compiled code tensors that stay in
+--   place: `torch._dynamo.mark_static_address(x)`. Code with {{ program.words.graph }}s copies its inputs to where the graph
+--   expects them; use it for tensors that are reused, and turn plain tensors into parameters or buffers. Also let the code
+--   mutate fewer of its inputs. {%- elif origin == 'cat' %}Write the parts directly where they belong instead of joining them:
+--   out = torch.empty(...), and give each operator a view of it (out=out[a:b], or index assignment). Or use one wider operator
+--   instead of several and a torch.cat. {%- else %}Leave out clone() where nothing writes to the tensor, and to(..., copy=True)
 --   and contiguous() where a view will do. {%- endif %} {{ copies() }}
 -- confidence: medium
--- reason: The operators around the copies say where they come from; whether they can be left out is not known.
+-- reason: The operators around the copies show where they come from; whether they can be avoided is not known.
 -- wrong-if: Something writes to the tensor or to its copy while the other is still needed.
--- heading: {% if origin == 'bucket' and program.trains %}Let gradients live in DDP's buckets: they are copied in and out {%- elif origin
---   == 'gradient' and program.trains %}Accumulate gradients without copying them {%- elif origin == 'buffer' %}Do not broadcast buffers
---   in every forward pass {%- elif origin == 'compiled' %}Give compiled graphs inputs that stay in place {%- elif
---   origin == 'cat' %}Write parts where they belong instead of concatenating {%- else %}Leave out clone(), to() and
---   contiguous() on the GPU {%- endif %}
+-- heading: {% if origin == 'bucket' and program.trains %}Let gradients live in DDP's buckets: now they are copied in and out
+--   {%- elif origin == 'gradient' and program.trains %}Accumulate gradients without copying them {%- elif origin == 'buffer'
+--   %}Do not broadcast buffers in every forward pass {%- elif origin == 'compiled' %}Give compiled graphs inputs with fixed
+--   addresses {%- elif origin == 'cat' %}Write results in place instead of concatenating them {%- else %}Leave out clone(),
+--   to() and contiguous() on the GPU {%- endif %}
 -- for: pytorch
 -- key: {{ origin }}
 -- same-fix: no-copies-within-gpu

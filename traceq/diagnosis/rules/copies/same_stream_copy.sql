@@ -2,22 +2,22 @@
 -- title: Copies on the compute stream
 -- finds: Asynchronous copies of pinned memory on the stream that also runs the kernels, while later kernels of the
 --   step could have run beside them.
--- matters: Work of one stream runs one after another. GPUs have engines of their own for copies, which the copy can
---   only use beside kernels from another stream.
--- measured: copy_overlap with is_async_call, pinned memory and a call that returns at once, on a stream with at
---   least half of the time of all kernels (a program that spreads its kernels over streams has done this already),
---   right behind which the next work of the stream starts: what starts later waited for something else.
---   Claimed is the smaller of exposed and could_overlap, the compute that follows in the step; whether that compute
---   needs the copy is not known. Low, likely and high share: 0.2, 0.6 and 1.
--- try: A stream for copies, and an event where the data is needed.
+-- matters: Work on one stream runs in order. GPUs have separate engines for copies, but a copy overlaps kernels only if they
+--   are on another stream.
+-- measured: copy_overlap with is_async_call, pinned memory and a call that returns at once, on a stream with at least half of
+--   the time of all kernels (a program that spreads its kernels over streams has done this already), after which the stream's
+--   next work starts at once: work that starts later waited for something else. Claimed is the smaller of exposed and
+--   could_overlap, the compute that follows in the step; whether that compute needs the copy is not known. Low, likely and high
+--   share: 0.2, 0.6 and 1.
+-- try: A separate stream for copies, and an event where the data is needed.
 -- references: https://docs.pytorch.org/docs/stable/notes/cuda.html#cuda-streams
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/#asynchronous-and-overlapping-transfers-with-computation
 -- fix: {{ remedy('copy_back_beside' if pieces[0].direction == 'd2h' else 'copy_beside') }} {{ copies() }} They run on
 --   stream {{ pieces | map(attribute='stream') | unique | sort | join(', ') }}, as the kernels do.
 -- confidence: medium
--- reason: Memory, call and stream are facts; whether the kernels after a copy need its data is not.
+-- reason: The kind of memory, the call and the stream are in the trace; whether the kernels after a copy need its data is not.
 -- wrong-if: The kernel after each copy needs its data, and nothing else is left to run.
--- heading: Copy on a stream of its own
+-- heading: Copy on a separate stream
 -- needs: gpu, steps, calls, copy_memory
 -- about: copies
 -- low: 0.2

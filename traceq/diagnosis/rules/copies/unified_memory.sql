@@ -3,31 +3,31 @@
 -- title: Migrations of unified memory
 -- finds: Pages of managed memory that move between host and GPU while nothing else runs on the GPU, and kernels that
 --   wait for pages they touch.
--- matters: A page that is not where it is touched stops whoever touches it: the driver handles the fault and moves the
---   page in small pieces, at a fraction of what the link carries. The same data moves faster and beside computation
---   when the program asks for it in time, and not at all when it stays where it is used.
--- measured: The exposed time of copies of kind um (copy_overlap). Beside that, of every kernel the larger of two
---   times: that of migrations to the device that ran beside it in pieces below 2 MiB (cudaMemPrefetchAsync moves whole
---   blocks of 2 MiB, faults bring smaller ones), and that of the page faults of the GPU served during it, where the
---   trace has them (page_fault). Low, likely and high share: 0.2, 1 and 1. Data that is needed has to be moved in
---   some way, which would leave less to win; but a migration is the transfer only, and the fault before it (tens of
---   microseconds for each group of pages) is in no table of most traces: the one is taken to outweigh the other. What
---   waits for a migration is not recorded, so its time counts in full, where a replay would decide for other copies.
--- try: Move what a kernel needs before it starts (cudaMemPrefetchAsync), tell the driver who reads and writes
+-- matters: Touching a page that is elsewhere stops the thread that touches it: the driver handles the fault and moves the page
+--   in small pieces, at a fraction of the link's bandwidth. The same data moves faster, and during computation, if the program
+--   asks for it in time, and it does not move at all if it stays where it is used.
+-- measured: The exposed time of copies of kind um (copy_overlap). In addition, for every kernel, the larger of two times: that
+--   of migrations to the device that overlapped it in pieces below 2 MiB (cudaMemPrefetchAsync moves whole blocks of 2 MiB,
+--   faults bring smaller ones), and that of the page faults of the GPU served during it, where the trace has them (page_fault).
+--   Low, likely and high share: 0.2, 1 and 1. Data that is needed still has to be moved, which leaves less to save; but a
+--   migration is only the transfer, and most traces do not record the fault before it (tens of microseconds for each group of
+--   pages). The two are assumed to cancel out. What waits for a migration is not recorded, so its time counts in full, while
+--   for other copies a replay decides.
+-- try: Move data before the kernel that needs it starts (cudaMemPrefetchAsync), tell the driver who reads and writes it
 --   (cudaMemAdvise), initialise data on the GPU, or use cudaMalloc and explicit copies of pinned memory.
 -- references: https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#unified-memory-programming
 --   https://developer.nvidia.com/blog/maximizing-unified-memory-performance-cuda/
--- fix: {% if facts.prefetches %}{{ remedy('prefetch_pages_more') }} The program prefetches already ({{
---   plural(facts.prefetches, 'call') }}), but pages still move one by one. {%- else %}{{ remedy('prefetch_pages') }}
---   {%- endif %} The counted steps have {{ '{:,}'.format(facts.migrations_h2d) }} migrations to the device ({{
---   short_size(facts.bytes_h2d) }}) and {{ '{:,}'.format(facts.migrations_d2h) }} to the host ({{
---   short_size(facts.bytes_d2h) }}) {%- if facts.gpu_faults %}, and {{ '{:,}'.format(facts.gpu_faults) }} page faults
---   of the GPU {%- endif %}. {% for waiting in pieces | selectattr('cause', 'equalto', 'compute') %}{% if loop.first
---   %}The kernel {{ cut(waiting.name) }} waits for pages while it runs. {% endif %} {%- endfor %}
+-- fix: {% if facts.prefetches %}{{ remedy('prefetch_pages_more') }} The program already prefetches ({{ plural(facts.prefetches,
+--   'call') }}), but pages still move one by one. {%- else %}{{ remedy('prefetch_pages') }} {%- endif %} The counted steps have
+--   {{ '{:,}'.format(facts.migrations_h2d) }} migrations to the device ({{ short_size(facts.bytes_h2d) }}) and {{
+--   '{:,}'.format(facts.migrations_d2h) }} to the host ({{ short_size(facts.bytes_d2h) }}) {%- if facts.gpu_faults %}, and {{
+--   '{:,}'.format(facts.gpu_faults) }} page faults of the GPU {%- endif %}. {% for waiting in pieces | selectattr('cause',
+--   'equalto', 'compute') %}{% if loop.first %}The kernel {{ cut(waiting.name) }} waits for pages while it runs. {% endif %}
+--   {%- endfor %}
 -- confidence: medium
--- reason: The driver recorded the migrations; that kernels waited for those beside them is inferred, and how
---   much has to move in any case is not known.
--- wrong-if: The pages are touched by host and GPU in turns by design, and each side needs all of them.
+-- reason: The driver recorded the migrations; that kernels waited for those that overlap them is inferred, and how much has to
+--   move in any case is not known.
+-- wrong-if: Host and GPU touch the pages in turn by design, and each side needs all of them.
 -- heading: Move pages before they are needed, or use device memory
 -- absent: {% if not subject.present.migrations %}no unified memory migrated{% endif %}
 -- facts: unified_memory_facts

@@ -1,24 +1,26 @@
 -- The training thread's time in what autograd's anomaly detection does, in a trace without GPU work.
 -- title: Anomaly detection is on
--- finds: Autograd's anomaly detection in the counted steps of traces without GPU activity: after the function of each node of the backward
---   pass a look for NaN in its gradients.
--- matters: It is for the step that has a NaN. Until then it passes over each gradient again, and writes down the Python stack for each
---   operator of the forward pass, which takes longer than calling the operator.
--- measured: Own time of the training thread (host_time). Checks: from aten::isnan to aten::item, right under the nodes, after their functions, in
---   at least half of them; all of it goes (low, likely and high 1). Stacks: one is formatted within each operator of the forward pass
---   that adds a node (its sequence number is that of one in the backward pass). Operators that compute nothing (view, transpose) tell
---   what that takes: their median own time, if it is above 5 us, which is more than they need; of other operators as much is claimed, if
---   they took as long. Stacks differ in depth: low 0.5, likely 1, high as much as the longest tenth of these operators took.
--- try: No torch.autograd.set_detect_anomaly(True) in runs that train.
+-- finds: Autograd's anomaly detection in the counted steps of traces without GPU activity: after each node of the backward pass
+--   it checks the gradients for NaN.
+-- matters: It is meant for finding the step that has a NaN. Left on, it reads every gradient once more, and records the Python
+--   stack of every operator in the forward pass, which takes longer than calling the operator.
+-- measured: Own time of the training thread (host_time). Checks: from aten::isnan to aten::item, right under the nodes, after
+--   their functions, in at least half of them; all of that time disappears (low, likely and high 1). Stacks: one is formatted
+--   within each operator of the forward pass that adds a node (its sequence number is that of one in the backward pass).
+--   Operators that compute nothing (view, transpose) show what that costs: their median own time, if it is above 5 us, which is
+--   more than they need. The same amount is claimed of other operators that took at least as long. Stacks differ in depth: low
+--   0.5, likely 1, and high is the time of the longest tenth of these operators.
+-- try: No torch.autograd.set_detect_anomaly(True) in training runs.
 -- references: https://docs.pytorch.org/docs/stable/autograd.html
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 -- heading: Switch anomaly detection off: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif %}
--- fix: Remove `torch.autograd.detect_anomaly()` and `torch.autograd.set_detect_anomaly(True)`, in Lightning Trainer(detect_anomaly=True). It
---   looks for NaN after {{ plural(worst.nodes, 'node') }} of the backward pass of a step, and formats the Python stack in operators of the
---   forward pass: {{ per_step(claimed_ns) }}. To look for a NaN, switch it on for the step that has one.
+-- fix: Remove `torch.autograd.detect_anomaly()` and `torch.autograd.set_detect_anomaly(True)`; in Lightning,
+--   Trainer(detect_anomaly=True). It checks for NaN after {{ plural(worst.nodes, 'node') }} of a step's backward pass, and
+--   formats the Python stack in operators of the forward pass: {{ per_step(claimed_ns) }}. To look for a NaN, switch it on only
+--   for the step that has one.
 -- confidence: high
--- reason: Nodes of autograd ask for aten::isnan after their functions and read the answer, which only anomaly detection does.
--- wrong-if: A function of your own looks for NaN in each backward pass: then take that out.
+-- reason: Autograd nodes call aten::isnan and read the result, which only anomaly detection does.
+-- wrong-if: One of your own functions checks for NaN in every backward pass: then remove that check.
 -- for: pytorch, training
 -- needs: steps, host_alone, operators
 -- low: 1

@@ -1,23 +1,25 @@
 -- The training thread's time in attention that is written out, in a trace without GPU work.
--- title: Attention is written out on the CPU
--- finds: Softmax between two batched matrix products, each an operator of its own, in traces without GPU activity; and loops over heads.
--- matters: Each operator on the scores passes over a matrix of the square of the sequence, forward and backward; a fused one keeps a block of it in
---   the cache. In a loop over heads all of them are called for each head.
--- measured: A softmax (not a log-softmax, which belongs to a loss) between two batched products, at most 8 other operators in all between them.
---   Own time of the training thread (host_time) between the products, and in the nodes of the backward pass that those operators
---   added, by their sequence numbers; products stay. Of k operators that pass over the scores low 0, likely 1 - 1/k (one pass stays), high
---   1. Where n such softmaxes follow one another with nothing but short operators between (heads), what is between them goes,
---   too, with its nodes: low 0, likely and high 1 - 1/n.
+-- title: Attention is not fused on the CPU
+-- finds: Softmax between two batched matrix products, each a separate operator, in traces without GPU activity; and loops over
+--   heads.
+-- matters: Each operator on the scores reads and writes a matrix whose size is the square of the sequence length, forward and
+--   backward; a fused operator keeps a block of it in the cache. A loop over heads calls all of them for every head.
+-- measured: A softmax (not a log-softmax, which belongs to a loss) between two batched products, with at most 8 other operators
+--   between them. Own time of the training thread (host_time) between the products, and in the nodes of the backward pass that
+--   those operators added, by their sequence numbers; products stay. With k operators that pass over the scores: low 0, likely
+--   1 - 1/k (one pass remains), high 1. Where n such softmaxes follow one another with only short operators between them
+--   (heads), those operators and their nodes disappear as well: low 0, likely and high 1 - 1/n.
 -- try: torch.nn.functional.scaled_dot_product_attention on all heads at once, with shape (batch, heads, length, size).
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html
 --   https://docs.pytorch.org/tutorials/intermediate/scaled_dot_product_attention_tutorial.html
 -- heading: Use one operator for attention{% if worst.heads > 1 %} of all heads{% endif %}: {{ percent(claimed_share) }} of {% if
 --   subject.is_window %}the window{% else %}a step{% endif %}
--- fix: {{ remedy('fused_attention') }} {% if worst.heads > 1 %}Give it all {{ worst.heads }} heads at once: `x.view(batch, length, heads,
---   -1).transpose(1, 2)`. {% endif %}What is written out between the products takes {{ per_step(claimed_ns) }}.
+-- fix: {{ remedy('fused_attention') }} {% if worst.heads > 1 %}Give it all {{ worst.heads }} heads at once: `x.view(batch,
+--   length, heads, -1).transpose(1, 2)`. {% endif %}The separate operators between the products take {{ per_step(claimed_ns)
+--   }}.
 -- confidence: medium
--- reason: The operators are in the trace; how long the fused one takes is not.
--- wrong-if: The weights of attention are themselves an output, or something is computed from the scores that no fused operator does.
+-- reason: The operators are in the trace; how long a fused one would take is not.
+-- wrong-if: The program outputs the attention weights, or computes something from the scores that no fused operator supports.
 -- for: pytorch
 -- needs: steps, host_alone, operators
 -- low: 0

@@ -2,33 +2,36 @@
 -- title: Steps wait for input
 -- finds: Time of the training thread in which it loads batches itself (a DataLoader without workers), or waits for the workers
 --   that do, in traces without GPU activity.
--- matters: Without a GPU the step is what its thread does: what it spends on input it cannot spend on training.
--- measured: Own time of the training thread in the counted steps (host_ledger, category data), to the nanosecond. What goes from
---   this thread goes from the step. Shares: low 0 (no core is free for workers, as they would need), high 1 (the data is prepared once,
---   and the fetch takes no time). Likely is for workers, step by step: as many as load a batch in the rest of the step (2 to 16), or twice
---   as many as there are, and no more than cores, where the run's settings or a log beside the trace tell how many there are; the step
---   then lasts as long as the longest of its rest, the fetch by that many workers, and both together by all cores. With as many workers
---   as cores it is 0.
--- try: num_workers, with persistent_workers; more of them where there are some; cheaper transforms.
+-- matters: Without a GPU, the training thread does all the work of a step: the time it spends on input, it cannot spend on
+--   training.
+-- measured: Own time of the training thread in the counted steps (host_ledger, category data). Time saved on this thread
+--   shortens the step. Shares: low 0 (workers would need a core, and none is free), high 1 (the data is prepared once, and the
+--   fetch takes no time). Likely is for workers, step by step: as many as load a batch in the rest of the step (2 to 16), or
+--   twice as many as there are, and no more than there are cores, if the run's settings or a log beside the trace say how many;
+--   the step then takes the longest of three times: that of the rest of the step, of the fetch by that many workers, and of
+--   both together on all cores. With as many workers as cores it is 0.
+-- try: num_workers, with persistent_workers; more workers if there are some already; cheaper transforms.
 -- references: https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
--- heading: {% if worst.loader_kind != 'multi_process' %}Load input in worker processes{% elif facts.cores and facts.workers >= facts.cores
---   %}Make input cheaper{% else %}Start more workers, or make input cheaper{% endif %}: {{ percent(claimed_share) }} of {% if
---   subject.is_window %}the window{% else %}a step{% endif %} is fetching
+-- heading: {% if worst.loader_kind != 'multi_process' %}Load input in worker processes{% elif facts.cores and facts.workers >=
+--   facts.cores %}Make input cheaper{% else %}Start more workers, or make input cheaper{% endif %}: {{ percent(claimed_share)
+--   }} of {% if subject.is_window %}the window{% else %}a step{% endif %} is spent fetching
 -- fix: {% if worst.loader_kind != 'multi_process' -%} {{ remedy('workers', workers=workers_needed(facts)) }} A fetch takes {{
---   per_fetch(facts) }}. Where the steps are computed on the same cores, leave some to the workers, or prepare the data once and store
---   it. {%- elif facts.cores and facts.workers >= facts.cores -%} Make transforms cheaper, or prepare the data once and store it: {{
---   plural(facts.workers, 'worker') }} on {{ plural(facts.cores | int, 'core') }} have no core to spare for more. A fetch takes {{
---   per_fetch(facts) }}. {%- else -%} Give the loader more workers{% if facts.workers %}, for instance {{ [2 * facts.workers,
---   most_workers, (facts.cores or most_workers) | int] | min }}{% endif %}. They help while cores are free; where every core computes,
---   only cheaper transforms or data that is prepared once do. A fetch takes {{ per_fetch(facts) }}. {%- endif %}{% if not facts.cores %}
---   How many cores the program may use is not known. {%- endif %} {{ busiest(facts) }}
+--   per_fetch(facts) }}. If the steps are computed on the same cores, leave some to the workers, or prepare the data once and
+--   store it. {%- elif facts.cores and facts.workers >= facts.cores -%} Make transforms cheaper, or prepare the data once and
+--   store it: {{ plural(facts.workers, 'worker') }} on {{ plural(facts.cores | int, 'core') }} leave no core for more. A fetch
+--   takes {{ per_fetch(facts) }}. {%- else -%} Give the loader more workers{% if facts.workers %}, for instance {{ [2 *
+--   facts.workers, most_workers, (facts.cores or most_workers) | int] | min }}{% endif %}. More workers help as long as cores
+--   are free; if every core is busy, only cheaper transforms or data prepared in advance help. A fetch takes {{
+--   per_fetch(facts) }}. {%- endif %}{% if not facts.cores %} It is not known how many cores the program may use. {%- endif %}
+--   {{ busiest(facts) }}
 -- confidence: {% if worst.loader_kind is none %}medium{% else %}high{% endif %}
--- reason: {% if worst.loader_kind is none %}The name says that input is fetched, not by whom. {%- elif worst.loader_kind ==
---   'multi_process' and facts.workers %}The loader has {{ plural(facts.workers, 'worker') }}, and the main thread does nothing else
---   meanwhile. {%- else %}The name of the fetch says who makes the input, and the main thread does nothing else meanwhile. {%- endif %}
--- wrong-if: The process has no core to spare for workers{% if subject.present.gpus %}, or a GPU, whose work this trace does not
---   hold, is what the steps wait for{% endif %}.
+-- reason: {% if worst.loader_kind is none %}The name shows that input is fetched, but not by which thread or process. {%- elif
+--   worst.loader_kind == 'multi_process' and facts.workers %}The loader has {{ plural(facts.workers, 'worker') }}, and the main
+--   thread does nothing else in that time. {%- else %}The name of the fetch shows who prepares the input, and the main thread
+--   does nothing else in that time. {%- endif %}
+-- wrong-if: The process has no core to spare for workers{% if subject.present.gpus %}, or the steps wait for a GPU whose work
+--   is not in this trace{% endif %}.
 -- needs: steps, host_alone
 -- facts: input_facts
 -- low: 0

@@ -1,22 +1,22 @@
 -- The training thread's time in operators that pass over the same memory one after the other, in a trace without GPU work.
 -- title: A chain of elementwise operators on the CPU
--- finds: At least three elementwise operators in a row, of the same shape where shapes are known, that each take longer than calling one
---   does, in traces without GPU activity.
--- matters: Each of them reads and writes the whole tensor. Compiled, the chain is one pass.
--- measured: Own time of the training thread (host_time) in such operators, outside of the optimizer. Of a chain of k: low 0 (the compiler may not
---   see it as one), likely (1 - 1/k) / 2, an assumption: half of the time is memory, of which one pass of k stays, and half is arithmetic,
---   which stays; high 1 - 1/k.
+-- finds: At least three elementwise operators in a row, of the same shape where shapes are known, each of which takes longer
+--   than the call itself, in traces without GPU activity.
+-- matters: Each of them reads and writes the whole tensor. Compiled, the chain makes a single pass.
+-- measured: Own time of the training thread (host_time) in such operators, outside the optimizer. For a chain of k: low 0 (the
+--   compiler may not fuse it), likely (1 - 1/k) / 2, which assumes that half of the time is memory access, of which one pass of
+--   k remains, and half is arithmetic, which remains; high 1 - 1/k.
 -- try: torch.compile on the function; in-place operators; fewer intermediate results.
 -- references: https://docs.pytorch.org/docs/stable/torch.compiler.html
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 -- heading: Compile the chain of elementwise operators{% if worst.range is not none %} in {{ worst.range | cut }}{% endif %}: {{
 --   percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif %}
--- fix: Compile the function around them, which makes one pass of {{ worst.chain }}: `f = {{ 'torch.compile(f)' if
---   program.can_compile else 'torch.jit.script(f)' }}`. Most of the time is in {{
---   names(pieces) }}.
+-- fix: Compile the function around them, which turns {{ worst.chain }} passes into one: `f = {{ 'torch.compile(f)' if
+--   program.can_compile else 'torch.jit.script(f)' }}`. Most of the time is in {{ names(pieces) }}.
 -- confidence: low
--- reason: The chain is in the trace; how much of it is memory and how much arithmetic is not, and half of each is assumed.
--- wrong-if: The operators are bound by arithmetic (exp, sin, tanh), or their results are needed elsewhere.
+-- reason: The chain is in the trace; how much of its time is memory access and how much arithmetic is not, so half of each is
+--   assumed.
+-- wrong-if: The operators are limited by arithmetic (exp, sin, tanh), or their results are needed elsewhere.
 -- for: pytorch
 -- needs: steps, host_alone, operators
 -- low: 0

@@ -1,27 +1,28 @@
 -- The training thread's time from the end of one epoch's batches to the first batch of the next, beyond what usual fetches take.
 -- title: Workers start again for each epoch
--- finds: A DataLoader with worker processes whose iterator ends and is made again between two steps, in traces without GPU activity:
---   a fetch follows a fetch, nothing is computed between them, and both together bring fewer batches than there are fetches.
--- matters: Without persistent workers each epoch ends its processes, starts new ones, and fills the queue again, and the training
---   thread waits for all of it.
--- measured: Own time of the training thread (host_time) between two fetches of a loader with workers (data_fetch, multi_process)
---   with next to no operators between them, of which fewer backward passes follow than there are fetches, and which together last as long
---   as three usual ones; and of these two fetches what is beyond the median fetch. Where frames tell of new iterators, only there. Shares:
---   low 0.5 (the queue has to be filled once all the same), likely 1, high 1.
--- try: persistent_workers=True; one long iterator over several epochs; a sampler without end.
+-- finds: A DataLoader with worker processes whose iterator ends and is created again between two steps, in traces without GPU
+--   activity: a fetch follows a fetch, nothing is computed between them, and both together bring fewer batches than there are
+--   fetches.
+-- matters: Without persistent workers, each epoch ends its processes, starts new ones and refills the queue, and the training
+--   thread waits for all of that.
+-- measured: Own time of the training thread (host_time) between two fetches of a loader with workers (data_fetch,
+--   multi_process) with next to no operators between them, of which fewer backward passes follow than there are fetches, and
+--   which together last as long as three usual ones; and what these two fetches take beyond the median fetch. If frames show
+--   new iterators, only there. Shares: low 0.5 (the queue still has to be filled once), likely 1, high 1.
+-- try: persistent_workers=True; one long iterator over several epochs; an endless sampler.
 -- references: https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
--- heading: Keep the workers from epoch to epoch: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{%
---   endif %} goes to starting them
--- fix: {{ remedy('keep_workers') }} Between two epochs the main thread waits {{ time(worst.boundary_ns) }}; a usual fetch takes {{
---   time(worst.usual_ns) }}. It is so in {{ steps_with_it }} of {{ steps }} steps.
+-- heading: Keep the workers from epoch to epoch: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else
+--   %}a step{% endif %} is spent starting them
+-- fix: {{ remedy('keep_workers') }} Between two epochs the main thread waits {{ time(worst.boundary_ns) }}; a usual fetch takes
+--   {{ time(worst.usual_ns) }}. This happens in {{ steps_with_it }} of {{ steps }} steps.
 -- confidence: high
--- reason: Two fetches follow one another with nothing computed between them, and one batch is computed after them: the first fetch ended its
---   iterator.
--- wrong-if: The workers are kept already, and what is long is the first batch itself, such as a shuffle of the whole data set.
+-- reason: Two fetches follow one another with nothing computed between them, and only one batch is computed after them: the
+--   first fetch ended its iterator.
+-- wrong-if: The workers are already kept, and it is the first batch itself that takes long, for instance because the whole data
+--   set is shuffled.
 -- for: pytorch
 -- needs: steps, host_alone, fetches
--- absent: {% if ask('host_settings')[0].keeps_workers %}the snapshot of the run
---   says that workers persist{% endif %}
+-- absent: {% if ask('host_settings')[0].keeps_workers %}the run's settings say that workers persist{% endif %}
 -- low: 0.5
 -- likely: 1
 -- threshold: computing = 0.1: of the time between two fetches: samplers and sums of an epoch take an operator or two

@@ -2,22 +2,22 @@
 -- title: One part of making a batch
 -- finds: A range, or a function of the program, inside the fetches of a DataLoader without workers, in traces without GPU activity: what
 --   collates, decodes, tokenizes or augments.
--- matters: It is known by name which part of a batch takes the time, and that the training thread does it.
--- measured: Own time of the training thread (host_time) in the range, operators in it included, where it is a twentieth of the steps at
---   least. Shares: low 0 (what is fast code already only moves to workers, which need a free core), likely 0.9 (a loop of Python over
---   elements takes ten times as long as one call for all of them, or more), high 1 (prepared once and stored).
--- try: One call of NumPy or PyTorch for the whole batch; a tokenizer that takes lists; workers; data that is prepared once.
+-- matters: The trace names the part of a batch that takes the time, and shows that the training thread does it.
+-- measured: Own time of the training thread (host_time) in the range, including operators, if it is at least a twentieth of the
+--   steps. Shares: low 0 (code that is already fast can only move to workers, which need a free core), likely 0.9 (a Python
+--   loop over elements takes at least ten times as long as one call for all of them), high 1 (prepared once and stored).
+-- try: One call of NumPy or PyTorch for the whole batch; a tokenizer that takes lists; workers; data prepared in advance.
 -- references: https://docs.pytorch.org/docs/stable/data.html#working-with-collate-fn
 --   https://numpy.org/doc/stable/user/basics.broadcasting.html
 -- each: host_fetch_ranges
 -- key: {{ worst.range | cut }}
--- heading: Vectorize {{ cut(worst.range) }}, or let workers do it: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{%
---   else %}a step{% endif %}
--- fix: Let one call make the whole batch in {{ cut(worst.range) }} ({{ per_step(claimed_ns) }}), or prepare it once and store it. {{
---   remedy('workers', workers=workers_needed(ask('input_facts')[0])) }} Workers help while a core is free.
+-- heading: Vectorize {{ cut(worst.range) }}, or move it to workers: {{ percent(claimed_share) }} of {% if subject.is_window
+--   %}the window{% else %}a step{% endif %}
+-- fix: Build the whole batch with one call in {{ cut(worst.range) }} ({{ per_step(claimed_ns) }}), or prepare it once and store
+--   it. {{ remedy('workers', workers=workers_needed(ask('input_facts')[0])) }} Workers help only if a core is free.
 -- confidence: medium
 -- reason: The range inside the fetch is in the trace; whether it can be made faster is not.
--- wrong-if: It is one call of fast code already: then only workers, or data that is prepared once, help.
+-- wrong-if: It is already one call of fast code: then only workers, or data prepared in advance, help.
 -- needs: steps, host_alone, fetches
 -- low: 0
 -- likely: 0.9

@@ -1,19 +1,20 @@
 -- The training thread's time in operators on tensors of float64, in a trace without GPU work.
 -- title: Operators compute in float64
 -- finds: Operators on tensors of double precision, in traces without GPU activity.
--- matters: Half the bytes and twice as many numbers in an instruction: float32 takes half of the time, where precision allows it.
--- measured: Own time of the training thread (host_time) in operators whose first input is a tensor of type double. Of each, what is beyond 10 us,
---   which is calling it, goes by shares: low 0.25, likely 0.5 (half the bytes, twice as many numbers an instruction), high 0.75 (what then
---   fits a cache).
--- try: float32 for model and data; dtype=np.float32 where arrays are made.
+-- matters: float32 has half the bytes and fits twice as many numbers in an instruction, so it takes half the time where its
+--   precision is enough.
+-- measured: Own time of the training thread (host_time) in operators whose first input is a tensor of type double. The first 10
+--   us of each are the call itself; shares of the rest: low 0.25, likely 0.5 (half the bytes, twice as many numbers per
+--   instruction), high 0.75 (the data then fits a cache).
+-- try: float32 for model and data; dtype=np.float32 where arrays are created.
 -- references: https://docs.pytorch.org/docs/stable/tensor_attributes.html#torch-dtype
 --   https://docs.pytorch.org/docs/stable/generated/torch.set_default_dtype.html
--- heading: Compute in float32: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif %} is operators in
---   float64
--- fix: Convert model and data once: `model.float()`, `torch.from_numpy(array.astype("float32"))`. NumPy makes float64 unless it is told
---   otherwise. Most of it is {{ names(pieces) }}.
+-- heading: Compute in float32: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif %}
+--   is spent in float64 operators
+-- fix: Convert model and data once: `model.float()`, `torch.from_numpy(array.astype("float32"))`. NumPy uses float64 by
+--   default. Most of the time is in {{ names(pieces) }}.
 -- confidence: medium
--- reason: The types of the operators' tensors are in the trace; whether the program needs the precision is not.
+-- reason: The types of the tensors are in the trace; whether the program needs the precision is not.
 -- wrong-if: The results need double precision.
 -- for: pytorch
 -- needs: steps, host_alone, types

@@ -1,27 +1,27 @@
 -- The training thread's time in operators on the CPU, on a machine whose GPUs the trace lists and the program does not use.
 -- title: The model runs on the CPU of a machine with GPUs
--- finds: Operators of PyTorch that compute on the CPU for most of the time, in a program that launches nothing on the
---   GPU that the trace lists.
--- matters: A GPU for servers moves memory at 5 to 10 times the speed of a CPU and computes matrix products at 10 to 100
---   times its speed. No tuning of operators on the CPU comes near that.
+-- finds: PyTorch operators that compute on the CPU for most of the time, in a program that launches nothing on the
+--   GPU listed in the trace.
+-- matters: A data-centre GPU has 5 to 10 times the memory bandwidth of a CPU and computes matrix products 10 to 100
+--   times as fast. No tuning on the CPU comes close to that.
 -- measured: Own time of the training thread in operators in the counted steps (host_time), where the trace lists a GPU
 --   and the program made no call that launches work or copies to it (triage: host_only, by_design). Shares: 0.5 low
 --   (small models, copies of the input), 0.85 likely, 0.97 high.
--- try: model.to("cuda") and the inputs with it; torch.set_default_device("cuda"). Check that torch.cuda.is_available()
---   holds where the program runs.
+-- try: model.to("cuda") and the inputs with it; torch.set_default_device("cuda"). Check that
+--   torch.cuda.is_available() is true where the program runs.
 -- references: https://docs.pytorch.org/docs/stable/notes/cuda.html
 -- heading: Run the model on the GPU: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a
---   step{% endif %} are operators on the CPU
+--   step{% endif %} is spent in operators on the CPU
 -- for: pytorch
--- fix: Move model and inputs to the GPU: `model.to("cuda")`. The trace lists one, and the program launches nothing on
---   it. Most of the time is in {{ shares(rows) }}.
+-- fix: Move the model and its inputs to the GPU: `model.to("cuda")`. The trace lists one, and the program launches
+--   nothing on it. Most of the time is in {{ shares(rows) }}.
 -- confidence: low
--- reason: How much faster the GPU is with these operators is not in the trace.
+-- reason: The trace does not show how much faster the GPU would run these operators.
 -- wrong-if: The GPU belongs to another job, or the model does not fit into its memory.
 -- captures: by_design
 -- needs: steps, host_alone, operators
 -- absent: {% if not subject.present.gpus %}the trace lists no GPU{% endif %}
--- refuted: {% if claimed_share < most %}operators take {{ percent(claimed_share) }} of the time only{% endif %}
+-- refuted: {% if claimed_share < most %}operators take only {{ percent(claimed_share) }} of the time{% endif %}
 -- facts: host_operators_facts
 -- low: 0.5
 -- likely: 0.85

@@ -1,22 +1,24 @@
 -- The training thread's time in loops that take single elements of tensors, in a trace without GPU work.
--- title: A loop over elements of a tensor
--- finds: Loops of Python that read or pick elements one by one (.item(), x[i], for row in x), in traces without GPU activity.
--- matters: Each element costs operators of a few microseconds and Python around them; one operator on the whole tensor costs them once.
--- measured: Runs of at least 16 operators that take elements (item, select, unbind, index, is_nonzero) outside of backward pass and
---   optimizer, with at most 8 other operators between two of them, and the rest of the range around where they are most of it; own time
---   of the training thread (host_time). And the nodes of the backward pass that the loop's operators added, by their sequence numbers: that
---   of an element makes a gradient of the size of the whole tensor, and adds it to those of the others. Shares: of Python, operators that take elements, and their nodes low
---   0.5, likely and high 1; of others, whose computing has to be done all the same, low 0, likely 0.5, high 1.
+-- title: A loop over the elements of a tensor
+-- finds: Python loops that read or pick elements one by one (.item(), x[i], for row in x), in traces without GPU activity.
+-- matters: Each element costs a few operators of some microseconds each, and the Python around them. One operator on the whole
+--   tensor pays that once.
+-- measured: Runs of at least 16 operators that take elements (item, select, unbind, index, is_nonzero) outside the backward
+--   pass and the optimizer, with at most 8 other operators between two of them, and the rest of the range around them if they
+--   are most of it; own time of the training thread (host_time). And the nodes of the backward pass that the loop's operators
+--   added, by their sequence numbers: the node of one element creates a gradient as large as the whole tensor and adds it to
+--   the others. Shares: for Python, operators that take elements, and their nodes, low 0.5, likely and high 1; for other
+--   operators, whose work still has to be done, low 0, likely 0.5, high 1.
 -- try: One operator on the whole tensor: comparisons with sum(), torch.bincount, torch.gather; .tolist() once, before the loop.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.pytorch.org/docs/stable/generated/torch.bincount.html
 -- heading: Replace the loop over elements{% if worst.range is not none %} in {{ worst.range | cut }}{% endif %} by one operator: {{
 --   percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif %}
--- fix: Compute on the whole tensor (`(guess == label).sum()`, `torch.bincount`), or take all values out at once: `values = tensor.tolist()`. The
---   loop takes {{ plural(worst.reads, 'element') }} one by one, {{ per_step(claimed_ns) }}.
+-- fix: Compute on the whole tensor (`(guess == label).sum()`, `torch.bincount`), or read all values at once: `values =
+--   tensor.tolist()`. The loop reads {{ plural(worst.reads, 'element') }} one by one, {{ per_step(claimed_ns) }}.
 -- confidence: medium
--- reason: The operators of the loop are in the trace; what stays of it when it is written for the whole tensor is not.
--- wrong-if: Each round of the loop needs the result of the one before.
+-- reason: The loop's operators are in the trace; how much time would remain with the whole tensor is not.
+-- wrong-if: Each iteration of the loop needs the result of the one before.
 -- for: pytorch
 -- needs: steps, host_alone, operators
 -- low: 0.5

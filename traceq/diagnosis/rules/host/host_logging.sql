@@ -1,24 +1,24 @@
 -- The training thread's time in logging and saving, in a trace without GPU work.
 -- title: Logging or saving within steps
--- finds: Ranges and functions that are named for logging, printing, saving or checkpoints, in the counted steps of traces without GPU
+-- finds: Ranges and functions named after logging, printing, saving or checkpoints, in the counted steps of traces without GPU
 --   activity.
--- matters: The step waits for something of which training needs nothing.
--- measured: Own time of the training thread (host_time) in them, with all that runs in them. Shares: low 0.5 (in every second step only),
---   likely 0.9 (in one of ten, or on another thread, with a copy that stays), high 1.
+-- matters: The step waits for something that training does not need.
+-- measured: Own time of the training thread (host_time) in them, including all that runs in them. Shares: low 0.5 (done in
+--   every second step only), likely 0.9 (in every tenth step, or on another thread, with a copy that remains), high 1.
 -- try: Log every tenth step; keep values as tensors until then; save less often, or asynchronously.
 -- references: https://docs.pytorch.org/docs/stable/distributed.checkpoint.html
 --   https://docs.python.org/3/library/logging.handlers.html#queuehandler
 -- heading: {% if share_of(steps_with_it, steps) >= often %}{{ 'Save' if worst.work == 'checkpoint' else 'Log' }} less often{% else %}{{ 'Save' if
 --   worst.work == 'checkpoint' else 'Log' }} on another thread{% endif %}: {{ percent(claimed_share) }} of {% if subject.is_window %}the
 --   window{% else %}a step{% endif %} is in {{ worst.name | cut }}
--- fix: {% if share_of(steps_with_it, steps) >= often %}Do it in every tenth step: `if step % 10 == 0: ...`. {% else %}Hand a copy to another thread
---   and go on. {% endif %}{% if worst.work == 'checkpoint' %}{% if program.is_pytorch %}Saving need not hold up the steps:
---   `torch.distributed.checkpoint.async_save(state, checkpoint_id=path)` copies and writes beside it. {% endif %}{% else %}Keep values as
---   tensors until they are written, and write them together. {% endif %}{{ cut(worst.name) }} runs in {{ steps_with_it }} of {{ steps }}
---   steps, {{ per_step(claimed_ns) }}.
+-- fix: {% if share_of(steps_with_it, steps) >= often %}Do it only every tenth step: `if step % 10 == 0: ...`. {% else %}Hand a
+--   copy to another thread and carry on. {% endif %}{% if worst.work == 'checkpoint' %}{% if program.is_pytorch %}Saving does
+--   not have to delay the steps: `torch.distributed.checkpoint.async_save(state, checkpoint_id=path)` copies the state and
+--   writes it in the background. {% endif %}{% else %}Keep values as tensors until they are written, and write them together.
+--   {% endif %}{{ cut(worst.name) }} runs in {{ steps_with_it }} of {{ steps }} steps, {{ per_step(claimed_ns) }}.
 -- confidence: medium
--- reason: The name says that it logs or saves; the time is measured.
--- wrong-if: The name misleads, or each of these records is needed at once.
+-- reason: The name suggests that it logs or saves; the time is measured.
+-- wrong-if: The name is misleading, or each of these records is needed at once.
 -- needs: steps, host_alone
 -- threshold: often = 0.5: in fewer than half of the steps it is rare already
 -- low: 0.5

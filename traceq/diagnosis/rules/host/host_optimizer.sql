@@ -1,21 +1,24 @@
 -- The training thread's time in an optimizer that updates parameters one by one, in a trace without GPU work.
 -- title: The optimizer updates parameters one by one on the CPU
--- finds: An optimizer that runs several operators for each parameter on its own, in traces without GPU activity.
--- matters: Each operator is a call of some microseconds, and a pass over memory; fused=True makes one pass over all parameters.
--- measured: Own time of the training thread (host_time) in the optimizer, clearing of gradients left out, where it runs at least 50 operators a
---   step and none of them takes many parameters (_foreach_, _fused_). Shares: Python between operators goes (low, likely and high 1); of
---   operators low 0, likely 1 - 1/k with k different ones for each parameter, since one pass of k stays, high 1.
+-- finds: An optimizer that runs several operators for each parameter separately, in traces without GPU activity.
+-- matters: Each operator costs a call of some microseconds and a pass over memory; fused=True makes one pass over all
+--   parameters.
+-- measured: Own time of the training thread (host_time) in the optimizer, without clearing gradients, if it runs at least 50
+--   operators a step and none of them takes many parameters (_foreach_, _fused_). Shares: Python between operators disappears
+--   (low, likely and high 1); for operators low 0, likely 1 - 1/k with k different ones for each parameter, since one pass of k
+--   remains, high 1.
 -- try: torch.optim.AdamW(..., fused=True), SGD and Adagrad likewise; torch.compile(optimizer.step) for others.
 -- references: https://docs.pytorch.org/docs/stable/optim.html
 --   https://docs.pytorch.org/tutorials/recipes/compiling_optimizer.html
--- heading: Update all parameters in one call: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif %} is
---   the optimizer
--- fix: {% set optimizer = (worst.optimizer | string | matched('^Optimizer[.]step#\\w+')).removeprefix('Optimizer.step#') or 'AdamW' -%} Update
---   all parameters in one call: `torch.optim.{{ optimizer }}(model.parameters(), ..., fused=True)`. {% if program.can_compile %}Where it has no fused
---   variant on the CPU: `torch.compile(optimizer.step)`.{% endif %} The optimizer runs {{ plural(worst.operators, 'operator') }} a step, {{ worst.kinds }} for each parameter.
+-- heading: Update all parameters in one call: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a
+--   step{% endif %} is spent in the optimizer
+-- fix: {% set optimizer = (worst.optimizer | string | matched('^Optimizer[.]step#\\w+')).removeprefix('Optimizer.step#') or
+--   'AdamW' -%} Update all parameters in one call: `torch.optim.{{ optimizer }}(model.parameters(), ..., fused=True)`. {% if
+--   program.can_compile %}If it has no fused variant on the CPU: `torch.compile(optimizer.step)`.{% endif %} The optimizer runs
+--   {{ plural(worst.operators, 'operator') }} a step, {{ worst.kinds }} for each parameter.
 -- confidence: {% if worst.optimizer | string | matched('^Optimizer[.]step#') %}high{% else %}medium{% endif %}
--- reason: The optimizer's step is marked, and its operators take one parameter each.
--- wrong-if: The range holds more than the update, such as logging of gradients.
+-- reason: The optimizer's step is marked, and each of its operators takes one parameter.
+-- wrong-if: The range contains more than the update, such as logging of gradients.
 -- same-fix: fewer-launches
 -- for: pytorch, training
 -- needs: steps, host_alone, operators

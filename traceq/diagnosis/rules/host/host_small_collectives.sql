@@ -2,23 +2,24 @@
 -- title: Many small collectives on the CPU
 -- finds: Steps that reduce many small tensors one by one over gloo, in traces without GPU activity, where a few flat buffers would hold
 --   them all.
--- matters: A small collective takes as long as a message there and back, whatever its size: one for all tensors pays that once.
--- measured: As host-communication, while small collectives (less than half of 25 MB, by shapes of gloo's operators) run, where those of a
---   step are more than 4 times as many as buffers of 25 MB would be that hold the same bytes. Shares from their number n, the number b of
---   such buffers and their lengths: low (n - b) times the shortest of them, likely all but the b longest: those are the buffers; high
---   1: a buffer may take next to nothing beside what ranks waited for.
--- try: DistributedDataParallel, which makes such buffers; one flat tensor; no_sync between updates.
+-- matters: A small collective takes as long as a round trip, whatever its size: one collective for all tensors pays that once.
+-- measured: As in host-communication, while small collectives run (less than half of 25 MB, by the shapes of gloo's operators),
+--   if a step has more than 4 times as many of them as there would be 25 MB buffers with the same bytes. Shares from their
+--   number n, the number b of such buffers and their lengths: low (n - b) times the shortest of them, likely all but the b
+--   longest, which stand for the buffers; high 1: a buffer may take next to nothing compared with the time that ranks waited.
+-- try: DistributedDataParallel, which uses such buffers; one flat tensor; no_sync between updates.
 -- references: https://docs.pytorch.org/docs/stable/notes/ddp.html
 --   https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
--- heading: Reduce all tensors in one flat buffer: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif
---   %} is waiting for small collectives
--- fix: Put the tensors into one buffer: `flat = torch.cat([p.grad.view(-1) for p in model.parameters()]); dist.all_reduce(flat)`, or wrap the
---   model: `DistributedDataParallel(model)`, whose buckets do that. A step has {{ plural(worst.collectives, 'small collective') }} of {{
---   short_size(worst.step_bytes) }} together; {{ plural(worst.buffers, 'buffer') }} of 25 MB {{ 'holds' if worst.buffers == 1 else 'hold' }}
---   them.
+-- heading: Reduce all tensors in one flat buffer: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else
+--   %}a step{% endif %} is spent waiting for small collectives
+-- fix: Put the tensors into one buffer: `flat = torch.cat([p.grad.view(-1) for p in model.parameters()]);
+--   dist.all_reduce(flat)`, or wrap the model: `DistributedDataParallel(model)`, whose buckets do that. A step has {{
+--   plural(worst.collectives, 'small collective') }} with {{ short_size(worst.step_bytes) }} in all; {{ plural(worst.buffers,
+--   'buffer') }} of 25 MB {{ 'holds' if worst.buffers == 1 else 'hold' }} them.
 -- confidence: medium
--- reason: Number, sizes and lengths of the collectives are in the trace; what a large one takes on this network is not.
--- wrong-if: The ranks wait for a late one: then one collective waits as long.
+-- reason: The number, sizes and durations of the collectives are in the trace; how long a large one takes on this network is
+--   not.
+-- wrong-if: The ranks wait for a late rank: then a single collective waits just as long.
 -- for: pytorch
 -- needs: steps, host_alone
 -- unseen: {% set known = ask('host_collective_sizes')[0] -%} {% if known.collectives and not known.sized %}{{ lacks('the sizes of collectives are

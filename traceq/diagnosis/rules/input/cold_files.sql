@@ -1,24 +1,26 @@
 -- Epochs of the loader that training fetches from most: what a fetch takes, and what of it, and of its workers' time, goes into reading
 -- files. What begins before the first new iterator is left out: it may be a part of an epoch.
 -- title: The first epoch reads from disk, later ones from memory
--- finds: A first epoch in which reading files takes at least three times as long a batch as in the later ones.
--- matters: From the second epoch on the operating system has the files in memory, if they fit. What a capture of the
---   first epoch says of the loader is true of the first only, and the other way round; where the data do not fit, all epochs are
---   like the first.
--- measured: Fetches of the training thread between new iterators (data_fetch.is_first, by Python frames), the first of each left out: time
---   in calls that read or open files (reading), and in such calls of worker threads meanwhile, per fetch. At least 5 fetches an epoch,
---   and what the first takes longer is at least 10 % of its fetch and of what workers do meanwhile; the fetch itself takes 10 % less later:
---   workers that read ahead may hide it.
--- try: Read the files once before training, or copy them to a local disk; judge the loader by the epoch that the run is like.
+-- finds: A first epoch in which reading the files of a batch takes at least three times as long as in later ones.
+-- matters: From the second epoch on, the operating system has the files in memory, if they fit. What a capture of the first
+--   epoch shows about the loader holds only for the first epoch, and vice versa; if the data does not fit, all epochs are like
+--   the first.
+-- measured: Fetches of the training thread between new iterators (data_fetch.is_first, by Python frames), without the first
+--   fetch of each: time in calls that read or open files (reading), and in such calls on worker threads in the same time, per
+--   fetch. At least 5 fetches per epoch; the extra time of the first epoch is at least 10 % of its fetches and of what workers
+--   do in that time; and fetches themselves become 10 % shorter later, since workers that read ahead may hide it.
+-- try: Read the files once before training, or copy them to a local disk; judge the loader by the epoch that is typical of the
+--   run.
 -- references: https://docs.kernel.org/admin-guide/mm/concepts.html
 --   https://docs.pytorch.org/docs/stable/data.html
--- remark: {% if facts.first_reading_ns >= times_longer * facts.later_reading_ns and facts.first_reading_ns - facts.later_reading_ns >= worth * facts.first_fetch_ns and facts.first_fetch_ns - facts.later_fetch_ns >= worth * facts.first_fetch_ns -%}
---   In the first epoch of the capture reading files takes {{ time(facts.first_reading_ns) }} a batch, in {% if facts.later_epochs == 1 %}the next{% else %}the {{ facts.later_epochs }} later ones{% endif %}
---   {{ time(facts.later_reading_ns) }}: the files come from memory then. A batch of {{ cut(facts.loader) }} takes {{ time(facts.first_fetch_ns) }}
---   at first, {{ time(facts.later_fetch_ns) }} later (medians).
---   {%- endif %}
--- fix: Bring the files into memory before the first batch where they fit: `vmtouch -t FOLDER`, or read them once in the background. Where they do
---   not, copy them to a local NVMe disk, and judge the loader by the first epoch.
+-- remark: {% if facts.first_reading_ns >= times_longer * facts.later_reading_ns and facts.first_reading_ns -
+--   facts.later_reading_ns >= worth * facts.first_fetch_ns and facts.first_fetch_ns - facts.later_fetch_ns >= worth *
+--   facts.first_fetch_ns -%} In the first epoch of the capture, reading files takes {{ time(facts.first_reading_ns) }} per
+--   batch; in {% if facts.later_epochs == 1 %}the next one{% else %}the {{ facts.later_epochs }} later ones{% endif %} it takes
+--   {{ time(facts.later_reading_ns) }}, because the files then come from memory. A batch of {{ cut(facts.loader) }} takes {{
+--   time(facts.first_fetch_ns) }} at first and {{ time(facts.later_fetch_ns) }} later (medians). {%- endif %}
+-- fix: Load the files into memory before the first batch, if they fit: `vmtouch -t FOLDER`, or read them once in the
+--   background. If they do not, copy them to a local NVMe disk, and judge the loader by the first epoch.
 -- needs: steps, fetches
 -- captures: host_only, steps, window
 -- unknown: {% if not has('python_frames') %}{{ lacks('frames that show where an epoch begins are not traced', 'python_frames', 'brings them') }}

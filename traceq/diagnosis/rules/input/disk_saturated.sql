@@ -1,22 +1,23 @@
 -- Idle time under fetches of input, and under calls that read files, while a disk was saturated, by logs of monitors.
--- title: Input waits for a disk that is saturated
--- finds: Time in which the GPU waits for input, or for a read of a file, while iostat, sar or another monitor says that a
---   disk had requests all of the time.
--- matters: More workers only queue up at a disk that gives all it has. The bytes have to be fewer, or to come from elsewhere.
--- measured: Idle time of cause idle_data, and of idle_os under calls that read (idle_piece), as far as it lies in samples in
---   which a disk is used 95 % of the time or more and, where the log says it, at least one request is queued on average.
---   Shares: low 0.3 (some of the fetch is work of its own), likely 0.9, high 1.
+-- title: Input waits for a saturated disk
+-- finds: Time in which the GPU waits for input, or for a read of a file, while iostat, sar or another monitor says that a disk
+--   was busy all of the time.
+-- matters: A saturated disk is no faster with more workers: they only queue up. Read fewer bytes, or read them from elsewhere.
+-- measured: Idle time of cause idle_data, and of idle_os under calls that read (idle_piece), where it falls in samples in which
+--   a disk is used 95 % of the time or more and, where the log says it, at least one request is queued on average. Shares: low
+--   0.3 (some of the fetch is work of its own), likely 0.9, high 1.
 -- try: Local NVMe instead of network storage, fewer and larger files, more memory for the page cache, compressed formats.
 -- references: https://man7.org/linux/man-pages/man1/iostat.1.html
 --   https://docs.pytorch.org/docs/stable/data.html
--- fix: Take load off the disk {{ worst.disk | cut }}: copy the data to a faster (NVMe) disk or into memory, store it in fewer and
---   larger files, and keep other programs off that disk. It is used {{ percent(worst.utilization / 100) }} of the time{% if
---   worst.queue is not none %} with {{ '{:,.0f}'.format(worst.queue) }} accesses queued{% endif %} while the GPU waits for input{% if
---   worst.read_bytes is not none %}, at {{ gb_per_s(worst.read_bytes / 1e9) }} read{% endif %}; more workers would only queue up there.
+-- fix: Take load off the disk {{ worst.disk | cut }}: copy the data to a faster (NVMe) disk or into memory, store it in fewer
+--   and larger files, and keep other programs off that disk. The disk is busy {{ percent(worst.utilization / 100) }} of the
+--   time{% if worst.queue is not none %} with {{ '{:,.0f}'.format(worst.queue) }} requests queued{% endif %} while the GPU
+--   waits for input{% if worst.read_bytes is not none %}, at {{ gb_per_s(worst.read_bytes / 1e9) }} read{% endif %}; more
+--   workers would only queue up there.
 -- confidence: {% if worst.queue is not none %}high{% else %}medium{% endif %}
--- reason: The monitor logged a saturated disk for the time of the waits{% if worst.queue is none %}; how many accesses wait is not in the log, and of
---   an SSD being used all of the time is not yet its limit{% endif %}.
--- wrong-if: The files that are read lie on another disk, or in the page cache.
+-- reason: The monitor logged a saturated disk during the waits{% if worst.queue is none %}; the log does not say how many
+--   requests were queued, and an SSD that is always busy is not necessarily at its limit{% endif %}.
+-- wrong-if: The files that are read are on another disk, or in the page cache.
 -- heading: Take load off the disk: input waits for it, and it is saturated
 -- needs: gpu, steps, disk_samples
 -- low: 0.3

@@ -1,24 +1,24 @@
 -- Idle time of the first fetches of iterators beyond that of the others, and of making these iterators.
 -- title: The first batch of an epoch is late
--- finds: The first fetch of a new iterator of a loader: workers are started again, and nothing is prefetched yet.
--- matters: Without persistent workers each epoch, and each validation, begins with starting processes, importing
---   modules and filling the queue, and the GPU waits for all of it.
+-- finds: The first fetch of a loader's new iterator: workers are started again, and nothing has been prefetched yet.
+-- matters: Without persistent workers, each epoch and each validation begins by starting processes, importing modules
+--   and filling the queue, and the GPU waits for all of it.
 -- measured: Idle time of cause idle_data (idle_piece) in first fetches (data_fetch.is_first), less what a usual fetch
---   of the loader takes, and of cause idle_python in the same gap as long as the making of the iterator took
---   (iterator_dur). Without Python frames: fetches 10 times as long as the median (other reasons seldom come to that),
---   at most one in 5 of at least 5. Loaders that work in the training process have no workers to start and are left
---   out. Shares: low 0.5 (the queue has to be filled once all the same), likely 1, high 1.
+--   of the loader takes, and idle time of cause idle_python in the same gap, for as long as creating the iterator
+--   took (iterator_dur). Without Python frames: fetches 10 times as long as the median (other causes rarely reach
+--   that), at most one in 5 of at least 5. Loaders that work in the training process have no workers to start and are
+--   left out. Shares: low 0.5 (the queue still has to be filled once), likely 1, high 1.
 -- try: persistent_workers=True; one long iterator over several epochs.
 -- references: https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
 -- fix: {{ remedy('keep_workers') }} The {% if worst.is_first is not none %}first fetch of a new iterator{% else
---   %}longest fetch{% endif %} takes {{ time(worst.fetch_ns) }}, others {{ time(worst.usual_ns) }}{% if
---   worst.iterator_ns %}, after {{ time(worst.iterator_ns) }} for making the iterator{% endif %}.
+--   %}longest fetch{% endif %} takes {{ time(worst.fetch_ns) }}, other fetches {{ time(worst.usual_ns) }}{% if
+--   worst.iterator_ns %}; creating the iterator took {{ time(worst.iterator_ns) }} before that{% endif %}.
 -- confidence: {% if worst.is_first is not none %}high{% else %}medium{% endif %}
--- reason: {% if worst.is_first is not none %}Frames show that the iterator was made right before this fetch.
---   {%- else %}Its length and rarity say so; frames that would show the making of an iterator are not in the trace.
---   {%- endif %}
--- wrong-if: {% if worst.is_first is not none %}The workers are kept already. {%- else %}The long fetches are not at
---   the beginning of an epoch: then a few batches are slow by themselves. {%- endif %}
+-- reason: {% if worst.is_first is not none %}Frames show that the iterator was created right before this fetch. {%-
+--   else %}This is inferred from the length and rarity of the fetch; the trace has no frames that would show an
+--   iterator being created. {%- endif %}
+-- wrong-if: {% if worst.is_first is not none %}The workers are already kept. {%- else %}The long fetches are not at
+--   the beginning of an epoch: then a few batches are slow in themselves. {%- endif %}
 -- heading: {% if worst.is_first is none %}Find out why a few fetches take much longer{% else %}Keep the loader from
 --   epoch to epoch{% endif %}
 -- needs: gpu, steps, fetches

@@ -1,23 +1,23 @@
 -- Idle time in which the host fetches input.
 -- title: GPU idle: the host fetches input
--- finds: Time in which the GPU has nothing to do because the host fetches the next batch, as far as no more specific
---   rule says why that takes so long.
--- matters: The GPU waits for every nanosecond of it.
+-- finds: Time in which the GPU has nothing to do because the host fetches the next batch, where no more specific rule
+--   explains why that takes so long.
+-- matters: The GPU waits for all of it.
 -- measured: The pieces of cause idle_data in the counted steps (idle_piece); fetches are identified by their names
 --   (data_fetch). Shares: low 0.3 (cores or storage may be the limit), likely 1, high 1.
--- try: A test with random batches made on the GPU shows how fast training would be. Then: workers, prefetching,
+-- try: A test with random batches created on the GPU shows how fast training could be. Then try workers, prefetching,
 --   cheaper transforms.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.pytorch.org/docs/stable/data.html
 -- fix: {% if facts.workers %}Make the work of the {{ facts.workers }} workers cheaper, or use more workers and a
---   deeper queue. {%- else %}{{ remedy('workers', workers=4) }} {%- endif %} The GPU idles {{ per_step(claimed_ns) }}
---   ({{ percent(claimed_ns / subject.step_ns) }}) while the host fetches from {{ cut(worst.name) }}{% if
---   facts.fetches %}, a fetch takes {{ per_fetch(facts) }}{% endif %}. {{ busiest(facts) }}A capture with {{
---   way('fetch_work', 'calls of the operating system') }} shows what it waits for.
+--   longer prefetch queue. {%- else %}{{ remedy('workers', workers=4) }} {%- endif %} The GPU idles {{
+--   per_step(claimed_ns) }} ({{ percent(claimed_ns / subject.step_ns) }}) while the host fetches from {{
+--   cut(worst.name) }}{% if facts.fetches %}; a fetch takes {{ per_fetch(facts) }}{% endif %}. {{ busiest(facts) }}A
+--   capture with {{ way('fetch_work', 'system calls') }} shows what it waits for.
 -- confidence: medium
--- reason: The range is named as fetching; what limits it is not known.
--- wrong-if: A run on random input made once on the GPU has steps as long as these.
--- heading: {% if facts.workers %}Make input cheaper, or with more workers{% else %}Fetch input ahead of time{% endif
+-- reason: The range's name shows that it fetches input; what limits it is not known.
+-- wrong-if: A run on random input, created once on the GPU, has steps as long as these.
+-- heading: {% if facts.workers %}Make input cheaper, or use more workers{% else %}Fetch input ahead of time{% endif
 --   %}
 -- made-by: host-preempted
 -- needs: gpu, steps, fetches

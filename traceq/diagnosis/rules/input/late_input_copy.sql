@@ -1,16 +1,16 @@
 -- Copies of input to the device from pageable memory or by blocking calls, with nothing beside them, and the time in which the device
 -- waits for the host because of these calls.
 -- title: Input is copied to the GPU late
--- finds: Copies of a batch to the GPU that training waits for: from pageable memory, or by a call that holds the host
---   until the copy is done, while nothing else runs.
--- matters: A copy from pageable memory is slow, because the driver copies to pinned memory first, and the host can
---   launch nothing meanwhile. From pinned memory it runs beside the kernels of the step before.
--- measured: Copies at the position data, category copy_h2d, that are pageable or blocking (copy_overlap): the time in
---   which nothing else runs (busy_piece). And idle time (idle_piece) in the calls that wait for them (the copy's own,
---   or the next on the thread within 20 us or in the same operator) and after them, the latter no longer than the call
---   waited: so far ahead would the host be. Shares: low 0.4 (pinned memory alone about doubles the rate), likely 1,
---   high 1.
--- try: pin_memory=True, non_blocking=True, and copying one batch ahead on a stream of its own.
+-- finds: Copies of a batch to the GPU that training waits for: from pageable memory, or by a call that blocks the host until
+--   the copy is done, while nothing else runs.
+-- matters: A copy from pageable memory is slow, because the driver copies to pinned memory first, and the host can launch
+--   nothing in the meantime. A copy from pinned memory can overlap the kernels of the step before.
+-- measured: Copies at position data, category copy_h2d, that are pageable or blocking (copy_overlap): the time in which nothing
+--   else runs (busy_piece). And idle time (idle_piece) in the calls that wait for them (the copy's own, or the next on the
+--   thread within 20 us or in the same operator) and after them, the latter for no longer than the call waited, since that is
+--   how far ahead the host would otherwise be. Shares: low 0.4 (pinned memory alone roughly doubles the rate), likely 1, high
+--   1.
+-- try: pin_memory=True, non_blocking=True, and copying one batch ahead on a separate stream.
 -- references: https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html#pinned-memory
 -- fix: {% if worst.is_pageable is not false %}{{ remedy('input_early') }}{% else %}{{ remedy('input_early_pinned')
@@ -19,16 +19,15 @@
 --   gb_per_s(worst.bandwidth) }}{% endif %}) {%- endif %}, and the GPU does nothing else for {{
 --   per_step(claimed_ns) }}.
 -- confidence: {% if worst.is_pageable is not none %}high{% else %}medium{% endif %}
--- reason: {% if worst.is_pageable is not none %}The profiler records the kind of memory, and nothing runs beside these
---   copies.
---   {%- else %}The call is known to hold the host; the kind of memory is not in the trace.
---   {%- endif %}
--- wrong-if: {{ 'The batch' if program.runs_model else 'The input' }} is made right before it is copied, so that it cannot be copied earlier.
+-- reason: {% if worst.is_pageable is not none %}The profiler records the kind of memory, and nothing overlaps these copies. {%-
+--   else %}The call is known to block the host; the kind of memory is not in the trace. {%- endif %}
+-- wrong-if: {{ 'The batch' if program.runs_model else 'The input' }} is created right before it is copied, so it cannot be
+--   copied earlier.
 -- heading: {% set what = 'batches' if program.runs_model else 'input' -%} {% if worst.is_pageable is not false %}Pin {{ what }}, and copy {{ 'them' if
 --   program.runs_model else 'it' }} ahead{% else %}Copy {{ what }} ahead, without waiting{% endif %}
 -- same-fix: pinned-memory
--- absent: {% if not (has('operators') or has('fetches')) %}nothing names a loop that fetches input: copies are
---   just copies{% endif %}
+-- absent: {% if not (has('operators') or has('fetches')) %}nothing in the trace marks input fetching, so copies of input cannot
+--   be told from others{% endif %}
 -- needs: gpu, steps, launches
 -- low: 0.4
 -- likely: 1.0

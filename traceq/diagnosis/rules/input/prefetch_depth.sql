@@ -1,20 +1,20 @@
 -- title: The prefetch queue is too short for slow batches
--- finds: A loader whose workers have time left, and yet training waits: some batches take far longer than others, and
---   too few are ready to bridge that.
--- matters: On average the workers are fast enough. A deeper queue lets the fast batches make up for the slow ones.
--- measured: Only where the operating system's calls of workers are traced, for without them slow workers look the
---   same: they are busy less than 0.7 of their time (data_worker), of at least 5 fetches one in ten is at least 5
---   times as long as the median (even waits would mean that handing over is slow), and the training thread waits. Idle
---   time of cause idle_data (idle_piece) counts by the share of waiting in the fetch. Shares: low 0.2, likely 0.7,
---   high 1: how much a deeper queue bridges depends on how the slow batches follow one another.
--- try: prefetch_factor above its default of 2; batches that cost alike; in_order=False where the order does not
---   matter.
+-- finds: A loader whose workers have time to spare, although training waits: some batches take far longer than others, and too
+--   few are ready to bridge the gap.
+-- matters: On average the workers are fast enough. A longer queue lets the fast batches make up for the slow ones.
+-- measured: Only where the workers' system calls are traced, because without them slow workers look the same: they are busy
+--   less than 0.7 of their time (data_worker), of at least 5 fetches one in ten is at least 5 times as long as the median
+--   (waits of equal length would mean that handing batches over is slow), and the training thread waits. Idle time of cause
+--   idle_data (idle_piece) counts by the share of waiting in the fetch. Shares: low 0.2, likely 0.7, high 1: how much a longer
+--   queue bridges depends on how closely the slow batches follow one another.
+-- try: prefetch_factor above its default of 2; batches of similar cost; in_order=False where the order does not matter.
 -- references: https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
--- fix: {{ remedy('prefetch') }} {{ facts.workers }} workers are busy only {{ percent(facts.worker_busy) }} of their
---   time, and yet one fetch in ten takes {{ time(facts.long_ns) }} or more (median {{ time(facts.median_ns) }}).
+-- fix: {{ remedy('prefetch') }} {{ facts.workers }} workers are busy only {{ percent(facts.worker_busy) }} of the time, yet one
+--   fetch in ten takes {{ time(facts.long_ns) }} or more (median {{ time(facts.median_ns) }}).
 -- confidence: medium
--- reason: Workers are seen to wait while the program does now and then; that a deeper queue bridges it is inferred.
--- wrong-if: Many batches are prefetched already, or the slow ones come in long runs.
+-- reason: The trace shows workers waiting although the program sometimes waits for them; that a longer queue would help is
+--   inferred.
+-- wrong-if: Many batches are already prefetched, or the slow ones come in long runs.
 -- heading: Prefetch more batches
 -- needs: gpu, steps, fetches
 -- captures: host_only, steps, window

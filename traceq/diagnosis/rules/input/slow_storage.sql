@@ -2,33 +2,31 @@
 -- title: The program waits for file reads
 -- finds: Fetches of input, or worker processes, that spend most of their time in calls that read files, while the GPU
 --   waits.
--- matters: More workers or faster transforms win little when storage is what is slow: the bytes have to come nearer
---   first.
--- measured: data_fetch.reading: time of calls that open and read files, and of Python frames that do, on the training
---   thread; of worker threads the same calls over the time in which they do not wait (data_worker.busy). Of a fetch in
---   which that is at least half (then nothing else can be more), the idle time of cause idle_data (idle_piece) counts
---   by that share. Shares: low 0.3 (some of it is copying from the page cache), likely 1, high 1.
--- try: Local NVMe instead of network storage, fewer and larger files, memory mapping, more reads at once.
+-- matters: More workers or faster transforms help little when storage is slow: bring the data closer first.
+-- measured: data_fetch.reading: time of calls that open and read files, and of Python frames that do, on the training thread;
+--   for worker threads, the same calls over the time in which they do not wait (data_worker.busy). In a fetch where that is at
+--   least half (so nothing else is larger), the idle time of cause idle_data (idle_piece) counts by that share. Shares: low 0.3
+--   (some of it is copying from the page cache), likely 1, high 1.
+-- try: Local NVMe instead of network storage, fewer and larger files, memory mapping, more concurrent reads.
 -- references: https://docs.pytorch.org/docs/stable/data.html
 --   https://docs.nvidia.com/nsight-systems/UserGuide/index.html
--- fix: {% set own = share_of(facts.reading_ns, facts.fetch_ns) -%} Copy the data to a local NVMe disk, or store it as a
---   few large files that are read in sequence. For instance {% if program.is_pytorch
+-- fix: {% set own = share_of(facts.reading_ns, facts.fetch_ns) -%} Copy the data to a local NVMe disk, or store it as a few
+--   large files that are read in sequence. For instance, use {% if program.is_pytorch
 --   %}`webdataset.WebDataset('shards-{000000..000099}.tar')` or {% endif %}one array opened by `numpy.load(path,
---   mmap_mode='r')`. Where latency and not bandwidth is the limit, read more at once.{% if not facts.workers %} {{
---   remedy('workers', workers=8) }}{% endif %} Reading files takes {% if own >= least_reading %}{{ percent(own) }} of
---   the time of fetching on the main thread {%- else %}{{ percent(worst.reading_share) }} of the time that workers
---   work {%- endif %}, and the GPU idles {{ per_step(claimed_ns) }} for it. {%- set files =
---   ask('input_files') %}{% if files and files[0].files_per_step >= 1 %} A step opens {{ plural(files[0].files_per_step | round | int, 'file')
---   }}{% if files[0].folder %} in {{ cut(files[0].folder) }}{% endif %}{% if files[0].bytes_per_file %} and reads {{
---   size(files[0].bytes_per_file | round | int) }} of each{% endif %}; opening takes {{ percent(files[0].opening_share) }} of these calls
---   {%- if files[0].bytes_per_file and files[0].bytes_per_file < small_file %}: files so small are slow for being many, on whatever
+--   mmap_mode='r')`. If latency rather than bandwidth is the limit, read more files at once.{% if not facts.workers %} {{
+--   remedy('workers', workers=8) }}{% endif %} Reading files takes {% if own >= least_reading %}{{ percent(own) }} of the
+--   fetching time on the main thread {%- else %}{{ percent(worst.reading_share) }} of the workers' working time {%- endif %},
+--   and the GPU idles for {{ per_step(claimed_ns) }} because of it. {%- set files = ask('input_files') %}{% if files and
+--   files[0].files_per_step >= 1 %} A step opens {{ plural(files[0].files_per_step | round | int, 'file') }}{% if
+--   files[0].folder %} in {{ cut(files[0].folder) }}{% endif %}{% if files[0].bytes_per_file %} and reads {{
+--   size(files[0].bytes_per_file | round | int) }} from each{% endif %}; opening takes {{ percent(files[0].opening_share) }} of
+--   these calls {%- if files[0].bytes_per_file and files[0].bytes_per_file < small_file %}: so many small files are slow on any
 --   storage{% endif %}.{% endif %}
 -- confidence: {% if has('os_calls') %}high{% else %}medium{% endif %}
--- reason: {% if has('os_calls') %}The calls that read were recorded.
---   {%- else %}Frames that read files were recorded; whether the disk was slow was not.
---   {%- endif %}
+-- reason: {% if has('os_calls') %}The trace has the calls that read. {%- else %}The trace has frames that read files, but does
+--   not show whether the disk was slow. {%- endif %}
 -- wrong-if: A second run over the same files, now cached in memory, is not faster.
--- heading: Read faster: local disk, large files, more reads at once
+-- heading: Read faster: use a local disk, large files, more concurrent reads
 -- needs: gpu, steps, fetches
 -- unknown: {% if not has('os_calls') and not has('python_frames') %}{{ lacks('reads are not traced', 'reads', 'brings them') }}
 --   {%- endif %}

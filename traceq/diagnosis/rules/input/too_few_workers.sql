@@ -1,36 +1,34 @@
 -- title: The program waits for the loader's workers
 -- finds: Fetches from a loader with worker processes in which the training thread waits for a batch, and the GPU with
 --   it.
--- matters: The workers together make batches more slowly than the GPU uses them up; prefetching only delays that.
--- measured: Idle time of cause idle_data (idle_piece) under fetches from loaders with workers (data_fetch.loader_kind,
---   or threads of workers in the trace), less the share in which the training thread itself works, if that is less than
---   half. What nothing explains in such a fetch counts as waiting: the profiler does not see the queue. Where the trace
---   shows workers, they must be busy at least 0.7 of their time: below that there are enough of them (see
---   prefetch-depth and worker-imbalance). At least 3 fetches. Workers needed = workers x step / (step less this idle
---   time), at most 16. Shares: low 0.3 (cores or storage may be the limit next), likely 0.9, high 1.
+-- matters: Together, the workers prepare batches more slowly than the GPU consumes them; prefetching only delays the wait.
+-- measured: Idle time of cause idle_data (idle_piece) under fetches from loaders with workers (data_fetch.loader_kind, or
+--   threads of workers in the trace), less the share in which the training thread itself works, if that is less than half.
+--   Unexplained time in such a fetch counts as waiting, because the profiler does not see the queue. Where the trace shows
+--   workers, they must be busy at least 0.7 of their time: below that, there are enough of them (see prefetch-depth and
+--   worker-imbalance). At least 3 fetches. Workers needed = workers x step / (step less this idle time), at most 16. Shares:
+--   low 0.3 (cores or storage may be the limit next), likely 0.9, high 1.
 -- try: More workers, cheaper transforms, data prepared in advance, decoding on the GPU.
 -- references: https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 -- fix: {% set times = subject.step_ns / [subject.step_ns - claimed_ns, 1.0] | max -%} {% if not facts.workers %}{{
---   remedy('workers', workers='N') }} Start {% if times >= worth_a_factor %}about {{ '%.1f' | format(times) }} times
---   as many{% else %}one or two more{% endif %}, up to the cores per GPU. {%- else %} {%- set enough = (facts.workers
---   * times) | round(0, 'ceil') | int %} {%- set needed = [enough, [most_workers, facts.workers + 1] | max] | min %}
---   {{ remedy('workers', workers=needed) }} {{ plural(facts.workers, 'worker') }} make batches {%- if facts.worker_busy is not none
---   %}, busy {{ percent(facts.worker_busy) }} of their time{% endif %}; about {{ needed }} would keep up. {%- endif
---   %} The program waits for the loader's workers: a fetch takes {{ per_fetch(facts) }}, and the GPU idles {{
---   per_step(claimed_ns) }} (a step takes {{ time(subject.step_ns) }}) for it. If the machine has no more cores, make
---   a batch cheaper: decode and resize in advance, or on the GPU {%- if program.is_pytorch %}
---   (`torchvision.io.decode_jpeg(..., device='cuda')` {%- if not program.is_amd %}, NVIDIA DALI {%- endif %}) {%- endif %}.
+--   remedy('workers', workers='N') }} Start {% if times >= worth_a_factor %}about {{ '%.1f' | format(times) }} times as many{%
+--   else %}one or two more{% endif %}, up to the number of cores per GPU. {%- else %} {%- set enough = (facts.workers * times)
+--   | round(0, 'ceil') | int %} {%- set needed = [enough, [most_workers, facts.workers + 1] | max] | min %} {{
+--   remedy('workers', workers=needed) }} {{ plural(facts.workers, 'worker') }} prepare batches {%- if facts.worker_busy is not
+--   none %} and are busy {{ percent(facts.worker_busy) }} of the time{% endif %}; about {{ needed }} could keep up. {%- endif
+--   %} The program waits for the loader's workers: a fetch takes {{ per_fetch(facts) }}, and the GPU idles for {{
+--   per_step(claimed_ns) }} because of it (a step takes {{ time(subject.step_ns) }}). If the machine has no more cores, make
+--   batches cheaper: decode and resize in advance, or on the GPU {%- if program.is_pytorch %} (`torchvision.io.decode_jpeg(...,
+--   device='cuda')` {%- if not program.is_amd %}, NVIDIA DALI {%- endif %}) {%- endif %}.
 -- confidence: {% if facts.worker_busy is not none or share_of(facts.waiting_ns, facts.fetch_ns) >= 0.5 %}high{% else %}medium{% endif %}
--- reason: {% if facts.worker_busy is not none or share_of(facts.waiting_ns, facts.fetch_ns) >= 0.5 %}The main thread is
---   seen to wait for workers. {%- else %}The loader has workers, and nothing else is seen in its fetches: that they
---   wait is inferred. {%- endif %}
--- doubted: {% if facts.fetches < least_fetches %}fewer than {{ least_fetches }} fetches were captured: one may be late for any
---     reason; capture more steps
---   {%- endif %}
--- refuted: {% if facts.worker_busy is not none and facts.worker_busy < least_busy %}workers are busy
---     {{ percent(facts.worker_busy) }} of their time: there are enough of them
---   {%- endif %}
+-- reason: {% if facts.worker_busy is not none or share_of(facts.waiting_ns, facts.fetch_ns) >= 0.5 %}The trace shows the main
+--   thread waiting for workers. {%- else %}The loader has workers, and the trace shows nothing else in its fetches: that the
+--   main thread waits for them is inferred. {%- endif %}
+-- doubted: {% if facts.fetches < least_fetches %}fewer than {{ least_fetches }} fetches were captured, and a single one may be
+--   late for any reason; capture more steps {%- endif %}
+-- refuted: {% if facts.worker_busy is not none and facts.worker_busy < least_busy %}workers are busy only {{
+--   percent(facts.worker_busy) }} of the time: there are enough of them {%- endif %}
 -- facts: input_facts
 -- threshold: least_fetches = 3: fewer are the filling of the queue
 -- threshold: least_busy = 0.7: workers that wait for more than about a third of their time are not the limit
@@ -38,7 +36,7 @@
 -- threshold: most_workers = 16: more compete for memory and cores of one GPU's share of a usual host (8 to 16 cores a
 --   GPU)
 -- query: waiting_fetch
--- wrong-if: The cores of the machine, or its storage, are saturated already: then more workers only compete.
+-- wrong-if: The machine's cores or storage are already saturated: then more workers only compete for them.
 -- heading: {% if facts.workers %}Start more workers, or make batches cheaper{% else %}Start more workers{% endif %}
 -- needs: gpu, steps, fetches
 -- captures: host_only, steps, window

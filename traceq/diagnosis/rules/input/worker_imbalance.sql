@@ -1,27 +1,27 @@
--- title: One worker of the loader has more to do than the others
--- finds: A worker process that is busy nearly all the time while the others mostly wait, and training waits for it.
+-- title: One of the loader's workers has more to do than the others
+-- finds: A worker process that is busy nearly all the time while the others mostly wait, and that training waits for.
 -- matters: PyTorch takes batches from workers in turn: the slowest one sets the pace, and adding workers does not
 --   change that.
--- measured: Only where the operating system's calls of workers are traced: the busy share of each (data_worker.busy /
---   dur). The busiest must be busy at least 0.8 of its time and 2.5 times as much as the median of the others (fewer
---   is chance). Idle time of cause idle_data (idle_piece) counts by the share of waiting in the fetch. Shares: low
---   0.3, likely 0.7 (what it has too much the others have to take over), high 1.
--- try: Shards of the same size, slow samples spread over workers, in_order=False.
+-- measured: Only where the workers' system calls are traced: the busy share of each (data_worker.busy / dur). The busiest must
+--   be busy at least 0.8 of its time and 2.5 times as much as the median of the others (less may be chance). Idle time of cause
+--   idle_data (idle_piece) counts by the share of waiting in the fetch. Shares: low 0.3, likely 0.7 (the others have to take
+--   over its extra work), high 1.
+-- try: Shards of equal size, slow samples spread over workers, in_order=False.
 -- references: https://docs.pytorch.org/docs/stable/data.html#iterable-style-datasets
 -- fix: Give all workers the same work{% if program.is_pytorch %}: `shards[info.id::info.num_workers]` with `info =
---   torch.utils.data.get_worker_info()`{% endif %}. {% if program.is_pytorch %}Use a multiple of the workers as
---   number of shards. Where the order of batches does not matter, recent PyTorch has `DataLoader(...,
---   in_order=False)`. {% endif %}One of {{ facts.workers }} workers is busy {{ percent(facts.busiest_share) }} of its
---   time, the others {{ percent(facts.others_share) }}, and the GPU idles {{ per_step(claimed_ns) }}.
+--   torch.utils.data.get_worker_info()`{% endif %}. {% if program.is_pytorch %}Make the number of shards a multiple of the
+--   number of workers. If the order of batches does not matter, recent PyTorch has `DataLoader(..., in_order=False)`. {% endif
+--   %}One of {{ facts.workers }} workers is busy {{ percent(facts.busiest_share) }} of the time, the others {{
+--   percent(facts.others_share) }}, and the GPU idles for {{ per_step(claimed_ns) }}.
 -- confidence: medium
--- reason: The calls of all workers were recorded; that the program waits for the busy one is inferred.
+-- reason: The trace has the calls of all workers; that the program waits for the busy one is inferred.
 -- wrong-if: The others wait for something else, such as a lock that the busy one holds.
--- heading: Give all workers of the loader the same work
+-- heading: Give all the loader's workers the same amount of work
 -- needs: gpu, steps, fetches
 -- captures: host_only, steps, window
 -- unknown: {% if not ask('worker_imbalance_facts')[0].workers %}{{ lacks('how busy each worker is is not traced', 'worker_activity') }}
 --   {%- endif %}
--- absent: {% if ask('worker_imbalance_facts')[0].workers == 1 %}there is one worker only{% endif %}
+-- absent: {% if ask('worker_imbalance_facts')[0].workers == 1 %}there is only one worker{% endif %}
 -- when: {% set found = ask('worker_imbalance_facts')[0] -%}
 --   {% if found.busiest_share >= least_busy and found.busiest_share >= times_busier * found.others_share %}one worker
 --   is far busier than the others

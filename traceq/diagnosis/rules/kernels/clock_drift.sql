@@ -1,28 +1,27 @@
 -- Kernels of the same name, grid and block that take longer in some steps than in the fastest, most of them by about as much: the clock
 -- was lower then. What they take above their medians of the fastest third of the steps.
 -- title: All kernels are slower in some steps
--- finds: Steps in which the same kernels take longer than in the fastest steps, most of them by about as much: the clock
---   of the GPU was lower, for heat or power, or somebody else used it.
--- matters: A GPU that is too hot or at its limit of power computes more slowly, and a job of many GPUs is as fast as the
+-- finds: Steps in which the same kernels take longer than in the fastest steps, most of them by about the same factor: the
+--   GPU's clock was lower because of heat or power, or something else used the GPU.
+-- matters: A GPU that is too hot or at its power limit computes more slowly, and a job on many GPUs is only as fast as the
 --   slowest of them. It also makes captures of different lengths differ.
--- measured: Kernels of the same name, grid, block and shared memory (and tokens of a server's step), of at least 5 us and
---   with nothing beside them, at least 3 in the fastest third of the counted steps, and not of very different durations
---   (0.9 quantile below twice the 0.1 quantile: those are different work); no embeddings, indexing or sorting, whose
---   time depends on data. How fast a step is tell the medians of its kernels against their medians over all steps. A
---   step is slow if at least 3 kernels can be compared with the fastest third, take 10 % longer over the time of all,
---   and 70 % of that time 5 % or more. Claimed is what they take above the medians of the fastest third. Shares: 0.3
---   low, 1 likely, 1 high.
--- try: nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE,POWER while it runs shows the reason. Better cooling, a
---   higher limit of power (nvidia-smi -pl); locked clocks (nvidia-smi -lgc) for comparisons.
+-- measured: Kernels of the same name, grid, block and shared memory (and tokens of a server's step), of at least 5 us that
+--   nothing overlaps, at least 3 in the fastest third of the counted steps, and of similar duration (0.9 quantile below twice
+--   the 0.1 quantile; otherwise they do different work); no embeddings, indexing or sorting, whose time depends on data. The
+--   speed of a step is the medians of its kernels relative to their medians over all steps. A step is slow if at least 3
+--   kernels can be compared with the fastest third, take 10 % longer in all, and those with 70 % of that time take at least 5 %
+--   longer. The claim is what they take beyond the medians of the fastest third. Shares: 0.3 low, 1 likely, 1 high.
+-- try: nvidia-smi -q -d CLOCK,PERFORMANCE,TEMPERATURE,POWER while the program runs shows the reason. Better cooling, a higher
+--   power limit (nvidia-smi -pl); locked clocks (nvidia-smi -lgc) for comparisons.
 -- references: https://docs.nvidia.com/deploy/nvidia-smi/index.html
 -- fix: {{ remedy('clocks') }} In {{ worst.slow_steps }} of {{ plural(steps, 'step') }} the same kernels take up to {{
---   percent(worst.drift_share) }} longer than in the fastest ones. At that speed each step would compute {{
---   time(claimed_ns) }} less.
+--   percent(worst.drift_share) }} longer than in the fastest steps. At the speed of the fastest steps, each step would compute
+--   for {{ time(claimed_ns) }} less.
 -- confidence: medium
--- reason: {{ percent(worst.slower_share) }} of the compared time slowed down alike; clocks themselves were not
---   recorded.
--- wrong-if: Clocks stay the same while it runs: then the work itself grows, or something else uses the GPU.
--- heading: Keep the clock up: all kernels are slower in some steps
+-- reason: {{ percent(worst.slower_share) }} of the compared time slowed down by a similar factor; the clocks themselves were
+--   not recorded.
+-- wrong-if: The clocks stay the same during the run: then the work itself grows, or something else uses the GPU.
+-- heading: Keep the GPU's clock up: all kernels are slower in some steps
 -- needs: gpu, steps, several_steps, kernel_geometry
 -- captures: host_only, steps, window
 -- low: 0.3

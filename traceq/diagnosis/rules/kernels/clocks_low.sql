@@ -1,25 +1,25 @@
 -- Kernels that ran at a clock far below the highest although nothing that cannot be changed held it down, by logs of monitors.
--- title: The clock of the GPU is low while it is busy
--- finds: Kernels that ran at a clock well below the highest of the GPU, because of a setting, of a limit of power below what
---   the GPU can have, or without a reason, while it was busy.
--- matters: A clock that somebody locked for a measurement, or a limit of power that was set for the rack, slows all kernels,
---   and nobody sees it in the program.
+-- title: The GPU's clock is low while it is busy
+-- finds: Kernels that ran at a clock well below the GPU's highest while it was busy, because of a setting, because the power
+--   limit is set below the highest one allowed, or for no known reason.
+-- matters: A clock that was locked for a measurement, or a power limit that was set for the rack, slows down all kernels, and
+--   nothing in the program shows it.
 -- measured: Samples of a monitor in which the GPU is busy at least half of the time, neither hot nor braked, and its clock
---   (clocks.sm) is 15 % or more below the highest (clocks.max.sm). Where the limit of power holds it down that limit has to
---   be below the highest that can be set: a GPU at its own limit is as it should be. Of a kernel's time (busy_piece) in such
---   a sample the share counts by which the clock is below the highest. Shares: low 0.2, likely 0.6, high 1.
--- try: nvidia-smi -rgc and -rac (reset clocks), -pl (limit of power); nvidia-smi -q -d CLOCK,PERFORMANCE,POWER.
+--   (clocks.sm) is 15 % or more below the highest (clocks.max.sm). If the power limit holds the clock down, that limit has to
+--   be below the highest one that can be set: a GPU at its own limit is normal. The share by which the clock is below the
+--   highest counts of a kernel's time (busy_piece) in such a sample. Shares: low 0.2, likely 0.6, high 1.
+-- try: nvidia-smi -rgc and -rac (reset clocks), -pl (power limit); nvidia-smi -q -d CLOCK,PERFORMANCE,POWER.
 -- references: https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html
 --   https://docs.nvidia.com/deploy/nvidia-smi/index.html
--- fix: {% if worst.held_by == 'power' %}{{ remedy('power_limit', watts='{:.0f}'.format(worst.power_limit_max), limit='{:.0f}'.format(worst.power_limit)) }}
---   {%- elif worst.held_by == 'setting' %}{{ remedy('clock_setting') }}
---   {%- else %}{{ remedy('clock_reason') }}
---   {%- endif %} The clock is {{ '{:,.0f}'.format(worst.clock_mhz) }} MHz while kernels run; the GPU can have {{ '{:,.0f}'.format(worst.highest_mhz) }} MHz.
+-- fix: {% if worst.held_by == 'power' %}{{ remedy('power_limit', watts='{:.0f}'.format(worst.power_limit_max),
+--   limit='{:.0f}'.format(worst.power_limit)) }} {%- elif worst.held_by == 'setting' %}{{ remedy('clock_setting') }} {%- else
+--   %}{{ remedy('clock_reason') }} {%- endif %} The clock is {{ '{:,.0f}'.format(worst.clock_mhz) }} MHz while kernels run; the
+--   GPU can run at {{ '{:,.0f}'.format(worst.highest_mhz) }} MHz.
 -- confidence: {% if worst.held_by == 'setting' %}high{% elif worst.held_by == 'power' %}medium{% else %}low{% endif %}
--- reason: {% if worst.held_by == 'unknown' %}The monitor logged the clock, and no reason for it
---   {%- else %}The monitor logged the clock and its reason{% endif %}.
--- wrong-if: Kernels take as long at the highest clock: they wait for memory.
--- heading: Raise the clock of the GPU: something holds it down
+-- reason: {% if worst.held_by == 'unknown' %}The monitor logged the clock, but no reason for it {%- else %}The monitor logged
+--   the clock and its reason{% endif %}.
+-- wrong-if: Kernels take just as long at the highest clock, because they wait for memory.
+-- heading: Raise the GPU's clock: something holds it down
 -- needs: gpu, steps, gpu_clocks
 -- low: 0.2
 -- likely: 0.6

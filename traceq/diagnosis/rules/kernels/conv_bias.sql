@@ -1,21 +1,21 @@
 -- The bias of convolutions that a batch norm follows at once: its addition, and its gradient, in proportion to how many of the
 -- convolutions with a bias are such.
 -- title: Convolutions with a bias before a batch norm
--- finds: The addition of a convolution's bias, and the sum that is its gradient, where a batch norm follows
---   directly: it takes the mean away, and with it any bias.
--- matters: The bias does nothing, and its addition and its gradient each read a whole tensor of activations.
--- measured: Top-level operators in the order of the host: aten::conv1d, conv2d or conv3d directly before
---   aten::batch_norm. Claimed are the kernels of the aten::add_ within such a convolution, and of aten::sum inside
---   aten::convolution_backward in proportion to how many of the convolutions with an addition are such. Where cuDNN
---   adds the bias within its kernel there is nothing to claim. Shares: 0.6 low, 1 likely, 1 high.
--- try: nn.Conv2d(..., bias=False) before nn.BatchNorm2d. For inference fold the batch norm into the convolution
+-- finds: The addition of a convolution's bias, and the sum that is its gradient, where a batch norm follows directly: it
+--   subtracts the mean, and with it any bias.
+-- matters: The bias has no effect, but adding it and computing its gradient each read a whole tensor of activations.
+-- measured: Top-level operators in the order of the host: aten::conv1d, conv2d or conv3d directly before aten::batch_norm.
+--   Claimed are the kernels of the aten::add_ within such a convolution, and of aten::sum inside aten::convolution_backward in
+--   proportion to how many of the convolutions with an addition come before a batch norm. Where cuDNN adds the bias within its
+--   kernel there is nothing to claim. Shares: 0.6 low, 1 likely, 1 high.
+-- try: nn.Conv2d(..., bias=False) before nn.BatchNorm2d. For inference, fold the batch norm into the convolution
 --   (torch.nn.utils.fuse_conv_bn_eval).
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
--- fix: Leave the bias out of convolutions that a batch norm follows: `nn.Conv2d(..., bias=False)`. Adding it {%- if
+-- fix: Leave the bias out of convolutions that are followed by a batch norm: `nn.Conv2d(..., bias=False)`. Adding it {%- if
 --   program.trains %} and summing its gradient {%- endif %} takes {{ of_step(claimed_ns) }}.
 -- confidence: high
 -- reason: The additions run within convolutions whose next operator is a batch norm.
--- wrong-if: The batch norm does not normalise over the batch (evaluation mode); then fold it into the convolution.
+-- wrong-if: The batch norm does not normalise over the batch (evaluation mode): then fold it into the convolution.
 -- heading: Leave out the bias of convolutions before a batch norm
 -- for: pytorch
 -- needs: gpu, steps, launches, operators

@@ -2,21 +2,21 @@
 -- different kernels (the same one over and over may be about as many tensors, which fusing does not save from being read)
 -- one of k, and no less than a fifth, remains. Optimizers are another rule's.
 -- title: Chains of elementwise kernels
--- finds: Runs of different elementwise kernels on a stream with nothing else between them: operations on the same
---   tensor, each of which reads it from memory and writes it back.
--- matters: Such kernels are limited by the bandwidth of memory, and most of what they move is moved only from one
---   to the next. A compiler makes one kernel of a run.
--- measured: Per stream, consecutive kernels of the families elementwise and copy (kernel_occupancy; by name, so for
---   both profilers), without fills, foreach kernels, concatenations and the optimizer's. Of a run with k different
---   kernels the share 1 - 1/k is claimed, at most 0.8; a run of one kernel over and over claims nothing. Shares:
---   0.1 low, 0.5 likely (not all in a run work on the same tensor, and some results are needed later), 0.9 high.
--- try: torch.compile(model), or on the module with most of it; fused operators (gelu, layer_norm, dropout with
---   residual), in-place operations, half precision.
+-- finds: Runs of different elementwise kernels on a stream with nothing else between them: operations on the same tensor that
+--   each read it from memory and write it back.
+-- matters: Memory bandwidth limits such kernels, and most of what they move only goes from one kernel to the next. A compiler
+--   turns a run into one kernel.
+-- measured: Per stream, consecutive kernels of the families elementwise and copy (kernel_occupancy; by name, so for both
+--   profilers), without fills, foreach kernels, concatenations and the optimizer's. Of a run with k different kernels, the
+--   share 1 - 1/k is claimed, at most 0.8; a run of the same kernel again and again claims nothing. Shares: 0.1 low, 0.5 likely
+--   (not all in a run work on the same tensor, and some results are needed later), 0.9 high.
+-- try: torch.compile(model), or of the module with most of them; fused operators (gelu, layer_norm, dropout with residual),
+--   in-place operations, half precision.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.pytorch.org/docs/stable/generated/torch.compile.html
--- fix: {{ remedy('fuse') }} {{ plural(occurrences / steps, 'kernel') }} per step stand in runs of elementwise work, up
---   to {{ pieces | map(attribute='run_length') | max }} in a row, mostly {{ operator_names(pieces) }}; fused they would
---   take {{ time(claimed_ns) }} ({{ percent(claimed_share) }}) of each step less at best.
+-- fix: {{ remedy('fuse') }} {{ plural(occurrences / steps, 'kernel') }} per step belong to runs of elementwise work, up to {{
+--   pieces | map(attribute='run_length') | max }} in a row, mostly {{ operator_names(pieces) }}. Fusing them saves at most {{
+--   time(claimed_ns) }} ({{ percent(claimed_share) }}) of each step.
 -- confidence: medium
 -- reason: Kernels that follow one another are identified by name and order; whether they work on the same tensor is not
 --   recorded.

@@ -1,27 +1,28 @@
 -- Kernels that leave multiprocessors without work: fewer blocks than multiprocessors, or (of matrix kernels, whose blocks all take
 -- as long) a last wave of blocks that fills a part of the GPU, after one or two full ones.
 -- title: Kernels that do not fill the GPU
--- finds: Kernels with fewer blocks than the GPU has multiprocessors, and matrix kernels with a last wave of blocks
---   that fills a part of the GPU only.
--- matters: A multiprocessor without a block does nothing until the kernel ends. With one and a bit waves of blocks the
---   GPU works for two and is half empty in the second.
--- measured: Kernels (kernel_occupancy) of at least 20 us, with nothing beside them, with sm_coverage below 0.9; and
---   kernels of cuBLAS, CUTLASS, cuDNN and nvjet, whose blocks all take as long, with 1 to 3 waves and wave_efficiency
---   below 0.8. Claimed is what is missing to 1. Shares: 0 low, 0.3 likely (a kernel that memory limits needs few
---   multiprocessors, and the grid is the library's choice), 1 high.
+-- finds: Kernels with fewer blocks than the GPU has multiprocessors, and matrix kernels whose last wave of blocks fills only
+--   part of the GPU.
+-- matters: A multiprocessor without a block does nothing until the kernel ends. With slightly more than one wave of blocks, the
+--   GPU takes the time of two and is nearly empty in the second.
+-- measured: Kernels (kernel_occupancy) of at least 20 us that nothing overlaps, with sm_coverage below 0.9; and kernels of
+--   cuBLAS, CUTLASS, cuDNN and nvjet, whose blocks all take the same time, with 1 to 3 waves and wave_efficiency below 0.8. The
+--   claim is what is missing from 1. Shares: 0 low, 0.3 likely (a memory-bound kernel needs few multiprocessors, and the
+--   library chooses the grid), 1 high.
 -- try: A larger batch or longer sequences per launch; work on several streams at once; split-k or stream-k kernels
---   (torch.compile(mode="max-autotune")); more blocks in kernels of one's own.
+--   (torch.compile(mode="max-autotune")); more blocks in your own kernels.
 -- references: https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
--- fix: {{ remedy('split_products' if worst.family in ('cublas', 'cutlass', 'nvjet', 'hipblas') else 'more_blocks') }} {%- if worst.threads_per_block and
---   worst.threads_per_block < small_block %} Its blocks are small ({{ plural(worst.threads_per_block, 'thread') }}): smaller ones do not help. {%- endif %}
---   {{ kernel_name(worst.name) }} ({{ time(worst.dur) }}) has {{ plural(worst.blocks, 'block') }} {%- if
---   worst.multiprocessors_share < 1 %} for {{ plural(worst.blocks / worst.multiprocessors_share, 'multiprocessor') }}
---   {%- else %}, {{ '%.2f' % worst.waves }} times what fits at once: the last wave fills a part of the GPU {%- endif
---   %}. What all such kernels leave empty is as much as an idle GPU for {{ per_step(claimed_ns) }}.
+-- fix: {{ remedy('split_products' if worst.family in ('cublas', 'cutlass', 'nvjet', 'hipblas') else 'more_blocks') }} {%- if
+--   worst.threads_per_block and worst.threads_per_block < small_block %} Its blocks are already small ({{
+--   plural(worst.threads_per_block, 'thread') }}): smaller ones do not help. {%- endif %} {{ kernel_name(worst.name) }} ({{
+--   time(worst.dur) }}) has {{ plural(worst.blocks, 'block') }} {%- if worst.multiprocessors_share < 1 %} for {{
+--   plural(worst.blocks / worst.multiprocessors_share, 'multiprocessor') }} {%- else %}, {{ '%.2f' % worst.waves }} times what
+--   fits at once: the last wave fills only part of the GPU {%- endif %}. What all such kernels leave empty amounts to an idle
+--   GPU for {{ per_step(claimed_ns) }}.
 -- confidence: low
--- reason: How many multiprocessors have a block follows from the geometry; whether that limits the kernel does not.
--- wrong-if: The kernels reach the bandwidth of memory with the blocks they have.
+-- reason: The launch geometry shows how many multiprocessors have a block, but not whether that limits the kernel.
+-- wrong-if: The kernels already reach the memory bandwidth with the blocks they have.
 -- heading: Give each launch more to do: kernels do not fill the GPU
 -- needs: gpu, steps, occupancy
 -- low: 0.0

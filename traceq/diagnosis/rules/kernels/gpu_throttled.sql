@@ -1,27 +1,28 @@
 -- Kernels that ran while heat or the power supply held the clock down, by logs of monitors; what they lost to the lower clock.
 -- title: The GPU is throttled by heat or by its power supply
--- finds: Kernels that ran while nvidia-smi, DCGM or another monitor says that heat, the power brake or the hardware's
---   slowdown held the clock of the GPU down.
--- matters: Hardware's slowdown halves the clock at least. All kernels are slower then, and nothing in the program helps.
--- measured: Samples beside the trace with a reason of heat (hardware's and software's), of the power brake or of the
---   hardware's slowdown (NVML: clocks event reasons). Of a kernel's time (busy_piece) in such a sample the share counts by
---   which the clock is below that of the busy samples without these reasons, or, where there are none, below the highest
---   clock of the GPU; and no more than by which the kernel (name, grid, block) takes longer (medians) than in samples without
---   them, where there are three. Shares: low 0.3 (kernels that wait for memory do not follow the clock), likely 0.8, high 1.
--- try: Cooling first: fans, filters, the neighbour's warm air. Of a power brake the supplies and limits of the server or rack.
+-- finds: Kernels that ran while nvidia-smi, DCGM or another monitor reports that heat, the power brake or the hardware slowdown
+--   kept the GPU's clock down.
+-- matters: The hardware slowdown at least halves the clock. All kernels become slower, and no change to the program helps.
+-- measured: Monitor samples whose reason is heat (of hardware or software), the power brake or the hardware slowdown (NVML:
+--   clocks event reasons). Of a kernel's time (busy_piece) in such a sample, the share counts by which the clock is below that
+--   of busy samples without these reasons or, if there are none, below the GPU's highest clock; but no more than the share by
+--   which the kernel (name, grid, block) takes longer (medians) than in samples without them, if there are three. Shares: low
+--   0.3 (kernels that wait for memory do not follow the clock), likely 0.8, high 1.
+-- try: Cooling first: fans, filters, warm air from neighbouring machines. For a power brake, the power supplies and limits of
+--   the server or rack.
 -- references: https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html
 --   https://docs.nvidia.com/deploy/nvidia-smi/index.html
--- fix: {% if worst.held_by == 'heat' %}Cool the GPU: clean fans and filters, look at the temperature of the air that the machine takes in
---   {%- else %}Look at the power supplies and the power limit of the machine (its BMC): {{ worst.held_by }} holds the GPU
---   {%- endif %}; until then use another node. {{ worst.held_by | capitalize }} holds the clock at {{ '{:,.0f}'.format(worst.clock_mhz) }} MHz{%
---   if worst.temperature is not none %}, at {{ '{:,.0f}'.format(worst.temperature) }} C{% endif %}, in {{ percent(worst.throttled_share)
---   }} of the kernels' time; {% if worst.has_free %}otherwise it is{% else %}the GPU can have{% endif %} {{
---   '{:,.0f}'.format(worst.free_clock_mhz) }} MHz.
+-- fix: {% if worst.held_by == 'heat' %}Cool the GPU: clean fans and filters, and check the temperature of the intake air {%-
+--   else %}Check the machine's power supplies and power limit (its BMC): {{ worst.held_by }} throttles the GPU {%- endif %};
+--   until then, use another node. {{ worst.held_by | capitalize }} keeps the clock at {{ '{:,.0f}'.format(worst.clock_mhz) }}
+--   MHz{% if worst.temperature is not none %}, at {{ '{:,.0f}'.format(worst.temperature) }} C{% endif %}, in {{
+--   percent(worst.throttled_share) }} of the kernels' time; {% if worst.has_free %}otherwise it is{% else %}the GPU can run
+--   at{% endif %} {{ '{:,.0f}'.format(worst.free_clock_mhz) }} MHz.
 -- confidence: {% if worst.has_free %}high{% else %}medium{% endif %}
--- reason: The monitor logged the reason and the clock{% if not worst.has_free %}; what the clock would be without is not in
---   the log, and taken for the highest{% endif %}.
--- wrong-if: With the reason gone the kernels take as long: they wait for memory, which has its own clock.
--- heading: Cool the GPU, or mend its power: it is throttled
+-- reason: The monitor logged the reason and the clock{% if not worst.has_free %}; the log does not show the clock without it,
+--   so the highest clock is assumed{% endif %}.
+-- wrong-if: Without throttling, the kernels take just as long, because they wait for memory, which has its own clock.
+-- heading: Cool the GPU, or fix its power supply: it is throttled
 -- needs: gpu, steps, gpu_clocks, throttle_reasons
 -- low: 0.3
 -- likely: 0.8

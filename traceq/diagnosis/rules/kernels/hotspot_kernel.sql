@@ -1,17 +1,16 @@
 -- Kernels by name, where one of them has most of the time in which the GPU is busy.
 -- title: One kernel dominates the GPU's busy time
--- finds: A kernel name with more than half of the time in which the GPU is busy.
--- matters: What is done about other kernels can win less than what is done about this one.
--- measured: Time of the ledger (busy_piece.ledger_dur) by kernel name over the counted steps, against that of all that
---   runs on the GPU, more than 0.5, if that is at least 0.2 of the steps and other kernels ran, too. Matrix products
---   of cuBLAS and CUTLASS on tensor cores are left out: they are what a GPU is there for.
+-- finds: A kernel that takes more than half of the GPU's busy time.
+-- matters: Improving this kernel can save more than improving all the others.
+-- measured: Time of the ledger (busy_piece.ledger_dur) by kernel name over the counted steps, relative to all GPU
+--   work: more than 0.5, if that is at least 0.2 of the steps and other kernels ran as well. Matrix products of
+--   cuBLAS and CUTLASS on tensor cores are left out: they are what a GPU is for.
 -- try: Nsight Compute (AMD: rocprof-compute) on this kernel, a better library or algorithm for it, lower precision,
 --   fewer or smaller calls.
 -- references: https://docs.nvidia.com/nsight-compute/ProfilingGuide/index.html
--- remark: {{ kernel_name(facts.name) }} has {{ percent(facts.busy_share) }} of the time in which the GPU is busy:
---   {% if subject.is_window %}{{ plural(facts.launches, 'time') }} in the trace
---   {%- else %}{{ plural(facts.launches / steps, 'time') }} per step
---   {%- endif %}, {{ time(facts.mean_ns) }} each.
+-- remark: {{ kernel_name(facts.name) }} takes {{ percent(facts.busy_share) }} of the GPU's busy time: {% if
+--   subject.is_window %}{{ plural(facts.launches, 'time') }} in the trace {%- else %}{{ plural(facts.launches /
+--   steps, 'time') }} per step {%- endif %}, {{ time(facts.mean_ns) }} each.
 -- fix: {% if facts.family == 'flash_attention' and program.runs_model %}{{ remedy('faster_attention') }} {%- else %}{{
 --   remedy('look_at_kernel_with', kernel=kernel_name(facts.name).split()[0]) }} {%- endif %}
 -- threshold: least = 0.5: more than all other kernels together

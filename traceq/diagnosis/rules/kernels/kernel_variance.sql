@@ -1,24 +1,25 @@
 -- The same kernel on the same work, which takes much longer now and then. The same work: the n-th launch of a name and
 -- geometry in each step, where all steps launch it equally often.
 -- title: The same kernel is sometimes much slower
--- finds: Launches of a kernel that take more than a quarter longer than the same launch does in other steps.
--- matters: The same work on the same GPU should take the same time. Where it does not, something else uses the GPU
---   or its memory (another process, copies, communication), clocks change, or the work depends on the data.
--- measured: The n-th launch of each name, geometry and stream in a step is compared with its median over the
---   counted steps, if all steps launch it equally often and there are at least 10 in all; kernels with others
---   beside them, launches in steps of a server of another kind or other tokens, and embeddings, indexing, sorting and unknown kernels, whose time depends on data, are left out.
---   Claimed is what is above the median where that is more than 25 % and 5 us. Shares: 0.2 low, 0.7 likely, 1 high.
+-- finds: Kernel launches that take over a quarter longer than the same launch in other steps.
+-- matters: The same work on the same GPU should take the same time. If it does not, something else uses the GPU or its memory
+--   (another process, copies, communication), clocks change, or the work depends on the data.
+-- measured: The n-th launch of each name, geometry and stream in a step is compared with its median over the counted steps, if
+--   all steps launch it equally often and there are at least 10 in all; kernels that overlap others are left out, as are
+--   launches in a server's steps of another kind or with other tokens, and embeddings, indexing, sorting and unknown kernels,
+--   whose time depends on data. The claim is the time above the median where that is more than 25 % and 5 us. Shares: 0.2 low,
+--   0.7 likely, 1 high.
 -- try: Look for other processes on the GPU (nvidia-smi), at clocks (nvidia-smi -q -d CLOCK,PERFORMANCE), and at
 --   what runs at the same time in the slow steps.
 -- references: https://docs.nvidia.com/deploy/nvidia-smi/index.html
--- fix: Find out what slows single launches down. {{ plural(occurrences, 'launch', 'launches') }} took over {{
---   percent(above - 1) }} longer than the same launch in other steps, at worst {{ kernel_name(worst.name) }} with {{
---   time(worst.dur) }} in place of {{ time(worst.usual_ns) }} in step {{ worst.step }}. {{ remedy('other_users') }},
---   and at inputs that differ between steps.
+-- fix: Find out what slows down individual launches. {{ plural(occurrences, 'launch', 'launches') }} took over {{ percent(above
+--   - 1) }} longer than the same launch in other steps, at worst {{ kernel_name(worst.name) }} with {{ time(worst.dur) }}
+--   instead of {{ time(worst.usual_ns) }} in step {{ worst.step }}. {{ remedy('other_users') }}, and for inputs that differ
+--   between steps.
 -- confidence: low
--- reason: The work is taken to be the same by name, geometry and place in the step; shapes and data may differ.
--- wrong-if: The slow launches have larger inputs of the same geometry.
--- heading: Find what slows single launches down
+-- reason: The work is assumed to be the same because name, geometry and place in the step agree; shapes and data may differ.
+-- wrong-if: The slow launches have larger inputs with the same geometry.
+-- heading: Find out what slows down individual launches
 -- needs: gpu, steps, several_steps, kernel_geometry
 -- captures: host_only, steps, window
 -- low: 0.2

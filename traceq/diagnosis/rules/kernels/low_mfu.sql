@@ -1,34 +1,32 @@
 -- How much of the peak the counted steps use, and how much of them the GPU computes.
 -- title: The GPU computes, but far below its peak
--- finds: Steps of which more than 60 % are computing and that use less than 30 % of the peak of the GPU (model FLOPs
+-- finds: Steps that spend more than 60 % of their time computing and use less than 30 % of the GPU's peak (model FLOPs
 --   utilization).
--- matters: A GPU that is busy is not yet well used: the time goes to kernels that memory limits, or to matrix products
---   far below their peak.
--- measured: mfu (step_mfu) weighted by duration over the counted steps, if known, below 0.3, and the share of category
---   compute of the ledger above 0.6; with less, the GPU waits, which other findings say. Matrix kernels are those of operators with
---   operations, and those whose names say so; of the latter, such as kernels of graphs, the operations are not known: with all of
---   them at the peak it is still below 0.3. Products in custom kernels that no name tells are not counted.
+-- matters: A busy GPU is not necessarily well used: the time may go to memory-bound kernels, or to matrix products far below
+--   their peak.
+-- measured: mfu (step_mfu) weighted by duration over the counted steps, if known, below 0.3, and the share of category compute
+--   of the ledger above 0.6; with less, the GPU waits, which other findings cover. Matrix kernels are those of operators with
+--   known operations, and those whose names say so; for the latter, such as kernels in graphs, the operations are not known,
+--   and utilization must be below 0.3 even if all of them ran at the peak. Products in custom kernels whose names do not show
+--   it are not counted.
 -- try: The findings about kernels: precision, fused attention and elementwise kernels, shapes; a larger batch.
 -- references: https://arxiv.org/abs/2204.02311
 --   https://docs.nvidia.com/deeplearning/performance/dl-performance-gpu-background/index.html
--- remark: {% if facts.mfu_most_share < low_share and facts.compute_share > computing_share %}{% set least = percent(facts.mfu_share) -%}
---     {% set most = percent(facts.mfu_most_share) %}Steps use {{ least }}{% if most != least %} to {{ most }}{% endif %}
---     of the peak of the GPU though {{ percent(facts.compute_share) }} of their time is computing; matrix kernels have
---     {{ percent(facts.matrix_share) }} of that
---     {%- if facts.unknown_share %}. Those whose operations are known reach
---       {{ percent(facts.kernel_efficiency_share) }} of their peak; of {{ percent(facts.unknown_share) }} of these kernels they
---       are not known.
---     {%- else %} and reach {{ percent(facts.kernel_efficiency_share) }} of their peak.
---     {%- endif %}
---   {%- endif %}
--- fix: {% if facts.matrix_share < 0.5 %}{{ remedy('fuse') }} Most of the time goes to kernels that are not matrix
---   products. {%- else %}Use larger sizes, lower precision and aligned shapes in matrix products. Most of the time
---   goes to products below their peak. {%- endif %}
+-- remark: {% if facts.mfu_most_share < low_share and facts.compute_share > computing_share %}{% set least =
+--   percent(facts.mfu_share) -%} {% set most = percent(facts.mfu_most_share) %}Steps use {{ least }}{% if most != least %} to
+--   {{ most }}{% endif %} of the GPU's peak, although {{ percent(facts.compute_share) }} of their time is computing; matrix
+--   kernels take {{ percent(facts.matrix_share) }} of that {%- if facts.unknown_share %}. Those whose operations are known
+--   reach {{ percent(facts.kernel_efficiency_share) }} of their peak; for {{ percent(facts.unknown_share) }} of these kernels,
+--   the operations are not known. {%- else %} and reach {{ percent(facts.kernel_efficiency_share) }} of their peak. {%- endif
+--   %} {%- endif %}
+-- fix: {% if facts.matrix_share < 0.5 %}{{ remedy('fuse') }} Most of the time goes to kernels other than matrix products. {%-
+--   else %}Use larger sizes, lower precision and aligned shapes in matrix products. Most of the time goes to products below
+--   their peak. {%- endif %}
 -- needs: gpu, steps, flops, peaks
--- unknown: {% if not rows %}{{ lacks('the operations or the peaks of some matrix products are not known', 'flops', 'brings them') }}
---   {%- elif facts.mfu_share < low_share and facts.mfu_most_share >= low_share and facts.compute_share > computing_share %}of
---     {{ percent(facts.unknown_share) }} of the time of matrix kernels the operations are not known, such as of kernels of graphs
---   {%- endif %}
+-- unknown: {% if not rows %}{{ lacks('the operations or peaks of some matrix products are not known', 'flops', 'brings them')
+--   }} {%- elif facts.mfu_share < low_share and facts.mfu_most_share >= low_share and facts.compute_share > computing_share
+--   %}for {{ percent(facts.unknown_share) }} of the time of matrix kernels, such as kernels in graphs, the operations are not
+--   known {%- endif %}
 -- threshold: low_share = 0.3: well-tuned training of transformers reaches 0.4 to 0.55 of the peak (PaLM,
 --   Megatron-LM); below 0.3 there is a cause to look for
 -- threshold: computing_share = 0.6: with less the GPU waits, which other findings say

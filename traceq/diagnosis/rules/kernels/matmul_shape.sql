@@ -4,26 +4,24 @@
 -- title: Matrix sizes that are not aligned for tensor cores
 -- finds: Matrix products on tensor cores whose operands are not aligned to 16 bytes: a size, or the stride of a view,
 --   is not a multiple of 8 elements in 16 bits (4 in TF32).
--- matters: Loads of 16 bytes at once are what feeds tensor cores. Without, a fallback kernel loads element by element,
---   and is often an old one for an older GPU: a vocabulary of 50,257 in place of 50,304 can halve the speed of its
---   product.
--- measured: Kernels of tensor cores with _align1, _align2 or (in 16 bits) _align4 in their name, which says how many
---   elements they load at once. Claimed is what is above the roofline of an aligned kernel (0.6 of the peak, 0.8 of the
---   bandwidth), at most three quarters; where operations are not known, 0.5, 0.35 and 0.15 of the time. nvjet and xmma
---   kernels do not name their alignment. Shares: 0.2 low, 0.7 likely, 1 high.
--- try: Pad vocabulary, hidden sizes, numbers of classes and sequence lengths to a multiple of 8 (64 is better on A100
---   and later), and copy odd views to contiguous tensors.
+-- matters: Tensor cores are fed by loads of 16 bytes at a time. Without alignment, a fallback kernel, often written for an
+--   older GPU, loads fewer elements at a time: a vocabulary of 50,257 instead of 50,304 can halve the speed of its product.
+-- measured: Kernels of tensor cores with _align1, _align2 or (in 16 bits) _align4 in their name, which says how many elements
+--   they load at once. The claim is the time above the roofline of an aligned kernel (0.6 of the peak, 0.8 of the bandwidth),
+--   at most three quarters; if operations are not known, 0.5, 0.35 and 0.15 of the time. nvjet and xmma kernels do not name
+--   their alignment. Shares: 0.2 low, 0.7 likely, 1 high.
+-- try: Pad vocabulary, hidden sizes, numbers of classes and sequence lengths to a multiple of 8 (64 is better on A100 and
+--   later), and copy misaligned views to contiguous tensors.
 -- references: https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
--- fix: Make sizes a multiple of {{ worst.multiple }}. {% if worst.operator %}{{ cut(worst.operator) }}{% if
---   worst.sizes %} of {{ cut(worst.sizes) }}{% endif %} {%- else %}a product {%- endif %} runs {{ kernel_name(worst.name)
---   }}, which loads {{ worst.alignment }} element {{- 's' if worst.alignment > 1 }} at a time. {{ padding(worst) }}
---   (weights and tables when they are created, sequences when they are put together). At best that saves {{
---   of_step(claimed_ns) }}.
+-- fix: Make sizes a multiple of {{ worst.multiple }}. {% if worst.operator %}{{ cut(worst.operator) }}{% if worst.sizes %} of
+--   {{ cut(worst.sizes) }}{% endif %} {%- else %}a product {%- endif %} runs {{ kernel_name(worst.name) }}, which loads {{
+--   worst.alignment }} element {{- 's' if worst.alignment > 1 }} at a time. {{ padding(worst) }} (weights and tables when they
+--   are created, sequences when they are batched). At best that saves {{ of_step(claimed_ns) }}.
 -- confidence: medium
--- reason: The names of the kernels say that their operands are not aligned; what aligned ones take is estimated.
--- wrong-if: The product is limited by something else: it takes as long with padded sizes.
--- heading: Pad sizes to what tensor cores like
+-- reason: The kernels' names show that their operands are not aligned; how long aligned ones take is estimated.
+-- wrong-if: Something else limits the product: it takes just as long with padded sizes.
+-- heading: Pad sizes for tensor cores
 -- needs: gpu, steps
 -- low: 0.2
 -- likely: 0.7

@@ -1,27 +1,28 @@
 -- Matrix products that memory limits and that take longer than moving their operands once: what is above the roofline.
 -- title: Memory-bound matrix products
 -- finds: Matrix products with too few operations per byte to be limited by arithmetic, which take much longer than
---   moving their operands once does.
--- matters: Skinny products (small batch, few rows, small heads) use neither the arithmetic nor, often, the bandwidth
---   of the GPU. Larger or merged ones do more in the same time.
--- measured: Operators with bound = 'memory' (operator_cost), at least 20 us per kernel (shorter ones are start and
---   end), below 0.8 of the bandwidth and 0.7 of the peak. Claimed is what is above the larger of the times for bytes
---   and operations at these shares. Shares: 0 low, 0.4 likely, 1 high: many such shapes have no better kernel.
+--   moving their operands once would.
+-- matters: Skinny products (small batch, few rows, small heads) use neither the GPU's arithmetic nor, often, its
+--   bandwidth. Larger or merged products do more in the same time.
+-- measured: Operators with bound = 'memory' (operator_cost), at least 20 us per kernel (shorter ones are mostly start
+--   and end), below 0.8 of the bandwidth and 0.7 of the peak. The claim is the time above the larger of the times for
+--   bytes and operations at these shares. Shares: 0 low, 0.4 likely, 1 high: for many such shapes there is no better
+--   kernel.
 -- try: A larger batch; products that share an input merged into one (query, key and value; gate and up); operands
 --   contiguous in the order in which the product reads them; half precision or quantised weights.
 -- references: https://docs.nvidia.com/deeplearning/performance/dl-performance-gpu-background/index.html
 --   https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html
 -- fix: {% if 'bmm' in (worst.operator or '') %}{% if not program.has('flash_attention') %}{{
---   remedy('fused_attention') }} That is for products of attention; make the operands of others contiguous and their
---   sizes multiples of 8. {%- else %}Make its operands contiguous and their sizes multiples of 8. {%- endif %} {%-
---   else %}{{ remedy('merge_products') }} {%- endif %} {{ cut(worst.operator) }} of {{ cut(worst.sizes) }} ({{
---   worst.dtype }}) has {{ '%.0f' % worst.intensity }} operations per byte where {{ '%.0f' % worst.ridge }} would be
---   needed to be limited by arithmetic, and moves {{ '%.0f' % worst.achieved_bandwidth }} of {{ '%.0f' %
+--   remedy('fused_attention') }} That applies to attention; for other products, make the operands contiguous and
+--   their sizes multiples of 8. {%- else %}Make its operands contiguous and their sizes multiples of 8. {%- endif %}
+--   {%- else %}{{ remedy('merge_products') }} {%- endif %} {{ cut(worst.operator) }} of {{ cut(worst.sizes) }} ({{
+--   worst.dtype }}) has {{ '%.0f' % worst.intensity }} operations per byte, where it takes {{ '%.0f' % worst.ridge }}
+--   to be limited by arithmetic, and reaches {{ '%.0f' % worst.achieved_bandwidth }} of {{ '%.0f' %
 --   worst.peak_bandwidth }} GB/s. At best that saves {{ of_step(claimed_ns) }}.
 -- confidence: low
--- reason: Operations and bytes follow from the shapes; whether a better kernel for them exists is not known.
--- wrong-if: Shapes are fixed and their operands contiguous: then this is what the library reaches.
--- heading: Do more per byte in matrix products that memory limits
+-- reason: Operations and bytes follow from the shapes; whether there is a better kernel for them is not known.
+-- wrong-if: The shapes are fixed and the operands contiguous: then this is all the library reaches.
+-- heading: Do more per byte in memory-bound matrix products
 -- needs: gpu, steps, launches, operators, peaks
 -- low: 0.0
 -- likely: 0.4

@@ -5,18 +5,18 @@
 --   has lanes without a thread.
 -- matters: A warp executes all its lanes at once, used or not. With 33 threads nearly half of the arithmetic is for
 --   nothing.
--- measured: threads_per_block (kernel_occupancy) against the warp size of the GPU (device_model), of kernels with
---   at least as many blocks as there are multiprocessors (without a description: 32). Claimed are two thirds of
---   the share of lanes without a thread. Of blocks smaller than a warp it is what the multiprocessor's places for threads
---   are empty (theoretical_occupancy times the share of lanes in use): so few blocks fit at once that most of it is. Shares: 0
---   low (kernels that the bandwidth of memory limits do not get faster), 0.75 likely, 1 high.
--- try: A block of 128 or 256 threads, with a test of the index in the kernel.
+-- measured: threads_per_block (kernel_occupancy) against the warp size of the GPU (device_model), of kernels with at least as
+--   many blocks as there are multiprocessors (without a description: 32). The claim is two thirds of the share of lanes without
+--   a thread. For blocks smaller than a warp, it is the share of the multiprocessor's thread slots that stay empty
+--   (theoretical_occupancy times the share of lanes in use): so few blocks fit at once that most of it is empty. Shares: 0 low
+--   (memory-bound kernels do not get faster), 0.75 likely, 1 high.
+-- try: A block of 128 or 256 threads, with a bounds check in the kernel.
 -- references: https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
--- fix: Launch {{ kernel_name(worst.name) }} with a whole number of warps per block: it has {{
---   plural(worst.threads_per_block, 'thread') }}. Take 128 or 256, and let the kernel leave out what is beyond the
---   end. At best that saves {{ of_step(claimed_ns) }}.
+-- fix: Launch {{ kernel_name(worst.name) }} with a whole number of warps per block: now a block has {{
+--   plural(worst.threads_per_block, 'thread') }}. Use 128 or 256, with a bounds check in the kernel. At best that saves {{
+--   of_step(claimed_ns) }}.
 -- confidence: low
--- reason: The number of threads is recorded; whether these lanes limit the kernel is not.
+-- reason: The number of threads is in the trace; whether the empty lanes limit the kernel is not.
 -- wrong-if: The kernel waits for memory: then idle lanes cost nothing.
 -- heading: Launch whole warps
 -- needs: gpu, steps, kernel_geometry

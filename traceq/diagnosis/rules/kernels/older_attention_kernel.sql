@@ -1,26 +1,26 @@
 -- Fused attention whose kernel was written for Ampere, on Hopper or Blackwell. What can go is what the kernel for the GPU is faster,
 -- but never below $reachable of the peak where operations are known.
--- title: Attention runs a kernel for an older GPU
--- finds: Kernels of FlashAttention 2, of memory-efficient attention, or of cuDNN for Ampere, on a GPU of Hopper or
---   Blackwell (compute capability 9.0, 10.x).
--- matters: They do not use what is new in these GPUs (wgmma and TMA; tcgen05), and reach about a third of the peak where
---   FlashAttention 3 and cuDNN reach two thirds.
--- measured: Kernels of at least 0.2 ms (what the paper on FlashAttention 3 measured takes as long or longer; shorter ones
---   are bound by other things), by name; not those that split keys for decoding, which memory limits. Where the trace does
---   not describe the GPU, names of other kernels do: sm90, sm100, nvjet. The paper gives 1.5 to 2 times the speed forward
---   and 1.5 to 1.75 backward: claimed is what the most would win, and nothing below 0.75 of the peak, the most that was
+-- title: Attention runs a kernel made for an older GPU
+-- finds: Kernels of FlashAttention 2, of memory-efficient attention, or of cuDNN for Ampere, on a Hopper or Blackwell GPU
+--   (compute capability 9.0, 10.x).
+-- matters: They do not use the newer instructions of these GPUs (wgmma and TMA; tcgen05), and reach about a third of the peak,
+--   while FlashAttention 3 and cuDNN reach two thirds.
+-- measured: Kernels of at least 0.2 ms (as long as those measured in the FlashAttention 3 paper; shorter ones have other
+--   limits), by name; not those that split keys for decoding, which are memory-bound. If the trace does not describe the GPU,
+--   the names of other kernels do: sm90, sm100, nvjet. The paper gives 1.5 to 2 times the speed forward and 1.5 to 1.75
+--   backward: the claim is what the largest speed-up would save, but nothing beyond 0.75 of the peak, the most that has been
 --   reached. Shares: 0.5 low, 0.75 likely (1.6 times the speed forward), 1 high.
 -- try: FlashAttention 3 (Hopper), cuDNN's attention (Hopper, Blackwell), FlashAttention 4 (Blackwell).
 -- references: https://arxiv.org/abs/2407.08608
 --   https://docs.pytorch.org/docs/stable/generated/torch.nn.attention.sdpa_kernel.html
--- fix: {{ remedy('newest_attention_of_blackwell' if worst.is_blackwell and not worst.is_pytorch else
---   'newest_attention_own' if worst.is_pytorch else 'newest_attention') }} {{ kernel_name(worst.name) }} is made for
---   Ampere, and takes {{ per_step(worst.all_ns / steps) }} on this {{ 'Blackwell' if worst.is_blackwell else 'Hopper'
---   }} GPU; one made for it is 1.5 to 2 times as fast.
+-- fix: {{ remedy('newest_attention_of_blackwell' if worst.is_blackwell and not worst.is_pytorch else 'newest_attention_own' if
+--   worst.is_pytorch else 'newest_attention') }} {{ kernel_name(worst.name) }} is made for Ampere, and takes {{
+--   per_step(worst.all_ns / steps) }} on this {{ 'Blackwell' if worst.is_blackwell else 'Hopper' }} GPU; one made for it is 1.5
+--   to 2 times as fast.
 -- confidence: medium
--- reason: The name of the kernel and the GPU are certain; how much faster another is depends on the sizes of the heads and
---   of the sequences.
--- wrong-if: The heads are of a size, or the mask of a kind, that the newer kernels do not have.
+-- reason: The kernel's name and the GPU are certain; how much faster another kernel would be depends on head sizes and sequence
+--   lengths.
+-- wrong-if: The newer kernels do not support this head size or kind of mask.
 -- heading: Use an attention kernel made for this GPU
 -- for: model
 -- needs: gpu, steps

@@ -1,23 +1,24 @@
 -- Elementwise and normalising operators below the bandwidth of the memory: what is above the time for reading and
 -- writing once at $memory of it.
--- title: Elementwise kernels far below the bandwidth of memory
--- finds: Elementwise and normalising operators that move less than what the memory of the GPU could.
--- matters: Nothing but bandwidth limits such a kernel; good ones reach 0.8 of it. Those that do not read their
---   operands out of order (transposed or expanded views), convert types one element at a time, or go over their
---   input several times.
--- measured: Operators of kinds elementwise and norm (operator_cost) of at least 20 us. Claimed is what is above the time of reading and writing once, of norms twice, at 0.8 of the peak of
---   the bandwidth, so little where they nearly reach that. Shares: 0.1 low, 0.5 likely, 1 high.
--- try: Contiguous operands in one layout (.contiguous() once in place of strided reads over and over, channels_last
---   from end to end), no mixed types in one operation, torch.compile.
+-- title: Elementwise kernels far below the memory bandwidth
+-- finds: Elementwise and normalising operators that move data at well below the GPU's memory bandwidth.
+-- matters: Only bandwidth should limit such a kernel, and good ones reach 0.8 of it. Slower ones read their operands out of
+--   order (transposed or expanded views), convert types one element at a time, or read their input several times.
+-- measured: Operators of kinds elementwise and norm (operator_cost) of at least 20 us. The claim is the time above that of
+--   reading and writing once, for norms twice, at 0.8 of the peak bandwidth, so it is small if they nearly reach that. Shares:
+--   0.1 low, 0.5 likely, 1 high.
+-- try: Contiguous operands in one layout (.contiguous() once instead of repeated strided reads, channels_last from end to end),
+--   no mixed types in one operation, torch.compile.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
--- fix: {{ remedy('contiguous' if worst.is_strided else 'read_once') }} {% if not program.is_compiled %}Or: {{
---   remedy('fuse') }}{% endif %} {{ cut(worst.operator) }} of {{ cut(worst.sizes) }} moves {{
---   '{:.0f}'.format(worst.achieved_bandwidth) }} of {{ '{:.0f}'.format(worst.peak_bandwidth) }} GB/s ({{
---   percent(worst.achieved_bandwidth / worst.peak_bandwidth) }}). At best that saves {{ of_step(claimed_ns) }}.
+-- fix: {{ remedy('contiguous' if worst.is_strided else 'read_once') }} {% if not program.is_compiled %}Or: {{ remedy('fuse')
+--   }}{% endif %} {{ cut(worst.operator) }} of {{ cut(worst.sizes) }} reaches {{ '{:.0f}'.format(worst.achieved_bandwidth) }}
+--   of {{ '{:.0f}'.format(worst.peak_bandwidth) }} GB/s ({{ percent(worst.achieved_bandwidth / worst.peak_bandwidth) }}). At
+--   best that saves {{ of_step(claimed_ns) }}.
 -- confidence: medium
 -- reason: Bytes follow from the shapes, each operand counted once.
--- wrong-if: The operator has to read more than once: rows too long for shared memory, or operands spread in memory.
+-- wrong-if: The operator has to read its input more than once: rows are too long for shared memory, or operands are scattered
+--   in memory.
 -- needs: gpu, steps, launches, operators, shapes, types
 -- low: 0.1
 -- likely: 0.5
@@ -27,7 +28,7 @@
 -- threshold: memory = 0.8: copies reach 0.8 to 0.9 of the peak bandwidth (STREAM, bandwidthTest)
 -- uses: busy
 -- categories: compute
--- heading: Speed up elementwise kernels: they are far below the memory's bandwidth
+-- heading: Speed up elementwise kernels: they are far below the memory bandwidth
 with
 cost as (
     select

@@ -1,25 +1,23 @@
 -- Matrix products, convolutions and attention that arithmetic limits, below the peak of their type: what is above $reachable of it.
 -- title: Matrix products far below the peak
--- finds: Matrix products, convolutions and attention that arithmetic limits and that reach less than 0.7 of the peak of their
---   type.
--- matters: They are where the peak can be reached: libraries get to 0.7 of it and more on large, well-shaped products.
--- measured: Operators with bound = 'compute' (operator_cost), at least 20 us per kernel. Claimed is what is above their
---   operations at 0.7 of the peak, so little where they nearly reach that. Shares: 0.1 low, 0.5 likely, 1 high.
+-- finds: Compute-bound matrix products, convolutions and attention that reach less than 0.7 of the peak of their data type.
+-- matters: These operations can come close to the peak: libraries reach 0.7 of it and more on large, well-shaped products.
+-- measured: Operators with bound = 'compute' (operator_cost), at least 20 us per kernel. The claim is the time above that of
+--   their operations at 0.7 of the peak, so it is small if they nearly reach that. Shares: 0.1 low, 0.5 likely, 1 high.
 -- try: Sizes that fill tiles and waves (multiples of 128 or 256), layouts (channels_last for convolutions),
 --   torch.backends.cudnn.benchmark, torch.compile(mode="max-autotune"), a newer cuBLAS or cuDNN, fp8 with Transformer
 --   Engine where the type allows it.
 -- references: https://docs.nvidia.com/deeplearning/performance/dl-performance-matrix-multiplication/index.html
 --   https://docs.nvidia.com/deeplearning/performance/dl-performance-convolutional/index.html
 -- facts: slow_matmul_facts
--- fix: {{ remedy({'convolution': 'better_convolutions', 'attention': 'faster_attention'}.get(facts.kind, 'better_products')) }} {{
---   cut(facts.operator) }} of {{ cut(facts.sizes) }} reaches {{ '%.0f' % facts.achieved }} of {{ '%.0f' % facts.peak
---   }} TFLOP/s in {{ facts.compute_type }} ({{ percent(facts.achieved / facts.peak) }}). At {{ percent(reachable) }}
---   of the peak all such would take {{ of_step(claimed_ns) }} less{% if rows | length > 1 %}, of which {{ percent(facts.share) }} are {{
---   {'convolution': 'convolutions', 'attention': 'attention'}.get(facts.kind, 'matrix products') }}{% endif %}.
+-- fix: {{ remedy({'convolution': 'better_convolutions', 'attention': 'faster_attention'}.get(facts.kind, 'better_products')) }}
+--   {{ cut(facts.operator) }} of {{ cut(facts.sizes) }} reaches {{ '%.0f' % facts.achieved }} of {{ '%.0f' % facts.peak }}
+--   TFLOP/s in {{ facts.compute_type }} ({{ percent(facts.achieved / facts.peak) }}). At {{ percent(reachable) }} of the peak,
+--   all of them together would take {{ of_step(claimed_ns) }} less{% if rows | length > 1 %}, of which {{ percent(facts.share)
+--   }} is {{ {'convolution': 'convolutions', 'attention': 'attention'}.get(facts.kind, 'matrix products') }}{% endif %}.
 -- confidence: medium
--- reason: Operations follow from the shapes and the peak from the GPU; what is within reach for these shapes is
---   estimated.
--- wrong-if: The same shapes are as slow in a benchmark of their own with every algorithm tried.
+-- reason: Operations follow from the shapes and the peak from the GPU; what these shapes can reach is estimated.
+-- wrong-if: The same shapes are just as slow in a separate benchmark that tries every algorithm.
 -- heading: Speed up {{ {'convolution': 'convolutions', 'attention': 'attention'}.get(facts.kind, 'matrix products') }}: {{
 --   percent(facts.achieved / facts.peak) }} of the peak is reached
 -- needs: gpu, steps, launches, operators, peaks

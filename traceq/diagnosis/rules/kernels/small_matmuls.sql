@@ -3,14 +3,14 @@
 -- title: Sequences of small matrix products
 -- finds: Runs of at least four matrix products of the same kernel and grid, each shorter than 20 us, with nothing
 --   between them: a loop over heads, experts, time or samples that one batched product could do.
--- matters: Each fills a part of the GPU only and has its own start and end. A batched product fills it with all of
---   them, and is one launch.
--- measured: Per stream, consecutive kernels of cuBLAS, nvjet and CUTLASS of one name and number of blocks, at least
---   4 (three are the projections of attention) and below 20 us (longer ones fill the GPU on their own). Claimed is
---   the share of multiprocessors without a block, half where that is not known. Shares: 0.2 low, 0.6 likely, 1
---   high; the launches they need are counted by other rules.
--- try: torch.bmm or torch.einsum on stacked operands, torch.nested or a grouped matrix product for different sizes,
---   torch.vmap for ensembles, one projection with stacked weights for several of one input.
+-- matters: Each product fills only part of the GPU and has its own start and end. One batched product fills the GPU with a
+--   single launch.
+-- measured: Per stream, consecutive kernels of cuBLAS, nvjet and CUTLASS of one name and number of blocks, at least 4 (three
+--   are the projections of attention) and below 20 us (longer ones fill the GPU on their own). The claim is the share of
+--   multiprocessors without a block, or half if that is not known. Shares: 0.2 low, 0.6 likely, 1 high; other rules count the
+--   launches.
+-- try: torch.bmm or torch.einsum on stacked operands, torch.nested or a grouped matrix product for different sizes, torch.vmap
+--   for ensembles, one projection with stacked weights for several projections of one input.
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.bmm.html
 --   https://docs.nvidia.com/cuda/cublas/index.html
 -- fix: {{ remedy('batch_products') }} {{ plural(occurrences / steps, 'small product') }} per step run one after
@@ -18,9 +18,9 @@
 --   worst.sm_coverage is none %}{% else %} Each reaches {{ percent(worst.sm_coverage) }} of the multiprocessors.{%
 --   endif %}
 -- confidence: {% if worst.sm_coverage is not none %}medium{% else %}low{% endif %}
--- reason: They are of the same kernel and size and nothing runs between them; whether each needs the one before it
---   is not in the trace.
--- wrong-if: Each product needs the result of the one before it.
+-- reason: They have the same kernel and size, and nothing runs between them; whether each needs the one before is not in the
+--   trace.
+-- wrong-if: Each product needs the result of the one before.
 -- heading: Batch small matrix products
 -- needs: gpu, steps
 -- low: 0.2

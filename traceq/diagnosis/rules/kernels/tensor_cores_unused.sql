@@ -1,31 +1,29 @@
 -- Matrix products and convolutions in 32 bits on a GPU whose tensor cores compute in 16. The part that can go is what is faster by
 -- the peaks (at most a factor of four), but not below the time that moving operands of half the size takes.
 -- title: Matrix products in 32 bits
--- finds: Matrix products and convolutions in fp32 or TF32 on a GPU with tensor cores for 16 bits, where little or
---   nothing is computed in 16 bits.
--- matters: The peak in bf16 or fp16 is twice that of TF32 and 8 to 16 times that of fp32 without tensor cores. Half as
---   many bytes are moved as well.
--- measured: Kernels of cuBLAS, CUTLASS and cuDNN by what their operators (dtype) or names say of their arithmetic, if
---   less than half of their time is in 16 bits or less (more: mixed precision is on, and the rest is likely meant), on
---   compute capability 7.0 and later (device_model, or names like volta_sgemm where the GPU is not described). Claimed
---   is what is faster by the peaks, at most three quarters, and not what moving operands of half the size takes at 0.8
---   of the bandwidth; nothing of kernels for operands that are not aligned (_align1, _align2), which are as slow in 16
---   bits. Shares: 0.25 low, 0.9 likely (casts and products that stay small), 1 high.
--- try: with torch.autocast("cuda", dtype=torch.bfloat16) around forward pass and loss; on Volta and Turing
---   dtype=torch.float16 with torch.amp.GradScaler. On a V100 channels_last besides lets cuDNN use its tensor core
---   kernels.
+-- finds: Matrix products and convolutions in fp32 or TF32 on a GPU with 16-bit tensor cores, where little or nothing is
+--   computed in 16 bits.
+-- matters: The peak in bf16 or fp16 is twice that of TF32 and 8 to 16 times that of fp32 without tensor cores. Only half as
+--   many bytes are moved, too.
+-- measured: Kernels of cuBLAS, CUTLASS and cuDNN by what their operators (dtype) or names say of their arithmetic, if less than
+--   half of their time is in 16 bits or less (with more, mixed precision is on, and the rest is probably intended), on compute
+--   capability 7.0 and later (device_model, or names like volta_sgemm where the GPU is not described). The claim is the time
+--   saved according to the peaks, at most three quarters, and without what moving operands of half the size takes at 0.8 of the
+--   bandwidth; nothing for kernels whose operands are not aligned (_align1, _align2), which are just as slow in 16 bits.
+--   Shares: 0.25 low, 0.9 likely (casts and products that stay small), 1 high.
+-- try: with torch.autocast("cuda", dtype=torch.bfloat16) around forward pass and loss; on Volta and Turing dtype=torch.float16
+--   with torch.amp.GradScaler. On a V100, channels_last also lets cuDNN use its tensor core kernels.
 -- references: https://docs.pytorch.org/docs/stable/amp.html
 --   https://docs.pytorch.org/tutorials/recipes/recipes/amp_recipe.html
 --   https://docs.nvidia.com/deeplearning/performance/mixed-precision-training/index.html
 -- fix: {{ remedy('half_products' if worst.has_bfloat else 'half_products_old') }} {% if worst.half_share > 0 %}{{
---   percent(worst.half_share) }} of their time is in 16 bits now {%- else %}None is now {%- endif %}; the kernels in
---   32 bits, such as {{ kernel_name(worst.name) }} in {% if worst.arithmetic == 'tf32' %}TF32{% else %}fp32 without tensor
---   cores{% endif %}, would take {{ of_step(claimed_ns) }} less at best.
+--   percent(worst.half_share) }} of their time is in 16 bits now {%- else %}None of their time is in 16 bits now {%- endif %};
+--   the 32-bit kernels, such as {{ kernel_name(worst.name) }} in {% if worst.arithmetic == 'tf32' %}TF32{% else %}fp32 without
+--   tensor cores{% endif %}, would take {{ of_step(claimed_ns) }} less at best.
 -- confidence: {% if worst.half_share > 0 %}low{% else %}medium{% endif %}
--- reason: {% if worst.half_share > 0 %}A part is in 16 bits already; the rest may be meant to be in 32.
---   {%- else %}What the kernels compute in is identified by their names; how much faster they get is estimated by the peaks.
---   {%- endif %}
--- wrong-if: Results are needed in 32 bits, or these products are too small to fill tensor cores.
+-- reason: {% if worst.half_share > 0 %}Part of the work is already in 16 bits; the rest may be meant to be in 32. {%- else
+--   %}The kernels' names show what they compute in; how much faster they would be is estimated from the peaks. {%- endif %}
+-- wrong-if: The results are needed in 32 bits, or these products are too small to fill tensor cores.
 -- heading: Compute matrix products in 16 bits
 -- needs: gpu, steps
 -- low: 0.25

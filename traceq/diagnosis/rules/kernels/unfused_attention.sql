@@ -1,33 +1,28 @@
 -- Softmax between two matrix products on a stream, with nothing but elementwise work between: attention that writes its scores to
 -- memory. A fused kernel takes as long as the products alone do at $efficiency of the peak; where that is not known, half as long.
 -- title: Attention that is not fused
--- finds: Softmax between two batched matrix products, each a kernel of its own: attention that writes its matrix of
---   scores to memory and reads it again for every operation on it.
--- matters: The scores have a size of the square of the sequence. A fused kernel (FlashAttention, memory-efficient or
---   cuDNN attention) never writes them, takes a fraction of the time and needs memory in proportion to the sequence
---   only.
--- measured: Per stream, a softmax (not a log-softmax, which belongs to a loss) between two kernels of matrix products
---   with nothing but elementwise work, copies and unknown kernels between, at most 8 kernels in all; where operators
---   were recorded, both products must be batched (aten::bmm, not aten::mm or aten::addmm). Claimed are softmax and
---   elementwise kernels wholly, of the products what is above their operations at 0.4 of the peak (what fused kernels
---   reach at the least on sequences worth it), or half where that is not known. Shares: 0.4 low, 0.8 likely, 1 high.
--- try: torch.nn.functional.scaled_dot_product_attention, in half precision. Masks that are a rule (causal, windows,
---   documents) go into flex_attention; sizes of heads that are a multiple of 8 are needed for the fastest kernels.
+-- finds: Softmax between two batched matrix products, each a separate kernel: attention that writes its matrix of scores to
+--   memory and reads it again for every operation.
+-- matters: The scores grow with the square of the sequence length. A fused kernel (FlashAttention, memory-efficient or cuDNN
+--   attention) never writes them, takes a fraction of the time, and needs memory that grows only linearly.
+-- measured: Per stream, a softmax (not a log-softmax, which belongs to a loss) between two kernels of matrix products with
+--   nothing but elementwise work, copies and unknown kernels between, at most 8 kernels in all; where operators were recorded,
+--   both products must be batched (aten::bmm, not aten::mm or aten::addmm). The claim is all of the softmax and elementwise
+--   kernels and, of the products, the time above that of their operations at 0.4 of the peak (the least that fused kernels
+--   reach on longer sequences), or half if that is not known. Shares: 0.4 low, 0.8 likely, 1 high.
+-- try: torch.nn.functional.scaled_dot_product_attention, in half precision. Rule-based masks (causal, windows, documents) can
+--   go into flex_attention; the fastest kernels need head sizes that are a multiple of 8.
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.scaled_dot_product_attention.html
 --   https://docs.pytorch.org/tutorials/intermediate/scaled_dot_product_attention_tutorial.html
 --   https://arxiv.org/abs/2205.14135
--- fix: {{ remedy('fused_attention') }} Products and softmax of attention take {{ of_step(claimed_ns) }} more than a
---   fused kernel would ({{ percent(claimed_share) }}; mostly {{ kernel_name((pieces | rejectattr('is_product') | first |
---   default(worst)).name) }}).{% if program.has('flash_attention') %} Other layers have a fused kernel already.{%
---   endif %}
+-- fix: {{ remedy('fused_attention') }} Products and softmax of attention take {{ of_step(claimed_ns) }} more than a fused
+--   kernel would ({{ percent(claimed_share) }}; mostly {{ kernel_name((pieces | rejectattr('is_product') | first |
+--   default(worst)).name) }}).{% if program.has('flash_attention') %} Other layers already use a fused kernel.{% endif %}
 -- confidence: {% if pieces | selectattr('operator') | list %}high{% else %}medium{% endif %}
--- reason: {% if pieces | selectattr('operator') | list %}Two batched matrix products with a softmax between were
---   launched one after another.
---   {%- else %}The names of kernels one after another on a stream are those of unfused attention.
---   {%- endif %}
--- wrong-if: The weights of attention are themselves an output, or something is computed from the scores that no fused
---   kernel does.
--- heading: Use a fused kernel for attention
+-- reason: {% if pieces | selectattr('operator') | list %}Two batched matrix products were launched with a softmax between them.
+--   {%- else %}The names of consecutive kernels on a stream match unfused attention. {%- endif %}
+-- wrong-if: The program outputs the attention weights, or computes something from the scores that no fused kernel supports.
+-- heading: Use a fused attention kernel
 -- for: model
 -- needs: gpu, steps
 -- low: 0.4

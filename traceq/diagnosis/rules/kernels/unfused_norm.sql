@@ -2,30 +2,28 @@
 -- another, the kernels that only such a formula has (rsqrt after a mean, tanh after a power, erf, sigmoid and a product). Of k
 -- kernels of about the same tensor a fused one leaves the time of one.
 -- title: Unfused normalisations and activations
--- finds: Layer or RMS norms, GELU and SiLU written as a formula, each operation of which is a kernel of its own: a
---   power, a mean, an addition, a reciprocal root and products for a norm, and so on.
--- matters: Each kernel reads and writes the whole tensor. One kernel for all of it does so once; it also keeps less
---   for the backward pass and needs a fraction of the launches.
--- measured: Per stream, among elementwise kernels, reductions and copies one after another, those that only such a
---   formula has: a root at most five kernels after a mean or variance (norm), tanh as soon after a power, or erf
---   (GELU), sigmoid directly before a product (SiLU, quick GELU), each with the kernels around it that belong to the
---   formula. Of k kernels the share 1 - 1/k is claimed. Only forward passes are recognised. Shares: 0.4 low, 0.8
---   likely, 1 high.
+-- finds: Layer or RMS norms, GELU and SiLU written as a formula, in which each operation is a separate kernel: a power, a mean,
+--   an addition, a reciprocal square root and products for a norm, and so on.
+-- matters: Each kernel reads and writes the whole tensor. A single kernel does so once; it also keeps less for the backward
+--   pass and needs a fraction of the launches.
+-- measured: Per stream, among elementwise kernels, reductions and copies one after another, those that occur only in such a
+--   formula: a root at most five kernels after a mean or variance (norm), tanh as soon after a power, or erf (GELU), sigmoid
+--   directly before a product (SiLU, quick GELU), each with the kernels around it that belong to the formula. Of k kernels the
+--   share 1 - 1/k is claimed. Only forward passes are recognised. Shares: 0.4 low, 0.8 likely, 1 high.
 -- try: torch.nn.functional.layer_norm, rms_norm, gelu(approximate="tanh") and silu, fused kernels of Liger, Apex or
 --   Transformer Engine, or torch.compile on the module.
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.rms_norm.html
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
--- fix: {% set patterns = pieces | map(attribute='pattern') | unique | list -%} {% set what = {'norm': 'norm', 'gelu':
---   'GELU', 'silu': 'sigmoid times its input'} -%} {% set instead = {'norm': '`torch.nn.functional.rms_norm(x,
---   x.shape[-1:], weight, eps)`, or `layer_norm`', 'gelu': '`torch.nn.functional.gelu(x, approximate="tanh")`',
---   'silu': '`torch.nn.functional.silu(x)`'} -%} Use one kernel for each {% for each in patterns %}{{ what[each] }}{%
---   if not loop.last %} and {% endif %}{% endfor %}: {% for each in patterns %}{{ instead[each] }}{% if not loop.last
---   %}; {% endif %}{% endfor %}. It now takes {{ '%.0f' % worst.kernels }} kernels and in all {{ of_step(claimed_ns)
---   }} more than one would. {% if program.can_compile and not program.is_compiled %}`torch.compile(module)` does the same for any formula.{%
---   endif %}
+-- fix: {% set patterns = pieces | map(attribute='pattern') | unique | list -%} {% set what = {'norm': 'norm', 'gelu': 'GELU',
+--   'silu': 'sigmoid times its input'} -%} {% set instead = {'norm': '`torch.nn.functional.rms_norm(x, x.shape[-1:], weight,
+--   eps)`, or `layer_norm`', 'gelu': '`torch.nn.functional.gelu(x, approximate="tanh")`', 'silu':
+--   '`torch.nn.functional.silu(x)`'} -%} Use one kernel for each {% for each in patterns %}{{ what[each] }}{% if not loop.last
+--   %} and {% endif %}{% endfor %}: {% for each in patterns %}{{ instead[each] }}{% if not loop.last %}; {% endif %}{% endfor
+--   %}. It now takes {{ '%.0f' % worst.kernels }} kernels and, in all, {{ of_step(claimed_ns) }} more than one would. {% if
+--   program.can_compile and not program.is_compiled %}`torch.compile(module)` does the same for any formula.{% endif %}
 -- confidence: medium
--- reason: The names of kernels one after another on a stream are those of such a formula.
--- wrong-if: The kernels belong to different tensors and only happen to follow one another.
+-- reason: The names of consecutive kernels on a stream match such a formula.
+-- wrong-if: The kernels work on different tensors and only happen to follow one another.
 -- same-fix: fusion
 -- needs: gpu, steps
 -- low: 0.4

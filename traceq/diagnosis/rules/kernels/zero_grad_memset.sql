@@ -1,10 +1,10 @@
 -- What zeroing gradients costs: fills and memsets launched under zero_grad, the launching where the GPU waits for it, and the
 -- additions to zeroed gradients (where they are not more than what was zeroed: each is added to once).
 -- title: Zeroing gradients
--- finds: Fills and memsets that zero gradients, the time the GPU waits for their launching, and the additions of new
---   gradients to these zeros.
--- matters: A gradient that is None is written by the backward pass; one that is zero has been written, is read and is
---   written again. Nothing is gained by it.
+-- finds: Fills and memsets that zero gradients, the time the GPU waits for their launches, and the additions of new gradients
+--   to these zeros.
+-- matters: The backward pass writes a gradient that is None once; a zeroed gradient is written, read and written again, and
+--   nothing is gained.
 -- measured: Kernels and memsets launched within ranges or frames named zero_grad, idle time of causes idle_launch and
 --   idle_python within them, and elementwise kernels launched by AccumulateGrad if there are at most 1.5 times as many
 --   as were zeroed (with several micro-batches per step the later ones add to something). Shares: 0.5 low, 1 likely, 1
@@ -12,17 +12,17 @@
 -- try: optimizer.zero_grad(set_to_none=True), the default since PyTorch 2.0, also for model.zero_grad().
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html
--- fix: Let gradients be None in place of zeros: `optimizer.zero_grad(set_to_none=True)`. Zeros take {{
---   of_step(claimed_ns) }}: the fills, waiting for their launches, and adding to them.
+-- fix: Set gradients to None instead of zero: `optimizer.zero_grad(set_to_none=True)`. Zeroing takes {{ of_step(claimed_ns) }}:
+--   the fills, waiting for their launches, and adding to zeros.
 -- confidence: high
--- reason: The work was launched within zero_grad, or adds to as many gradients as it zeroed.
--- wrong-if: Something relies on gradients being there as zeros, or several backward passes add to them before the next
+-- reason: The work was launched within zero_grad, or adds to as many gradients as were zeroed.
+-- wrong-if: Something relies on gradients being zero rather than None, or several backward passes add to them before the next
 --   zero_grad.
--- heading: Let gradients be None in place of zeros
+-- heading: Set gradients to None instead of zero
 -- for: pytorch, training
 -- needs: gpu, steps, launches, python_frames|annotations
 -- captures: host_only, steps, window
--- clean: nothing was zeroed by zero_grad
+-- clean: zero_grad zeroed nothing
 -- low: 0.5
 -- uses: idle, busy
 -- categories: compute, idle_launch, idle_python, memset

@@ -1,28 +1,26 @@
 -- Idle time in loops that take tensors apart element by element: runs of indexing operators under one parent, with the same few
 -- operators after each.
 -- title: A loop indexes tensors element by element
--- finds: Ten and more aten::select or aten::index operators in a row under one parent, each followed by the same
---   few operators: a Python loop over a dimension of a tensor.
--- matters: Each round launches kernels that do next to nothing; the GPU waits for the host to get to the next one.
---   One operator over the whole dimension costs as much as one round.
--- measured: Operators of cpu_slice, in their order under one parent: rounds begin at an indexing operator, and a
---   run is at least 10 equal rounds in a row (as PyTorch's own detector of this pattern has it) of at most 8
---   operators each (more are layers of a model, not elements). Claimed are the pieces idle_launch and idle_python
---   (idle_piece) of gaps that end with a launch from such a run, except after synchronizing calls, which have rules
---   of their own. Low 0.4, likely 1 (one round of ten remains), high 1.
--- try: Index once with a tensor of indices, or use the whole tensor: x[idx], torch.gather, index_select,
---   torch.stack after unbind, torch.vmap. A recurrence, in which each round needs the one before: torch.compile, or
---   a fused kernel.
+-- finds: Ten or more aten::select or aten::index operators in a row under one parent, each followed by the same few operators:
+--   a Python loop over a dimension of a tensor.
+-- matters: Each iteration launches kernels that do next to nothing, and the GPU waits for the host to get to the next one. One
+--   operator over the whole dimension costs as much as one iteration.
+-- measured: Operators of cpu_slice, in order under one parent: an iteration begins at an indexing operator, and a run is at
+--   least 10 equal iterations in a row (as in PyTorch's own detector of this pattern) of at most 8 operators each (more are
+--   layers of a model, not elements). Claimed are the pieces idle_launch and idle_python (idle_piece) in gaps that end with a
+--   launch from such a run, except after synchronizing calls, which have their own rules. Low 0.4, likely 1 (one iteration of
+--   ten remains), high 1.
+-- try: Index once with a tensor of indices, or use the whole tensor: x[idx], torch.gather, index_select, torch.stack after
+--   unbind, torch.vmap. For a recurrence, in which each iteration needs the one before: torch.compile, or a fused kernel.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.pytorch.org/docs/stable/generated/torch.vmap.html
--- fix: Replace the loop by one operation on the whole tensor. {{ plural(worst.rounds, 'round') }} of {{ worst.name }}
---   and {{ plural(worst.operators_per_round - 1, 'more operator') }} follow one another. Instead of `for i in
---   range(n): y[i] = f(x[i])` write `y = f(x)`, `x[indices]` or `torch.vmap(f)(x)`; to take all parts at once,
---   `x.unbind(0)`. If each round needs the one before, compile the loop: `{{ 'torch.compile' if
---   program.can_compile else 'torch.jit.script' }}(step)`.
+-- fix: Replace the loop by one operation on the whole tensor. {{ plural(worst.rounds, 'iteration') }} of {{ worst.name }} and
+--   {{ plural(worst.operators_per_round - 1, 'more operator') }} follow one another. Instead of `for i in range(n): y[i] =
+--   f(x[i])` write `y = f(x)`, `x[indices]` or `torch.vmap(f)(x)`; to take all parts at once, `x.unbind(0)`. If each iteration
+--   needs the one before, compile the loop: `{{ 'torch.compile' if program.can_compile else 'torch.jit.script' }}(step)`.
 -- confidence: medium
--- reason: Inferred from equal sequences of operators that begin with an indexing operator.
--- wrong-if: The rounds are layers of a model, each of which happens to index once.
+-- reason: Inferred from identical sequences of operators that begin with an indexing operator.
+-- wrong-if: The iterations are layers of a model, each of which happens to index once.
 -- heading: Replace the loop by one operation on the whole tensor
 -- for: pytorch
 -- needs: gpu, steps, launches, operators

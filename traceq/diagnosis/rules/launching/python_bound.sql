@@ -1,24 +1,23 @@
 -- Idle time in which the host was in Python, or in a range between operators.
 -- title: GPU idle: the host is in Python between operators
--- finds: Time in which nothing runs on the GPU because the launching thread runs Python outside of operators and CUDA
---   calls.
--- matters: Python between two operators is not hidden once the queue of the GPU is empty: the step takes as long as
---   the interpreter needs.
--- measured: The pieces of cause idle_python in the counted steps (idle_piece), all that no other rule owns: a Python
---   frame is innermost, or a range that holds no operator at that time. High 1: what the steps lose to it. Likely 0.85,
---   low 0.2: some of it is the program's own work.
+-- finds: Time in which nothing runs on the GPU because the launching thread runs Python outside operators and CUDA calls.
+-- matters: Once the GPU's queue is empty, nothing hides the Python between two operators: the step takes as long as the
+--   interpreter needs.
+-- measured: The pieces of cause idle_python in the counted steps (idle_piece), all that no other rule owns: a Python frame is
+--   innermost, or a range in which no operator runs at that time. High 1: what the steps lose to it. Likely 0.85, low 0.2: some
+--   of it is the program's own work.
 -- try: Move it off the training thread (metrics, preparing input), vectorize loops, keep it out of the inner loop, or
 --   compile the region around it: torch.compile runs no Python between the operators of a graph.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.pytorch.org/docs/stable/torch.compiler.html
--- fix: {{ remedied('less_host_work' if claimed_ns * steps < short_ns * instances else 'off_thread') }} Mostly in {{ culprits() }}. {% if has('python_frames') %}The frames say where
---   to look. {%- else %}{{ way('python_lines', 'Python stacks would say which lines.') if
---   program.launches_from_python else 'Ranges around its parts (' ~ program.words.ranges ~ ') would say which.' }} {%- endif %}
+-- fix: {{ remedied('less_host_work' if claimed_ns * steps < short_ns * instances else 'off_thread') }} Mostly in {{ culprits()
+--   }}. {% if has('python_frames') %}The frames show where to look. {%- else %}{{ way('python_lines', 'Python stacks would show
+--   which lines.') if program.launches_from_python else 'Ranges around its parts (' ~ program.words.ranges ~ ') would show
+--   which.' }} {%- endif %}
 -- confidence: medium
--- reason: {% if has('python_frames') %}The frames are in the trace. {%- else %}A range is open and no operator or
---   call in it: that is {{ 'Python' if program.launches_from_python else 'code of the host' }} as a rule, or
---   work that was not traced. {%- endif %}
--- wrong-if: The thread waits there for something that was not traced, such as a lock or another process.
+-- reason: {% if has('python_frames') %}The frames are in the trace. {%- else %}A range is open with no operator or call in it:
+--   that is usually {{ 'Python' if program.launches_from_python else 'host code' }}, or work that was not traced. {%- endif %}
+-- wrong-if: The thread waits for something that was not traced, such as a lock or another process.
 -- same-fix: {% if has('operators') and claimed_ns * steps < short_ns * instances %}fewer-launches{% endif %}
 -- made-by: host-preempted, synchronous-loader, too-few-workers, pageable-copy, blocking-copy, item-read, device-synchronize,
 --   parameter-offload
@@ -28,15 +27,14 @@
 -- likely: 0.85
 -- threshold: short_ns = 500000: ten times what an operator of PyTorch takes the host (20 to 50 us): Python of less is
 --   that around operators, which goes with them
--- unknown: {% if subject.steps == 1 and subject.present.launches < few_launches %}
---   {{- plural(subject.present.launches, 'launch') }} in one step: too few to tell a loop from setting up
---   {%- endif %}
+-- unknown: {% if subject.steps == 1 and subject.present.launches < few_launches %} {{- plural(subject.present.launches,
+--   'launch') }} in one step: too few to tell a loop from start-up {%- endif %}
 -- threshold: few_launches = 10: a loop launches hundreds of kernels a step; of a handful each may be the first of its kind
 -- rest: yes
 -- uses: idle
 -- categories: idle_python
--- heading: {{ 'Take Python out of the way of kernel launches' if program.launches_from_python else 'Take work of the
---   host out of the way of launches' }}
+-- heading: {{ 'Take Python out of the way of kernel launches' if program.launches_from_python else 'Take host code out of the
+--   way of launches' }}
 select p.step, p.ts, p.dur, c.name, p.cpu_slice_id as slice_id, p.dur as claimed, p.cause, p.gap_id, p.slice_dur as in_slice_ns
 from idle as p
 left join cpu_slice as c on c.trace_id = p.trace_id and c.slice_id = p.cpu_slice_id

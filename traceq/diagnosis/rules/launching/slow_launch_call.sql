@@ -1,31 +1,28 @@
 -- Idle time within launching calls of kernels that take many times as long as a launch does, less what a launch takes here anyway.
--- title: Launching calls take far longer than a launch does
--- finds: Calls that launch one kernel (cudaLaunchKernel and its like) and take many times as long as they should,
---   while the GPU waits for that very kernel.
--- matters: A launch takes some 5 us. One that takes hundreds waits for something: a lock of the driver that another
---   thread holds (allocation, a second launching thread), memory, a processor the thread was taken off, the profiler.
--- measured: Idle time (idle_piece, cause idle_launch) within the launching call that ends the gap, less the median
---   duration of such calls, when the call takes more than 50 us (the limit of Holistic Trace Analysis) and more than 4
---   times the median. Calls that find 1,000 launches queued are left out (launch_state.queue_depth): a full queue
---   makes them wait, and the GPU has work. So are graph launches, which take longer, and the first
---   launch of all below 1 ms, in which the profiler starts. Low 0.3, likely 1, high 1: the
---   trace does not say what they waited for.
--- try: One launching thread per process and as many processor cores as threads that launch; no cudaMalloc or cudaFree
---   beside; pinning threads to cores of the GPU's NUMA node. nsys --trace=osrt and --sample=process-tree show locks
---   and lost cores.
+-- title: Launch calls take far longer than a launch should
+-- finds: Calls that launch one kernel (cudaLaunchKernel and similar) and take many times as long as they should, while the GPU
+--   waits for that very kernel.
+-- matters: A launch takes about 5 us. One that takes hundreds is waiting for something: a driver lock held by another thread
+--   (allocation, a second launching thread), memory, a CPU core that the thread lost, or the profiler.
+-- measured: Idle time (idle_piece, cause idle_launch) within the launch call that ends the gap, less the median duration of
+--   such calls, when the call takes more than 50 us (the limit of Holistic Trace Analysis) and more than 4 times the median.
+--   Calls that find 1,000 launches queued are left out (launch_state.queue_depth): a full queue makes them wait, and the GPU
+--   has work. So are graph launches, which take longer, and the very first launch if it takes less than 1 ms, in which the
+--   profiler starts. Low 0.3, likely 1, high 1: the trace does not say what they waited for.
+-- try: One launching thread per process and as many CPU cores as launching threads; no cudaMalloc or cudaFree at the same time;
+--   pinning threads to cores of the GPU's NUMA node. nsys --trace=osrt and --sample=process-tree show locks and lost cores.
 -- references: https://github.com/facebookresearch/HolisticTraceAnalysis
 --   https://docs.nvidia.com/nsight-systems/UserGuide/index.html
--- fix: Find out what the slow launching calls wait for. {{ plural(occurrences, 'launching call') }} {% if occurrences ==
---   1 %}waits{% else %}wait{% endif %}: {{ worst.name }} takes {{ time(worst.usual_ns) }} as a rule, and up to {{
---   time(worst.call_ns) }} here. {% if has('os_calls') %}Look at calls of the operating system and at other threads
---   at these times. {%- elif program.is_amd %}`rocprofv3 --sys-trace -- PROGRAM` shows what other threads call at
---   these times. {%- else %}{{ way('locks', 'Capture calls of the operating system, and when threads lose their
---   core.') }} {%- endif %} If they are locks, launch from one thread and keep allocation out of the steps; if the
---   thread lost its core, {{ remedy('threads') }}.
+-- fix: Find out what the slow launch calls wait for. {{ plural(occurrences, 'launch call') }} {% if occurrences == 1 %}waits{%
+--   else %}wait{% endif %}: {{ worst.name }} usually takes {{ time(worst.usual_ns) }}, but up to {{ time(worst.call_ns) }}
+--   here. {% if has('os_calls') %}Look at system calls and at other threads at these times. {%- elif program.is_amd
+--   %}`rocprofv3 --sys-trace -- PROGRAM` shows what other threads call at these times. {%- else %}{{ way('locks', 'Capture
+--   system calls, and when threads lose their core.') }} {%- endif %} If it is locks, launch from one thread and keep
+--   allocation out of the steps; if the thread lost its core, {{ remedy('threads') }}.
 -- confidence: medium
 -- reason: The calls are in the trace; what holds them up is not.
--- wrong-if: The calls take as long only with the profiler: compare the time of a step without it.
--- heading: Find what holds launching calls up: locks, or a lost core
+-- wrong-if: The calls take this long only with the profiler: compare the time of a step without it.
+-- heading: Find out what delays launch calls: locks, or a lost core
 -- needs: gpu, steps, launches
 -- low: 0.3
 -- likely: 1.0

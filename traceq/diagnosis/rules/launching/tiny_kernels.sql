@@ -1,35 +1,36 @@
 -- Gaps that end with a kernel shorter than its launch, in loops of such kernels. Where the host also waits after every few of them,
 -- the gaps behind those waits are of the same kind, and whatever the host does until the next launch.
 -- title: Too many tiny kernels: launching takes longer than running (launch-bound)
--- finds: Loops of kernels that each take less time on the GPU than the host needs to launch the next, and the same
---   with a synchronization after every few of them.
--- matters: The GPU is idle between any two kernels, however fast it is: the step takes as long as the host needs to
---   launch it all. A synchronization after each kernel adds the way to the GPU and back every time.
--- measured: Kernels below 10 us: launching takes 5 to 10 us by itself, and 20 to 50 with an operator of PyTorch around
---   it. The rule applies when at least half of the kernels of the counted steps are so short, there are at least 100,
---   and their median is below the median time from one launching call to the next (else the host is ahead). Claimed
---   are the pieces idle_launch, idle_python, idle_cpu, idle_launch_latency and idle_unattributed (idle_piece: between two
---   calls the host does something that was not recorded) of gaps below 500 us that end with such a kernel and begin before its launching call has returned; in longer gaps the host does something else than
---   launching. Kernels of CUDA graphs are left out. Gaps that a synchronizing call drained are left to the rules about
---   those, unless they make up a quarter of these kernels: then the loop launches and waits in turn, and idle_sync
---   and idle_os count as well. Low 0.3, likely 0.8, high 1: kernels of one graph still take 1 to 2 us
---   from one to the next.
--- try: CUDA graphs, torch.compile(mode="reduce-overhead"), fused operators, a larger batch. In a CUDA program of one's
---   own: kernels that do more at once, one cooperative kernel for the loop, no synchronization after each.
+-- finds: Loops of kernels that each take less time on the GPU than the host needs to launch the next, including loops that
+--   synchronize after every few of them.
+-- matters: The GPU is idle between any two kernels, however fast it is: the step takes as long as the host needs to launch it
+--   all. A synchronization after each kernel adds a round trip to the GPU every time.
+-- measured: Kernels below 10 us: launching takes 5 to 10 us by itself, and 20 to 50 with an operator of PyTorch around it. The
+--   rule applies when at least half of the kernels in the counted steps are this short, there are at least 100, and their
+--   median is below the median time from one launch call to the next (otherwise the host is ahead). Claimed are the pieces
+--   idle_launch, idle_python, idle_cpu, idle_launch_latency and idle_unattributed (idle_piece: between two calls the host does
+--   something that was not recorded) of gaps below 500 us that end with such a kernel and begin before its launch call has
+--   returned; in longer gaps the host does something other than launching. Kernels of CUDA graphs are left out. Gaps that a
+--   synchronizing call drained are left to the rules about those, unless they make up a quarter of these kernels: then the loop
+--   launches and waits in turn, and idle_sync and idle_os count as well. Low 0.3, likely 0.8, high 1: within a graph it still
+--   takes 1 to 2 us from one kernel to the next.
+-- try: CUDA graphs, torch.compile(mode="reduce-overhead"), fused operators, a larger batch. In your own CUDA program: kernels
+--   that do more at once, one cooperative kernel for the loop, no synchronization after each kernel.
 -- references: https://docs.pytorch.org/docs/stable/notes/cuda.html
 --   https://developer.nvidia.com/blog/cuda-graphs/
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
--- fix: {{ remedy('launch_less') }} {% if worst.is_synchronized %}Remove the synchronization after each few kernels,
---   or read results once per several rounds. {% endif %} {{ percent(worst.tiny_kernels / worst.kernels) }} of {{
---   plural(worst.kernels, 'kernel') }} take less than {{ (tiny_ns / 1000) | round | int }} µs, while launching one
---   takes {{ time(worst.launch_ns) }} and the host gets to the next every {{ time(worst.launched_every_ns) }} {%- if
---   worst.is_synchronized %}; {{ '{:,}'.format(worst.synchronized) }} of them start after the host has waited for the
---   ones before {%- endif %}.
+-- fix: {{ remedy('launch_less') }} {% if worst.is_synchronized %}Remove the synchronization after every few kernels, or read
+--   results only every few iterations. {% endif %} {{ percent(worst.tiny_kernels / worst.kernels) }} of {{
+--   plural(worst.kernels, 'kernel') }} take less than {{ (tiny_ns / 1000) | round | int }} µs, while launching one takes {{
+--   time(worst.launch_ns) }} and the host launches the next one every {{ time(worst.launched_every_ns) }} {%- if
+--   worst.is_synchronized %}; {{ '{:,}'.format(worst.synchronized) }} of them start after the host has waited for earlier ones
+--   {%- endif %}.
 -- confidence: {% if subject.is_window %}medium{% else %}high{% endif %}
 -- reason: Kernels, launches and the gaps between them are measured one by one{% if subject.is_window %}, but no steps are
---   marked, so that what happens once counts as well{% endif %}.
--- wrong-if: Launching is slow only with the profiler, as with {{ 'Python stacks or ' if program.launches_from_python }}backtraces: capture without them.
--- heading: {% if worst.is_synchronized %}Launch in one go, and wait rarely: too many tiny kernels (launch-bound){% else
+--   marked, so work that happens only once also counts{% endif %}.
+-- wrong-if: Launching is slow only because of the profiler, for instance with {{ 'Python stacks or ' if
+--   program.launches_from_python }}backtraces: capture without them.
+-- heading: {% if worst.is_synchronized %}Launch in one go, and synchronize rarely: too many tiny kernels (launch-bound){% else
 --   %}Launch in one go: too many tiny kernels (launch-bound){% endif %}
 -- same-fix: fewer-launches
 -- made-by: host-preempted, synchronous-loader, too-few-workers, pageable-copy, blocking-copy, item-read, device-synchronize,

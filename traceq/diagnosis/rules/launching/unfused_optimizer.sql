@@ -1,34 +1,33 @@
 -- What the many kernels of an optimizer that updates parameters one by one cost: gaps that end with one, and their own time where
 -- they are too short for the GPU to be full.
 -- title: The optimizer updates parameters one by one
--- finds: An optimizer step that launches kernels for each parameter on its own (foreach=False, an optimizer of one's
---   own, an old PyTorch), instead of a few kernels for all parameters.
--- matters: A model has hundreds of parameter tensors, most of them small. Launching several kernels for each takes the
---   host longer than the GPU needs, and the GPU idles between them. foreach=True takes lists of parameters, fused=True
---   does all of the update in one kernel per list.
--- measured: Kernels launched in phase optimizer (launch_state), except by clearing gradients, foreach and fused
---   operators, kernels of multi_tensor_apply, of torch.compile (triton_) and graphs. The rule applies to steps with at
---   least 50 of them (a foreach optimizer needs a few dozen at most, for any number of parameters) whose median is
---   below 10 us (longer ones keep the GPU busy). Claimed are idle_launch, idle_python and idle_launch_latency in gaps
---   that end with one (idle_piece; not after synchronizing calls), and half of the time of those below 10 us
---   (busy_piece): that is what starting and ending a kernel takes of it. Low 0.4, likely 0.85, high 0.95.
--- try: torch.optim.AdamW(..., fused=True), SGD and Adam likewise; foreach=True where fused is not there; torch.compile
---   around optimizer.step() for an optimizer of one's own.
+-- finds: An optimizer step that launches kernels for each parameter separately (foreach=False, a custom optimizer, an old
+--   PyTorch), instead of a few kernels for all parameters.
+-- matters: A model has hundreds of parameter tensors, most of them small. Launching several kernels for each takes the host
+--   longer than the GPU needs, and the GPU idles between them. foreach=True works on lists of parameters, and fused=True does
+--   the whole update in one kernel per list.
+-- measured: Kernels launched in phase optimizer (launch_state), except by clearing gradients, foreach and fused operators,
+--   kernels of multi_tensor_apply, of torch.compile (triton_) and graphs. The rule applies to steps with at least 50 of them (a
+--   foreach optimizer needs a few dozen at most, for any number of parameters) whose median is below 10 us (longer ones keep
+--   the GPU busy). Claimed are idle_launch, idle_python and idle_launch_latency in gaps that end with one (idle_piece; not
+--   after synchronizing calls), and half of the time of those below 10 us (busy_piece): that is how much of it goes into
+--   starting and ending a kernel. Low 0.4, likely 0.85, high 0.95.
+-- try: torch.optim.AdamW(..., fused=True), SGD and Adam likewise; foreach=True where fused is not available; torch.compile
+--   around optimizer.step() for a custom optimizer.
 -- references: https://docs.pytorch.org/docs/stable/optim.html
 --   https://docs.pytorch.org/tutorials/recipes/compiling_optimizer.html
 -- fix: {% set named = worst.optimizer | string | matched('^Optimizer[.]step#\\w+[.]step') -%} {% set optimizer =
 --   named.removeprefix('Optimizer.step#').removesuffix('.step') or 'AdamW' -%} Update all parameters in one call:
---   `torch.optim.{{ optimizer }}(model.parameters(), ..., fused=True)`, or foreach=True where fused is not supported.
---   {{ cut(worst.optimizer) }} launches {{ plural(worst.kernels, 'small kernel') }} per step, parameter by parameter.
---   For an optimizer of your own: torch._foreach_mul_ and its like on lists of parameters
---   {%- if program.can_compile %}, or `torch.compile(optimizer.step)`{% endif %}.
+--   `torch.optim.{{ optimizer }}(model.parameters(), ..., fused=True)`, or foreach=True where fused is not supported. {{
+--   cut(worst.optimizer) }} launches {{ plural(worst.kernels, 'small kernel') }} per step, parameter by parameter. For a custom
+--   optimizer: torch._foreach_mul_ and similar functions on lists of parameters {%- if program.can_compile %}, or
+--   `torch.compile(optimizer.step)`{% endif %}.
 -- confidence: {% if worst.optimizer | string | matched('^Optimizer[.]step#\\w+[.]step') %}high{% else %}medium{% endif %}
--- reason: {% if worst.optimizer | string | matched('^Optimizer[.]step#\\w+[.]step') %}The profiler marks the optimizer's
---     step, and its operators take one parameter each.
---   {%- else %}Inferred from many short kernels in the phase that is named optimizer.
+-- reason: {% if worst.optimizer | string | matched('^Optimizer[.]step#\\w+[.]step') %}The profiler marks the optimizer's step,
+--   and each of its operators takes one parameter. {%- else %}Inferred from many short kernels in the phase named optimizer.
 --   {%- endif %}
--- wrong-if: The range named optimizer holds more than the update, such as logging of gradients.
--- heading: Update all parameters in one call: fused or foreach optimizer
+-- wrong-if: The range named optimizer contains more than the update, such as logging of gradients.
+-- heading: Update all parameters in one call: use a fused or foreach optimizer
 -- same-fix: fewer-launches
 -- for: pytorch, training
 -- needs: gpu, steps, launches, phases

@@ -1,13 +1,13 @@
 -- What forwards keep for the backward, in a snapshot, at the time when most memory is in use.
--- title: Activations make the memory peak
--- finds: Activations that are more than half of what is in use at the peak of a memory snapshot.
--- matters: What a forward keeps for the backward grows with the batch, the sequence and the number of layers; the rest
---   does not. It decides which batch fits.
--- measured: Allocations that are there at the peak (allocation.at_peak) whose stack is in a forward and that were
---   released outside of it (category activations), over memory_peak.bytes: at least 50 %. Without a backward in the
---   history at least half of them must have been released in it: else they can be a cache.
--- try: Activation checkpointing of the layers that hold most, half precision; without training: inference_mode, which
---   keeps nothing.
+-- title: Activations dominate the memory peak
+-- finds: Activations that make up more than half of the memory in use at the peak of a memory snapshot.
+-- matters: What a forward pass keeps for the backward pass grows with the batch, the sequence length and the number of layers;
+--   the rest does not. It determines which batch size fits.
+-- measured: Allocations that exist at the peak (allocation.at_peak) whose stack is in a forward pass and that were released
+--   outside it (category activations), over memory_peak.bytes: at least 50 %. If the history has no backward pass, at least
+--   half of them must have been released within it: otherwise they may be a cache.
+-- try: Activation checkpointing of the layers that hold most, half precision; for inference: inference_mode, which keeps
+--   nothing.
 -- references: https://docs.pytorch.org/docs/stable/checkpoint.html
 --   https://docs.pytorch.org/docs/stable/torch_cuda_memory.html
 -- remark: {% if facts.held_share >= most %}{{ size(facts.held_bytes) }} of the {{ size(facts.peak_bytes) }} in use at the peak
@@ -15,18 +15,15 @@
 --   most of them, {{ size(facts.owner_bytes) }}.
 --   {%- endif %}
 -- fix: {% if facts.trains %}Checkpoint the layers that hold most: `torch.utils.checkpoint.checkpoint(layer, x,
---   use_reentrant=False)` keeps their input only and computes the rest again in the backward.
---   {%- else %}Run it under `torch.inference_mode()`, which keeps none of it, unless it is trained: no backward is in the history.
---   Where it is, checkpoint the layers that hold most:
---   `torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)`.
---   {%- endif %}
+--   use_reentrant=False)` keeps only their input and computes the rest again in the backward pass. {%- else %}The history has
+--   no backward pass. If the model is not trained, run it under `torch.inference_mode()`, which keeps no activations. If it is,
+--   checkpoint the layers that hold most: `torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)`. {%- endif %}
 -- for: pytorch
 -- needs: allocations
--- unknown: {% if facts.unknown_share > 0.5 %}the stacks of {{ percent(facts.unknown_share) }} of what is in use at the peak
---   do not say what it is
---   {%- elif facts.held_share >= most and not facts.trains and facts.released_share < most %}what forwards keep at the peak was
---   not released, and no backward is in the history: it can be a cache that is meant to stay
---   {%- endif %}
+-- unknown: {% if facts.unknown_share > 0.5 %}for {{ percent(facts.unknown_share) }} of the memory in use at the peak, the
+--   stacks do not show what it is {%- elif facts.held_share >= most and not facts.trains and facts.released_share < most %}what
+--   forward passes keep at the peak was not released, and the history has no backward pass: it may be a cache that is meant to
+--   stay {%- endif %}
 -- threshold: most = 0.5: by definition: the larger part
 -- remarks: yes
 -- uses: peak_memory

@@ -1,27 +1,23 @@
 -- Allocations that one line makes in each step and nobody releases.
--- title: A line allocates memory in each step that is never released
--- finds: Lines of the program whose allocations of at least three steps, and of nearly all since the first, are still
---   there when a memory snapshot is taken.
--- matters: It ends in a failure for want of memory, after hours. Typical are losses kept with their graph, lists of
---   outputs, and caches.
--- measured: Allocations without a release (allocation.event_end) by line and step (allocation.step, else
---   allocation.round): at least 3 steps have one, and at least 90 % of those since the first, with a median of at
---   least 1 MiB a step.
--- try: Keep numbers, not tensors: loss.item() or loss.detach(); empty lists and caches at the end of a step.
+-- title: A line allocates memory in every step that is never released
+-- finds: Lines of the program whose allocations from at least three steps, and from nearly all steps since the first of them,
+--   still exist when the memory snapshot is taken.
+-- matters: After hours, the run fails with out of memory. Typical causes are losses kept with their graph, lists of outputs,
+--   and caches.
+-- measured: Allocations without a release (allocation.event_end), by line and step (allocation.step, else allocation.round): at
+--   least 3 steps have one, and at least 90 % of the steps since the first of them, with a median of at least 1 MiB a step.
+-- try: Keep numbers, not tensors: loss.item() or loss.detach(); clear lists and caches at the end of a step.
 -- references: https://docs.pytorch.org/docs/stable/notes/faq.html
 --   https://docs.pytorch.org/docs/stable/torch_cuda_memory.html
--- remark: {% if facts.owner %}{{ cut(facts.owner) }} allocates {{ short_size(facts.step_bytes) }} a step that are
---   never released: {{ size(facts.leaked_bytes) }} of {{ facts.leaking_steps }} steps are still there.
---   {%- endif %}
+-- remark: {% if facts.owner %}{{ cut(facts.owner) }} allocates {{ short_size(facts.step_bytes) }} a step that are never
+--   released: {{ size(facts.leaked_bytes) }} from {{ facts.leaking_steps }} steps still exist. {%- endif %}
 -- key: {{ facts.owner }}
--- fix: Look for what keeps the result of {{ cut(facts.owner) }} from step to step
---   {%- if facts.trains and program.trains %}: `total += loss` keeps each graph, `total += loss.item()` or `loss.detach()` does not
---   {%- endif %}.
+-- fix: Find out what keeps the result of {{ cut(facts.owner) }} from step to step {%- if facts.trains and program.trains %}:
+--   `total += loss` keeps each graph, `total += loss.item()` or `loss.detach()` does not {%- endif %}.
 -- for: pytorch
 -- needs: allocations
--- unknown: {% if rows and facts.all_steps < enough_steps %}neither marks nor the stacks tell at least three steps of the history
---   apart
---   {%- endif %}
+-- unknown: {% if rows and facts.all_steps < enough_steps %}neither marks nor stacks separate at least three steps of the
+--   history {%- endif %}
 -- each: row
 -- threshold: enough_steps = 3: two steps that differ are no trend
 -- threshold: least_bytes = 1048576: less is counters and buffers

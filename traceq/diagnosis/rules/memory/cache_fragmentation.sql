@@ -1,33 +1,29 @@
 -- What the allocator holds and could not use, in a snapshot: it asked the driver for more while so much was free.
 -- title: The allocator's cache is fragmented
--- finds: Reserved memory that tensors never filled again after the allocator had asked the driver for its last segment.
--- matters: The allocator asks for a segment only where no free block fits. What stays free then is in pieces that are
---   too small, of another stream, or of another pool: a run fails for want of memory that is there.
+-- finds: Reserved memory that tensors never filled after the allocator had asked the driver for its last segment.
+-- matters: The allocator asks for a segment only if no free block fits. What is free at that time is in pieces that
+--   are too small, or belongs to another stream or pool: a run can fail with out of memory although there is free
+--   memory.
 -- measured: The most reserved in the history less the most in use from then on, of memory_timeline: at least 20 % of
---   it and at least 100 MiB, five of the segments that the allocator asks for. Free blocks of segments that are in use
---   at the end (memory_fragmentation.split_inactive) show where it is.
--- try: Expandable segments; batches of few shapes, the largest first; tensors that stay allocated before those that do
---   not.
+--   it and at least 100 MiB, which is five of the segments that the allocator asks for. Free blocks of segments that
+--   are in use at the end (memory_fragmentation.split_inactive) show where that is.
+-- try: Expandable segments; batches with few different shapes, the largest first; long-lived tensors allocated before
+--   short-lived ones.
 -- references: https://docs.pytorch.org/docs/stable/notes/cuda.html
 --   https://docs.pytorch.org/docs/stable/torch_cuda_memory.html
--- remark: {% if facts.unused_share >= share and facts.unused_bytes >= least_bytes %}The allocator reserved
---   {{ size(facts.reserved_bytes) }}, and from then on tensors use at most {{ size(facts.used_bytes) }}:
---   {{ size(facts.unused_bytes) }} ({{ percent(facts.unused_share) }}) fit nothing that was asked for.
---     {%- if facts.pools > 1 %} It has {{ facts.pools }} pools, which do not lend each other memory.
---     {%- endif %}
---   {%- endif %}
--- fix: {% if facts.is_expandable %}Expandable segments are on already: let batches have few shapes, the largest first, and
---   give streams and pools as little as they need.
---   {%- else %}Set `PYTORCH_ALLOC_CONF=expandable_segments:True` before Python starts (before 2.9
---   `PYTORCH_CUDA_ALLOC_CONF`); then let batches have few shapes, the largest first.
---   {%- endif %}
+-- remark: {% if facts.unused_share >= share and facts.unused_bytes >= least_bytes %}The allocator reserved {{
+--   size(facts.reserved_bytes) }}, and from then on tensors use at most {{ size(facts.used_bytes) }}: {{
+--   size(facts.unused_bytes) }} ({{ percent(facts.unused_share) }}) were never usable for any request. {%- if
+--   facts.pools > 1 %} It has {{ facts.pools }} pools, which do not lend each other memory. {%- endif %} {%- endif %}
+-- fix: {% if facts.is_expandable %}Expandable segments are already on: use batches with few different shapes, the
+--   largest first, and give streams and pools only what they need. {%- else %}Set
+--   `PYTORCH_ALLOC_CONF=expandable_segments:True` before Python starts (before 2.9 `PYTORCH_CUDA_ALLOC_CONF`); then
+--   use batches with few different shapes, the largest first. {%- endif %}
 -- for: pytorch
 -- needs: allocations
--- absent: {% if facts.failures %}memory ran out: out-of-memory tells what lay idle then
---   {%- endif %}
--- unknown: {% if not rows %}segments and events of the snapshot contradict each other, it has no events, or these have no
---   times: what was reserved when cannot be told
---   {%- endif %}
+-- absent: {% if facts.failures %}memory ran out: out-of-memory shows what was unused at that time {%- endif %}
+-- unknown: {% if not rows %}the snapshot has no events, they have no times, or they contradict its segments: what was
+--   reserved when is not known {%- endif %}
 -- threshold: share = 0.2: that of memory-fragmentation
 -- threshold: least_bytes = 104857600: five segments of 20 MiB, which PyTorch's allocator asks for
 -- remarks: yes

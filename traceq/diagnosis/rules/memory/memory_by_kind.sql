@@ -1,16 +1,16 @@
 -- Kinds of memory at the peak of a snapshot, and what each lever on them takes away at most: `saved_bytes` if all of the kind is of the sort
 -- that the lever is for (32 bits, of every sample), nothing else changes and the peak stays where it is.
--- title: What memory is for, and what makes it less
--- finds: Memory snapshots of training in which at least two of parameters, gradients, optimizer states, activations and input hold a tenth of the
---   peak each: what a smaller batch, fewer bits and sharding take away of each.
--- matters: Levers work on one kind each: a smaller batch does nothing for optimizer states, sharding nothing for activations. The
---   largest kind says which one is worth its price.
--- measured: Allocations that are there at the peak (allocation.at_peak), by category, over memory_peak.bytes; at least half of them
---   told by their stacks. At most: half of the batch takes half of activations and input; 16 bits half of parameters that have 32;
---   8 bits three quarters of optimizer states that have 32; n ranks hold 1 / n of what they shard, n the size of the job; an optimizer
---   that steps in the backward pass all gradients. Checkpointing keeps the input of each block: how much that is the snapshot
---   does not tell.
--- try: The lever of the largest kind first; a snapshot after it, as the peak may move.
+-- title: What memory is used for, and how to reduce it
+-- finds: Memory snapshots of training in which at least two of parameters, gradients, optimizer states, activations and input
+--   each hold a tenth of the peak: how much a smaller batch, fewer bits and sharding would save of each.
+-- matters: Each remedy affects one kind: a smaller batch does nothing for optimizer states, sharding nothing for activations.
+--   The largest kind shows which remedy is worth its cost.
+-- measured: Allocations that exist at the peak (allocation.at_peak), by category, over memory_peak.bytes; the stacks of at
+--   least half of them show their category. Upper limits: half the batch saves half of activations and input; 16 bits save half
+--   of 32-bit parameters; 8 bits save three quarters of 32-bit optimizer states; n ranks, the size of the job, hold 1 / n of
+--   what they shard; an optimizer that steps in the backward pass saves all gradients. Checkpointing keeps the input of each
+--   block; the snapshot does not show how much that is.
+-- try: Start with the largest kind, then take another snapshot, because the peak may move.
 -- references: https://arxiv.org/abs/1910.02054
 --   https://docs.pytorch.org/docs/stable/checkpoint.html
 --   https://docs.pytorch.org/docs/stable/torch_cuda_memory.html
@@ -22,19 +22,19 @@
 --       {%- endfor %})
 --     {%- endfor %}.
 --   {%- endif %}
--- fix: {% set code = {
---     'with half of the batch': 'Halve the micro-batch and double the accumulation: `DataLoader(..., batch_size=batch_size // 2)`. The batch of an optimizer step, and its learning rate, stay. Checkpointing of the blocks that hold most costs time in place of samples.',
---     'in 16 bits where they have 32': 'Keep parameters in 16 bits where results allow: `model.to(torch.bfloat16)`.',
---     'in 8 bits where they have 32': 'Keep optimizer states in 8 bits: `bitsandbytes.optim.AdamW8bit`, or that of TorchAO; check that the loss falls as before.',
---     'released in the backward pass': 'Step in the backward pass and release each gradient at once: `parameter.register_post_accumulate_grad_hook(step)`.',
---   } -%} {{ code.get(facts.lever, 'Shard over the ranks: `' ~ ('fully_shard' if program.can_compile else 'FSDP') ~ '(model)`.') }}
+-- fix: {% set code = { 'with half of the batch': 'Halve the micro-batch and double the accumulation: `DataLoader(...,
+--   batch_size=batch_size // 2)`. The batch per optimizer step and the learning rate stay the same. Checkpointing the blocks
+--   that hold most costs time instead of samples.', 'in 16 bits where they have 32': 'Keep parameters in 16 bits if the results
+--   allow it: `model.to(torch.bfloat16)`.', 'in 8 bits where they have 32': 'Keep optimizer states in 8 bits:
+--   `bitsandbytes.optim.AdamW8bit`, or the one in TorchAO; check that the loss falls as before.', 'released in the backward
+--   pass': 'Step in the backward pass and release each gradient at once:
+--   `parameter.register_post_accumulate_grad_hook(step)`.', } -%} {{ code.get(facts.lever, 'Shard over the ranks: `' ~
+--   ('fully_shard' if program.can_compile else 'FSDP') ~ '(model)`.') }}
 -- for: pytorch, training
 -- needs: allocations
--- absent: {% if not ask('training_snapshot') %}no backward and no optimizer is in the history
---   {%- endif %}
--- unknown: {% if rows and facts.unknown_share > 0.5 %}the stacks of {{ percent(facts.unknown_share) }} of what is in use at the peak
---   do not say what it is
---   {%- endif %}
+-- absent: {% if not ask('training_snapshot') %}the history has no backward pass and no optimizer {%- endif %}
+-- unknown: {% if rows and facts.unknown_share > 0.5 %}for {{ percent(facts.unknown_share) }} of the memory in use at the peak,
+--   the stacks do not show what it is {%- endif %}
 -- threshold: least = 0.1: of the peak: a lever on less hardly changes which batch fits
 -- remarks: yes
 -- uses: peak_memory

@@ -1,13 +1,12 @@
 -- Memory that every counted step leaves behind.
 -- title: Memory grows with every step
 -- finds: Memory of the GPU or the host that grows in every counted step.
--- matters: It ends in a failure for want of memory, after hours. Typical are losses kept with their graph, lists of
---   outputs, and hooks that hold tensors.
+-- matters: After hours, the run fails with out of memory. Typical causes are losses kept with their graph, lists of
+--   outputs, and hooks that hold on to tensors.
 -- measured: memory_step.growth is above 0 in each counted step, at least 3 of them, with a median of at least 1 MiB
---   (less is counters and buffers). Steps that warm up, which fill optimizer states and caches, are excluded from the
---   start.
--- try: Keep numbers, not tensors: loss.item() or loss.detach(). Compare two snapshots of the allocator to see who holds
---   them.
+--   (less is counters and buffers). Warm-up steps, which fill optimizer states and caches, are excluded.
+-- try: Keep numbers, not tensors: loss.item() or loss.detach(). Compare two snapshots of the allocator to see what
+--   holds them.
 -- references: https://docs.pytorch.org/docs/stable/notes/faq.html
 --   https://docs.pytorch.org/docs/stable/torch_cuda_memory.html
 -- remark: Memory ({{ facts.memory }}) grows in each of {{ facts.steps }} counted steps, by
@@ -16,10 +15,10 @@
 --     {{ '{:,.0f}'.format([0, (facts.capacity_bytes - facts.allocated_bytes) / facts.growth_bytes] | max) }} more steps.
 --   {%- endif %}
 -- key: {{ facts.memory }}
--- fix: {% if facts.memory == 'host' %}Look for what collects results on the host in the loop, and for caches that
---   keep what was read. {%- else %}Look for tensors that outlive the step{% if 'training' in program.workloads %}:
---   total += loss keeps each graph, total += loss.item() or loss.detach() does not{% endif %}. {% if program.kind in
---   ('', 'pytorch') %}torch.cuda.memory._record_memory_history() and _dump_snapshot() name the lines that allocated
+-- fix: {% if facts.memory == 'host' %}Look for code that collects results on the host in the loop, and for caches
+--   that keep what was read. {%- else %}Look for tensors that outlive the step{% if 'training' in program.workloads
+--   %}: total += loss keeps each graph, total += loss.item() or loss.detach() does not{% endif %}. {% if program.kind
+--   in ('', 'pytorch') %}torch.cuda.memory._record_memory_history() and _dump_snapshot() show which lines allocated
 --   what is left. {%- endif %} {%- endif %}
 -- for: pytorch, vllm, sglang, tensorrt_llm
 -- needs: steps, several_steps, memory_samples

@@ -2,31 +2,26 @@
 -- title: GPU memory is mostly free and the GPU is not filled
 -- finds: Steps that leave more than half of the GPU's memory unused while the GPU waits for launches or runs kernels
 --   too small for it.
--- matters: Memory is what a larger batch costs. Where it is free and kernels are small or late, more samples a step
---   cost little more time.
--- measured: The highest peak, or what was reserved, is below 50 % of the capacity (memory_step, totals only: sums
---   since the capture began lack what was there before). Pieces of idle_launch and idle_python below 1 ms take at
---   least 15 % of the counted steps, or kernels give work to less than half of the multiprocessors
---   (kernel_occupancy.sm_coverage, by time). By how much the batch could grow: what is allocated within a step grows
---   with it, what is there at its start does not; up to 80 % of the memory. With --goal latency it is not judged: a
---   larger batch makes no step faster.
--- try: A larger batch, with the learning rate to match; or memory spent otherwise: no activation checkpointing, no
---   offload.
+-- matters: A larger batch costs memory. If memory is free and kernels are small or launched late, more samples per step cost
+--   little extra time.
+-- measured: The highest peak, or what was reserved, is below 50 % of the capacity (memory_step, totals only: sums since the
+--   capture began miss what was allocated before). Pieces of idle_launch and idle_python below 1 ms take at least 15 % of the
+--   counted steps, or kernels give work to less than half of the multiprocessors (kernel_occupancy.sm_coverage, by time). How
+--   much the batch could grow: what a step allocates grows with it, what exists at its start does not; up to 80 % of the
+--   memory. With --goal latency the rule does not apply, because a larger batch makes no step faster.
+-- try: A larger batch, with the learning rate to match; or spend the memory in other ways: no activation checkpointing, no
+--   offloading.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.nvidia.com/deeplearning/performance/dl-performance-gpu-background/index.html
--- remark: {% set in_step = facts.peak_bytes - facts.stays_bytes -%}
---   {% set times = (fill_to * facts.capacity_bytes - facts.stays_bytes) / [in_step, 1] | max -%}
---   {% set sparse = facts.coverage_share is not none and facts.coverage_share < 0.5 -%}
---   {% if facts.used_share < 0.5 and (sparse or facts.launch_bound_share >= 0.15) %}{{ bytes_in('GiB', facts.used_bytes, 2) }}
---   of {{ bytes_in('GiB', facts.capacity_bytes, 0) }} GiB are in use at most ({{ percent(facts.used_share) }}), and
---     {% if sparse %}kernels give work to {{ percent(facts.coverage_share) }} of the multiprocessors
---     {%- else %}the GPU waits {{ percent(facts.launch_bound_share) }} of the step for launches
---     {%- endif %}: {{ 'more samples a step' if program.runs_model else 'more work at a time' }} would cost little more time.
---     {%- if in_step > 0 %} What a step allocates ({{ bytes_in('GiB', in_step, 2) }} GiB) fits
---     {% if times > most_times %}at least{% else %}about{% endif %} {{ '{:,.0f}'.format([times, most_times] | min) }}
---     times.
---     {%- endif %}
---   {%- endif %}
+-- remark: {% set in_step = facts.peak_bytes - facts.stays_bytes -%} {% set times = (fill_to * facts.capacity_bytes -
+--   facts.stays_bytes) / [in_step, 1] | max -%} {% set sparse = facts.coverage_share is not none and facts.coverage_share < 0.5
+--   -%} {% if facts.used_share < 0.5 and (sparse or facts.launch_bound_share >= 0.15) %}{{ bytes_in('GiB', facts.used_bytes, 2)
+--   }} of {{ bytes_in('GiB', facts.capacity_bytes, 0) }} GiB are in use at the peak ({{ percent(facts.used_share) }}), and {%
+--   if sparse %}kernels use only {{ percent(facts.coverage_share) }} of the multiprocessors {%- else %}the GPU waits {{
+--   percent(facts.launch_bound_share) }} of the step for launches {%- endif %}: {{ 'more samples per step' if
+--   program.runs_model else 'more work at a time' }} would cost little extra time. {%- if in_step > 0 %} What a step allocates
+--   ({{ bytes_in('GiB', in_step, 2) }} GiB) would fit {% if times > most_times %}at least{% else %}about{% endif %} {{
+--   '{:,.0f}'.format([times, most_times] | min) }} times. {%- endif %} {%- endif %}
 -- fix: {{ remedy('unused_memory') }}{% if program.is_pytorch and 'training' in program.workloads %} {{ remedy('rescale_learning') }}{% endif %}
 -- needs: gpu, steps, memory_samples
 -- unknown: {% if not facts.is_total %}{{ lacks('only changes of memory are known, not totals', 'allocator_totals', 'brings them') }}

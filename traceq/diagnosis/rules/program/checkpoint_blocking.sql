@@ -1,26 +1,26 @@
 -- Idle time in which the host saved a checkpoint, with the outermost range that says so.
 -- title: GPU idle: the host saves a checkpoint
 -- finds: Time in which nothing runs on the GPU because the training thread serializes and writes a checkpoint.
--- matters: Training stands still for as long as copying the state to the host, serializing and writing it takes; only
---   the first of these needs the GPU to wait.
--- measured: The pieces of cause idle_checkpoint in the counted steps (idle_piece), all of them. What counts as saving
---   is in host_name (context checkpoint): torch.save and its frames, ranges named so. Low 0.5: copying the state to
---   the host remains where training does. Likely and high 1. The mean over the captured steps is not that of the whole
---   run, which saves less or more often than the capture shows.
--- try: Write in the background: torch.distributed.checkpoint.async_save, or a copy of the state in pinned memory that
---   a thread of its own writes. Save less often. Let each rank write its part.
+-- matters: Training stops while the state is copied to the host, serialized and written, although only the copy requires the
+--   GPU to wait.
+-- measured: The pieces of cause idle_checkpoint in the counted steps (idle_piece), all of them. What counts as saving is in
+--   host_name (context checkpoint): torch.save and its frames, and ranges with such names. Low 0.5: copying the state to the
+--   host remains in the training loop. Likely and high 1. The mean over the captured steps is not the mean of the whole run,
+--   which saves less or more often than the capture shows.
+-- try: Write in the background: torch.distributed.checkpoint.async_save, or a copy of the state in pinned memory that a
+--   separate thread writes. Save less often. Let each rank write its part.
 -- references: https://docs.pytorch.org/tutorials/recipes/distributed_async_checkpoint_recipe.html
 --   https://docs.pytorch.org/docs/stable/distributed.checkpoint.html
--- fix: Save in the background: {{ names(pieces[:3]) }} holds up the program ( {%- if facts.saves %}{{
---   plural(facts.saves, 'save') }} in {{ facts.steps }} of {{ plural(steps, 'counted step') }}, {{
---   time(facts.save_ns) }} each {%- else %}{{ time(longest_ns) }} at a time {%- endif %}). {{ remedy('save_beside')
---   }} {% if facts.copy_ns and facts.save_ns > facts.copy_ns %}Of a save {{ time(facts.copy_ns) }} is copying {% if facts.copy_bytes %}{{
---   size(facts.copy_bytes) }} {% endif %}to the host, which a save in the background waits for, too: it holds up the program for at
---   most {{ time(facts.save_ns - facts.copy_ns) }} less. {% endif %}Or save every n-th time only: by the replay saves cost {{ time(saving_ns) }} a captured step, with ten times
---   as many steps between two {{ time(saving_ns / 10) }}.
+-- fix: Save in the background: {{ names(pieces[:3]) }} blocks the program ( {%- if facts.saves %}{{ plural(facts.saves, 'save')
+--   }} in {{ facts.steps }} of {{ plural(steps, 'counted step') }}, {{ time(facts.save_ns) }} each {%- else %}{{
+--   time(longest_ns) }} at a time {%- endif %}). {{ remedy('save_beside') }} {% if facts.copy_ns and facts.save_ns >
+--   facts.copy_ns %}{{ time(facts.copy_ns) }} of a save goes into copying {% if facts.copy_bytes %}{{ size(facts.copy_bytes) }}
+--   {% endif %}to the host, which a background save has to wait for as well: it blocks the program for at most {{
+--   time(facts.save_ns - facts.copy_ns) }} less. {% endif %}Or save less often: according to the replay, saves cost {{
+--   time(saving_ns) }} per captured step now, and {{ time(saving_ns / 10) }} with ten times as many steps between two saves.
 -- confidence: high
--- reason: The range or frame around this time says that it saves.
--- wrong-if: The capture happens to hold a save that a long run makes rarely: then its share of the run is smaller.
+-- reason: The name of the range or frame around this time shows that it saves.
+-- wrong-if: The capture happens to contain a save that the run makes only rarely: then its share of the run is smaller.
 -- heading: Save checkpoints in the background
 -- needs: gpu, steps
 -- facts: checkpoint_blocking_facts

@@ -1,25 +1,27 @@
 -- Idle time in which the host was late while more threads wanted to run than there were CPUs, or the hypervisor took them, by logs.
 -- title: The host has too few CPUs: threads wait for one
--- finds: Time in which the GPU waits for the host, while vmstat, sar or another monitor says that more threads want to run
---   than there are CPUs, or that the hypervisor takes time away (steal).
--- matters: A thread that waits for a CPU launches nothing. No faster code helps as much as a CPU of its own.
--- measured: Of r threads that run or wait on n CPUs each gets n/r of the time as the scheduler shares it out, and of the time
---   of a virtual machine the hypervisor takes the steal: the larger of both is lost. Where that is 10 % or more, that share
---   of the idle time of the GPU counts in which the host was late with work of its own (idle_piece: launching, Python, code,
---   calls, input), and all of it in which a launching thread stood still (host_stall). Shares: low 0.5, likely 0.9, high 1.
--- try: Fewer loader workers and threads (OMP_NUM_THREADS), other programs on other nodes, more CPUs for the job, no
+-- finds: Time in which the GPU waits for the host, while vmstat, sar or another monitor reports that more threads are ready to
+--   run than there are CPUs, or that the hypervisor takes time away (steal).
+-- matters: A thread that waits for a CPU launches nothing. Faster code helps less than giving it its own CPU.
+-- measured: If r threads run or wait on n CPUs, the scheduler gives each of them n/r of the time, and in a virtual machine the
+--   hypervisor takes the steal time: the larger loss counts. If that is 10 % or more, that share of the idle time of the GPU
+--   counts in which the host was late with work of its own (idle_piece: launching, Python, code, calls, input), and all of the
+--   time for which a launching thread stood still (host_stall). Shares: low 0.5, likely 0.9, high 1.
+-- try: Fewer loader workers and threads (OMP_NUM_THREADS), other programs moved to other nodes, more CPUs for the job, no
 --   oversubscribed virtual machine.
 -- references: https://man7.org/linux/man-pages/man8/vmstat.8.html
 --   https://docs.kernel.org/scheduler/sched-design-CFS.html
--- fix: {% if worst.steal_share >= worst.queued_share %}Move to a machine whose CPUs are its own: the hypervisor takes {{ percent(worst.steal_share) }} of their time
---   {%- else %}Give the job more CPUs, or start fewer threads (OMP_NUM_THREADS, processes that prepare input, other programs): {{
---   '{:,.0f}'.format(worst.run_queue) }} threads want to run on {{ plural(worst.cpus | int, 'CPU') }}{% endif %} while the GPU waits for the host.
+-- fix: {% if worst.steal_share >= worst.queued_share %}Move to a machine with dedicated CPUs: the hypervisor takes {{
+--   percent(worst.steal_share) }} of their time {%- else %}Give the job more CPUs, or start fewer threads (OMP_NUM_THREADS,
+--   processes that prepare input, other programs): {{ '{:,.0f}'.format(worst.run_queue) }} threads are ready to run on {{
+--   plural(worst.cpus | int, 'CPU') }}{% endif %} while the GPU waits for the host.
 -- confidence: medium
--- reason: The monitor logged it for the time of the waits; which thread waited is not in the log.
--- wrong-if: The threads that launch have CPUs of their own (taskset, numactl), or %wait of the process in pidstat is near 0.
+-- reason: The monitor logged this during the waits; the log does not show which thread waited.
+-- wrong-if: The launching threads have their own CPUs (taskset, numactl), or %wait of the process in pidstat is near 0.
 -- heading: Give the host more CPUs: its threads wait for one
 -- needs: gpu, steps, cpu_samples_logged
--- unknown: {% if not has('cpu_count') and not has('steal') %}{{ lacks('how many CPUs there are is in no log', 'cpu_count') }}{% endif %}
+-- unknown: {% if not has('cpu_count') and not has('steal') %}{{ lacks('no log says how many CPUs there are', 'cpu_count') }}{%
+--   endif %}
 -- low: 0.5
 -- likely: 0.9
 -- threshold: least_lost = 0.1: run queues are counted at an instant, and the monitor itself is in them: less is chance

@@ -1,24 +1,25 @@
 -- Idle time in calls that are slow because they are the first of their name: libraries, contexts and pools are set up in them.
 -- title: First calls (warm-up) in the measured window
--- finds: CUDA and HIP calls that are the first of their name in the capture and take many times as long as later ones do.
--- matters: The first call creates the context, loads libraries and fills pools: that takes up to seconds, once. In a
---   loop that runs for hours it does not count; in what is measured or served cold it does.
--- measured: Pieces of the idle causes that lie in calls (idle_piece), where the call is the first of its name in its
---   process, takes at least 1 ms, and 20 times the median of the later ones, if there are any. In captures of first calls
---   (triage: cold) also operators that run once, where they prepare launches for 1 ms and more; and a gap without a cause of
---   100 ms and more before the first kernel of all. Only where no step recurs: warm-up steps are left out of the others. Low 0.5, likely 1, high 1.
--- try: Run the work once before the window that is measured; capture later steps.
+-- finds: CUDA and HIP calls that are the first of their name in the capture and take many times as long as later ones.
+-- matters: The first call creates the context, loads libraries and fills pools, which can take seconds, once. It does not
+--   matter in a loop that runs for hours, but it does in a short measurement or in a service's first request.
+-- measured: Pieces of the idle causes that lie in calls (idle_piece), where the call is the first of its name in its process,
+--   takes at least 1 ms, and 20 times the median of the later ones, if there are any. In captures of first calls (triage: cold)
+--   also operators that run once, where they prepare launches for 1 ms and more; and a gap of 100 ms or more without a known
+--   cause before the very first kernel. The rule applies only if no step recurs: otherwise warm-up steps are left out. Low 0.5,
+--   likely 1, high 1.
+-- try: Run the work once before the measured window; capture later steps.
 -- references: https://docs.pytorch.org/docs/stable/notes/cuda.html
--- fix: Warm up: run once what is judged, and capture what follows. These calls are slow the first time only: {{
---   names(pieces[:3]) }}, {{ time(worst.longest_call_ns) }} at worst. {%- if program.is_server %} A server pays for them in its
---   first request: send it one at its start. {%- endif %}
+-- fix: Warm up: run the work once, and capture what follows. These calls are slow only the first time: {{ names(pieces[:3]) }},
+--   {{ time(worst.longest_call_ns) }} at worst. {%- if program.is_server %} A server pays for them in its first request: send
+--   it one at start-up. {%- endif %}
 -- confidence: high
--- reason: Later calls of the same names are at least {{ times }} times as fast, or the call is made once.
--- wrong-if: The program calls it anew in each run of the loop.
--- heading: Warm up before what is judged: the GPU waits for first calls
+-- reason: Later calls with the same names are at least {{ times }} times as fast, or the call is made only once.
+-- wrong-if: The program repeats these calls in every iteration.
+-- heading: Warm up before measuring: the GPU waits for first calls
 -- same-fix: code-loading
 -- needs: gpu, steps, calls
--- absent: {% if not subject.is_window %}steps recur, and warm-up steps are left out{% endif %}
+-- absent: {% if not subject.is_window %}steps recur, and warm-up steps are already left out{% endif %}
 -- low: 0.5
 -- likely: 1.0
 -- threshold: least_ns = 1000000: a hundred times what a call of the driver takes (1 to 10 us)

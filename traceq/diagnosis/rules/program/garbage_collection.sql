@@ -1,26 +1,26 @@
 -- title: Python's garbage collector runs during steps
--- finds: Time in which nothing runs on the GPU because Python looks for unreachable objects: events "Python GC" of
---   PyTorch's profiler, frames of gc.collect(), ranges named so.
--- matters: A collection of the oldest generation looks at every object of the process: tens to hundreds of
---   milliseconds with a large model or many cached samples. In a distributed job each rank pauses at another step, and
---   all others wait.
--- measured: Slices whose names say so; the patterns are in the query. Claimed is the idle time within them
---   (idle_piece: idle_python, idle_cpu, idle_launch, idle_sync, idle_os, idle_allocation, idle_unattributed). No threshold but
---   that of all findings. Low 0.5, likely 1, high 1: a collection every few hundred steps remains.
--- try: gc.collect() and gc.freeze() after the model is built, gc.disable(), then gc.collect(1) every few hundred
---   steps, at the same step on all ranks. Remove gc.collect() and torch.cuda.empty_cache() from the loop.
+-- finds: Time in which nothing runs on the GPU because Python looks for unreachable objects: events "Python GC" of PyTorch's
+--   profiler, frames of gc.collect(), and ranges with such names.
+-- matters: Collecting the oldest generation visits every object in the process, which takes tens to hundreds of milliseconds
+--   with a large model or many cached samples. In a distributed job each rank pauses in a different step, and all the others
+--   wait.
+-- measured: Slices with matching names; the patterns are in the query. The claim is the idle time within them (idle_piece:
+--   idle_python, idle_cpu, idle_launch, idle_sync, idle_os, idle_allocation, idle_unattributed). Only the threshold of all
+--   findings applies. Low 0.5, likely 1, high 1: a collection every few hundred steps remains.
+-- try: gc.collect() and gc.freeze() after the model is built, gc.disable(), then gc.collect(1) every few hundred steps, in the
+--   same step on all ranks. Remove gc.collect() and torch.cuda.empty_cache() from the loop.
 -- references: https://docs.python.org/3/library/gc.html
--- fix: {% if 'collect' in pieces | map(attribute='name') | join %}Take the collection out of the loop, or run it
---   every few hundred steps. The program asks for it ({{ names(pieces[:3]) }}). {%- else %}Collect when you choose:
---   `gc.collect(); gc.freeze(); gc.disable()` after setting up. Then `if step % 500 == 0: gc.collect(1)`. {%- endif
---   %} It costs {{ time(claimed_ns) }} per step on average, up to {{ time(longest_ns) }} at a time. In a distributed
---   job let all ranks do it at the same step, so that they do not wait for one another.
+-- fix: {% if 'collect' in pieces | map(attribute='name') | join %}Take the collection out of the loop, or run it every few
+--   hundred steps. The program itself requests it ({{ names(pieces[:3]) }}). {%- else %}Choose when to collect: call
+--   `gc.collect(); gc.freeze(); gc.disable()` after start-up. Then `if step % 500 == 0: gc.collect(1)`. {%- endif %} It costs
+--   {{ time(claimed_ns) }} per step on average, up to {{ time(longest_ns) }} at a time. In a distributed job, let all ranks do
+--   it in the same step, so that they do not wait for one another.
 -- confidence: high
 -- reason: The trace names the collection.
--- wrong-if: Memory of the host grows without bounds once it is off: then objects in cycles are made in every step.
--- heading: Collect garbage when you choose, not within steps
--- unseen: {% if not ask('garbage_collection_facts')[0].collections %}{{ lacks('nothing in the trace names a collection', 'collections') }}
---   {%- endif %}
+-- wrong-if: Host memory grows without limit once it is off: then every step creates objects in reference cycles.
+-- heading: Choose when to collect garbage, outside steps
+-- unseen: {% if not ask('garbage_collection_facts')[0].collections %}{{ lacks('nothing in the trace would show a collection',
+--   'collections') }} {%- endif %}
 -- clean: the GPU was busy while garbage was collected
 -- low: 0.5
 -- likely: 1.0

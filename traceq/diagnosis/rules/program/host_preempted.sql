@@ -1,48 +1,44 @@
 -- Time that GPUs lose because a thread that launches stood still in calls that take microseconds: it had no core.
 -- title: The launching thread is descheduled: it does not get a CPU core
--- finds: Stretches of milliseconds without any event on the thread that launches, in calls that only look at a tensor's
---   shape, record an event, or take microseconds every other time: the operating system ran something else meanwhile.
--- matters: No faster GPU and no compiler helps a thread that is not running. Every kernel behind it is late, and in a
---   job of several ranks all others wait in the next collective for the one that stands still.
--- measured: host_stall: stretches between two boundaries of slices of a launching thread, of 1 ms and more, in the
---   operator or call itself, in which such a stretch takes 50 us at most and a twentieth of it at most (median of the
---   slices of its name, at least 10), or between the same two neighbours (at least 5). Not counted are first calls
---   of a name, stretches outside of calls in which another launching thread of the process begins something (this one has
---   no work), launches of kernels that are new or wait for room in the queue, calls that wait, allocate, copy or load
---   by their nature, what Python calls that is not written in it, and whatever happens in ranges of input, saves and
---   compilation. What is between operators, or in functions of Python, counts only if calls stand still at least half
---   as often for their time: a collection of garbage or the program's own Python does not stop calls. Where scheduler
---   and calls of the operating system are recorded, a thread without a core in no such call stands still, too. Claimed is what a GPU lost in it (stall_cost): idle
---   time, and the time of collectives beyond their transfer. Confidence is high where at least three of these calls do
---   nothing by their name, or starts or ends keep the beat of a scheduler (1, 4, 10 or 100 ms, over ten periods and more;
---   Rayleigh's test, 1 % in all). Low: the other ranks come as late as they did. Likely: they are in the same place.
---   High: nobody stands still.
--- try: As many cores as threads that work (launching thread, autograd's thread, loader workers, OMP_NUM_THREADS, of every
---   process on the node); no CPU quota on the container; processes bound to the cores and the memory of their GPU's
---   NUMA node.
+-- finds: Stretches of milliseconds without any event on the launching thread, in calls that only look at a tensor's shape,
+--   record an event, or otherwise take microseconds: the operating system ran something else in that time.
+-- matters: Neither a faster GPU nor a compiler helps a thread that is not running. Every later kernel is delayed, and in a job
+--   of several ranks all the others wait in the next collective for the rank that stands still.
+-- measured: host_stall: stretches between two boundaries of slices of a launching thread, of 1 ms and more, in the operator or
+--   call itself, in which such a stretch takes 50 us at most and a twentieth of it at most (median of the slices of its name,
+--   at least 10), or between the same two neighbours (at least 5). Not counted are first calls of a name, stretches outside of
+--   calls in which another launching thread of the process begins something (then this one has no work), launches of kernels
+--   that are new or wait for room in the queue, calls that by nature wait, allocate, copy or load, functions that Python calls
+--   but that are not written in Python, and whatever happens in ranges of input, saves and compilation. Time between operators,
+--   or in Python functions, counts only if calls stand still at least half as often in proportion to their time: garbage
+--   collection or the program's own Python does not stop calls. Where scheduler and calls of the operating system are recorded,
+--   a thread without a core that is in no such call also stands still. The claim is what a GPU lost in it (stall_cost): idle
+--   time, and the time of collectives beyond their transfer. Confidence is high if at least three of these calls have names of
+--   calls that do almost nothing, or if the starts or ends follow a scheduler's period (1, 4, 10 or 100 ms, over ten periods
+--   and more; Rayleigh's test, 1 % in all). Low: the other ranks are still as late as before. Likely: they have the same
+--   problem and it is fixed for them as well. High: no thread stands still.
+-- try: As many cores as working threads (launching thread, autograd thread, loader workers, OMP_NUM_THREADS, for every process
+--   on the node); no CPU quota on the container; processes bound to the cores and memory of their GPU's NUMA node.
 -- references: https://docs.kernel.org/scheduler/sched-bwc.html
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#utilize-non-uniform-memory-access-numa-controls
--- fix: Give every process on the node cores of its own. The thread that launches stands still {{ plural(facts.stalls,
---   'time') }} for {{ time(facts.median_ns) }} each as a rule, {{ time(facts.longest_ns) }} at most, {{
---   of_step(facts.stalled_ns / steps) }} together, in calls that take microseconds: {% for row in rows[:3] -%} {{
---   row.name | cut }} {{ time(row.stall_ns) }} {%- if row.usual_ns is not none %} (as a rule {{ time(row.usual_ns) }}) {%- endif %}{% if not loop.last %}, {% endif
---   %} {%- endfor %}. {%- if facts.beat_ns %} These stretches {{ facts.beats }} at a beat of {{ time(facts.beat_ns)
---   }} {%- if facts.beat_ns >= quota_ns %}, the period of a container's CPU quota{% else %}, as the ticks of a
---   scheduler do {%- endif %}. {%- endif %} {%- if facts.communication_share > of_others %} {{
---   percent(facts.communication_share) }} of what it costs is spent in collectives: there the GPU waits for other
---   ranks while this thread stands still, so all processes of the node have to be fixed. {%- endif %} Count the
---   cores (`nproc`; in a container `cat /sys/fs/cgroup/cpu.max`, and `nr_throttled` in cpu.stat) against the threads:
---   {{ remedy('count_threads') }} Raise the quota, and bind each process: `numactl --cpunodebind=N --membind=N
---   PROGRAM` with the GPU's NUMA node (`{{ 'amd-smi topology' if program.is_amd else 'nvidia-smi topo -m' }}`).
+-- fix: Give every process on the node its own cores. The launching thread stands still {{ plural(facts.stalls, 'time') }},
+--   typically for {{ time(facts.median_ns) }}, for {{ time(facts.longest_ns) }} at most, {{ of_step(facts.stalled_ns / steps)
+--   }} in all, in calls that normally take microseconds: {% for row in rows[:3] -%} {{ row.name | cut }} {{ time(row.stall_ns)
+--   }} {%- if row.usual_ns is not none %} (usually {{ time(row.usual_ns) }}) {%- endif %}{% if not loop.last %}, {% endif %}
+--   {%- endfor %}. {%- if facts.beat_ns %} These stretches {{ facts.beats }} at a beat of {{ time(facts.beat_ns) }} {%- if
+--   facts.beat_ns >= quota_ns %}, the period of a container's CPU quota{% else %}, as the ticks of a scheduler do {%- endif %}.
+--   {%- endif %} {%- if facts.communication_share > of_others %} {{ percent(facts.communication_share) }} of the cost is in
+--   collectives: there the GPU waits for other ranks while this thread stands still, so fix all processes on the node. {%-
+--   endif %} Count the cores (`nproc`; in a container `cat /sys/fs/cgroup/cpu.max`, and `nr_throttled` in cpu.stat) and compare
+--   with the threads: {{ remedy('count_threads') }} Raise the quota, and bind each process: `numactl --cpunodebind=N
+--   --membind=N PROGRAM` with the GPU's NUMA node (`{{ 'amd-smi topology' if program.is_amd else 'nvidia-smi topo -m' }}`).
 -- confidence: {% if facts.nothing >= nothing_calls or facts.beat_ns %}high{% else %}medium{% endif %}
--- reason: {% if facts.nothing >= nothing_calls %}{{ plural(facts.nothing, 'time') }} it stood still in a call that does nothing that could
---     take long ({{ facts.nothing_name | cut }}).
---   {%- elif facts.beat_ns %}The stretches keep the beat of a scheduler.
---   {%- else %}The calls take a small part of that every other time; what ran instead is not in the trace.
---   {%- endif %}
--- wrong-if: The process is hardly ever switched out against its will: nonvoluntary_ctxt_switches in
---   /proc/PID/task/TID/status does not grow while the loop runs.
--- heading: Give processes cores of their own: the launching thread stands still
+-- reason: {% if facts.nothing >= nothing_calls %}The thread stood still {{ plural(facts.nothing, 'time') }} in a call that does
+--   nothing that could take long ({{ facts.nothing_name | cut }}). {%- elif facts.beat_ns %}The stretches follow a scheduler's
+--   period. {%- else %}The calls normally take a small fraction of that; the trace does not show what ran instead. {%- endif %}
+-- wrong-if: The process is hardly ever preempted: nonvoluntary_ctxt_switches in /proc/PID/task/TID/status does not grow while
+--   the loop runs.
+-- heading: Give processes their own cores: the launching thread stands still
 -- needs: gpu, steps, launches
 -- facts: host_preempted_facts
 -- low: 0.5

@@ -2,28 +2,29 @@
 -- title: GPU idle: the host compiles or loads code
 -- finds: Time in which nothing runs on the GPU because the host compiles (torch.compile, Triton, nvFuser, XLA, NVRTC,
 --   ptxas) or loads code onto the GPU.
--- matters: A compiled program is waited for once; a capture or a short job that holds the compilation is mostly that.
+-- matters: A long run waits for compilation once; a capture or a short job that includes it consists mostly of
+--   waiting.
 -- measured: The pieces of cause idle_compile in the counted steps (idle_piece), all that no other rule owns. Low 0.5,
---   likely 1, high 1: a cache on disk still has to be read, and code to be loaded.
--- try: Compile before what is measured: run all shapes once (warm-up). Keep the caches of the compiler between runs.
---   Compile regions that repeat instead of the whole model.
+--   likely 1, high 1: a cache on disk still has to be read, and code has to be loaded.
+-- try: Compile before you measure: run all shapes once (warm-up). Keep the compiler's caches between runs. Compile
+--   regions that repeat instead of the whole model.
 -- references: https://docs.pytorch.org/tutorials/recipes/torch_compile_caching_tutorial.html
 --   https://docs.pytorch.org/tutorials/recipes/regional_compilation.html
 -- fix: {% set named = worst.name | string -%} {% if named |
 --   matched('^Fusion|KernelExecutor|CompiledKernel|ExecutorDispatch|nvfuser') %}nvFuser compiles each fusion when it
---   first runs, and again for other shapes: run every shape once before what is measured, and keep shapes fixed so
---   that its cache is hit. {%- elif named |
+--   first runs, and again for other shapes: run every shape once before you measure, and keep shapes fixed so that
+--   its cache is hit. {%- elif named |
 --   matched('dynamo|inductor|compile_fx|OutputGraph|GraphLowering|async_compile|aot') %}{{ remedy('compile_before')
 --   }} {%- elif named | matched('(?i)xla|hlo|jit_compile') %}Call the compiled function once with every shape before
---   what is measured. {%- elif named |
+--   you measure. {%- elif named |
 --   matched('(?i)^(cu|cuda|hip)?(Module|Library|Link)|^(cu|cuda|hip)(Module|Library|Kernel|Link)|lazy|module
---   loading') %}Code is loaded when it is first used: run the step once before what is measured, or set
---   {{ remedy('eager_loading') }}. {%- else %}Compile and load before what is measured: run the step once with every
---   shape, and keep the compiler's cache. {%- endif %} Here the GPU waits {{ time(claimed_ns) }} {%- if not
---   subject.is_window %} per step, in {{ steps_with_it }} of {{ plural(steps, 'counted step') }} {%- endif %} for it,
---   up to {{ time(longest_ns) }} at a time ({{ names(pieces[:3]) }}).
+--   loading') %}Code is loaded when it is first used: run the step once before you measure, or set {{
+--   remedy('eager_loading') }}. {%- else %}Compile and load before you measure: run the step once with every shape,
+--   and keep the compiler's cache. {%- endif %} Here the GPU waits {{ time(claimed_ns) }} {%- if not
+--   subject.is_window %} per step, in {{ steps_with_it }} of {{ plural(steps, 'counted step') }} {%- endif %} for
+--   this, up to {{ time(longest_ns) }} at a time ({{ names(pieces[:3]) }}).
 -- confidence: high
--- reason: A range, frame or call of a compiler or loader is open while the GPU is idle.
+-- reason: A compiler or loader is running, according to a range, frame or call, while the GPU is idle.
 -- wrong-if: The capture covers the start of the program on purpose: then this is paid once per run.
 -- same-fix: code-loading
 -- needs: gpu, steps
@@ -32,7 +33,7 @@
 -- rest: yes
 -- uses: idle_context
 -- categories: idle_compile
--- heading: Compile and load before what is measured
+-- heading: Compile and load before you measure
 select step, ts, dur, name, slice_id, claimed, cause, gap_id, context_ns as compile_ns
 from idle_context
 where cause = 'idle_compile'

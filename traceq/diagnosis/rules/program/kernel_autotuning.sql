@@ -3,28 +3,27 @@
 -- title: Kernels are autotuned during steps
 -- finds: The search for the fastest kernel in counted steps: torch.backends.cudnn.benchmark trying out convolution
 --   algorithms, Triton's and Inductor's autotuners.
--- matters: Every candidate runs, some of them very slowly, with a synchronization after each. Once per shape that pays
---   off; with shapes that change it happens again and again.
--- measured: Ranges and frames of autotuners (the patterns are in the query), and convolution operators that launch at
---   least 8 GPU slices and 4 times as many as the median of their name: cuDNN's search tries from a handful to dozens
---   of algorithms, an ordinary call launches one to three. Claimed is idle time whose end was asked for there
---   (idle_piece: compile, launch, sync, allocation, python, launch latency), and the time of the kernels launched
---   there (busy_piece), in convolutions less the usual share. Low 0.5, likely 1, high 1: one choice by heuristics may
---   be slower than the best.
--- try: Warm up with all shapes before training and what is measured. Where shapes vary: pad them to a few, or set
+-- matters: Every candidate runs, some of them very slowly, with a synchronization after each. Once per shape, that pays off; if
+--   shapes change, it happens again and again.
+-- measured: Ranges and frames of autotuners (the patterns are in the query), and convolution operators that launch at least 8
+--   GPU slices and 4 times as many as the median of their name: cuDNN's search tries from a handful to dozens of algorithms, an
+--   ordinary call launches one to three. The claim is idle time that ends with work launched there (idle_piece: compile,
+--   launch, sync, allocation, python, launch latency), and the time of the kernels launched there (busy_piece), in convolutions
+--   less the usual share. Low 0.5, likely 1, high 1: a kernel chosen by heuristics may be slower than the best one.
+-- try: Warm up with all shapes before training and before you measure. If shapes vary, pad them to a few, or set
 --   torch.backends.cudnn.benchmark = False; keep Triton's and Inductor's caches between runs.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.pytorch.org/docs/stable/backends.html
 -- fix: {% if pieces | rejectattr('trials', 'none') | list %}{{ remedy('tune_convolutions') }} {%- else %}{{
---   remedy('tune_before') }} {%- endif %} {{ plural(steps_with_it, 'counted step') }} of {{ steps }} tune, {{
---   time(claimed_ns) }} per step on average ({{ names(pieces[:3]) }}).
+--   remedy('tune_before') }} {%- endif %} Tuning occurs in {{ plural(steps_with_it, 'counted step') }} of {{ steps }} and takes
+--   {{ time(claimed_ns) }} per step on average ({{ names(pieces[:3]) }}).
 -- confidence: {% if pieces | rejectattr('trials', 'none') | list %}medium{% else %}high{% endif %}
 -- reason: {% if pieces | rejectattr('trials', 'none') | list %}Inferred from convolutions that launch many times as
 --   many kernels as usual.
 --   {%- else %}Ranges or frames of an autotuner surround this time.
 --   {%- endif %}
 -- wrong-if: The capture begins before warm-up has ended: capture later steps.
--- heading: Tune kernels before what is measured
+-- heading: Tune kernels before you measure
 -- needs: gpu, steps, launches
 -- captures: host_only, steps, window
 -- rules-out: operators|python_frames

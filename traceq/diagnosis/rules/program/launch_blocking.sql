@@ -1,25 +1,24 @@
 -- Idle time after kernels whose launching calls had waited for them. Without that wait the host would go on while kernels run, so
 -- no more of the host's time can be hidden than kernels ran.
 -- title: Launches wait for their kernels
--- finds: Launching calls that return only after their own kernel has ended, for most kernels: CUDA_LAUNCH_BLOCKING
---   is on, or a debugging tool does the same.
+-- finds: Launch calls that return only after their own kernel has ended, for most kernels: CUDA_LAUNCH_BLOCKING is on, or a
+--   debugging tool does the same.
 -- matters: The host prepares the next kernel only after the last one has ended, so the GPU is idle after every
 --   kernel.
--- measured: A kernel counts when the call in cpu_slice that launched it ends at or after the kernel's own end. The
---   rule applies when that holds for more than half of the kernels (share 0.5: without the setting it is below 2 %
---   in every trace we know) of at least 20 (fewer say nothing of a habit). Claimed are the pieces idle_launch,
---   idle_python, idle_cpu, idle_sync and idle_launch_latency in the gaps that begin where such a kernel ends (idle_piece).
---   Host work is hidden behind kernels once launches do not wait, so at most the time of those kernels is claimed
---   in a step. Low 0.5, likely 1, high 1: waits that the program itself asks for remain.
--- try: Unset CUDA_LAUNCH_BLOCKING (on AMD HIP_LAUNCH_BLOCKING and AMD_SERIALIZE_KERNEL) in the environment of
---   training, and run without compute-sanitizer or cuda-gdb. Set it for a run that looks for the kernel behind an
---   error only.
+-- measured: A kernel counts when the call in cpu_slice that launched it ends at or after the kernel's own end. The rule applies
+--   when that holds for more than half of the kernels (share 0.5: without the setting it is below 2 % in every trace we know),
+--   of at least 20 kernels (fewer show no pattern). Claimed are the pieces idle_launch, idle_python, idle_cpu, idle_sync and
+--   idle_launch_latency in the gaps that begin where such a kernel ends (idle_piece). Once launches do not wait, host work
+--   hides behind kernels, so the claim in a step is at most the time of those kernels. Low 0.5, likely 1, high 1: waits that
+--   the program itself asks for remain.
+-- try: Unset CUDA_LAUNCH_BLOCKING (on AMD HIP_LAUNCH_BLOCKING and AMD_SERIALIZE_KERNEL) in the environment of training, and run
+--   without compute-sanitizer or cuda-gdb. Set it only to find the kernel behind an error.
 -- references: https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html
 --   https://docs.pytorch.org/docs/stable/notes/cuda.html
--- fix: {{ remedy('blocking_launches') }} Of {{ plural(worst.kernels, 'kernel') }}, {{
---   '{:,}'.format(worst.blocking_kernels) }} had ended when the call that launched them returned.
+-- fix: {{ remedy('blocking_launches') }} Of {{ plural(worst.kernels, 'kernel') }}, {{ '{:,}'.format(worst.blocking_kernels) }}
+--   had already ended when the call that launched them returned.
 -- confidence: high
--- reason: The calls return after their kernels have ended, which launches do not do by themselves.
+-- reason: The calls return after their kernels have ended, which launches normally do not do.
 -- wrong-if: The variable is not set and no debugger or sanitizer runs: then the clocks of host and GPU disagree.
 -- heading: Do not wait for each kernel: launches block
 -- needs: gpu, steps, launches

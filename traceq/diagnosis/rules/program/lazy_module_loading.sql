@@ -1,30 +1,27 @@
 -- Idle time in which code was loaded onto the GPU: in calls that do, and in slow first launches of kernels, which do it inside.
 -- title: CUDA modules are loaded during steps
--- finds: Calls that load modules or libraries of kernels (cuModuleLoadData, cuLibraryLoadData, nsys' "Lazy Function
---   Loading" and "Runtime Triggered Module Loading"), and first launches of kernels that take many times as long as a
---   launch does.
--- matters: By default a kernel is loaded when it is first used (CUDA_MODULE_LOADING=LAZY): the first launch of each
---   takes milliseconds, may wait for the GPU to be idle, and holds up what follows.
--- measured: The pieces of cause idle_compile whose call loads and is in no compilation (idle_piece), and the idle time
---   within the launching call (idle_launch) of a kernel whose name was not seen before, when the call takes at least
---   100 us: a launch takes 5 to 10 us, with a profiler up to 50; but for the first launch of all below 1 ms, in which the
---   profiler starts. During such a call counts, too, what was launched
---   before it and has not started (idle_launch_latency of 100 us and more): loading a kernel may need the GPU to be
---   idle. Low 0.5, likely 1, high 1.
--- try: Run the step once with every shape before what is measured (warm-up), also of parts that run rarely
---   (evaluation). CUDA_MODULE_LOADING=EAGER (AMD: HIP_ENABLE_DEFERRED_LOADING=0) loads everything at the start, for
---   more start-up time and memory.
+-- finds: Calls that load modules or libraries of kernels (cuModuleLoadData, cuLibraryLoadData, nsys' "Lazy Function Loading"
+--   and "Runtime Triggered Module Loading"), and first launches of kernels that take many times as long as a normal launch.
+-- matters: By default a kernel is loaded when it is first used (CUDA_MODULE_LOADING=LAZY): the first launch of each takes
+--   milliseconds, may wait until the GPU is idle, and delays what follows.
+-- measured: The pieces of cause idle_compile whose call loads and is in no compilation (idle_piece), and the idle time within
+--   the launch call (idle_launch) of a kernel whose name was not seen before, when the call takes at least 100 us: a launch
+--   takes 5 to 10 us, with a profiler up to 50; except the very first launch if it takes less than 1 ms, in which the profiler
+--   starts. Work that was launched before such a call and has not started during it counts as well (idle_launch_latency of 100
+--   us and more): loading a kernel may need the GPU to be idle. Low 0.5, likely 1, high 1.
+-- try: Run the step once with every shape before you measure (warm-up), including parts that run rarely (evaluation).
+--   CUDA_MODULE_LOADING=EAGER (AMD: HIP_ENABLE_DEFERRED_LOADING=0) loads everything at the start, at the cost of start-up time
+--   and memory.
 -- references: https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html
--- fix: Run everything once, with every shape, before what counts; or set {{ remedy('eager_loading') }}. Rarely used
---   parts (evaluation, logging) too; the variable loads all code at the start. {% if steps == 1 %}The {% if
---   subject.is_window %}trace{% else %}step{% endif %} has {{ plural(occurrences, 'such wait') }} {%- else %}{{
---   steps_with_it }} of {{ steps }} counted steps {% if steps_with_it == 1 %}loads{% else %}load{% endif %} code {%-
---   endif %}, {{ time(longest_ns) }} at worst ({{ names(pieces[:3]) }}).
+-- fix: Run everything once, with every shape, before you measure, including rarely used parts (evaluation, logging). Or set {{
+--   remedy('eager_loading') }}, which loads all code at the start. {% if steps == 1 %}The {% if subject.is_window %}trace{%
+--   else %}step{% endif %} has {{ plural(occurrences, 'such wait') }} {%- else %}{{ steps_with_it }} of {{ steps }} counted
+--   steps {% if steps_with_it == 1 %}loads{% else %}load{% endif %} code {%- endif %}, {{ time(longest_ns) }} at worst ({{
+--   names(pieces[:3]) }}).
 -- confidence: {% if pieces | selectattr('is_named') | list %}high{% else %}medium{% endif %}
--- reason: {% if pieces | selectattr('is_named') | list %}The trace has the calls that load.
---   {%- else %}Inferred from first launches of kernels in the trace that take at least {{ slow_ns // 1000 }} µs.
---   {%- endif %}
--- wrong-if: The capture begins with the program: then this is paid once, and warm-up moves it out of what is measured.
+-- reason: {% if pieces | selectattr('is_named') | list %}The trace shows the calls that load modules. {%- else %}Inferred from
+--   first launches of kernels in the trace that take at least {{ slow_ns // 1000 }} µs. {%- endif %}
+-- wrong-if: The capture begins with the program: then this is paid once, and a warm-up moves it out of the measurement.
 -- same-fix: code-loading
 -- needs: gpu, steps, calls
 -- low: 0.5
@@ -32,7 +29,7 @@
 -- threshold: slow_ns = 100000: a launch takes 5 to 10 us, with a profiler up to 50: twice that is loading code
 -- uses: idle, first_launch
 -- categories: idle_compile, idle_launch, idle_launch_latency
--- heading: Load GPU code before the measured part
+-- heading: Load GPU code before you measure
 with
 loading as (
     select p.step, p.ts, k.dur, c.name, c.slice_id, k.dur as claimed, p.cause, p.gap_id, true as is_named

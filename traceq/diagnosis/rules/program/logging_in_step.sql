@@ -1,31 +1,29 @@
 -- title: Printing, logging or writing metrics during steps
--- finds: Time in which nothing runs on the GPU because the training thread prints, logs, or writes metrics
---   (TensorBoard, W&B, MLflow, progress bars), by the names of ranges and Python frames. And autograd's anomaly
---   detection left on.
--- matters: Writing needs no GPU, but the thread that writes launches nothing meanwhile. Where what is written comes
---   from the GPU, it also waits for everything that was launched.
--- measured: Logging: ranges and frames whose names say so; the list of patterns is in the query. Claimed is the idle
---   time within them (idle_piece: idle_python, idle_cpu, idle_launch, idle_sync, idle_os, idle_allocation, idle_unattributed);
---   what is within ranges of input, checkpoints or compilation belongs to those. No threshold but that of all findings.
---   Low 0.5, likely 1, high 1: with every 100th step logged, 99 % are gone. What every 10th and 100th step save is that
---   much of what the replay without this time does, as often as it is logged now; a thread of its own saves at most what is
---   not waiting for the GPU (idle_sync). Anomaly detection: nodes of autograd under
---   which aten::isnan and then aten::item run; claimed is idle time in these calls and in gaps that they drained, as of
---   a wait that goes away (low 0.5, likely 1).
--- try: No torch.autograd.set_detect_anomaly(True) in runs that train. Log every n-th step. Keep sums on the GPU
---   (loss_sum += loss.detach()) and read them when they are written. Let a thread or process of its own write.
+-- finds: Time in which nothing runs on the GPU because the training thread prints, logs, or writes metrics (TensorBoard, W&B,
+--   MLflow, progress bars), by the names of ranges and Python frames. Also autograd's anomaly detection, if it was left on.
+-- matters: Writing needs no GPU, but the thread that writes launches nothing in that time. If the written values come from the
+--   GPU, the thread also waits for everything that was launched.
+-- measured: Logging: ranges and frames with matching names; the list of patterns is in the query. The claim is the idle time
+--   within them (idle_piece: idle_python, idle_cpu, idle_launch, idle_sync, idle_os, idle_allocation, idle_unattributed); what
+--   is within ranges of input, checkpoints or compilation belongs to those. Only the threshold of all findings applies. Low
+--   0.5, likely 1, high 1: logging every 100th step removes 99 %. The savings for every 10th and 100th step are that part of
+--   what the replay saves without this time, given how often the program logs now; a separate thread saves at most the part
+--   that does not wait for the GPU (idle_sync). Anomaly detection: nodes of autograd under which aten::isnan and then
+--   aten::item run; the claim is idle time in these calls and in gaps that they drained, as for a wait that disappears (low
+--   0.5, likely 1).
+-- try: No torch.autograd.set_detect_anomaly(True) in training runs. Log every n-th step. Keep sums on the GPU (loss_sum +=
+--   loss.detach()) and read them when they are written. Let a separate thread or process write.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
--- fix: Log every n-th step only: `if step % 100 == 0:`. Put it around {{ names(pieces[:3]) }}, which costs {{
---   time(claimed_ns) }} per step on average and ran in {{ steps_with_it }} of {{ plural(steps, 'counted step') }}.
---   {%- set often = steps_with_it / steps %} By the replay {% if often > 0.1 %}every 10th step saves
---   {{ time(saving_ns * (1 - 0.1 / often)) }} a step, {% endif %}{% if often > 0.01 %}every 100th
---   {{ time(saving_ns * (1 - 0.01 / often)) }}, {% endif %}a thread or process of its own at most
---   {{ time(saving_ns * (1 - facts.waiting_share)) }}{% if facts.waiting_share > 0.01 %}: it waits for the GPU for the
---   rest, which a value that is read a step later does not{% endif %}. {{ remedy('log_less') }}
+-- fix: Log only every n-th step: put `if step % 100 == 0:` around {{ names(pieces[:3]) }}, which costs {{ time(claimed_ns) }}
+--   per step on average and ran in {{ steps_with_it }} of {{ plural(steps, 'counted step') }}. {%- set often = steps_with_it /
+--   steps %} According to the replay, {% if often > 0.1 %}logging every 10th step saves {{ time(saving_ns * (1 - 0.1 / often))
+--   }} per step, {% endif %}{% if often > 0.01 %}every 100th step {{ time(saving_ns * (1 - 0.01 / often)) }}, {% endif %}and a
+--   separate thread or process at most {{ time(saving_ns * (1 - facts.waiting_share)) }}{% if facts.waiting_share > 0.01 %},
+--   because the rest is waiting for the GPU; reading values a step later avoids that{% endif %}. {{ remedy('log_less') }}
 -- confidence: medium
 -- reason: Inferred from the names of ranges or frames around idle time.
--- wrong-if: The range named does more than logging.
--- heading: Log every n-th step only
+-- wrong-if: The range does more than logging.
+-- heading: Log only every n-th step
 -- needs: gpu, steps
 -- captures: host_only, steps, window
 -- rules-out: python_frames

@@ -3,13 +3,13 @@
 -- heading: Switch anomaly detection off
 -- for: pytorch, training
 -- key: anomaly
--- fix: Switch anomaly detection off: remove `torch.autograd.detect_anomaly()` and
---   `torch.autograd.set_detect_anomaly(True)`, in Lightning Trainer(detect_anomaly=True). After every node of the backward
---   pass it reads back whether the result holds a NaN: {{ plural(occurrences, 'wait') }} in
---   {{ plural(steps_with_it, 'counted step') }}. To look for a NaN, switch it on for the step that has one.
+-- fix: Switch anomaly detection off: remove `torch.autograd.detect_anomaly()` and `torch.autograd.set_detect_anomaly(True)`; in
+--   Lightning, Trainer(detect_anomaly=True). After every node of the backward pass it reads back whether the result contains a
+--   NaN: {{ plural(occurrences, 'wait') }} in {{ plural(steps_with_it, 'counted step') }}. To look for a NaN, switch it on only
+--   for the step that has one.
 -- confidence: high
--- reason: Nodes of autograd ask for aten::isnan and read the answer, which only anomaly detection does.
--- wrong-if: A function of your own looks for NaN in its backward pass: then take that out.
+-- reason: Autograd nodes call aten::isnan and read the result, which only anomaly detection does.
+-- wrong-if: One of your own functions checks for NaN in its backward pass: then remove that check.
 -- low: 0.5
 -- likely: 1.0
 -- uses: idle, anomaly_check

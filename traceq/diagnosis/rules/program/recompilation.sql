@@ -1,26 +1,26 @@
 -- Idle time in compilation after the first counted step, or in all counted steps when several of them compile.
 -- title: Code is recompiled during steps
--- finds: Compilation (torch.compile, Triton, nvFuser, XLA) in steps that should only run what is compiled: in counted
+-- finds: Compilation (torch.compile, Triton, nvFuser, XLA) in steps that should only run compiled code: in counted
 --   steps after the first, or in several of them.
--- matters: Compiling takes the host from tenths of a second to minutes, and the GPU waits. It comes back with every
+-- matters: Compiling takes the host from tenths of a second to minutes, and the GPU waits. It happens again for every
 --   new shape, type or Python value that the compiled code was specialized on; after
---   torch._dynamo.config.recompile_limit of them PyTorch gives up and runs the function eagerly.
+--   torch._dynamo.config.recompile_limit recompilations PyTorch gives up and runs the function eagerly.
 -- measured: The pieces of cause idle_compile (idle_piece) within a range, operator or frame of context compile
---   (host_name). One counted step that compiles is not a repetition when it is the first. Loading of modules is left to
---   lazy-module-loading. At least three counted steps are needed to tell. Low 0.5, likely 1, high 1: with fixed or
---   dynamic shapes all of it goes, and one more compilation, of the dynamic version, comes.
--- try: TORCH_LOGS=recompiles says which guard failed. Pad or bucket shapes; torch._dynamo.mark_dynamic for a dimension
---   that varies; no Python numbers that change (a step count, a learning rate) in what is compiled; warm up with all
---   shapes.
+--   (host_name). One counted step that compiles is not a repetition when it is the first. Loading of modules is left
+--   to lazy-module-loading. At least three counted steps are needed to tell. Low 0.5, likely 1, high 1: with fixed or
+--   dynamic shapes all of it disappears, apart from one more compilation of the dynamic version.
+-- try: TORCH_LOGS=recompiles says which guard failed. Pad or bucket shapes; torch._dynamo.mark_dynamic for a
+--   dimension that varies; no changing Python numbers (a step count, a learning rate) in compiled code; warm up with
+--   all shapes.
 -- references: https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html
 --   https://docs.pytorch.org/docs/stable/torch.compiler_dynamic_shapes.html
--- fix: {{ remedy('why_compiled') }} {{ plural(steps_with_it, 'counted step') }} of {{ steps }} compile ({{
---   names(pieces[:3]) }}), up to {{ time(longest_ns) }} at a time. {%- if rows %} {{ cut(facts.name) }}: that frame
+-- fix: {{ remedy('why_compiled') }} Compilation occurs in {{ plural(steps_with_it, 'counted step') }} of {{ steps }}
+--   ({{ names(pieces[:3]) }}), up to {{ time(longest_ns) }} at a time. {%- if rows %} The frame {{ cut(facts.name) }}
 --   has been compiled {{ facts.version + 1 }} times. {%- endif %}
 -- confidence: high
--- reason: Ranges or frames of the compiler are open in steps that should have nothing left to compile.
+-- reason: The compiler runs, according to its ranges or frames, in steps that should have nothing left to compile.
 -- wrong-if: The capture begins before warm-up has ended: capture later steps.
--- heading: Keep shapes fixed: code is compiled again within steps
+-- heading: Keep shapes fixed: code is recompiled within steps
 -- needs: gpu, steps, several_steps
 -- captures: host_only, steps, window
 -- facts: recompilation_facts

@@ -1,19 +1,19 @@
 -- Idle time in which the host was late while memory was read back from swap, by logs of monitors.
 -- title: The host swaps: memory is read back from disk
--- finds: Time in which the GPU waits for the host, while vmstat, sar or another monitor says that memory is read back from
+-- finds: Time in which the GPU waits for the host, while vmstat, sar or another monitor reports that memory is read back from
 --   swap.
--- matters: A page of memory that has to come from a disk takes as long as a hundred launches. Everything on the host waits
---   for memory that is not there.
+-- matters: Reading a page of memory from disk takes as long as a hundred launches. Everything on the host waits for memory that
+--   was swapped out.
 -- measured: Idle time of the GPU in which the host was late with work of its own (idle_piece: launching, Python, code, calls,
 --   input), in samples in which at least 1 MB/s is read back from swap. Shares: low 0.2, likely 0.6, high 1.
--- try: Fewer loader workers, a smaller prefetch, data that is mapped and not copied, other programs on other nodes, more
---   memory.
+-- try: Fewer loader workers, less prefetching, data that is mapped rather than copied, other programs moved to other nodes,
+--   more memory.
 -- references: https://man7.org/linux/man-pages/man8/vmstat.8.html
 --   https://docs.pytorch.org/docs/stable/data.html
--- fix: Let the host use less memory: fewer processes that prepare input, less of it ahead, memory-mapped files; or move other
---   programs away. {{ '{:,.0f}'.format(worst.swap_in / 1e6) }} MB/s are read back from swap while the GPU waits for the host.
+-- fix: Use less host memory: fewer processes that prepare input, less prefetching, memory-mapped files; or move other programs
+--   away. {{ '{:,.0f}'.format(worst.swap_in / 1e6) }} MB/s are read back from swap while the GPU waits for the host.
 -- confidence: medium
--- reason: The monitor logged swapping for the time of the waits; whose memory it was is not in the log.
+-- reason: The monitor logged swapping during the waits; the log does not show whose memory it was.
 -- wrong-if: The process itself has no major page faults (pidstat -r: majflt/s).
 -- heading: Stop the host from swapping: memory is read back from disk
 -- needs: gpu, steps, swap_samples

@@ -1,25 +1,26 @@
 -- Idle time in which TorchScript's executor compiles a scripted function, between the operators that it runs of it or before its first.
 -- title: TorchScript compiles scripted functions
--- finds: Time in which nothing runs on the GPU because TorchScript's profiling executor compiles: inside of a scripted
---   function, outside of the operators in it, or right before the function runs for the first time.
--- matters: It happens in the first calls of a function, and again for shapes that it has not seen; later calls take
---   microseconds. torch.compile, or fewer launches, would change nothing about it: it compiles as well.
--- measured: Scripted functions are operators that hold one of TorchScript's own: fallback_function, or a kernel that its
---   fuser made (fused_ADD_MUL_..._HASH). Claimed is the idle time (idle_piece) of 1 ms and more in one itself, and that of 10 ms
---   and more without anything recorded before the launch of one that runs for the first time in the capture. Low 0.5, likely
---   1, high 1: what is new for a shape comes back with the next shape.
--- try: Warm up: call it three times with every shape. Freeze the module. Fewer shapes.
+-- finds: Time in which nothing runs on the GPU because TorchScript's profiling executor compiles: inside a scripted function
+--   but outside its operators, or right before the function runs for the first time.
+-- matters: It happens in the first calls of a function, and again for new shapes; later calls take microseconds. Fewer launches
+--   would not change that, nor would torch.compile, which has to compile as well.
+-- measured: Scripted functions are operators that contain one of TorchScript's own: fallback_function, or a kernel that its
+--   fuser made (fused_ADD_MUL_..._HASH). Claimed is the idle time (idle_piece) of 1 ms and more in the function itself, and of
+--   10 ms and more with nothing recorded, right before the launch of one that runs for the first time in the capture. Low 0.5,
+--   likely 1, high 1: each new shape is compiled again.
+-- try: Warm up: call the function three times with every shape. Freeze the module. Use fewer shapes.
 -- references: https://docs.pytorch.org/docs/stable/jit.html
 --   https://docs.pytorch.org/docs/stable/generated/torch.jit.freeze.html
 -- for: pytorch
--- fix: Warm up: call what is scripted three times with every shape before what counts. TorchScript compiles in the first calls
---   and for new shapes ({{ names(pieces[:3]) }}), {{ time(longest_ns) }} at worst{% if program.can_compile %}; torch.compile would
---   compile as well{% endif %}. Of a module that is in eval(), `torch.jit.freeze(module)` leaves less to compile; where the start counts more than speed,
---   `torch.jit.optimized_execution(False)` around the calls compiles nothing.
+-- fix: Warm up: call scripted functions three times with every shape before you measure. TorchScript compiles in the first
+--   calls and for new shapes ({{ names(pieces[:3]) }}), {{ time(longest_ns) }} at worst{% if program.can_compile %};
+--   torch.compile would have to compile as well{% endif %}. For a module in eval(), `torch.jit.freeze(module)` leaves less to
+--   compile; if start-up time matters more than speed, `torch.jit.optimized_execution(False)` around the calls compiles
+--   nothing.
 -- confidence: high
--- reason: Operators of TorchScript's executor show that the function is scripted; the time lies between them, where the
---   interpreter takes microseconds.
--- wrong-if: A later call of the function with the same shapes takes as long.
+-- reason: Operators of TorchScript's executor show that the function is scripted; the time is spent between them, where the
+--   interpreter needs only microseconds.
+-- wrong-if: A later call of the function with the same shapes takes just as long.
 -- heading: Warm up scripted functions: TorchScript compiles in their first calls
 -- same-fix: code-loading
 -- needs: gpu, steps, operators

@@ -1,24 +1,26 @@
 -- Matrix products of decode steps with few rows, whose shapes are not known (CUDA graphs): reading the weights is what they do, and
 -- weights of 8 bits are half of the bytes.
--- title: Decoding reads weights of 16 bits
--- finds: Decode steps of a server with so few tokens that reading the weights limits their matrix products, in 16 bits.
--- matters: A product of M rows does M operations a byte of its weights in 16 bits. GPUs do some hundred operations in the time that
---   they read a byte: with fewer rows the time is that of reading the weights, and weights of 8 bits, or more tokens a step, shorten it.
+-- title: Decoding reads 16-bit weights
+-- finds: Decode steps of a server with so few tokens that reading the 16-bit weights limits their matrix products.
+-- matters: A product with M rows does M operations per byte of its 16-bit weights. GPUs do a few hundred operations in the time
+--   that it takes to read a byte: with fewer rows, reading the weights takes all the time, and 8-bit weights, or more tokens
+--   per step, help.
 -- measured: Steps of kind decode with at most 64 new tokens (serving_step) whose bytes do not follow from shapes (those are
 --   decode-bandwidth's): time of the ledger in kernels of matrix products and of experts, by their family, on tensor cores.
---   Half of it is claimed. Shares: 0 low, 0.4 likely (kernels for 8 bits come less near to the bandwidth, and not all weights can
---   be in 8 bits), 1 high. Nothing where a kernel computes with fewer than 16 bits already. Results change: accuracy has to be checked.
--- try: Weights in fp8 (or 4 bits), tuned matrix kernels for a few rows, more requests in a step.
+--   Half of it is claimed. Shares: 0 low, 0.4 likely (8-bit kernels do not get as close to the bandwidth, and not all weights
+--   can be in 8 bits), 1 high. Nothing if a kernel already computes with fewer than 16 bits. The results change, so accuracy
+--   has to be checked.
+-- try: Weights in fp8 (or 4 bits), tuned matrix kernels for a few rows, more requests per step.
 -- references: https://kipp.ly/transformer-inference-arithmetic/
 --   https://docs.vllm.ai/en/stable/features/quantization/
--- fix: {{ remedy('quantize_weights') }} Compare results on data of your own before and after. A step of {{ '%.0f' % worst.tokens }}
---   tokens spends {{ of_step(2 * claimed_ns) }} in matrix products, longest in {{ kernel_name(worst.name) }}.
+-- fix: {{ remedy('quantize_weights') }} Compare results on your own data before and after. A step of {{ '%.0f' % worst.tokens
+--   }} tokens spends {{ of_step(2 * claimed_ns) }} in matrix products, most of it in {{ kernel_name(worst.name) }}.
 -- confidence: low
--- reason: That reading limits the products follows from the number of tokens; the bytes of the weights are not in the trace.
--- wrong-if: The weights have 8 bits or fewer already, or the kernels are far from the bandwidth for another reason.
--- heading: Read fewer bytes of weights: decoding with few tokens reads them all
+-- reason: The number of tokens shows that reading limits the products; the bytes of the weights are not in the trace.
+-- wrong-if: The weights already have 8 bits or fewer, or the kernels are far below the bandwidth for another reason.
+-- heading: Shrink the weights: decoding a few tokens has to read all of them
 -- needs: gpu, steps
--- absent: {% if ask('quantized') %}{{ cut(ask('quantized')[0].name) }} computes with fewer than 16 bits already{% endif %}
+-- absent: {% if ask('quantized') %}{{ cut(ask('quantized')[0].name) }} already computes with fewer than 16 bits{% endif %}
 -- low: 0.0
 -- likely: 0.4
 -- high: 1.0

@@ -1,37 +1,34 @@
 -- What decoding requests wait for prompts, by how: steps of prompts only between theirs, or prompts in the same step.
 -- title: Prefill delays decoding requests
--- finds: Steps of prompts only that run between two steps that decode, and steps that compute prompts beside next tokens
---   and take longer for it than decode steps of their size.
--- matters: Every request that decodes waits that much longer for its next token: it is the tail of the time per token.
---   The GPU computes prompts meanwhile, so that nothing of its throughput is lost.
--- measured: serving_stall in the counted steps: the time of the steps of prompts only, or what a step of both takes beyond the
---   median decode step with as many decoding requests. At least three times, and 10 % of the time in which decoding
---   requests are served (steps that decode, and these): as with other knobs, less is not worth turning one. Steps in
---   which the GPU waits for work launched before the capture are left out. No saving is claimed: the prompts have to
---   be computed.
--- try: Chunked prefill, or smaller chunks; or GPUs of their own for prompts (disaggregated prefill).
+-- finds: Prompt-only steps between two steps that decode, and mixed steps that compute prompts along with next tokens and take
+--   longer than decode steps of their size.
+-- matters: Every decoding request waits that much longer for its next token, which shows in the tail of the time per token. The
+--   GPU computes prompts in that time, so no throughput is lost.
+-- measured: serving_stall in the counted steps: the time of prompt-only steps, or what a mixed step takes beyond the median
+--   decode step with as many decoding requests. It must happen at least three times and take 10 % of the time in which decoding
+--   requests are served (steps that decode, and these): less is not worth changing a setting for. Steps in which the GPU waits
+--   for work launched before the capture are left out. No saving is claimed: the prompts have to be computed.
+-- try: Chunked prefill, or smaller chunks; or separate GPUs for prompts (disaggregated prefill).
 -- references: https://docs.vllm.ai/en/stable/configuration/optimization/
 --   https://docs.vllm.ai/en/stable/features/disagg_prefill/
--- remark: {% if facts.stalls >= least_stalls and facts.waited_share >= least_share -%}
---   {{ percent(facts.waited_share) }} of the time in which requests decode they wait for prompts of others,
---   {{ time(facts.waited_ns) }} in {{ plural(facts.stalls, 'time') }}: {% if facts.cause == 'prefill' -%}
---   steps of prompts only run before their next token
---   {%- else %}their step computes prompts as well{% endif %}, {{ time(facts.median_ns) }} longer in the median,
---   {{ time(facts.longest_ns) }} at worst (step {{ facts.longest_step }}){% if facts.decode_ns %}, where a step that only
---   decodes takes {{ time(facts.decode_ns) }}{% endif %}. Up to {{ plural(facts.most_waiting, 'request') }} wait at a time.
---   It is time per token, not throughput: the GPU computes prompts meanwhile.
---   {%- endif %}
--- fix: {% if facts.cause == 'prefill' %}{{ remedy('chunked_prefill') }} Prompts are then computed in parts beside
---   next tokens. {%- else %}{{ remedy('smaller_prefill') }} A step then computes less of a prompt. {%- endif %} First
---   tokens then come later, and prompts per second get fewer. Or compute prompts on GPUs of their own {%- if
---   facts.dialect == 'vllm' %} (--kv-transfer-config) {%- elif facts.dialect == 'sglang' %} (--disaggregation-mode
---   prefill, and decode) {%- endif %}: tokens then wait for no prompt, and the KV cache has to be sent.
+-- remark: {% if facts.stalls >= least_stalls and facts.waited_share >= least_share -%} Decoding requests spend {{
+--   percent(facts.waited_share) }} of their time waiting for prompts of others, {{ time(facts.waited_ns) }} in {{
+--   plural(facts.stalls, 'wait') }}: {% if facts.cause == 'prefill' -%} prompt-only steps run before their next token {%- else
+--   %}their step also computes prompts{% endif %}, which adds {{ time(facts.median_ns) }} in the median, {{
+--   time(facts.longest_ns) }} at worst (step {{ facts.longest_step }}){% if facts.decode_ns %}; a step that only decodes takes
+--   {{ time(facts.decode_ns) }}{% endif %}. Up to {{ plural(facts.most_waiting, 'request') }} wait at a time. This costs time
+--   per token, not throughput, because the GPU computes prompts in that time. {%- endif %}
+-- fix: {% if facts.cause == 'prefill' %}{{ remedy('chunked_prefill') }} Prompts are then computed in parts, along with next
+--   tokens. {%- else %}{{ remedy('smaller_prefill') }} A step then computes less of a prompt. {%- endif %} First tokens then
+--   come later, and fewer prompts are computed per second. Or compute prompts on separate GPUs {%- if facts.dialect == 'vllm'
+--   %} (--kv-transfer-config) {%- elif facts.dialect == 'sglang' %} (--disaggregation-mode prefill, and decode) {%- endif %}:
+--   then no token waits for a prompt, but the KV cache has to be sent.
 -- key: {{ facts.cause }}
 -- each: row
 -- needs: several_steps
--- absent: {% if not ask('serving_told') %}no step is one of a server{% endif %}
+-- absent: {% if not ask('serving_told') %}no step belongs to a server{% endif %}
 -- unknown: {% set told = ask('serving_told') %}{% if told and not told[0].steps_told %}the annotations do not say how many
---   requests decode{% endif %}
+--   requests are decoding{% endif %}
 -- threshold: least_stalls = 3: twice may be chance
 -- threshold: least_share = 0.1: as with other knobs, less is not worth turning one
 -- remarks: yes

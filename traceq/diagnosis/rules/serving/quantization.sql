@@ -1,40 +1,40 @@
 -- Products of what a model computes with its weights, by what limits them, and what weights or arithmetic of fewer bits take away at best.
--- title: Matrix products that fewer bits would shorten
--- finds: A trained model that runs in 16 bits (products in 32 gain from 16 first), in whose steps products with weights take much time:
---   time that reading the weights limits (decoding, small batches), or arithmetic on a GPU that computes faster in 8 bits.
--- matters: Weights in 8 bits are half of the bytes of 16 bits, in 4 bits a quarter; tensor cores that compute in fp8 or int8
---   do twice as many operations. Neither needs another training, but both change the results: accuracy has to be checked.
+-- title: Matrix products that fewer bits would speed up
+-- finds: A trained model that runs in 16 bits (products in 32 bits gain from 16 first), whose steps spend much time in products
+--   with weights: limited by reading the weights (decoding, small batches), or by arithmetic on a GPU that computes faster in 8
+--   bits.
+-- matters: 8-bit weights have half the bytes of 16-bit weights, 4-bit weights a quarter; tensor cores do twice as many
+--   operations in fp8 or int8. Neither needs retraining, but both change the results, so accuracy has to be checked.
 -- measured: Operators of products with a weight of two dimensions whose operations and bytes follow from their shapes
---   (operator_cost), over the time for which their kernels alone account (busy_piece). Where memory limits one (bound), the
---   share of its bytes that the weight has and 8, or 4, bits leave out; where arithmetic does, 1 - peak / peak of fp8 or int8,
---   whichever the GPU has at a higher peak. Upper bounds: kernels as good as today's, and the smaller products of 8 bits are
---   seldom. Said where 8 bits take away at least 10 % of the step. Only of inference; nothing where a kernel or an operator says that it
---   computes in 8 bits or less.
--- try: Weights in 8 or 4 bits where reading limits, fp8 or int8 for weights and activations where arithmetic does; compare the
---   answers on data of your own before it is used.
+--   (operator_cost), over the time that only their kernels account for (busy_piece). If memory limits one (bound), the share of
+--   its bytes that 8, or 4, bits remove from the weight; if arithmetic does, 1 - peak / peak of fp8 or int8, whichever peak is
+--   higher on the GPU. These are upper bounds: 8-bit kernels are rarely as good as today's, least of all for small products.
+--   The remark is made if 8 bits save at least 10 % of the step. It is made only for inference, and not if a kernel or an
+--   operator shows that it already computes in 8 bits or less.
+-- try: 8-bit or 4-bit weights where reading is the limit, fp8 or int8 for weights and activations where arithmetic is; compare
+--   the answers on your own data first.
 -- references: https://arxiv.org/abs/2211.10438
 --   https://arxiv.org/abs/2306.00978
 --   https://docs.vllm.ai/en/stable/features/quantization/
 --   https://docs.pytorch.org/ao/stable/
--- remark: {% if facts.eight_share >= worth %}{% if 'serving' in program.workloads %}Products{% else %}Nothing in the trace trains a model; products{% endif %} with weights take {{ time(facts.all_ns) }} of {{ time(facts.step_ns) }}{% if not subject.is_window %} a step{% endif %}.
---   {%- for row in rows if row.gpu_ns >= least * row.step_ns %} {% if row.bound == 'memory' %}Reading {{ size(row.weight_bytes) }} of {{ row.dtype }} weights limits {{ time(row.gpu_ns) }} of it:
---   8-bit weights take away at most {{ time(row.eight_ns) }}{% if row.four_ns > row.eight_ns %}, 4-bit ones {{ time(row.four_ns) }}{% endif %}.
---     {%- else %}Arithmetic in {{ row.compute_type }} limits {{ time(row.gpu_ns) }} of it: {{ row.faster }}, with
---     {{ '%.1f' | format(row.faster_peak / row.peak) }} times the peak, takes away at most {{ time(row.eight_ns) }}.
---     {%- endif %}
---   {%- endfor %} In all at most {{ percent(facts.eight_share) }} of it; these are bounds by bytes and operations, and accuracy has to be checked.
---   {%- endif %}
--- fix: {% if rows | selectattr('bound', 'equalto', 'compute') | sum(attribute='eight_ns') >= facts.eight_total_ns / 2 %}{{ remedy('quantize_products') }}
---   {%- else %}{{ remedy('quantize_weights') }}
---   {%- endif %} Compare results on data of your own before and after.
+-- remark: {% if facts.eight_share >= worth %}{% if 'serving' in program.workloads %}Products{% else %}Nothing in the trace
+--   trains a model. Products{% endif %} with weights take {{ time(facts.all_ns) }} of {{ time(facts.step_ns) }}{% if not
+--   subject.is_window %} a step{% endif %}. {%- for row in rows if row.gpu_ns >= least * row.step_ns %} {% if row.bound ==
+--   'memory' %}Reading {{ size(row.weight_bytes) }} of {{ row.dtype }} weights is the limit in {{ time(row.gpu_ns) }} of it:
+--   8-bit weights save at most {{ time(row.eight_ns) }}{% if row.four_ns > row.eight_ns %}, 4-bit ones {{ time(row.four_ns)
+--   }}{% endif %}. {%- else %}Arithmetic in {{ row.compute_type }} is the limit in {{ time(row.gpu_ns) }} of it: {{ row.faster
+--   }}, with {{ '%.1f' | format(row.faster_peak / row.peak) }} times the peak, saves at most {{ time(row.eight_ns) }}. {%-
+--   endif %} {%- endfor %} In all, that saves at most {{ percent(facts.eight_share) }}. These are upper bounds from bytes and
+--   operations, and accuracy has to be checked. {%- endif %}
+-- fix: {% if rows | selectattr('bound', 'equalto', 'compute') | sum(attribute='eight_ns') >= facts.eight_total_ns / 2 %}{{
+--   remedy('quantize_products') }} {%- else %}{{ remedy('quantize_weights') }} {%- endif %} Compare results on your own data
+--   before and after.
 -- needs: gpu, steps, shapes
--- absent: {% if 'training' in program.workloads %}the program trains a model
---   {%- elif program.workloads and 'inference' not in program.workloads and 'serving' not in program.workloads %}the program runs no model
---   {%- elif ask('quantized') %}{{ cut(ask('quantized')[0].name) }} computes with fewer than 16 bits already
---   {%- endif %}
--- unknown: {% if not program.workloads %}nothing in the trace says whether it trains
---   {%- elif not rows %}no product with a weight of 16 bits has shapes and peaks that are known
---   {%- endif %}
+-- absent: {% if 'training' in program.workloads %}the program trains a model {%- elif program.workloads and 'inference' not in
+--   program.workloads and 'serving' not in program.workloads %}the program runs no model {%- elif ask('quantized') %}{{
+--   cut(ask('quantized')[0].name) }} already computes with fewer than 16 bits {%- endif %}
+-- unknown: {% if not program.workloads %}the trace does not show whether the program trains {%- elif not rows %}no product with
+--   a 16-bit weight has known shapes and peaks {%- endif %}
 -- threshold: worth = 0.1: less is not worth a change of the model's precision and a check of its accuracy
 -- threshold: least = 0.01: of the step: what is below is counted, not told
 -- remarks: yes

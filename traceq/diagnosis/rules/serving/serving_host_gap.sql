@@ -1,33 +1,31 @@
 -- Idle time between the GPU work of one step of a server and that of the next, while requests are there that decode.
--- title: The GPU waits for the host between the steps of the server
--- finds: Gaps from the end of all GPU work that the steps before launched to the first GPU work of a step, while requests
---   wait for their next token: the host samples, answers, schedules, and prepares the next batch.
--- matters: Every request of the batch waits for it at every token, and the GPU does nothing. The smaller the model and
---   the larger the batch, the more of the time per token it is.
+-- title: The GPU waits for the host between the server's steps
+-- finds: Gaps between the end of all GPU work launched by earlier steps and the first GPU work of a step, while requests wait
+--   for their next token: the host samples, answers, schedules, and prepares the next batch.
+-- matters: Every request in the batch waits through this gap at every token, and the GPU does nothing. The smaller the model
+--   and the larger the batch, the larger its share of the time per token.
 -- measured: Idle time (idle_piece) in the gaps before steps that have decoding requests (serving_step.gpu_gap), of causes on
---   the host. Those requests were there; before a step of prompts only nobody can tell whether they came only then. What
---   waits for work launched before the capture does not count, nor the first step. Shares: low 0.5, likely 0.8, high 1:
---   with the next step scheduled ahead the host needs the time all the same, but beside the GPU.
--- try: Schedule the next step while the GPU computes this one (asynchronous, or overlap, scheduling), and keep from the
---   loop what it does for each request: detokenization, logging, structured output, penalties on the host.
+--   the host. Those requests were already waiting; before a prompt-only step, it is not known whether the requests had arrived.
+--   Waiting for work launched before the capture does not count, nor does the first step. Shares: low 0.5, likely 0.8, high 1:
+--   if the next step is scheduled ahead, the host still needs the time, but overlaps it with the GPU.
+-- try: Schedule the next step while the GPU computes this one (asynchronous, or overlap, scheduling), and take per-request work
+--   out of the loop: detokenization, logging, structured output, penalties on the host.
 -- references: https://docs.vllm.ai/en/stable/configuration/optimization/
 --   https://nvidia.github.io/TensorRT-LLM/features/overlap-scheduler.html
--- fix: {{ remedy('schedule_ahead') }} The host then schedules beside the GPU. Between two steps the GPU has nothing
---   to do for {{ time(facts.gap_ns) }} (median) {%- if facts.between_share is not none %}, {{
---   percent(facts.between_share) }} of it between their annotations (sampling, answering, scheduling), the rest while
---   a batch is prepared or handed over{% endif %}. {% if not program.has_graphs %}Where the batch is still prepared
---   by many small launches, a {{ program.words.graph }} for it shortens that. {% endif %}A profile with Python stacks
---   shows what the host does meanwhile.
+-- fix: {{ remedy('schedule_ahead') }} The host then schedules while the GPU computes. Between two steps the GPU has nothing to
+--   do for {{ time(facts.gap_ns) }} (median) {%- if facts.between_share is not none %}, {{ percent(facts.between_share) }} of
+--   it between their annotations (sampling, answering, scheduling), the rest while a batch is prepared or handed over{% endif
+--   %}. {% if not program.has_graphs %}If many small launches prepare the batch, a {{ program.words.graph }} for them shortens
+--   that. {% endif %}A profile with Python stacks shows what the host does in the gap.
 -- confidence: medium
--- reason: The annotations say that the requests were there, and the GPU had nothing to do; whether the scheduler could run
+-- reason: The annotations show that requests were waiting while the GPU had nothing to do; whether the scheduler could run
 --   ahead is not in the trace.
--- wrong-if: The next token is needed for what the host does, as with some structured output, or the profiler itself slows
---   the host down.
--- heading: Schedule ahead, beside the GPU
+-- wrong-if: The host needs the token for its work, as with some structured output, or the profiler itself slows the host down.
+-- heading: Schedule ahead, while the GPU computes
 -- needs: gpu, several_steps
--- absent: {% if not ask('serving_told') %}no step is one of a server{% endif %}
+-- absent: {% if not ask('serving_told') %}no step belongs to a server{% endif %}
 -- unknown: {% set told = ask('serving_told') %}{% if told and not told[0].steps_told %}the annotations do not say how many
---   requests decode{% endif %}
+--   requests are decoding{% endif %}
 -- facts: serving_told
 -- low: 0.5
 -- likely: 0.8

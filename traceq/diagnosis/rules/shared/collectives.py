@@ -41,7 +41,7 @@ def describe_claim(subject: Subject, claim: Claim) -> str:
 
 def describe_overlap(facts: dict[str, Any]) -> str:
     """Return a sentence on the row of `sum_up_collectives`: the collectives, and the share hidden behind compute."""
-    return f"{describe_collectives(facts)}; {share(facts['overlap_share'])} of their time is overlapped with compute."
+    return f"{describe_collectives(facts)}; {share(facts['overlap_share'])} of their time overlaps compute."
 
 
 def describe_late_device(subject: Subject) -> str:
@@ -58,7 +58,7 @@ def describe_late_device(subject: Subject) -> str:
     if last["step_ns"] > subject.threshold("collective_devices", "far_shorter") * own["step_ns"]:
         return ""
     return (
-        f" GPU {last['device']} of this trace is in as many for {duration(last['step_ns'])} per step, and GPU "
-        f"{own['device']} for {duration(own['step_ns'])}: most of the difference is waiting for GPU {last['device']}, so "
-        "look first at what makes that late."
+        f" GPU {last['device']} of this trace spends {duration(last['step_ns'])} per step in the same number of "
+        f"collectives, GPU {own['device']} {duration(own['step_ns'])}: most of the difference is waiting for "
+        f"GPU {last['device']}, so first find out what makes that one late."
     )

@@ -15,7 +15,7 @@ _WAY = {"h2d": "to the device", "d2h": "to the host", "d2d": "within the device"
 # What to do where the work is too little to be worth the copies, by category of the ledger.
 _POINTLESS = {
     "copy_h2d": "Do this work on the host, where the data is, or do more on the GPU with what was copied.",
-    "copy_d2h": "Do this work on the host, or do more on the GPU with what is there before the result leaves it.",
+    "copy_d2h": "Do this work on the host, or do more on the GPU before the result leaves it.",
     "copy_other": "Do this work where the data is, or do more with what was copied.",
 }
 
@@ -64,25 +64,25 @@ def describe_exposed_copies(subject: Subject, facts: Mapping[str, Any], claimed_
     asked = _describe_calls(facts)
     if facts["waiting_for_other"]:
         asked += (
-            f"{facts['waiting_for_other']} copies of one direction were asked for on another stream while one of the other "
-            "direction was running, and began when that was done: the GPU, or its driver, has one engine for both directions "
-            "(the device's asyncEngineCount). "
+            f"{facts['waiting_for_other']} copies in one direction were requested on another stream while a "
+            "copy in the other direction was running, and began only when that was done: the GPU, or its "
+            "driver, has one engine for both directions (see the device's asyncEngineCount). "
         )
     if facts["hidden_share"] >= subject.threshold("exposed_copy_facts", "hiding"):
         return f"{remedy} {asked}The compute that follows them could hide {share(facts['hidden_share'])} of the time."
     compute = duration(facts["compute"] / subject.steps)
-    asked += f"There is little to hide {duration(claimed_ns)} behind: compute takes {compute}."
+    asked += f"There is too little compute ({compute}) to hide {duration(claimed_ns)} behind."
     if facts["is_pointless"]:
         return (
-            f"{_POINTLESS[facts['category']]} For so little work the data is not worth moving. What has to be moved takes half "
-            f"as long in 16 bits as in 32. {asked}"
+            f"{_POINTLESS[facts['category']]} So little work is not worth moving the data for. What has to be "
+            f"moved takes half as long in 16 bits as in 32. {asked}"
         )
     return f"Copy fewer bytes. {remedy} {asked}"
 
 
 def _describe_calls(facts: Mapping[str, Any]) -> str:
     if facts["blocking"] and facts["blocking"] == facts["copies"]:
-        return "Their calls hold the host until they are done. "
+        return "Their calls block the host until they are done. "
     if facts["returning"] == facts["copies"] and facts["pinned"] == facts["copies"]:
         streams = facts["streams"]
         return (
@@ -109,7 +109,7 @@ def describe_fetch_work(subject: Subject, facts: dict[str, Any]) -> str:
     least = subject.threshold("input_work", "worth_naming")
     rows = [(row["name"], row["own_ns"] / facts["fetch_ns"]) for row in subject.ask("input_work")]
     listed = ", ".join(f"{cut_name(name)} {share(part)}" for name, part in rows if part >= least)
-    return f"The time of fetching goes to {listed}. " if listed else ""
+    return f"Most of the fetching time goes to {listed}. " if listed else ""
 
 
 def mean_fetch(facts: dict[str, Any]) -> str:

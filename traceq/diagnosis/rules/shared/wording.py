@@ -77,7 +77,7 @@ def advise_padding(row: Mapping[str, Any]) -> str:
     sizes = [int(size) for pair in _LAST_SIZES.findall(row["sizes"] or "") for size in pair]
     odd = [size for size in dict.fromkeys(sizes) if size > multiple and size % multiple]
     if not odd:
-        return "Its sizes are, so copy the views that do not start at a multiple: x = x.contiguous()"
+        return "Its sizes are multiples, so copy the views that do not start at one: x = x.contiguous()"
     return f"Pad {', '.join(f'{size:,} to {-(-size // multiple) * multiple:,}' for size in odd)}"
 
 

@@ -1,28 +1,28 @@
 """Tuning for throughput, or for latency.
 
 What it finds
-    The knobs of a training program (batch size, accumulation, precision, fusion, checkpointing, sharding,
-    parallelism) that the trace speaks for or against, in the direction of the goal (--goal throughput or latency).
+    The settings of a training program (batch size, accumulation, precision, fusion, checkpointing, sharding,
+    parallelism) that the trace suggests to change, or not to change, for the goal (--goal throughput or latency).
 
 Why it matters
-    The same knob is right for one goal and wrong for the other: a larger batch raises samples per second and never
+    The same setting is right for one goal and wrong for the other: a larger batch raises samples per second and never
     makes a step faster; splitting layers over GPUs shortens a step and lowers samples per second and GPU. And most
-    knobs do nothing where the time is spent otherwise.
+    settings do nothing if the time is spent elsewhere.
 
 How it is measured
-    Shares of the counted steps on the critical device: compute, exposed communication by what it is for (operation,
+    Shares of the counted steps on the critical device: compute, exposed communication by purpose (operation,
     pass and group: collective_slice, launch_state), idle pieces of idle_launch and idle_python below 1 ms
-    (launching), waits for input, host and memory (time_ledger), kernels that could be fused and how far they fill the
+    (launching), waits for input, host and memory (time_ledger), kernels that could be fused and how well they fill the
     GPU (kernel_occupancy), types of the arithmetic (operator_cost), peak memory over capacity (memory_step). A knob
-    is named from 10 % of the step on (less is not worth a change of the program), for arithmetic and fusion from 20
-    and 30 % (a part of that is won); at least two knobs or one about 30 % of the step, at most five, and at least one
-    of them a trade between the goals; else none. A batch can grow by what the GPU waits for launches over what it
-    computes, before the step grows. Kernels fill the GPU when 80 % of the multiprocessors get a block, by time, and
-    leave it empty below 50 %; memory is free below 60 % and taken from 85 %. Waits from 30 % of the step on come
-    first: no knob moves them.
+    is named if it affects at least 10 % of the step (less is not worth changing the program for), for arithmetic and
+    fusion 20 and 30 % (only a part of that is saved); at least two settings or one that affects 30 % of the step, at
+    most five, and at least one of them a trade-off between the goals; otherwise none. A batch can grow by the time
+    that the GPU waits for launches over the time it computes before the step becomes longer. Kernels fill the GPU if
+    80 % of the multiprocessors get a block, by time, and leave it empty below 50 %; memory is free below 60 % and
+    full from 85 %. Waits of at least 30 % of the step come first, because no setting changes them.
 
 What to try
-    One knob at a time, and a capture after each: knobs change what the next one does.
+    Change one setting at a time, and capture after each: settings affect one another.
 
 References
     https://docs.nvidia.com/deeplearning/performance/dl-performance-gpu-background/index.html
@@ -75,9 +75,9 @@ def judge(subject: Subject) -> Iterator[Remark]:
     subject.only_for("pytorch")
     subject.needs("gpu", "steps")
     if subject.is_window:
-        raise CannotTell("there are no steps; traceq.annotate marks them")
+        raise CannotTell("there are no steps; mark them with traceq.annotate")
     if subject.ask("serving_told"):
-        raise NothingThere("the steps are those of a server, which has other knobs")
+        raise NothingThere("the steps are those of a server, which has other settings")
     (shares,) = subject.ask("goal_advice")
     measured = {**shares, **subject.thresholds("goal_advice")}
     facts = {
@@ -91,13 +91,13 @@ def judge(subject: Subject) -> Iterator[Remark]:
     knobs = [knob for turn in _KNOBS if (knob := turn(facts, is_latency)) is not None][:MOST_KNOBS]
     turned = [knob for knob in knobs if knob.code and knob.is_trade]
     if not turned or (len(knobs) < facts["least_knobs"] and turned[0].share < facts["enough_alone"]):
-        raise NothingThere(f"the trace speaks for nothing that is a matter of {subject.goal}; see the findings")
+        raise NothingThere(f"the trace suggests nothing specific to {subject.goal}; see the findings")
     fixes = [f"({number}) {knob.code}" for number, knob in enumerate(knobs, 1) if knob.code]
     if "training" in subject.program.workloads and any(knob.grows_batch for knob in knobs):
         fixes.append(remedy_for(subject.program, "rescale_learning"))
     numbered = " ".join(f"({number}) {knob.text}" for number, knob in enumerate(knobs, 1))
     yield Remark(
-        text=f"For {subject.goal}, of a step of {units.duration(facts['step_ns'])}: {numbered}",
+        text=f"For {subject.goal}, with a step of {units.duration(facts['step_ns'])}: {numbered}",
         query="goal_advice",
         fix=" ".join(fixes),
         title=f"Tuning for {subject.goal}",
@@ -161,9 +161,9 @@ def _is_taken(facts: Facts) -> bool:
 def _judge_waits(facts: Facts, is_latency: bool) -> Words | None:
     knobs = "precision and parallelism" if is_latency else "batch size, precision and parallelism"
     return Words(
-        f"Waits come first: {units.share(facts['waits_share'])} of the step, most of it {facts['longest_wait']}; "
-        f"{knobs} do not move them.",
-        f"Fix the findings about {facts['longest_wait']} first.",
+        f"Waits come first: they are {units.share(facts['waits_share'])} of the step, mostly {facts['longest_wait']}; "
+        f"{knobs} do not change that.",
+        f"Fix the findings on {facts['longest_wait']} first.",
     )
 
 
@@ -175,7 +175,7 @@ def _judge_batch(facts: Facts, is_latency: bool) -> GoalKnob | None:
         return _judge_smaller_batch(facts, is_filled=is_filled, is_sparse=is_sparse)
     if facts["compute_share"] >= facts["saturated"] and is_filled:
         return GoalKnob(
-            f"Batch size: leave it; compute is {units.share(facts['compute_share'])} of the step and fills "
+            f"Batch size: leave it as it is; compute is {units.share(facts['compute_share'])} of the step and fills "
             f"{units.share(coverage)} of the multiprocessors, so a larger batch takes proportionally longer.",
             "",
             facts["compute_share"],
@@ -183,16 +183,16 @@ def _judge_batch(facts: Facts, is_latency: bool) -> GoalKnob | None:
     if facts["waits_share"] >= facts["waits_first"] or not (is_sparse or launching >= facts["worth"]):
         return None
     why = (
-        f"kernels give work to {units.share(coverage)} of the multiprocessors"
+        f"kernels use only {units.share(coverage)} of the multiprocessors"
         if is_sparse
-        else f"the GPU waits {units.share(launching)} of the step for launches, which a batch about "
+        else f"the GPU waits for launches for {units.share(launching)} of the step, which a batch about "
         f"{1 + launching / max(facts['compute_share'], launching / facts['most_times']):.2g} times as large would fill"
     )
     if _is_taken(facts):
         if not facts["program"].trains:
             return None
         return GoalKnob(
-            f"Batch size up, paid with recomputation: {why}, and {_describe_memory(facts)}.",
+            f"Batch size up, in exchange for recomputation: {why}, and {_describe_memory(facts)}.",
             "torch.utils.checkpoint.checkpoint(block, x, use_reentrant=False) around the largest blocks, then a "
             "larger batch_size.",
             launching,
@@ -200,7 +200,7 @@ def _judge_batch(facts: Facts, is_latency: bool) -> GoalKnob | None:
         )
     return GoalKnob(
         f"Batch size up: {why}; {_describe_memory(facts)}.",
-        "DataLoader(..., batch_size=2 * batch_size), again until a step takes twice as long as before.",
+        "DataLoader(..., batch_size=2 * batch_size), repeatedly, until a step takes twice as long as before.",
         launching,
         grows_batch=True,
     )
@@ -214,14 +214,15 @@ def _judge_smaller_batch(facts: Facts, *, is_filled: bool, is_sparse: bool) -> G
         return GoalKnob(
             f"Batch size down: compute is {units.share(facts['compute_share'])} of the step "
             f"({units.duration(facts['compute_ns'])}) and its "
-            f"kernels fill {units.share(facts['coverage_share'])} of the multiprocessors, so it shrinks with the batch.",
+            f"kernels fill {units.share(facts['coverage_share'])} of the multiprocessors, so the step shrinks "
+            "with the batch.",
             "DataLoader(..., batch_size=batch_size // 2), as far as convergence allows.",
             facts["compute_share"],
         )
     if is_sparse:
         return GoalKnob(
-            f"Batch size: leave it; kernels already leave {units.share(1 - facts['coverage_share'])} of the "
-            "multiprocessors empty, so smaller ones are not faster.",
+            f"Batch size: leave it as it is; kernels already leave {units.share(1 - facts['coverage_share'])} "
+            "of the multiprocessors empty, so a smaller batch is not faster.",
             "",
             facts["compute_share"],
         )
@@ -231,9 +232,11 @@ def _judge_smaller_batch(facts: Facts, *, is_filled: bool, is_sparse: bool) -> G
 def _judge_launches(facts: Facts, is_latency: bool) -> GoalKnob | None:
     if facts["launch_bound_share"] < facts["worth"]:
         return None
-    effect = "no smaller batch shortens that" if is_latency else "every step pays that once, whatever its batch"
+    effect = (
+        "a smaller batch does not shorten that" if is_latency else "every step pays that once, whatever the batch size"
+    )
     return GoalKnob(
-        f"Fewer launches: the GPU waits {units.share(facts['launch_bound_share'])} of the step for them; {effect}.",
+        f"Fewer launches: the GPU waits for them for {units.share(facts['launch_bound_share'])} of the step; {effect}.",
         remedy_for(facts["program"], "launch_less"),
         facts["launch_bound_share"],
         is_trade=is_latency,
@@ -251,8 +254,8 @@ def _judge_precision(facts: Facts, _is_latency: bool) -> GoalKnob | None:
         )
     if facts["tf32_share"] >= facts["much_arithmetic"]:
         return GoalKnob(
-            f"Precision down: TF32 arithmetic takes {units.share(facts['tf32_share'])} of the step; bfloat16 has twice "
-            "its peak and half the bytes.",
+            f"Precision down: TF32 arithmetic takes {units.share(facts['tf32_share'])} of the step; bfloat16 "
+            "has twice the peak and half the bytes.",
             remedy_for(facts["program"], "half_products"),
             facts["tf32_share"],
             is_trade=False,
@@ -283,8 +286,9 @@ def _judge_checkpointing(facts: Facts, _is_latency: bool) -> GoalKnob | None:
     if not facts["program"].trains or not facts["recomputes"] or not _is_free(facts):
         return None
     return GoalKnob(
-        f"Activation checkpointing off, or around fewer blocks: activations are computed again while {_describe_memory(facts)}.",
-        "Take torch.utils.checkpoint.checkpoint(...) away from one block after the other.",
+        f"Activation checkpointing off, or around fewer blocks: activations are recomputed although "
+        f"{_describe_memory(facts)}.",
+        "Remove torch.utils.checkpoint.checkpoint(...) from one block after the other.",
         facts["worth"],
     )
 
@@ -296,12 +300,13 @@ def _judge_gradients(facts: Facts, is_latency: bool) -> Words | None:
     if is_latency:
         return Words(
             f"Data parallelism: exchanging gradients is exposed for {units.share(share)} of the step (waits for late "
-            "ranks included); accumulation would not cut a step.",
+            "ranks included); accumulation would not shorten a step.",
             remedy_for(facts["program"], "gradients_fewer_bytes"),
         )
     return Words(
         f"Accumulation, or a larger batch per GPU: exchanging gradients is exposed for {units.share(share)} of the step "
-        f"(waits for late ranks included), once per optimizer step whatever the batch; {_describe_memory(facts)}.",
+        f"(waits for late ranks included), once per optimizer step, whatever the batch size; "
+        f"{_describe_memory(facts)}.",
         remedy_for(facts["program"], "gradients_less_often"),
     )
 
@@ -313,7 +318,7 @@ def _judge_sharding(facts: Facts, _is_latency: bool) -> Words | None:
     if _is_taken(facts):
         return Words(
             f"Sharding within a machine only: gathering parameters is exposed for {units.share(share)} of the step (waits "
-            f"for late ranks included), and {_describe_memory(facts)}, so shards have to stay.",
+            f"for late ranks included), and {_describe_memory(facts)}, so the model has to stay sharded.",
             "fully_shard(model, mesh=init_device_mesh('cuda', (machines, gpus), mesh_dim_names=('replicate', 'shard')))."
             if facts["program"].can_compile
             else "FSDP(model, sharding_strategy=ShardingStrategy.HYBRID_SHARD).",
@@ -330,7 +335,7 @@ def _judge_tensor_parallel(facts: Facts, is_latency: bool) -> Words | None:
     share = facts["tensor_share"]
     size = f" in groups of {facts['tensor_group']}" if facts["tensor_group"] else ""
     start = (
-        f"reductions within layers{size}, as tensor parallelism makes them, are exposed for {units.share(share)} of the "
+        f"reductions within layers{size}, as in tensor parallelism, are exposed for {units.share(share)} of the "
         "step (waits for late ranks included)"
     )
     if is_latency:
@@ -341,8 +346,8 @@ def _judge_tensor_parallel(facts: Facts, is_latency: bool) -> Words | None:
         )
     return Words(
         f"Tensor parallelism down, data parallelism up: {start}; {_describe_memory(facts)}.",
-        "Halve tensor_model_parallel_size (the mesh's 'tp' dimension): half as many ranks meet in each layer, twice "
-        "the batches run.",
+        "Halve tensor_model_parallel_size (the mesh's 'tp' dimension): half as many ranks share each layer, and "
+        "twice as many batches run.",
     )
 
 
@@ -354,33 +359,33 @@ def _judge_other_communication(facts: Facts, is_latency: bool) -> Words | None:
     start = (
         f"{facts['other_collectives_per_step']:,.0f} collectives a step{size} are exposed for {units.share(share)} of "
         "it (waits for late ranks included), against "
-        f"{units.share(facts['compute_share'])} compute; the trace does not show what for"
+        f"{units.share(facts['compute_share'])} compute; the trace does not show what they are for"
     )
     if is_latency:
         return Words(
-            f"Parallelism: {start}. Several a layer are tensor parallelism.",
-            f"Keep the group within {facts['program'].words['link']}, overlap its collectives; if it still costs more than it "
-            "saves, halve it.",
+            f"Parallelism: {start}. Several per layer mean tensor parallelism.",
+            f"Keep the group within {facts['program'].words['link']}, and overlap its collectives; if it still "
+            "costs more than it saves, halve it.",
         )
     return Words(
-        f"Parallelism: {start}. Several a layer are tensor parallelism: smaller groups."
-        + (" A few are gradients: accumulate." if facts["program"].trains else ""),
-        "Halve tensor_model_parallel_size and double data parallelism if the model then fits"
+        f"Parallelism: {start}. Several per layer mean tensor parallelism: use smaller groups."
+        + (" A few are gradients: use accumulation." if facts["program"].trains else ""),
+        "Halve tensor_model_parallel_size and double data parallelism if the model still fits"
         + (", or with model.no_sync(): for all micro-batches but the last." if facts["program"].trains else "."),
     )
 
 
 def _judge_pipeline(facts: Facts, is_latency: bool) -> Words | None:
     share = facts["pipeline_share"]
-    start = f"sends and receives are exposed for {units.share(share)} of the step, waiting for other stages included"
+    start = f"sends and receives are exposed for {units.share(share)} of the step (waiting for other stages included)"
     if is_latency:
         return Words(
             f"Pipeline parallelism down: {start}.",
-            "Fewer stages, and tensor parallelism within a machine instead.",
+            "Use fewer stages, and tensor parallelism within a machine instead.",
         )
     return Words(
         f"More micro-batches per step: {start}; the bubble is (stages - 1) / (micro-batches + stages - 1).",
-        "Double the micro-batches with the same size (ScheduleInterleaved1F1B(..., n_microbatches=2 * n)).",
+        "Double the number of micro-batches at the same size (ScheduleInterleaved1F1B(..., n_microbatches=2 * n)).",
     )
 
 
@@ -389,8 +394,8 @@ def _judge_all_to_all(facts: Facts, _is_latency: bool) -> Words | None:
     return Words(
         f"All-to-all is exposed for {units.share(share)} of the step (waits for late ranks included); its bytes grow "
         "with the batch, so no batch size hides it.",
-        "Keep its groups (experts, embedding shards, sequence parts) within a machine, or run it beside compute: "
-        "dist.all_to_all_single(..., async_op=True) before work that does not need it.",
+        "Keep its groups (experts, embedding shards, sequence parts) within a machine, or overlap it with "
+        "compute: dist.all_to_all_single(..., async_op=True) before work that does not need it.",
     )
 
 
@@ -399,8 +404,8 @@ def _judge_split(facts: Facts, is_latency: bool) -> GoalKnob | None:
         return None
     return GoalKnob(
         f"Tensor parallelism up: compute is {units.share(facts['compute_share'])} of the step and communication "
-        f"{units.share(facts['communication_share'])}, so splitting layers over GPUs shortens it, for fewer samples per "
-        "second and GPU.",
+        f"{units.share(facts['communication_share'])}, so splitting layers over GPUs shortens it, at the cost "
+        "of fewer samples per second and GPU.",
         "parallelize_module(model, init_device_mesh('cuda', (2,)), {...: ColwiseParallel(), ...: RowwiseParallel()}).",
         facts["compute_share"],
     )

@@ -1,17 +1,16 @@
 -- Captures made while CUDA graphs are recorded: what is launched then does not run.
 -- title: Kernels are captured into graphs and do not run
--- finds: Captures in which most launching calls lie between the begin and the end of the recording of a graph, as servers
---   do it once for each batch size when they start.
--- matters: The GPU is idle because nothing is to run yet. Recording happens once, so none of it slows what the program does later:
---   rules on idle time do not run.
--- measured: Calls that launch kernels, the last call of their process that begins or ends a recording being cudaStreamBeginCapture or
---   hipStreamBeginCapture, over all that do.
--- try: Capture the program once it does its work.
+-- finds: Captures in which most launch calls are part of recording a graph, as servers do once for each batch size when they
+--   start.
+-- matters: The GPU is idle because there is nothing to run yet. Recording happens once and does not slow down what the program
+--   does later, so rules on idle time do not run.
+-- measured: Calls that launch kernels, where the last call of their process that begins or ends a recording is
+--   cudaStreamBeginCapture or hipStreamBeginCapture, over all calls that launch kernels.
+-- try: Capture the program after start-up, while it does its work.
 -- references: https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#cuda-graphs
--- remark: {% if facts -%}
---     Of {{ plural(facts.launch_calls, 'launching call') }}, {{ '{:,.0f}'.format(facts.recorded_launches) }} were recorded into graphs and did not run. This is a part of start-up; how fast the program is cannot be derived from it.
---   {%- endif %}
--- fix: Capture steps that run these graphs{% if program.is_server %}, such as requests to a server that has started{% endif %}.
+-- remark: {% if facts -%} Of {{ plural(facts.launch_calls, 'launch call') }}, {{ '{:,.0f}'.format(facts.recorded_launches) }}
+--   were recorded into graphs and did not run. This is part of start-up and does not show how fast the program is. {%- endif %}
+-- fix: Capture steps that run these graphs{% if program.is_server %}, such as requests to a server after start-up{% endif %}.
 -- needs: gpu, calls
 -- remarks: yes
 -- captures: every

@@ -1,15 +1,17 @@
 -- Time in which the GPU does what was launched before the capture.
 -- title: The GPU runs work that was launched before the capture
--- finds: Captures that begin while the GPU's queue is full: their first work waits for work that is not in the file.
--- matters: That time looks idle and is not. No finding claims it, and shares of the step are too small by it.
--- measured: idle_earlier_work in the counted steps (time_ledger), from 1 % of them on.
--- try: Capture later steps, too: the schedule of the profiler, or a longer window. Steps are then as long as the GPU needs for them.
+-- finds: Captures that begin while the GPU's queue is full: the first captured work waits for work that is not in the file.
+-- matters: That time looks idle but is not. No finding claims it, and it makes all other shares of the step look smaller than
+--   they are.
+-- measured: idle_earlier_work in the counted steps (time_ledger), if it is at least 1 % of them.
+-- try: Capture later steps as well, with the profiler's schedule or a longer window. Steps then take as long as the GPU needs
+--   for them.
 -- references: https://docs.pytorch.org/docs/stable/profiler.html
--- remark: {% if facts.earlier_ns >= least * facts.total_ns and facts.earlier_ns -%}
---     For {{ time(facts.earlier_ns / subject.steps) }} {% if subject.steps == 1 %}in all{% else %}per step on average{% endif %} the GPU does what was launched before the capture began, and what that is stands in
---     no file. In the time that is left it computes {{ percent(share_of(facts.compute_ns, facts.total_ns - facts.earlier_ns)) }}.
---   {%- endif %}
--- fix: Judge the time that is left, or capture several steps: those after the first hold all of their work.
+-- remark: {% if facts.earlier_ns >= least * facts.total_ns and facts.earlier_ns -%} For {{ time(facts.earlier_ns /
+--   subject.steps) }} {% if subject.steps == 1 %}in all{% else %}per step on average{% endif %} the GPU runs work that was
+--   launched before the capture began and is therefore not in the trace. In the remaining time it computes {{
+--   percent(share_of(facts.compute_ns, facts.total_ns - facts.earlier_ns)) }}. {%- endif %}
+-- fix: Look at the remaining time only, or capture several steps: those after the first contain all of their work.
 -- needs: gpu, steps
 -- threshold: least = 0.01: what is worth listing at all (WORTH_LISTING)
 -- remarks: yes

@@ -1,21 +1,21 @@
 -- title: Idle after the last step
--- finds: Captures of which most lies after the last step, or after the window that is judged, with the GPU idle.
--- matters: It stands in no saving, because no step gets shorter by it. The program may have gone on with something that the
---   capture does not show, or wait for something to end: workers that do not stop, a server, the profiler itself.
--- measured: phase_of_run.tail over the run: more than half, with a GPU at work for less than a tenth of it. What the training thread does
---   in it by its innermost slice.
--- try: End the capture with the last step, or look at what keeps the process.
+-- finds: Captures that consist mostly of idle time after the last step, or after the analysed window.
+-- matters: It does not count as a saving, because it makes no step longer. The program may have done something that the capture
+--   does not show, or waited for something to end: workers that do not stop, a server, the profiler itself.
+-- measured: phase_of_run.tail over the run: more than half, with a GPU at work for less than a tenth of it. The innermost slice
+--   shows what the training thread does in that time.
+-- try: End the capture with the last step, or find out what keeps the process alive.
 -- references: https://docs.pytorch.org/docs/stable/profiler.html
 -- query: start_up
--- remark: {% if share_of(facts.phase_ns, facts.run_ns) > least_share and facts.gpu_busy_ns <= most_busy * facts.phase_ns
---   -%} After the {% if subject.is_window %}window that is judged{% else %}last step{% endif %} the capture goes on
---   for {{ time(facts.phase_ns) }} of {{ time(facts.run_ns) }} ({{ percent(share_of(facts.phase_ns, facts.run_ns)) }} of
---   the run), {%- if facts.gpu_busy_ns %} in which a GPU works {{ time(facts.gpu_busy_ns) }}{% else %} in which no
---   GPU works{% endif %}. The main thread: {%- for row in (rows | selectattr('phase_share', 'ge', told_share) |
---   list)[:4] %} {{ row.what }} {%- if row.longest %} (the longest {{ row.longest | cut }}){% endif %} {{
---   percent(row.phase_share) }} {%- if not loop.last %},{% endif %}{% endfor %}. {%- endif %}
--- fix: Stop the capture with the last step; if the program itself waits there, see what keeps it: workers or processes that are not shut
---   down, a write that is not finished.
+-- remark: {% if share_of(facts.phase_ns, facts.run_ns) > least_share and facts.gpu_busy_ns <= most_busy * facts.phase_ns -%}
+--   After the {% if subject.is_window %}analysed window{% else %}last step{% endif %} the capture continues for {{
+--   time(facts.phase_ns) }} of {{ time(facts.run_ns) }} ({{ percent(share_of(facts.phase_ns, facts.run_ns)) }} of the run), {%-
+--   if facts.gpu_busy_ns %} in which a GPU works for {{ time(facts.gpu_busy_ns) }}{% else %} in which no GPU works{% endif %}.
+--   The main thread: {%- for row in (rows | selectattr('phase_share', 'ge', told_share) | list)[:4] %} {{ row.what }} {%- if
+--   row.longest %} (the longest {{ row.longest | cut }}){% endif %} {{ percent(row.phase_share) }} {%- if not loop.last %},{%
+--   endif %}{% endfor %}. {%- endif %}
+-- fix: Stop the capture with the last step; if the program itself waits there, find out for what: workers or processes that are
+--   not shut down, a write that has not finished.
 -- needs:
 -- unknown:
 -- settings: phase=tail

@@ -1,40 +1,34 @@
 -- The idle time of the GPU by the length of its gaps: many small ones or few large ones, and what they mostly are.
 -- title: The GPU is idle most of the time
--- finds: Steps in which the GPU is idle more than it is busy, and whether few long or many short gaps make up the idle
---   time.
--- matters: The two need different remedies. A long gap has a place in the program: a fetch, a checkpoint, a
---   synchronization. Thousands of short gaps have none: the host launches more slowly than the GPU computes,
---   everywhere.
--- measured: Busy less than 50 % of the counted steps of the critical device (time_ledger; what TensorBoard's profiler
---   calls low). A gap is long from 1 ms on and short below 100 µs (idle_gap): launching a kernel takes 5 to 50 µs. The
---   remark is made when gaps of one kind hold at least 60 % of the idle time; else the findings say it all. Waiting for work
---   launched before the capture is left out. A capture that counts as a single step, start-up included, is not judged.
--- try: Long gaps: what the host does in the longest of them (idle_gap.cpu_slice_id), or, where the next work had been
---   launched, what that waited for. Short gaps: fewer and larger kernels, CUDA graphs, torch.compile, a larger batch.
+-- finds: Steps in which the GPU is idle more than it is busy, and whether the idle time consists of a few long gaps or many
+--   short ones.
+-- matters: The two need different remedies. A long gap has one place in the program: a fetch, a checkpoint, a synchronization.
+--   Thousands of short gaps do not: the host launches more slowly than the GPU computes, everywhere.
+-- measured: Busy less than 50 % of the counted steps of the critical device (time_ledger; what TensorBoard's profiler calls
+--   low). A gap is long if it takes at least 1 ms, and short below 100 µs (idle_gap): launching a kernel takes 5 to 50 µs. The
+--   remark is made if gaps of one kind hold at least 60 % of the idle time; otherwise the findings are enough. Waiting for work
+--   launched before the capture is left out. A capture that counts as a single step, including start-up, is not judged.
+-- try: Long gaps: find out what the host does in the longest of them (idle_gap.cpu_slice_id) or, if the next work had already
+--   been launched, what that waited for. Short gaps: fewer and larger kernels, CUDA graphs, torch.compile, a larger batch.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.nvidia.com/nsight-systems/UserGuide/index.html
--- remark: {% if facts.step_share > mostly_idle and subject.judges_idle %}{% set number = '{:,.3g}'.format(facts.gaps_per_step) if
---   facts.gaps_per_step < 100 else '{:,.0f}'.format(facts.gaps_per_step) -%}
---     The GPU is busy {{ percent(1 - facts.step_share) }} of the step. {{ percent(facts.idle_share) }} of its idle
---     time is in {{ number }} gap{% if number != '1' %}s{% endif %} a step
---     {% if facts.size == 'long' %}of 1 ms and more, {{ percent(facts.main_cause_share) }} of that
---     {{ facts.main_cause }}; the longest takes {{ time(facts.longest_ns) }} (ts {{ facts.longest_ts }}).
---     {%- else %}that are shorter than 100 µs, {{ percent(facts.main_cause_share) }} of that {{ facts.main_cause }}:
---     no single place to fix.
---     {%- endif %}
---   {%- endif %}
--- fix: {% if facts.size != 'long' %}{{ remedy('launch_less') }} {%- elif facts.main_cause == 'idle_launch_latency'
---   %}The host had launched the work that ends most of them, so faster launching would not cut them: find out what it
---   waited for, such as an event, a collective of other ranks or another process{% if way('stream_events') %}; {{
---   way('stream_events') }} records events{% endif %}. {%- else %}Fix the few places where these gaps arise, see the
---   findings; faster launching would not cut them. {%- endif %}
+-- remark: {% if facts.step_share > mostly_idle and subject.judges_idle %}{% set number = '{:,.3g}'.format(facts.gaps_per_step)
+--   if facts.gaps_per_step < 100 else '{:,.0f}'.format(facts.gaps_per_step) -%} The GPU is busy {{ percent(1 -
+--   facts.step_share) }} of the step. {{ percent(facts.idle_share) }} of its idle time is in {{ number }} gap{% if number !=
+--   '1' %}s{% endif %} per step {% if facts.size == 'long' %}of 1 ms or more, {{ percent(facts.main_cause_share) }} of that is
+--   {{ facts.main_cause }}; the longest takes {{ time(facts.longest_ns) }} (ts {{ facts.longest_ts }}). {%- else %}shorter than
+--   100 µs, {{ percent(facts.main_cause_share) }} of that is {{ facts.main_cause }}: there is no single place to fix. {%- endif
+--   %} {%- endif %}
+-- fix: {% if facts.size != 'long' %}{{ remedy('launch_less') }} {%- elif facts.main_cause == 'idle_launch_latency' %}The host
+--   had already launched the work that ends most of these gaps, so faster launching would not shorten them. Find out what that
+--   work waited for, such as an event, a collective of other ranks or another process{% if way('stream_events') %}; {{
+--   way('stream_events') }} records events{% endif %}. {%- else %}Fix the few places where these gaps occur (see the findings);
+--   faster launching would not shorten them. {%- endif %}
 -- key: {{ facts.size }}-gaps
--- unknown: {% if subject.is_window %}there are no steps to compare with; traceq.annotate
---   marks steps
---   {%- endif %}
--- absent: {% if rows and subject.judges_idle and facts.step_share > mostly_idle and (facts.idle_share < 0.6 or facts.size == 'medium') %}the
---   GPU is idle {{ percent(facts.step_share) }} of the step, in gaps of no one size; the findings name their causes
---   {%- endif %}
+-- unknown: {% if subject.is_window %}there are no steps to compare with; mark them with traceq.annotate {%- endif %}
+-- absent: {% if rows and subject.judges_idle and facts.step_share > mostly_idle and (facts.idle_share < 0.6 or facts.size ==
+--   'medium') %}the GPU is idle {{ percent(facts.step_share) }} of the step, in gaps of very different lengths; the findings
+--   name their causes {%- endif %}
 -- threshold: mostly_idle = 0.5: busy for less than half: what TensorBoard's profiler calls low
 -- threshold: micro_ns = 100000: launching a kernel takes 5 to 50 us with the operator around it; below twice that a
 --   gap is one of launching

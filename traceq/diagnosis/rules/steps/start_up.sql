@@ -1,42 +1,41 @@
 -- What the training thread does in a phase of the run (start-up, or the tail), by the innermost slice, most time first.
 -- title: Start-up takes most of the run
 -- finds: Runs that take longer to start than to do their work: importing modules, creating the CUDA context, loading and
---   compiling code, reading files, before the first step or before the window that is judged.
--- matters: No step gets shorter by it, so that it stands in no saving; but for a program that runs briefly and often (a
---   test, a batch job, a server that scales up) it is most of what is paid for.
--- measured: phase_of_run.start_up less what the profiler says that it takes to initialise itself, over the run less the
---   same: more than half. The training thread's time in it by its innermost slice, to the nanosecond (an OS call within a
---   CUDA call, or within the profiler's own work, is part of that). A profiler that was switched on before the steps shows no start-up: something
---   that only starting does (initialising the profiler, a CUDA context, loading or compiling code, importing) has to be
---   in it.
--- try: Caches that outlive the process, modules loaded when they are used, a pool of processes that are kept.
+--   compiling code, reading files, before the first step or before the analysed window.
+-- matters: It makes no step longer, so it does not count as a saving; but for a program that runs briefly and often (a test, a
+--   batch job, a server that scales up), it is most of the cost.
+-- measured: phase_of_run.start_up over the run, both without the time in which the profiler says it initialises itself: more
+--   than half. The training thread's time in it is divided by innermost slice (an OS call within a CUDA call, or within the
+--   profiler's own work, is part of that). Switching a profiler on before the steps is not start-up: something that happens
+--   only at start-up (initialising the profiler, a CUDA context, loading or compiling code, importing) has to be in it.
+-- try: Caches that outlive the process, modules loaded when they are used, a pool of long-lived processes.
 -- references: https://docs.pytorch.org/tutorials/recipes/torch_compile_caching_tutorial.html
 --   https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#lazy-loading
 -- remark: {% if facts.is_starting and share_of(facts.phase_ns - facts.profiler_ns, facts.run_ns - facts.profiler_ns) >
---   least_share -%} Before the {% if subject.is_window %}window that is judged{% else %}first step{% endif %} pass {{
---   time(facts.phase_ns) }} of the {{ time(facts.run_ns) }} that were captured ({{ percent(share_of(facts.phase_ns,
---   facts.run_ns)) }} of the run; {%- if facts.gpu_busy_ns %} a GPU works {{ time(facts.gpu_busy_ns) }} of it{% else
---   %} no GPU works in it{% endif %}). {%- if facts.profiler_ns %} Initialising the profiler takes {{
---   time(facts.profiler_ns) }} of that, and nothing without it. {%- endif %} At most {{ percent(share_of(facts.phase_ns -
---   facts.profiler_ns, facts.run_ns - facts.profiler_ns)) }} of such a run can be won here. The main thread: {%- for
---   row in (rows | selectattr('phase_share', 'ge', told_share) | list)[:4] %} {{ row.what }} {%- if row.longest %}
---   (the longest {{ row.longest | cut }}){% endif %} {{ percent(row.phase_share) }} {%- if not loop.last %},{% endif
---   %}{% endfor %}. {%- endif %}
--- fix: {% set what = (rows | rejectattr('what', 'equalto', 'the profiler') | first).what -%} {% if what == 'creating
---   the CUDA context and allocating' %}Keep the process: a pool of workers, or one process for many runs, makes the
---   context once. `{{ program.words.visible }}` leaves out GPUs that are not used {%- elif what == 'compiling and loading
---   code' %}{{ remedy('keep_compiled') }} {%- elif what == 'importing modules' %}Import what is needed where it is
---   needed {%- if program.language in ('', 'python') and program.kind not in ('xla', 'tensorrt', 'onnx') %}; `python -X importtime` says which modules take longest {%- endif %} {%- elif what == 'reading files' %}Read less, or
---   from a local disk{% if program.is_pytorch %}: weights as safetensors are mapped, not parsed
---   (safetensors.torch.load_file(..., device="cuda")){% endif %} {%- elif what == 'the profiler' or what == 'nothing
---   traced' %}The trace does not say what takes that time: {% if program.language == 'python' %}`python -X
---   importtime` shows imports, and {% endif %}{% if program.is_amd %}rocprofv3 --sys-trace{% else %}nsys profile
---   --trace=cuda,nvtx,osrt{% endif %} what the thread waits for {%- else %}Keep the process for several runs, or keep
---   the result of what takes longest between runs {%- endif %}. For a run that goes on for hours it does not matter.
+--   least_share -%} {{ time(facts.phase_ns) }} of the captured {{ time(facts.run_ns) }} pass before the {% if subject.is_window
+--   %}analysed window{% else %}first step{% endif %} ({{ percent(share_of(facts.phase_ns, facts.run_ns)) }} of the run; {%- if
+--   facts.gpu_busy_ns %} a GPU works for {{ time(facts.gpu_busy_ns) }} of it{% else %} no GPU works in it{% endif %}). {%- if
+--   facts.profiler_ns %} Initialising the profiler takes {{ time(facts.profiler_ns) }} of that, which a run without it does not
+--   have. {%- endif %} At most {{ percent(share_of(facts.phase_ns - facts.profiler_ns, facts.run_ns - facts.profiler_ns)) }} of
+--   such a run can be saved here. The main thread: {%- for row in (rows | selectattr('phase_share', 'ge', told_share) |
+--   list)[:4] %} {{ row.what }} {%- if row.longest %} (the longest {{ row.longest | cut }}){% endif %} {{
+--   percent(row.phase_share) }} {%- if not loop.last %},{% endif %}{% endfor %}. {%- endif %}
+-- fix: {% set what = (rows | rejectattr('what', 'equalto', 'the profiler') | first).what -%} {% if what == 'creating the CUDA
+--   context and allocating' %}Keep the process alive: a pool of workers, or one process for many runs, creates the context only
+--   once. `{{ program.words.visible }}` hides GPUs that are not used {%- elif what == 'compiling and loading code' %}{{
+--   remedy('keep_compiled') }} {%- elif what == 'importing modules' %}Import modules where they are needed {%- if
+--   program.language in ('', 'python') and program.kind not in ('xla', 'tensorrt', 'onnx') %}; `python -X importtime` shows
+--   which modules take longest {%- endif %} {%- elif what == 'reading files' %}Read less, or read from a local disk{% if
+--   program.is_pytorch %}: safetensors weights are mapped, not parsed (safetensors.torch.load_file(..., device="cuda")){% endif
+--   %} {%- elif what == 'the profiler' or what == 'nothing traced' %}The trace does not show what takes that time: {% if
+--   program.language == 'python' %}`python -X importtime` shows imports, and {% endif %}{% if program.is_amd %}rocprofv3
+--   --sys-trace{% else %}nsys profile --trace=cuda,nvtx,osrt{% endif %} what the thread waits for {%- else %}Keep the process
+--   alive for several runs, or keep the result of the longest part between runs {%- endif %}. For a run that takes hours, it
+--   does not matter.
 -- needs:
--- unknown: {% if facts is defined and not facts.is_starting and share_of(facts.phase_ns, facts.run_ns) > least_share %}nothing in the trace says
---     that the program was starting before the steps; the profiler may have been switched on early
---   {%- endif %}
+-- unknown: {% if facts is defined and not facts.is_starting and share_of(facts.phase_ns, facts.run_ns) > least_share %}nothing
+--   in the trace shows that the program was starting up before the steps; the profiler may have been switched on early {%-
+--   endif %}
 -- settings: phase=start_up
 -- threshold: least_share = 0.5: more than half of the run
 -- threshold: told_share = 0.05: an activity of less is not what the time goes to

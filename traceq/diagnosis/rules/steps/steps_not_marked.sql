@@ -1,27 +1,25 @@
 -- How steps were found where nothing marks them, and the whole run beside; long ranges that repeat could mark them.
 -- title: Steps are not marked
--- finds: Captures in which nothing marks the steps: one window is judged as if it were a step, or steps were guessed from
---   work that recurs.
--- matters: Per-step numbers need steps. With one window for everything, all that happens in it is part of every share, and
---   there are no percentiles; guessed steps may begin in the middle of the program's own, or be a part of them, or several.
--- measured: step.source is window or recurrence. Outermost ranges of one name that occur at least 3 times on one thread
---   and together last at least half of what is judged could be steps: steps leave little out.
--- try: traceq.annotate around the loop, profiler.step(), or --step-range with the name of a range, such as one of NVTX
---   around each iteration of a program in C++; --window where only a part of the run is of interest.
+-- finds: Captures in which nothing marks the steps: one window is analysed as if it were a step, or steps were guessed from
+--   recurring work.
+-- matters: Per-step numbers need steps. With one window for everything, whatever happens in it is part of every share, and
+--   there are no percentiles; guessed steps may begin in the middle of the program's real steps, or cover a part of one or
+--   several.
+-- measured: step.source is window or recurrence. Outermost ranges of one name that occur at least 3 times on one thread and
+--   together last at least half of the analysed time could be steps, since steps leave little out.
+-- try: traceq.annotate around the loop, profiler.step(), or --step-range with the name of a range, such as one of NVTX around
+--   each iteration of a program in C++; --window if only a part of the run is of interest.
 -- references: https://docs.pytorch.org/docs/stable/profiler.html
 --   https://docs.nvidia.com/nsight-systems/UserGuide/index.html
--- remark: {% if facts.source == 'window' %}No steps were found: the window of {{ time(facts.traced_ns) }} that is judged
---     {%- if facts.run_ns %} ({{ percent(share_of(facts.traced_ns, facts.run_ns)) }} of the run){% endif %} counts as one, with
---     all that happens in it.
---   {%- else %}{{ facts.found }} steps were found because the same work recurs
---     {%- if facts.steps %}; those that count ({{ facts.steps }}) take {{ time(facts.traced_ns / facts.steps) }} on average
---     {%- endif %}. Where they begin is a guess, and so is whether each is one step of the program.
---   {%- endif %}
--- fix: Mark the loop: with traceq.annotate.step(): around each iteration
---   {{- way('step_marks' if has('operators') or has('python_frames') else 'native_step_marks') }}.
---   {%- if facts.range is not none and facts.range | length <= longest_name %} For this capture: if '{{ facts.range }}'
---     ({{ facts.times }} times) is a step, traceq ingest --step-range {{ step_range(facts.range) }}.
---   {%- endif %}
+-- remark: {% if facts.source == 'window' %}No steps were found, so the analysed window of {{ time(facts.traced_ns) }} {%- if
+--   facts.run_ns %} ({{ percent(share_of(facts.traced_ns, facts.run_ns)) }} of the run){% endif %} counts as one step, with all
+--   that happens in it. {%- else %}{{ facts.found }} steps were guessed from recurring work {%- if facts.steps %}; the {{
+--   facts.steps }} that count take {{ time(facts.traced_ns / facts.steps) }} on average {%- endif %}. Where they begin is a
+--   guess, and so is whether each is one step of the program. {%- endif %}
+-- fix: Mark the loop: put `with traceq.annotate.step():` around each iteration {{- way('step_marks' if has('operators') or
+--   has('python_frames') else 'native_step_marks') }}. {%- if facts.range is not none and facts.range | length <= longest_name
+--   %} For this capture: if '{{ facts.range }}' ({{ facts.times }} times) is a step, traceq ingest --step-range {{
+--   step_range(facts.range) }}. {%- endif %}
 -- needs:
 -- settings: longest_name=80
 -- threshold: range_share = 0.5: steps leave little out: what covers less than half is not a step

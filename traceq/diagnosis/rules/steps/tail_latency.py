@@ -2,23 +2,23 @@
 
 What it finds
     Outlier steps, or a long tail of step times, what these steps have more of than the usual ones, and whether they
-    come at a regular distance.
+    come at regular intervals.
 
 Why it matters
-    A mean hides them. In a job of many ranks each slow step of one rank is a slow step of all, and what comes
-    regularly (a log, a checkpoint, a collection of garbage) has one place in the program.
+    A mean hides them. In a job of many ranks, a slow step on one rank is a slow step on all of them, and anything
+    that happens regularly (a log, a checkpoint, garbage collection) has one place in the program.
 
 How it is measured
     Counted steps above the median plus 5 median absolute deviations and at least 1.25 medians, among at least 4; or,
-    among at least 10, those of 1.5 medians and more (tails of p99 / p50 = 1.5 are what guides for serving call long).
+    among at least 10, those of 1.5 medians and more (guides for serving call a tail of p99 / p50 = 1.5 long).
     Steps of a server that compute prompts are left out: they are as long as their prompts (serving_step).
     The last step of a trace is left out when it lasts to the end of its GPU work, which other steps leave to the
     next. What they have more of is the ledger (time_ledger; host_ledger without a GPU) of each less the mean of the
-    other steps; without a GPU, the innermost range that is longer by most of that is named. A remark and no finding:
-    other rules claim this time by its causes. All of it together must be at least 1 % of the time.
+    other steps; without a GPU, the innermost range that is longer by most of that is named. This is a remark, not a
+    finding: other rules claim this time by its causes. The excess must be at least 1 % of the time in all.
 
 What to try
-    Look at the slice that is named, in that step; make rare work asynchronous, or do it outside of the measured loop.
+    Look at the named slice in that step; make rare work asynchronous, or do it outside the measured loop.
 
 References
     https://docs.pytorch.org/docs/stable/profiler.html
@@ -54,8 +54,8 @@ def judge(subject: Subject) -> Iterator[Remark]:
     yield Remark(
         text=(
             f"{_count_slow_steps(steps, slowest['steps'])} {duration(slowest['dur'])}, the others "
-            f"{duration(slowest['usual_ns'])} on average (p99 / p50 = {slowest['p99_over_p50']:.2f}); that is "
-            f"{share(slowest['all_excess_share'])} of all time. {_describe_excess(rows)}"
+            f"{duration(slowest['usual_ns'])} on average (p99 / p50 = {slowest['p99_over_p50']:.2f}); the "
+            f"excess is {share(slowest['all_excess_share'])} of all time. {_describe_excess(rows)}"
             f"{_describe_distance(steps, limits['regular'])}{_describe_last_step(subject, slowest)}"
         ),
         query="tail_latency",
@@ -85,7 +85,7 @@ def _describe_excess(rows: Sequence[Mapping[str, Any]]) -> str:
         f"{_name_category(category)} (+{duration(ns / steps)} a step)" for category, ns in total.most_common(MOST_NAMED)
     ]
     those = "It has" if steps == 1 else "They have"
-    return f"{those} more of {', '.join(parts)}." if parts else "No category of the ledger dominates there."
+    return f"{those} more of {', '.join(parts)}." if parts else "No category of the ledger stands out."
 
 
 def _name_category(category: str) -> str:
@@ -99,14 +99,14 @@ def _name_category(category: str) -> str:
 def _describe_last_step(subject: Subject, row: Mapping[str, Any]) -> str:
     if row["steps"] == subject.steps:
         return ""
-    return " The last step, which lasts to the end of its GPU work, is not compared."
+    return " The last step is not compared, because it lasts to the end of its GPU work."
 
 
 def _describe_distance(steps: Sequence[int], several: float) -> str:
     distances = {later - earlier for earlier, later in pairwise(steps)}
     if len(steps) < several or len(distances) != 1 or distances == {1}:
         return ""
-    return f" They come every {distances.pop()} steps: look for what the program does that often."
+    return f" They come every {distances.pop()} steps: look for something that the program does that often."
 
 
 def _advise_fix(rows: Sequence[Mapping[str, Any]], most: float) -> str:
@@ -116,13 +116,14 @@ def _advise_fix(rows: Sequence[Mapping[str, Any]], most: float) -> str:
     """
     named = next((row for row in rows if row["inside"] and row["inside_ns"] >= most * row["change_ns"]), None)
     if named is None:
-        return f"Compare step {rows[0]['step']} with its neighbours in the timeline, from ts {rows[0]['ts']} on."
+        return f"Compare step {rows[0]['step']} with its neighbours in the timeline, starting at ts {rows[0]['ts']}."
     if str(named["category"]).startswith("host_"):
         return (
             f"In step {named['step']} '{cut_name(named['inside'])}' takes {duration(named['inside_ns'])} longer than usual "
             f"(ts {named['inside_ts']}): look there, and in other ranks if it waits for them."
         )
     return (
-        f"In step {named['step']} the GPU idles {duration(named['inside_ns'])} on end around '{cut_name(named['inside'])}' "
-        f"({named['category']}, ts {named['inside_ts']}): take that out of the loop, do it rarely, or beside the steps."
+        f"In step {named['step']} the GPU idles for {duration(named['inside_ns'])} without a break around "
+        f"'{cut_name(named['inside'])}' ({named['category']}, ts {named['inside_ts']}): take that out of the "
+        "loop, do it rarely, or do it in the background."
     )

@@ -1,26 +1,27 @@
 -- Ranges in which the GPU is idle and nobody knows of work on the host: what of each gap lies in the range around its cause.
 -- title: A marked range without GPU or host work
--- finds: Ranges (annotations, phases) of which the GPU is idle nearly all the time, while nothing recorded works on
---   the host either: a sleep, a barrier, a lock, a log that is written.
--- matters: What uses no resource costs time for nothing. Removing it shortens the step by all of it, more than any
---   tuning of what does use them.
--- measured: Pieces of the causes idle_python, idle_os and idle_unattributed (idle_piece) whose host slice lies in the
---   range, cut to the range. At least 80 % of the range must be such time (the rest is entering and leaving it), and
---   the ranges of one name at least 5 % of the counted steps. The mark of the step itself is left out. Low share 0.5,
---   likely and high 1: the range can be needed, and then be done elsewhere.
--- try: Remove it; do it every N steps; do it in a thread or process beside training. When the host really computes in
---   it (pure Python leaves no record without stacks), move that off the training thread.
+-- finds: Ranges (annotations, phases) in which the GPU is idle nearly all the time while the host does nothing that was
+--   recorded either: a sleep, a barrier, a lock, a log being written.
+-- matters: Time that uses no resource is wasted. Removing it shortens the step by all of it, which is more than tuning the rest
+--   can do.
+-- measured: Pieces of the causes idle_python, idle_os and idle_unattributed (idle_piece) whose host slice lies in the range,
+--   cut to the range. At least 80 % of the range must be such time (the rest is entering and leaving it), and the ranges of one
+--   name must take at least 5 % of the counted steps. The mark of the step itself is left out. Low share 0.5, likely and high
+--   1: the range may be needed, but can then be done elsewhere.
+-- try: Remove it; do it every N steps; do it in a separate thread or process. If the host really computes in it (pure Python
+--   leaves no record without stacks), move that off the training thread.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.nvidia.com/nsight-systems/UserGuide/index.html
--- fix: Remove the range '{{ cut(worst.name) }}', or run it rarely or on a thread of its own. {% if program.language
---   == 'python' %}For instance `concurrent.futures.ThreadPoolExecutor(1).submit(...)`. {% endif %}It takes {{
---   percent(worst.range_share) }} of the steps ({{ worst.ranges }} times, {{ time(worst.range_ns) }} in the longest)
---   while GPU and host idle; a sleep, a barrier and a log look like that.
+-- fix: Remove the range '{{ cut(worst.name) }}', or run it rarely or on a separate thread. {% if program.language == 'python'
+--   %}For instance `concurrent.futures.ThreadPoolExecutor(1).submit(...)`. {% endif %}It takes {{ percent(worst.range_share) }}
+--   of the steps ({{ worst.ranges }} times, {{ time(worst.range_ns) }} for the longest) while GPU and host are idle; a sleep, a
+--   barrier or a log would look like this.
 -- confidence: {% if worst.waits %}medium{% else %}low{% endif %}
--- reason: {% if worst.waits %}The host waits in {{ cut(worst.inside) }} meanwhile.
---   {%- else %}Nothing recorded works in the range; code {%- if program.launches_from_python %} of Python without stacks {%- else %} outside of calls {%- endif %} leaves no record.
---   {%- endif %}
--- wrong-if: A capture with {% if program.launches_from_python %}Python stacks or {% endif %}calls of the operating system shows work within the range.
+-- reason: {% if worst.waits %}The host waits in {{ cut(worst.inside) }} during the range. {%- else %}Nothing that was recorded
+--   works in the range, but {%- if program.launches_from_python %} Python without stacks {%- else %} code outside calls {%-
+--   endif %} leaves no record. {%- endif %}
+-- wrong-if: A capture with {% if program.launches_from_python %}Python stacks or {% endif %}system calls shows work within the
+--   range.
 -- heading: Take range '{{ cut(worst.name) }}' out of the loop: neither GPU nor host works in it
 -- needs: gpu, steps, annotations
 -- low: 0.5

@@ -1,26 +1,25 @@
 -- The first counted step against the others.
 -- title: A warm-up step is counted
--- finds: A first counted step that takes far longer than the others, in a capture too short to exclude it by itself.
+-- finds: A first counted step that takes far longer than the others, in a capture too short for traceq to exclude it.
 -- matters: Loading modules, tuning kernels and the first allocations happen once in a run, and in a capture of a few
---   steps they are a large part of every mean. Findings then describe the start and not the training.
+--   steps they are a large part of every mean. Findings then describe start-up rather than training.
 -- measured: The first counted step is longer than 1.5 times the median of the others, of which each is shorter than
---   the first, with fewer than 10 counted steps (in more it moves little). Warm-up that traceq can tell is excluded
---   (step.excluded) and not meant here.
--- try: Capture later, or more steps: traceq excludes leading outliers of at least four steps.
+--   the first, with fewer than 10 counted steps (with more, it has little effect). Warm-up that traceq recognizes is
+--   already excluded (step.excluded).
+-- try: Capture later steps, or more steps: with at least four, traceq excludes leading outliers.
 -- references: https://docs.pytorch.org/docs/stable/profiler.html
 --   https://docs.pytorch.org/tutorials/recipes/recipes/profiler_recipe.html
--- remark: {% if facts.ratio > 1.5 and facts.dur > facts.other_longest_ns %}Step {{ facts.step }} takes
---   {{ time(facts.dur) }}, {{ '%.1f' % facts.ratio }} times the median of the other {{ facts.other_steps }}. It makes
---   the mean {{ time(facts.mean_ns) }}; without it that is {{ time(facts.mean_without_ns) }}.
---     {%- if facts.loading_and_allocating_calls %} {{ facts.loading_and_allocating_calls }} calls in it load code or
---     allocate memory, {{ time(facts.loading_and_allocating_ns) }}.
---     {%- endif %}
---   {%- endif %}
+-- remark: {% if facts.ratio > 1.5 and facts.dur > facts.other_longest_ns %}Step {{ facts.step }} takes {{
+--   time(facts.dur) }}, {{ '%.1f' % facts.ratio }} times the median of the other {{ facts.other_steps }}. With it the
+--   mean is {{ time(facts.mean_ns) }}; without it, {{ time(facts.mean_without_ns) }}. {%- if
+--   facts.loading_and_allocating_calls %} {{ facts.loading_and_allocating_calls }} calls in it load code or allocate
+--   memory and take {{ time(facts.loading_and_allocating_ns) }}. {%- endif %} {%- endif %}
 -- fix: {{ way('later_start', 'Start the capture later.') }}
 -- needs: steps
 -- captures: host_only, steps, window
--- unknown: {% if steps < 2 %}a single counted step has no other to compare with; capture more steps{% endif %}
--- absent: {% if steps >= 10 %}{{ steps }} counted steps: one of them moves the means little{% endif %}
+-- unknown: {% if steps < 2 %}there is only one counted step and none to compare it with; capture more steps{% endif
+--   %}
+-- absent: {% if steps >= 10 %}{{ steps }} counted steps: one of them has little effect on the means{% endif %}
 -- remarks: yes
 with
 numbered as (

@@ -1,30 +1,28 @@
 -- title: The driver allocates GPU memory during steps
--- finds: cudaMalloc, cudaFree and the like in the training loop, where PyTorch's caching allocator should serve every
---   tensor from memory that it has.
--- matters: Such calls are slow, cudaFree waits for the GPU, and the GPU idles meanwhile. They come from empty_cache()
---   in the loop, from shapes that change, or from memory so full that cached blocks are given back.
--- measured: Idle time of cause idle_allocation (idle_piece) in calls whose operation in allocator_call is allocate,
---   free, map or pool. Only with steps: what setting up allocates is normal, nor are steps that count as warm-up.
---   Shares: low 0.5 (after a change of shapes some of it stays), likely 1, high 1.
+-- finds: cudaMalloc, cudaFree and the like in the training loop, where PyTorch's caching allocator should serve every tensor
+--   from memory that it already has.
+-- matters: Such calls are slow, cudaFree waits for the GPU, and the GPU idles in the meantime. They come from empty_cache() in
+--   the loop, from changing shapes, or from memory so full that the allocator returns cached blocks.
+-- measured: Idle time of cause idle_allocation (idle_piece) in calls whose operation in allocator_call is allocate, free, map
+--   or pool. Only if there are steps: allocation during start-up is normal, and warm-up steps do not count. Shares: low 0.5
+--   (after a change of shapes some of it stays), likely 1, high 1.
 -- try: No empty_cache() in the loop, PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, shapes that repeat, a larger
 --   first batch.
 -- references: https://docs.pytorch.org/docs/stable/notes/cuda.html#optimizing-memory-usage-with-pytorch-cuda-alloc-conf
 --   https://docs.pytorch.org/docs/stable/generated/torch.cuda.memory.empty_cache.html
--- fix: {% set calls = rows | selectattr('operation', 'in', ['allocate', 'free', 'map', 'pool']) | list -%} {% if
---   'free' in calls | map(attribute='operation') %}{% if program.is_pytorch and has('python_frames') and not
---   facts.empties_cache %}Use a smaller batch, or free tensors sooner: no frame calls empty_cache(), so that it is PyTorch itself
---   (or a library) that gives memory back, as it does when the GPU is full. {% else %}{{ remedy('keep_memory') }} {% endif %}{% endif %}{{
---   remedy('allocate_before') }} {%- if not program.has('expandable_segments') %} {{ remedy('expandable') }} {%-
---   endif %} The driver allocates within steps, and the GPU idles {{ per_step(claimed_ns) }} for it: {{
---   allocations(calls) }}.
+-- fix: {% set calls = rows | selectattr('operation', 'in', ['allocate', 'free', 'map', 'pool']) | list -%} {% if 'free' in
+--   calls | map(attribute='operation') %}{% if program.is_pytorch and has('python_frames') and not facts.empties_cache %}Use a
+--   smaller batch, or free tensors sooner: no frame calls empty_cache(), so PyTorch itself (or a library) returns memory, as it
+--   does when the GPU is full. {% else %}{{ remedy('keep_memory') }} {% endif %}{% endif %}{{ remedy('allocate_before') }} {%-
+--   if not program.has('expandable_segments') %} {{ remedy('expandable') }} {%- endif %} The driver allocates within steps, and
+--   the GPU idles for {{ per_step(claimed_ns) }} because of it: {{ allocations(calls) }}.
 -- confidence: high
 -- reason: The calls are in the trace, and the GPU has nothing to do during them.
 -- wrong-if: The captured steps are the first of the run: then this is warm-up.
 -- same-fix: no-allocation
 -- needs: gpu, steps, calls
--- unknown: {% if subject.is_window %}setting up and the work itself cannot be told apart; traceq.annotate, or
---   --step-range, marks steps
---   {%- endif %}
+-- unknown: {% if subject.is_window %}start-up cannot be told from the work itself; mark steps with traceq.annotate or
+--   --step-range {%- endif %}
 -- facts: allocation_facts
 -- low: 0.5
 -- likely: 1.0

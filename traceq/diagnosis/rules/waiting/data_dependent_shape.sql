@@ -1,29 +1,29 @@
 -- title: A size that depends on data makes the host wait for the GPU
--- finds: Operators whose output has a size that only the GPU knows: nonzero, masked_select, indexing with a boolean
---   mask, unique, repeat_interleave without output_size, bincount.
--- matters: PyTorch must read the size before it can allocate the output. The GPU's queue runs empty each time, and no
---   CUDA graph can hold such an operator.
--- measured: Idle time (idle_piece) in synchronizing calls within these operators, and after them in the gaps to
---   which the host comes late before it has caught up (idle_gap.late_after), but no longer than it waited: so far
---   ahead would the host be without it. Shares: low 0.4 (a masked computation does more work), likely 0.9, high 1.
+-- finds: Operators whose output size only the GPU knows: nonzero, masked_select, indexing with a boolean mask, unique,
+--   repeat_interleave without output_size, bincount.
+-- matters: PyTorch must read the size before it can allocate the output. The GPU's queue runs empty each time, and no CUDA
+--   graph can contain such an operator.
+-- measured: Idle time (idle_piece) in synchronizing calls within these operators, and after them in the gaps to which the host
+--   comes late before it has caught up (idle_gap.late_after), but for no longer than it waited, since that is how far ahead the
+--   host would otherwise be. Shares: low 0.4 (a masked computation does more work), likely 0.9, high 1.
 -- try: torch.where or multiplication by the mask instead of selecting; a fixed upper size with padding; output_size=.
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.nonzero.html
 --   https://docs.pytorch.org/docs/stable/generated/torch.repeat_interleave.html
 -- fix: {% set operator = facts.operator or '' -%} {% if 'repeat_interleave' in operator %}Say how long the result is:
---   `torch.repeat_interleave(x, repeats, output_size=n)`. {%- elif 'unique' in operator %}Take unique values of data
---   on the CPU, in the loader, or once per epoch and not per step. {%- elif 'bincount' in operator %}Count into a
---   fixed length: `counts.zero_().index_add_(0, x, torch.ones_like(x))`. {%- else %}Compute on all elements and mask:
---   `torch.where(mask, values, 0).sum() / mask.sum()`. That replaces selecting, `values[mask]`; where positions are
---   needed, gather a fixed number of them: `torch.topk(mask.int(), k)`. {%- endif %} The host waits for sizes that
---   only the GPU knows, and the GPU then waits for the host, {{ per_step(claimed_ns) }}: {{ places(rows) }}.
+--   `torch.repeat_interleave(x, repeats, output_size=n)`. {%- elif 'unique' in operator %}Compute unique values on the CPU, in
+--   the loader, or once per epoch instead of in every step. {%- elif 'bincount' in operator %}Count into a fixed length:
+--   `counts.zero_().index_add_(0, x, torch.ones_like(x))`. {%- else %}Compute on all elements and mask: `torch.where(mask,
+--   values, 0).sum() / mask.sum()`. That replaces the selection `values[mask]`; if positions are needed, gather a fixed number
+--   of them: `torch.topk(mask.int(), k)`. {%- endif %} The host waits for sizes that only the GPU knows, and the GPU then waits
+--   for the host for {{ per_step(claimed_ns) }}: {{ places(rows) }}.
 -- confidence: high
 -- reason: The operators, the calls that wait within them, and the gaps that follow are in the trace.
--- wrong-if: Few elements are selected, so that computing on all of them costs more than waiting.
+-- wrong-if: Only a few elements are selected, so computing on all of them costs more than waiting.
 -- heading: Compute on fixed sizes: the host waits for a size that depends on data
 -- for: pytorch
 -- needs: gpu, steps, launches
--- unseen: {% if not has('operators') and not ask('data_dependent_shape_ranges') %}{{ lacks('no PyTorch operator is in the trace', 'operator_ranges', 'brings them') }}
---   {%- endif %}
+-- unseen: {% if not has('operators') and not ask('data_dependent_shape_ranges') %}{{ lacks('the trace has no PyTorch
+--   operators', 'operator_ranges', 'brings them') }} {%- endif %}
 -- facts: host_wait_place
 -- low: 0.4
 -- likely: 0.9

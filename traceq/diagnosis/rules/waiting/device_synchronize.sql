@@ -1,29 +1,27 @@
 -- title: The program synchronizes with the GPU
--- finds: Explicit waits for the GPU in the training loop: torch.cuda.synchronize(), stream.synchronize(),
---   event.synchronize(), cudaDeviceSynchronize and the like, not part of a copy or the reading of a value. What waits
---   for a stream or an event is outside of operators; no operator of PyTorch needs to wait for all of a device.
--- matters: While the host waits it launches nothing; when the wait ends the GPU has nothing left to do, and idles
---   until the host has caught up. Synchronizing is not needed for correct results: work on a stream runs in order.
--- measured: Idle time (idle_piece) in such calls, and after them in the gaps to which the host comes late before it
---   has caught up (idle_gap.late_after), but no longer than it waited: so far ahead would the host be without it.
---   Once the next work has been launched the wait is over: what that waits for 100 us and more is not counted.
---   What remains of a long gap is the host's own slowness, and other rules': around tiny kernels that is most of
---   it. Waits for work that is long done, for instance of the step before, cost nothing. Shares: low 0.5 (other
---   waits take its place, as far as the replay does not know them), likely 1, high 1.
--- try: Leave it out; time with events that are read a step later; wait for the step before last to bound how far ahead
---   the host is.
+-- finds: Explicit waits for the GPU in the training loop: torch.cuda.synchronize(), stream.synchronize(), event.synchronize(),
+--   cudaDeviceSynchronize and the like, not part of a copy or the reading of a value. Waits for a stream or an event count
+--   outside operators; no PyTorch operator needs to wait for a whole device.
+-- matters: While the host waits, it launches nothing; when the wait ends, the GPU has nothing left to do and idles until the
+--   host has caught up. Correct results do not need it, because work on a stream runs in order.
+-- measured: Idle time (idle_piece) in such calls, and after them in the gaps to which the host comes late before it has caught
+--   up (idle_gap.late_after), but for no longer than it waited, since that is how far ahead the host would otherwise be. Once
+--   the next work has been launched, the wait is over: if that work then waits for 100 us or more, it does not count. The rest
+--   of a long gap is the host's own slowness and belongs to other rules; around tiny kernels that is most of it. Waits for work
+--   that ended long ago, for instance in the step before, cost nothing. Shares: low 0.5 (other waits, which the replay does not
+--   know, take its place), likely 1, high 1.
+-- try: Remove it; to measure time, use events that are read a step later; to limit how far the host runs ahead, wait for the
+--   step before last.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization
 --   https://docs.pytorch.org/docs/stable/notes/cuda.html#asynchronous-execution
--- fix: {% set call = facts.name -%} {{ remedy('drop_event_sync' if 'Event' in call else 'drop_stream_sync' if
---   'Stream' in call else 'drop_device_sync') }} The host waits for the GPU, and the GPU then for the host, {{
---   per_step(claimed_ns) }}: {{ places(rows) }}.
+-- fix: {% set call = facts.name -%} {{ remedy('drop_event_sync' if 'Event' in call else 'drop_stream_sync' if 'Stream' in call
+--   else 'drop_device_sync') }} The host waits for the GPU, and then the GPU waits for the host, for {{ per_step(claimed_ns)
+--   }}: {{ places(rows) }}.
 -- confidence: {% if has('operators') %}high{% else %}medium{% endif %}
--- reason: {% if has('operators') %}The calls are in the trace, no operator needs them, and the GPU ran dry while they
---   held the host.
---   {%- else %}The GPU ran dry while these calls held the host; without operators in the trace a library may have made
---   them.
---   {%- endif %}
--- wrong-if: The host uses what the GPU computed right after the call.
+-- reason: {% if has('operators') %}The calls are in the trace, no operator needs them, and the GPU ran out of work while they
+--   blocked the host. {%- else %}The GPU ran out of work while these calls blocked the host; the trace has no operators, so a
+--   library may have made the calls. {%- endif %}
+-- wrong-if: The host uses the GPU's results right after the call.
 -- same-fix: no-synchronization
 -- needs: gpu, steps, calls
 -- facts: host_wait_place

@@ -1,16 +1,16 @@
 -- Idle time in which the host sits in a call that waits for the device.
 -- title: GPU idle: the host is in a call that waits for the GPU
--- finds: Time in which the GPU has nothing to do while the host still sits in a call that waits for it, or that
---   copies pageable memory, as far as no more specific rule says why it was called.
--- matters: Returning from such a call takes a while, and the host cannot launch before it has.
--- measured: The pieces of cause idle_sync in the counted steps (idle_piece); where a framework waits and no call of the
---   runtime shows it (block_until_ready), what the host then takes to launch into the empty queue (wait_debt), too.
+-- finds: Time in which the GPU has nothing to do while the host is still in a call that waits for it, or that copies
+--   pageable memory, where no more specific rule explains the call.
+-- matters: Such a call takes a while to return, and the host cannot launch anything until it does.
+-- measured: The pieces of cause idle_sync in the counted steps (idle_piece); if a framework waits without a runtime
+--   call (block_until_ready), also the time that the host then takes to launch into the empty queue (wait_debt).
 --   Shares: low 0.3, likely 1, high 1: the call may be needed.
--- try: Find out who calls: profile(with_stack=True), or torch.cuda.set_sync_debug_mode("warn").
+-- try: Find the callers: profile(with_stack=True), or torch.cuda.set_sync_debug_mode("warn").
 -- references: https://docs.pytorch.org/docs/stable/generated/torch.cuda.set_sync_debug_mode.html
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization
--- fix: {{ remedy('find_syncs') }} The GPU idles {{ per_step(claimed_ns) }} while the host is in calls that wait for
---   it, the longest in {{ cut(worst.name) }} ({{ time(worst.claimed) }}).
+-- fix: {{ remedy('find_syncs') }} The GPU idles for {{ per_step(claimed_ns) }} while the host is in calls that wait
+--   for it, the longest in {{ cut(worst.name) }} ({{ time(worst.claimed) }}).
 -- confidence: medium
 -- reason: The call is in the trace; why the program makes it is not.
 -- wrong-if: The host needs the result before it can go on.

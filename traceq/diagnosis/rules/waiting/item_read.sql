@@ -1,25 +1,22 @@
 -- title: The host waits for a value from the GPU
 -- finds: Calls that bring a value from the GPU to the host and wait for it: .item(), .cpu() or .tolist() of small
 --   tensors, bool(tensor) in an if, float(loss), print(loss).
--- matters: The host cannot launch ahead. When it has its value the GPU's queue is empty, and the GPU idles until the
---   host has launched again. A read of a queue that is empty already costs nothing.
--- measured: Idle time (idle_piece) in synchronizing calls under aten::item, aten::_local_scalar_dense or
---   aten::is_nonzero, and in or right after (20 us, or same operator) copies to the host of up to 4 KiB, of up to
---   64 bytes where no operator shows that it is a tensor of PyTorch. And idle time after such a call in the gaps to
---   which the host comes late before it has caught up (idle_gap.late_after), but no longer than it waited: so far
---   ahead would the host be without it, and not what launched work waits for 100 us and more. Reads within operators
---   that need a size are data-dependent-shape. Shares:
---   low 0.5 (other waits take its place, as far as the replay does not know them), likely 1, high 1.
+-- matters: The host cannot launch ahead. By the time it has the value, the GPU's queue is empty, and the GPU idles until the
+--   host launches again. A read while the queue is already empty costs nothing.
+-- measured: Idle time (idle_piece) in synchronizing calls under aten::item, aten::_local_scalar_dense or aten::is_nonzero, and
+--   in or right after (20 us, or same operator) copies to the host of up to 4 KiB, or of up to 64 bytes if no operator shows
+--   that it is a PyTorch tensor. And idle time after such a call in the gaps to which the host comes late before it has caught
+--   up (idle_gap.late_after), but for no longer than it waited, since that is how far ahead the host would otherwise be, and
+--   without time for which launched work waits for 100 us or more. Reads within operators that need a size are
+--   data-dependent-shape. Shares: low 0.5 (other waits, which the replay does not know, take its place), likely 1, high 1.
 -- try: Keep values on the GPU; read them every N steps; torch.where instead of if; one read of several stacked values.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html#avoid-unnecessary-cpu-gpu-synchronization
 --   https://docs.pytorch.org/docs/stable/generated/torch.Tensor.item.html
--- fix: {{ remedy('read_late') }} The host waits for values from the GPU, and the GPU then for the host, {{
+-- fix: {{ remedy('read_late') }} The host waits for values from the GPU, and then the GPU waits for the host, for {{
 --   per_step(claimed_ns) }}: {{ places(rows) }}.
 -- confidence: {% if facts.operator is not none %}high{% else %}medium{% endif %}
--- reason: {% if facts.operator is not none %}The operator that reads the value, and the gap that follows it, are in
---   the trace.
---   {%- else %}A copy of a few bytes to the host, followed by waiting, is taken for the reading of a value.
---   {%- endif %}
+-- reason: {% if facts.operator is not none %}The operator that reads the value, and the gap that follows it, are in the trace.
+--   {%- else %}A copy of a few bytes to the host, followed by a wait, is assumed to read a value. {%- endif %}
 -- wrong-if: The host needs the value before it can decide what to launch next.
 -- heading: Read values from the GPU rarely, or a step later
 -- needs: gpu, steps, launches

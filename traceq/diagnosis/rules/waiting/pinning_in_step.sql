@@ -1,23 +1,22 @@
 -- title: Host memory is pinned during steps
 -- finds: cudaHostAlloc, cudaHostRegister, cudaFreeHost and the like in the training loop.
--- matters: Pinning asks the operating system page by page: it takes far longer than the copy that it speeds up, unless
---   the memory is used again. The GPU idles meanwhile.
+-- matters: Pinning goes through the operating system page by page and takes far longer than the copy it speeds up,
+--   unless the memory is reused. The GPU idles in the meantime.
 -- measured: Idle time of cause idle_allocation (idle_piece) in calls whose operation in allocator_call is pin or
---   unpin. Only with steps: what setting up pins is normal. Shares: low 0.5, likely 1, high 1: nothing takes the
---   place of a call that is not made.
--- try: Pin buffers once and use them again; let the loader's thread pin.
+--   unpin. Only if there are steps: pinning during start-up is normal. Shares: low 0.5, likely 1, high 1: a call that
+--   is not made is replaced by nothing.
+-- try: Pin buffers once and reuse them; let the loader's thread pin.
 -- references: https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html#pinned-memory
--- fix: {{ remedy('pin_before') }} Host memory is pinned within steps, and the GPU idles {{ per_step(claimed_ns) }}
---   for it: {{ allocations(rows | selectattr('operation', 'in', ['pin', 'unpin']) | list) }}.
+-- fix: {{ remedy('pin_before') }} Host memory is pinned within steps, and the GPU idles for {{ per_step(claimed_ns)
+--   }} because of it: {{ allocations(rows | selectattr('operation', 'in', ['pin', 'unpin']) | list) }}.
 -- confidence: high
 -- reason: The calls are in the trace, and the GPU has nothing to do during them.
--- wrong-if: The captured steps are the first of the run, whose buffers are used again later.
+-- wrong-if: The captured steps are the first of the run, and their buffers are reused later.
 -- heading: Pin host memory once, before the loop
 -- needs: gpu, steps, calls
--- unknown: {% if subject.is_window %}setting up and the work itself cannot be told apart; traceq.annotate, or
---   --step-range, marks steps
---   {%- endif %}
+-- unknown: {% if subject.is_window %}start-up cannot be told from the work itself; mark steps with traceq.annotate or
+--   --step-range {%- endif %}
 -- facts: allocation_facts
 -- low: 0.5
 -- likely: 1.0

@@ -1,28 +1,28 @@
 -- Idle time with work queued, in pauses of one length, as a GPU has when it works for another process in turn.
--- title: The GPU works for another process in between
--- finds: Pauses of milliseconds, alike in length, in which nothing runs on the GPU although work has been launched, before
---   kernels of different names: the GPU switches between processes, and gives each a slice of its time.
--- matters: No change of this program wins that time; on a GPU of its own, or with the other process under MPS, it is gone.
---   It looks like waiting for the GPU, or like a slow launch, and is neither.
--- measured: Pieces of cause idle_launch_latency (idle_piece) of 1 ms and more: the launching call had returned before, on no
---   stream anything ran, and no stream was told to wait. Claimed where there are at least 5, four of five of them within a
+-- title: The GPU is shared with another process
+-- finds: Pauses of several milliseconds and similar length in which nothing runs on the GPU although work has been launched,
+--   before kernels of different names: the GPU switches between processes and gives each a time slice.
+-- matters: No change to this program saves that time; with its own GPU, or with the other process under MPS, it is gone. It
+--   looks like waiting for the GPU, or like a slow launch, but is neither.
+-- measured: Pieces of cause idle_launch_latency (idle_piece) of 1 ms and more: the launch call had already returned, no stream
+--   was running anything, and no stream was told to wait. Claimed if there are at least 5, four out of five of them within a
 --   quarter of their median, before at least 3 different kernels; not those in which another GPU of the trace works, which the
---   work may wait for, nor those before graphs, whose launch may upload them. Kernels that are switched out in their middle
---   take longer instead, which does not show. Low 0: the other process is not in the trace. Likely 1, high 1.
--- try: List the processes on the GPU, and move the others away; MPS, which runs kernels of several processes at once; MIG.
---   nsys profile --gpuctxsw=true records the switches.
+--   work may wait for, nor those before graphs, whose launch may upload them. Kernels that are interrupted by a switch take
+--   longer instead, which does not show here. Low 0: the other process is not in the trace. Likely 1, high 1.
+-- try: List the processes on the GPU, and move the others to another one; MPS, which runs kernels of several processes at once;
+--   MIG. nsys profile --gpuctxsw=true records the switches.
 -- references: https://docs.nvidia.com/deploy/mps/index.html
 --   https://docs.nvidia.com/nsight-systems/UserGuide/index.html
--- fix: Give the program a GPU of its own. {{ plural(instances, 'pause') }} of about {{ time(worst.usual_ns) }}
---   each, with work queued and nothing running on any stream: the GPU has another process in turn. {% if program.is_amd -%}
---   `amd-smi process` lists the processes on it. {%- else -%}
---   `nvidia-smi` lists the processes on it; a display and its programs count, too. If they have to share it, MPS
---   (`nvidia-cuda-mps-control -d`) runs their kernels beside each other. {%- endif %}
+-- fix: Give the program its own GPU. The trace has {{ plural(instances, 'pause') }} of about {{ time(worst.usual_ns) }} each,
+--   with work queued and nothing running on any stream: the GPU takes turns with another process. {% if program.is_amd -%}
+--   `amd-smi process` lists the processes on it. {%- else -%} `nvidia-smi` lists the processes on it; a display and its
+--   programs count as well. If they have to share it, MPS (`nvidia-cuda-mps-control -d`) runs their kernels at the same time.
+--   {%- endif %}
 -- confidence: medium
--- reason: The pauses are alike, as the slices of a scheduler are, and have no cause in this program; the other process is not in
---   the trace.
+-- reason: The pauses are of equal length, like a scheduler's time slices, and nothing in this program causes them; the other
+--   process is not in the trace.
 -- wrong-if: No other process uses the GPU while the program runs.
--- heading: Give the program a GPU of its own: it pauses for another process
+-- heading: Give the program its own GPU: it pauses for another process
 -- needs: gpu, steps, launches
 -- low: 0.0
 -- likely: 1.0
