@@ -16,8 +16,8 @@
 --   sizes multiples of 8. {%- else %}Make its operands contiguous and their sizes multiples of 8. {%- endif %} {%-
 --   else %}{{ remedy('merge_products') }} {%- endif %} {{ cut(worst.operator) }} of {{ cut(worst.sizes) }} ({{
 --   worst.dtype }}) has {{ '%.0f' % worst.intensity }} operations per byte where {{ '%.0f' % worst.ridge }} would be
---   needed to be limited by arithmetic, and moves {{ '%.0f' % worst.achieved_bandwidth }} of {{ '%.0f' %
---   worst.peak_bandwidth }} GB/s. At best that saves {{ of_step(claimed_ns) }}.
+--   needed to be limited by arithmetic, and moves {{ gb_per_s(worst.achieved_bandwidth) }} of {{
+--   gb_per_s(worst.peak_bandwidth) }}. At best that saves {{ of_step(claimed_ns) }}.
 -- confidence: low
 -- reason: Operations and bytes follow from the shapes; whether a better kernel for them exists is not known.
 -- wrong-if: Shapes are fixed and their operands contiguous: then this is what the library reaches.
