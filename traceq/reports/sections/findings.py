@@ -292,6 +292,9 @@ def _list_queries(place: str, finding: Finding) -> Iterator[Block]:
     if finding.instances.rows:
         yield Paragraph((f"{place}, its largest occurrences:",))
         yield Query(finding.instances.query)
+    for query in finding.queries:
+        yield Paragraph((f"{place}, further numbers of its advice:",))
+        yield Query(query)
     for part in finding.parts:
         yield Paragraph((f"{place}, {part.rule}:",))
         yield Query(part.evidence.query)
