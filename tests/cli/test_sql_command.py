@@ -428,6 +428,32 @@ def test_rows_that_do_not_fit_stand_one_below_the_other(traceq, database, monkey
     assert traceq("sql", database, query, "--vertical").stdout == shown
 
 
+LONG = "void at::native::" + "vectorized_elementwise_kernel<" * 40
+
+
+def test_long_names_are_cut_beside_numbers_and_whole_where_asked_for(traceq, database):
+    query = f"select '{LONG}' as name, 9223372036854775807 as n"
+    (name, number) = traceq("sql", database, query).stdout.splitlines()[2].split("  ")
+    assert (len(name), number) == (80, "9223372036854775807")
+    assert name == LONG[:59] + "…" + LONG[-20:]
+    for asked in (["--wide"], ["--vertical"], ["--format", "csv"], ["--format", "json"], ["--format", "md"]):
+        assert traceq("sql", database, query, *asked).stdout.replace("\\", "").replace("&lt;", "<").count(LONG) == 1, (
+            asked
+        )
+
+
+def test_a_text_without_other_columns_is_whole(traceq, database):
+    assert traceq("sql", database, f"select '{LONG}' as name").stdout.splitlines()[2] == LONG
+
+
+def test_wide_cuts_nothing_on_a_terminal_and_is_for_text(traceq, database, monkeypatch):
+    monkeypatch.setattr(sql, "terminal_width", lambda: 48)
+    query = f"select '{LONG}' as name, 1 as n"
+    assert traceq("sql", database, query, "--wide").stdout.splitlines()[2].startswith(LONG)
+    refused = traceq("sql", database, query, "--wide", "--format", "csv")
+    assert (refused.exit_code, "--wide is for text" in refused.stderr) == (2, True)
+
+
 PLACE = "select current_setting('temp_directory') as place"
 
 

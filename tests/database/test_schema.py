@@ -45,8 +45,13 @@ def test_every_table_view_and_column_says_what_it_is(objects):
     assert silent == []
 
 
-def test_every_macro_says_what_one_row_is(connection):
-    assert [each.name for each in catalogue.list_macros(connection) if "): One row per " not in each.comment] == []
+def test_every_macro_of_rows_says_what_one_row_is_and_others_what_they_return(connection):
+    silent = [each.name for each in catalogue.list_macros(connection) if "): One row per " not in each.comment]
+    scalar = connection.execute(
+        "select function_name from duckdb_functions() where not internal and function_type = 'macro'"
+    ).fetchall()
+    assert {*silent} <= {name for (name,) in scalar}
+    assert [each.name for each in catalogue.list_macros(connection) if each.comment.endswith("): ")] == []
 
 
 def test_every_table_has_comments_of_its_own(connection):

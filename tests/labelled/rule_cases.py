@@ -13,9 +13,11 @@ from builder import TraceBuilder
 from msgspec.structs import replace
 
 from labelled.readers import misfits
-from traceq.database.query import Setting
+from traceq.database.query import Setting, ask
+from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.claim import AskedQuery
 from traceq.diagnosis.finding import Observation
-from traceq.diagnosis.judge import Judged, judge_subject, load_subjects
+from traceq.diagnosis.judge import Judged, judge_by, judge_subject, load_subjects
 from traceq.diagnosis.query import RuleQuery, Workspace
 from traceq.diagnosis.rules.registry import Rule, all_rules
 from traceq.diagnosis.subject import Subject
@@ -48,15 +50,15 @@ def outcome(rule: str, name: str) -> str:
 
 
 def failures(rule: str) -> Iterator[str]:
-    """A line for each case in which the rule ends otherwise than the name of the case says, and for each text of the first
-    finding that does not fit its reader."""
+    """A line for each case in which the rule ends otherwise than the name of the case says, for each text of the first
+    finding that does not fit its reader, and for each query behind its numbers that gives others."""
     only = _alone(rule)
     first_found = next((name for name in functions(rule) if expected(name) == "found"), None)
     for name, add in functions(rule).items():
         with _subject(add) as subject:
             wrong = [*_wrong_endings(subject, only, expected(name))]
             if name == first_found:
-                wrong += misfits(subject, only)
+                wrong += [*misfits(subject, only), *_unproved(subject, only)]
         yield from (f"tests/labelled/cases/{rule}.py, {name}: {only[0].name} {each}" for each in wrong)
 
 
@@ -95,6 +97,22 @@ def _wrong_endings(subject: Subject, only: tuple[Rule, ...], expected: str) -> I
             yield "would find something with a query that its only-with keeps from being asked"
         elif _said(asked) != _said(judged):
             yield f"{_said(judged)}, but when every query is asked it {_said(asked)}"
+
+
+def _unproved(subject: Subject, only: tuple[Rule, ...]) -> Iterator[str]:
+    """List the queries behind numbers of advice that, as they are printed, give other rows than the advice was written from."""
+    for rule in only:
+        for said in list(judge_by(rule, subject)):
+            for query, values, claim in said.asked if isinstance(said, Advice) else ():
+                if claim is None:
+                    rows = subject.workspace.ask(query, values)
+                else:
+                    subject.workspace.find(claim.query, claim.values, claim.number)
+                    rows = ask(subject.connection, query.text, **values)
+                printed = subject.connection.execute(AskedQuery(query, values, claim).as_text()).fetchall()
+                if list(map(str, printed)) != [str(tuple(row.values())) for row in rows]:
+                    yield f"has numbers from a query that gives others when it is printed: {query.text[:60]!r}"
+    subject.workspace.drop()
 
 
 class _Watched(Workspace):

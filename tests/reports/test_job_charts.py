@@ -18,7 +18,7 @@ from traceq.reports.sections.compose import compose_report
 KINDS = ("usual work", "late ranks", "transfer", "wait")
 DRAWN = replace(
     JOB,
-    collectives=(JOB.collectives[0], replace(JOB.collectives[0], op="all_gather", bus_bandwidth=20.0)),
+    collectives=(JOB.collectives[0], replace(JOB.collectives[0], op="all_gather", transfer_bandwidth=20.0)),
     worst=(
         WorstArrival(0, "all_reduce", 1 << 26, 0, 2 * MS, 19 * MS, MS),
         WorstArrival(1, "all_reduce", 1 << 26, 0, 21 * MS, 0, MS),

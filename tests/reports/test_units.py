@@ -8,8 +8,10 @@ import pytest
 from traceq.common import units
 from traceq.common.text import printable, shortened, width
 from traceq.common.units import (
+    bandwidth,
     bytes_in,
     cell,
+    column_title,
     duration,
     durations_alike,
     maybe,
@@ -75,6 +77,7 @@ def test_sizes_and_cells_of_evidence():
         cell("ts", 1_623_142_623_460_245_000),
         cell("slice_id", 12_345),
         cell("is_named", 1),
+        cell("best_bandwidth", 9.9),
     ] == [
         "5 ns",
         "50.0 %",
@@ -84,6 +87,37 @@ def test_sizes_and_cells_of_evidence():
         "1623142623460245000",
         "12345",
         "yes",
+        "9.90 GB/s",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("gb_per_s", "text"),
+    [
+        (173.4, "173 GB/s"),
+        (1555.0, "1,555 GB/s"),
+        (20, "20.0 GB/s"),
+        (0.5, "500 MB/s"),
+        (0.000394, "394 kB/s"),
+        (1e-8, "10.0 B/s"),
+        (0, "0 B/s"),
+    ],
+)
+def test_a_bandwidth_is_given_in_a_unit_that_fits(gb_per_s, text):
+    assert bandwidth(gb_per_s) == text
+
+
+def test_times_of_a_trace_are_given_from_its_start_where_that_is_known():
+    begin = 1_305_518_639_888_000
+    assert cell("ts", begin + 12_345_678_901, begin) == "12345.679 ms"
+    assert cell("longest_ts", begin - 1_000, begin) == "-0.001 ms"
+    assert cell("slice_id", 12, begin) == "12"
+    assert [column_title(name) for name in ("ts", "longest_ts", "dur", "claimed_ns", "of_kind")] == [
+        "at",
+        "longest at",
+        "dur",
+        "claimed",
+        "of kind",
     ]
 
 

@@ -8,13 +8,15 @@ from typing import BinaryIO, TypeVar
 
 from rich.cells import cell_len, set_cell_size
 
-from traceq.common.text import markdown, printable, telling_nobody
+from traceq.common.text import markdown, printable, shortened, telling_nobody
 from traceq.exports.result import Result
 
 _GAP = "  "
 
 # On a terminal too narrow for the table, text columns give way down to this width.
 _LEAST_WIDTH = 12
+# Names of C++ kernels have up to thousands of characters. Of a longer text start and end are shown, as by short_name in SQL.
+_LONGEST_TEXT = 80
 # As many rows are shown one below the other where their columns do not fit.
 _FEW_ROWS = 5
 _ELLIPSIS = "…"
@@ -77,14 +79,21 @@ def write_markdown(
     file.writelines(f"| {' | '.join(row)} |\n".encode() for row in cells)
 
 
-def write_result(result: Result, file: BinaryIO, *, vertical: bool = False) -> None:
-    """Write a query's result in aligned columns, or with `vertical` a line per value; a query plan unchanged."""
-    rows = list(result.rows())
+def write_result(result: Result, file: BinaryIO, *, vertical: bool = False, wide: bool = False) -> None:
+    """Write a query's result in aligned columns, or with `vertical` a line per value; a query plan unchanged.
+
+    Without a terminal, texts beside other columns are cut to 80 columns; with `wide` nothing is cut, nor left out.
+    """
+    rows: list[Sequence[str]] = list(result.rows())
     if result.schema.names == ["explain_key", "explain_value"]:
         file.writelines(f"{printable(line)}\n".encode() for _, plan in rows for line in plan.splitlines())
     elif vertical:
         write_vertical(result.schema.names, rows, file, result.width)
+    elif wide:
+        write_plain(result.schema.names, rows, result.numeric, file)
     else:
+        if len(result.numeric) > 1 and result.width is None:
+            rows = [[shortened(printable(cell), _LONGEST_TEXT) for cell in row] for row in rows]
         write_plain(result.schema.names, rows, result.numeric, file, result.width)
 
 

@@ -26,6 +26,7 @@ A statement ends with a semicolon and may take several lines.
 .tables         list tables and views
 .schema NAME    columns of a table or view
 .vertical       a line for each value, and back to columns
+.wide           whole names, however long, and back
 .help           this text
 .quit           leave (or Ctrl-D)"""
 
@@ -89,11 +90,13 @@ class ShellSession:
         self._connection = connection
         self._over = False
         self._vertical = False
+        self._wide = False
         self._commands: dict[str, Callable[[str], None]] = {
             ".tables": self._show_tables,
             ".schema": self._show_schema,
             ".help": lambda _: click.echo(HELP),
             ".vertical": self._toggle_vertical,
+            ".wide": self._toggle_wide,
             ".quit": self._stop,
             ".exit": self._stop,
         }
@@ -149,7 +152,7 @@ class ShellSession:
         with one_line_errors():
             relation = run_interruptibly(self._connection, partial(run, self._connection, statement))
             result = result_of(self._connection, relation, width=terminal_width())
-            write_result(result, sys.stdout.buffer, vertical=self._vertical)
+            write_result(result, sys.stdout.buffer, vertical=self._vertical, wide=self._wide)
         sys.stdout.buffer.flush()
 
     def _run_dot_command(self, text: str) -> None:
@@ -177,6 +180,10 @@ class ShellSession:
     def _toggle_vertical(self, _: str) -> None:
         """Switch between a line for each value and columns."""
         self._vertical = not self._vertical
+
+    def _toggle_wide(self, _: str) -> None:
+        """Switch between whole texts and those that are cut."""
+        self._wide = not self._wide
 
     def _stop(self, _: str) -> None:
         """End the session."""

@@ -54,6 +54,7 @@ class _WithQuery(click.Command):
 @format_option(FORMATS, "text")
 @output_option
 @click.option("--vertical", is_flag=True, help="As text: a line for each value.")
+@click.option("--wide", is_flag=True, help="As text: whole names, however long.")
 @timeout_option("the query")
 @read_options
 def sql(
@@ -62,6 +63,7 @@ def sql(
     finding: str | None,
     task: str | None,
     vertical: bool,
+    wide: bool,
     format_: str,
     output: Path | None,
     read: ReadOptions,
@@ -70,8 +72,9 @@ def sql(
 
     SOURCE_OR_DB is a trace database or a file that `traceq ingest` accepts. QUERY is DuckDB's SQL; - reads it from standard
     input. Of several statements every result is printed, one after the other; Parquet holds one. The database is opened
-    read-only, and the query can reach no file and no network. `traceq tables` lists what there is. Times are nanoseconds,
-    sizes bytes. On a terminal what does not fit is left out or shown row by row; with -o or a pipe nothing is.
+    read-only, and the query can reach no file and no network. `traceq tables` lists what there is. Times are nanoseconds
+    (ms(dur) makes milliseconds), sizes bytes. As text, names longer than 80 characters are cut, and on a terminal what does
+    not fit is left out or shown row by row; --wide, --vertical and the other formats have all.
 
     \b
     Examples:
@@ -108,10 +111,10 @@ def sql(
     from traceq.database.user_sql import one_line_errors, run_interruptibly, too_long, yield_results
     from traceq.exports.result import WRITERS, result_of
 
-    if vertical and format_ != "text":
-        raise click.UsageError("--vertical is for text.")
+    if (vertical or wide) and format_ != "text":
+        raise click.UsageError(f"{'--vertical' if vertical else '--wide'} is for text.")
     writers: dict[str, Callable[[Result, BinaryIO], None]]
-    writers = {"text": partial(write_result, vertical=vertical), "md": write_markdown_result, **WRITERS}
+    writers = {"text": partial(write_result, vertical=vertical, wide=wide), "md": write_markdown_result, **WRITERS}
     write_rows = writers[format_]
     timeout = limits().timeout
     width = None if output is not None else terminal_width()

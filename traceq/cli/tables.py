@@ -37,8 +37,18 @@ Times are integer nanoseconds on the trace's own clock, intervals are half-open 
 (0..1) end in `_share`. Every table has `trace_id`; ids of slices are unique within their trace and the same on every
 ingest of the same file.
 
-Macros take names, as text, of tables, views or common table expressions. Those of intervals read the columns ts and
-ts_end. All other columns are keys: intervals meet only where these are the same, NULL being the same as NULL, and
+For reading, ms(dur) and us(dur) give a time its unit, ms_in_step(trace_id, step, ts) and ms_in_trace(trace_id, ts) say
+when something was, and short_name(name) cuts names of kernels:
+
+```sql
+select step, ms_in_step(trace_id, step, ts) as at_ms, us(dur) as dur_us, short_name(name, 40) as kernel
+from kernel
+order by dur desc
+limit 10
+```
+
+Other macros take names, as text, of tables, views or common table expressions. Those of intervals read the columns ts
+and ts_end. All other columns are keys: intervals meet only where these are the same, NULL being the same as NULL, and
 the result has them. Select the keys that you mean; trace_id belongs to them where the database holds several traces:
 
 ```sql

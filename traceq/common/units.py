@@ -14,6 +14,7 @@ T = TypeVar("T")
 
 _DIGITS = 4
 TIME_UNITS = (("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000))
+RATE_UNITS = (("B/s", 1), ("kB/s", 10**3), ("MB/s", 10**6), ("GB/s", 10**9))
 SIZE_UNITS = (("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40))
 _SMALLEST = 0.05
 _WHOLE_MIB = 100
@@ -182,22 +183,40 @@ def per_cent(value: float) -> str:
 _DURATIONS = ("dur", "claimed")
 
 
-def cell(column: str, value: float | str | None) -> str:
+def cell(column: str, value: float | str | None, begin: int | None = None) -> str:
     """Format a value of an evidence table by its column's name: _ns as duration, _share as per cent, is_ as yes or no, ...
 
-    Texts stay as they are; "cannot tell" for None.
+    Texts stay as they are; "cannot tell" for None. With `begin`, the start of the trace in ns, a time is given from there.
     """
     if value is None or isinstance(value, str):
         return UNKNOWN if value is None else value
-    if column.endswith("_ns") or column in _DURATIONS:
+    if column in _DURATIONS:
         return duration(value)
-    if column.endswith("_share"):
-        return share(value)
-    if column == "ts" or column.endswith("_id"):
-        return str(value)  # to be typed into a query
+    for ending, format_ in _BY_ENDING:
+        if column.endswith(ending):
+            return format_(value)
+    if _is_moment(column) or column.endswith("_id"):
+        # as it is typed into a query
+        return str(value) if begin is None or not _is_moment(column) else since(value - begin)
     if column.startswith("is_"):
         return "yes" if value else "no"
     return count(value) if isinstance(value, int) else rate(value)
+
+
+def column_title(column: str) -> str:
+    """Return the title of a column of an evidence table: without its unit, and "at" for a time from the start of the trace."""
+    words = f"{column[:-2]}at" if _is_moment(column) else column.removesuffix("_ns")
+    return words.replace("_", " ")
+
+
+def _is_moment(column: str) -> bool:
+    """Return whether a column holds times on the trace's clock, not durations."""
+    return column == "ts" or column.endswith("_ts")
+
+
+def since(nanoseconds: float) -> str:
+    """Format a time from the start of a trace in milliseconds, to the microsecond: 12345.678 ms."""
+    return f"{nanoseconds / dict(TIME_UNITS)['ms']:.3f} ms"
 
 
 def rate(value: float) -> str:
@@ -206,6 +225,19 @@ def rate(value: float) -> str:
         return "0"
     decimals = max(0, 2 - math.floor(math.log10(abs(value))))
     return f"{value:,.{decimals}f}"
+
+
+def bandwidth(gb_per_s: float) -> str:
+    """Format a bandwidth, given in bytes per ns, with three significant digits in a unit that fits: 173 GB/s, 394 kB/s."""
+    unit, one = choose_unit(gb_per_s * RATE_UNITS[-1][1], RATE_UNITS)
+    return f"{rate(gb_per_s * RATE_UNITS[-1][1] / one)} {unit}"
+
+
+_BY_ENDING: tuple[tuple[str, Callable[[float], str]], ...] = (
+    ("_ns", duration),
+    ("_share", share),
+    ("bandwidth", bandwidth),
+)
 
 
 def maybe(format_: Callable[[T], str], value: T | None) -> str:

@@ -51,10 +51,10 @@ def list_tables(connection: duckdb.DuckDBPyConnection) -> list[CatalogueTable]:
 
 
 def list_macros(connection: duckdb.DuckDBPyConnection) -> list[CatalogueTable]:
-    """Return the public table macros in order of creation; each comment begins with the macro's signature."""
+    """Return the public macros in order of creation; each comment begins with the macro's signature."""
     found = connection.execute(
         "select function_name, parameters, coalesce(comment, '') from duckdb_functions()"
-        " where not internal and function_type = 'table_macro' and not starts_with(function_name, '_')"
+        " where not internal and function_type in ('macro', 'table_macro') and not starts_with(function_name, '_')"
         " order by function_oid"
     ).fetchall()
     return [

@@ -79,6 +79,7 @@ SCHEMA = (
     "diagnosis/sql/tables.sql",
     "database/shared.sql",
     "database/views.sql",
+    "database/readable.sql",
     "analysis/steps/marks.sql",
     "analysis/kernels/gpu_model.sql",
     "analysis/kernels/views.sql",

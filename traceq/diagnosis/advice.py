@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from traceq.database.query import Setting
-from traceq.diagnosis.claim import Claim
+from traceq.diagnosis.claim import AskedQuery, Claim
 from traceq.diagnosis.finding import Confidence
 
 
@@ -20,7 +20,7 @@ class Advice(msgspec.Struct, frozen=True):
     of advice on a trace: `key`, a few words in kebab-case that stay the same from run to run, tells their ids apart.
     `is_rest`: the claim is on the rest of a category of the ledger. `same_fix`: findings with the same word have the
     same fix; "" for a fix of its own. `made_by` names rules whose findings, where they are much larger, may be the
-    cause of this one.
+    cause of this one. `asked` are the queries behind numbers of the texts that the claim's own do not give.
     """
 
     claim: Claim
@@ -33,6 +33,7 @@ class Advice(msgspec.Struct, frozen=True):
     is_rest: bool = False
     same_fix: str = ""
     made_by: tuple[str, ...] = ()
+    asked: tuple[AskedQuery, ...] = ()
 
 
 class Remark(msgspec.Struct, frozen=True):

@@ -19,14 +19,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from traceq.database.query import Setting, ask
 from traceq.database.sql import statement
 from traceq.diagnosis.finding import Evidence, Value
-from traceq.diagnosis.query import RuleQuery, standalone_query
+from traceq.diagnosis.query import RuleQuery, names_used, standalone_query
 
 if TYPE_CHECKING:
     import duckdb
@@ -99,6 +99,21 @@ class Claim(msgspec.Struct, frozen=True):
         columns = tuple(self.worst[0]) if self.worst else ()
         text = standalone_query(self.query, {**self.values, **WORST}, statement("diagnosis/sql/instances.sql"))
         return Evidence(columns, tuple(tuple(map(_show_value, row.values())) for row in self.worst), text)
+
+
+class AskedQuery(NamedTuple):
+    """A query of the rules that was asked, with its parameters; `claim` is that whose pieces it reads, None for none."""
+
+    query: RuleQuery
+    values: Mapping[str, Setting]
+    claim: Claim | None
+
+    def as_text(self) -> str:
+        """Return the query as an SQL text that a user can run."""
+        if self.claim is None:
+            return standalone_query(self.query, self.values)
+        around = f"from (\n{self.query.text}\n)"
+        return standalone_query(self.claim.query, self.values, around, names_used(self.query))
 
 
 def summary_query(query: RuleQuery) -> str:

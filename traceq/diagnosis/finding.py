@@ -67,10 +67,10 @@ class Finding(msgspec.Struct, frozen=True):
     is the middle of the bounds. `assumed_share` is the share (0..1) of the owned time that the rule assumes a fix to
     take away. `rule_share` is the rule's own `likely`, which shares of pieces multiply; None where merged findings
     differ in it. `summary` is a single row: the claim, and its savings if it owned all of its time. `instances` are its
-    worst pieces, `occurrences` the number of slices that it is on. `owned_by_category` is its owned time by category of
-    the ledger. Where several findings are merged, `claimed_ns` is the least that they claim together; `summary`,
-    `instances` and `occurrences` are the largest one's. `is_extra`: the rule is of the pack extra, which no labelled
-    real trace has confirmed.
+    worst pieces, `queries` those of further numbers in its texts, `occurrences` the number of slices that it is on.
+    `owned_by_category` is its owned time by category of the ledger. Where several findings are merged, `claimed_ns` is
+    the least that they claim together; `summary`, `instances`, `queries` and `occurrences` are the largest one's.
+    `is_extra`: the rule is of the pack extra, which no labelled real trace has confirmed.
     """
 
     rule: str
@@ -94,6 +94,7 @@ class Finding(msgspec.Struct, frozen=True):
     references: tuple[str, ...]
     parts: tuple[Part, ...] = ()
     owned_by_category: dict[str, float] = msgspec.field(default_factory=dict)
+    queries: tuple[str, ...] = ()
     rule_share: float | None = None
     occurrences: int | None = None
     is_extra: bool = False

@@ -56,6 +56,7 @@ def make_finding(subject: Subject, allocated: Allocated) -> Finding:
         confidence_reason=reason,
         summary=claim.evidence(),
         instances=claim.worst_as_evidence(),
+        queries=tuple(dict.fromkeys(each.as_text() for each in advice.asked)),
         fix=advice.fix,
         wrong_if=advice.wrong_if,
         references=subject.program.about_it(rule.manual.references),

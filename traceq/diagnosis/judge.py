@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -14,9 +14,10 @@ from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.diagnosis.account.account import account_lines, lines_of_other_devices
 from traceq.diagnosis.account.line import Line
-from traceq.diagnosis.advice import Advice
+from traceq.diagnosis.advice import Advice, Remark
 from traceq.diagnosis.allocate import Allocated, Proposal, allocate
 from traceq.diagnosis.broken import catch_outcomes
+from traceq.diagnosis.claim import AskedQuery
 from traceq.diagnosis.finding import Clean, Failed, Finding, NotApplicable, Observation
 from traceq.diagnosis.findings import finding_id, make_finding, make_observation
 from traceq.diagnosis.in_job import bound_by_job, leave_to_job
@@ -209,7 +210,7 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
         name, title = rule.name, rule.manual.title
         with catch_outcomes(name, title, not_applicable, broken):
             try:
-                judgements = list(rule.judge(subject))
+                judgements = list(judge_by(rule, subject))
             except NothingThere as error:
                 clean.append(Clean(name, title, str(error)))
                 continue
@@ -244,6 +245,19 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
         extra_findings=tuple(extra),
         extra_left_out=count_left_out(rules, has_gpu=has_gpu),
     )
+
+
+def judge_by(rule: Rule, subject: Subject) -> Iterator[Advice | Remark]:
+    """Yield what the rule says of the trace; advice with the queries that were asked for it, or for all advice of the rule."""
+    subject.take_asked()
+    asked: list[AskedQuery] = []
+    for said in rule.judge(subject):
+        asked += subject.take_asked()
+        if isinstance(said, Advice):
+            of_it = (each for each in asked if each.claim is None or each.claim.number == said.claim.number)
+            yield replace(said, asked=tuple(of_it))
+        else:
+            yield said
 
 
 def _rank_findings(

@@ -9,7 +9,7 @@ temp table of its name, made once; the text of the query is the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
 from itertools import chain
@@ -223,13 +223,15 @@ def all_thresholds() -> tuple[Threshold, ...]:
     return tuple(found[key] for key in sorted(found))
 
 
-def standalone_query(query: RuleQuery, values: Mapping[str, Setting], around: str | None = None) -> str:
+def standalone_query(
+    query: RuleQuery, values: Mapping[str, Setting], around: str | None = None, uses: Iterable[str] = ()
+) -> str:
     """Return the query as an SQL text that a user can run: shared queries stand in it, and `values` in place of parameters.
 
-    `around` is SQL that reads the query's rows as rule_instances; it may begin with common table expressions of its
-    own.
+    `around` is SQL that reads the query's rows as rule_instances, and the shared queries `uses`; it may begin with common
+    table expressions of its own.
     """
-    parts = {name: shared_query(name).text for name in names_used(query)}
+    parts = {name: shared_query(name).text for name in (*names_used(query), *uses)}
     if around is not None:
         parts |= {"found": query.text, "rule_instances": statement("diagnosis/sql/rule_instances.sql")}
     if not parts:

@@ -10,7 +10,7 @@ import msgspec
 from traceq.database.query import Setting, ask, without_end
 from traceq.database.sql import statement
 from traceq.diagnosis.calibrated import shares_of_rule
-from traceq.diagnosis.claim import WORST, Claim, check_pieces, claim_query
+from traceq.diagnosis.claim import WORST, AskedQuery, Claim, check_pieces, claim_query
 from traceq.diagnosis.culprits import Node, build_tree, group_by_claim
 from traceq.diagnosis.needs import NEEDS, CannotTell, NothingThere
 from traceq.diagnosis.program import Program
@@ -80,6 +80,7 @@ class Subject(msgspec.Struct, frozen=True):
     _of_claims: dict[tuple[int, str], list[dict[str, Any]]] = msgspec.field(default_factory=dict)
     _culprits: dict[int, Node] = msgspec.field(default_factory=dict)
     _common: dict[int, dict[str, str]] = msgspec.field(default_factory=dict)
+    _asked: list[AskedQuery] = msgspec.field(default_factory=list)
 
     def has(self, need: str) -> bool:
         """Return whether the trace holds the input `need`, a key of NEEDS."""
@@ -147,17 +148,27 @@ class Subject(msgspec.Struct, frozen=True):
         Its parameters are trace_id, device, those of its header, and `settings`, which go before the others.
         """
         query = rule_query(name)
-        return self.workspace.ask(query, {**self.workspace.given(), **self.settings(query), **settings})
+        values = {**self.workspace.given(), **self.settings(query), **settings}
+        self._asked.append(AskedQuery(query, values, None))
+        return self.workspace.ask(query, values)
 
     def ask_of(self, claim: Claim, name: str, /) -> list[dict[str, Any]]:
         """Return the rows of `name`.sql in traceq/diagnosis/rules/, which reads the pieces of the claim as rule_instances."""
         key = claim.number, name
+        query = rule_query(name)
+        values = {**self.settings(query), **claim.values}
+        self._asked.append(AskedQuery(query, values, claim))
         if key not in self._of_claims:
             if claim.number != self.workspace.latest:
                 self.workspace.find(claim.query, claim.values, claim.number)
-            query = rule_query(name)
-            self._of_claims[key] = ask(self.connection, query.text, **{**self.settings(query), **claim.values})
+            self._of_claims[key] = ask(self.connection, query.text, **values)
         return [dict(row) for row in self._of_claims[key]]
+
+    def take_asked(self) -> tuple[AskedQuery, ...]:
+        """Return the queries asked since the last call of this."""
+        asked = tuple(self._asked)
+        self._asked.clear()
+        return asked
 
     def claim(self, name: str, **settings: Setting) -> Claim | None:
         """Claim the time that `name`.sql in traceq/diagnosis/rules/ finds on the critical device; None if it finds none.

@@ -276,8 +276,7 @@ def _read_facts(queries: Queries, trace: dict[str, Any], file: str, scope: Scope
     else:
         for row in queries.read_rows("content", trace_id=trace["trace_id"]):
             slices[row["table_name"]][row["kind"]] = row["slices"]
-    known = {name: value for name, value in {**trace, "path": file}.items() if name != "ts"}
-    return TraceFacts(*known.values(), *slices.values())
+    return TraceFacts(*{**trace, "path": file}.values(), *slices.values())
 
 
 def _read_steps(queries: Queries, trace_id: int) -> Steps:

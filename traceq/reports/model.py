@@ -44,7 +44,8 @@ class TraceFacts(msgspec.Struct, frozen=True):
 
     `overhead_share` is how much longer steps took because of the profiler, as traceq.profile measured it. It is None
     without this measurement, or where the steps without profiler may have been fed from the full queue of a loader
-    (`loader_queue` batches). `recorded_ns` is how long the profiler recorded, if known.
+    (`loader_queue` batches). `begin_ns` is the start of the first slice on the trace's clock, ns; `recorded_ns` is how long
+    the profiler recorded, if known.
     """
 
     trace_id: int
@@ -57,6 +58,7 @@ class TraceFacts(msgspec.Struct, frozen=True):
     producer_version: str | None
     rank: int | None
     world_size: int | None
+    begin_ns: int | None
     dur_ns: int | None
     overhead_share: float | None
     unprofiled_step_ns: float | None
@@ -410,9 +412,9 @@ class JobRank(msgspec.Struct, frozen=True):
 class JobCollective(msgspec.Struct, frozen=True):
     """Matched collectives of one kind, in `groups` groups of `ranks` ranks.
 
-    `best_ns`, `typical_ns` (the median) and `longest` are times of a rank that waits for nobody, ns; `bus_bandwidth`
-    belongs to `typical_ns`, GB/s. `transfer_ns` and `wait_ns` are sums over all ranks, ns. `level`: within a host or
-    between hosts; None when unknown.
+    `best_ns`, `typical_ns` (the median) and `longest` are times of a rank that waits for nobody, ns; `transfer_bandwidth`
+    is the median bus bandwidth over such times, GB/s. `transfer_ns` and `wait_ns` are sums over all ranks, ns. `level`:
+    within a host or between hosts; None when unknown.
     """
 
     op: str
@@ -424,7 +426,7 @@ class JobCollective(msgspec.Struct, frozen=True):
     best_ns: int
     typical_ns: float
     longest: int
-    bus_bandwidth: float | None
+    transfer_bandwidth: float | None
     transfer_ns: int
     wait_ns: int
 

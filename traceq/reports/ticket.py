@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from traceq.common.text import shortened
-from traceq.common.units import cell, count, duration, share, some
+from traceq.common.units import cell, column_title, count, duration, share, some
 from traceq.common.version import __version__
 from traceq.diagnosis.finding import Evidence, Finding
 from traceq.reports.comparison.ticket import compare_command, compose_summary
@@ -178,10 +178,10 @@ def _compose_findings(report: TraceReport, size: _TicketSize) -> Iterator[Block]
             )
         )
     for number, each in enumerate(report.findings[: size.findings], 1):
-        yield from _finding(number, each, size)
+        yield from _finding(number, each, size, report)
 
 
-def _finding(number: int, finding: Finding, size: _TicketSize) -> Iterator[Block]:
+def _finding(number: int, finding: Finding, size: _TicketSize, report: TraceReport) -> Iterator[Block]:
     yield Heading(3, (f"F{number}. {shortened(finding.title, size.text)}",))
     yield Facts(
         (
@@ -193,22 +193,24 @@ def _finding(number: int, finding: Finding, size: _TicketSize) -> Iterator[Block
     )
     if finding.instances.rows and size.rows:
         title = f"Evidence for F{number}: the {some(min(size.rows, len(finding.instances.rows)), 'largest occurrence')}"
-        yield Fold((title,), (_evidence(finding.instances, size.rows),))
+        yield Fold((title,), (_evidence(finding.instances, size.rows, report.trace.begin_ns),))
 
 
-def _evidence(evidence: Evidence, rows: int) -> Table:
+def _evidence(evidence: Evidence, rows: int, begin: int | None) -> Table:
+    """Return a table of the first `rows` of the evidence; times count from `begin`, ns."""
     columns = evidence.columns[:_COLUMNS]
     cells = tuple(
-        tuple(_cell(column, value) for column, value in zip(columns, row, strict=False)) for row in evidence.rows[:rows]
+        tuple(_cell(column, value, begin) for column, value in zip(columns, row, strict=False))
+        for row in evidence.rows[:rows]
     )
     texts = tuple(index for index in range(len(columns)) if any(isinstance(row[index], Name) for row in cells))
-    return Table(tuple(each.removesuffix("_ns").replace("_", " ") for each in columns), cells, text_columns=texts)
+    return Table(tuple(map(column_title, columns)), cells, text_columns=texts)
 
 
-def _cell(column: str, value: float | str | None) -> str:
+def _cell(column: str, value: float | str | None, begin: int | None) -> str:
     if value is None:
         return "-"
-    return Name(shortened(value, _NAME)) if isinstance(value, str) else cell(column, value)
+    return Name(shortened(value, _NAME)) if isinstance(value, str) else cell(column, value, begin)
 
 
 def _compose_reasons(report: TraceReport, size: _TicketSize) -> Iterator[Block]:

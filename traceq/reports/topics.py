@@ -144,7 +144,7 @@ class Blocking(msgspec.Struct, frozen=True):
 
 
 class Collective(msgspec.Struct, frozen=True):
-    """Collectives of one operation, group and size class; `bus_gb_per_s` is the bus bandwidth of nccl-tests."""
+    """Collectives of one operation, group and size class; `bus_gb_per_s` is busbw of nccl-tests, waiting included."""
 
     op: str
     group_name: str | None

@@ -81,8 +81,8 @@ create table if not exists collective_slice (
     blocking bigint,
     --: bytes / dur, in bytes per nanosecond, which is GB/s; NULL when either is unknown or the duration is 0.
     algorithm_bandwidth double,
-    --: algorithm_bandwidth times the factor of nccl-tests for op and group_size, GB/s; NULL when one of them is
-    --: unknown.
+    --: busbw of nccl-tests over dur, waiting included: algorithm_bandwidth times the factor for op and group_size, GB/s;
+    --: NULL when one of them is unknown.
     bus_bandwidth double
 );
 

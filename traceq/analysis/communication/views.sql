@@ -27,7 +27,7 @@ select
     if(count(blocking) = count(*), sum(blocking)::bigint, null) as blocking,
     --: bytes / dur, GB/s.
     sum(bytes) / nullif(sum(dur), 0) as algorithm_bandwidth,
-    --: Mean of the bus bandwidths, weighted by duration, GB/s.
+    --: Mean of collective_slice.bus_bandwidth, weighted by duration, GB/s: waiting for other ranks is in it.
     sum(bus_bandwidth * dur) / nullif(sum(dur), 0) as bus_bandwidth
 from collective_slice
 group by trace_id, op, group_name, group_size, size_class;

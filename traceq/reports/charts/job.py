@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from traceq.common.units import count, duration, rate, short_size
+from traceq.common.units import bandwidth, count, duration, short_size
 from traceq.reports.charts.chart import Chart
 from traceq.reports.charts.stack import StackColumn, draw_bars, draw_columns
 from traceq.reports.document import BarRow
@@ -260,19 +260,19 @@ def describe_worst(job: Job) -> str:
 
 
 def has_bandwidth(job: Job) -> bool:
-    """Return whether the bus bandwidth is known for two or more kinds of collectives."""
+    """Return whether the transfer bandwidth is known for two or more kinds of collectives."""
     return len(_list_speeds(job)) > 1
 
 
 def draw_bandwidth(job: Job) -> Drawing:
-    """Draw a bar for each kind of collective with its bus bandwidth in GB/s, waiting left out; at most 8, in the job's order."""
-    rows = [BarRow(name, (("transfer", speed),), f"{rate(speed)} GB/s") for name, speed in _list_speeds(job)]
-    return draw_bars("bus bandwidth of transfers, without waiting", rows)
+    """Draw a bar for each kind of collective with its transfer bandwidth in GB/s; at most 8, in the job's order."""
+    rows = [BarRow(name, (("transfer", speed),), bandwidth(speed)) for name, speed in _list_speeds(job)]
+    return draw_bars("transfer bandwidth: bus bandwidth without waiting", rows)
 
 
 def _list_speeds(job: Job) -> list[tuple[str, float]]:
-    """Return (name, bus bandwidth in GB/s) of the first 8 kinds of collectives whose bandwidth is known."""
-    speeds = [(kind, kind.bus_bandwidth) for kind in job.collectives if kind.bus_bandwidth is not None]
+    """Return (name, transfer bandwidth in GB/s) of the first 8 kinds of collectives whose bandwidth is known."""
+    speeds = [(kind, kind.transfer_bandwidth) for kind in job.collectives if kind.transfer_bandwidth is not None]
     return [(_kind_name(kind), speed) for kind, speed in speeds[:_MOST_COLLECTIVES]]
 
 
@@ -288,8 +288,8 @@ def describe_bandwidth(job: Job) -> str:
     known = sorted(_list_speeds(job), key=lambda pair: pair[1])
     (slow, low), (fast, high) = known[0], known[-1]
     return (
-        f"Bus bandwidth of {count(len(known))} kinds of collectives without waiting: from {rate(low)} GB/s"
-        f" ({slow}) to {rate(high)} GB/s ({fast})."
+        f"Transfer bandwidth (bus bandwidth without waiting) of {count(len(known))} kinds of collectives:"
+        f" from {bandwidth(low)} ({slow}) to {bandwidth(high)} ({fast})."
     )
 
 

@@ -107,11 +107,11 @@ def compose_finding(report: Report, name: str, *, sql: bool) -> Iterator[Block]:
     try:
         chosen = choose(name, {trace.trace.trace_id: trace.every_finding for trace in report.traces})
     except StoreError:
-        told = [each for trace in report.traces for each in trace.observations if _is_called(each, name)]
+        told = [(each, trace) for trace in report.traces for each in trace.observations if _is_called(each, name)]
         if not told:
             raise
-        for each in told:
-            yield from describe_remark(each)
+        for each, of_trace in told:
+            yield from describe_remark(each, of_trace)
             if sql:
                 yield Query(each.evidence.query)
         return

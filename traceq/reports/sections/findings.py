@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from traceq.common.text import shortened
-from traceq.common.units import cell, duration, share, some
+from traceq.common.units import cell, column_title, duration, share, some
 from traceq.diagnosis.choose import number_findings
 from traceq.diagnosis.finding import Evidence, Finding, Observation, Part, Value, Where
 from traceq.reports.document import (
@@ -86,7 +86,7 @@ def _list_remarks(report: TraceReport, *, folds: bool) -> Iterator[Block]:
     if report.observations:
         yield Heading(3, ("Other observations",))
     for observation in report.observations:
-        yield from describe_remark(observation)
+        yield from describe_remark(observation, report)
         if folds:
             yield Fold(("SQL",), (Query(observation.evidence.query),))
 
@@ -96,7 +96,7 @@ def _make_card(number: int, place: str, finding: Finding, report: TraceReport) -
     step, won = step_ns(finding), finding.saving_high_ns if finding.only_bounds else finding.saving_ns
     blocks: list[Block] = [Facts(tuple(_list_facts(finding, report)))]
     blocks += [Tracks(each) for each in report.close_ups.get(finding.finding_id, ())]
-    evidence = tuple(_list_occurrences(finding, report.unit))
+    evidence = tuple(_list_occurrences(finding, report))
     blocks.append(Fold(("Evidence and SQL",), (*evidence, *_list_queries(place, finding))))
     return Card(rank_findings(report).rows[number], min(won / step if step else 0.0, 1.0), tuple(blocks))
 
@@ -104,7 +104,7 @@ def _make_card(number: int, place: str, finding: Finding, report: TraceReport) -
 def describe_finding(place: str, finding: Finding, report: TraceReport, *, sql: bool) -> Iterator[Block]:
     """Yield the finding named `place` (F1): title, facts and its largest occurrences; with `sql`, also its queries."""
     yield from _finding_facts(place, finding, report)
-    yield from _list_occurrences(finding, report.unit)
+    yield from _list_occurrences(finding, report)
     if sql:
         yield from _list_queries(place, finding)
 
@@ -152,13 +152,16 @@ def _list_facts(finding: Finding, report: TraceReport) -> Iterator[tuple[str, Sp
     yield from (("see", (Address(each),)) for each in finding.references[:1])
 
 
-def _list_occurrences(finding: Finding, unit: str) -> Iterator[Block]:
+def _list_occurrences(finding: Finding, report: TraceReport) -> Iterator[Block]:
     if finding.instances.rows:
-        yield Paragraph(("Largest occurrences:",))
-        yield _evidence_table(finding.instances, _telling_columns(finding.instances))
+        is_placed = "ts" in finding.instances.columns
+        yield Paragraph((f"Largest occurrences{' (at: from the start of the trace)' if is_placed else ''}:",))
+        yield _evidence_table(finding.instances, _telling_columns(finding.instances), report.trace.begin_ns)
     if finding.parts:
         yield Paragraph(("Other views of the same time or cause; do not add their savings:",))
-        yield Items(tuple(_describe_part(each, unit, is_known=not finding.only_bounds) for each in finding.parts))
+        yield Items(
+            tuple(_describe_part(each, report.unit, is_known=not finding.only_bounds) for each in finding.parts)
+        )
 
 
 def _describe_part(part: Part, unit: str, *, is_known: bool) -> Spans:
@@ -166,15 +169,18 @@ def _describe_part(part: Part, unit: str, *, is_known: bool) -> Spans:
     return (f"{part.title} ({part.rule}{', extra' if part.is_extra else ''}){likely}. ", *split_code(part.fix))
 
 
-def _evidence_table(evidence: Evidence, columns: Sequence[str]) -> Table:
-    """Return a table of evidence with the first of `columns` that fit on a line (at least one); long names are cut."""
+def _evidence_table(evidence: Evidence, columns: Sequence[str], begin: int | None) -> Table:
+    """Return a table of evidence with the first of `columns` that fit on a line (at least one); long names are cut.
+
+    `begin` is the start of the trace, ns.
+    """
     header: list[str] = []
     cells: list[tuple[str, ...]] = []
     room = _ROOM
     for column in columns:
         place = evidence.columns.index(column)
-        values = tuple(_format_cell(column, row[place]) for row in evidence.rows)
-        title = column.removesuffix("_ns").replace("_", " ")
+        values = tuple(_format_cell(column, row[place], begin) for row in evidence.rows)
+        title = column_title(column)
         room -= _GAP + max(
             len(title), *(min(len(each), _LEAST_OF_NAME) if isinstance(each, Name) else len(each) for each in values)
         )
@@ -186,10 +192,10 @@ def _evidence_table(evidence: Evidence, columns: Sequence[str]) -> Table:
     return Table(tuple(header), tuple(zip(*cells, strict=True)), text_columns=texts)
 
 
-def _format_cell(column: str, value: Value) -> str:
+def _format_cell(column: str, value: Value, begin: int | None) -> str:
     if value is None:
         return "-"
-    return Name(shortened(value, _NAME_WIDTH)) if isinstance(value, str) else cell(column, value)
+    return Name(shortened(value, _NAME_WIDTH)) if isinstance(value, str) else cell(column, value, begin)
 
 
 def _telling_columns(evidence: Evidence) -> list[str]:
@@ -199,13 +205,13 @@ def _telling_columns(evidence: Evidence) -> list[str]:
     return first + [each for each in rest if len({row[evidence.columns.index(each)] for row in evidence.rows}) > 1]
 
 
-def describe_remark(observation: Observation) -> Iterator[Block]:
-    """Yield an observation, which saves no time by itself: title, text, what to try, and its evidence."""
+def describe_remark(observation: Observation, report: TraceReport) -> Iterator[Block]:
+    """Yield an observation of the trace, which saves no time by itself: title, text, what to try, and its evidence."""
     yield Heading(4, (f"{observation.title}{_EXTRA if observation.is_extra else ''}",))
     yield Paragraph(split_code(observation.text))
     yield Facts((("try", split_code(observation.fix)), ("id", (Name(observation.finding_id),))))
     if observation.evidence.rows:
-        yield _evidence_table(observation.evidence, observation.evidence.columns)
+        yield _evidence_table(observation.evidence, observation.evidence.columns, report.trace.begin_ns)
 
 
 def _describe_saving(finding: Finding, report: TraceReport) -> str:
@@ -286,6 +292,9 @@ def _list_queries(place: str, finding: Finding) -> Iterator[Block]:
     if finding.instances.rows:
         yield Paragraph((f"{place}, its largest occurrences:",))
         yield Query(finding.instances.query)
+    for query in finding.queries:
+        yield Paragraph((f"{place}, further numbers of its advice:",))
+        yield Query(query)
     for part in finding.parts:
         yield Paragraph((f"{place}, {part.rule}:",))
         yield Query(part.evidence.query)

@@ -1,5 +1,5 @@
 -- The matched collectives of one window of a job, by kind: operation, size and number of ranks. A group is within a host where all its ranks
--- are known to be on one. `transfer` is what a rank needs that waits for nobody; bandwidths are those of transfers, GB/s.
+-- are known to be on one. `transfer` is what a rank needs that waits for nobody; transfer_bandwidth is the bus bandwidth without waiting, GB/s.
 with
 host as (
     select
@@ -29,7 +29,7 @@ select
     min(m.transfer) as best,
     median(m.transfer) as typical,
     max(m.transfer) as longest,
-    median(m.bytes * h.factor / nullif(m.transfer, 0)) as bus_bandwidth,
+    median(m.bytes * h.factor / nullif(m.transfer, 0)) as transfer_bandwidth,
     sum(m.transfer * m.members)::bigint as transfer,
     sum(h.wait)::bigint as wait
 from collective_match as m

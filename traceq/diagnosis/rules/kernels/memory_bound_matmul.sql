@@ -17,8 +17,8 @@
 --   their sizes multiples of 8. {%- else %}Make its operands contiguous and their sizes multiples of 8. {%- endif %}
 --   {%- else %}{{ remedy('merge_products') }} {%- endif %} {{ cut(worst.operator) }} of {{ cut(worst.sizes) }} ({{
 --   worst.dtype }}) has {{ '%.0f' % worst.intensity }} operations per byte, where it takes {{ '%.0f' % worst.ridge }}
---   to be limited by arithmetic, and reaches {{ '%.0f' % worst.achieved_bandwidth }} of {{ '%.0f' %
---   worst.peak_bandwidth }} GB/s. At best that saves {{ of_step(claimed_ns) }}.
+--   to be limited by arithmetic, and moves {{ gb_per_s(worst.achieved_bandwidth) }} of {{
+--   gb_per_s(worst.peak_bandwidth) }}. At best that saves {{ of_step(claimed_ns) }}.
 -- confidence: low
 -- reason: Operations and bytes follow from the shapes; whether there is a better kernel for them is not known.
 -- wrong-if: The shapes are fixed and the operands contiguous: then this is all the library reaches.

@@ -12,8 +12,8 @@
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/index.html
 -- fix: {{ remedy('contiguous' if worst.is_strided else 'read_once') }} {% if not program.is_compiled %}Or: {{ remedy('fuse')
---   }}{% endif %} {{ cut(worst.operator) }} of {{ cut(worst.sizes) }} reaches {{ '{:.0f}'.format(worst.achieved_bandwidth) }}
---   of {{ '{:.0f}'.format(worst.peak_bandwidth) }} GB/s ({{ percent(worst.achieved_bandwidth / worst.peak_bandwidth) }}). At
+--   }}{% endif %} {{ cut(worst.operator) }} of {{ cut(worst.sizes) }} moves {{ gb_per_s(worst.achieved_bandwidth) }} of {{
+--   gb_per_s(worst.peak_bandwidth) }} ({{ percent(worst.achieved_bandwidth / worst.peak_bandwidth) }}). At
 --   best that saves {{ of_step(claimed_ns) }}.
 -- confidence: medium
 -- reason: Bytes follow from the shapes, each operand counted once.

@@ -113,8 +113,8 @@ def share_of(part: float, whole: float) -> float:
 
 
 def gb_per_s(bandwidth: float | None) -> str:
-    """Return a bandwidth, given in bytes per ns, as text in GB/s; "an unknown rate" for None."""
-    return "an unknown rate" if bandwidth is None else f"{units.short(bandwidth)} GB/s"
+    """Return a bandwidth, given in GB/s, as text in a unit that fits, as 12.3 GB/s; "an unknown rate" for None."""
+    return "an unknown rate" if bandwidth is None else units.bandwidth(bandwidth)
 
 
 def byte_size(count: float) -> str:

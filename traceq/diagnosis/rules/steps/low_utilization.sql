@@ -16,7 +16,9 @@
 --   if facts.gaps_per_step < 100 else '{:,.0f}'.format(facts.gaps_per_step) -%} The GPU is busy {{ percent(1 -
 --   facts.step_share) }} of the step. {{ percent(facts.idle_share) }} of its idle time is in {{ number }} gap{% if number !=
 --   '1' %}s{% endif %} per step {% if facts.size == 'long' %}of 1 ms or more, {{ percent(facts.main_cause_share) }} of that is
---   {{ facts.main_cause }}; the longest takes {{ time(facts.longest_ns) }} (ts {{ facts.longest_ts }}). {%- else %}shorter than
+--   {{ facts.main_cause }}; the longest takes {{ time(facts.longest_ns) }} ({% if subject.is_window %}{{
+--   time(facts.longest_begins_ns) }} after the window's start{% else %}step {{ facts.longest_step }}, {{
+--   time(facts.longest_begins_ns) }} after its start{% endif %}). {%- else %}shorter than
 --   100 µs, {{ percent(facts.main_cause_share) }} of that is {{ facts.main_cause }}: there is no single place to fix. {%- endif
 --   %} {%- endif %}
 -- fix: {% if facts.size != 'long' %}{{ remedy('launch_less') }} {%- elif facts.main_cause == 'idle_launch_latency' %}The host
@@ -38,7 +40,7 @@
 with
 gap as (
     select
-        g.gap_id, g.ts, g.dur,
+        g.gap_id, g.step, g.ts, g.dur,
         case
             when g.dur < $micro_ns then 'short'
             when g.dur < $macro_ns then 'medium'
@@ -76,7 +78,8 @@ select
     sum(g.dur) / sum(sum(g.dur)) over () as idle_share,
     sum(sum(g.dur)) over () / any_value(t.dur) as step_share,
     max(g.dur) as longest_ns,
-    min_by(g.ts, {'dur': -g.dur, 'ts': g.ts}) as longest_ts,
+    min_by(g.step, {'dur': -g.dur, 'ts': g.ts}) as longest_step,
+    min_by(g.ts - s.ts, {'dur': -g.dur, 'ts': g.ts}) as longest_begins_ns,
     any_value(c.cause) as main_cause,
     any_value(c.dur) / sum(g.dur) as main_cause_share
 from gap as g
@@ -85,6 +88,7 @@ inner join (
     from cause
     group by size
 ) as c using (size)
+inner join step as s on s.trace_id = $trace_id and s.step = g.step
 cross join total as t
 group by g.size
 order by idle_per_step_ns desc, g.size

@@ -116,14 +116,15 @@ def _advise_fix(rows: Sequence[Mapping[str, Any]], most: float) -> str:
     """
     named = next((row for row in rows if row["inside"] and row["inside_ns"] >= most * row["change_ns"]), None)
     if named is None:
-        return f"Compare step {rows[0]['step']} with its neighbours in the timeline, starting at ts {rows[0]['ts']}."
+        return f"Compare step {rows[0]['step']} with its neighbours in the timeline."
+    begins = f"{duration(named['inside_begins_ns'])} after the step's start"
     if str(named["category"]).startswith("host_"):
         return (
             f"In step {named['step']} '{cut_name(named['inside'])}' takes {duration(named['inside_ns'])} longer than usual "
-            f"(ts {named['inside_ts']}): look there, and in other ranks if it waits for them."
+            f"({begins}): look there, and in other ranks if it waits for them."
         )
     return (
         f"In step {named['step']} the GPU idles for {duration(named['inside_ns'])} without a break around "
-        f"'{cut_name(named['inside'])}' ({named['category']}, ts {named['inside_ts']}): take that out of the "
+        f"'{cut_name(named['inside'])}' ({named['category']}, {begins}): take that out of the "
         "loop, do it rarely, or do it in the background."
     )

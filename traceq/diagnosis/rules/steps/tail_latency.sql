@@ -125,7 +125,7 @@ select
     p.p99 / p.p50 as p99_over_p50,
     (select sum(s.dur - u.dur) from judged as s where s.is_slow) / p.total as all_excess_share,
     coalesce(w.name, h.name) as inside,
-    coalesce(w.ts, h.ts) as inside_ts,
+    coalesce(w.ts, h.ts) - j.ts as inside_begins_ns,
     coalesce(w.dur, h.dur) as inside_ns
 from judged as j
 cross join spread as p
