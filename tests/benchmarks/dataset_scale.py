@@ -256,7 +256,7 @@ def _collectives(work: Path, ranks: int) -> None:
     """What the cross-rank stage and reports cost where each rank has 4,764 collectives."""
     dataset = work / f"collectives-{ranks}"
     shutil.rmtree(dataset, ignore_errors=True)
-    tell(describe("convert", [traceq("convert", filled(work, ranks, 12), f"{dataset}/")]))
+    tell(describe("convert", [traceq("convert", filled(work, ranks, 12), "-o", f"{dataset}/")]))
     for job in dataset.glob("*/*/job"):
         shutil.rmtree(job)
     tell(describe("stage", [traceq("dataset", "compact", str(dataset), "--memory-limit", "1GiB")]))

@@ -15,7 +15,7 @@ def test_the_demo_reports_and_every_command_it_names_works(traceq, tmp_path, mon
     assert outcome.stdout.startswith("traceq-demo.duckdb: 1 trace, ")
     assert "Fix first: " in outcome.stdout
     named = [shlex.split(line) for line in outcome.stdout.split("Also try:\n")[1].splitlines()]
-    assert [words[1] for words in named] == ["sql", "shell", "tables"]
+    assert [words[1] for words in named] == ["sql", "shell", "help"]
     for words in named:
         assert traceq(*words[1:], input="").exit_code == 0
 

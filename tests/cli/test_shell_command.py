@@ -50,9 +50,18 @@ def test_dot_commands(traceq, database):
     assert "1\n" not in outcome.stdout.splitlines()
 
 
+def test_tasks_are_listed_and_run(traceq, database):
+    listed = traceq("shell", database, input=".task\n")
+    assert listed.stdout == traceq("tables", "--task").stdout
+    answered = traceq("shell", database, input=".task streams;\n")
+    assert answered.stdout == traceq("sql", database, "--task", "streams").stdout
+    assert answered.stdout.startswith("trace_id  device  stream  bin")
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
+        (".task gap", "error: no task is called 'gap'; did you mean: gaps?"),
         (".nope", "error: no command .nope; there are: .tables, "),
         (".schema kernal", "error: no table or view is called 'kernal'; did you mean: kernel"),
         (".schema", "error: no table or view is called ''; did you mean: "),

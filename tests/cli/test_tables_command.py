@@ -74,7 +74,9 @@ def test_json_has_every_table_with_its_columns(traceq):
     assert (kernel["name"], kernel["kind"], kernel["columns"][0]["name"]) == ("kernel", "view", "trace_id")
     everything = json.loads(traceq("tables", "--format", "json").stdout)
     assert kernel in everything
-    assert len(everything) == len(traceq("tables").stdout.splitlines()) - 2
+    *listed, empty, hint = traceq("tables").stdout.splitlines()
+    assert len(everything) == len(listed) - 2
+    assert (empty, "traceq tables --task" in hint) == ("", True)
 
 
 def test_tasks_are_listed_with_the_question_that_each_answers(traceq):
@@ -115,3 +117,12 @@ def test_a_table_and_a_task_are_not_shown_at_once(traceq):
     outcome = traceq("tables", "step", "--task", "gaps")
     assert outcome.exit_code == 2
     assert "Give NAME or --task, not both." in outcome.stderr
+
+
+def test_on_a_terminal_no_line_is_longer_than_it_is_wide_and_no_column_loses_its_meaning(traceq, monkeypatch):
+    whole = traceq("tables", "gpu_slice").stdout
+    monkeypatch.setattr("traceq.cli.tables.terminal_width", lambda: 100)
+    overview, columns = traceq("tables").stdout, traceq("tables", "gpu_slice").stdout
+    assert max(map(len, overview.splitlines())) <= 100
+    assert max(map(len, columns.splitlines())) <= 100 < max(map(len, whole.splitlines()))
+    assert "".join(columns.split()).replace("-", "") == "".join(whole.split()).replace("-", "")

@@ -192,7 +192,7 @@ def test_what_a_dataset_is_not_for(traceq_command, monkeypatch, made, command, s
         "dataset drop --run x",
         "dataset compact",
         "dataset verify",
-        "convert new.duckdb",
+        "convert -o new.duckdb",
         "sql x",
     ],
 )
@@ -222,7 +222,7 @@ def test_a_run_whose_folder_would_have_too_long_a_name_is_refused_before_any_wor
 def test_a_database_is_no_dataset(traceq_command, monkeypatch, made):
     monkeypatch.chdir(made / "database")
     for name in ("job", "job/"):
-        said = f"traceq: error: {name}: a trace database, no dataset; make one of it: traceq convert job job/\n"
+        said = f"traceq: error: {name}: a trace database, no dataset; make one of it: traceq convert job -o job/\n"
         assert traceq_command("dataset", "list", name).stderr == said
 
 

@@ -109,7 +109,7 @@ def test_a_second_writer_is_told_at_once_whatever_it_wants(traceq_command, job, 
 
 
 @pytest.mark.parametrize(
-    "command", ["dataset drop {job} --run small --window 1", "dataset compact {job}", "convert {database} {job}"]
+    "command", ["dataset drop {job} --run small --window 1", "dataset compact {job}", "convert {database} -o {job}"]
 )
 def test_each_that_writes_waits_for_its_turn(traceq_command, monkeypatch, job, job_made, command):
     monkeypatch.setattr("traceq.dataset.lock._LOOK", 0.01)

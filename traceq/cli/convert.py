@@ -12,10 +12,10 @@ from traceq.common.units import some
 
 @click.command(short_help="Turn a database into a dataset, or a dataset into a database.")
 @click.argument("source", metavar="DB_OR_DATASET", shell_complete=completion.complete_files)
-@click.argument("target", required=False, metavar="", shell_complete=completion.complete_files)
 @click.option(
     "-o",
     "--output",
+    required=True,
     metavar="TARGET",
     shell_complete=completion.complete_files,
     help="The dataset or database to make.",
@@ -23,7 +23,7 @@ from traceq.common.units import some
 @wait_option
 @memory_option
 @within_limits
-def convert(*, source: str, target: str | None, output: str | None, wait: int) -> None:
+def convert(*, source: str, output: str, wait: int) -> None:
     """Make a dataset of a trace database, or a trace database of a dataset, without the traces.
 
     TARGET is new: a folder or an address (s3://bucket/job) for a database, a file for a dataset. Rows, trace_ids and reports stay
@@ -34,13 +34,9 @@ def convert(*, source: str, target: str | None, output: str | None, wait: int) -
       traceq convert job.duckdb -o job/
       traceq convert s3://bucket/job -o job.duckdb
     """  # noqa: D301 - click wants the backspace itself
-    if (target is None) == (output is None):
-        raise click.UsageError(
-            "Say where to write: -o TARGET." if output is None else "TARGET is given twice: leave one out."
-        )
     from traceq.app.convert import convert as make
 
-    done = make(source, output or target or "", wait=wait / 1e9)
+    done = make(source, output, wait=wait / 1e9)
     if done.not_judged is not None:
         print_note(f"every report will run the rules again: {done.not_judged}")
     click.echo(printable(f"{done.target}: {some(done.traces, 'trace')}"))

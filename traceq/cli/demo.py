@@ -14,7 +14,6 @@ from traceq.cli import completion
 
 _DATABASE = "traceq-demo.duckdb"
 _TRACE = "app/demo/training.pt.trace.json.gz"
-_QUERY = "select name, sum(dur) as dur from kernel group by all order by dur desc limit 5"
 
 
 @click.command(short_help="Report on a trace that comes with traceq.")
@@ -56,4 +55,4 @@ def default_database() -> str:
 def next_steps(database: str) -> str:
     """Return text with three commands to try on the database."""
     quoted = shlex.quote(database)
-    return f'Also try:\n  traceq sql {quoted} "{_QUERY}"\n  traceq shell {quoted}\n  traceq tables time_ledger'
+    return f"Also try:\n  traceq sql {quoted} --task kernels\n  traceq shell {quoted}\n  traceq help tasks"

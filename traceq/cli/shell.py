@@ -25,6 +25,7 @@ HELP = """\
 A statement ends with a semicolon and may take several lines.
 .tables         list tables and views
 .schema NAME    columns of a table or view
+.task NAME      run the query for a task; without NAME list the tasks
 .vertical       a line for each value, and back to columns
 .wide           whole names, however long, and back
 .help           this text
@@ -94,6 +95,7 @@ class ShellSession:
         self._commands: dict[str, Callable[[str], None]] = {
             ".tables": self._show_tables,
             ".schema": self._show_schema,
+            ".task": self._run_task,
             ".help": lambda _: click.echo(HELP),
             ".vertical": self._toggle_vertical,
             ".wide": self._toggle_wide,
@@ -164,18 +166,30 @@ class ShellSession:
 
     def _show_tables(self, _: str) -> None:
         """Print a line for each table, view and macro."""
+        from traceq.cli.sql import terminal_width
         from traceq.cli.tables import write_overview
         from traceq.database import catalogue
 
-        write_overview(catalogue.list_all(self._connection), sys.stdout.buffer, "table")
+        write_overview(catalogue.list_all(self._connection), sys.stdout.buffer, "table", terminal_width())
 
     def _show_schema(self, name: str) -> None:
         """Print the columns of the table or view `name`."""
+        from traceq.cli.sql import terminal_width
         from traceq.cli.tables import write_columns
         from traceq.database import catalogue
 
         table = catalogue.find(catalogue.list_all(self._connection), name)
-        write_columns(table, sys.stdout.buffer, "table")
+        write_columns(table, sys.stdout.buffer, "table", terminal_width())
+
+    def _run_task(self, name: str) -> None:
+        """Run the query for the task `name`; list the tasks if it is empty."""
+        from traceq.cli.tables import write_tasks
+        from traceq.database.questions import find_question, list_questions
+
+        if name:
+            self._run_query(find_question(name).query)
+        else:
+            write_tasks(list_questions(), sys.stdout.buffer)
 
     def _toggle_vertical(self, _: str) -> None:
         """Switch between a line for each value and columns."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import sys
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -13,10 +14,16 @@ import click
 from traceq.cli import completion
 from traceq.cli._options import json_option
 from traceq.cli._output import write_json
+from traceq.cli.sql import terminal_width
 
 if TYPE_CHECKING:
     from traceq.database.catalogue import CatalogueTable
     from traceq.database.questions import Question
+
+_HINT = "traceq tables NAME shows the columns of one, traceq tables --task queries for common questions."
+
+# Columns of a terminal for what a column means, however narrow it is.
+_LEAST_MEANING = 30
 
 _BEGINNING = """\
 # Tables
@@ -107,15 +114,16 @@ def tables(name: str | None, task: str | None, format_: str) -> None:
 
     with catalogue.empty_database() as connection:
         known = catalogue.list_all(connection)
-    file = sys.stdout.buffer
+    file, width = sys.stdout.buffer, terminal_width()
     if format_ == "json":
         write_json(known if name is None else [catalogue.find(known, name)])
     elif name is not None:
-        write_columns(catalogue.find(known, name), file, format_)
+        write_columns(catalogue.find(known, name), file, format_, width)
     elif format_ == "md":
         file.write(write_dictionary(known).encode())
     else:
-        write_overview(known, file, format_)
+        write_overview(known, file, format_, width)
+        file.write(f"\n{_HINT}\n".encode())
 
 
 def _print_tasks(name: str, format_: str) -> None:
@@ -130,9 +138,13 @@ def _print_tasks(name: str, format_: str) -> None:
     elif name:
         click.echo(f"-- {chosen[0].title}\n-- {chosen[0].note}\n{chosen[0].query}")
     else:
-        _write(
-            ("task", "question"), [(question.name, question.title) for question in chosen], sys.stdout.buffer, format_
-        )
+        write_tasks(chosen, sys.stdout.buffer)
+
+
+def write_tasks(questions: Sequence[Question], file: BinaryIO) -> None:
+    """Write a line for each task with a query to `file`: its name, and the question that it answers."""
+    rows = [(question.name, question.title) for question in questions]
+    _write(("task", "question"), rows, file, "text")
 
 
 def write_index(questions: Sequence[Question]) -> str:
@@ -153,26 +165,40 @@ def _make_anchor(title: str) -> str:
     return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
 
 
-def write_overview(known: Sequence[CatalogueTable], file: BinaryIO, format_: str) -> None:
-    """Write a line for each table, view and macro (name, kind, what a row is) to `file`, as Markdown if `format_` is md."""
+def write_overview(known: Sequence[CatalogueTable], file: BinaryIO, format_: str, width: int | None = None) -> None:
+    """Write a line for each table, view and macro (name, kind, what a row is) to `file`, as Markdown if `format_` is md.
+
+    With `width` (terminal columns) what a row is is cut to one line.
+    """
     rows = [(table.name, table.kind, table.comment) for table in known]
-    _write(("name", "kind", "one row"), rows, file, format_)
+    _write(("name", "kind", "one row"), rows, file, format_, width)
 
 
-def write_columns(table: CatalogueTable, file: BinaryIO, format_: str) -> None:
+def write_columns(table: CatalogueTable, file: BinaryIO, format_: str, width: int | None = None) -> None:
     """Write to `file` what a row of `table` is, then a line for each column; a macro's parameters are in its comment.
 
-    `format_` is md for Markdown, anything else for aligned columns.
+    `format_` is md for Markdown, anything else for aligned columns. With `width` (terminal columns) what is longer goes on in
+    further lines.
     """
     from traceq.common.text import markdown, printable
 
     comment = markdown(table.comment) if format_ == "md" else printable(table.comment)
-    file.write(f"{comment}\n".encode())
+    file.write(f"{textwrap.fill(comment, width) if width else comment}\n".encode())
     if not table.columns:
         return
     file.write(b"\n")
     rows = [(column.name, column.type.lower(), column.comment) for column in table.columns]
-    _write(("column", "type", "meaning"), rows, file, format_)
+    _write(("column", "type", "meaning"), rows if width is None else _wrap_last_cells(rows, width), file, format_)
+
+
+def _wrap_last_cells(rows: Sequence[tuple[str, str, str]], width: int) -> list[tuple[str, str, str]]:
+    """Return the rows with a third cell that does not fit into `width` columns continued in rows of its own."""
+    margin = max(len(first) for first, _, _ in rows) + max(len(second) for _, second, _ in rows) + 4
+    wrapped = []
+    for first, second, third in rows:
+        begin, *others = textwrap.wrap(third, max(width - margin, _LEAST_MEANING)) or [""]
+        wrapped += [(first, second, begin), *(("", "", line) for line in others)]
+    return wrapped
 
 
 def write_dictionary(known: Sequence[CatalogueTable]) -> str:
@@ -188,9 +214,14 @@ def write_dictionary(known: Sequence[CatalogueTable]) -> str:
     return page.getvalue().decode()
 
 
-def _write(header: Sequence[str], rows: Sequence[Sequence[str]], file: BinaryIO, format_: str) -> None:
-    """Write the rows under their header as Markdown if `format_` is md, else in aligned columns."""
+def _write(
+    header: Sequence[str], rows: Sequence[Sequence[str]], file: BinaryIO, format_: str, width: int | None = None
+) -> None:
+    """Write the rows under their header as Markdown if `format_` is md, else in aligned columns, cut to `width` if given."""
     from traceq.cli._table import write_markdown, write_plain
 
-    write_table = write_markdown if format_ == "md" else write_plain
-    write_table(header, rows, [False] * len(header), file)
+    numeric = [False] * len(header)
+    if format_ == "md":
+        write_markdown(header, rows, numeric, file)
+    else:
+        write_plain(header, rows, numeric, file, width)

@@ -102,7 +102,7 @@ def open_existing(name: str | Path) -> tuple[Place, Manifest]:
     if is_dataset(name) and (manifest := read_manifest(place)).generation:
         return place, manifest
     if not is_address(name) and is_database(Path(name)):
-        raise StoreError(f"{name}: a trace database, no dataset; make one of it: traceq convert {Path(name)} job/")
+        raise StoreError(f"{name}: a trace database, no dataset; make one of it: traceq convert {Path(name)} -o job/")
     new = name if is_address(name) else f"{Path(name)}/"
     raise StoreError(f"{name}: no dataset there; make one with: traceq ingest SOURCE -o {new}")
 
