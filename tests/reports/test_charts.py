@@ -45,7 +45,7 @@ from traceq.reports.topics import (
     MemoryPeak,
     OperatorKind,
     SnapshotPeak,
-    StepMark,
+    StepStart,
 )
 
 mpl = lazy_import.module("matplotlib")
@@ -323,7 +323,7 @@ def peaking(capacity):
         MemoryLayer(0, "cached", 20, parts((42, 0), (58, 6))),
         MemoryLayer(1, "allocated", 0, parts((120, 9))),
     )
-    marks = tuple(StepMark(step, step * 100 * MS, 300 * MS) for step in range(3))
+    marks = tuple(StepStart(step, step * 100 * MS, 300 * MS) for step in range(3))
     return with_topic("memory", peaks=(peak,), timeline=timeline, layers=rows, marks=marks)
 
 

@@ -384,7 +384,7 @@ class MemoryLayer(msgspec.Struct, frozen=True):
     bytes: tuple[int, ...]
 
 
-class StepMark(msgspec.Struct, frozen=True):
+class StepStart(msgspec.Struct, frozen=True):
     """The start of a counted step since the start of the first one; all counted steps together last `span_ns`."""
 
     step: int
@@ -518,7 +518,7 @@ class Memory(msgspec.Struct, frozen=True):
     timeline: tuple[MemoryPart, ...]
     calls: tuple[AllocatorCall, ...]
     layers: tuple[MemoryLayer, ...] = ()
-    marks: tuple[StepMark, ...] = ()
+    marks: tuple[StepStart, ...] = ()
     event_holders: tuple[EventHolder, ...] = ()
     snapshot: tuple[SnapshotPeak, ...] = ()
     course: tuple[MemoryPart, ...] = ()

@@ -19,7 +19,7 @@ from traceq.reports.charts.layers import (
 )
 from traceq.reports.drawing import Axis, Drawing, Panel, Place, Shape, Stroke, Text, Tick, choose_size_unit, make_axis
 from traceq.reports.model import TraceReport
-from traceq.reports.topics import MemoryPart, MemoryPeak, StepMark
+from traceq.reports.topics import MemoryPart, MemoryPeak, StepStart
 
 _PARTS = 60
 # More numbers of steps would touch each other.
@@ -63,7 +63,7 @@ def draw(report: TraceReport) -> Drawing:
     return Drawing(
         title,
         [Panel(shapes, time, y, top=room_above(moments))],
-        [(each.kind, name_layer(each.kind)) for each in layers],
+        [(layer.kind, name_layer(layer.kind)) for layer in reversed(layers)],
     )
 
 
@@ -74,7 +74,7 @@ def _find_moment(layers: Sequence[Layer], peak: MemoryPeak, time: Axis) -> Momen
     return Moment((part + 0.5) * time.high / PARTS, f"peak {size(peak.peak_bytes)}, step {peak.peak_step}")
 
 
-def _make_time_axis(marks: Sequence[StepMark], unit: str) -> Axis:
+def _make_time_axis(marks: Sequence[StepStart], unit: str) -> Axis:
     """Return the time axis of the counted steps, ns, with ticks at the starts of at most 10 of the marked steps."""
     span = max((mark.span_ns for mark in marks), default=PARTS) or 1
     every = -(-len(marks) // _MOST_TICKS) or 1

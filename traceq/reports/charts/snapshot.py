@@ -90,7 +90,7 @@ def _find_history(report: TraceReport) -> History | None:
     memory = report.topics.memory
     if not memory.snapshot:
         return None
-    failure = next((each for each in memory.failures if each.device == memory.snapshot[0].device), None)
+    failure = next((found for found in memory.failures if found.device == memory.snapshot[0].device), None)
     return make_history("", memory.snapshot[0], memory.snapshot_layers, failure)
 
 

@@ -37,7 +37,7 @@ def describe_kernels(report: TraceReport) -> Iterator[Block]:
     yield from draw_pictures(report, "kernels")
     yield Paragraph((_ABOUT_TIMES,))
     yield _kernel_table(facts.top)
-    if any(each.limiter != "unknown" or each.tensor_core is not None for each in facts.top):
+    if any(name.limiter != "unknown" or name.tensor_core is not None for name in facts.top):
         yield _limit_table(facts.top)
     yield Query(report.queries["kernel_names"])
     yield from _describe_mfu(facts, report)
@@ -109,7 +109,7 @@ def _kernel_table(rows: Sequence[KernelName]) -> Table:
 
 
 def _limit_table(rows: Sequence[KernelName]) -> Table:
-    """Return a table of what limits kernels by name: occupancy and its limit where any is known, and tensor cores."""
+    """Return a table of the occupancy of kernels by name, with its limit if any is known, and of their use of tensor cores."""
     limits: dict[str, Callable[[KernelName], str]] = {
         "occupancy": lambda each: maybe(share, each.occupancy_share),
         "limited by": lambda each: each.limiter,

@@ -124,8 +124,8 @@ def _describe_holders(report: TraceReport) -> Iterator[Block]:
     """Yield who holds memory at the peak: a sentence on what has no holder, and a table of the operators that asked for it."""
     facts = report.topics.memory
     device = facts.event_holders[0].device
-    shown = [each for each in facts.event_holders if each.device == device]
-    peak = next((each for each in facts.peaks if each.memory == "device" and each.device == device), None)
+    shown = [holder for holder in facts.event_holders if holder.device == device]
+    peak = next((peak for peak in facts.peaks if peak.memory == "device" and peak.device == device), None)
     held = shown[0].all_bytes
     older = peak.peak_bytes - held if peak is not None and peak.is_total else 0
     before = f"{size(older)} were allocated before the capture began, and " if older > 0 else ""
@@ -136,11 +136,11 @@ def _describe_holders(report: TraceReport) -> Iterator[Block]:
 
 
 def _holder_table(rows: Sequence[EventHolder], whole: int) -> Table:
-    held = sizes_alike(each.bytes for each in rows)
+    held = sizes_alike(row.bytes for row in rows)
     columns: dict[str, Callable[[EventHolder], str]] = {"operator": lambda each: Name(each.operator or UNKNOWN)}
-    if any(each.module for each in rows):
+    if any(row.module for row in rows):
         columns["module"] = lambda each: Name(each.module or "-")
-    if any(each.line for each in rows):
+    if any(row.line for row in rows):
         columns["line"] = lambda each: Name(each.line or "-")
     texts = tuple(range(len(columns)))
     columns |= {

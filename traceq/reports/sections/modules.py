@@ -25,10 +25,10 @@ def describe_modules(report: TraceReport) -> Iterator[Block]:
     facts = report.topics.kernels
     if not facts.module_kinds:
         return
-    worth = [each for each in facts.module_kinds if each.kernel_share and each.kernel_share >= _WORTH_LISTING]
+    worth = [kind for kind in facts.module_kinds if (kind.kernel_share or 0) >= _WORTH_LISTING]
     shown = (worth or list(facts.module_kinds))[:_MOST_KINDS]
     yield Heading(3, ("Modules",))
-    covered = sum(each.own_share or 0 for each in facts.module_kinds)
+    covered = sum(kind.own_share or 0 for kind in facts.module_kinds)
     yield Paragraph(
         (f"{share(covered)} of the time of compute kernels is in {_count_modules(facts.module_kinds)}. {_ABOUT_ROWS}",)
     )
@@ -37,19 +37,19 @@ def describe_modules(report: TraceReport) -> Iterator[Block]:
     if left:
         yield Paragraph((f"{some(left, 'more kind')} of modules with less time not shown.",))
     yield Query(report.queries["module_kinds"])
-    if len(facts.modules) > 1 and any(each.modules > 1 for each in facts.module_kinds):
+    if len(facts.modules) > 1 and any(kind.modules > 1 for kind in facts.module_kinds):
         yield Paragraph(("Modules with most time of their own:",))
         yield _module_table(facts.modules)
         yield Query(report.queries["modules"])
 
 
 def _count_modules(kinds: Sequence[ModuleKind]) -> str:
-    return f"{some(sum(each.modules for each in kinds), 'module')} of the model"
+    return f"{some(sum(kind.modules for kind in kinds), 'module')} of the model"
 
 
 def _kind_table(rows: Sequence[ModuleKind]) -> Table:
     """Return a table of kinds of modules; a dot before a name is a module around it."""
-    with_backward = any(each.backward_ns for each in rows)
+    with_backward = any(row.backward_ns for row in rows)
     backward: dict[str, Callable[[ModuleKind], str]] = {"backward": lambda each: duration(each.backward_ns)}
     return make_table(
         rows,
@@ -68,8 +68,8 @@ def _kind_table(rows: Sequence[ModuleKind]) -> Table:
 
 
 def _module_table(rows: Sequence[ModuleTime]) -> Table:
-    with_devices = len({each.device for each in rows}) > 1
-    with_growth = any(each.growth_bytes is not None for each in rows)
+    with_devices = len({row.device for row in rows}) > 1
+    with_growth = any(row.growth_bytes is not None for row in rows)
     device: dict[str, Callable[[ModuleTime], str]] = {"GPU": lambda each: str(each.device)}
     growth: dict[str, Callable[[ModuleTime], str]] = {"keeps": lambda each: maybe(_format_growth, each.growth_bytes)}
     return make_table(
