@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -68,6 +69,45 @@ def test_a_report_begins_with_the_peak(tmp_path, cli):
     ]
     assert "Activations make the memory peak" in text
     assert len(text.splitlines()) <= 60
+
+
+def find_chart(page, name):
+    """The <svg> of the page with this id."""
+    return re.search(rf'<svg id="{name}".*?</svg>', page, re.DOTALL)[0]
+
+
+def test_the_page_of_a_snapshot_draws_its_memory_by_category_and_the_holders_of_the_peak(tmp_path, cli):
+    cli("report", training(tmp_path, 32), "-o", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    history, holders = find_chart(page, "t1-memory-history"), find_chart(page, "t1-memory-holders")
+    # what lies on top is drawn first
+    layers = re.findall(r'<path d="[^"]*Z" fill="var\(--c-([a-z]+)\)"', history)
+    assert layers == ["activations", "optimizer", "parameters"]
+    assert "peak 40.0 MiB after 10.00 µs" in history
+    assert {"activations 80.0 %", "parameters 20.0 %", "optimizer"} <= set(re.findall(r">([^<>]+)</text>", history))
+    bars = re.findall(r'<rect [^>]*height="18.7" fill="var\(--c-([a-z]+)\)"', holders)
+    assert bars == ["activations", "parameters"]
+    assert {"model.py:7 forward", "32.0 MiB, 80.0 %"} <= set(re.findall(r">([^<>]+)</text>", holders))
+    assert page.index('id="t1-memory-history"') < page.index("Who holds the memory")
+    assert "120 * greatest(c.number, 0)" in page
+
+
+def test_the_page_of_several_ranks_draws_them_on_one_scale(tmp_path, cli):
+    files = [training(tmp_path, 16 * (1 + rank), f"rank{rank}_snapshot.pickle") for rank in range(3)]
+    cli("report", *files, "-o", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    told = re.findall(r">(rank \d: [^<>]+)</text>", find_chart(page, "snapshots"))
+    assert told == [f"rank {rank}: peak {8 + 16 * (1 + rank)}.0 MiB after 10.00 µs" for rank in range(3)]
+    assert "t1-memory-history" not in page
+
+
+def test_the_page_of_two_compared_snapshots_draws_both(pair, tmp_path, cli):
+    cli("compare", *pair, "-o", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text("utf-8")
+    chart = find_chart(page, "memory-histories")
+    assert "base: peak 40.0 MiB after 10.00 µs" in chart
+    assert "new: peak 24.0 MiB after 10.00 µs" in chart
+    assert "left out" not in page
 
 
 def failing(folder, name, rank=0, at=2000, others=0, device=None, is_timed=True):

@@ -131,6 +131,7 @@ const without = await opened("no-script", { javaScriptEnabled: false });
 facts.tablesWithoutScript = await without.locator("table").count();
 facts.picturesWithoutScript = await without.locator(".still > svg").count();
 facts.pictures = await desktop.locator(".still").count();
+facts.chartsWithoutScript = await without.locator("figure.chart > svg:visible").evaluateAll((charts) => charts.map((each) => each.id));
 const paper = await opened("print");
 await paper.pdf({ path: `${folder}/print.pdf`, format: "A4" });
 

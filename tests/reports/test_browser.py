@@ -8,12 +8,18 @@ import os
 import random
 import shutil
 import subprocess
+import sys
 from array import array
 from pathlib import Path
 
 import pytest
-from handmade_traces import HOSTILE, MadeUp, complete, database, hostile, on_host_only, waiting
 
+sys.path.append(str(Path(__file__).parents[1] / "importers"))
+
+from handmade_traces import HOSTILE, MadeUp, complete, database, hostile, on_host_only, waiting
+from snapshots import make_history, make_segment, make_snapshot, write_file
+
+from traceq.app.report import report as report_on
 from traceq.reports.build import build
 from traceq.reports.document import Heading, Tracks
 from traceq.reports.renderers.to_html import html_of, to_html
@@ -76,6 +82,25 @@ def test_a_browser_has_nothing_to_complain_about(case, tmp_path):
     if case not in ("busy", "hostile"):
         assert "of its own" in facts["frame"]
         assert "frames, " in facts["framesFound"]
+
+
+def test_the_page_of_a_memory_snapshot_shows_its_charts_without_a_script(tmp_path):
+    blocks = "8388608 8388608 used init\n25165824 0 free -"
+    events = make_history(
+        """
+        1000 segment_alloc 0 33554432 main
+        1001 alloc 0 8388608 init
+        1010 alloc 8388608 16777216 forward
+        1020 freed 8388608 16777216 backward
+        """
+    )
+    path = write_file(tmp_path, make_snapshot(events, segments=[make_segment(0, blocks)]))
+    page = tmp_path / "report.html"
+    page.write_text(report_on(path).to_html(), "utf-8")
+    seen = told_by("browser.mjs", f"{MODULES}/axe-core/axe.min.js", page, tmp_path, folder=tmp_path)
+    assert seen["problems"] == []
+    assert seen["facts"]["chartsWithoutScript"] == ["t1-memory-history", "t1-memory-holders"]
+    assert seen["facts"]["verdictIsOnTheFirstScreen"]
 
 
 def test_moving_50_000_slices_takes_little_of_a_frame(tmp_path):

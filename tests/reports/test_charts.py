@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from traceq.analysis.categories import HOST_LABELS, OF_HOST
 from traceq.reports import charts
 from traceq.reports.build import build
-from traceq.reports.charts import CHARTS, gaps, memory, palette, ranks, roofline, steps
+from traceq.reports.charts import CHARTS, gaps, layers, memory, palette, ranks, roofline, snapshot, steps
 from traceq.reports.charts.chart import Chart, Place
 from traceq.reports.charts.figure import draw_figure, save_png
 from traceq.reports.charts.svg import draw_svg, draw_svg_file
@@ -38,9 +38,14 @@ from traceq.reports.topics import (
     Copies,
     Kernels,
     Memory,
+    MemoryFailure,
+    MemoryHolder,
+    MemoryLayer,
     MemoryPart,
     MemoryPeak,
     OperatorKind,
+    SnapshotPeak,
+    StepStart,
 )
 
 mpl = lazy_import.module("matplotlib")
@@ -97,7 +102,8 @@ def texts_of(drawing):
     [
         *("idle", "op", "annotation", "runtime", "python", "other", "mark", "culprit", "rest", "unknown"),
         *("behind compute", "behind other work", "exposed", "blocking", "hidden", "costs the GPU", "allocated"),
-        *("cached", "free", *DATA_PARTS),
+        *("cached", "free", "managed", *DATA_PARTS),
+        *("parameters", "optimizer", "gradients", "inputs", "activations", "temporary"),
     ],
 )
 def test_what_is_drawn_elsewhere_has_a_colour(kind):
@@ -151,6 +157,9 @@ STACKS = (
     ("behind compute", "blocking", "exposed"),
     ("behind compute", "exposed"),
     ("allocated", "cached", "free"),
+    ("allocated", "managed", "cached"),
+    ("unknown", "parameters", "optimizer", "gradients", "inputs", "activations", "temporary"),
+    ("unknown", "activations", "parameters", "gradients", "activations", "optimizer", "temporary", "unknown"),
     ("hidden", "costs the GPU"),
 )
 
@@ -297,27 +306,158 @@ def test_the_memory_is_a_roof_up_to_the_peak():
     assert roofline.describe(report).endswith("The memory gives 2,000 GB/s at most.")
 
 
+GIB = 1 << 30
+
+
+def parts(*runs):
+    """Bytes of 120 parts: (number of parts, GiB in each) one after the other."""
+    return tuple(gib * GIB for number, gib in runs for _ in range(number))
+
+
 def peaking(capacity):
-    peak = MemoryPeak(0, "device", True, 8 << 30, 2, None, None, capacity, 3, None, 0)
-    timeline = (MemoryPart(0, -1, 3 << 30, 1 << 30), MemoryPart(0, 30, 8 << 30, 2 << 30), MemoryPart(1, 0, 1, 1))
-    return with_topic("memory", peaks=(peak,), timeline=timeline)
+    """A GPU of this many bytes that has 8 GiB allocated in the second of three steps, and nothing known of the first 20 parts."""
+    peak = MemoryPeak(0, "device", True, 8 * GIB, 2, None, None, capacity, 3, None, 0)
+    timeline = (MemoryPart(0, -1, 3 * GIB, 1 * GIB), MemoryPart(0, 30, 8 * GIB, 2 * GIB), MemoryPart(1, 0, 1, 1))
+    rows = (
+        MemoryLayer(0, "allocated", 20, parts((40, 1), (2, 8), (58, 2))),
+        MemoryLayer(0, "cached", 20, parts((42, 0), (58, 6))),
+        MemoryLayer(1, "allocated", 0, parts((120, 9))),
+    )
+    marks = tuple(StepStart(step, step * 100 * MS, 300 * MS) for step in range(3))
+    return with_topic("memory", peaks=(peak,), timeline=timeline, layers=rows, marks=marks)
 
 
-def test_memory_stays_what_it_was_until_a_sample_says_otherwise():
-    drawing = memory.draw(peaking(16 << 30))
-    (area,) = marks_of(drawing, Area)
-    assert area.tops == [1] * 30 + [8] + [2] * 29
-    assert dashed(drawing, 1) == [16, 8]
-    assert {"capacity 16.0 GiB", "peak 8.0 GiB, step 2"} <= set(texts_of(drawing))
-    assert memory.describe(peaking(16 << 30)) == (
+def test_memory_is_stacked_with_its_peak_and_the_starts_of_steps():
+    drawing = memory.draw(peaking(16 * GIB))
+    cached, allocated = marks_of(drawing, Area)
+    # Each covers what lies below it; parts of one height are one.
+    assert [(area.kind, [edge / MS for edge in area.edges], area.tops) for area in (cached, allocated)] == [
+        ("cached", [50, 150, 300], [1, 8]),
+        ("allocated", [50, 150, 155, 300], [1, 8, 2]),
+    ]
+    starts = next(line for line in marks_of(drawing, Stroke) if line.dashes == "1 3")
+    assert [path[0][0] / MS for path in starts.paths] == [100, 200]
+    assert {"capacity 16.0 GiB", "peak 8.0 GiB, step 2", "number of the step that begins there"} <= set(
+        texts_of(drawing)
+    )
+    assert {"allocated", "cached by PyTorch", "0", "1", "2"} <= set(texts_of(drawing))
+    (peak,) = [line for line in marks_of(drawing, Stroke) if line.dashes == "5 3" and line.paths[0][0][1] == 0]
+    assert peak.paths[0][0][0] / MS == 151.25
+    assert memory.describe(peaking(16 * GIB)) == (
         "Memory allocated on GPU 0 over the counted steps: 8.0 GiB at most, 50.0 % of 16.0 GiB, in step 2; 2.0 GiB at the end."
     )
 
 
 def test_a_capacity_far_above_is_said_and_not_drawn():
-    drawing = memory.draw(peaking(80 << 30))
-    assert dashed(drawing, 1) == [8]
-    assert "memory allocated on GPU 0 (GiB); it has 80.0 GiB" in texts_of(drawing)
+    drawing = memory.draw(peaking(80 * GIB))
+    assert "capacity 80.0 GiB" not in texts_of(drawing)
+    assert "memory on GPU 0 (GiB); it has 80.0 GiB" in texts_of(drawing)
+
+
+def snapshot_peak(**facts):
+    """The peak of 8 GiB on GPU 0, after 50 of 120 ms."""
+    names = dict.fromkeys(SnapshotPeak.__struct_fields__, 0)
+    usual = {"peak_bytes": 8 * GIB, "after_ns": 50 * MS, "history_ns": 120 * MS, "number": 4, "events": 12, "owners": 2}
+    return SnapshotPeak(**{**names, **usual, **facts})
+
+
+HISTORY = (
+    MemoryLayer(0, "activations", 0, parts((50, 0), (1, 5), (69, 1))),
+    MemoryLayer(0, "parameters", 0, parts((120, 2))),
+    MemoryLayer(0, None, 0, parts((120, 1))),
+    MemoryLayer(1, "inputs", 0, parts((120, 1))),
+)
+
+
+def held(**facts):
+    """A report on a memory snapshot with HISTORY, whose peak has two holders."""
+    holders = (
+        MemoryHolder(0, "model.py:7 forward", "activations", "forward", 5, 5 * GIB, GIB),
+        MemoryHolder(0, None, None, None, 1, GIB, GIB),
+        MemoryHolder(1, "data.py:1 load", "inputs", None, 1, GIB, GIB),
+    )
+    facts = {"snapshot": (snapshot_peak(),), "snapshot_layers": HISTORY, "holders": holders, **facts}
+    return with_topic("memory", **facts)
+
+
+def test_a_snapshot_is_stacked_by_category_with_what_comes_and_goes_on_top():
+    drawing = snapshot.draw_course(held())
+    areas = marks_of(drawing, Area)
+    assert [(area.kind, area.edges, area.tops) for area in areas] == [
+        ("activations", [0, 50, 51, 120], [3, 8, 4]),
+        ("parameters", [0, 120], [3]),
+        ("unknown", [0, 120], [1]),
+    ]
+    assert dashed(drawing, 0) == [50]
+    assert {"peak 8.0 GiB after 50.00 ms", "ms since the history began"} <= set(texts_of(drawing))
+    assert {"activations 62.5 %", "parameters 25.0 %", "cannot tell 12.5 %"} <= set(texts_of(drawing))
+    assert snapshot.describe_course(held()) == (
+        "Memory in use on GPU 0 over the history: peak 8.0 GiB after 50.00 ms, of it activations 62.5 %, parameters 25.0 %,"
+        " cannot tell 12.5 %."
+    )
+
+
+def test_where_memory_ran_out_is_a_line_of_its_own():
+    failure = MemoryFailure(0, 1, 60 * MS, 1, GIB, None, 0, GIB, GIB, GIB, 0, 0, True)
+    drawing = snapshot.draw_course(held(failures=(failure,)))
+    assert dashed(drawing, 0) == [50, 60]
+    assert "out of memory after 60.00 ms, asked for 1.0 GiB" in texts_of(drawing)
+
+
+def test_a_history_without_times_is_drawn_over_its_events():
+    drawing = snapshot.draw_course(held(snapshot=(snapshot_peak(after_ns=None, history_ns=None),)))
+    (panel,) = drawing.panels
+    assert (panel.x.high, panel.x.label, dashed(drawing, 0)) == (12, "events of the history", [4])
+    assert marks_of(drawing, Area)[0].edges == [0, 5, 5.1, 12]
+    assert "peak 8.0 GiB" in texts_of(drawing)
+
+
+def test_the_holders_of_the_peak_are_bars_in_the_colour_of_their_category():
+    drawing = snapshot.draw_holders(held())
+    assert bars_of(drawing) == {
+        "model.py:7 forward": [("activations", 5 * GIB)],
+        "(no stack)": [("unknown", GIB)],
+    }
+    assert {"held at the peak of 8.0 GiB by", "5.0 GiB, 62.5 %", "1.0 GiB, 12.5 %"} <= set(texts_of(drawing))
+
+
+def test_two_snapshots_share_one_scale_and_the_base_is_a_line_in_the_new_one():
+    base = snapshot.make_history("base", snapshot_peak(), HISTORY)
+    new = snapshot.make_history(
+        "new", snapshot_peak(peak_bytes=2 * GIB, history_ns=240 * MS), (MemoryLayer(0, "inputs", 0, parts((120, 2))),)
+    )
+    drawing = snapshot.draw_pair(base, new)
+    upper, lower = drawing.panels
+    assert [(panel.x.low, panel.x.high, panel.y.high) for panel in drawing.panels] == [(0, 240, 8.4)] * 2
+    assert lower.top > upper.bottom
+    (inputs,) = [shape for shape in lower.shapes if isinstance(shape, Area)]
+    assert (inputs.edges, inputs.tops) == ([0, 240], [2])
+    line = lower.shapes[-1]
+    assert (line.paths[0][0], max(line.paths[0], key=lambda place: place[1])) == ((0, 3), (50, 8))
+    assert {"base: peak 8.0 GiB after 50.00 ms", "new: peak 2.0 GiB after 50.00 ms"} <= set(texts_of(drawing))
+
+
+def ranked(number):
+    report = held(snapshot=(snapshot_peak(peak_bytes=(8 + number) * GIB),))
+    return replace(report, trace=replace(report.trace, rank=number, trace_id=number + 1))
+
+
+def test_of_many_ranks_the_eight_with_the_highest_peaks_are_drawn_in_their_order():
+    reports = [ranked(number) for number in (11, *range(10))]
+    drawing = snapshot.draw_snapshots(reports)
+    told = [text.partition(":")[0] for text in texts_of(drawing) if ": peak" in text]
+    assert told == [f"rank {number}" for number in (11, *range(3, 10))]
+    assert len(draw_svg(drawing, "x", "")) < 20_000
+    assert snapshot.has_snapshots(reports)
+    assert not snapshot.has_snapshots(reports[:1])
+    assert snapshot.describe_snapshots(reports[:2]).endswith("peaks: rank 11 19.0 GiB, rank 0 8.0 GiB.")
+
+
+def test_in_small_charts_two_parts_have_the_values_of_the_higher_one():
+    thin = layers.thin_layers(
+        [layers.Layer("inputs", 0, [1, 2, 0, 5, 7]), layers.Layer("temporary", 0, [9, 0, 0, 1, 0])]
+    )
+    assert [layer.bytes for layer in thin] == [[1, 1, 5, 5, 7], [9, 9, 1, 1, 0]]
 
 
 def job(*numbers):
@@ -393,8 +533,7 @@ def test_a_logarithmic_axis_has_powers_of_ten_and_between_them_where_it_is_short
 
 
 def drawn():
-    for case in (complete, waiting):
-        report = trace_of(case)
+    for report in (trace_of(complete), trace_of(waiting), held()):
         for each in CHARTS:
             if each.has_data(report):
                 yield each, report
@@ -418,8 +557,7 @@ def placed(report):
 
 
 def test_every_chart_of_the_list_is_in_a_report_that_it_applies_to():
-    for case in (complete, waiting):
-        report = trace_of(case)
+    for report in (trace_of(complete), trace_of(waiting), held()):
         assert sorted(placed(report)) == sorted(f"t1-{each.name}" for each in CHARTS if each.has_data(report))
 
 
@@ -427,7 +565,10 @@ def test_there_is_room_for_a_chart_at_every_place(monkeypatch):
     places = get_args(Place)
     made_up = [Chart(place, place, steps.draw_ledger, lambda _: True, lambda _: "words") for place in places]
     monkeypatch.setattr("traceq.reports.sections.pictures.CHARTS", made_up)
-    assert sorted(placed(trace_of(complete))) == sorted(f"t1-{place}" for place in places)
+    report = trace_of(complete)
+    memory = replace(report.topics.memory, snapshot=(snapshot_peak(),))
+    report = replace(report, topics=replace(report.topics, memory=memory))
+    assert sorted(placed(report)) == sorted(f"t1-{place}" for place in places)
 
 
 def test_a_report_of_nothing_has_no_charts():
@@ -563,9 +704,9 @@ def test_only_figures_use_matplotlib_and_without_pyplot():
 
 
 def test_a_text_at_an_end_of_an_axis_stays_within_the_drawing():
-    (panel,) = memory.draw(peaking(16 << 30)).panels
-    assert [panel.choose_anchor(tick) for tick in panel.x.ticks] == ["start", "end"]
-    assert panel.choose_anchor(Tick(30, "middle")) == "middle"
+    (panel,) = memory.draw(peaking(16 * GIB)).panels
+    ends = [Tick(0, "the first step"), Tick(150 * MS, "middle"), Tick(300 * MS, "the last step")]
+    assert [panel.choose_anchor(tick) for tick in ends] == ["start", "middle", "end"]
 
 
 def test_all_of_a_chart_is_within_its_edges():

@@ -42,9 +42,14 @@ QUERY_OF = {
     "operators": ("kernels", "operators"),
     "mfu": ("kernels", "mfu"),
     "gpu_metrics": ("kernels", "measured"),
+    "module_kinds": ("kernels", "module_kinds"),
+    "modules": ("kernels", "modules"),
     "data_loaders": ("data", "loaders"),
     "memory": ("memory", "peaks"),
     "memory_timeline": ("memory", "timeline"),
+    "memory_layers": ("memory", "layers"),
+    "memory_marks": ("memory", "marks"),
+    "memory_event_holders": ("memory", "event_holders"),
     "allocator_calls": ("memory", "calls"),
     "serving_batches": ("serving", "batches"),
     "serving_stalls": ("serving", "stalls"),
@@ -127,7 +132,8 @@ def test_numbers_of_a_complete_trace():
 def test_queries_give_the_sections_again(trace):
     connection, report = connected(trace), known(trace)
     for query, (topic, field) in QUERY_OF.items():
-        rows = connection.execute(report.queries[query]).fetchall()
+        found = connection.execute(report.queries[query]).fetchall()
+        rows = [tuple(tuple(value) if isinstance(value, list) else value for value in row) for row in found]
         assert rows == [structs.astuple(each) for each in getattr(getattr(report.topics, topic), field)]
     for query, row in (("data", report.topics.data.stall), ("serving", report.topics.serving.summary)):
         assert connection.execute(report.queries[query]).fetchone() == structs.astuple(row)
@@ -166,8 +172,8 @@ def test_unknown_sizes_and_limits_are_no_zeros():
     assert [row[3] for row in totals.rows] == ["-", "-"]
     assert {row[index] for row in groups.rows for index in (1, 2, 4, 5, 8, 9)} == {"-"}
     (names,) = blocks(kernels.describe_kernels, report, Table)
-    assert names.columns == ("kernel", "count", "time", "share", "tensor")
-    assert names.rows == (("compute", "1", "50 ns", "100.0 %", "-"),)
+    assert names.columns == ("kernel", "time", "share", "count", "mean", "median", "min", "max", "std")
+    assert names.rows == (("compute", "50 ns", "100.0 %", "1", *["50 ns"] * 4, "-"),)
     assert "Occupancy: cannot tell" in words(kernels.describe_kernels, report)
     assert "do not show" in words(kernels.describe_kernels, report)
     assert not blocks(kernels.describe_kernels, report, Bars)

@@ -190,7 +190,8 @@ def test_versions_of_drivers_and_libraries_stay_where_their_name_says_so(text, e
 def test_of_a_kernel_stays_what_libraries_call_theirs():
     (trace,) = plain().traces
     kernels = [
-        KernelName(name, 1, 1, None, None, "unknown", None) for name in ("acme_attention<4>(int)", "x at /home/a")
+        KernelName(name, 1, 1, None, None, "unknown", None, 1.0, 1.0, 1, 1, None)
+        for name in ("acme_attention<4>(int)", "x at /home/a")
     ]
     trace = replace(trace, topics=replace(trace.topics, kernels=replace(trace.topics.kernels, top=tuple(kernels))))
     notes = (Note("info", "test", 1, "slow: acme_attention<4>(int)"),)

@@ -233,12 +233,14 @@ class Query(msgspec.Struct, frozen=True):
 class Picture(msgspec.Struct, frozen=True):
     """A chart: its name (a file name, unique in the report), its content in words, and the function that draws it.
 
-    Words or tables of the report say all of it too.
+    Words or tables of the report say all of it too. `queries` are SQL texts that give the numbers of the chart, where no
+    other block has them.
     """
 
     name: str
     alt: str
     draw: Callable[[], Drawing]
+    queries: tuple[str, ...] = ()
 
 
 class Tracks(msgspec.Struct, frozen=True):

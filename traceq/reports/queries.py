@@ -27,7 +27,7 @@ _ELSEWHERE = {
 _NEEDED_BY = {
     "allocation": ("snapshot_category", "snapshot_holder"),
     "allocator_call": ("allocator",),
-    "allocator_event": ("snapshot_course", "snapshot_failure", "snapshot_failure_holder"),
+    "allocator_event": ("snapshot_course", "snapshot_layer", "snapshot_failure", "snapshot_failure_holder"),
     "allocator_segment": ("snapshot_fragmentation",),
     "collective_match": ("job_collective", "job_lateness", "job_worst"),
     "collective_slice": ("blocking", "collective"),
@@ -43,7 +43,8 @@ _NEEDED_BY = {
     "made_with": ("made_with",),
     "memory_peak": ("snapshot_peak",),
     "memory_step": ("memory_peak",),
-    "memory_timeline": ("memory_timeline",),
+    "memory_timeline": ("memory_event_holder", "memory_layer", "memory_mark", "memory_timeline"),
+    "module": ("module_kind", "module_top"),
     "monitor_step": ("condition",),
     "operator_cost": ("operator_kind", "mfu"),
     "serving_mark": ("serving", "serving_batch", "serving_stall", "serving_roofline"),

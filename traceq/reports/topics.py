@@ -198,7 +198,10 @@ class OccupancyClass(msgspec.Struct, frozen=True):
 
 
 class KernelName(msgspec.Struct, frozen=True):
-    """All compute kernels of one name."""
+    """All compute kernels of one name; mean, median, extremes and standard deviation are of the durations of single kernels.
+
+    `stddev_ns` is None for one kernel.
+    """
 
     name: str
     kernels: int
@@ -207,6 +210,11 @@ class KernelName(msgspec.Struct, frozen=True):
     occupancy_share: float | None
     limiter: str
     tensor_core: bool | None
+    mean_ns: float
+    median_ns: float
+    min_ns: int
+    max_ns: int
+    stddev_ns: float | None
 
 
 class OperatorKind(msgspec.Struct, frozen=True):
@@ -234,6 +242,37 @@ class Mfu(msgspec.Struct, frozen=True):
     kernel_efficiency_share: float | None
 
 
+class ModuleKind(msgspec.Struct, frozen=True):
+    """Modules of the model at one place but for numbers, as the layers of a list; times of their kernels on all devices.
+
+    `depth` is 1 for the outermost. `own_ns` is the part of `dur_ns` that no module inside has; the shares are of the time of
+    all compute kernels. `calls` is None if no thread that launches is known to call them, `mfu_share` unless known of all.
+    """
+
+    place: str
+    depth: int
+    modules: int
+    calls: int | None
+    dur_ns: int
+    backward_ns: int
+    own_ns: int
+    kernel_share: float | None
+    own_share: float | None
+    mfu_share: float | None
+
+
+class ModuleTime(msgspec.Struct, frozen=True):
+    """A module of the model on a device, a row of the table module; `growth_bytes` is what stays allocated after a call."""
+
+    device: int
+    module: str
+    calls: int | None
+    dur_ns: int
+    own_ns: int
+    mfu_share: float | None
+    growth_bytes: int | None
+
+
 class GpuMetric(msgspec.Struct, frozen=True):
     """Samples of a hardware counter, as shares (0..1) of its maximum."""
 
@@ -245,7 +284,10 @@ class GpuMetric(msgspec.Struct, frozen=True):
 
 
 class Kernels(msgspec.Struct, frozen=True):
-    """Compute kernels and the operators that launched them; `top` are the --top names with most time."""
+    """Compute kernels, and the operators and modules that launched them; `top` are the --top names with most time.
+
+    `modules` are the --top modules with most time of their own.
+    """
 
     fill: tuple[KernelFill, ...]
     occupancy: tuple[OccupancyClass, ...]
@@ -253,6 +295,8 @@ class Kernels(msgspec.Struct, frozen=True):
     operators: tuple[OperatorKind, ...]
     mfu: tuple[Mfu, ...]
     measured: tuple[GpuMetric, ...]
+    module_kinds: tuple[ModuleKind, ...] = ()
+    modules: tuple[ModuleTime, ...] = ()
 
 
 class DataStall(msgspec.Struct, frozen=True):
@@ -325,6 +369,43 @@ class MemoryPart(msgspec.Struct, frozen=True):
     part: int
     highest_bytes: int
     last_bytes: int
+
+
+class MemoryLayer(msgspec.Struct, frozen=True):
+    """The bytes of one category on a device in 120 equal parts of the counted steps or of a history, from `first_part` on.
+
+    Each part is told at the moment when most is allocated in it, so the layers of a part add up to its highest. In a
+    snapshot categories are those of allocations, None if unknown; in a trace they are allocated, managed and cached.
+    """
+
+    device: int
+    category: str | None
+    first_part: int
+    bytes: tuple[int, ...]
+
+
+class StepStart(msgspec.Struct, frozen=True):
+    """The start of a counted step since the start of the first one; all counted steps together last `span_ns`."""
+
+    step: int
+    after_ns: int
+    span_ns: int
+
+
+class EventHolder(msgspec.Struct, frozen=True):
+    """Memory that is allocated when most is in the counted steps, by the operator, module and line that asked for it.
+
+    `all_bytes` is what all such holders on the device have; what was allocated before the capture has no holder.
+    """
+
+    device: int
+    operator: str | None
+    module: str | None
+    line: str | None
+    allocations: int
+    bytes: int
+    largest_bytes: int
+    all_bytes: int
 
 
 class AllocatorCall(msgspec.Struct, frozen=True):
@@ -430,14 +511,18 @@ class Fragmentation(msgspec.Struct, frozen=True):
 class Memory(msgspec.Struct, frozen=True):
     """Memory in use, and allocator calls; `calls` are the --top longest, `holders` the --top of each device.
 
-    `snapshot` and the fields after it are filled from a memory snapshot.
+    `snapshot` and the fields after it are filled from a memory snapshot; `marks` are at most 30 steps.
     """
 
     peaks: tuple[MemoryPeak, ...]
     timeline: tuple[MemoryPart, ...]
     calls: tuple[AllocatorCall, ...]
+    layers: tuple[MemoryLayer, ...] = ()
+    marks: tuple[StepStart, ...] = ()
+    event_holders: tuple[EventHolder, ...] = ()
     snapshot: tuple[SnapshotPeak, ...] = ()
     course: tuple[MemoryPart, ...] = ()
+    snapshot_layers: tuple[MemoryLayer, ...] = ()
     categories: tuple[MemoryCategory, ...] = ()
     holders: tuple[MemoryHolder, ...] = ()
     fragmentation: tuple[Fragmentation, ...] = ()

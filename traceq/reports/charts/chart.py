@@ -11,14 +11,16 @@ from traceq.reports.model import Job, TraceReport
 T = TypeVar("T", TraceReport, Job)
 
 # Where a report has room for charts: after its first sentences, and in these sections.
-Place = Literal["headline", "steps", "gaps", "copies", "communication", "kernels", "operators", "data", "memory"]
+Place = Literal[
+    "headline", "steps", "gaps", "copies", "communication", "kernels", "operators", "data", "memory", "snapshot"
+]
 
 
 class Chart(NamedTuple, Generic[T]):
     """A chart of one trace, or of several ranks as one job: its name, its place in the report, and its functions.
 
     `place` is None for charts of jobs. `has_data` tells whether it can be drawn, `describe` returns it in words, `missing` is
-    the phrase for a report without data for it.
+    the phrase for a report without data for it. `queries` are the sections of the report whose numbers only the chart shows.
     """
 
     name: str
@@ -27,3 +29,4 @@ class Chart(NamedTuple, Generic[T]):
     has_data: Callable[[T], bool]
     describe: Callable[[T], str]
     missing: str = ""
+    queries: tuple[str, ...] = ()

@@ -6,11 +6,24 @@ from collections.abc import Sequence
 
 from traceq.common.units import share, size
 from traceq.reports.charts.chart import Chart
-from traceq.reports.drawing import Area, Axis, Drawing, Panel, Shape, Stroke, Text, Tick, choose_size_unit, make_axis
+from traceq.reports.charts.layers import (
+    PARTS,
+    Layer,
+    Moment,
+    draw_areas,
+    draw_moments,
+    list_layers,
+    name_layer,
+    room_above,
+    sum_layers,
+)
+from traceq.reports.drawing import Axis, Drawing, Panel, Place, Shape, Stroke, Text, Tick, choose_size_unit, make_axis
 from traceq.reports.model import TraceReport
-from traceq.reports.topics import MemoryPart, MemoryPeak
+from traceq.reports.topics import MemoryPart, MemoryPeak, StepStart
 
 _PARTS = 60
+# More numbers of steps would touch each other.
+_MOST_TICKS = 10
 # Of the capacity: from here on it is drawn as a line, below it would leave nothing to be seen of the rest.
 _NEAR = 0.4
 
@@ -21,31 +34,57 @@ def has_data(report: TraceReport) -> bool:
 
 
 def draw(report: TraceReport) -> Drawing:
-    """Draw the most bytes allocated in each 60th of the counted steps, with a line at the peak, for the GPU with the highest.
+    """Draw what is allocated in each 120th of the counted steps, and what is cached beyond, for the GPU with the highest peak.
 
-    A line at the capacity is added if the peak is 40 % of it or more. Raises ValueError without a peak.
+    Dotted lines are at the starts of steps, dashed ones at the peak and at the capacity, if the peak is 40 % of it or more.
+    Raises ValueError without a peak.
     """
     peak = _find_peak(report)
     if peak is None:
         raise ValueError("the report says nothing of a device's memory; ask memory.has_data() first")
-    highest, _ = fill_parts(peak.device, report.topics.memory.timeline)
+    memory = report.topics.memory
+    layers = list_layers(memory.layers, peak.device or 0)
     unit = choose_size_unit(peak.peak_bytes)
     capacity = peak.capacity_bytes or 0
     is_near = peak.peak_bytes >= _NEAR * capacity > 0
-    marks: list[Shape] = [Area("allocated", range(_PARTS + 1), [part / unit.size for part in highest])]
+    top = max(*sum_layers(layers), capacity * 1.15 if is_near else 0) / unit.size
+    time = _make_time_axis(memory.marks, report.unit)
+    y = make_axis(0, (top or 1) * 1.05, has_grid=True)
+    shapes = draw_areas(layers, time.high, unit)
+    starts: list[list[Place]] = [[(tick.value, y.low), (tick.value, y.high)] for tick in time.ticks if tick.value]
+    if starts:
+        shapes.append(Stroke(starts, width=0.6, dashes="1 3"))
     if is_near:
-        marks += _draw_level(capacity / unit.size, f"capacity {size(capacity)}")
-    marks += _draw_level(peak.peak_bytes / unit.size, f"peak {size(peak.peak_bytes)}, step {peak.peak_step}")
-    top = max(*highest, peak.peak_bytes, capacity if is_near else 0) * 1.15 / unit.size
-    time = Axis(0, _PARTS, [Tick(0, "first counted step"), Tick(_PARTS, "last")])
+        shapes += _draw_level(time, capacity / unit.size, f"capacity {size(capacity)}")
+    moments = [_find_moment(layers, peak, time)]
+    shapes += draw_moments(moments, time, y)
     above = f"; it has {size(capacity)}" if capacity and not is_near else ""
-    title = f"memory allocated on GPU {peak.device} ({unit.name}){above}"
-    return Drawing(title, [Panel(marks, time, make_axis(0, top or 1, has_grid=True))])
+    title = f"memory on GPU {peak.device} ({unit.name}){above}"
+    return Drawing(
+        title,
+        [Panel(shapes, time, y, top=room_above(moments))],
+        [(layer.kind, name_layer(layer.kind)) for layer in reversed(layers)],
+    )
 
 
-def _draw_level(y: float, text: str) -> list[Shape]:
+def _find_moment(layers: Sequence[Layer], peak: MemoryPeak, time: Axis) -> Moment:
+    """Return the middle of the part in which most is allocated, as the moment of the peak."""
+    allocated = sum_layers([layer for layer in layers if layer.kind != "cached"])
+    part = layers[0].first_part + allocated.index(max(allocated))
+    return Moment((part + 0.5) * time.high / PARTS, f"peak {size(peak.peak_bytes)}, step {peak.peak_step}")
+
+
+def _make_time_axis(marks: Sequence[StepStart], unit: str) -> Axis:
+    """Return the time axis of the counted steps, ns, with ticks at the starts of at most 10 of the marked steps."""
+    span = max((mark.span_ns for mark in marks), default=PARTS) or 1
+    every = -(-len(marks) // _MOST_TICKS) or 1
+    ticks = [Tick(mark.after_ns, str(mark.step)) for mark in marks][::every]
+    return Axis(0, span, ticks, label=f"number of the {unit} that begins there")
+
+
+def _draw_level(time: Axis, y: float, text: str) -> list[Shape]:
     """Return a dashed horizontal line at `y` over the whole chart, and its text at the right end."""
-    return [Stroke([[(0, y), (_PARTS, y)]], dashes="5 3"), Text(text, _PARTS, y, -4, 4, "end", is_above=True)]
+    return [Stroke([[(0, y), (time.high, y)]], dashes="5 3"), Text(text, time.high, y, -4, 4, "end", is_above=True)]
 
 
 def describe(report: TraceReport) -> str:
@@ -67,7 +106,7 @@ def describe(report: TraceReport) -> str:
 def _find_peak(report: TraceReport) -> MemoryPeak | None:
     """Return the highest peak of the GPUs that have a timeline of memory; None without any."""
     facts = report.topics.memory
-    known = {part.device for part in facts.timeline}
+    known = {layer.device for layer in facts.layers}
     peaks = [peak for peak in facts.peaks if peak.memory == "device" and peak.peak_bytes and peak.device in known]
     return max(peaks, key=lambda peak: peak.peak_bytes, default=None)
 
@@ -88,4 +127,6 @@ def fill_parts(device: int | None, timeline: Sequence[MemoryPart]) -> tuple[Sequ
     return highest, last
 
 
-CHART = Chart("memory", "memory", draw, has_data, describe, "no record of memory")
+CHART = Chart(
+    "memory", "memory", draw, has_data, describe, "no record of memory", queries=("memory_layers", "memory_marks")
+)

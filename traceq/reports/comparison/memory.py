@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from traceq.common.units import change_share, size, sizes_alike, some
-from traceq.reports.document import Block, Heading, Literal, Name, Outcome, Paragraph, Spans, Table, Verdict, make_table
+from traceq.reports.charts.snapshot import draw_pair, make_history
+from traceq.reports.document import (
+    Block,
+    Heading,
+    Literal,
+    Name,
+    Outcome,
+    Paragraph,
+    Picture,
+    Spans,
+    Table,
+    Verdict,
+    make_table,
+)
 from traceq.reports.queries import read_rows
-from traceq.reports.topics import MemoryCategory, MemoryHolder, SnapshotPeak
+from traceq.reports.topics import MemoryCategory, MemoryHolder, MemoryLayer, SnapshotPeak
 
 if TYPE_CHECKING:
     import duckdb
@@ -24,7 +38,8 @@ _NO_STACK = "(no stack)"
 class MemorySide(msgspec.Struct, frozen=True):
     """A memory snapshot: bytes by category and by line of the program at its device's peak, and segments at the end.
 
-    `holders` maps a line of the program to the bytes that it holds, `segments` an address to bytes.
+    `holders` maps a line of the program to the bytes that it holds, `segments` an address to bytes. `layers` are the bytes of
+    each category over the history.
     """
 
     file: str
@@ -32,6 +47,7 @@ class MemorySide(msgspec.Struct, frozen=True):
     categories: Mapping[str, int]
     holders: Mapping[str, int]
     segments: Mapping[int, int]
+    layers: tuple[MemoryLayer, ...]
 
 
 class MemoryChange(msgspec.Struct, frozen=True):
@@ -74,7 +90,7 @@ def read_memory_side(connection: duckdb.DuckDBPyConnection, trace_id: int, path:
     """
     asked = {
         name: read_rows(connection, f"snapshot_{name}", trace_id=trace_id, top=_ALL)
-        for name in ("peak", "category", "holder", "segment")
+        for name in ("peak", "category", "holder", "segment", "layer")
     }
     if not asked["peak"]:
         return None
@@ -91,6 +107,7 @@ def read_memory_side(connection: duckdb.DuckDBPyConnection, trace_id: int, path:
         },
         {holder.owner or _NO_STACK: holder.bytes for holder in holders if holder.device == peak.device},
         {row["address"]: row["bytes"] for row in asked["segment"] if row["device"] == peak.device},
+        tuple(msgspec.convert([row for row in asked["layer"] if row["device"] == peak.device], list[MemoryLayer])),
     )
 
 
@@ -117,6 +134,7 @@ def compose_memory(comparison: MemoryComparison, top: int) -> Iterator[Block]:
     """Yield the report on two memory snapshots: verdict, both peaks, all categories, and the first `top` lines of the program."""
     yield Heading(1, ("traceq compare",))
     yield Verdict(memory_verdict(comparison), _judge_outcome(comparison), label="Against the base")
+    yield from _draw_histories(comparison)
     yield _tabulate_sides(comparison)
     yield Paragraph(("At the peak, by what it is:",))
     yield _tabulate_changes("category", comparison.categories)
@@ -129,6 +147,19 @@ def compose_memory(comparison: MemoryComparison, top: int) -> Iterator[Block]:
                 f"{some(left, 'more line')}, {_format_signed(sum(each.delta_bytes for each in comparison.owners[top:]))}.",
             )
         )
+
+
+def _draw_histories(comparison: MemoryComparison) -> Iterator[Block]:
+    """Yield a chart of both histories on one scale; nothing unless both have a history."""
+    base, new = (
+        make_history(name, side.peak, side.layers)
+        for name, side in (("base", comparison.base), ("new", comparison.new))
+    )
+    if base is None or new is None:
+        return
+    peaks = f"{size(base.peak.peak_bytes)} at most in the base, {size(new.peak.peak_bytes)} in the new one"
+    words = f"Memory in use over both histories: {peaks}."
+    yield Picture("memory-histories", words, partial(draw_pair, base, new))
 
 
 def memory_verdict(comparison: MemoryComparison) -> Spans:

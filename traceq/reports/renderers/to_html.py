@@ -61,10 +61,11 @@ def to_html(report: Report) -> str:
 def html_of(blocks: Iterable[Block]) -> str:
     """Return the blocks as the text of one HTML page below the size limit; each trace begins with a heading of level 2."""
     numbered = list(_numbered(blocks))
-    limit = min(LIMIT, _LIMIT_OF_TRACE * max((trace for trace, _ in numbered), default=1))
+    traces = max((trace for trace, _ in numbered), default=0)
+    limit = min(LIMIT, _LIMIT_OF_TRACE * max(traces, 1))
     rendered: dict[int, Markup] = {}  # by the identity of the block: a version has all that the one before has
     page = ""
-    for keeps, left_out in _versions(max((trace for trace, _ in numbered), default=0)):
+    for keeps, left_out in _versions(traces):
         kept = [block for trace, block in numbered if keeps(trace, block)]
         larger = _page(kept, rendered, left_out)
         if page and len(larger.encode()) > limit:

@@ -48,9 +48,10 @@ from traceq.reports.sections.jobs import describe_rank_in_job, find_job
 from traceq.reports.sections.kernels import describe_kernels, explain_no_kernels
 from traceq.reports.sections.memory import describe_memory, explain_no_memory
 from traceq.reports.sections.missing import how_to_record
+from traceq.reports.sections.modules import describe_modules
 from traceq.reports.sections.notes import describe_notes, list_warnings
 from traceq.reports.sections.outcomes import describe_outcomes, list_extra_findings
-from traceq.reports.sections.pictures import draw_job_pictures, draw_pictures, draw_ranks
+from traceq.reports.sections.pictures import draw_job_pictures, draw_pictures, draw_ranks, draw_snapshots
 from traceq.reports.sections.serving import describe_serving
 from traceq.reports.sections.snapshot import describe_snapshot, is_snapshot
 from traceq.reports.sections.steps import describe_conditions, describe_marks, describe_steps
@@ -66,6 +67,7 @@ _TOPICS: dict[Callable[[TraceReport], Iterator[Block]], tuple[str, ...]] = {
     describe_copies: ("copy_h2d", "copy_d2h", "copy_other"),
     describe_communication: ("communication", "idle_communication"),
     describe_kernels: ("compute",),
+    describe_modules: ("compute",),
     describe_input: ("idle_data",),
     describe_memory: ("idle_allocation",),
     describe_snapshot: (),
@@ -168,6 +170,7 @@ def _compose_overview(report: Report, opened: Sequence[TraceReport], *, draws: b
         )
         yield Paragraph(split_code(told))
     yield from draw_ranks(report)
+    yield from draw_snapshots(report)
     yield Query(report.query)
 
 
@@ -195,6 +198,8 @@ def _compose_trace(report: TraceReport, *, several: bool, folds: bool, draws: bo
     yield from list_warnings(report.notes)
     yield from write_verdicts(report)
     if is_snapshot(report):
+        if not several:
+            yield from draw_pictures(report, "snapshot")
         yield from _compose_snapshot(report, folds=folds, draws=draws)
         return
     yield from draw_pictures(report, "headline")

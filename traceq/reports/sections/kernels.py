@@ -12,6 +12,9 @@ from traceq.reports.sections.pictures import draw_pictures
 from traceq.reports.topics import GpuMetric, KernelFill, KernelName, Kernels, Mfu, OperatorKind
 
 _LISTED = 4
+_ABOUT_TIMES = (
+    "Where kernels overlap, time and share are split between them; mean to std are of each kernel's full duration:"
+)
 _QUARTERS = ("below 25 %", "25 to 50 %", "50 to 75 %", "75 % and above")
 
 
@@ -32,7 +35,10 @@ def describe_kernels(report: TraceReport) -> Iterator[Block]:
     yield Query(report.queries["kernels"])
     yield from _describe_occupancy(facts, report)
     yield from draw_pictures(report, "kernels")
+    yield Paragraph((_ABOUT_TIMES,))
     yield _kernel_table(facts.top)
+    if any(name.limiter != "unknown" or name.tensor_core is not None for name in facts.top):
+        yield _limit_table(facts.top)
     yield Query(report.queries["kernel_names"])
     yield from _describe_mfu(facts, report)
     if facts.measured:
@@ -85,6 +91,25 @@ def _describe_occupancy(facts: Kernels, report: TraceReport) -> Iterator[Block]:
 
 
 def _kernel_table(rows: Sequence[KernelName]) -> Table:
+    """Return a table of the times of kernels by name, with the columns of `nsys stats`."""
+    return make_table(
+        rows,
+        {
+            "kernel": lambda each: Name(each.name),
+            "time": lambda each: duration(each.dur_ns),
+            "share": lambda each: maybe(share, each.kernel_share),
+            "count": lambda each: count(each.kernels),
+            "mean": lambda each: duration(each.mean_ns),
+            "median": lambda each: duration(each.median_ns),
+            "min": lambda each: duration(each.min_ns),
+            "max": lambda each: duration(each.max_ns),
+            "std": lambda each: maybe(duration, each.stddev_ns),
+        },
+    )
+
+
+def _limit_table(rows: Sequence[KernelName]) -> Table:
+    """Return a table of the occupancy of kernels by name, with its limit if any is known, and of their use of tensor cores."""
     limits: dict[str, Callable[[KernelName], str]] = {
         "occupancy": lambda each: maybe(share, each.occupancy_share),
         "limited by": lambda each: each.limiter,
@@ -94,13 +119,11 @@ def _kernel_table(rows: Sequence[KernelName]) -> Table:
         rows,
         {
             "kernel": lambda each: Name(each.name),
-            "count": lambda each: count(each.kernels),
-            "time": lambda each: duration(each.dur_ns),
             "share": lambda each: maybe(share, each.kernel_share),
             **(limits if with_limits else {}),
             "tensor": lambda each: "-" if each.tensor_core is None else "yes" if each.tensor_core else "no",
         },
-        text=(0, 5, 6) if with_limits else (0, 4),
+        text=(0, 3, 4) if with_limits else (0, 2),
     )
 
 

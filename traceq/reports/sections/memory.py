@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from traceq.common.units import count, durations_alike, maybe, share, size, sizes_alike
+from traceq.common.units import UNKNOWN, count, durations_alike, maybe, share, size, sizes_alike
 from traceq.reports.charts.memory import fill_parts
 from traceq.reports.document import BarRow, Block, Curve, Heading, Name, Paragraph, Query, Spans, Table, make_table
 from traceq.reports.model import TraceReport
 from traceq.reports.sections.missing import capture_with
 from traceq.reports.sections.pictures import draw_bars, draw_pictures
-from traceq.reports.topics import AllocatorCall, MemoryPeak
+from traceq.reports.topics import AllocatorCall, EventHolder, MemoryPeak
 
 _LISTED = 4
 
@@ -24,6 +24,8 @@ def describe_memory(report: TraceReport) -> Iterator[Block]:
     if facts.peaks:
         yield from _describe_peaks(report)
         yield from draw_pictures(report, "memory")
+        if facts.event_holders:
+            yield from _describe_holders(report)
     else:
         yield Paragraph(("How much is allocated was not recorded; ", *capture_with(report, "memory"), "."))
     if facts.calls:
@@ -116,6 +118,37 @@ def _draw_course(peak: MemoryPeak, report: TraceReport) -> Iterator[Block]:
             f"allocated on GPU {peak.device} from the first counted step to the last, 0 to {size(int(max(values)))}",
         )
         yield Query(report.queries["memory_timeline"])
+
+
+def _describe_holders(report: TraceReport) -> Iterator[Block]:
+    """Yield who holds memory at the peak: a sentence on what has no holder, and a table of the operators that asked for it."""
+    facts = report.topics.memory
+    device = facts.event_holders[0].device
+    shown = [holder for holder in facts.event_holders if holder.device == device]
+    peak = next((peak for peak in facts.peaks if peak.memory == "device" and peak.device == device), None)
+    held = shown[0].all_bytes
+    older = peak.peak_bytes - held if peak is not None and peak.is_total else 0
+    before = f"{size(older)} were allocated before the capture began, and " if older > 0 else ""
+    text = f"Of the peak on GPU {device}, {before}{size(held)} since it began, by:"
+    yield Paragraph((text,))
+    yield _holder_table(shown, held + max(older, 0))
+    yield Query(report.queries["memory_event_holders"])
+
+
+def _holder_table(rows: Sequence[EventHolder], whole: int) -> Table:
+    held = sizes_alike(row.bytes for row in rows)
+    columns: dict[str, Callable[[EventHolder], str]] = {"operator": lambda each: Name(each.operator or UNKNOWN)}
+    if any(row.module for row in rows):
+        columns["module"] = lambda each: Name(each.module or "-")
+    if any(row.line for row in rows):
+        columns["line"] = lambda each: Name(each.line or "-")
+    texts = tuple(range(len(columns)))
+    columns |= {
+        "allocations": lambda each: count(each.allocations),
+        "allocated": lambda each: held(each.bytes),
+        "share": lambda each: share(each.bytes / whole),
+    }
+    return make_table(rows, columns, text=texts)
 
 
 def _call_table(rows: Sequence[AllocatorCall]) -> Table:

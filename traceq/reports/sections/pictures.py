@@ -7,7 +7,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from traceq.reports.charts import CHARTS, CHARTS_OF_JOBS, ranks
+from traceq.reports.charts import CHARTS, CHARTS_OF_JOBS, ranks, snapshot
 from traceq.reports.charts.chart import Place
 from traceq.reports.document import BarRow, Bars, Block, Picture
 from traceq.reports.model import Job, Report, TraceReport
@@ -18,13 +18,22 @@ def draw_pictures(report: TraceReport, place: Place) -> Iterator[Picture]:
     for chart in CHARTS:
         if chart.place == place and chart.has_data(report):
             name = f"t{report.trace.trace_id}-{chart.name}"
-            yield Picture(name, chart.describe(report), partial(chart.draw, report))
+            queries = tuple(report.queries[section] for section in chart.queries)
+            yield Picture(name, chart.describe(report), partial(chart.draw, report), queries)
 
 
 def draw_ranks(report: Report) -> Iterator[Picture]:
     """Yield the chart of the mean step of each trace; nothing without several traces to compare."""
     if ranks.has_data(report):
         yield Picture("ranks", ranks.describe(report), partial(ranks.draw, report))
+
+
+def draw_snapshots(report: Report) -> Iterator[Picture]:
+    """Yield the chart of the histories of several memory snapshots, and the SQL for the first; nothing without several."""
+    if snapshot.has_snapshots(report.traces):
+        told = snapshot.describe_snapshots(report.traces)
+        of_first = report.traces[0].queries["memory_snapshot_layers"]
+        yield Picture("snapshots", told, partial(snapshot.draw_snapshots, report.traces), (of_first,))
 
 
 def draw_job_pictures(job: Job) -> Iterator[Picture]:

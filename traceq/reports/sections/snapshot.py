@@ -25,6 +25,7 @@ from traceq.reports.document import (
     split_code,
 )
 from traceq.reports.model import TraceReport
+from traceq.reports.sections.pictures import draw_pictures
 from traceq.reports.topics import Fragmentation, Memory, MemoryHolder, SnapshotPeak
 
 # A line of the program is named as the owner of the peak if it holds at least so much of it.
@@ -196,6 +197,8 @@ def describe_snapshot(report: TraceReport) -> Iterator[Block]:
         highest = tuple(map(float, fill_parts(device, memory.course)[0]))
         yield Curve(highest, f"in use on GPU {device} over the history, 0 to {size(int(max(highest)))}")
         yield Query(report.queries["memory_course"])
+    if not is_snapshot(report):
+        yield from draw_pictures(report, "snapshot")
     yield Paragraph(("At the peak, by category:",))
     of_category = sizes_alike(each.bytes for each in memory.categories)
     peaks = {each.device: each.peak_bytes for each in memory.snapshot}
