@@ -408,9 +408,9 @@ def test_stages_have_a_line_each():
 
 def test_collectives_by_kind():
     assert blocks_to_text(list_collectives_of_job(JOB), 100).splitlines() == [
-        "collective    size  ranks  groups  count  transfer      best  bus GB/s  waiting",
-        "----------  ------  -----  ------  -----  --------  --------  --------  -------",
-        "all-reduce  64 MiB      2       1     90  600.0 µs  500.0 µs       195   95.2 %",
+        "collective    size  ranks  groups  count  transfer      best  bus bandwidth  waiting",
+        "----------  ------  -----  ------  -----  --------  --------  -------------  -------",
+        "all-reduce  64 MiB      2       1     90  600.0 µs  500.0 µs       195 GB/s   95.2 %",
     ]
     hosts = replace(JOB, collectives=tuple(replace(JOB.collectives[0], level="between hosts") for _ in range(8)))
     shown = blocks_to_text(list_collectives_of_job(hosts), 100).splitlines()

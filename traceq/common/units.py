@@ -15,6 +15,13 @@ T = TypeVar("T")
 _DIGITS = 4
 TIME_UNITS = (("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000))
 SIZE_UNITS = (("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40))
+BANDWIDTH_UNITS = (
+    ("B/s", 1),
+    ("kB/s", 1_000),
+    ("MB/s", 1_000_000),
+    ("GB/s", 1_000_000_000),
+    ("TB/s", 1_000_000_000_000),
+)
 _SMALLEST = 0.05
 _WHOLE_MIB = 100
 
@@ -206,6 +213,12 @@ def rate(value: float) -> str:
         return "0"
     decimals = max(0, 2 - math.floor(math.log10(abs(value))))
     return f"{value:,.{decimals}f}"
+
+
+def bandwidth(gigabytes_per_second: float) -> str:
+    """Format GB/s with three significant digits in the unit that fits: 394 kB/s, 12.3 GB/s, 1.55 TB/s."""
+    unit, one = choose_unit(abs(gigabytes_per_second) * dict(BANDWIDTH_UNITS)["GB/s"], BANDWIDTH_UNITS)
+    return f"{rate(gigabytes_per_second * dict(BANDWIDTH_UNITS)['GB/s'] / one)} {unit}"
 
 
 def maybe(format_: Callable[[T], str], value: T | None) -> str:

@@ -13,6 +13,7 @@ from traceq.common.units import duration, share
 from traceq.reports.charts.palette import css_variable
 from traceq.reports.charts.svg import draw_svg
 from traceq.reports.document import Block
+from traceq.reports.drawing import NARROW
 from traceq.reports.renderers.html.flames import flame_data, flame_legend, hottest_frames
 from traceq.reports.renderers.html.tracks import TimelinePicture
 
@@ -29,7 +30,11 @@ def template_environment() -> Environment:
     environment.filters |= {"text": printable, "shortened": shortened}
     used = (css_variable, draw_svg, duration, flame_data, flame_legend, hottest_frames, render_block, share)
     environment.globals |= {helper.__name__: helper for helper in used}
-    environment.globals |= {"TimelinePicture": TimelinePicture, "kind_of": lambda value: type(value).__name__}
+    environment.globals |= {
+        "narrow": NARROW,
+        "TimelinePicture": TimelinePicture,
+        "kind_of": lambda value: type(value).__name__,
+    }
     return environment
 
 
