@@ -34,6 +34,7 @@ async function fits(view, page) {
 
 const desktop = await opened("desktop");
 await fits("desktop", desktop);
+facts.cutNavigation = await desktop.evaluate(() => [...document.querySelectorAll("nav ul")].filter((each) => each.scrollWidth > each.clientWidth).length);
 facts.verdict = await desktop.textContent(".verdict");
 facts.verdictIsOnTheFirstScreen = (await desktop.locator(".verdict").first().boundingBox()).y < 900;
 
@@ -127,12 +128,17 @@ const phone = await opened("phone", { viewport: { width: 375, height: 812 }, isM
 await phone.evaluate(() => document.querySelectorAll("details.section").forEach((each) => { each.open = true; }));
 await allAlive("phone", phone);
 await fits("phone", phone);
+facts.smallestLetters = await phone.evaluate(() => Math.min(...[...document.querySelectorAll(".chart > svg")]
+  .filter((each) => each.clientWidth)
+  .map((each) => Number(each.getAttribute("font-size")) * (each.clientWidth / each.viewBox.baseVal.width))));
 const without = await opened("no-script", { javaScriptEnabled: false });
 facts.tablesWithoutScript = await without.locator("table").count();
 facts.picturesWithoutScript = await without.locator(".still > svg").count();
 facts.pictures = await desktop.locator(".still").count();
 facts.chartsWithoutScript = await without.locator("figure.chart > svg:visible").evaluateAll((charts) => charts.map((each) => each.id));
 const paper = await opened("print");
+await paper.emulateMedia({ media: "print" });
+facts.unprinted = await paper.locator(".on-paper:visible").count();
 await paper.pdf({ path: `${folder}/print.pdf`, format: "A4" });
 
 for (const colorScheme of ["light", "dark"]) {

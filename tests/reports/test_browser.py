@@ -67,6 +67,9 @@ def test_a_browser_has_nothing_to_complain_about(case, tmp_path):
     assert facts["verdictIsOnTheFirstScreen"]
     assert facts["tablesWithoutScript"] == facts["tables"]
     assert facts["queryOpened"]
+    assert facts["cutNavigation"] == 0
+    assert facts["smallestLetters"] is None or facts["smallestLetters"] >= 9
+    assert facts["unprinted"] == 1
     if case != "host_only":
         assert facts["sorted"] == 1
     assert facts["picturesWithoutScript"] == facts["pictures"] > 0

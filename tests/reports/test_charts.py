@@ -9,7 +9,7 @@ import sys
 from functools import cache
 from html.parser import HTMLParser
 from importlib import import_module
-from itertools import pairwise
+from itertools import combinations, pairwise
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import get_args
@@ -29,7 +29,7 @@ from traceq.reports.charts.chart import Chart, Place
 from traceq.reports.charts.figure import draw_figure, save_png
 from traceq.reports.charts.svg import draw_svg, draw_svg_file
 from traceq.reports.document import Picture
-from traceq.reports.drawing import Area, Dot, Rect, Stroke, Text, Tick, make_axis, make_log_axis
+from traceq.reports.drawing import NARROW, WIDTH, Area, Dot, Rect, Stroke, Text, Tick, make_axis, make_log_axis
 from traceq.reports.model import Report, StepLedger
 from traceq.reports.sections.compose import compose_report
 from traceq.reports.sections.data import _PARTS as DATA_PARTS
@@ -131,16 +131,18 @@ def test_every_colour_has_a_contrast_of_three_to_one_with_its_page(page):
     assert low == {}
 
 
-# Machado, Oliveira, Fernandes 2009: as seen without the cones for red, for green.
+# Machado, Oliveira, Fernandes, "A Physiologically-based Model for Simulation of Color Vision Deficiency", IEEE TVCG 15(6),
+# 2009, the matrices of severity 1.0 for linear sRGB: as seen without the cones for red, for green, for blue.
 SIGHTS = (
     np.eye(3),
     np.array([[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]]),
     np.array([[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]]),
+    np.array([[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]]),
 )
 
 
 def oklab(rgb):
-    """Ottosson 2020: distances are as they are seen; black and white are 1 apart."""
+    """Ottosson, "A perceptual color space for image processing", 2020: distances are as seen; black and white are 1 apart."""
     cones = [[0.4122215, 0.5363325, 0.051446], [0.2119035, 0.6806995, 0.1073970], [0.0883025, 0.2817188, 0.6299787]]
     lab = [[0.2104543, 0.7936178, -0.004072], [1.9779985, -2.4285922, 0.4505937], [0.025904, 0.7827718, -0.8086758]]
     return np.array(lab) @ np.cbrt(np.array(cones) @ np.clip(rgb, 0, 1))
@@ -166,9 +168,40 @@ STACKS = (
 
 @pytest.mark.parametrize("page", [0, 1])
 @pytest.mark.parametrize("stack", STACKS)
-def test_neighbours_in_a_stack_can_be_told_apart_without_seeing_red_or_green(stack, page):
+def test_neighbours_in_a_stack_can_be_told_apart_without_seeing_red_or_green_or_blue(stack, page):
     alike = [pair for pair in pairwise(stack) if apart(*(palette.COLOURS[kind][page] for kind in pair)) < 0.08]
     assert alike == []
+
+
+# What lies between two parts of a stack is left out where it has no time, so that any two of these may be neighbours.
+FREQUENT = (
+    *(
+        "compute",
+        "communication",
+        "copy_h2d",
+        "idle_data",
+        "idle_sync",
+        "idle_allocation",
+        "idle_launch",
+        "idle_python",
+    ),
+    *("idle_cpu", "idle_launch_latency", "idle_unattributed", "rest"),
+)
+
+
+@pytest.mark.parametrize("page", [0, 1])
+@pytest.mark.parametrize("kinds", [FREQUENT, ("op", "annotation", "runtime", "python")], ids=["ledger", "host"])
+def test_any_two_frequent_kinds_can_be_told_apart_by_everybody(kinds, page):
+    colours = {kind: palette.COLOURS[kind][page] for kind in kinds}
+    assert [pair for pair in combinations(kinds, 2) if apart(*(colours[kind] for kind in pair)) < 0.08] == []
+
+
+@pytest.mark.parametrize("page", [0, 1])
+def test_no_two_categories_look_alike_to_who_sees_all_colours(page):
+    colours = {kind: oklab(linear(both[page])) for kind, both in (palette.WORK | palette.IDLE).items()}
+    assert [
+        pair for pair in combinations(colours, 2) if np.linalg.norm(np.subtract(*map(colours.get, pair))) < 0.065
+    ] == []
 
 
 @pytest.mark.parametrize("page", [0, 1])
@@ -210,13 +243,13 @@ def test_the_areas_of_the_step_ledger_are_its_parts():
         assert dict(zip(told, drawn[:, number], strict=True)) == pytest.approx(
             {**dict.fromkeys(told, 0), **dict(step.parts)}
         )
-    assert "where the time went on the GPU, by step (ms)" in texts_of(drawing)
+    assert {"where the time went on the GPU, by step", "time per step (ms)", "step"} <= set(texts_of(drawing))
 
 
 def test_a_single_step_is_a_bar_and_its_legend_says_the_shares():
     parts = (("communication", 2 * MS), ("compute", 6 * MS), ("idle_data", 2 * MS))
     drawing = steps.draw_ledger(stepping(parts))
-    assert bars_of(drawing) == {"": [("compute", 6 * MS), ("communication", 2 * MS), ("idle_data", 2 * MS)]}
+    assert bars_of(drawing) == {"": [("compute", 6), ("communication", 2), ("idle_data", 2)]}
     assert {"compute 60.0 %", "communication 20.0 %", "idle: data loading 20.0 %", "10.00 ms"} <= set(texts_of(drawing))
     assert steps.describe_ledger(stepping(parts)) == (
         "Where the 10.00 ms of step 0 went on the GPU: compute 60.0 %, communication 20.0 %, idle: data loading 20.0 %."
@@ -230,7 +263,7 @@ def test_many_steps_are_averaged_in_groups_of_the_same_size_and_the_title_says_s
     assert len(area.tops) == 112
     assert area.tops[0] * MS == pytest.approx(np.mean(range(8)) * MS)
     assert area.tops[-1] * MS == pytest.approx(np.mean(range(991, 1000)) * MS)
-    assert "where the time went on the GPU, by step, means of 8 or 9 steps (ms)" in texts_of(drawing)
+    assert "where the time went on the GPU, by step, means of 8 or 9 steps" in texts_of(drawing)
 
 
 def test_what_could_be_seen_nowhere_is_the_rest():
@@ -262,9 +295,10 @@ def test_steps_of_equal_length_have_a_distribution_too():
 def test_gaps_are_drawn_with_their_number_and_time():
     report = trace_of(waiting)
     drawing = gaps.draw(report)
-    left, right = ([mark.width for mark in panel.shapes if isinstance(mark, Rect)] for panel in drawing.panels)
-    assert left == [each.gaps for each in report.gap_sizes] == [11, 1]
-    assert right == [each.dur_ns for each in report.gap_sizes]
+    above, below = ([mark.width for mark in panel.shapes if isinstance(mark, Rect)] for panel in drawing.panels)
+    assert [time * MS for time in above] == [each.dur_ns for each in report.gap_sizes]
+    assert below == [each.gaps for each in report.gap_sizes] == [11, 1]
+    assert [panel.x.label for panel in drawing.panels] == ["time in gaps (ms)", "number of gaps"]
     assert [tick.text for tick in drawing.panels[0].y.ticks] == ["below 1 ms", "below 10 ms"]
     assert (
         gaps.describe(report)
@@ -474,8 +508,8 @@ def job(*numbers):
 def test_ranks_are_compared_by_their_mean_step_in_order():
     rows = bars_of(ranks.draw(job(1, 0)))
     assert rows == {
-        "rank 0": [("compute", 5 * MS), ("communication", MS), ("copies and memsets", MS / 2)],
-        "rank 1": [("compute", 5 * MS), ("communication", MS / 2), ("copies and memsets", MS / 2)],
+        "rank 0": [("compute", 5), ("communication", 1), ("copies and memsets", 0.5)],
+        "rank 1": [("compute", 5), ("communication", 0.5), ("copies and memsets", 0.5)],
     }
     assert ranks.describe(job(1, 0)) == (
         "Mean step of 2 ranks, stacked: 6.000 ms (rank 1) to 6.500 ms (rank 0)."
@@ -499,6 +533,38 @@ def test_many_ranks_are_columns():
 
 
 # --- axes
+
+
+def test_every_axis_with_numbers_is_named_and_what_has_a_length_begins_at_zero():
+    for chart, report in drawn():
+        drawing = chart.draw(report)
+        is_named_by_title = re.search(r"\((?:[KMGT]iB|B)\)", drawing.title) is not None
+        for panel in drawing.panels:
+            for axis in (panel.x, panel.y):
+                numbers = [tick for tick in axis.ticks if re.fullmatch(r"[\d,.-]+", tick.text)]
+                assert axis.label or is_named_by_title or not numbers, (chart.name, axis)
+            if any(isinstance(mark, Rect | Area) for mark in panel.shapes):
+                assert any(axis.low <= 0 <= axis.high for axis in (panel.x, panel.y)), chart.name
+
+
+def test_a_short_spread_of_durations_is_seen_and_the_axis_says_where_it_begins():
+    near = stepping(*((("compute", 100 * MS + n * MS),) for n in range(6)))
+    assert steps.draw_times(near).panels[0].x.label == "duration of a step (ms; the axis begins at 99.9)"
+    far = stepping(*((("compute", 10 * MS + n * 10 * MS),) for n in range(6)))
+    (panel,) = steps.draw_times(far).panels
+    assert (panel.x.low, panel.x.label) == (0, "duration of a step (ms)")
+
+
+@pytest.mark.parametrize("width", [WIDTH, NARROW])
+def test_a_chart_without_its_frame_fits_the_width_and_keeps_its_axes(width):
+    for chart, report in drawn():
+        drawing = chart.draw(report)
+        plot = drawing.plot(width)
+        assert (plot.title, list(plot.legend)) == ("", [])
+        assert width <= plot.width <= drawing.width
+        assert all(panel.width >= 110 for panel in plot.panels)
+        assert [panel.shapes for panel in plot.panels] == [panel.shapes for panel in drawing.panels]
+        assert f'viewBox="0 16 {plot.width:g}' in draw_svg(plot, "x")
 
 
 @pytest.mark.parametrize(

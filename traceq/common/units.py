@@ -14,8 +14,14 @@ T = TypeVar("T")
 
 _DIGITS = 4
 TIME_UNITS = (("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000))
-RATE_UNITS = (("B/s", 1), ("kB/s", 10**3), ("MB/s", 10**6), ("GB/s", 10**9))
 SIZE_UNITS = (("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40))
+BANDWIDTH_UNITS = (
+    ("B/s", 1),
+    ("kB/s", 1_000),
+    ("MB/s", 1_000_000),
+    ("GB/s", 1_000_000_000),
+    ("TB/s", 1_000_000_000_000),
+)
 _SMALLEST = 0.05
 _WHOLE_MIB = 100
 
@@ -228,9 +234,10 @@ def rate(value: float) -> str:
 
 
 def bandwidth(gb_per_s: float) -> str:
-    """Format a bandwidth, given in bytes per ns, with three significant digits in a unit that fits: 173 GB/s, 394 kB/s."""
-    unit, one = choose_unit(gb_per_s * RATE_UNITS[-1][1], RATE_UNITS)
-    return f"{rate(gb_per_s * RATE_UNITS[-1][1] / one)} {unit}"
+    """Format a bandwidth in GB/s with three significant digits in the unit that fits: 394 kB/s, 12.3 GB/s, 1.55 TB/s."""
+    bytes_per_s = gb_per_s * dict(BANDWIDTH_UNITS)["GB/s"]
+    unit, one = choose_unit(abs(bytes_per_s), BANDWIDTH_UNITS)
+    return f"{rate(bytes_per_s / one)} {unit}"
 
 
 _BY_ENDING: tuple[tuple[str, Callable[[float], str]], ...] = (

@@ -103,7 +103,8 @@ class Verdict(msgspec.Struct, frozen=True):
 class LedgerRow(msgspec.Struct, frozen=True):
     """A category of the ledger: its label, its name, its share (0..1), its time as text, the findings that explain it.
 
-    `verdict` says how much of it no finding explains; empty where that is little.
+    `verdict` says how much of it no finding explains; empty where that is little. `kind` gives its colour, "" if the
+    category does.
     """
 
     label: str
@@ -112,6 +113,7 @@ class LedgerRow(msgspec.Struct, frozen=True):
     text: str
     owners: tuple[Reference, ...] = ()
     verdict: str = ""
+    kind: str = ""
 
 
 class Ledger(msgspec.Struct, frozen=True):

@@ -10,11 +10,14 @@ from math import ceil, floor, log, log10
 from typing import Literal, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from traceq.common.text import printable, shortened, width
 from traceq.common.units import SIZE_UNITS, TIME_UNITS, choose_unit
 
 WIDTH = 520.0
+# On a phone, where a wide drawing would be shrunk until nobody could read it.
+NARROW = 340.0
 FONT = 11
 # In DejaVu Sans, which is wide, a character is on average at most this part of the size of the font.
 _CHARACTER = 0.6
@@ -22,10 +25,13 @@ EDGE = 6.0
 APART = 8.0
 SWATCH = 10.0
 ROW = 26.0
+TITLE_LINE = 24.0
 
 _LINE = 17.0
-_TITLE_LINE = 24.0
 _TICK_LINE = 20.0
+# Where a panel begins that has the label of its y axis between the title and itself.
+LABELLED_TOP = TITLE_LINE + 16.0
+_LEAST_PANEL = 110.0
 _NAME_LIMIT = 28
 _MOST_STEPS = 4
 _WIDE = 1_000
@@ -117,7 +123,10 @@ class Axis(msgspec.Struct, frozen=True):
 
 
 class Panel(msgspec.Struct, frozen=True):
-    """Shapes on a pair of axes; `left`, `right` and `top` are distances from the edges of the drawing, points."""
+    """Shapes on a pair of axes; `left`, `right` and `top` are distances from the edges of the drawing, points.
+
+    The drawing is `page_width` wide. With a label of the y axis, which stands above it, `top` is LABELLED_TOP or more.
+    """
 
     shapes: Sequence[Shape]
     x: Axis
@@ -125,12 +134,13 @@ class Panel(msgspec.Struct, frozen=True):
     height: float = 155.0
     left: float = 43.0
     right: float = 11.0
-    top: float = _TITLE_LINE
+    top: float = TITLE_LINE
+    page_width: float = WIDTH
 
     @property
     def width(self) -> float:
         """The length of the x axis, points."""
-        return WIDTH - self.left - self.right
+        return self.page_width - self.left - self.right
 
     @property
     def bottom(self) -> float:
@@ -144,7 +154,7 @@ class Panel(msgspec.Struct, frozen=True):
     def choose_anchor(self, tick: Tick) -> Anchor:
         """Return whether the text of an x tick starts, ends or is centred there, so that it stays in the drawing."""
         at, half = self.left + self.x.locate(tick.value) * self.width, estimate_width(tick.text) / 2
-        return "start" if at - half < 0 else "end" if at + half > WIDTH else "middle"
+        return "start" if at - half < 0 else "end" if at + half > self.page_width else "middle"
 
 
 class Drawing(msgspec.Struct, frozen=True):
@@ -153,6 +163,18 @@ class Drawing(msgspec.Struct, frozen=True):
     title: str
     panels: Sequence[Panel]
     legend: Sequence[tuple[str, str]] = ()
+    width: float = WIDTH
+
+    def plot(self, width: float = WIDTH) -> Drawing:
+        """Return the drawing without title and legend, `width` points wide, or wider where its panels have too little room."""
+        least = max(panel.left + panel.right for panel in self.panels) + _LEAST_PANEL
+        wide = min(max(width, least), self.width)
+        return Drawing("", [replace(panel, page_width=wide) for panel in self.panels], width=wide)
+
+    @property
+    def top(self) -> float:
+        """The upper end of what is drawn, points: without a title its line is left out."""
+        return 0.0 if self.title else TITLE_LINE - 8
 
     @property
     def bottom(self) -> float:
@@ -166,7 +188,7 @@ class Drawing(msgspec.Struct, frozen=True):
 
     def legend_places(self) -> list[tuple[str, str, Place]]:
         """Return (kind, label, place) of each legend entry; the place is the left middle of its swatch, in points."""
-        room = WIDTH - 2 * EDGE
+        room = self.width - 2 * EDGE
         widest = max([estimate_width(label) for _, label in self.legend] or [0.0]) + 2.5 * SWATCH
         columns = max(1, min(len(self.legend), int(room / widest)))
         return [
@@ -221,14 +243,15 @@ def make_rows_panel(
     every: int = 1,
     left: float | None = None,
     right: float = 11.0,
+    top: float = TITLE_LINE,
 ) -> Panel:
     """Make a panel of rows from the top down; the middle of row n has the value n on the y axis.
 
-    `row` is the height of a row; every `every`-th has its name. `left` and `right` are the margins, points.
+    `row` is the height of a row; every `every`-th has its name. `left`, `right` and `top` are the margins, points.
     """
     ticks = [Tick(number, name) for number, name in enumerate(names)][::every]
     room = estimate_room(names) if left is None else left
-    return Panel(shapes, x, Axis(len(names) - 0.5, -0.5, ticks), len(names) * row, room, right)
+    return Panel(shapes, x, Axis(len(names) - 0.5, -0.5, ticks), len(names) * row, room, right, top)
 
 
 def make_row_bars(row: float, start: float, parts: Iterable[tuple[str, float]], text: str = "") -> list[Shape]:

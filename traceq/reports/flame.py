@@ -6,7 +6,7 @@ import msgspec
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """All calls of one call path: a thread, Python frame, module, annotation, operator, CUDA call or GPU work.
+    """All calls of one call path: a thread, Python frame, module, annotation, operator, runtime call or GPU work.
 
     `parent` is the place of the frame around it, -1 for the root. `host_ns` is the time of the calls, `gpu_ns` the time
     of the GPU work launched in them, both with all frames inside.

@@ -13,6 +13,7 @@ from traceq.analysis.categories import in_words
 from traceq.common.units import change, change_share
 from traceq.reports.charts import waterfall
 from traceq.reports.comparison.comparison import compose_comparison
+from traceq.reports.drawing import Rect
 from traceq.reports.renderers.comparison_to_json import comparison_to_json
 from traceq.reports.renderers.to_html import html_of
 from traceq.reports.renderers.to_markdown import blocks_to_markdown
@@ -222,9 +223,20 @@ def test_many_causes_are_drawn_as_the_largest_and_the_others():
     ledger = {f"idle_{number}": number * MS for number in range(1, 11)}
     found = compare([run(*[100 * MS] * 9, name="a")], [run(*[100 * MS] * 9, ledger=ledger, name="b")])
     bars = waterfall._list_bars(found)
-    assert [each.label for each in bars][-3:] == ["idle_5", "others", "new"]
-    assert bars[0].size + sum(each.size for each in bars[1:-1]) == bars[-1].size
-    assert all(each.interval is not None for each in bars[1:-2])
+    assert [each.label for each in bars][-3:] == ["idle_5", "others", "in all"]
+    assert sum(each.size for each in bars[:-1]) == bars[-1].size == found.change.new_ns - found.change.base_ns
+    assert all(each.interval is not None for each in bars[:-2])
+
+
+@pytest.mark.parametrize("way", [1, -1])
+def test_the_axis_of_the_change_has_zero_where_the_base_is(way):
+    drawing = waterfall.draw(compare(*made()[::way]))
+    (panel,) = drawing.panels
+    assert panel.x.label == "change of a step (ms)"
+    assert panel.x.low <= 0 <= panel.x.high
+    bars = [mark for mark in panel.shapes if isinstance(mark, Rect)]
+    assert bars[-1].x + (bars[-1].width if way < 0 else 0) == 0
+    assert "from" in drawing.title
 
 
 def test_rows_that_are_left_out_are_summed():

@@ -15,7 +15,7 @@ from traceq.common.extras import import_extra
 from traceq.common.scratch import temporary_folder
 from traceq.reports import drawing
 from traceq.reports.charts.palette import PAGE, light_colour
-from traceq.reports.drawing import EDGE, FONT, SWATCH, WIDTH, Drawing, Panel, Shape
+from traceq.reports.drawing import APART, EDGE, FONT, SWATCH, WIDTH, Drawing, Panel, Shape
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,6 +56,7 @@ def draw_figure(chart: Drawing) -> Figure:
         figure.text(EDGE / WIDTH, 1 - (EDGE + 0.7 * FONT) / high, chart.title)
         for panel in chart.panels:
             axes = _add_axes(figure, panel, high)
+            figure.text(EDGE / WIDTH, 1 - (panel.top - APART) / high, panel.y.label)
             for mark in panel.shapes:
                 _add_shape(axes, mark)
         for kind, label, (x, y) in chart.legend_places():

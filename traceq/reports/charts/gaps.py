@@ -6,7 +6,7 @@ from traceq.common.units import count, duration
 from traceq.reports.charts.chart import Chart
 from traceq.reports.charts.stack import make_bars_panel
 from traceq.reports.document import BarRow
-from traceq.reports.drawing import WIDTH, Drawing, estimate_room
+from traceq.reports.drawing import Drawing, choose_time_unit
 from traceq.reports.model import TraceReport
 
 
@@ -16,17 +16,14 @@ def has_data(report: TraceReport) -> bool:
 
 
 def draw(report: TraceReport) -> Drawing:
-    """Return a drawing of two bar charts by size of gap: the number of gaps on the left, their time on the right."""
+    """Return a drawing of two bar charts by size of gap: the time in gaps above, their number below."""
     sizes = report.gap_sizes
-    left = estimate_room([size.bucket for size in sizes])
-    half = (WIDTH - left) / 2
+    unit = choose_time_unit(max(size.dur_ns for size in sizes))
     numbers = [BarRow(size.bucket, (("idle", size.gaps),), count(size.gaps)) for size in sizes]
-    times = [BarRow("", (("idle", size.dur_ns),), duration(size.dur_ns)) for size in sizes]
-    panels = [
-        make_bars_panel(numbers, left, half, "number of gaps"),
-        make_bars_panel(times, left + half, title="time in them"),
-    ]
-    return Drawing("", panels)
+    times = [BarRow(size.bucket, (("idle", size.dur_ns / unit.size),), duration(size.dur_ns)) for size in sizes]
+    above = make_bars_panel(times, f"time in gaps ({unit.name})")
+    below = make_bars_panel(numbers, "number of gaps", above.bottom + 6, whole=True)
+    return Drawing("gaps by size", [above, below])
 
 
 def describe(report: TraceReport) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from traceq.common.units import bandwidth, count, duration, short_size
+from traceq.common.units import BANDWIDTH_UNITS, bandwidth, choose_unit, count, duration, short_size
 from traceq.reports.charts.chart import Chart
-from traceq.reports.charts.stack import StackColumn, draw_bars, draw_columns
+from traceq.reports.charts.stack import StackColumn, draw_columns, make_bars_panel
 from traceq.reports.document import BarRow
 from traceq.reports.drawing import Drawing, Rect, choose_time_unit, make_axis, make_row_bars, make_rows_panel
 from traceq.reports.model import Job, JobCollective, JobRank, Lateness, WorstArrival
 
+_GB = 1_000_000_000
 # Of more ranks each host has a row, and where hosts are not known the ranks that are late most.
 _MOST_ROWS = 64
 _NAMED_ROWS = 12
@@ -58,8 +59,8 @@ def draw_late(job: Job) -> Drawing:
         for start, length, level in _join_runs(row, most)
     ]
     names, high = list(rows), _ROW if len(rows) <= _NAMED_ROWS else _LOW_ROW
-    x = make_axis(0, job.lateness[0].places, whole=True)
-    title = f"own time beyond the usual by up to {duration(most)} (dark), by {_column_word(job)} in the order of time"
+    x = make_axis(0, job.lateness[0].places, whole=True, label=f"{_column_word(job)}, in the order of time")
+    title = f"own time beyond the usual by up to {duration(most)} (dark)"
     return Drawing(title, [make_rows_panel(names, marks, x, row=high, every=-(-len(rows) // _NAMED_ROWS))])
 
 
@@ -176,9 +177,9 @@ def draw_grid(job: Job) -> Drawing:
         x, y = copies.index(copy) - _SIDE / 2, stages.index(stage) - _SIDE / 2
         marks.append(Rect("usual work", x, y, _SIDE, _SIDE, _OPACITIES[_shade_level(own, least, most)]))
     names = [f"stage {stage}" for stage in stages]
-    columns = make_axis(-0.5, len(copies) - 0.5, whole=True)
+    columns = make_axis(-0.5, len(copies) - 0.5, whole=True, label="copy of the model")
     low, high = duration(least / job.steps), duration(most / job.steps)
-    title = f"own time per step, {low} (light) to {high} (dark), by copy of the model"
+    title = f"own time per step, {low} (light) to {high} (dark)"
     return Drawing(title, [make_rows_panel(names, marks, columns, row=_ROW)])
 
 
@@ -226,8 +227,8 @@ def draw_worst(job: Job) -> Drawing:
         times = (rank.own / unit.size, rank.wait / unit.size, rank.transfer / unit.size)
         marks += make_row_bars(number, -sum(times), zip(("usual work", "wait", "transfer"), times, strict=True))
     names = [f"rank {rank.rank}" for rank in rows]
-    x = make_axis(-longest / unit.size, 0)
-    title = f"the {_collective_name(rows[0])} that a rank came to latest, until its end ({unit.name})"
+    x = make_axis(-longest / unit.size, 0, label=f"time before its end ({unit.name})")
+    title = f"the {_collective_name(rows[0])} that a rank came to latest"
     return Drawing(title, [make_rows_panel(names, marks, x, row=_WORST_ROW)], _WORST_LEGEND)
 
 
@@ -265,9 +266,12 @@ def has_bandwidth(job: Job) -> bool:
 
 
 def draw_bandwidth(job: Job) -> Drawing:
-    """Draw a bar for each kind of collective with its transfer bandwidth in GB/s; at most 8, in the job's order."""
-    rows = [BarRow(name, (("transfer", speed),), bandwidth(speed)) for name, speed in _list_speeds(job)]
-    return draw_bars("transfer bandwidth: bus bandwidth without waiting", rows)
+    """Draw a bar for each kind of collective with its transfer bandwidth; at most 8, in the job's order."""
+    speeds = _list_speeds(job)
+    unit, size = choose_unit(max(speed for _, speed in speeds) * _GB, BANDWIDTH_UNITS)
+    rows = [BarRow(name, (("transfer", speed * _GB / size),), bandwidth(speed)) for name, speed in speeds]
+    title = "transfer bandwidth: bus bandwidth without waiting"
+    return Drawing(title, [make_bars_panel(rows, f"transfer bandwidth ({unit})")])
 
 
 def _list_speeds(job: Job) -> list[tuple[str, float]]:

@@ -27,14 +27,14 @@ PAGE: Colour = ("#ffffff", "#14171c")
 
 # What is below is drawn below. A graph counts as compute.
 WORK: dict[str, Colour] = {name: categories.BY_NAME[name].colours for name in categories.BUSY}
-WORK = {"compute": WORK.pop("compute"), "graph": ("#0a6e6f", "#199c9a"), **WORK}
+WORK = {"compute": WORK.pop("compute"), "graph": ("#014d3f", "#3b7f6e"), **WORK}
 IDLE: dict[str, Colour] = {name: categories.BY_NAME[name].colours for name in categories.IDLE}
 _HOST: dict[str, Colour] = {
-    "op": ("#4a7fbd", "#7aa9e0"),
-    "annotation": ("#7b8591", "#a2acb8"),
-    "runtime": ("#b5651d", "#e39a55"),
-    "python": ("#6b8a23", "#a9c75a"),
-    "other": ("#6f7378", "#999fa6"),
+    "op": ("#4e94ec", "#6f92c9"),
+    "annotation": ("#3f4042", "#adb6b8"),
+    "runtime": ("#e05d03", "#daa14a"),
+    "python": ("#70905f", "#d8f4bb"),
+    "other": ("#676b6f", "#959fa1"),
 }
 # The training thread's own time looks like idle time of the same cause.
 _ON_HOST = {
@@ -50,7 +50,7 @@ _ON_HOST = {
     "host_synchronization": "idle_sync",
 }
 PARTS: dict[str, Look] = {
-    "idle": Look(("#a3314c", "#c9505f"), "░", 167),
+    "idle": Look(("#9f032a", "#c51a38"), "░", 167),
     "copies and memsets": Look(WORK["copy_h2d"]),
     "behind compute": Look(WORK["compute"], "█", 28),
     "behind other work": Look(WORK["communication"], "▓", 32),
@@ -80,7 +80,7 @@ PARTS: dict[str, Look] = {
     "transfer": Look(WORK["communication"], "▓", 32),
     "wait": Look(IDLE["idle_unattributed"], "░"),
     "late start": Look(IDLE["idle_earlier_work"]),
-    "rest": Look(("#494d53", "#676d72")),
+    "rest": Look(("#475256", "#b9b9b9")),
     "mark": Look(("#c2410c", "#ffb020")),
     "culprit": Look(("#d6006c", "#ff4fa3")),
 }

@@ -6,7 +6,18 @@ from typing import NamedTuple
 
 from traceq.common.units import duration, rate, share
 from traceq.reports.charts.chart import Chart
-from traceq.reports.drawing import Axis, Dot, Drawing, Panel, Shape, Stroke, Text, make_log_axis, shorten_label
+from traceq.reports.drawing import (
+    LABELLED_TOP,
+    Axis,
+    Dot,
+    Drawing,
+    Panel,
+    Shape,
+    Stroke,
+    Text,
+    make_log_axis,
+    shorten_label,
+)
 from traceq.reports.model import TraceReport
 
 # Radii in points.
@@ -45,7 +56,7 @@ def draw(report: TraceReport) -> Drawing:
     intensities = [point.intensity for point in points]
     speeds = [point.reached for point in points] + roofs
     x = make_log_axis(min(intensities) / _SPAN, max(intensities) * _SPAN, "operations per byte")
-    y = make_log_axis(min(speeds) / _SPAN, max(speeds) * _SPAN)
+    y = make_log_axis(min(speeds) / _SPAN, max(speeds) * _SPAN, "TFLOP/s")
     marks: list[Shape] = []
     for roof in roofs:
         marks.append(Stroke([[(x.low, roof), (x.high, roof)]], dashes="5 3"))
@@ -55,8 +66,8 @@ def draw(report: TraceReport) -> Drawing:
     for point in points:
         radius = max(_LARGEST * (point.gpu_ns / most) ** 0.5, _SMALLEST)
         marks += [Dot("compute", point.intensity, point.reached, radius), _name_speed(x, point, radius)]
-    title = "TFLOP/s, by operations per byte; the larger, the more GPU time"
-    return Drawing(title, [Panel(marks, x, y, height=150.0, right=22.0)])
+    title = "speed of operators by operations per byte; the larger, the more GPU time"
+    return Drawing(title, [Panel(marks, x, y, height=150.0, right=22.0, top=LABELLED_TOP)])
 
 
 def _draw_memory_roof(x: Axis, points: list[_Speed], roofs: list[float]) -> list[Shape]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, pairwise
 
 import msgspec
+from msgspec.structs import replace
 
 from traceq.analysis.categories import label
 from traceq.common.units import share
@@ -36,22 +37,31 @@ class StackColumn(msgspec.Struct, frozen=True):
         return sum(self.parts.values())
 
 
-def draw_bars(title: str, rows: Sequence[BarRow], legend: Sequence[tuple[str, str]] = ()) -> Drawing:
-    """Return a drawing of one stacked bar per row. `legend` has (kind, label) of the kinds of parts to explain."""
-    return Drawing(title, [make_bars_panel(rows)], legend)
+def draw_time_bars(title: str, rows: Sequence[BarRow], what: str, legend: Sequence[tuple[str, str]] = ()) -> Drawing:
+    """Return a drawing of one stacked bar per row, whose parts are ns; `what` says of what they are the time ("step").
+
+    `legend` has (kind, label) of the kinds of parts to explain.
+    """
+    unit = drawing.choose_time_unit(max(sum(amount for _, amount in row.parts) for row in rows))
+    scaled = [replace(row, parts=tuple((kind, ns / unit.size) for kind, ns in row.parts)) for row in rows]
+    return Drawing(title, [make_bars_panel(scaled, f"{what} ({unit.name})")], legend)
 
 
-def make_bars_panel(rows: Sequence[BarRow], left: float | None = None, right: float = 0.0, title: str = "") -> Panel:
+def make_bars_panel(
+    rows: Sequence[BarRow], label: str = "", top: float = drawing.TITLE_LINE, *, whole: bool = False
+) -> Panel:
     """Return a panel of a stacked bar for each row, with the row's label before it and its text behind it.
 
-    `left` is the room for labels (None: as they need), `right` extra room on the right, both in points.
+    `label` says what the length of a bar is, with its unit; without one there is no axis. `top` is the panel's distance
+    from the top, points. With `whole`, the axis has integers only.
     """
-    shapes: list[drawing.Shape] = [drawing.Text(title, 0, -0.5, up=6, is_above=True)] if title else []
+    shapes: list[drawing.Shape] = []
     for number, row in enumerate(rows):
         shapes += drawing.make_row_bars(number, 0.0, row.parts, row.text)
-    x = Axis(0, max(sum(amount for _, amount in row.parts) for row in rows) or 1)
-    right += drawing.estimate_room([row.text for row in rows])
-    return drawing.make_rows_panel([row.label for row in rows], shapes, x, left=left, right=right)
+    longest = max(sum(amount for _, amount in row.parts) for row in rows) or 1
+    x = drawing.make_axis(0, longest, whole=whole, label=label) if label else Axis(0, longest)
+    right = drawing.estimate_room([row.text for row in rows])
+    return drawing.make_rows_panel([row.label for row in rows], shapes, x, right=right, top=top)
 
 
 def draw_columns(
@@ -62,15 +72,15 @@ def draw_columns(
     `what` names a column in the singular ("rank"); `legend` gives the label of each kind.
     """
     if len(columns) > _MOST_BARS:
-        return draw_stack(title, columns, f"{what}s")
+        return draw_stack(title, columns, what)
     rows = [BarRow(f"{what} {column.label}", tuple(column.parts.items()), text(column)) for column in columns]
-    return draw_bars(title, rows, list(legend.items()))
+    return draw_time_bars(title, rows, "time per step", list(legend.items()))
 
 
 def draw_stack(title: str, columns: Sequence[StackColumn], what: str) -> Drawing:
     """Return a drawing of the columns as a stacked area; of more than MOST_COLUMNS, neighbours are averaged, as the title says.
 
-    `what` names the columns in the plural ("steps").
+    `what` names a column in the singular ("step").
     """
     groups, sizes = _group(columns)
     kinds = choose_parts(groups)
@@ -84,10 +94,12 @@ def draw_stack(title: str, columns: Sequence[StackColumn], what: str) -> Drawing
         for number, kind in reversed(list(enumerate(kinds)))
     ]
     ticks = [drawing.Tick(number + 0.5, column.label) for number, column in enumerate(groups)]
-    x = Axis(0, len(groups), ticks[:: -(-len(groups) // _TICKS)])
-    y = drawing.make_axis(0, max(column[-1] for column in heights) * 1.02, has_grid=True)
-    means = f", means of {sizes} {what}" if sizes else ""
-    return Drawing(f"{title}{means} ({unit.name})", [Panel(areas, x, y)], make_legend(groups, kinds))
+    x = Axis(0, len(groups), ticks[:: -(-len(groups) // _TICKS)], label=what)
+    highest = max(column[-1] for column in heights)
+    y = drawing.make_axis(0, highest * 1.02, has_grid=True, label=f"time per step ({unit.name})")
+    means = f", means of {sizes} {what}s" if sizes else ""
+    panel = Panel(areas, x, y, top=drawing.LABELLED_TOP)
+    return Drawing(f"{title}{means}", [panel], make_legend(groups, kinds))
 
 
 def _group(columns: Sequence[StackColumn]) -> tuple[list[StackColumn], str]:

@@ -8,9 +8,20 @@ from math import isqrt
 from traceq.analysis.categories import label
 from traceq.common.units import count, duration, share
 from traceq.reports.charts.chart import Chart
-from traceq.reports.charts.stack import StackColumn, choose_parts, draw_bars, draw_stack, join_rest, make_legend
+from traceq.reports.charts.stack import StackColumn, choose_parts, draw_stack, draw_time_bars, join_rest, make_legend
 from traceq.reports.document import BarRow
-from traceq.reports.drawing import Axis, Drawing, Panel, Rect, Shape, Stroke, Text, choose_time_unit, make_axis
+from traceq.reports.drawing import (
+    LABELLED_TOP,
+    Axis,
+    Drawing,
+    Panel,
+    Rect,
+    Shape,
+    Stroke,
+    Text,
+    choose_time_unit,
+    make_axis,
+)
 from traceq.reports.model import TraceReport
 
 _DESCRIBED = 4
@@ -19,6 +30,8 @@ _FEWEST_BINS, _MOST_BINS = 12, 40
 # With more, the single steps cannot be told apart.
 _MOST_TICKS = 200
 _RUG = 0.06
+# The axis of durations begins at 0 where the shortest step is below this part of the longest.
+_FROM_ZERO = 0.5
 _LINE = 14.0
 _QUANTILES = ("p95", "p50")
 
@@ -32,11 +45,12 @@ def draw_ledger(report: TraceReport) -> Drawing:
     """Draw the time of each counted step by category as a stacked area; a single step is one bar."""
     columns = _list_columns(report)
     if len(columns) > 1:
-        return draw_stack("where the time went on the GPU, by step", columns, "steps")
+        return draw_stack("where the time went on the GPU, by step", columns, "step")
     kinds = choose_parts(columns)
     column = join_rest(columns[0], kinds)
     row = BarRow("", tuple(column.parts.items()), duration(column.total))
-    return draw_bars(f"where the time of {_step_name(report)} went on the GPU", [row], make_legend([column], kinds))
+    name, legend = _step_name(report), make_legend([column], kinds)
+    return draw_time_bars(f"where the time of {name} went on the GPU", [row], f"time of {name}", legend)
 
 
 def describe_ledger(report: TraceReport) -> str:
@@ -82,7 +96,10 @@ def draw_times(report: TraceReport) -> Drawing:
     times = [time / unit.size for time in durations]
     low, high = min(times), max(times)
     around = (high - low) * 0.02 or high * 0.02 or 1.0
-    x = make_axis(low - around, high + around)
+    # From 0 all steps would be in one bar where they differ by little.
+    begin = 0.0 if low < _FROM_ZERO * high else low - around
+    cut = f"; the axis begins at {begin:,.4g}" if begin else ""
+    x = make_axis(begin, high + around, label=f"duration of a step ({unit.name}{cut})")
     bins = min(max(2 * isqrt(len(times)), _FEWEST_BINS), _MOST_BINS)
     wide = (x.high - x.low) / bins
     numbers = Counter(min(int(x.locate(time) * bins), bins - 1) for time in times)
@@ -90,17 +107,17 @@ def draw_times(report: TraceReport) -> Drawing:
         Rect("compute", x.low + place * wide, 0, wide, each) for place, each in sorted(numbers.items())
     ]
     top = max(numbers.values()) * 1.05
-    y = make_axis(0, top, has_grid=True, whole=True)
+    y = make_axis(0, top, has_grid=True, whole=True, label="steps")
     if len(times) <= _MOST_TICKS:
         rug = -_RUG * top
-        y = Axis(rug, top, y.ticks, has_grid=True)
+        y = Axis(rug, top, y.ticks, has_grid=True, label=y.label)
         marks.append(Stroke([[(time, rug), (time, 0)] for time in times], width=0.8))
     for line, name in enumerate(_QUANTILES):
         value = getattr(report.steps, f"{name}_ns")
         if value is not None:
             marks += _draw_quantile(x, y, value / unit.size, f"{name} {duration(value)}", 4 + line * _LINE)
-    panel = Panel(marks, x, y, height=140.0, top=24 + len(_QUANTILES) * _LINE, right=15)
-    return Drawing(f"number of steps by duration ({unit.name})", [panel])
+    panel = Panel(marks, x, y, height=140.0, top=LABELLED_TOP + len(_QUANTILES) * _LINE, right=15)
+    return Drawing("number of steps by duration", [panel])
 
 
 def _draw_quantile(x: Axis, y: Axis, value: float, text: str, up: float) -> list[Shape]:

@@ -9,20 +9,24 @@ from itertools import pairwise
 from traceq.common.text import printable
 from traceq.reports import drawing
 from traceq.reports.charts.palette import COLOURS, PAGE, css_variable
-from traceq.reports.drawing import EDGE, FONT, SWATCH, WIDTH, Anchor, Drawing, Panel, Place, Shape
+from traceq.reports.drawing import APART, EDGE, FONT, SWATCH, Anchor, Drawing, Panel, Place, Shape
 
 _HALF_LETTER = 0.35 * FONT  # from the middle of a line of text to its baseline
 _LEAST = 0.6  # what is less wide would not be seen
 _PAGE_COLOUR = "var(--c-page)"
 
 
-def draw_svg(chart: Drawing, name: str, alt: str) -> str:
-    """Return the chart as text of an <svg> element that scales with the page; its id is `name`, screen readers read `alt`.
+def draw_svg(chart: Drawing, name: str, alt: str = "") -> str:
+    """Return the chart as text of an <svg> element that scales with the page; screen readers read `alt`.
+
+    Its id is `name`. Without `alt` that is the id of another picture of the same, whose words are read.
 
     Its colours are the CSS variables of palette.write_stylesheet(). It fits a page with a strict Content-Security-
     Policy: no style, no script, no reference, no other id.
     """
-    attributes = f'id="{escape(printable(name))}" role="img" aria-label="{escape(printable(alt))}"'
+    shown = escape(printable(name))
+    words = f'id="{shown}" role="img" aria-label="{escape(printable(alt))}"'
+    attributes = words if alt else f'role="img" aria-labelledby="{shown}"'
     return f'<svg {attributes} fill="currentColor" {_view_box(chart)}>{"".join(_draw_elements(chart))}</svg>'
 
 
@@ -31,7 +35,7 @@ def draw_svg_file(chart: Drawing) -> bytes:
     text = "".join(_draw_elements(chart)).replace(_PAGE_COLOUR, PAGE[0])
     for kind, (light, _) in COLOURS.items():
         text = text.replace(f'"var({css_variable(kind)})"', f'"{light}"')
-    size = f'width="{_tenths(WIDTH)}" height="{_tenths(chart.height)}" font-family="DejaVu Sans, sans-serif"'
+    size = f'width="{_tenths(chart.width)}" height="{_tenths(chart.height)}" font-family="DejaVu Sans, sans-serif"'
     looks = f'{_view_box(chart)} {size} color="#000000" fill="currentColor"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {looks}>'
     page = f'<rect width="100%" height="100%" fill="{PAGE[0]}"/>'
@@ -40,7 +44,8 @@ def draw_svg_file(chart: Drawing) -> bytes:
 
 def _view_box(chart: Drawing) -> str:
     """Return the SVG attributes of the drawing's size and font size."""
-    return f'viewBox="0 0 {_tenths(WIDTH)} {_tenths(chart.height)}" font-size="{FONT}"'
+    high = _tenths(chart.height - chart.top)
+    return f'viewBox="0 {_tenths(chart.top)} {_tenths(chart.width)} {high}" font-size="{FONT}"'
 
 
 def _draw_elements(chart: Drawing) -> Iterator[str]:
@@ -66,8 +71,8 @@ def _draw_grid(panel: Panel) -> Iterator[str]:
 
 
 def _draw_labels(panel: Panel) -> Iterator[str]:
-    """Yield the SVG of the panel's tick texts, of a line at its lower edge if the x axis has ticks, and of its x label."""
-    bottom, right = panel.top + panel.height, WIDTH - panel.right
+    """Yield the SVG of the panel's tick texts, of a line at its lower edge if the x axis has ticks, and of its labels."""
+    bottom, right = panel.top + panel.height, panel.page_width - panel.right
     if panel.x.ticks:
         yield f'<path d="{_join_path([(panel.left, bottom), (right, bottom)])}" stroke="currentColor" stroke-width=".8"/>'
     for tick in panel.x.ticks:
@@ -76,6 +81,8 @@ def _draw_labels(panel: Panel) -> Iterator[str]:
         )
     for tick in panel.y.ticks:
         yield _draw_text(tick.text, panel.left - 4, panel.locate(panel.x.low, tick.value)[1] + _HALF_LETTER, "end")
+    if panel.y.label:
+        yield _draw_text(panel.y.label, EDGE, panel.top - APART)
     if panel.x.label:
         yield _draw_text(panel.x.label, (panel.left + right) / 2, panel.bottom - 4, "middle")
 

@@ -1,11 +1,11 @@
-"""The causes of a change: from the step of the base, cause by cause, to that of the new run."""
+"""The causes of a change: from the step of the base, which is 0, cause by cause, to that of the new run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from traceq.common.units import change
+from traceq.common.units import change, duration
 from traceq.reports.drawing import (
     APART,
     Drawing,
@@ -46,47 +46,53 @@ def has_data(comparison: Comparison) -> bool:
 
 
 def draw(comparison: Comparison) -> Drawing:
-    """Draw a waterfall: the step of the base, a floating bar for each of 7 causes and one for the others, the new step.
+    """Draw a waterfall on an axis on which the base's step is 0: a bar for each of 7 causes, for the others, and for them all.
 
     A thin line on a bar is the confidence interval of its size, cut at the ends of the axis.
     """
     bars = _list_bars(comparison)
-    low = min(min(bar.start, bar.start + bar.size) for bar in bars[1:-1])
-    high = max(max(bar.start, bar.start + bar.size) for bar in bars)
-    # Bars that float far from 0 would all look alike beside the whole step: the axis begins below the lowest of them.
-    begin = max(0.0, low - 0.6 * (high - low))
-    unit = choose_time_unit(high)
-    marks: list[Shape] = []
+    ends = [0.0, *(bar.start + bar.size for bar in bars)]
+    least, most = min(ends), max(ends)
+    margin = _MARGIN * (most - least)
+    low, high = least - (margin if least < 0 else 0.0), most + margin
+    unit = choose_time_unit(max(-low, high))
+    marks: list[Shape] = [Stroke([[(0, -0.5), (0, len(bars) - 0.5)]], width=0.8)]
     for row, bar in enumerate(bars):
-        start, end = max(bar.start, begin), bar.start + bar.size
+        start, end = bar.start, bar.start + bar.size
         left, length = min(start, end) / unit.size, abs(end - start) / unit.size
         marks += make_row_bars(row, left, [(bar.kind, length)])
         reach = left + length
         if bar.interval is not None:
-            ends = [min(max(bar.start + bound, begin), high) / unit.size for bound in bar.interval]
+            ends = [min(max(bar.start + bound, low), high) / unit.size for bound in bar.interval]
             caps = [[(end, row - _CAP), (end, row + _CAP)] for end in ends]
             marks.append(Stroke([[(end, row) for end in ends], *caps], width=1.0))
             reach = max(reach, *ends)
         marks.append(Text(bar.text, reach, row, APART))
     names = [bar.label for bar in bars]
-    x = make_axis(begin / unit.size, (begin + (high - begin) * (1 + _MARGIN)) / unit.size)
-    cut = "" if begin == 0 else f", from {begin / unit.size:,.4g}"
-    panel = make_rows_panel(names, marks, x, right=_ROOM)
-    return Drawing(f"what the change of a step is made of, {unit.name}{cut}", [panel])
+    x = make_axis(low / unit.size, high / unit.size, label=f"change of a step ({unit.name})")
+    return Drawing(_write_title(comparison), [make_rows_panel(names, marks, x, right=_ROOM)])
+
+
+def _write_title(comparison: Comparison) -> str:
+    """Return the chart's title, with the step of the base and of the new run where they are known."""
+    title = "what the change of a step is made of"
+    total = comparison.change
+    return title if total is None else f"{title}, from {duration(total.base_ns)} to {duration(total.new_ns)}"
 
 
 def _list_bars(comparison: Comparison) -> list[ChangeBar]:
-    """Return the bars: the base's step, each cause from where the one before ends, the new step; empty without a change."""
+    """Return the bars: each cause from where the one before ends, then the whole change; empty without a change."""
     total = comparison.change
     if total is None:
         return []
-    bars = [ChangeBar("rest", "base", 0.0, float(total.base_ns))]
-    reached = total.base_ns
+    bars: list[ChangeBar] = []
+    reached = 0
     intervals = {cause.category: cause.interval_ns for cause in comparison.causes}
     for kind, delta in _choose_causes(comparison.causes):
         bars.append(ChangeBar(kind, kind, float(reached), float(delta), change(delta), intervals.get(kind)))
         reached += delta
-    return [*bars, ChangeBar("rest", "new", 0.0, float(total.new_ns))]
+    whole = total.new_ns - total.base_ns
+    return [*bars, ChangeBar("rest", "in all", 0.0, float(whole), change(whole))]
 
 
 def _choose_causes(causes: Sequence[Cause]) -> list[tuple[str, int]]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from traceq.analysis.categories import HOST_LABELS, label
+from msgspec.structs import replace
+
+from traceq.analysis.categories import HOST_LABELS, OF_HOST, label
 from traceq.common.units import duration, share, some
 from traceq.diagnosis.account.line import Line
 from traceq.diagnosis.finding import Finding
@@ -74,7 +76,8 @@ def _host_ledger(report: TraceReport) -> Ledger:
         for part in report.host_ledger
     ]
     title = (f"Where a {report.unit} goes, training thread (no GPU activity in this trace)",)
-    return Ledger(title, _write_total(report), _make_rows(parts, report.findings, report.account))
+    rows = _make_rows(parts, report.findings, report.account)
+    return Ledger(title, _write_total(report), tuple(replace(row, kind=f"{OF_HOST}{row.category}") for row in rows))
 
 
 def _host_label(category: str, phase: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from traceq.reports.drawing import (
+    LABELLED_TOP,
     Dot,
     Drawing,
     Panel,
@@ -67,10 +68,10 @@ def draw(found: Experiment) -> Drawing:
     against = _choose_other(found) or "step"
     points = _list_points(found)
     unit = choose_time_unit(max(step for _, step, _ in points))
-    scale, title = 1, per_second(found)
+    scale, label = 1, f"throughput ({per_second(found)})"
     if against != "throughput":
         size = choose_size_unit(max(other for _, _, other in points))
-        scale, title = size.size, f"{NAMED[against]}, {size.name}"
+        scale, label = size.size, f"{NAMED[against]} ({size.name})"
     places = {result.setting.name: (step / unit.size, other / scale) for result, step, other in points}
     right, top = (max(place[way] for place in places.values()) for way in (0, 1))
     marks: list[Shape] = [Stroke([sorted(place for name, place in places.items() if name in found.front)], "compute")]
@@ -82,8 +83,9 @@ def draw(found: Experiment) -> Drawing:
             labelled.append((x / right, y / top))
             marks.append(Text(shorten_label(name), x, y, 5, 5, is_above=True))
     x_axis = make_axis(0, right * 1.3, has_grid=True, label=f"typical step ({unit.name})")
-    panel = Panel(marks, x_axis, make_axis(0, top * 1.2 or 1, has_grid=True), height=180.0)
-    return Drawing(title, [panel], _LEGEND)
+    y_axis = make_axis(0, top * 1.2 or 1, has_grid=True, label=label)
+    panel = Panel(marks, x_axis, y_axis, height=180.0, top=LABELLED_TOP)
+    return Drawing(f"step against {NAMED[against]}", [panel], _LEGEND)
 
 
 def describe(found: Experiment) -> str:

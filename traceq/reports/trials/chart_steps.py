@@ -47,9 +47,9 @@ def draw(found: Experiment) -> Drawing:
             marks.append(Stroke([[(end / unit.size, row) for end in step.interval]], width=1.6))
         marks.append(Dot(_choose_colour(found, result), value, row))
     highest = max((step.interval or (0, step.value))[1] for _, step in rows) / unit.size
-    x = make_axis(0, highest * 1.05, has_grid=True)
+    x = make_axis(0, highest * 1.05, has_grid=True, label=f"typical step ({unit.name})")
     panel = make_rows_panel(names, marks, x, row=_ROW)
-    return Drawing(f"typical step, 95 % interval ({unit.name})", [panel], _LEGEND)
+    return Drawing("typical step, 95 % interval", [panel], _LEGEND)
 
 
 def _choose_colour(found: Experiment, result: SettingResult) -> str:

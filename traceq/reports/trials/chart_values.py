@@ -6,7 +6,9 @@ from itertools import pairwise
 
 from traceq.common.units import duration, rate
 from traceq.reports.drawing import (
+    LABELLED_TOP,
     Axis,
+    AxisUnit,
     Dot,
     Drawing,
     Panel,
@@ -37,11 +39,9 @@ def draw(found: Tradeoff) -> Drawing:
     unit = choose_time_unit(max(point.p99_ns for point in found.points))
     x = _value_axis(found)
     above = _draw_throughput(found, x)
-    below = _draw_steps(found, x, unit.size, above.bottom + 24)
-    title = Text(f"time of a step ({unit.name})", x.low, below.y.high, 6 - _LEFT, 10, is_above=True)
+    below = _draw_steps(found, x, unit, above.bottom + 24)
     legend = [("compute", "typical step"), *_KINDS.items()]
-    panels = [above, Panel([*below.shapes, title], below.x, below.y, _HEIGHT, _LEFT, top=below.top)]
-    return Drawing(f"throughput ({per_second(found.setting)})", panels, legend)
+    return Drawing(f"throughput and step by {shorten_label(found.setting.knob)}", [above, below], legend)
 
 
 def _list_values(found: Tradeoff) -> list[float]:
@@ -75,7 +75,7 @@ def _draw_throughput(found: Tradeoff, x: Axis) -> Panel:
     spans = [[(value, end) for end in ends] for value, ends in intervals if ends is not None]
     dots = [Dot("compute", value, reached) for value, reached in rates]
     top = max(reached for _, reached in [*rates, *(place for span in spans for place in span)]) * 1.12 or 1
-    y = make_axis(0, top, has_grid=True)
+    y = make_axis(0, top, has_grid=True, label=f"throughput ({per_second(found.setting)})")
     marks: list[Shape] = [Stroke([rates], "compute"), *dots, Stroke(spans, width=1.6), *_draw_knee(found, x, y)]
     if found.knee is not None and found.knee.value is not None:
         text = f"knee, about {format_value(found.knee.value, rough=True)}"
@@ -83,39 +83,40 @@ def _draw_throughput(found: Tradeoff, x: Axis) -> Panel:
         marks.append(
             Text(text, found.knee.value, 0, 5 if is_left else -5, 5, "start" if is_left else "end", is_above=True)
         )
-    return Panel(marks, x, y, _HEIGHT, _LEFT)
+    return Panel(marks, x, y, _HEIGHT, _LEFT, top=LABELLED_TOP)
 
 
-def _draw_steps(found: Tradeoff, x: Axis, unit: int, top: float) -> Panel:
+def _draw_steps(found: Tradeoff, x: Axis, unit: AxisUnit, top: float) -> Panel:
     """Return the panel of the typical, p95 and p99 step at each value, with the fitted curve, the budget and the knee.
 
-    `unit` is the ns of the time unit, `top` the panel's upper edge in points.
+    `unit` is that of its times, `top` the panel's upper edge in points.
     """
+    size = unit.size
     values = _list_values(found)
     marks: list[Shape] = []
     for kind, percentile in reversed(_KINDS.items()):
         # Wider than the point of the typical step, which often lies on them.
         marks += [
-            Dot(kind, value, point.latency(percentile) / unit, 8, is_dash=True)
+            Dot(kind, value, point.latency(percentile) / size, 8, is_dash=True)
             for value, point in zip(values, found.points, strict=True)
         ]
-    marks += _draw_curve(found, x, unit)
-    marks += [Dot("compute", value, point.typical_ns / unit) for value, point in zip(values, found.points, strict=True)]
-    highest = max(point.p99_ns for point in found.points) / unit
+    marks += _draw_curve(found, x, size)
+    marks += [Dot("compute", value, point.typical_ns / size) for value, point in zip(values, found.points, strict=True)]
+    highest = max(point.p99_ns for point in found.points) / size
     budget = found.setting.budget_ns
     if budget is not None:
         # A budget far above all steps would leave nothing to be seen of them.
-        if budget / unit <= highest * 2:
-            highest = max(highest, budget / unit)
-            marks.append(Stroke([[(x.low, budget / unit), (x.high, budget / unit)]], dashes="5 3"))
+        if budget / size <= highest * 2:
+            highest = max(highest, budget / size)
+            marks.append(Stroke([[(x.low, budget / size), (x.high, budget / size)]], dashes="5 3"))
         first, last = (abs(found.points[place].typical_ns - budget) for place in (0, -1))
-        text, y = f"{found.setting.percentile} budget {duration(budget)}", min(budget / unit, highest * 1.08)
+        text, y = f"{found.setting.percentile} budget {duration(budget)}", min(budget / size, highest * 1.08)
         marks.append(
             Text(text, x.high, y, -4, 4, "end", is_above=True)
             if last > first
             else Text(text, x.low, y, 4, 4, is_above=True)
         )
-    times = make_axis(0, highest * 1.2 or 1, has_grid=True)
+    times = make_axis(0, highest * 1.2 or 1, has_grid=True, label=f"time of a step ({unit.name})")
     x = Axis(x.low, x.high, x.ticks, is_log=x.is_log, label=shorten_label(found.setting.knob))
     return Panel([*marks, *_draw_knee(found, x, times)], x, times, _HEIGHT, _LEFT, top=top)
 

@@ -13,6 +13,7 @@ from traceq.common.units import duration, share
 from traceq.reports.charts.palette import css_variable
 from traceq.reports.charts.svg import draw_svg
 from traceq.reports.document import Block
+from traceq.reports.drawing import NARROW
 from traceq.reports.renderers.html.flames import (
     describe_colours,
     difference_legend,
@@ -37,7 +38,11 @@ def template_environment() -> Environment:
     of_flames = (tabulate_changes, describe_colours, difference_legend, flame_data, flame_legend, hottest_frames)
     used = (css_variable, draw_svg, duration, *of_flames, render_block, share)
     environment.globals |= {helper.__name__: helper for helper in used}
-    environment.globals |= {"TimelinePicture": TimelinePicture, "kind_of": lambda value: type(value).__name__}
+    environment.globals |= {
+        "narrow": NARROW,
+        "TimelinePicture": TimelinePicture,
+        "kind_of": lambda value: type(value).__name__,
+    }
     return environment
 
 

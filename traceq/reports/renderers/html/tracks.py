@@ -17,10 +17,10 @@ from traceq.reports.timeline import Called, Timeline
 
 _WORDS = {
     "compute": "kernel",
-    "graph": "CUDA graph",
+    "graph": "graph launched as a whole",
     "communication": "communication",
     "op": "operator",
-    "runtime": "CUDA call",
+    "runtime": "runtime call",
     "python": "Python frame",
     "smaller": "smaller frames",
 }
