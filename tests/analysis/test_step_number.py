@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from builder import TraceBuilder
 
-from traceq.analysis.steps.level import StepLevel, StepMark
-from traceq.analysis.steps.number import number_steps
+from traceq.analysis.steps.level import StepLevel, StepMark, number_steps
 
 
 def make_level(source, *names, numbers=()):

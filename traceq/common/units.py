@@ -186,7 +186,7 @@ def per_cent(value: float) -> str:
     return f"{100 * value:g} %"
 
 
-_DURATIONS = ("dur", "claimed")
+_MOMENT = "_ts"
 
 
 def cell(column: str, value: float | str | None, begin: int | None = None) -> str:
@@ -196,14 +196,12 @@ def cell(column: str, value: float | str | None, begin: int | None = None) -> st
     """
     if value is None or isinstance(value, str):
         return UNKNOWN if value is None else value
-    if column in _DURATIONS:
-        return duration(value)
+    name = f"_{column}"
+    if begin is not None and name.endswith(_MOMENT):
+        return f"{(value - begin) / dict(TIME_UNITS)['ms']:.3f} ms"
     for ending, format_ in _BY_ENDING:
-        if column.endswith(ending):
+        if name.endswith(ending):
             return format_(value)
-    if _is_moment(column) or column.endswith("_id"):
-        # as it is typed into a query
-        return str(value) if begin is None or not _is_moment(column) else since(value - begin)
     if column.startswith("is_"):
         return "yes" if value else "no"
     return count(value) if isinstance(value, int) else rate(value)
@@ -211,18 +209,8 @@ def cell(column: str, value: float | str | None, begin: int | None = None) -> st
 
 def column_title(column: str) -> str:
     """Return the title of a column of an evidence table: without its unit, and "at" for a time from the start of the trace."""
-    words = f"{column[:-2]}at" if _is_moment(column) else column.removesuffix("_ns")
+    words = f"{column[:-2]}at" if f"_{column}".endswith(_MOMENT) else column.removesuffix("_ns")
     return words.replace("_", " ")
-
-
-def _is_moment(column: str) -> bool:
-    """Return whether a column holds times on the trace's clock, not durations."""
-    return column == "ts" or column.endswith("_ts")
-
-
-def since(nanoseconds: float) -> str:
-    """Format a time from the start of a trace in milliseconds, to the microsecond: 12345.678 ms."""
-    return f"{nanoseconds / dict(TIME_UNITS)['ms']:.3f} ms"
 
 
 def rate(value: float) -> str:
@@ -240,10 +228,12 @@ def bandwidth(gb_per_s: float) -> str:
     return f"{rate(bytes_per_s / one)} {unit}"
 
 
+# What is typed into a query stays as it is.
 _BY_ENDING: tuple[tuple[str, Callable[[float], str]], ...] = (
-    ("_ns", duration),
+    *((ending, duration) for ending in ("_ns", "_dur", "_claimed")),
     ("_share", share),
-    ("bandwidth", bandwidth),
+    ("_bandwidth", bandwidth),
+    *((ending, str) for ending in (_MOMENT, "_id")),
 )
 
 

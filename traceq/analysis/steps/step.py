@@ -11,8 +11,16 @@ import numpy as np
 import pyarrow as pa
 
 from traceq.analysis.steps.choice import AS_FOUND, Choice
-from traceq.analysis.steps.level import SEVERAL, Annotations, LaunchLoop, StepLevel, StepMark, is_layer, regroup_marks
-from traceq.analysis.steps.number import number_steps
+from traceq.analysis.steps.level import (
+    SEVERAL,
+    Annotations,
+    LaunchLoop,
+    StepLevel,
+    StepMark,
+    is_layer,
+    number_steps,
+    regroup_marks,
+)
 from traceq.analysis.steps.recurrence import Launches, find_recurrence
 from traceq.analysis.steps.recurring_communication import find_recurring_communication
 from traceq.analysis.steps.rounds import build_round_marks
