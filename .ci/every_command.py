@@ -82,7 +82,7 @@ CASES = (
     Case("report {run}/nsys_2026.2.sqlite -o report.html", r"wrote report\.html: Fix first"),
     Case("tables gpu_slice", r"trace_id +integer +Trace"),
     Case("help tasks", r"Attach it to a ticket +traceq report TRACE --ticket"),
-    Case("sql demo.duckdb --task gaps", r"31\.713  idle_data  ProfilerStep#23 > data"),
+    Case("sql demo.duckdb --task gaps", r"31\.713  idle_data  enumerate\(DataLoader\)"),
     Case("sql demo.duckdb 'select count(*) as kernels from kernel'", r"kernels\n-+\n +1560"),
     Case("shell demo.duckdb", r"\b1560\b", stdin="select count(*) from kernel;\n"),
     Case("explain launch-latency", r"launch-latency: GPU idle"),

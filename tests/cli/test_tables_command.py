@@ -88,7 +88,7 @@ def test_tasks_are_listed_with_the_question_that_each_answers(traceq):
 
 def test_the_query_of_a_task_is_printed_with_what_it_answers_and_can_be_piped(traceq, database):
     printed = traceq("tables", "--task", "kernels").stdout
-    assert printed.startswith("-- Top kernels per step\n-- The mean over the steps that count")
+    assert printed.startswith("-- Top kernels per step\n-- Means per step that counts")
     piped = traceq("sql", database, "-", "--format", "csv", input=printed)
     assert piped.stdout == traceq("sql", database, "--task", "kernels", "--format", "csv").stdout
     assert piped.stdout.startswith('"trace_id","device","ms_per_step"')

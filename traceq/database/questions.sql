@@ -8,7 +8,7 @@ select
     device,
     category,
     round(sum(time_ledger.dur) / any_value(step_stats.steps) / 1e6, 3) as ms_per_step,
-    round(100 * sum(time_ledger.dur) / any_value(step_stats.total), 1) as percent_of_step
+    round(100 * sum(time_ledger.dur) / any_value(step_stats.total), 1) as percent
 from time_ledger
 join step using (trace_id, step)
 join step_stats using (trace_id)
@@ -30,7 +30,7 @@ from outlier_step
 order by trace_id, step, abs(change) desc
 
 -- # kernels: Top kernels per step
--- The mean over the steps that count; kernels at the same time count each. For one step: "and step = 3" in counted.
+-- Means per step that counts; kernels at the same time count each. For one step: "and step = 3" in counted.
 with
 counted as (
     select trace_id, step, dur from step where excluded is null
@@ -42,8 +42,8 @@ select
     trace_id,
     device,
     round(sum(kernel.dur) / any_value(total.steps) / 1e6, 3) as ms_per_step,
-    round(100 * sum(kernel.dur) / any_value(total.dur), 1) as percent_of_step,
-    round(count(*) / any_value(total.steps), 1) as calls_per_step,
+    round(100 * sum(kernel.dur) / any_value(total.dur), 1) as percent,
+    round(count(*) / any_value(total.steps), 1) as calls,
     round(avg(kernel.dur) / 1e3, 1) as mean_us,
     round(max(kernel.dur) / 1e3, 1) as max_us,
     left(kernel.name, 100) as kernel
@@ -62,7 +62,7 @@ select
     phase,
     round(sum(dur) / 1e6, 3) as gpu_ms,
     count(*) as launches,
-    round(100 * sum(dur) / sum(sum(dur)) over (partition by trace_id, device), 1) as percent_of_gpu_time,
+    round(100 * sum(dur) / sum(sum(dur)) over (partition by trace_id, device), 1) as percent,
     operator
 from launch
 where kind in ('kernel', 'graph')
@@ -87,7 +87,7 @@ order by trace_id, own_dur desc
 limit 30
 
 -- # gaps: Gaps of 1 ms and more, with what the host did
--- The longest 20. The stack is that of the host slice with most time of the cause, its eight innermost frames.
+-- The longest 20. The stack is that of the host slice with most time of the cause: eight frames, the innermost first.
 with recursive
 gap as (
     select * from idle_gap where dur >= 1e6 order by dur desc limit 20
@@ -103,7 +103,7 @@ frame as (
     where number < 8
 ),
 stack as (
-    select trace_id, gap_id, string_agg(left(name, 80), ' > ' order by number desc) as stack from frame group by all
+    select trace_id, gap_id, string_agg(left(name, 80), ' < ' order by number) as stack from frame group by all
 )
 select trace_id, device, step, gap_id, round(dur / 1e6, 3) as ms, cause, stack
 from gap
@@ -118,7 +118,7 @@ select
     round(step.dur / 1e6, 3) as step_ms,
     round(stall.data_wait / 1e6, 3) as waiting_ms,
     round(stall.data_stall / 1e6, 3) as gpu_ms,
-    round(100 * stall.data_stall / step.dur, 1) as percent_of_step,
+    round(100 * stall.data_stall / step.dur, 1) as percent,
     stall.loader,
     stall.workers
 from data_stall as stall
@@ -168,10 +168,10 @@ select
     copy_kind,
     if(copy_kind = 'h2d', src_memory, dst_memory) as host_memory,
     count(*) as copies,
-    round(sum(bytes) / 1e6, 3) as megabytes,
+    round(sum(bytes) / 1e6, 3) as mb,
     round(sum(dur) / 1e6, 3) as ms,
-    round(sum(bytes) / nullif(sum(dur), 0), 2) as gigabytes_per_second,
-    round(median(bytes) / 1e3, 1) as median_kilobytes
+    round(sum(bytes) / nullif(sum(dur), 0), 2) as gb_per_s,
+    round(median(bytes) / 1e3, 1) as median_kb
 from memcpy
 where copy_kind in ('h2d', 'd2h')
 group by all
@@ -230,21 +230,21 @@ where communication > 0
 order by trace_id, device, step
 
 -- # bandwidth: Collectives' bandwidth by size
--- In GB/s, bytes over time, and as nccl-tests counts the bus; without_waiting leaves out the time in which ranks wait for one
--- another, where the trace tells it (collective_transfer).
+-- algbw and busbw are those of nccl-tests, GB/s; busbw_alone leaves out the time in which ranks wait for one another, where the
+-- trace tells it (collective_transfer).
 select
     trace_id,
     op,
     group_size as ranks,
     size_class as least_bytes,
     count(*) as collectives,
-    round(avg(bytes) / 1e6, 3) as mean_megabytes,
+    round(avg(bytes) / 1e6, 3) as mean_mb,
     round(avg(dur) / 1e3, 1) as mean_us,
-    round(sum(bytes) / nullif(sum(dur), 0), 2) as algorithm_bandwidth,
-    round(sum(bus_bandwidth * dur) / sum(dur) filter (bus_bandwidth is not null), 2) as bus_bandwidth,
+    round(sum(bytes) / nullif(sum(dur), 0), 2) as algbw,
+    round(sum(bus_bandwidth * dur) / sum(dur) filter (bus_bandwidth is not null), 2) as busbw,
     round(
         sum(bus_bandwidth * dur) filter (transfer > 0) / sum(transfer) filter (bus_bandwidth is not null), 2
-    ) as without_waiting
+    ) as busbw_alone
 from collective_slice
 left join (select * from collective_transfer where is_by_class) using (trace_id, slice_id)
 group by all
@@ -273,10 +273,10 @@ select
     device,
     memory,
     step,
-    round(allocated_start / 1e6, 3) as start_megabytes,
-    round(peak / 1e6, 3) as peak_megabytes,
-    round(allocated_end / 1e6, 3) as end_megabytes,
-    round(growth / 1e6, 3) as growth_megabytes
+    round(allocated_start / 1e6, 3) as start_mb,
+    round(peak / 1e6, 3) as peak_mb,
+    round(allocated_end / 1e6, 3) as end_mb,
+    round(growth / 1e6, 3) as growth_mb
 from memory_step
 order by trace_id, device, memory, step
 
@@ -285,7 +285,7 @@ order by trace_id, device, memory, step
 select
     trace_id,
     device,
-    round(bytes / 1e6, 3) as megabytes,
+    round(bytes / 1e6, 3) as mb,
     allocations,
     category,
     phase,
@@ -330,7 +330,7 @@ select
     trace_id,
     concat('F', rank_order) as finding,
     round(saving / 1e6, 3) as saves_ms,
-    round(100 * step_share, 1) as percent_of_step,
+    round(100 * step_share, 1) as percent,
     confidence,
     title,
     fix
