@@ -27,6 +27,7 @@ class LazyCommands(LazyGroup):
     groups: ClassVar[Mapping[str, Mapping[str, tuple[str, str]]]] = {
         "Read a trace": {
             "report": ("traceq.cli.report", "Report where the time of each step went."),
+            "open": ("traceq.cli.open_page:open_page", "Show a report in the browser, or follow a folder of traces."),
             "ingest": ("traceq.cli.ingest", "Read trace files into a trace database."),
             "doctor": ("traceq.cli.doctor", "Show what a trace can answer, or what a capture needs."),
             "demo": ("traceq.cli.demo", "Ingest the bundled trace and report on it."),
