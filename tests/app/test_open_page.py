@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import time
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from traceq.app.open_page import open_page, start_browser, watch_folder
+from traceq.app.read_options import ReadOptions
+from traceq.errors import StoreError, UnusableTrace, WrongUse
+
+RUN = Path(__file__).parents[2] / "fixtures" / "run"
+TRACE = RUN / "kineto_2026.json.gz"
+READ = ReadOptions(cache=False)
+
+
+class Stop(Exception):
+    """Ends a command that would go on."""
+
+
+class Browser:
+    """What a browser sees of a command whenever the command waits."""
+
+    def __init__(self, *deeds):
+        self.address = None
+        self.lines = []
+        self.seen = []
+        self._deeds = iter(deeds)
+
+    def ready(self, address):
+        self.address = address
+
+    def say(self, line):
+        self.lines.append(line)
+
+    def wait(self):
+        self.seen.append(self.get())
+        deed = next(self._deeds, None)
+        if deed is None:
+            raise Stop
+        deed()
+
+    def get(self, name=""):
+        with urlopen(self.address + name, timeout=30) as answer:  # noqa: S310 - of this machine
+            return answer.read().decode()
+
+
+def open_with(browser, source, **options):
+    with pytest.raises(Stop):
+        open_page(source, READ, ready=browser.ready, wait=browser.wait, **options)
+    return browser.seen
+
+
+def watch_with(browser, folder):
+    with pytest.raises(Stop):
+        watch_folder(folder, READ, ready=browser.ready, say=browser.say, wait=browser.wait)
+    return browser.seen
+
+
+def test_a_trace_is_reported_on():
+    (page,) = open_with(Browser(), TRACE)
+    assert "<title>kineto_2026.json.gz. Fix first: " in page
+
+
+def test_a_page_is_shown_as_it_is(tmp_path):
+    (tmp_path / "r.HTML").write_text("<p>mine</p>")
+    assert open_with(Browser(), tmp_path / "r.HTML") == ["<p>mine</p>"]
+
+
+def test_what_cannot_be_shown_is_said_before_anything_is_served(tmp_path):
+    (tmp_path / "r.html").write_text("<p>mine</p>")
+    cases = [
+        (tmp_path / "no.html", READ, StoreError, "no such page; write one: traceq report TRACE -o"),
+        (tmp_path / "no.json", READ, UnusableTrace, "no such file"),
+        (tmp_path / "r.html", ReadOptions(steps_per="2"), WrongUse, "is a page, whose steps are fixed"),
+    ]
+    for source, read, error, words in cases:
+        browser = Browser()
+        with pytest.raises(error, match=words):
+            open_page(source, read, ready=browser.ready, wait=browser.wait)
+        assert browser.address is None
+
+
+def test_only_a_folder_is_followed():
+    with pytest.raises(WrongUse, match="--watch follows a folder of traces"):
+        watch_folder(TRACE, READ, ready=print, say=print)
+
+
+def test_traces_are_listed_as_they_come(tmp_path):
+    def copy(name, source):
+        return lambda: shutil.copy(RUN / source, tmp_path / name)
+
+    def break_off():
+        (tmp_path / "bad.json").write_text('{"schemaVersion": 1, "traceEvents": [{"ph": "X", "name": "<b>", "ts"')
+
+    pages = []
+    browser = Browser(
+        copy("one.json.gz", TRACE.name),
+        lambda: None,
+        break_off,
+        lambda: None,
+        copy("two.json.gz", "kineto_2025_base_before.json.gz"),
+        lambda: None,
+        lambda: pages.extend(map(browser.get, ("1", "3"))),
+    )
+    seen = watch_with(browser, tmp_path)
+    rows = [re.findall("<li>(.*?)<p>(.*?)</p>", page, re.DOTALL) for page in seen]
+    assert [len(each) for each in rows] == [0, 0, 1, 1, 2, 2, 3, 3]
+    assert "No trace yet" in seen[0]
+    two, bad, one = rows[-1]
+    assert one[0] == '<a href="1"><bdi>one.json.gz</bdi></a>'
+    assert one[1].startswith("Fix first: ")
+    assert bad[0] == "<bdi>bad.json</bdi>"
+    assert "Cannot be read:" in bad[1]
+    assert two[0] == '<a href="3"><bdi>two.json.gz</bdi></a>'
+    assert ["<title>one.json.gz. " in pages[0], "<title>two.json.gz. " in pages[1]] == [True, True]
+    assert [line.partition(": ")[0] for line in browser.lines] == [
+        str(tmp_path / name) for name in ("one.json.gz", "bad.json", "two.json.gz")
+    ]
+    assert all("\n" not in line for line in browser.lines)
+
+
+def test_a_trace_that_was_broken_is_read_when_it_is_complete(tmp_path):
+    whole = TRACE.read_bytes()
+    trace = tmp_path / "t.json.gz"
+    trace.write_bytes(whole[:1_000])
+    browser = Browser(
+        lambda: None,
+        lambda: trace.write_bytes(whole),
+        lambda: None,
+    )
+    seen = watch_with(browser, tmp_path)
+    assert len(browser.lines) == 2
+    assert "Fix first: " not in browser.lines[0]
+    assert "Fix first: " in browser.lines[1]
+    assert seen[-1].count("<li>") == 1
+
+
+def test_names_of_files_are_text(tmp_path):
+    shutil.copy(TRACE, tmp_path / "<img src=x>\u202e.json.gz")
+    seen = watch_with(Browser(lambda: None), tmp_path)
+    assert "&lt;img src=x&gt;\\u202e.json.gz" in seen[-1]
+    assert "<img" not in seen[-1]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a script stands for the browser")
+def test_the_browser_gets_the_address(tmp_path, monkeypatch):
+    browser, told = tmp_path / "browser", tmp_path / "told"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {told}.part && mv {told}.part {told}\n')
+    browser.chmod(browser.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("BROWSER", f"{browser} %s")
+    start_browser("http://127.0.0.1:1/word/")
+    for _ in range(600):
+        if told.exists():
+            break
+        time.sleep(0.1)
+    assert told.read_text() == "http://127.0.0.1:1/word/\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="other systems always have one")
+def test_without_windows_no_browser_is_started(monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("traceq.app.open_page.sys.platform", "linux")
+    monkeypatch.setattr("traceq.app.open_page.subprocess.run", None)
+    monkeypatch.setattr("traceq.app.open_page.threading.Thread", None)
+    start_browser("http://127.0.0.1:1/word/")
