@@ -204,7 +204,7 @@ def test_a_second_set_is_called_after_and_never_blind(folder):
     assert frozen(folder, "mended")["after"] == "mended"
     outcome = run("--blind", folder, "--again", "mended")
     assert outcome.exit_code == 0, outcome.output
-    assert "# How right traceq is of mine, after: mended" in outcome.output
+    assert "# How right traceq is on mine, after: mended" in outcome.output
     assert "**Not blind**: this was frozen after labels could be read." in outcome.output
     assert "| after mended | 1 | 1 right, 0 partly, 0 wrong |" in outcome.output
     assert "\n| blind |" not in outcome.output

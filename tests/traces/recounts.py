@@ -132,7 +132,7 @@ def few_steps(world: World, _text: str) -> list[str]:
     else:
         first, second = counted
         told = [
-            "Two steps count",
+            "Only two steps count",
             duration(first),
             duration(second),
             f"{share(abs(first - second) / min(counted))} apart",
@@ -661,7 +661,7 @@ def _of_model(world: World, text: str) -> list[str]:
     }
     sizes = {name: byte_size(round(sent)) for name, sent in sends.items()}
     if "alike" in text:
-        told.append(f"{sizes['DDP']} with DDP, ZeRO-1 and ZeRO-2 alike")
+        told.append(f"{sizes['DDP']} with DDP, ZeRO-1 or ZeRO-2")
     else:
         told += [f"{sizes[name]} with {name}" for name in ("DDP", "ZeRO-1", "ZeRO-2")]
     told.append(f"{sizes['ZeRO-3']} with ZeRO-3 (FSDP)")
@@ -1064,7 +1064,7 @@ def activation_peak(world: World, _text: str) -> list[str]:
 def optimizer_memory(world: World, _text: str) -> list[str]:
     _, total, told, owner, _, _ = _share_of_peak(world, "optimizer")
     _, parameters, *_ = _share_of_peak(world, "parameters")
-    return [*told, *([f"{short(total / parameters)} times the parameters"] if parameters else []), cut_name(owner)]
+    return [*told, *([f"{short(total / parameters)} times the size of the parameters"] if parameters else []), cut_name(owner)]
 
 
 def memory_by_kind(world: World, _text: str) -> list[str]:

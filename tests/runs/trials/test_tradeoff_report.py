@@ -79,18 +79,18 @@ def said(taken, **setting):
     ("taken", "setting", "expected"),
     [
         ([], {}, "Cannot tell: no run has steps that could be measured."),
-        (series(lambda b: b * MS, [8, 16]), {}, "a curve needs runs at 3 values at least, here are 2"),
-        (series(lambda b: b * MS, [8, 16, 32]), {}, "The knee is below the smallest that was tried, batch_size 8"),
+        (series(lambda b: b * MS, [8, 16]), {}, "a curve needs runs at 3 values at least, and there are 2"),
+        (series(lambda b: b * MS, [8, 16, 32]), {}, "The knee is below the smallest value tried, batch_size 8"),
         (
             series(lambda b: (900 + b) * MS, [8, 16, 32]),
             {},
-            "The knee is beyond the largest that was tried, batch_size 32",
+            "The knee is beyond the largest value tried, batch_size 32",
         ),
-        (series(lambda b: b * MS, [8, 16]), {"budget_ns": MS}, "None: the least p95 is 8.137 ms, at batch_size 8."),
+        (series(lambda b: b * MS, [8, 16]), {"budget_ns": MS}, "None: the lowest p95 is 8.137 ms, at batch_size 8."),
         (
             series(lambda b: b * MS, [8, 16]),
             {"budget_ns": 9 * MS},
-            "What lies between the two is not known: there is no curve.",
+            "There is no curve, so it is not known whether a value between the two fits.",
         ),
         (series(lambda b: (9 + b) * MS, [8, 16]), {"budget_ns": 90 * MS}, "whether a larger one fits is not known."),
         (series(lambda b: b * MS, [8, 16]), {"budget_ns": 90 * MS}, "Larger values fit as well, but win nothing"),
@@ -118,12 +118,12 @@ def said(taken, **setting):
         (
             [Taken(8.0, run(MS, step_source="window")), Taken(16.0, run(MS, MS))],
             {},
-            "Left out: run.json: no steps were found in them, and in others there are some.",
+            "Left out: run.json: no steps were found in them, but in other runs there are some.",
         ),
         (
             [Taken(8.0, run(MS, step_source="window")), Taken(16.0, run(2 * MS, step_source="window"))],
             {},
-            "No steps were found: the window of each capture stands for one step (0 launches). Work per second is right if",
+            "No steps were found, so the window of each capture counts as one step (0 launches). Work per second is right if",
         ),
         (
             [
@@ -131,15 +131,15 @@ def said(taken, **setting):
                 Taken(64.0, run(1018 * MS, start_up_ns=923 * MS, name="bs64.json")),
             ],
             {},
-            "(bs64.json): it is cold. Of 1.018 s 923.0 ms are start-up (contexts, loading and compiling code). Without that it",
+            "(bs64.json): it is cold. s 923.0 ms of 1.018 is start-up (contexts, loading and compiling code). Without that it",
         ),
-        ([Taken(8.0, run(MS, start_up_ns=MS))], {}, "Cannot tell: what there is of a step is cold in every run."),
-        (series(lambda b: b * MS, [8, 16]), {"values_from": "names"}, "Values are from the names of the files."),
+        ([Taken(8.0, run(MS, start_up_ns=MS))], {}, "Cannot tell: every run is cold."),
+        (series(lambda b: b * MS, [8, 16]), {"values_from": "names"}, "Values come from the file names."),
         ([Taken(8.0, run(MS))], {}, "No interval at 8: too few steps"),
         (
             [Taken(8.0, run(MS, MS)), Taken(8.0, run(MS, MS))],
             {},
-            "All 2 runs are at one value: there is nothing to trade.",
+            "All 2 runs are at the same value, so there is no trade-off.",
         ),
     ],
 )
@@ -182,7 +182,7 @@ def test_compute_that_is_not_there_at_every_value():
         series(lambda b: b * MS, [4, 8], lambda b: {"compute": 0.5, "memset": 0.5} if b > 4 else {"memset": 1.0})
     )
     assert (
-        "There is no upper bound for the gain from a larger value: how compute grows with batch_size could not be measured."
+        "The gain from a larger value has no upper bound: how compute grows with batch_size could not be measured."
         in text
     )
 
@@ -192,7 +192,7 @@ def test_a_bad_curve_is_not_told():
     taken = series(lambda b: steps[b] * MS, steps)
     text = said(taken, budget_ns=70 * MS)
     assert "Cannot tell: the curve misses the measured steps by 85" in text
-    assert "There is no knee, and nothing is said about other values." in text
+    assert "There is no knee, and nothing can be said about other values." in text
     assert "A step takes" not in text
     assert "The knee" not in text
     assert "Estimate" not in text
