@@ -178,7 +178,7 @@ def test_a_trace_that_was_changed_since_is_refused_and_one_that_is_gone_is_told(
     (folder / "part0" / "kineto_2026.json.gz").unlink()
     outcome = run("--blind", folder)
     assert outcome.exit_code == 0
-    assert "nobody can tell whether they were changed: kineto_2026" in outcome.output
+    assert "so it is not known whether they were changed: kineto_2026" in outcome.output
 
 
 def test_pairs_must_have_been_frozen_and_have_verdicts_that_there_are(folder):

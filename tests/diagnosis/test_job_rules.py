@@ -364,7 +364,8 @@ def test_little_waiting_for_absent_ranks_is_not_told():
 
 def test_what_absent_ranks_do_cannot_be_told():
     rule = "absent-late-rank"
-only     assert absent(wait_absent=60 * MS, matched_share=0.8).cannot_tell(rule) == ["80.0 % of the collectives is matched between ranks"]
+    reason = "only 80.0 % of the collectives is matched between ranks"
+    assert absent(wait_absent=60 * MS, matched_share=0.8).cannot_tell(rule) == [reason]
     assert absent().cannot_tell(rule) == ["no collective of known size recurs eight times in a group"]
     uncounted = Made(ranks=2, absent=2, wait_absent=60 * MS)
     assert uncounted.cannot_tell(rule) == ["no counted step has GPU work to compare the waiting with"]
@@ -480,9 +481,7 @@ def test_a_recording_begins_with_its_first_counted_step():
 
 def test_a_later_start_cannot_be_told():
     late = (0, 0), (40, 40)
-    assert starting(*late, clock_residual=None).cannot_tell("late-start") == [
-        "no collective aligns the ranks' clocks"
-    ]
+    assert starting(*late, clock_residual=None).cannot_tell("late-start") == ["no collective aligns the ranks' clocks"]
     reason = "the first wait is for data from another pipeline stage"
     assert starting(*late, op="send_recv").cannot_tell("late-start") == [reason]
     made = starting(*late)
@@ -644,7 +643,7 @@ def test_more_ranks_than_a_group_has_are_of_several_groups():
 
 
 def test_without_numbers_desync_is_not_told():
-    assert Made().cannot_tell("desync") == ["only groups with sends and receives have sequence numbers"]
+    assert Made().cannot_tell("desync") == ["groups without sends and receives have no sequence numbers"]
     assert numbered([0, 1], [0, 1]).cannot_tell("desync") == []
     tables = Made(usual_source="operation")
     assert tables.cannot_tell("desync") == ["a table of operations has no sequence numbers of collectives"]

@@ -154,7 +154,7 @@ def test_what_is_missing_is_told_from_what_did_not_happen():
     assert "profile(profile_memory=True)" in lines["Memory"]
     lines = missing(known(unmarked))
     assert "--cuda-memory-usage=true" in lines["Memory"]
-    assert "within them it is not visible" in lines["Communication"]
+    assert "inside graphs it is not visible" in lines["Communication"]
     assert "only in graphs" in lines["Compute kernels"]
 
 
@@ -202,8 +202,10 @@ def test_copies_launched_before_the_counted_steps_are_in_their_time_only():
 
 @pytest.mark.parametrize(
     ("blocking", "said"),
-    [ (Blocking(0, 2, 2, 500), "waited 500 ns for communication alone."), (Blocking(0, 2, 2, 0), "waited 0 ns for communication alone."),
-        (Blocking(0, 2, 1, 500), "at least 500 ns for nothing else (known for only 1 of 2 collectives)."),
+    [
+        (Blocking(0, 2, 2, 500), "waited 500 ns for communication alone."),
+        (Blocking(0, 2, 2, 0), "waited 0 ns for communication alone."),
+        (Blocking(0, 2, 1, 500), "at least 500 ns for communication alone (known for only 1 of 2 collectives)."),
         (Blocking(0, 2, 1, 0), "The trace does not show whether compute waited"),
         (Blocking(0, 2, 0, None), "The trace does not show whether compute waited"),
     ],
@@ -226,7 +228,9 @@ def test_many_gpus_are_listed_as_far_as_they_can_be_read_and_the_others_counted(
     report = only(trace)
     (bars,) = blocks(communication.describe_communication, report, Bars)
     assert [row.label for row in bars.rows] == [f"GPU {device}" for device in range(4, 12)]
-    assert "4 GPUs with less exposed communication are not shown." in words(communication.describe_communication, report)
+    assert "4 GPUs with less exposed communication are not shown." in words(
+        communication.describe_communication, report
+    )
     totals = blocks(copies.describe_copies, report, Table)[0]
     assert [row[0] for row in totals.rows] == [str(device) for device in range(4, 12)]
     assert "4 with less exposed time are not shown." in words(copies.describe_copies, report)

@@ -237,7 +237,7 @@ def test_what_it_is_not():
     (items,) = list_ruled_out(JOB)
     assert [line for (line,) in items.items] == [
         "The GPUs are not the cause: compute takes 8.000 ms on every rank.",
-        "Alone, rank 0 looks communication-bound, but is not.",
+        "Taken alone, rank 0 looks communication-bound, but is not.",
         "Rank 1 communicates least (2.000 ms; punctual ranks 82.00 ms), because late ranks wait less.",
     ]
 
@@ -360,7 +360,7 @@ def test_tickets_and_language_models_get_the_findings_of_the_job():
 def test_what_the_usual_rank_could_save_is_said_of_those_that_do_the_same(stages, words):
     members = tuple(replace(each, stage=stage) for each, stage in zip(JOB.members, stages, strict=True))
     shown = blocks_to_text(first_screen(report_of(replace(JOB, members=members))), 100)
-    assert f"On the usual rank, 0, and so {words}" in shown
+    assert f"On the typical rank, 0, and likewise {words}" in shown
 
 
 def test_tickets_hold_no_names_of_hosts():
@@ -502,7 +502,7 @@ def test_in_full_only_ranks_that_were_asked_have_sections():
     report = asked_in_part(many(64), 1, 5, USUAL)
     opened = [block.anchor for block in compose_report(report) if getattr(block, "level", 0) == 2 and block.anchor]
     assert opened == ["t2", "t6", f"t{USUAL + 1}"]
-    assert "61 more ranks were not asked one by one" in blocks_to_text(compose_report(report), 100)
+    assert "61 more ranks were not analysed one by one" in blocks_to_text(compose_report(report), 100)
     few = report_of(JOB)
     assert [block.anchor for block in compose_report(few) if getattr(block, "level", 0) == 2 and block.anchor] == [
         "t1",

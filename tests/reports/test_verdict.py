@@ -98,7 +98,9 @@ def test_of_devices_that_are_not_measured_nothing_can_be_told():
     assert write_verdict(report).outcome == "cannot tell"
     assert "no GPU worked" in write_verdict(report).spans[0]
     note = Note("data_loss", "npu_not_measured", 3, "of an NPU")
-    assert "the work ran on devices that traceq does not analyse" in write_verdict(replace(report, notes=(note,))).spans[0]
+    assert (
+        "the work ran on devices that traceq does not analyse" in write_verdict(replace(report, notes=(note,))).spans[0]
+    )
 
 
 def test_without_gpu_and_host_nothing_can_be_told():

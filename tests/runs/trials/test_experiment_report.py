@@ -140,10 +140,10 @@ def test_a_law_of_noise_is_none():
             {1: 100, 2: 60, 4: 40, 8: 40},
             "More than about 4.00 (4.00 to 4.00) gain nothing: 2.50 times the speed of 1 is the limit.",
         ),
-        ({1: 100, 2: 60, 4: 40}, "carried on beyond, the law allows at most 5.00 times the speed of 1."),
+        ({1: 100, 2: 60, 4: 40}, "beyond that, the law allows at most 5.00 times the speed of 1."),
         ({2: 60, 4: 40, 8: 30}, "1 was not run (the counts are 2 to 8), so its time is extrapolated by the law."),
         ({1: 100, 2: 100, 4: 100}, "no count from 1 to 4 is faster than 1"),
-        ({1: 100, 2: 30, 4: 90}, "cannot tell. Amdahl's law misses what was measured by up to"),
+        ({1: 100, 2: 30, 4: 90}, "cannot tell. Amdahl's law misses the measurements by up to"),
     ],
 )
 def test_the_words_on_scaling(steps, expected):

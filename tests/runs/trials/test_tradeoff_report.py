@@ -93,7 +93,7 @@ def said(taken, **setting):
             "There is no curve, so it is not known whether a value between the two fits.",
         ),
         (series(lambda b: (9 + b) * MS, [8, 16]), {"budget_ns": 90 * MS}, "whether a larger one fits is not known."),
-        (series(lambda b: b * MS, [8, 16]), {"budget_ns": 90 * MS}, "Larger values fit as well, but win nothing"),
+        (series(lambda b: b * MS, [8, 16]), {"budget_ns": 90 * MS}, "Larger values fit as well but gain nothing"),
         (
             series(lambda b: b * MS, [8, 16]),
             {},
@@ -107,7 +107,7 @@ def said(taken, **setting):
         (
             series(lambda b: b * MS, [8], lambda _: {"compute": 0.5, "copy_h2d": 0.5}),
             {},
-            "a larger batch could give 2.00 times the throughput at most",
+            "a larger batch could give at most 2.00 times the throughput",
         ),
         (series(lambda b: b * MS, [8, 16], world_size=4), {}, "Work and throughput are those of one rank."),
         (
@@ -131,7 +131,7 @@ def said(taken, **setting):
                 Taken(64.0, run(1018 * MS, start_up_ns=923 * MS, name="bs64.json")),
             ],
             {},
-            "(bs64.json): it is cold. s 923.0 ms of 1.018 is start-up (contexts, loading and compiling code). Without that it",
+            "(bs64.json): it is cold. 923.0 ms of 1.018 s is start-up (contexts, loading and compiling code). Without it, a step",
         ),
         ([Taken(8.0, run(MS, start_up_ns=MS))], {}, "Cannot tell: every run is cold."),
         (series(lambda b: b * MS, [8, 16]), {"values_from": "names"}, "Values come from the file names."),
@@ -161,7 +161,7 @@ def test_compute_that_does_not_grow_is_no_limit_and_bounds_nothing():
     assert "the GPU computes 100.0 % of the step, but that time does not grow with batch_size" in text
     assert "larger values are worth a try" in text
     assert (
-        "no upper bound for the gain from a larger value: compute was measured to grow as batch_size^0.01, not in proportion."
+        "The gain from a larger value has no upper bound: compute was measured to grow as batch_size^0.01, not in proportion."
         in text
     )
     assert "at most" not in text
@@ -174,7 +174,7 @@ def test_compute_that_grows_in_proportion_bounds_the_throughput():
     text = said(series(lambda b: b * MS, [4, 8, 16]))
     assert "GPU compute is the limit." in text
     assert "Nearly saturated at batch_size 16. Compute was measured to grow in proportion." in text
-    assert "throughput could become 1.00 times what it is" in text
+    assert "throughput could reach 1.00 times its present value" in text
 
 
 def test_compute_that_is_not_there_at_every_value():
