@@ -46,7 +46,7 @@ def test_a_trace_of_one_kernel(traceq, tmp_path, monkeypatch):
 one.json
 ========
 trace 1, PyTorch Profiler, 1 GPU slice, 0 host slices
-What it was made with is not known; traceq record and traceq.profile write that beside a trace.
+It is not known how it was made; traceq record and traceq.profile write that next to a trace.
 
   ok              ledger             1 GPU slice on 1 GPU
   ok              copies             no copy ran on a GPU
@@ -66,9 +66,9 @@ What it was made with is not known; traceq record and traceq.profile write that 
   not computable  mfu                no operator says the shapes of its arguments
   not computable  python             no Python call was traced
   not computable  graphs             no call was traced: whether graphs were launched is not known
-  not computable  os                 no call of the operating system was traced
+  not computable  os                 system calls were not traced
 
-What torch.profiler would bring
+What torch.profiler would add
   steps      activities=[CPU]; call prof.step() after each step, or mark them:
              traceq.annotate.step()
   idle       activities=[CPU, CUDA]
@@ -84,11 +84,11 @@ What torch.profiler would bring
   python     with_stack=True, with_modules=True
   graphs     activities=[CPU, CUDA]
 
-What nsys would bring
+What nsys would add
   hardware-counters  --trace=cuda --gpu-metrics-devices=all --gpu-metrics-frequency=10000
   os                 --trace=osrt
 
-All of it, to paste: traceq doctor --plan steps idle host launch sync occupancy hardware-counters
+All of it, ready to paste: traceq doctor --plan steps idle host launch sync occupancy hardware-counters
   data memory flops mfu python graphs os
 
 All 36 identities hold
@@ -148,7 +148,7 @@ def test_a_database_without_traces_says_so(traceq, tmp_path):
 
     create_database(tmp_path / "none.duckdb")
     outcome = traceq("doctor", tmp_path / "none.duckdb")
-    assert (outcome.exit_code, outcome.stdout) == (0, "The database holds no trace.\n")
+    assert (outcome.exit_code, outcome.stdout) == (0, "The database has no trace.\n")
 
 
 @pytest.mark.slow
@@ -180,7 +180,7 @@ def test_what_was_lost_stands_at_the_top(traceq, tmp_path):
     path.write_text(json.dumps({"schemaVersion": 1, "traceEvents": [kernel("a"), kernel("b", 20)]})[:-40])
     outcome = traceq("doctor", path)
     assert outcome.exit_code == 0
-    assert "! Not everything is there: truncated (1). The table import_note says more." in outcome.stdout
+    assert "! Some data is missing: truncated (1). The table import_note has the details." in outcome.stdout
     assert "degraded        copies             no copy ran on a GPU; but the capture is" in outcome.stdout
 
 

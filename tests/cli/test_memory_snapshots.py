@@ -67,7 +67,7 @@ def test_a_report_begins_with_the_peak(tmp_path, cli):
         "  activations 32.0 MiB (80.0 %), parameters 8.0 MiB (20.0 %)",
         "  64.0 MiB reserved at most",
     ]
-    assert "Activations make the memory peak" in text
+    assert "Activations dominate the memory peak" in text
     assert len(text.splitlines()) <= 60
 
 
@@ -138,14 +138,14 @@ def test_a_report_begins_with_memory_that_ran_out(tmp_path, cli):
     assert lines[0].endswith("history of 1.000 ms")
     assert lines[2:7] == [
         "Out of memory on GPU 0: train.py:12 loss asked for 400 MiB, 200 MiB were free",
-        "  Short by 200 MiB; 300 MiB idle in segments, the largest free block 300 MiB",
+        "  Short by 200 MiB; 300 MiB unused in segments; the largest free block had 300 MiB",
         "  Most is held by model.py:3 __init__: 500 MiB of 700 MiB",
         "  Set PYTORCH_ALLOC_CONF=expandable_segments:True before Python starts (before 2.9",
         "  PYTORCH_CUDA_ALLOC_CONF)",
     ]
     text = " ".join(" ".join(lines).split())
     assert "held when memory ran out by" in text
-    assert "enough, in pieces that are too small: memory is fragmented" in text
+    assert "that is enough, but in pieces that are too small: memory is fragmented" in text
     assert text.count("Out of memory on GPU 0") == 2
 
 
@@ -177,7 +177,7 @@ def test_on_several_machines_clocks_do_not_tell_who_was_first(tmp_path, cli):
     """All ranks have GPU 0, as those of several machines do."""
     paths = [failing(tmp_path, f"oom_r{rank}.pickle", rank, 2000 + rank, device=0) for rank in range(2)]
     told = " ".join(cli("report", *paths).split())
-    assert "Which was first cannot tell: rank 0 and rank 1 are within 1.000 µs" in told
+    assert "It is not known which was first: rank 0 and rank 1 are within 1.000 µs" in told
     assert "All ranks peak within 0 B of 700.0 MiB" in told
 
 
@@ -301,7 +301,7 @@ def test_marks_of_the_program_are_steps(tmp_path, cli):
     blocks = [make_segment(step, f"{2 * MIB} {2 * MIB} used main") for step in range(5)]
     path = write_file(tmp_path, make_snapshot(make_history(text), segments=blocks, annotations=marks))
     told = cli("report", path)
-    assert "A line allocates memory in each step that is never released" in told
+    assert "A line allocates memory in every step that is never released" in told
     assert "train.py:9 main allocates 2 MiB a step that are never released" in " ".join(told.split())
 
 
@@ -405,7 +405,7 @@ def test_a_ticket_against_a_snapshot_names_the_command_that_compares(pair, cli):
 @pytest.mark.parametrize("name", ["activation-peak", "Activation-Peak"])
 def test_a_remark_is_shown_by_its_rule(tmp_path, cli, name):
     text = cli("report", training(tmp_path, 32), "--finding", name)
-    assert "Activations make the memory peak" in text
+    assert "Activations dominate the memory peak" in text
     assert "id   activation-peak" in text
     assert "from memory_" not in text
     assert "from memory_" in cli("report", training(tmp_path, 32), "--finding", name, "--sql")

@@ -178,7 +178,7 @@ def test_a_trace_that_was_changed_since_is_refused_and_one_that_is_gone_is_told(
     (folder / "part0" / "kineto_2026.json.gz").unlink()
     outcome = run("--blind", folder)
     assert outcome.exit_code == 0
-    assert "nobody can tell whether they were changed: kineto_2026" in outcome.output
+    assert "so it is not known whether they were changed: kineto_2026" in outcome.output
 
 
 def test_pairs_must_have_been_frozen_and_have_verdicts_that_there_are(folder):
@@ -204,7 +204,7 @@ def test_a_second_set_is_called_after_and_never_blind(folder):
     assert frozen(folder, "mended")["after"] == "mended"
     outcome = run("--blind", folder, "--again", "mended")
     assert outcome.exit_code == 0, outcome.output
-    assert "# How right traceq is of mine, after: mended" in outcome.output
+    assert "# How right traceq is on mine, after: mended" in outcome.output
     assert "**Not blind**: this was frozen after labels could be read." in outcome.output
     assert "| after mended | 1 | 1 right, 0 partly, 0 wrong |" in outcome.output
     assert "\n| blind |" not in outcome.output

@@ -120,7 +120,7 @@ def test_a_baseline_by_name_is_not_overwritten(tradeoff, folder, monkeypatch):
 
 def test_one_run_without_marks(tradeoff):
     result = tradeoff("bare.duckdb")
-    assert "The GPU is not saturated: a larger batch could give 2.25 times the throughput at most" in " ".join(
+    assert "The GPU is not saturated: a larger batch could give at most 2.25 times the throughput" in " ".join(
         result.output.split()
     )
 

@@ -109,7 +109,7 @@ def test_of_many_ranks_the_late_and_a_usual_one_are_looked_at(many, without):
 @pytest.mark.slow
 def test_the_page_counts_the_ranks_that_were_not_asked(many):
     pages = [traceq.report(each).to_markdown() for each in many]
-    assert all("4 more ranks were not asked one by one" in each for each in pages)
+    assert all("4 more ranks were not analysed one by one" in each for each in pages)
 
 
 @pytest.mark.slow

@@ -71,9 +71,9 @@ def test_the_manual_says_whether_shares_are_assumed_or_fitted(fitted):
     fitted("host-python", "cpu")
     page = registry._load("host/host_python").manual.text
     said = " ".join(page.split())
-    told = "Without a GPU the share that a fix takes away is fitted to 6 programs: low 0.1, likely 0.4, high 0.9."
+    told = "Without a GPU the share that a fix removes is fitted to 6 programs: low 0.1, likely 0.4, high 0.9."
     assert f"{told} On a GPU it is assumed." in said
-    assert "What share of it a fix takes away is assumed." in " ".join(
+    assert "The share that a fix removes is assumed." in " ".join(
         registry._load("host/host_operators").manual.text.split()
     )
     assert "is assumed" not in registry._load("communication/late_rank").manual.text

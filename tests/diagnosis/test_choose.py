@@ -42,7 +42,7 @@ def test_those_of_the_pack_extra_are_counted_apart():
             {1: []},
             "the trace has none. late-start is a rule of jobs: `traceq report DB` lists what these find",
         ),
-        ("low-mfu", TWO, "means several findings: say low-mfu@rank0 (F2), low-mfu@rank1 (F1), or which --trace"),
+        ("low-mfu", TWO, "matches several findings: use low-mfu@rank0 (F2), low-mfu@rank1 (F1), or --trace"),
     ],
 )
 def test_what_is_not_clear_says_what_there_is(text, findings, message):

@@ -52,7 +52,7 @@ def test_more_workers_are_advised_than_the_snapshot_says_there_are():
     (finding,) = judged.findings
     # 0.4 of each step of 1 ms goes: 3 workers x 1 / 0.6
     assert "num_workers=5" in finding.fix
-    assert "3 workers make batches; about 5 would keep up" in finding.fix
+    assert "3 workers prepare batches; about 5 could keep up" in finding.fix
 
 
 def chains(trace, steps):

@@ -76,7 +76,7 @@ SAID = {
     "work of the program's own": (
         frames("train.py(3): main", "train.py(30): evaluate"),
         "python-bound",
-        "off the thread",
+        "off the launching thread",
     ),
     "an operator on the CPU": (operator("aten::randn"), "host-bound", "Run it on the GPU"),
     "many short operators": (short_operators, "host-bound", "torch.compile(model"),

@@ -135,10 +135,10 @@ def test_late_ranks_one_by_one():
     ]
     first, second = made.told.findings
     assert first.fix == (
-        "Open rank 1 by itself (`traceq report DB --rank 1`); it has more of idle: launching than the usual rank."
+        "Report on rank 1 alone (`traceq report DB --rank 1`); it spends more time than a typical rank in idle: launching."
     )
-    assert first.confidence_reason == "It holds the job up in 90.0 % of 10 steps."
-    assert second.confidence_reason == "One step was recorded: whether it recurs is not known."
+    assert first.confidence_reason == "It delays the job in 90.0 % of 10 steps."
+    assert second.confidence_reason == "Only one step was recorded, so it is not known whether this recurs."
     assert first.ranks == (1,)
 
 
@@ -182,7 +182,7 @@ def test_a_stage_has_more_to_do():
 
 
 def test_stages_without_an_order_are_not_judged():
-    reason = "ranks have different collectives, and no order of stages with several ranks each is known"
+    reason = "ranks have different collectives, and the order of stages with several ranks each is not known"
     assert Made(rank=lambda unit: {"stage": unit // 2}).cannot_tell("stage-imbalance") == [reason]
     assert Made().cannot_tell("stage-imbalance") == []
     assert Made(stage_win=0, rank=lambda unit: {"stage": unit // 2}).cannot_tell("stage-imbalance") == []
@@ -199,7 +199,7 @@ def test_a_different_rank_each_time():
 @pytest.mark.parametrize("steps", [0, 1, 7])
 def test_few_steps_do_not_tell_who_is_late_by_chance(steps):
     made = Made(steps=steps, pattern="wandering", slowdown=1.25)
-    reason = f"it takes 8 steps to tell chance from habit; here: {steps}"
+    reason = f"it takes 8 steps to tell chance from a pattern, and there are {steps}"
     assert made.cannot_tell("wandering-straggler") == [reason]
     assert Made(steps=8).cannot_tell("wandering-straggler") == []
 
@@ -295,7 +295,7 @@ def test_kernels_that_are_alike_do_not_tell_why_a_rank_is_late():
 def test_without_peers_or_grids_late_compute_is_not_explained(durs, grids):
     made = computing(durs, grids=grids)
     assert [line.partition(" ")[0] for line in made.lines()] == ["job-straggler"]
-    reason = "kernels of the late rank have no grids, or no two other ranks of its stage, to compare them with"
+    reason = "the late rank's kernels have no grids, or its stage does not have two other ranks to compare it with"
     assert made.cannot_tell("slow-gpu") == [reason]
     assert made.cannot_tell("work-imbalance") == [reason]
 
@@ -327,10 +327,10 @@ def waiting(*, match=(), **job):
 
 
 def test_absent_ranks_make_it_less_sure_that_transfers_are_transfers():
-    absent = "medium", "transfer; absent ranks may come later still."
+    absent = "medium", "transfer; ranks that were not captured may be later still."
     assert waiting(absent=4, wait_absent=0) == absent
     assert waiting(match=[{"members": 3, "group_size": 4}]) == absent
-    assert waiting(match=[{"members": 4, "group_size": 4}]) == ("high", "transfer, and all ranks are here.")
+    assert waiting(match=[{"members": 4, "group_size": 4}]) == ("high", "transfer, and all ranks were captured.")
     # nobody knows without the size of the world, nor of the groups
     assert waiting(absent=None) == ("medium", "transfer.")
     assert waiting(absent=None, match=[{"members": 4}]) == ("medium", "transfer.")
@@ -338,7 +338,7 @@ def test_absent_ranks_make_it_less_sure_that_transfers_are_transfers():
 
 
 def test_the_bubble_is_told_of_pipelines_only():
-    bubble = "high", "transfer, and all ranks are here. In a pipeline the bubble is part of the waiting."
+    bubble = "high", "transfer, and all ranks were captured. In a pipeline the bubble is part of the waiting."
     assert waiting(stage_win=0) == bubble
     assert waiting(match=[{"members": 2, "group_size": 4, "op": "send_recv"}]) == bubble
 
@@ -354,7 +354,7 @@ def test_collectives_wait_for_ranks_that_are_not_here():
     assert made.lines() == ["absent-late-rank | ranks 2-3 | - | - | medium | 3.000 ms per rank (3.0 %)"]
     (found,) = made.told.findings
     assert found.evidence.rows == ((1, 60 * MS), (0, 0))
-    assert found.fix == "Capture ranks 2-3 too: only there is seen why they are late."
+    assert found.fix == "Also capture ranks 2-3: only their traces show why they are late."
 
 
 def test_little_waiting_for_absent_ranks_is_not_told():
@@ -364,8 +364,9 @@ def test_little_waiting_for_absent_ranks_is_not_told():
 
 def test_what_absent_ranks_do_cannot_be_told():
     rule = "absent-late-rank"
-    assert absent(wait_absent=60 * MS, matched_share=0.8).cannot_tell(rule) == ["80.0 % of the collectives is matched"]
-    assert absent().cannot_tell(rule) == ["no collective of known size recurs eight times in one group"]
+    reason = "only 80.0 % of the collectives is matched between ranks"
+    assert absent(wait_absent=60 * MS, matched_share=0.8).cannot_tell(rule) == [reason]
+    assert absent().cannot_tell(rule) == ["no collective of known size recurs eight times in a group"]
     uncounted = Made(ranks=2, absent=2, wait_absent=60 * MS)
     assert uncounted.cannot_tell(rule) == ["no counted step has GPU work to compare the waiting with"]
     assert Made().cannot_tell(rule) == []
@@ -386,9 +387,9 @@ def groups(*transfers, count=8, members=2, size=2):
 
 def test_a_group_that_transfers_slower_than_its_sisters():
     made = groups(500, 500, 700, 500)
-    assert made.lines() == ["slow-link | group of ranks 4-5 | - | - | medium | transfers take 1.40x the usual"]
+    assert made.lines() == ["slow-link | group of ranks 4-5 | - | - | medium | transfers take 1.40x the usual time"]
     assert made.told.findings[0].confidence_reason == (
-        "At best all-reduce of 1 MiB takes 700.0 µs, in the usual one of 4 groups of the same kind 500.0 µs."
+        "At best, all-reduce of 1 MiB takes 700.0 µs; in the median of 4 similar groups it takes 500.0 µs."
     )
 
 
@@ -410,7 +411,7 @@ def test_a_tiny_message_does_not_hide_a_slow_link():
             made.put("collective_match", row | {"transfer": 20_000 if group == 2 else 1000})
             made.member(match, 2 * group)
             made.member(match, 2 * group + 1)
-    assert made.lines() == ["slow-link | group of ranks 4-5 | - | - | medium | transfers take 10.00x the usual"]
+    assert made.lines() == ["slow-link | group of ranks 4-5 | - | - | medium | transfers take 10.00x the usual time"]
 
 
 @pytest.mark.parametrize(
@@ -420,7 +421,7 @@ def test_a_tiny_message_does_not_hide_a_slow_link():
 )
 def test_without_three_complete_groups_links_are_not_compared(transfers, sizes):
     made = groups(*transfers, **sizes)
-    reason = "no three complete groups have eight collectives each of one operation and size to compare"
+    reason = "there are no three complete groups with eight collectives each of one operation and size to compare"
     assert made.cannot_tell("slow-link") == [reason]
 
 
@@ -461,7 +462,7 @@ def test_what_the_recording_does_not_explain_the_rank_needed_itself(ranks, neede
     made = starting(*ranks)
     assert made.lines() == ["late-start | rank 1 | - | - | medium | came 40.00 ms later"]
     (found,) = made.told.findings
-    assert found.confidence_reason.endswith(f"; {needed} it needed itself.")
+    assert found.confidence_reason.endswith(f"; the other {needed} are its own.")
 
 
 def test_the_rank_that_the_first_collective_waits_for_began_later_and_not_the_last_of_all():
@@ -480,14 +481,12 @@ def test_a_recording_begins_with_its_first_counted_step():
 
 def test_a_later_start_cannot_be_told():
     late = (0, 0), (40, 40)
-    assert starting(*late, clock_residual=None).cannot_tell("late-start") == [
-        "no collective aligns the clocks of the ranks"
-    ]
-    reason = "the first wait is for what another stage of the pipeline sends"
+    assert starting(*late, clock_residual=None).cannot_tell("late-start") == ["no collective aligns the ranks' clocks"]
+    reason = "the first wait is for data from another pipeline stage"
     assert starting(*late, op="send_recv").cannot_tell("late-start") == [reason]
     made = starting(*late)
     made.connection.execute("delete from trace")
-    assert made.cannot_tell("late-start") == ["traces do not say when they begin"]
+    assert made.cannot_tell("late-start") == ["the traces do not say when they begin"]
 
 
 def test_what_all_ranks_do_before_the_first_collective_is_no_late_start():
@@ -644,7 +643,7 @@ def test_more_ranks_than_a_group_has_are_of_several_groups():
 
 
 def test_without_numbers_desync_is_not_told():
-    assert Made().cannot_tell("desync") == ["no group without sends and receives has sequence numbers"]
+    assert Made().cannot_tell("desync") == ["groups without sends and receives have no sequence numbers"]
     assert numbered([0, 1], [0, 1]).cannot_tell("desync") == []
     tables = Made(usual_source="operation")
-    assert tables.cannot_tell("desync") == ["a table of operations does not number collectives"]
+    assert tables.cannot_tell("desync") == ["a table of operations has no sequence numbers of collectives"]

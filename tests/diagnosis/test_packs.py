@@ -144,7 +144,7 @@ def test_reports_show_them_apart_and_say_that_there_are_more(database, format_):
         for given in ((), ("--rules", "extra"))
     }
     without, with_extra = told.values()
-    mark = re.compile("Extra(, of low confidence| findings, whose rules)")
+    mark = re.compile("Extra findings, (with low confidence|from rules)")
     assert not mark.search(without)
     assert f"{count_left_out(default_rules(), has_gpu=True)} more rules that no labelled trace has confirmed" in without
     assert mark.search(with_extra)

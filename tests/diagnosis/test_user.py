@@ -104,7 +104,7 @@ def test_a_query_that_lacks_columns_is_a_failed_outcome(write, connection):
 def test_what_it_needs_is_not_there(write, connection):
     path = write("-- rule: my-rule\n-- fix: x\n-- needs: gpu, memory_samples\n" + QUERY)
     (missing,) = only(path, connection).not_applicable
-    assert "no samples of allocated memory" in missing.reason
+    assert "there are no samples of allocated memory" in missing.reason
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def test_a_package_may_say_what_its_profiler_can_record(rocprof, tmp_path, monke
     database = tmp_path / "t.duckdb"
     traceq.ingest([rocprof], database)
     doctor = CliRunner().invoke(main, ["doctor", str(database)]).output
-    assert "What rocprofv3 would bring\n  steps  --marker-trace; mark steps with roctx\n" in doctor
+    assert "What rocprofv3 would add\n  steps  --marker-trace; mark steps with roctx\n" in doctor
     assert (
         "rocprofv3 --marker-trace brings"
         in CliRunner().invoke(main, ["report", "--format", "json", str(database)]).output

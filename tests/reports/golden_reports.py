@@ -90,7 +90,7 @@ _FEW = Observation(
 _BESIDE = {
     "observations": (_FEW,),
     "small": ("slow-kernel",),
-    "clean": (Clean("compiling", "The program compiles", "not there, or below 1 % of the step"),),
+    "clean": (Clean("compiling", "The program compiles", "not found, or below 1 % of the step"),),
     "not_applicable": (NotApplicable("storage", "Storage is slow", "no system calls; --trace=osrt brings them"),),
     "failed": (Failed("broken", "A rule that broke", "KeyError: 'step'"),),
 }

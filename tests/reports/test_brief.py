@@ -70,14 +70,14 @@ def test_what_the_screen_does_not_show_is_not_built():
 
 
 def test_nothing_in_the_database_is_said():
-    assert text(handmade_traces.report()) == "! The database holds no trace.\n"
+    assert text(handmade_traces.report()) == "! The database has no trace.\n"
 
 
 @pytest.mark.slow
 def test_three_ranks_have_a_line_each_and_the_screen_of_one():
     report = handmade_traces.report(*three_ranks(), top=1)
     shown = text(report)
-    assert shown.startswith("3 ranks, the steps of each:\n")
+    assert shown.startswith("3 ranks, with the steps of each:\n")
     assert len(shown.splitlines()) <= 120
     chosen, _ = find_critical_trace(report)
     assert f"--trace {chosen.trace.trace_id} -v" in shown

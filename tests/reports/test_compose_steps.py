@@ -108,7 +108,7 @@ def test_a_recording_much_longer_than_its_rows_is_told(recorded_ns, words):
 
 
 def test_steps_left_out_say_why():
-    assert "1 left out of every number of this report: - step 0, ProfilerStep#0, 50.00 ms: warm-up:" in section(
+    assert "1 left out of all numbers in this report: - step 0, ProfilerStep#0, 50.00 ms: warm-up:" in section(
         training()
     )
 

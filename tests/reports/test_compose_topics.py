@@ -160,7 +160,7 @@ def test_what_is_missing_is_told_from_what_did_not_happen():
     assert "profile(profile_memory=True)" in lines["Memory"]
     lines = missing(known(unmarked))
     assert "--cuda-memory-usage=true" in lines["Memory"]
-    assert "within them it is not visible" in lines["Communication"]
+    assert "inside graphs it is not visible" in lines["Communication"]
     assert "only in graphs" in lines["Compute kernels"]
 
 
@@ -209,9 +209,9 @@ def test_copies_launched_before_the_counted_steps_are_in_their_time_only():
 @pytest.mark.parametrize(
     ("blocking", "said"),
     [
-        (Blocking(0, 2, 2, 500), "waited 500 ns for nothing else."),
-        (Blocking(0, 2, 2, 0), "waited 0 ns for nothing else."),
-        (Blocking(0, 2, 1, 500), "at least 500 ns for nothing else (known of 1 of 2 collectives only)."),
+        (Blocking(0, 2, 2, 500), "waited 500 ns for communication alone."),
+        (Blocking(0, 2, 2, 0), "waited 0 ns for communication alone."),
+        (Blocking(0, 2, 1, 500), "at least 500 ns for communication alone (known for only 1 of 2 collectives)."),
         (Blocking(0, 2, 1, 0), "The trace does not show whether compute waited"),
         (Blocking(0, 2, 0, None), "The trace does not show whether compute waited"),
     ],
@@ -234,10 +234,12 @@ def test_many_gpus_are_listed_as_far_as_they_can_be_read_and_the_others_counted(
     report = only(trace)
     (bars,) = blocks(communication.describe_communication, report, Bars)
     assert [row.label for row in bars.rows] == [f"GPU {device}" for device in range(4, 12)]
-    assert "4 GPUs with less exposed communication not shown." in words(communication.describe_communication, report)
+    assert "4 GPUs with less exposed communication are not shown." in words(
+        communication.describe_communication, report
+    )
     totals = blocks(copies.describe_copies, report, Table)[0]
     assert [row[0] for row in totals.rows] == [str(device) for device in range(4, 12)]
-    assert "4 with less exposed time not shown." in words(copies.describe_copies, report)
+    assert "4 with less exposed time are not shown." in words(copies.describe_copies, report)
     assert "8 GPUs with less kernel time not shown." in words(kernels.describe_kernels, report)
     assert "8 GPUs with lower peaks not shown." in words(memory.describe_memory, report)
     assert len(report.topics.memory.peaks) == 12
@@ -282,7 +284,7 @@ def test_a_server_has_its_steps_by_kind_and_batch_and_what_prompts_cost():
     assert cells == [("decode", "4 to 7", "4"), ("mixed", "4 to 7", "1"), ("prefill", "2 to 3", "1")]
     text = words(serving.describe_serving, report)
     assert text.startswith(
-        "6 steps of a server in 65.00 ms, by annotations as vLLM has them: 1 prefill, 4 decode, 1 mixed."
+        "6 steps of a server in 65.00 ms, found by annotations like those of vLLM: 1 prefill, 4 decode, 1 mixed."
     )
     assert "308 output tokens per second" in text
     (remarks,) = blocks(serving.describe_serving, report, Items)
@@ -294,7 +296,7 @@ def test_a_server_has_its_steps_by_kind_and_batch_and_what_prompts_cost():
         "Decoding requests waited 7.500 ms (11.5 % of the steps) for prompts of others, 1 time: steps computed"
     )
     assert stalls[-1] == (
-        "The least time of 4 decode steps cannot be told: shapes of its matrix products are not recorded."
+        "The least time of 4 decode steps is not known: shapes of its matrix products are not recorded."
     )
 
 

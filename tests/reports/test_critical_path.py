@@ -132,15 +132,15 @@ def test_the_section_is_short_and_adds_up():
 def test_the_words_say_how_far_it_can_be_relied_on():
     several = words(describe_critical_path(with_path(training(), largest_error_share=0.02)))
     assert "explains all but 1.0 % of it" in several
-    assert "a step comes out 1.0 % off in the median and at most 2.0 %" in several
+    assert "misses a step by 1.0 % in the median and by 2.0 % at most" in several
     alone = words(describe_critical_path(with_path(training(), largest_error_share=0.02, steps=1, unexplained_ns=0)))
     assert "explains all of it" in alone
     assert "It covers 1 of 3 counted steps." in alone
-    assert "each half with the latencies of the other, the step comes out 2.0 % off" in alone
+    assert "each half with the latencies of the other misses the step by 2.0 %" in alone
 
 
 def test_of_a_host_alone_no_replay_is_spoken_of():
-    assert "eplayed" not in words(describe_critical_path(with_path(on_host_only(), largest_error_share=0.0)))
+    assert "replay" not in words(describe_critical_path(with_path(on_host_only(), largest_error_share=0.0)))
 
 
 def test_a_database_without_it_says_so_in_a_line():
@@ -148,7 +148,7 @@ def test_a_database_without_it_says_so_in_a_line():
     nothing = PathTopic(PathSummary(0, 0, None, None, None), (), ())
     without = replace(found, topics=replace(found.topics, critical_path=nothing))
     assert list(describe_critical_path(without)) == []
-    assert "does not hold it" in words_of(explain_no_critical_path(without))
+    assert "not in this database" in words_of(explain_no_critical_path(without))
     assert explain_no_critical_path(found) == ()
 
 

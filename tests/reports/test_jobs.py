@@ -236,9 +236,9 @@ def test_ranks_in_words(ranks, words):
 def test_what_it_is_not():
     (items,) = list_ruled_out(JOB)
     assert [line for (line,) in items.items] == [
-        "Not the GPUs: compute takes 8.000 ms on every rank.",
-        "Alone, rank 0 looks bound by communication, and is not.",
-        "Rank 1 communicates least (2.000 ms; punctual ranks 82.00 ms): who is late waits less.",
+        "The GPUs are not the cause: compute takes 8.000 ms on every rank.",
+        "Taken alone, rank 0 looks communication-bound, but is not.",
+        "Rank 1 communicates least (2.000 ms; punctual ranks 82.00 ms), because late ranks wait less.",
     ]
 
 
@@ -249,7 +249,7 @@ def test_gpus_that_differ_are_not_called_alike():
 
 def test_each_rank_has_a_line_with_when_it_was_late():
     assert blocks_to_text(list_ranks_of_job(JOB), 100).splitlines() == [
-        "rank  trace       own  transfer     waits  holds up  saves alone  late over time",
+        "rank  trace       own  transfer     waits  holds up  saves alone  lateness over time",
         "----  -----  --------  --------  --------  --------  -----------  --------------",
         "0     t1     10.00 ms  2.000 ms  80.00 ms      0 ns            -  ··········",
         "1     t2     90.00 ms  2.000 ms      0 ns  40.00 ms     30.00 ms  █········▅",
@@ -360,7 +360,7 @@ def test_tickets_and_language_models_get_the_findings_of_the_job():
 def test_what_the_usual_rank_could_save_is_said_of_those_that_do_the_same(stages, words):
     members = tuple(replace(each, stage=stage) for each, stage in zip(JOB.members, stages, strict=True))
     shown = blocks_to_text(first_screen(report_of(replace(JOB, members=members))), 100)
-    assert f"On the usual rank, 0, and so {words}" in shown
+    assert f"On the typical rank, 0, and likewise {words}" in shown
 
 
 def test_tickets_hold_no_names_of_hosts():
@@ -395,7 +395,7 @@ def many(ranks):
 def test_of_many_ranks_those_alike_share_a_line():
     shown = blocks_to_text(list_ranks_of_job(many(64)), 100).splitlines()
     assert len(shown) == 5
-    assert [line.split("  ")[0] for line in shown[2:]] == ["1", "5", "31, and 61 like it"]
+    assert [line.split("  ")[0] for line in shown[2:]] == ["1", "5", "31 and 61 similar"]
     assert [line.split()[-10:-8] for line in shown[2:4]] == [["90.00", "ms"]] * 2
     assert "10.10 ms" in shown[4]
 
@@ -502,7 +502,7 @@ def test_in_full_only_ranks_that_were_asked_have_sections():
     report = asked_in_part(many(64), 1, 5, USUAL)
     opened = [block.anchor for block in compose_report(report) if getattr(block, "level", 0) == 2 and block.anchor]
     assert opened == ["t2", "t6", f"t{USUAL + 1}"]
-    assert "61 more ranks were not asked one by one" in blocks_to_text(compose_report(report), 100)
+    assert "61 more ranks were not analysed one by one" in blocks_to_text(compose_report(report), 100)
     few = report_of(JOB)
     assert [block.anchor for block in compose_report(few) if getattr(block, "level", 0) == 2 and block.anchor] == [
         "t1",
@@ -542,5 +542,5 @@ def test_rules_of_jobs_that_broke_are_listed():
     broken = replace(JOB, failed=(Failed("late-start", "Title", "KeyError: 'own'"),))
     for in_full in (False, True):
         shown = listed(broken, in_full=in_full)
-        assert any("These checks broke; that says nothing about the job:" in line for line in shown)
+        assert any("These checks failed with an error, which says nothing about the job:" in line for line in shown)
         assert any("late-start: KeyError: 'own'" in line for line in shown)

@@ -38,7 +38,7 @@ def test_what_does_not_count_here_names_findings_that_have_such_time():
     copy = replace(COPY, owned_by_category={"copy_h2d": 1_000_000.0})
     like = replace(IDLE, owned_by_category={"copy_h2d": 300_000.0})
     other = replace(IDLE, owned_by_category={"idle_launch": 300_000.0})
-    start = "1.020 ms match; 1.000 ms of it count here"
+    start = "1.020 ms match; 1.000 ms of that counts here"
     assert said(replace(TRACE, findings=(copy, like)))["saving"].endswith(f"{start} (see also F2)")
     assert said(replace(TRACE, findings=(copy, other)))["saving"].endswith(start)
 
@@ -47,5 +47,5 @@ def test_of_several_findings_in_one_the_largest_is_measured_and_all_are_told():
     merged = replace(COPY, claimed_ns=1_500_000.0)
     assert said(replace(TRACE, findings=(merged,)))["measured"] == (
         "2 occurrences in 2 steps, 1.020 ms per step; the longest piece 480.0 µs;"
-        " with what else the same fix is for, at least 1.500 ms per step"
+        " with other time that the same fix saves, at least 1.500 ms per step"
     )

@@ -137,7 +137,7 @@ NOT_TOLD = golden_reports._BESIDE["not_applicable"]
 
 def test_an_empty_database_is_said():
     text = render_ticket(Ticket(structs.replace(golden_reports.one_trace(), traces=())), "github")
-    assert "The database holds no trace." in text
+    assert "The database has no trace." in text
 
 
 def test_a_name_has_one_stand_in_in_report_and_comparison(database):

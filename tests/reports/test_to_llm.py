@@ -144,7 +144,7 @@ def test_it_is_always_below_its_limit(name, number, limit):
 
 def test_an_empty_database_is_said():
     empty = structs.replace(golden_reports.one_trace(), traces=())
-    assert to_llm(empty) == "# traceq report: the database holds no trace\n"
+    assert to_llm(empty) == "# traceq report: the database has no trace\n"
 
 
 @pytest.mark.parametrize("source", [None, "x" * 500])

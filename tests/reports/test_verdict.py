@@ -36,10 +36,10 @@ def busy_for(part):
 @pytest.mark.parametrize(
     ("busy", "said"),
     [
-        (95, "compute, compute takes 950 ns (95.0 %) of the step: what limits it is not in a trace of times."),
+        (95, "compute, compute takes 950 ns (95.0 %) of the step: a trace of times does not show what limits it."),
         (
             22,
-            "idle: unknown cause takes 780 ns (78.0 %) of the step: the launching thread did nothing that was recorded.",
+            "idle: unknown cause takes 780 ns (78.0 %) of the step: nothing was recorded on the launching thread.",
         ),
     ],
 )
@@ -98,7 +98,9 @@ def test_of_devices_that_are_not_measured_nothing_can_be_told():
     assert write_verdict(report).outcome == "cannot tell"
     assert "no GPU worked" in write_verdict(report).spans[0]
     note = Note("data_loss", "npu_not_measured", 3, "of an NPU")
-    assert "devices worked that traceq does not measure" in write_verdict(replace(report, notes=(note,))).spans[0]
+    assert (
+        "the work ran on devices that traceq does not analyse" in write_verdict(replace(report, notes=(note,))).spans[0]
+    )
 
 
 def test_without_gpu_and_host_nothing_can_be_told():

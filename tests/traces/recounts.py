@@ -128,11 +128,11 @@ def few_steps(world: World, _text: str) -> list[str]:
     if not counted:
         told = ["No step is left to count"]
     elif len(counted) == 1:
-        told = ["One step counts", duration(counted[0])]
+        told = ["Only one step counts", duration(counted[0])]
     else:
         first, second = counted
         told = [
-            "Two steps count",
+            "Only two steps count",
             duration(first),
             duration(second),
             f"{share(abs(first - second) / min(counted))} apart",
@@ -144,7 +144,7 @@ def few_steps(world: World, _text: str) -> list[str]:
 def steps_not_marked(world: World, _text: str) -> list[str]:
     if not world.is_window:
         found = world.value("select count(*) from step where trace_id = $t")
-        counted = [f"those that count ({len(world.steps)}) take {duration(world.step_ns)}"] if world.steps else []
+        counted = [f"the {len(world.steps)} that count take {duration(world.step_ns)}"] if world.steps else []
         return [f"{found} steps", *counted]
     (window,) = world.steps.values()
     ends = world.rows(
@@ -179,7 +179,7 @@ def _of_run(world: World, text: str, phase: str) -> list[str]:
         by_device[0].append((max(ts, start), min(ts_end, end)))
     busy = length_of(each for each in by_device[0] if each[0] < each[1])
     told = [duration(length), duration(run), f"{share(length / run)} of the run"]
-    told += [f"a GPU works {duration(busy)}"] if busy else ["no GPU works"]
+    told += [f"a GPU works for {duration(busy)}"] if busy else ["no GPU works"]
     thread = world.value("select min(thread_id) from host_ledger where trace_id = $t")
     open_ = world.rows(
         "select name, kind, ts, ts_end from cpu_slice where trace_id = $t and thread_id = $thread and depth is not"
@@ -315,7 +315,7 @@ def graph_recording(world: World, _text: str) -> list[str]:
         else:
             launches += 1
             recorded += is_recording
-    return [count_nouns(launches, "launching call"), f"{recorded:,} were recorded"]
+    return [count_nouns(launches, "launch call"), f"{recorded:,} were recorded"]
 
 
 # ---- the GPU, idle or busy
@@ -351,7 +351,7 @@ def low_utilization(world: World, text: str) -> list[str]:
         " gap_id from"
         " idle_gap_cause where trace_id = $t and cause = 'idle_earlier_work')"
     )
-    is_long = "of 1 ms and more" in text
+    is_long = "of 1 ms or more" in text
     kind = [each for each in gaps if (each[3] >= 1_000_000 if is_long else each[3] < 100_000)]
     idle = sum(dur for *_, dur in gaps)
     of_kind = sum(dur for *_, dur in kind)
@@ -366,11 +366,11 @@ def low_utilization(world: World, text: str) -> list[str]:
     told = [f"busy {share(busy / world.judged_ns)}", f"{share(of_kind / idle)} of its idle"]
     told += [
         f"in {number:,.3g} gap" if number < 100 else f"in {number:,.0f} gap",
-        f"{share(most / of_kind)} of that {cause}",
+        f"{share(most / of_kind)} of that is {cause}",
     ]
     if is_long:
         longest = max(kind, key=lambda each: (each[3], -each[2]))
-        return [*told, "of 1 ms and more", f"the longest takes {duration(longest[3])} (ts {longest[2]})"]
+        return [*told, "of 1 ms or more", f"the longest takes {duration(longest[3])} (ts {longest[2]})"]
     return [*told, "shorter than 100 µs"]
 
 
@@ -378,7 +378,7 @@ def gpu_saturated(world: World, text: str) -> list[str]:
     told = [share(world.ledger["compute"] / world.judged_ns), duration(world.ledger["compute"] / len(world.steps))]
     if "is not known" in text:
         return told
-    return [*told, f"work to {share(_measure_coverage(world))} of the multiprocessors"]
+    return [*told, f"use {share(_measure_coverage(world))} of the multiprocessors"]
 
 
 def _measure_coverage(world: World) -> float:
@@ -399,13 +399,13 @@ def hotspot_kernel(world: World, text: str) -> list[str]:
         "select step, name, kind, ts, ts_end from gpu_slice where trace_id = $t and device = $d and kind <> 'graph'"
     )
     names = {name for _, name, kind, *_ in slices if kind == "kernel"}
-    name = next(each for each in sorted(names, key=len, reverse=True) if text.startswith(f"{kernel_name(each)} has "))
+    name = next(each for each in sorted(names, key=len, reverse=True) if text.startswith(f"{kernel_name(each)} takes "))
     own = [(ts, ts_end) for _, other, _, ts, ts_end in slices if other == name]
     every = length_of((ts, ts_end) for *_, ts, ts_end in slices)
     others = length_of((ts, ts_end) for _, other, _, ts, ts_end in slices if other != name)
-    found = re.search(r"has (\d+\.\d) % of the time", text)
+    found = re.search(r"takes (\d+\.\d) % of the GPU's busy time", text)
     said = float(found[1]) / 100 if found else 0.0
-    told = [kernel_name(name), f"{share(said)} of the time in which the GPU is busy"]
+    told = [kernel_name(name), f"{share(said)} of the GPU's busy time"]
     if not (every - others) / every - 0.006 <= said <= length_of(own) / every + 0.006:
         told.append(f"between {share((every - others) / every)} and {share(length_of(own) / every)}")
     times = len(own) if world.is_window else len(own) / len(world.steps)
@@ -445,11 +445,11 @@ def low_mfu(world: World, text: str) -> list[str]:
     total = sum(world.steps.values())
     least, most = peak_ns / total, (peak_ns + unknown) / total
     said = f"Steps use {share(least)}" if share(least) == share(most) else f"Steps use {share(least)} to {share(most)}"
-    told = [said, f"though {share(world.ledger['compute'] / total)}", f"have {share(matrix / world.ledger['compute'])}"]
+    told = [said, f"though {share(world.ledger['compute'] / total)}", f"take {share(matrix / world.ledger['compute'])}"]
     if "reach" in text:
         told.append(f"reach {share(peak_ns / known_ns)}")
     if "of these kernels" in text:
-        told.append(f"of {share(unknown / matrix)} of these kernels")
+        told.append(f"for {share(unknown / matrix)} of these kernels")
     return told
 
 
@@ -490,7 +490,7 @@ def small_microbatch(world: World, text: str) -> list[str]:
         f"about {len(kernels) / turns:,.0f} kernels",
         duration(median(dur for _, dur in kernels)),
     ]
-    told.append(f"waits {share(_sum_late_launches(world) / sum(world.steps.values()))} of the step")
+    told.append(f"launches for {share(_sum_late_launches(world) / sum(world.steps.values()))} of the step")
     return told + _of_memory(world, text)
 
 
@@ -532,13 +532,14 @@ def goal_advice(world: World, text: str) -> list[str]:
     compute, launching = world.ledger["compute"] / total, _sum_late_launches(world) / total
     told = [f"step of {duration(world.step_ns)}"]
     for phrase, known in (
-        ("waits {} of the step for", lambda: launching),
+        ("for launches for {} of the step", lambda: launching),
+        ("for them for {} of the step", lambda: launching),
         ("compute is {} of the step", lambda: compute),
         ("against {} compute", lambda: compute),
         ("communication {}, so", lambda: world.ledger["communication"] / total),
-        ("work to {} of the multiprocessors", lambda: _measure_coverage(world)),
+        ("use only {} of the multiprocessors", lambda: _measure_coverage(world)),
         ("fills {} of the multiprocessors", lambda: _measure_coverage(world)),
-        ("Waits come first: {} of the step", lambda: _sum_waits(world) / total),
+        ("Waits come first: they are {} of the step", lambda: _sum_waits(world) / total),
         ("optimizer and copy kernels take {} of the step", lambda: _sum_fusible(world) / total),
         ("on fp32 data take {} of the step", lambda: _measure_arithmetic(world, "fp32") / total),
         ("TF32 arithmetic takes {} of the step", lambda: _measure_arithmetic(world, "tf32") / total),
@@ -626,8 +627,8 @@ def _of_layers(world: World, text: str) -> list[str]:
     for number in map(int, re.findall(r"; over (\d+) ranks", text)):
         other = sent / (2 * (ranks - 1) / ranks) * 2 * (number - 1) / number
         told += [f"over {number} ranks it would be {byte_size(round(other))}"]
-        told += [f"{byte_size(round(number * round(other)))} in place of {byte_size(round(ranks * round(sent)))}"]
-    if "nothing overlaps takes" in text:
+        told += [f"{byte_size(round(number * round(other)))} instead of {byte_size(round(ranks * round(sent)))}"]
+    if "Exposed communication takes" in text:
         told.append(f"takes {duration(world.ledger['communication'] / steps)}")
     return told
 
@@ -660,12 +661,12 @@ def _of_model(world: World, text: str) -> list[str]:
         "ZeRO-3": part * (gradients + 2 * held) * micro,
     }
     sizes = {name: byte_size(round(sent)) for name, sent in sends.items()}
-    if "alike" in text:
-        told.append(f"{sizes['DDP']} with DDP, ZeRO-1 and ZeRO-2 alike")
+    if "ZeRO-1 or ZeRO-2" in text:
+        told.append(f"{sizes['DDP']} with DDP, ZeRO-1 or ZeRO-2")
     else:
         told += [f"{sizes[name]} with {name}" for name in ("DDP", "ZeRO-1", "ZeRO-2")]
     told.append(f"{sizes['ZeRO-3']} with ZeRO-3 (FSDP)")
-    if "the best of these" in text:
+    if "the best rate of these" in text:
         best = max(each[4] for each in own)
         told += [f"{duration(round(sends['DDP'] / best))} (DDP)", f"{duration(round(sends['ZeRO-3'] / best))} (ZeRO-3)"]
         told.append(f"at {gb_per_s(best)}")
@@ -682,7 +683,7 @@ def _of_model(world: World, text: str) -> list[str]:
             f"{found[0]} {byte_size(round(held * numbers))}",
             f"(from ZeRO-1 on) {byte_size(round(held * numbers / ranks))}",
         ]
-    if "two ranks a rank would send" in text:
+    if "two ranks, a rank would send" in text:
         told += _split(world, gradients * times, ranks, micro)
     return told
 
@@ -701,7 +702,7 @@ def _split(world: World, reduced: float, ranks: int, micro: float) -> list[str]:
     rest = (ranks - 2) / ranks * reduced
     return [
         f"would send {byte_size(round(4 * calls * held + rest))}",
-        f"two stages {byte_size(round(held * micro + rest))}",
+        f"two stages, {byte_size(round(held * micro + rest))}",
         f"{share(1 / (micro + 1))} of the step",
     ]
 
@@ -762,9 +763,9 @@ def rank_imbalance(world: World, _text: str) -> list[str]:
     }
     told = [
         f"{_name_unit(most)} needs {duration(round(own[most]))}",
-        f"{_name_unit(least)} {duration(round(own[least]))}",
+        f"{_name_unit(least)} needs {duration(round(own[least]))}",
     ]
-    told += [f"of {len(units)} compared", f"+{duration(round(max(more.values())))} per step"]
+    told += [f"{len(units)} compared", f"+{duration(round(max(more.values())))} per step"]
     told += [
         f"takes {duration(round(units[most]['compute']))}",
         f"{_name_unit(least)} {duration(round(units[least]['compute']))}",
@@ -820,7 +821,7 @@ def cold_files(world: World, text: str) -> list[str]:
     first, *later = [epoch for epoch in epochs if len(epoch) >= 5]
     per_fetch = [sum(reading for _, reading in epoch) / len(epoch) for epoch in (first, *later)]
     lasting = [median(dur for dur, _ in epoch) for epoch in (first, *later)]
-    told = [f"takes {duration(per_fetch[0])} a batch", duration(median(per_fetch[1:])), cut_name(loader)]
+    told = [f"takes {duration(per_fetch[0])} per batch", duration(median(per_fetch[1:])), cut_name(loader)]
     told += [f"takes {duration(lasting[0])} at first", f"{duration(median(lasting[1:]))} later"]
     return told + ([] if len(later) == 1 else [f"the {len(later)} later ones"])
 
@@ -842,7 +843,7 @@ def prefill_stalls_decode(world: World, text: str) -> list[str]:
     alone = [each for each in counted if each[1] == "decode" and each[0] not in late]
     decode_ns = median(each[2] for each in alone) if alone else None
     stalls: list[tuple[int, int, int]] = []
-    if "steps of prompts only" in text:
+    if "prompt-only steps" in text:
         waited, before, is_late = 0, 0, False
         for step, kind, dur, requests, _ in steps:
             is_late = is_late or step in late
@@ -858,12 +859,12 @@ def prefill_stalls_decode(world: World, text: str) -> list[str]:
             if kind == "mixed" and like and dur > median(like) and step not in late:
                 stalls.append((step, dur - median(like), requests))
     served = sum(each[2] for each in counted if (each[3] or 0) > 0 and each[0] not in late)
-    if "steps of prompts only" in text:
+    if "prompt-only steps" in text:
         served += sum(dur for _, dur, _ in stalls)
     total, longest = sum(dur for _, dur, _ in stalls), max(stalls, key=lambda each: (each[1], -each[0]))
-    told = [share(total / served), f"{duration(total)} in {count_nouns(len(stalls), 'time')}"]
+    told = [share(total / served), f"{duration(total)} in {count_nouns(len(stalls), 'wait')}"]
     told += [
-        f"{duration(median(dur for _, dur, _ in stalls))} longer",
+        f"adds {duration(median(dur for _, dur, _ in stalls))}",
         f"{duration(longest[1])} at worst (step {longest[0]})",
     ]
     told += [f"Up to {count_nouns(max(each[2] for each in stalls), 'request')}"]
@@ -933,8 +934,8 @@ def quantization(world: World, _text: str) -> list[str]:
     for (bound, dtype, computed), (dur, held, eight, four, times) in kinds.items():
         if round(dur / steps) < 0.01 * step_ns:
             continue
-        told.append(f"limits {duration(round(dur / steps))} of it")
-        told.append(f"take{'' if bound == 'memory' else 's'} away at most {duration(round(eight / steps))}")
+        told.append(f"is the limit in {duration(round(dur / steps))} of it")
+        told.append(f"save{'' if bound == 'memory' else 's'} at most {duration(round(eight / steps))}")
         if bound == "memory":
             told += [f"Reading {byte_size(round(held / steps))} of {dtype} weights", "8-bit"]
             told += (
@@ -942,7 +943,7 @@ def quantization(world: World, _text: str) -> list[str]:
             )
         else:
             told += [f"Arithmetic in {computed}", f"{times:.1f} times the peak"]
-    told.append(f"In all at most {share(sum(each[2] for each in kinds.values()) / world.judged_ns)}")
+    told.append(f"In all, that saves at most {share(sum(each[2] for each in kinds.values()) / world.judged_ns)}")
     return told
 
 
@@ -960,7 +961,7 @@ def memory_unused(world: World, text: str) -> list[str]:
     stays = min((each[2] for each in rows if each[2] is not None), default=peak)
     told = [f"{bytes_in('GiB', used, 2)} of {bytes_in('GiB', capacity, 0)} GiB", f"({share(used / capacity)})"]
     if "multiprocessors" in text:
-        told.append(f"work to {share(_measure_coverage(world))} of the multiprocessors")
+        told.append(f"use only {share(_measure_coverage(world))} of the multiprocessors")
     else:
         told.append(f"waits {share(_sum_late_launches(world) / sum(world.steps.values()))} of the step")
     if "What a step allocates" in text:
@@ -982,7 +983,7 @@ def memory_near_capacity(world: World, text: str) -> list[str]:
     )
     if text.startswith("Tensors"):
         return [
-            f"take {bytes_in('GiB', peak, 1)} GiB of {bytes_in('GiB', capacity, 1)} GiB",
+            f"use {bytes_in('GiB', peak, 1)} GiB of {bytes_in('GiB', capacity, 1)} GiB",
             f"({share(peak / capacity)}) in step {step}",
         ]
     of = f"of {bytes_in('GiB', capacity, 1)} GiB ({share(max(peak, reserved) / capacity)})"
@@ -1064,7 +1065,8 @@ def activation_peak(world: World, _text: str) -> list[str]:
 def optimizer_memory(world: World, _text: str) -> list[str]:
     _, total, told, owner, _, _ = _share_of_peak(world, "optimizer")
     _, parameters, *_ = _share_of_peak(world, "parameters")
-    return [*told, *([f"{short(total / parameters)} times the parameters"] if parameters else []), cut_name(owner)]
+    times = [f"{short(total / parameters)} times the size of the parameters"] if parameters else []
+    return [*told, *times, cut_name(owner)]
 
 
 def memory_by_kind(world: World, _text: str) -> list[str]:
@@ -1106,7 +1108,7 @@ def allocation_leak(world: World, text: str) -> list[str]:
         if name == owner:
             by_step[step] += asked
     told = [cut_name(owner), f"allocates {short_size(median(by_step.values()))} a step"]
-    return [*told, f"{byte_size(sum(by_step.values()))} of {len(by_step)} steps"]
+    return [*told, f"{byte_size(sum(by_step.values()))} from {len(by_step)} steps"]
 
 
 def cache_fragmentation(world: World, _text: str) -> list[str]:

@@ -119,7 +119,7 @@ def test_a_program_is_no_proof_of_what_is_said_of_itself():
 
 def test_the_words_give_the_numbers():
     assert build_record("a", "a", "b", wrong=1).describe_rule("rule") == (
-        "On labelled real traces this rule spoke 4 times and was right 3 times, in 2 programs."
+        "On labelled real traces this rule found something 4 times and was right 3 times, in 2 programs."
     )
     assert RuleRecord().describe_rule("rule") == "No labelled trace has shown yet whether this rule is right."
 

@@ -86,41 +86,41 @@ def test_what_ran_on_a_gpu_never_stands_beside_what_did_not():
     )
     tables = text.split("\n\n")
     assert "On a GPU" in text
-    assert "On the CPU alone" in text
+    assert "On the CPU only" in text
     assert not any("device=cuda" in each and "a=1" in each and "---" in each for each in tables[5:])
 
 
 @pytest.mark.parametrize(
     ("lines", "options", "expected"),
     [
-        ("baseline : failed\na=1 : 9", {}, "Cannot tell: the program as it is did not run (failed in round 0)."),
+        ("baseline : failed\na=1 : 9", {}, "Cannot tell: the unchanged program did not run (failed in round 0)."),
         (
             "baseline : 10 10.1 9.9\na=1 : 10 10.1 9.9",
             {},
-            "Keep the baseline: a=1 is not surely better for throughput.",
+            "Keep the baseline: a=1 is not certain to be better for throughput.",
         ),
-        ("baseline : 10 12 9\na=1 : 9.9 12.1 8.8", {}, "It cannot be told from a=1."),
+        ("baseline : 10 12 9\na=1 : 9.9 12.1 8.8", {}, "It is within the noise of a=1."),
         ("baseline : 10 10 10", {}, "No change was tried."),
         (
             "baseline : 10 10\na=1 : 9 9",
             {"limits": TrialLimits(latency_ns=1e6)},
-            "No setting that was tried keeps p95 within",
+            "None of the tried settings keeps p95 within",
         ),
-        ("baseline : 10 10\na=1 : 9 9", {"goal": "memory"}, "Cannot tell: no setting says what memory it has."),
+        ("baseline : 10 10\na=1 : 9 9", {"goal": "memory"}, "Cannot tell: no setting has a measured memory."),
         ("baseline : 10 10 10\na=1 : 9 9 9\nb=1 : 8 8 8", {}, "Set b=1: steps/s +25"),
-        ("baseline : 10 10 10\na=1 : 9 9 9\nb=1 : 8 8 8", {}, "Also worth it, alone: a=1."),
+        ("baseline : 10 10 10\na=1 : 9 9 9\nb=1 : 8 8 8", {}, "Also worthwhile on its own: a=1."),
         ("baseline : 10 10 10\na=1 : 9 9 9\nb=1 : 8 8 8", {}, "b=1 and a=1 together"),
         ("baseline : 10 10 failed 10\na=1 : 9 9 9 9", {}, "Set a=1: steps/s +11"),
         ("baseline : 10 10 failed 10\na=1 : 9 9 9 9", {}, "failed the baseline: failed in 1 of 4, failed in round 2"),
         ("baseline : 10 10 10\na=1 : 9 9 9\nb=1 :", {}, "not run b=1"),
         ("baseline : 10 10 10\na=1 : 9 9 9\na=2 : 8 8 8\na=4 : 5 5 5", {}, "a above 4, the largest tried"),
         ("baseline : 10 10 10\na=1 : 12 12 12", {}, "worse a=1"),
-        ("baseline : 10\na=1 : 9", {}, "a=1 again: one round does not say how sure a difference is"),
+        ("baseline : 10\na=1 : 9", {}, "a=1 again: one round does not show how certain a difference is"),
         ("baseline : 10 10 10\namp=bf16 : 8 8 8", {}, "perhaps accuracy"),
         (
             "baseline : 9 9 9\na=1 : 6 6 6\nb=1 : 8 8 8\na=1 b=1 : 6 6 6",
             {},
-            "It is not sure that anything is gained by adding b=1.",
+            "It is not certain that adding more helps: b=1.",
         ),
     ],
 )
@@ -130,7 +130,7 @@ def test_sentences(lines, options, expected):
 
 def test_a_law_of_noise_is_none():
     noise = "baseline threads=1 : 100 107 93 101 98\nthreads=2 : 98 103 96 99 92\nthreads=4 : 97 99 101 93 96"
-    assert "threads: cannot tell. None of the counts (1 to 4) surely differs from 1." in said(studied(noise))
+    assert "threads: cannot tell. None of the counts (1 to 4) is certain to differ from 1." in said(studied(noise))
 
 
 @pytest.mark.parametrize(
@@ -138,12 +138,12 @@ def test_a_law_of_noise_is_none():
     [
         (
             {1: 100, 2: 60, 4: 40, 8: 40},
-            "More than about 4.00 (4.00 to 4.00) win nothing: 2.50 times the speed of 1 is all.",
+            "More than about 4.00 (4.00 to 4.00) gain nothing: 2.50 times the speed of 1 is the limit.",
         ),
-        ({1: 100, 2: 60, 4: 40}, "carried on beyond, the law allows at most 5.00 times the speed of 1."),
-        ({2: 60, 4: 40, 8: 30}, "1 was not run (the counts are 2 to 8): its time is what the law makes of them."),
+        ({1: 100, 2: 60, 4: 40}, "beyond that, the law allows at most 5.00 times the speed of 1."),
+        ({2: 60, 4: 40, 8: 30}, "1 was not run (the counts are 2 to 8), so its time is extrapolated by the law."),
         ({1: 100, 2: 100, 4: 100}, "no count from 1 to 4 is faster than 1"),
-        ({1: 100, 2: 30, 4: 90}, "cannot tell. Amdahl's law misses what was measured by up to"),
+        ({1: 100, 2: 30, 4: 90}, "cannot tell. Amdahl's law misses the measurements by up to"),
     ],
 )
 def test_the_words_on_scaling(steps, expected):
@@ -185,7 +185,7 @@ def test_what_a_win_may_cost_is_said():
         settings, [replace(each, host_memory_peak=peaks[each.setting][each.round]) for each in trials]
     )
     assert "cannot tell: host memory" in said(found)
-    assert "nothing that was measured" not in said(found)
+    assert "nothing measured" not in said(found)
 
 
 def test_json(found):

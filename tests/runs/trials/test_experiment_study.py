@@ -191,7 +191,7 @@ def test_what_a_limit_lies_within_is_said():
 
 
 def better(found):
-    """The settings that are surely better for the goal."""
+    """The settings that are certain to be better for the goal."""
     return {name for name, verdict in verdicts(found, found.quantity).items() if verdict == "better"}
 
 

@@ -79,21 +79,21 @@ def said(taken, **setting):
     ("taken", "setting", "expected"),
     [
         ([], {}, "Cannot tell: no run has steps that could be measured."),
-        (series(lambda b: b * MS, [8, 16]), {}, "a curve needs runs at 3 values at least, here are 2"),
-        (series(lambda b: b * MS, [8, 16, 32]), {}, "The knee is below the smallest that was tried, batch_size 8"),
+        (series(lambda b: b * MS, [8, 16]), {}, "a curve needs runs at 3 values at least, and there are 2"),
+        (series(lambda b: b * MS, [8, 16, 32]), {}, "The knee is below the smallest value tried, batch_size 8"),
         (
             series(lambda b: (900 + b) * MS, [8, 16, 32]),
             {},
-            "The knee is beyond the largest that was tried, batch_size 32",
+            "The knee is beyond the largest value tried, batch_size 32",
         ),
-        (series(lambda b: b * MS, [8, 16]), {"budget_ns": MS}, "None: the least p95 is 8.137 ms, at batch_size 8."),
+        (series(lambda b: b * MS, [8, 16]), {"budget_ns": MS}, "None: the lowest p95 is 8.137 ms, at batch_size 8."),
         (
             series(lambda b: b * MS, [8, 16]),
             {"budget_ns": 9 * MS},
-            "What lies between the two is not known: there is no curve.",
+            "There is no curve, so it is not known whether a value between the two fits.",
         ),
         (series(lambda b: (9 + b) * MS, [8, 16]), {"budget_ns": 90 * MS}, "whether a larger one fits is not known."),
-        (series(lambda b: b * MS, [8, 16]), {"budget_ns": 90 * MS}, "Larger values fit as well, but win nothing"),
+        (series(lambda b: b * MS, [8, 16]), {"budget_ns": 90 * MS}, "Larger values fit as well but gain nothing"),
         (
             series(lambda b: b * MS, [8, 16]),
             {},
@@ -107,7 +107,7 @@ def said(taken, **setting):
         (
             series(lambda b: b * MS, [8], lambda _: {"compute": 0.5, "copy_h2d": 0.5}),
             {},
-            "a larger batch could give 2.00 times the throughput at most",
+            "a larger batch could give at most 2.00 times the throughput",
         ),
         (series(lambda b: b * MS, [8, 16], world_size=4), {}, "Work and throughput are those of one rank."),
         (
@@ -118,12 +118,12 @@ def said(taken, **setting):
         (
             [Taken(8.0, run(MS, step_source="window")), Taken(16.0, run(MS, MS))],
             {},
-            "Left out: run.json: no steps were found in them, and in others there are some.",
+            "Left out: run.json: no steps were found in them, but in other runs there are some.",
         ),
         (
             [Taken(8.0, run(MS, step_source="window")), Taken(16.0, run(2 * MS, step_source="window"))],
             {},
-            "No steps were found: the window of each capture stands for one step (0 launches). Work per second is right if",
+            "No steps were found, so the window of each capture counts as one step (0 launches). Work per second is right if",
         ),
         (
             [
@@ -131,15 +131,15 @@ def said(taken, **setting):
                 Taken(64.0, run(1018 * MS, start_up_ns=923 * MS, name="bs64.json")),
             ],
             {},
-            "(bs64.json): it is cold. Of 1.018 s 923.0 ms are start-up (contexts, loading and compiling code). Without that it",
+            "(bs64.json): it is cold. 923.0 ms of 1.018 s is start-up (contexts, loading and compiling code). Without it, a step",
         ),
-        ([Taken(8.0, run(MS, start_up_ns=MS))], {}, "Cannot tell: what there is of a step is cold in every run."),
-        (series(lambda b: b * MS, [8, 16]), {"values_from": "names"}, "Values are from the names of the files."),
+        ([Taken(8.0, run(MS, start_up_ns=MS))], {}, "Cannot tell: every run is cold."),
+        (series(lambda b: b * MS, [8, 16]), {"values_from": "names"}, "Values come from the file names."),
         ([Taken(8.0, run(MS))], {}, "No interval at 8: too few steps"),
         (
             [Taken(8.0, run(MS, MS)), Taken(8.0, run(MS, MS))],
             {},
-            "All 2 runs are at one value: there is nothing to trade.",
+            "All 2 runs are at the same value, so there is no trade-off.",
         ),
     ],
 )
@@ -161,7 +161,7 @@ def test_compute_that_does_not_grow_is_no_limit_and_bounds_nothing():
     assert "the GPU computes 100.0 % of the step, but that time does not grow with batch_size" in text
     assert "larger values are worth a try" in text
     assert (
-        "no upper bound for the gain from a larger value: compute was measured to grow as batch_size^0.01, not in proportion."
+        "The gain from a larger value has no upper bound: compute was measured to grow as batch_size^0.01, not in proportion."
         in text
     )
     assert "at most" not in text
@@ -174,7 +174,7 @@ def test_compute_that_grows_in_proportion_bounds_the_throughput():
     text = said(series(lambda b: b * MS, [4, 8, 16]))
     assert "GPU compute is the limit." in text
     assert "Nearly saturated at batch_size 16. Compute was measured to grow in proportion." in text
-    assert "throughput could become 1.00 times what it is" in text
+    assert "throughput could reach 1.00 times its present value" in text
 
 
 def test_compute_that_is_not_there_at_every_value():
@@ -182,7 +182,7 @@ def test_compute_that_is_not_there_at_every_value():
         series(lambda b: b * MS, [4, 8], lambda b: {"compute": 0.5, "memset": 0.5} if b > 4 else {"memset": 1.0})
     )
     assert (
-        "There is no upper bound for the gain from a larger value: how compute grows with batch_size could not be measured."
+        "The gain from a larger value has no upper bound: how compute grows with batch_size could not be measured."
         in text
     )
 
@@ -192,7 +192,7 @@ def test_a_bad_curve_is_not_told():
     taken = series(lambda b: steps[b] * MS, steps)
     text = said(taken, budget_ns=70 * MS)
     assert "Cannot tell: the curve misses the measured steps by 85" in text
-    assert "There is no knee, and nothing is said about other values." in text
+    assert "There is no knee, and nothing can be said about other values." in text
     assert "A step takes" not in text
     assert "The knee" not in text
     assert "Estimate" not in text

@@ -78,4 +78,4 @@ def count_extra_left_out(report: TraceReport) -> str:
     """Return words on the number of rules of the pack extra that were not asked; empty if none, or if nothing is judged."""
     if not report.extra_left_out or refuse_to_judge(report) is not None:
         return ""
-    return f"{some(report.extra_left_out, 'more rule')} that no labelled trace has confirmed (--rules extra runs them)"
+    return f"{some(report.extra_left_out, 'more rule')} that no labelled trace has confirmed (--rules extra)"
