@@ -69,7 +69,7 @@ def test_a_command_that_does_not_exist_so_is_noticed(command):
 def runnable():
     for command in COMMANDS:
         words = shlex.split(command)[1:]
-        # The fixture has one rank, 0, and steps 3 to 7.
+        # The fixture has one rank, 0.
         if words[0] not in NOT_RUN and "--rank" not in words:
             yield pytest.param(words, id=command.removeprefix("traceq "))
 
