@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
+from command_lines import find_commands, parse_command
 from failure_list import assert_none
 from golden import Golden
 
@@ -103,6 +104,32 @@ def test_the_list_of_commands_says_what_each_says_itself():
     assert {name: command.short_help for name, command in commands().items()} == {
         name: help_line for name, (_, help_line) in main.lazy.items()
     }
+
+
+def misunderstood(command):
+    """What the program says of the command line, None if it is right; files that the page makes up need not exist."""
+    try:
+        parse_command(command).close()
+    except click.exceptions.Exit:  # --help
+        return None
+    except click.UsageError as error:
+        said = error.format_message()
+        return None if said.endswith("does not exist.") else said
+    return None
+
+
+def test_every_command_line_of_the_docs_is_understood():
+    pages = [DOCS.parent / "README.md", *sorted(DOCS.rglob("*.md"))]
+    found = [(page.name, command) for page in pages for command in find_commands(page.read_text("utf-8"))]
+    assert len(found) > 150
+    assert_none(f"{page}: {command}: {said}" for page, command in found if (said := misunderstood(command)))
+
+
+def test_a_command_line_that_is_wrong_is_noticed():
+    page = "```sh\ntraceq report x.json --colour\n$ traceq convert a b\n  traceq rules lst | head\ntraceq cache\n```\ntraceq is"
+    commands = list(find_commands(page))
+    assert commands == ["traceq report x.json --colour", "traceq convert a b", "traceq rules lst", "traceq cache"]
+    assert [bool(misunderstood(command)) for command in commands] == [True, True, True, False]
 
 
 def errors(root=traceq.TraceqError):

@@ -49,6 +49,9 @@ def completed(*words):
         (("export", "t.json", "--table", "gpu_sl"), ["gpu_slice"]),
         (("experiment", "--try", "a"), ["all"]),
         (("report", "t.json", "--finding", ""), ["F1", "F2", "F3", "F4", "F5"]),
+        (("sql", "t.json", "--task", "ga"), ["gaps"]),
+        (("tables", "--task", "mem"), ["memory"]),
+        (("help", "ta"), ["tasks", "tables"]),
         (("verify", "f"), ["F1", "F2", "F3", "F4", "F5"]),
     ],
 )

@@ -53,7 +53,7 @@ def test_a_word_may_be_meant_as_a_command_or_as_a_file(tmp_path, monkeypatch):
     result = run("reports")
     assert result.exit_code == 2
     assert (
-        "There is no command, and no file 'reports'. Did you mean 'report' or 'export' or 'reports.sqlite'?"
+        "'reports' is neither a command nor a file. Did you mean 'report' or 'export' or 'reports.sqlite'?"
         in result.stderr
     )
 

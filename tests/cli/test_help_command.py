@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import pytest
 from click.shell_completion import ShellComplete
+from command_lines import parse_command
 
 from traceq.cli import main
 
@@ -24,17 +25,6 @@ COMMANDS = [match["command"] for line in PAGE.splitlines() if (match := LINE.ful
 
 # What needs a program to train, several runs, or a trace of several ranks, is parsed only.
 NOT_RUN = {"record", "experiment", "mcp", "shell", "tradeoff", "noise", "verify"}
-
-
-def parse(command):
-    """The context of the command that the line names, its arguments parsed; raises click's errors."""
-    _, *words = shlex.split(command)
-    group = click.Context(main, info_name="traceq", **main.context_settings)
-    name, found, rest = main.resolve_command(group, words)
-    while isinstance(found, click.Group):
-        group = click.Context(found, group, info_name=name)
-        name, found, rest = found.resolve_command(group, rest)
-    return found.make_context(name, rest, parent=group)
 
 
 @pytest.fixture
@@ -66,20 +56,20 @@ def test_the_page_names_commands_of_every_group_that_is_used_by_hand():
 @pytest.mark.usefixtures("files")
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_of_the_page_is_understood(command):
-    parse(command).close()
+    parse_command(command).close()
 
 
 @pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("command", ["traceq TRACE --task gaps", "traceq compare BASE", "traceq nothing"])
+@pytest.mark.parametrize("command", ["traceq TRACE --task gaps", "traceq check", "traceq nothing"])
 def test_a_command_that_does_not_exist_so_is_noticed(command):
     with pytest.raises(click.UsageError):
-        parse(command).command.invoke(parse(command))
+        parse_command(command)
 
 
 def runnable():
     for command in COMMANDS:
         words = shlex.split(command)[1:]
-        # The fixture has one rank, 0, and steps 3 to 7.
+        # The fixture has one rank, 0.
         if words[0] not in NOT_RUN and "--rank" not in words:
             yield pytest.param(words, id=command.removeprefix("traceq "))
 

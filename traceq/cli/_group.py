@@ -68,8 +68,11 @@ class LazyGroup(click.Group):
         if name not in self.lazy and not name.startswith("-"):
             close = difflib.get_close_matches(name, self.lazy, n=2) + (find_near(Path(name)) if self.default else [])
             hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else " `traceq -h` lists the commands."
-            what = "command" if self.default is None else "command, and no file"
-            raise click.UsageError(f"There is no {what} {printable(name)!r}.{hint}", ctx)
+            word = repr(printable(name))
+            missing = (
+                f"There is no command {word}." if self.default is None else f"{word} is neither a command nor a file."
+            )
+            raise click.UsageError(f"{missing}{hint}", ctx)
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:

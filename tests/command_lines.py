@@ -1,0 +1,35 @@
+"""Command lines of traceq in texts, parsed as the program would."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+
+import click
+
+from traceq.cli import main
+
+_FENCED = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+# No heading of what a command printed, which is underlined.
+_COMMAND = re.compile(r"^(?:[$] )? *(traceq [^\n]+)$(?!\n=)", re.MULTILINE)
+# Where the shell takes over.
+_SHELL = re.compile(r"\s(?:[|;<>]|&&|2>)")
+
+
+def find_commands(page: str) -> Iterator[str]:
+    """Yield the command lines of traceq in the fenced blocks of a Markdown page, up to a pipe or another command."""
+    for block in _FENCED.findall(page):
+        for line in _COMMAND.findall(block.replace("\\\n", " ")):
+            yield _SHELL.split(line)[0]
+
+
+def parse_command(line: str) -> click.Context:
+    """Return the context of the command that the line calls, with its arguments parsed. Raises click's errors."""
+    _, *words = shlex.split(line, comments=True)
+    group = click.Context(main, info_name="traceq", **main.context_settings)
+    name, command, rest = main.resolve_command(group, words)
+    while isinstance(command, click.Group):
+        group = click.Context(command, group, info_name=name)
+        name, command, rest = command.resolve_command(group, rest)
+    return command.make_context(name, rest, parent=group)
