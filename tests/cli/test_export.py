@@ -3,6 +3,8 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import subprocess
+import sys
 
 import duckdb
 import pytest
@@ -48,6 +50,12 @@ def test_a_trace_for_perfetto(source, tmp_path):
     assert (result.exit_code, result.stdout) == (0, ""), result.output
     assert f"{(tmp_path / 't.json').stat().st_size:,} bytes" in result.stderr
     assert names(tmp_path / "t.json").count(NAME) == 4
+
+
+def test_nothing_else_is_said_when_the_program_ends(source, tmp_path):
+    command = [sys.executable, "-m", "traceq", "export", source, "-o", tmp_path / "t.json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr.count("\n") == 1
 
 
 def test_what_is_said_steers_no_terminal(source, tmp_path):

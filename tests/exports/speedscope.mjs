@@ -20,8 +20,8 @@ page.on("console", (message) => { if (message.type() === "error") problems.push(
 page.on("dialog", (dialog) => { problems.push(dialog.message()); dialog.dismiss(); });
 const address = `${pathToFileURL(`${modules}/speedscope/dist/release/index.html`).href}#localProfilePath=${script}`;
 await page.goto(address);
-await page.waitForFunction(() => document.title.includes(" - speedscope") || document.querySelector("canvas"), null, { timeout: 60000 });
-await page.waitForTimeout(500);
+await page.waitForFunction(() => document.title.includes(" - speedscope"), null, { timeout: 60000 });
+await page.waitForSelector("canvas");
 const shown = { title: await page.title(), text: await page.locator("body").innerText() };
 await page.screenshot({ path: picture });
 const [download] = await Promise.all([page.waitForEvent("download"), page.keyboard.press("Control+s")]);

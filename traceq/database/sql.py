@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import re
 from functools import cache, lru_cache
 from pathlib import Path
@@ -78,3 +79,7 @@ def parse(text: str) -> Sequence[duckdb.Statement]:
     import duckdb
 
     return duckdb.extract_statements(text)
+
+
+# DuckDB complains on stderr of statements that live until the interpreter ends.
+atexit.register(parse.cache_clear)

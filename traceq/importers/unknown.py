@@ -55,7 +55,7 @@ _KNOWN_OTHERS = (
         SQLITE,
         "a SQLite database, but not an nsys export, rocpd or RPD, nor a snapshot; make one: nsys export --type sqlite REPORT",
     ),
-    (b"<", "an HTML or XML page, not a trace; download the raw file"),
+    (b"<", "an HTML or XML page, not a trace; a report is shown by traceq open, else download the raw file"),
     (b"\x80", _OTHER_PICKLE),
     (
         b"NVR\x00",

@@ -1,5 +1,5 @@
--- Idle time of GPUs in the counted steps, by the host call that was innermost then on the thread that is to blame (`thread_id`, -1 if
--- unknown) and by cause. Time in which the host was not late is that of the call that launched the next work; -1 for no call.
+-- Idle time of GPUs in the counted steps, by cause, by the thread that was late, and by the call that was innermost on it then.
+-- Where the host was not late, the call is the one that launched the next work. -1 is an unknown thread, or no call.
 with
 piece as (
     select c.gap_id, c.cause, c.cpu_slice_id, c.dur, g.thread_id
