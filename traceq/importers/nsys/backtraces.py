@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from traceq.common.text import shortened
 from traceq.importers.nsys.context import ImportState, Rows, build_batch
-from traceq.importers.nsys.samples import ChainEntries, FrameClassifier, Integers, read_chains
+from traceq.importers.nsys.samples import ChainEntries, FrameClassifier, Integers, number_pairs, read_chains
 
 # Table of calls -> table of their call stacks. Rows of the first may be read only to carry a stack.
 CHAINS = {"CUPTI_ACTIVITY_KIND_RUNTIME": "CUDA_CALLCHAINS", "OSRT_API": "OSRT_CALLCHAINS"}
@@ -124,10 +124,8 @@ class _Labels:
 
     def number_entries(self, entries: ChainEntries) -> tuple[Integers, Integers, npt.NDArray[np.int32]]:
         """Return (stack, depth, number of the text) of the entries that tell something."""
-        pairs = np.stack([entries.symbol, entries.module], axis=1)
-        different, position = np.unique(pairs, axis=0, return_inverse=True)
-        numbers = np.array([self._number_pair(int(symbol), int(module)) for symbol, module in different], np.int32)
-        label = numbers[position.reshape(-1)] if len(numbers) else np.empty(0, np.int32)
+        pairs, position = number_pairs(entries)
+        label = np.array([self._number_pair(*pair) for pair in pairs], np.int32)[position]
         told = label >= 0
         return entries.sample[told], entries.depth[told], label[told]
 

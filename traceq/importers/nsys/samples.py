@@ -127,6 +127,18 @@ def read_chains(state: ImportState, ids: Integers, table: str) -> Iterator[Chain
         )
 
 
+def number_pairs(frames: ChainEntries) -> tuple[list[tuple[int, int]], Integers]:
+    """Return the distinct pairs of a symbol and a module among the entries, and for each entry the number of its pair."""
+    symbols, symbol = np.unique(frames.symbol, return_inverse=True)
+    modules, module = np.unique(frames.module, return_inverse=True)
+    pairs, position = np.unique(symbol * len(modules) + module, return_inverse=True)
+    of_pairs = (
+        values[places].tolist()
+        for values, places in zip((symbols, modules), divmod(pairs, max(1, len(modules))), strict=True)
+    )
+    return list(zip(*of_pairs, strict=True)), position
+
+
 # What an entry is good for; each is what the one before it is, too.
 _NEITHER, _ANY, _NAMED, _CALLER = range(4)
 
@@ -140,10 +152,8 @@ class FrameClassifier:
 
     def classify_entries(self, frames: ChainEntries) -> Integers:
         """Return the class of each entry: 0 to 3, as `kind_of` says."""
-        pairs = np.stack([frames.symbol, frames.module], axis=1)
-        different, position = np.unique(pairs, axis=0, return_inverse=True)
-        kinds = np.array([self._classify_pair(int(symbol), int(module)) for symbol, module in different], np.int64)
-        return kinds[position.reshape(-1)] if len(kinds) else np.empty(0, np.int64)
+        pairs, position = number_pairs(frames)
+        return np.array([self._classify_pair(*pair) for pair in pairs], np.int64)[position]
 
     def _classify_pair(self, symbol: int, module: int) -> int:
         """Return the class (see kind_of) of an entry, by the ids of its symbol and module."""
