@@ -48,6 +48,20 @@ def test_compare_says_which_rank_moved_the_step(run):
 
 
 @pytest.mark.slow
+def test_the_page_draws_the_call_paths_of_the_rank_that_moved_the_step(run, tmp_path):
+    assert run("compare", "before.duckdb", "after.duckdb", "-o", tmp_path / "c.html").exit_code == 0
+    page = (tmp_path / "c.html").read_text("utf-8")
+    assert ">Time per step by call path, and what changed, rank 2</h3>" in page
+
+
+@pytest.mark.slow
+def test_the_page_draws_a_low_rank_where_many_are_compared(run, tmp_path, monkeypatch):
+    monkeypatch.setattr("traceq.app.compare._MOST_RANKS", 1)
+    run("compare", "before.duckdb", "after.duckdb", "-o", tmp_path / "c.html")
+    assert "and what changed, rank 0</h3>" in (tmp_path / "c.html").read_text("utf-8")
+
+
+@pytest.mark.slow
 def test_one_rank_is_compared_where_it_is_asked_for(run):
     for chosen in (("--rank", "1"), ("--trace", "2")):
         found = json.loads(run("compare", "before.duckdb", "after.duckdb", "--format", "json", *chosen).output)

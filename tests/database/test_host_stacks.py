@@ -114,6 +114,22 @@ def test_a_kernel_of_a_graph_has_the_stack_of_its_capture(connection):
     ]
 
 
+def test_the_innermost_call_has_its_backtrace(connection):
+    insert(
+        connection, "backtrace", "slice_id stack", [(3, "main > launch > cudaLaunchKernel"), (5, "main > read > poll")]
+    )
+    insert_work(connection, 10, 3)
+    insert_work(connection, 11, 4, pid=7, graph_node_id=31)
+    insert_node(connection, 31, thread_id=0, ts=13)
+    insert(connection, "idle_gap", "gap_id device step ts dur thread_id cause", [(0, 0, 0, 20, 5, 1, "idle_os")])
+    assert ask(connection, "select backtrace from gap_stack") == [("main > read > poll",)]
+    with_trace = "with w as (select trace_id, slice_id from gpu_slice) select backtrace from stack_of('w')"
+    assert ask(connection, with_trace) == 2 * [("main > launch > cudaLaunchKernel",)]
+    assert ask(connection, "with w as (select 1 as trace_id, 2 as slice_id) select backtrace from stack_of('w')") == [
+        (None,)
+    ]
+
+
 def test_the_same_slice_twice_has_two_rows(connection):
     assert [row[0] for row in stacks_of(connection, 3, 3)] == [3, 3]
 

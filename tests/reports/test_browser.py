@@ -21,7 +21,8 @@ from snapshots import make_history, make_segment, make_snapshot, write_file
 
 from traceq.app.report import report as report_on
 from traceq.reports.build import build
-from traceq.reports.document import Heading, Tracks
+from traceq.reports.document import Flame, Heading, Tracks, Verdict
+from traceq.reports.flame import FlameDifference, FramePair, NamedChange, TimeChange
 from traceq.reports.renderers.to_html import html_of, to_html
 from traceq.reports.timeline import Called, DrawnSlices, Lane, Timeline
 
@@ -104,6 +105,26 @@ def test_the_page_of_a_memory_snapshot_shows_its_charts_without_a_script(tmp_pat
     assert seen["problems"] == []
     assert seen["facts"]["chartsWithoutScript"] == ["t1-memory-history", "t1-memory-holders"]
     assert seen["facts"]["verdictIsOnTheFirstScreen"]
+
+
+def test_a_browser_has_nothing_to_complain_about_in_a_flame_graph_of_two_sides(tmp_path):
+    gpu = TimeChange(4_000_000, 0, 100)
+    frames = (
+        FramePair("all", "all", -1, 0, 0, TimeChange(10_000_000, 12_000_000, 100), gpu),
+        FramePair(f"longer {HOSTILE}", "op", 0, 1, 1, TimeChange(5_000_000, 8_000_000, 100), gpu),
+        FramePair("new", "python", 1, 0, 2, TimeChange(0, 3_000_000, 100), TimeChange(0, 0, 0)),
+        FramePair("as long", "runtime", 0, 1, 1, TimeChange(4_000_000, 4_000_090, 100), TimeChange(0, 0, 0)),
+        FramePair("gone", "compute", 1, 1.5, 0, TimeChange(0, 0, 0), gpu),
+    )
+    changed = (NamedChange("new", "python", TimeChange(0, 3_000_000, None)),)
+    blocks = [Heading(1, ("Compare",)), Heading(2, ("Both",), anchor="comparison"), Verdict(("Longer",))]
+    page = tmp_path / "compare.html"
+    blocks += [Heading(3, ("Paths",), anchor="flame"), Flame(FlameDifference(frames, 0.001, changed, 0.02))]
+    page.write_text(html_of(blocks), "utf-8")
+    seen = told_by("browser.mjs", f"{MODULES}/axe-core/axe.min.js", page, tmp_path, folder=tmp_path)
+    assert seen["problems"] == []
+    assert "base 0 ns, new 3 ms, +3 ms, only in the new run; beyond its noise" in seen["facts"]["frame"]
+    assert seen["facts"]["framesFound"].startswith("3 frames, ")
 
 
 def test_moving_50_000_slices_takes_little_of_a_frame(tmp_path):

@@ -26,7 +26,6 @@ OTHER_TABLES = {
 }
 TABLES_OF_MACHINE = ("TARGET_INFO_SYSTEM_ENV", "EXPORT_META_DATA", "META_DATA_EXPORT")
 UNSTORED = {
-    "call stacks of system calls": "select count(*) from OSRT_CALLCHAINS",
     "marks of the profiler among system calls": "select count(*) from OSRT_API where globalTid & 0xFFFFFF = 0",
     "calls once more, to carry their call stack": """
         select count(*) from CUPTI_ACTIVITY_KIND_RUNTIME where eventClass not in (0, 1)

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 # Rows of a table.
 TOP = 10
 
+# Ranks of a job whose call paths are read; beyond these only of lower ones.
+_MOST_RANKS = 8
+
 
 class ComparisonView(CiView[Comparison]):
     """A comparison of two runs, which a notebook shows when it is the last line of a cell.
@@ -142,20 +145,17 @@ def compare(
     drawn_steps = {name: side.step for name, side in zip(("base", "new"), sides, strict=True) if side.step is not None}
     longest = max((step.dur for step in drawn_steps.values()), default=0)  # both are drawn as wide
     timelines = [replace(step, title=f"{name}: {step.title}", span=longest) for name, step in drawn_steps.items()]
-    paths = [_keep_compared(side.paths, runs) for side, runs in zip(sides, (base_runs, new_runs), strict=True)]
+    rank, paths = _choose_paths(comparison, [side.paths for side in sides], (base_runs, new_runs))
     flame = None
-    if comparison.change is not None and {found.run.rank for found in paths[0]} == {
-        found.run.rank for found in paths[1]
-    }:
+    if comparison.change is not None:
         flame = build_flame_difference(
             paths[0], paths[1], kind=comparison.kind, noise=given["noise"], level=comparison.level
         )
-    rank = paths[0][0].run.rank if flame is not None else None
     return ComparisonView(comparison, ComparisonDrawings(timelines, flame, rank), top=top)
 
 
 class _ReadSide(msgspec.Struct):
-    """The runs of a side, and what is drawn of them: a typical step, and call paths of the first rank that was read."""
+    """The runs of a side, and what is drawn of them: a typical step, and call paths of some ranks."""
 
     runs: list[Run] = msgspec.field(default_factory=list)
     step: Timeline | None = None
@@ -187,17 +187,35 @@ def _read_paths(
     statistic: Statistic,
     before: Sequence[RunPaths],
 ) -> Iterator[RunPaths]:
-    """Yield the call paths of the runs of one rank: the rank of those read `before`, else the chosen or lowest one."""
-    of_rank = runs_of_rank(list(runs.values()), which.rank, "") if which.trace is None else runs.values()
-    chosen = {id(run) for run in of_rank}
+    """Yield the call paths of the chosen runs, or of those of all ranks, if few are read `before`; always of the lowest rank."""
     for trace_id, run in runs.items():
-        if id(run) in chosen and {found.run.rank for found in before} <= {run.rank}:
+        is_chosen = which.rank is None or run.rank == which.rank
+        is_lowest = all(_rank_of(run) <= _rank_of(found.run) for found in before)
+        if is_chosen and (is_lowest or len(before) < _MOST_RANKS):
             found = read_run_paths(connection, trace_id, run, statistic)
             if found is not None:
                 yield found
 
 
-def _keep_compared(paths: Sequence[RunPaths], runs: Sequence[Run]) -> list[RunPaths]:
-    """Return the call paths of the runs that are compared, those of each trace once."""
-    compared = [found for found in paths if any(found.run is run for run in runs)]
-    return list({(found.run.sha256, found.run.rank): found for found in compared}.values())
+def _rank_of(run: Run) -> int:
+    """Return the rank of the run; 0 where it is not known."""
+    return run.rank or 0
+
+
+def _choose_paths(
+    comparison: Comparison, read: Sequence[Sequence[RunPaths]], runs: Sequence[Sequence[Run]]
+) -> tuple[int | None, list[list[RunPaths]]]:
+    """Return a rank, and for both sides the call paths `read` of its runs that are compared, those of each trace once.
+
+    Of jobs it is the rank that is shown, if its paths were read on both sides, else the lowest one of which they were.
+    """
+    sides: list[dict[int, dict[str, RunPaths]]] = [{}, {}]
+    for by_rank, paths, compared in zip(sides, read, runs, strict=True):
+        for found in paths:
+            if any(found.run is run for run in compared):
+                by_rank.setdefault(_rank_of(found.run), {})[found.run.sha256] = found
+    shown = {_rank_of(run) for run in comparison.of_rank.base.runs} if comparison.of_rank is not None else set()
+    ranks = sorted(sides[0].keys() & sides[1].keys(), key=lambda rank: (rank not in shown, rank))
+    if not ranks:
+        return None, [[], []]
+    return ranks[0], [list(by_rank[ranks[0]].values()) for by_rank in sides]

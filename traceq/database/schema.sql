@@ -536,6 +536,20 @@ create table if not exists cpu_sample (
     caller varchar
 );
 
+--: One row per call of the host whose call stack nsys recorded: of CUDA with --cudabacktrace, of the operating system those
+--: that last long (80 µs unless said otherwise).
+create table if not exists backtrace (
+    --: Trace.
+    trace_id integer not null,
+    --: The call in cpu_slice.
+    slice_id bigint not null,
+    --: Functions from the outermost on, with > between, at most the 64 innermost; in brackets a file whose functions have
+    --: no names.
+    stack varchar not null,
+    --: Innermost function of the program itself, as in cpu_sample; NULL for none.
+    caller varchar
+);
+
 --: One row per kind of oddity met while reading a trace.
 create table if not exists import_note (
     --: Trace.

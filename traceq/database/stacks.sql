@@ -44,10 +44,11 @@ _last as materialized (
     asof inner join _started as s on s.trace_id = m.trace_id and s.thread_id = m.thread_id and s.ts <= m.ts
 )
 
-select m.* exclude (start), s.innermost_id, s.stack, s.line
+select m.* exclude (start), s.innermost_id, s.stack, s.line, b.stack as backtrace
 from _moment as m
-left join _stack_from('_last') as s using (start);
-comment on macro table stack_at is 'One row per row of moments, which has the columns trace_id, thread_id and ts: what the thread was in at that moment. Columns: those of moments; innermost_id, the innermost cpu_slice that was open; stack, the names of all that were open from the outermost on, with > between; line, the innermost Python frame of them that is of a file neither of PyTorch nor of the standard library. NULL for none.';
+left join _stack_from('_last') as s using (start)
+left join backtrace as b on b.trace_id = m.trace_id and b.slice_id = s.innermost_id;
+comment on macro table stack_at is 'One row per row of moments, which has the columns trace_id, thread_id and ts: what the thread was in at that moment. Columns: those of moments; innermost_id, the innermost cpu_slice that was open; stack, the names of all that were open from the outermost on, with > between; line, the innermost Python frame of them that is of a file neither of PyTorch nor of the standard library; backtrace, the functions that the innermost was called by (nsys; see the table). NULL for none.';
 
 create or replace macro stack_of(slices) as table
 with recursive
@@ -82,7 +83,7 @@ _captured as materialized (
 ),
 
 _at_capture as materialized (
-    select w.start, s.innermost_id, s.stack, s.line
+    select w.start, s.innermost_id, s.stack, s.line, s.backtrace
     from stack_at('_captured') as s
     inner join _work as w on w.trace_id = s.trace_id and w.pid is not distinct from s.pid and w.graph_node_id = s.ran
     where s.stack is not null
@@ -101,8 +102,10 @@ select
     coalesce(c.innermost_id, s.innermost_id) as innermost_id,
     coalesce(c.stack, s.stack) as stack,
     if(c.stack is null, s.line, c.line) as line,
+    if(c.stack is null, b.stack, c.backtrace) as backtrace,
     c.stack is not null as is_captured
 from _wanted as w
 left join _at_capture as c using (start)
-left join _stack_from('_at_call') as s using (start);
-comment on macro table stack_of is 'One row per row of slices, which has the columns trace_id and slice_id, of cpu_slice or gpu_slice: a slice of the host with what is around it, or what launched GPU work. Columns: those of slices; innermost_id, stack and line as in stack_at; is_captured, whether they are of the time when the node of a CUDA graph was captured and not of the launch of the graph (nsys, of graphs made while it recorded).';
+left join _stack_from('_at_call') as s using (start)
+left join backtrace as b on b.trace_id = w.trace_id and b.slice_id = s.innermost_id;
+comment on macro table stack_of is 'One row per row of slices, which has the columns trace_id and slice_id, of cpu_slice or gpu_slice: a slice of the host with what is around it, or what launched GPU work. Columns: those of slices; innermost_id, stack, line and backtrace as in stack_at; is_captured, whether they are of the time when the node of a CUDA graph was captured and not of the launch of the graph (nsys, of graphs made while it recorded).';

@@ -14,7 +14,7 @@ READ = ("trace", "device", "thread", "synchronization", "cuda_event")
 # Tables that go from staging as they are; cpu_slice, gpu_slice and collective are joined up on the way.
 COPIED = (
     *READ, "gpu_annotation", "counter", "page_fault", "graph_node", "file_access", "monitor_log", "made_with", "cpu_sample",
-    "import_note", "allocator_event", "allocator_segment", "allocator_block", "allocator_stack",
+    "backtrace", "import_note", "allocator_event", "allocator_segment", "allocator_block", "allocator_stack",
 )  # fmt: skip
 
 _NUMBERS = {

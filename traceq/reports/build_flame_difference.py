@@ -13,7 +13,7 @@ import numpy as np
 
 from traceq.reports.build_flame import paths_of
 from traceq.reports.call_paths import Numbers
-from traceq.reports.flame import FlameDifference, FramePair, NamedDifference, TimeChange
+from traceq.reports.flame import FlameDifference, FramePair, NamedChange, TimeChange
 from traceq.runs.compare.causes import part_interval
 from traceq.runs.compare.known_noise import KnownNoise, assume_noise
 from traceq.runs.compare.match import MatchPiece
@@ -284,7 +284,7 @@ def _make_frame(tree: _Tree, judge: _Judge, group: _Group) -> FramePair:
     return FramePair(name, kind, group.parent, float(base), float(new), host, gpu)
 
 
-def _find_changed(tree: _Tree, judge: _Judge) -> Iterator[NamedDifference]:
+def _find_changed(tree: _Tree, judge: _Judge) -> Iterator[NamedChange]:
     """Yield the names whose own host time changed most and beyond noise, the largest change first."""
     keys: dict[tuple[str, str], int] = {}
     rows = np.array(
@@ -306,7 +306,7 @@ def _find_changed(tree: _Tree, judge: _Judge) -> Iterator[NamedDifference]:
             continue
         own = judge.judge(_HOST_TIME, [[of_run[row] for of_run in side] for side in sums])
         if not own.is_noise:
-            yield NamedDifference(tree.names[number], tree.kinds[number], own)
+            yield NamedChange(tree.names[number], tree.kinds[number], own)
             found += 1
         if found == _CHANGED:
             return

@@ -63,7 +63,7 @@ class FramePair(msgspec.Struct, frozen=True):
     gpu: TimeChange
 
 
-class NamedDifference(msgspec.Struct, frozen=True):
+class NamedChange(msgspec.Struct, frozen=True):
     """All frames of one name and kind: their own time, on the host or of GPU work, without that of frames inside."""
 
     name: str
@@ -81,7 +81,7 @@ class FlameDifference(msgspec.Struct, frozen=True):
 
     frames: tuple[FramePair, ...]
     least_share: float
-    changed: tuple[NamedDifference, ...]
+    changed: tuple[NamedChange, ...]
     level: float
 
 

@@ -298,5 +298,7 @@ select
     --: Names of all slices that were open then, from the outermost on, with > between; NULL for none.
     stack,
     --: Innermost Python frame of them that is of a file neither of PyTorch nor of the standard library; NULL for none.
-    line
+    line,
+    --: Functions that the innermost slice was called by, where nsys recorded them (table backtrace); NULL for none.
+    backtrace
 from stack_at('moment');

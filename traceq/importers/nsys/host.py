@@ -11,6 +11,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from traceq.importers.nsys.backtraces import CARRIER_CLASS, StackedCalls
 from traceq.importers.nsys.columns import (
     build_json_objects,
     compute_durations,
@@ -25,7 +26,6 @@ from traceq.importers.rows import repeat_text
 RUNTIME = "CUPTI_ACTIVITY_KIND_RUNTIME"
 # eventClass: the kind of record inside a table.
 _DRIVER_CLASSES = {1: "driver", 13: "driver"}
-_BACKTRACE_CLASS = 67
 _OS_MARK_CLASSES = (31, 32)
 # _v7000 is the CUDA version a call appeared in, _ptsz/_ptds its per-thread-stream form; _v2 belongs to the
 # name.
@@ -64,16 +64,16 @@ CALLS = (
         columns=("eventClass", "correlationId"),
         args={"return_value": "returnValue"},
         left_out=(
-            (_BACKTRACE_CLASS,),
+            (CARRIER_CLASS,),
             "cuda_backtrace_not_imported",
-            f"Rows of {RUNTIME} that repeat a CUDA call to carry its call stack; the call itself is there once.",
+            f"Rows of {RUNTIME} that repeat a CUDA call to carry its call stack (see backtrace); the call itself is there once.",
         ),
         versioned=True,
     ),
     CallTable(
         "OSRT_API",
         "os",
-        columns=("eventClass",),
+        columns=("eventClass", "callchainId"),
         args={"return_value": "returnValue"},
         left_out=(
             _OS_MARK_CLASSES,
@@ -91,10 +91,14 @@ CALLS = (
 
 
 def read_host(state: ImportState) -> Rows:
-    """Yield batches of cpu_slice: CUDA, operating system, cuBLAS and cuDNN calls, and overhead of the profiler."""
+    """Yield batches of cpu_slice: CUDA, operating system, cuBLAS and cuDNN calls, and overhead; and backtrace of those."""
     for calls in CALLS:
+        stacked = StackedCalls(state, calls.table)
         for rows in state.read_timed(calls.table, columns_to_read(calls), keep=partial(_drop_marks, state, calls)):
-            yield "cpu_slice", build_slices(state, calls, rows)
+            slices = build_slices(state, calls, rows)
+            stacked.add_calls(rows, slices.column("slice_id"))
+            yield "cpu_slice", slices
+        yield from stacked.read_stacks(state)
 
 
 def _drop_marks(state: ImportState, calls: CallTable, rows: pa.RecordBatch) -> pa.RecordBatch:

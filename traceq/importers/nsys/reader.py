@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from traceq.errors import UnusableTrace
-from traceq.importers.nsys import counters, gpu, host, nvtx, payload, samples, synchronizations
+from traceq.importers.nsys import backtraces, counters, gpu, host, nvtx, payload, samples, synchronizations
 from traceq.importers.nsys.capture import build_trace_row
 from traceq.importers.nsys.context import ImportState, Rows
 from traceq.importers.nsys.devices import Devices
@@ -35,6 +35,7 @@ _TABLES = (
     *gpu.TABLES,
     *synchronizations.TABLES,
     *host.TABLES,
+    *backtraces.TABLES,
     *counters.TABLES,
     *nvtx.TABLES,
     *payload.TABLES,

@@ -45,17 +45,17 @@ NOT_OWN = re.compile(
 )
 
 
-class _ChainEntries(NamedTuple):
-    """Entries of call chains as arrays of one length: index of the sample, depth (0 innermost), two ids of strings."""
+class ChainEntries(NamedTuple):
+    """Entries of call chains as arrays of one length: index of the sample or stack, depth (0 innermost), two ids of strings."""
 
     sample: Integers
     depth: Integers
     symbol: Integers
     module: Integers
 
-    def select(self, rows: npt.NDArray[np.bool_] | Integers) -> _ChainEntries:
+    def select(self, rows: npt.NDArray[np.bool_] | Integers) -> ChainEntries:
         """Return the entries at these places (a mask or indices)."""
-        return _ChainEntries(*(column[rows] for column in self))
+        return ChainEntries(*(column[rows] for column in self))
 
 
 def read_samples(state: ImportState) -> Rows:
@@ -98,9 +98,9 @@ def _find_frames(state: ImportState, ids: Integers) -> dict[str, Integers]:
     They are "symbol", the innermost function with a name; "module", the innermost file; "caller", the innermost
     function of the program itself. `ids` are the sorted ids of the samples.
     """
-    classifier = _FrameClassifier(state)
-    parts: dict[str, list[_ChainEntries]] = {"module": [], "symbol": [], "caller": []}
-    for frames in _read_chains(state, ids):
+    classifier = FrameClassifier(state)
+    parts: dict[str, list[ChainEntries]] = {"module": [], "symbol": [], "caller": []}
+    for frames in read_chains(state, ids, CHAINS):
         kinds = classifier.classify_entries(frames)
         for name, least in (("module", _ANY), ("symbol", _NAMED), ("caller", _CALLER)):
             parts[name].append(_pick_innermost(frames.select(kinds >= least)))
@@ -110,16 +110,16 @@ def _find_frames(state: ImportState, ids: Integers) -> dict[str, Integers]:
     }
 
 
-def _read_chains(state: ImportState, ids: Integers) -> Iterator[_ChainEntries]:
-    """Yield the call-chain entries that belong to samples, batch by batch; `ids` are the samples' sorted ids."""
-    for rows in state.source.read(CHAINS, ["id", "stackDepth", "symbol", "module", "unresolved"]):
+def read_chains(state: ImportState, ids: Integers, table: str) -> Iterator[ChainEntries]:
+    """Yield the call-chain entries of the table that have one of the sorted `ids`, batch by batch."""
+    for rows in state.source.read(table, ["id", "stackDepth", "symbol", "module", "unresolved"]):
         numbers = rows.column("id").fill_null(_NOTHING).to_numpy()
         at = np.minimum(np.searchsorted(ids, numbers), len(ids) - 1)
         mine = np.flatnonzero(ids[at] == numbers)
         columns = {name: rows.column(name).take(pa.array(mine)) for name in ("stackDepth", "symbol", "module")}
         unresolved = rows.column("unresolved").take(pa.array(mine)).fill_null(0).to_numpy() != 0
         symbol = columns["symbol"].fill_null(_NO_STRING).to_numpy()
-        yield _ChainEntries(
+        yield ChainEntries(
             at[mine],
             np.clip(columns["stackDepth"].fill_null(TIME_LIMIT).to_numpy(), 0, TIME_LIMIT),
             np.where(unresolved, _NO_STRING, symbol),
@@ -127,23 +127,33 @@ def _read_chains(state: ImportState, ids: Integers) -> Iterator[_ChainEntries]:
         )
 
 
+def number_pairs(frames: ChainEntries) -> tuple[list[tuple[int, int]], Integers]:
+    """Return the distinct pairs of a symbol and a module among the entries, and for each entry the number of its pair."""
+    symbols, symbol = np.unique(frames.symbol, return_inverse=True)
+    modules, module = np.unique(frames.module, return_inverse=True)
+    pairs, position = np.unique(symbol * len(modules) + module, return_inverse=True)
+    of_pairs = (
+        values[places].tolist()
+        for values, places in zip((symbols, modules), divmod(pairs, max(1, len(modules))), strict=True)
+    )
+    return list(zip(*of_pairs, strict=True)), position
+
+
 # What an entry is good for; each is what the one before it is, too.
 _NEITHER, _ANY, _NAMED, _CALLER = range(4)
 
 
-class _FrameClassifier:
+class FrameClassifier:
     """Classifier of entries of call chains by symbol and module, which judges each pair of strings once."""
 
     def __init__(self, state: ImportState) -> None:
         self._state = state
         self._known: dict[tuple[int, int], int] = {}
 
-    def classify_entries(self, frames: _ChainEntries) -> Integers:
+    def classify_entries(self, frames: ChainEntries) -> Integers:
         """Return the class of each entry: 0 to 3, as `kind_of` says."""
-        pairs = np.stack([frames.symbol, frames.module], axis=1)
-        different, position = np.unique(pairs, axis=0, return_inverse=True)
-        kinds = np.array([self._classify_pair(int(symbol), int(module)) for symbol, module in different], np.int64)
-        return kinds[position.reshape(-1)] if len(kinds) else np.empty(0, np.int64)
+        pairs, position = number_pairs(frames)
+        return np.array([self._classify_pair(*pair) for pair in pairs], np.int64)[position]
 
     def _classify_pair(self, symbol: int, module: int) -> int:
         """Return the class (see kind_of) of an entry, by the ids of its symbol and module."""
@@ -151,6 +161,17 @@ class _FrameClassifier:
         if key not in self._known:
             self._known[key] = kind_of(self._text_of(symbol), _file_name(self._text_of(module)))
         return self._known[key]
+
+    def describe_frame(self, symbol: int, module: int) -> tuple[str, bool]:
+        """Return an entry as text, by the ids of its strings, and whether it is a function of the program itself.
+
+        It is the function's name, else its file in brackets; "" for those that tell nothing.
+        """
+        kind = self._classify_pair(symbol, module)
+        if kind >= _NAMED:
+            return self._text_of(symbol), kind == _CALLER
+        file = _file_name(self._text_of(module)).strip("[]")
+        return f"[{file}]" if kind == _ANY and file else "", False
 
     def _text_of(self, number: int) -> str:
         """Return the string of this id, "" where there is none."""
@@ -170,21 +191,21 @@ def kind_of(symbol: str, module: str) -> int:
     return _NAMED if _FOUNDATION.match(module) or NOT_OWN.match(symbol) else _CALLER
 
 
-def _pick_innermost(frames: _ChainEntries) -> _ChainEntries:
+def _pick_innermost(frames: ChainEntries) -> ChainEntries:
     """Return the innermost entry of each sample, in order of the samples."""
     order = np.lexsort((frames.depth, frames.sample))
     ordered = frames.select(order)
     return ordered.select(np.flatnonzero(np.diff(ordered.sample, prepend=_NOTHING) != 0))
 
 
-def _strings_of_samples(parts: list[_ChainEntries], count: int, column: str) -> Integers:
+def _strings_of_samples(parts: list[ChainEntries], count: int, column: str) -> Integers:
     """Return per sample the id in this column of its innermost entry, _NO_STRING without one; `count` samples in all.
 
     A sample's entries may lie in several `parts`.
     """
     found = np.full(count, _NO_STRING, np.int64)
     if parts:
-        whole = _pick_innermost(_ChainEntries(*(np.concatenate(columns) for columns in zip(*parts, strict=True))))
+        whole = _pick_innermost(ChainEntries(*(np.concatenate(columns) for columns in zip(*parts, strict=True))))
         found[whole.sample] = getattr(whole, column)
     return found
 
