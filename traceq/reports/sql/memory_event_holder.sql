@@ -1,4 +1,4 @@
--- What is allocated on each device when most is in the counted steps, of what PyTorch allocated since the capture began: by the
+-- What is allocated on each device when most is in the counted steps, of what PyTorch allocated during the capture: by the
 -- operator that asked for it, the module around it and the line of the program.
 with
 span as (

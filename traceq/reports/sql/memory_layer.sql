@@ -1,5 +1,6 @@
 -- Memory of devices over the counted steps in 120 parts of equal length, in layers: each part at the moment when most is allocated.
--- Lists begin with the first part of which it is known. allocated: device memory; managed: unified memory (nsys); cached: what PyTorch's allocator holds beyond that.
+-- Lists begin with the first part of which it is known. Of allocated memory PyTorch's events tell what was so before the capture: all
+-- then, less what is released and was never allocated. managed: unified memory (nsys); cached: what PyTorch's allocator holds beyond.
 with
 span as (
     select min(ts) as ts, max(ts_end) as ts_end from step where trace_id = $trace_id and excluded is null
@@ -19,15 +20,45 @@ sample as (
     window before as (partition by m.device order by m.ts, m.number rows unbounded preceding)
 ),
 
+event as (
+    select slice_id, ts, json_extract_string(args, ['$."Device Type"', '$."Device Id"', '$.Addr', '$.Bytes', '$."Total Allocated"']) as said
+    from cpu_slice
+    where
+        trace_id = $trace_id
+        and kind = 'other'
+        and name = '[memory]'
+        and exists (from memory_timeline where trace_id = $trace_id and memory = 'device' and is_total)
+),
+
+change as (
+    select
+        ts, slice_id,
+        try_cast(said[2] as integer) as device,
+        try_cast(said[4] as bigint) as bytes,
+        try_cast(said[5] as bigint) as allocated,
+        lag(slice_id) over (partition by said[2], said[3] order by ts, slice_id) is null as is_first
+    from event
+    where try_cast(said[1] as integer) <> 0 and said[3] is not null and try_cast(said[5] as bigint) is not null
+),
+
+older as (
+    select
+        device, ts,
+        first_value(allocated - bytes) over before + sum(if(bytes < 0 and is_first, bytes, 0)) over before as bytes
+    from change
+    window before as (partition by device order by ts, slice_id rows unbounded preceding)
+    qualify row_number() over (partition by device, ts order by slice_id desc) = 1
+),
+
 reached as (
     select
         device, part,
         arg_max(
-            {'allocated': allocated, 'managed': managed, 'cached': cached, 'most': allocated + managed},
+            {'ts': ts, 'allocated': allocated, 'managed': managed, 'cached': cached, 'most': allocated + managed},
             {'most': allocated + managed, 'first': -number}
         ) as highest,
         arg_max(
-            {'allocated': allocated, 'managed': managed, 'cached': cached, 'most': allocated + managed},
+            {'ts': ts, 'allocated': allocated, 'managed': managed, 'cached': cached, 'most': allocated + managed},
             {'ts': ts, 'number': number}
         ) as latest
     from sample
@@ -45,10 +76,20 @@ moments as (
     asof left join reached as b on b.device = d.device and p.part > b.part
 ),
 
+divided as (
+    select m.device, m.part, m.state, if(o.bytes is null, null, least(greatest(o.bytes, 0), m.state.allocated)) as older
+    from (select *, state.ts as ts from moments where state is not null) as m
+    asof left join older as o on o.device = m.device and m.ts >= o.ts
+),
+
 layers as (
-    select device, part, unnest(['allocated', 'managed', 'cached']) as category, unnest([state.allocated, state.managed, state.cached]) as bytes
-    from moments
-    where state is not null
+    select
+        device, part,
+        unnest(['allocated', 'before the capture', 'during the capture', 'managed', 'cached']) as category,
+        unnest([
+            if(older is null, state.allocated, 0), coalesce(older, 0), if(older is null, 0, state.allocated - older), state.managed, state.cached
+        ]) as bytes
+    from divided
 )
 
 select device, category, min(part) as first_part, list(bytes::bigint order by part) as bytes
