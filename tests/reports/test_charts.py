@@ -102,7 +102,7 @@ def texts_of(drawing):
     [
         *("idle", "op", "annotation", "runtime", "python", "other", "mark", "culprit", "rest", "unknown"),
         *("behind compute", "behind other work", "exposed", "blocking", "hidden", "costs the GPU", "allocated"),
-        *("cached", "free", "managed", *DATA_PARTS),
+        *("cached", "free", "managed", "before the capture", "during the capture", *DATA_PARTS),
         *("parameters", "optimizer", "gradients", "inputs", "activations", "temporary"),
     ],
 )
@@ -160,6 +160,7 @@ STACKS = (
     ("behind compute", "exposed"),
     ("allocated", "cached", "free"),
     ("allocated", "managed", "cached"),
+    ("before the capture", "during the capture", "cached"),
     ("unknown", "parameters", "optimizer", "gradients", "inputs", "activations", "temporary"),
     ("unknown", "activations", "parameters", "gradients", "activations", "optimizer", "temporary", "unknown"),
     ("hidden", "costs the GPU"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 
 import pytest
@@ -16,10 +17,10 @@ from traceq.reports.document import Bars, Curve, Heading, Items, Paragraph, Quer
 from traceq.reports.model import Report
 from traceq.reports.renderers.to_markdown import to_markdown
 from traceq.reports.renderers.to_text import blocks_to_text
-from traceq.reports.sections import capture, communication, copies, data, kernels, memory, serving
+from traceq.reports.sections import capture, communication, copies, data, kernels, memory, modules, serving
 from traceq.reports.sections.compose import compose_report
 from traceq.reports.sections.missing import how_to_capture
-from traceq.reports.topics import Blocking
+from traceq.reports.topics import Blocking, ModuleKind, ModuleTime
 
 SECTIONS = (
     (copies.describe_copies, copies.explain_no_copies),
@@ -261,6 +262,55 @@ def test_the_curve_of_memory_goes_on_between_samples():
     trace.counter("memory_allocated", 500, 70).counter("memory_allocated", 900, 10).counter("memory_allocated", 905, 90)
     (curve,) = blocks(memory.describe_memory, only(trace.gpu("compute", 0, 5)), Curve)
     assert curve.values == (70.0,) * 30 + (90.0,) * 30
+
+
+def test_a_trace_says_who_asked_for_the_memory_at_the_peak():
+    trace = MadeUp().step(0, 100).gpu("compute", 0, 5)
+    trace.cpu("python", "nn.Module: Linear_0", 0, 100)
+    trace.cpu("op", "aten::mm", 10, 10)
+    told = {"Device Type": 1, "Device Id": 0, "Addr": 1, "Bytes": 64, "Total Allocated": 164}
+    trace.cpu("other", "[memory]", 11, 0, args=json.dumps(told))
+    report = only(trace.counter("memory_allocated", 11, 164).counter("memory_reserved", 11, 200))
+    holders = blocks(memory.describe_memory, report, Table)[-1]
+    assert holders.columns == ("operator", "module", "allocations", "allocated", "share")
+    assert holders.rows == (("aten::mm", "Linear_0", "1", "64 B", "39.0 %"),)
+    assert "64 B of the peak on GPU 0 were allocated during the capture, 100 B before it. The former by:" in words(
+        memory.describe_memory, report
+    )
+
+
+def with_modules(*kinds, **facts):
+    report = known(complete)
+    return replace(
+        report,
+        topics=replace(report.topics, kernels=replace(report.topics.kernels, module_kinds=kinds, **facts)),
+    )
+
+
+def test_modules_are_a_tree_without_those_of_little_time():
+    kinds = (
+        ModuleKind("Net", 1, 1, 4, 8_000_000, 3_000_000, 0, 1.0, 0.0, None),
+        ModuleKind("Net/Conv", 2, 3, 12, 7_950_000, 3_000_000, 7_950_000, 0.994, 0.994, 0.5),
+        ModuleKind("Net/Norm", 2, 3, None, 50_000, 0, 50_000, 0.006, 0.006, None),
+    )
+    rows = tuple(ModuleTime(0, f"Net_0/Conv_{number}", 4, 100, 100, 0.5, -1024) for number in range(2))
+    report = with_modules(*kinds, modules=rows)
+    tree, longest = blocks(modules.describe_modules, report, Table)
+    assert tree.columns == ("module", "number", "calls", "time", "backward", "share", "own time", "own share", "MFU")
+    assert tree.rows == (
+        ("Net", "1", "4", "8.000 ms", "3.000 ms", "100.0 %", "0 ns", "0.0 %", "-"),
+        ("· Conv", "3", "12", "7.950 ms", "3.000 ms", "99.4 %", "7.950 ms", "99.4 %", "50.0 %"),
+    )
+    assert longest.rows[1] == ("Net_0/Conv_1", "4", "100 ns", "100 ns", "50.0 %", "-1.0 KiB")
+    text = words(modules.describe_modules, report)
+    assert text.startswith("100.0 % of the time of compute kernels is in 7 modules of the model.")
+    assert "1 more kind of modules with less time not shown." in text
+    queries = [block.sql for block in blocks(modules.describe_modules, report, Query)]
+    assert queries == [report.queries["module_kinds"], report.queries["modules"]]
+
+
+def test_without_modules_there_is_no_section_about_them():
+    assert list(modules.describe_modules(known(complete))) == []
 
 
 @pytest.mark.parametrize("trace_format", ["chrome", "nsys"])

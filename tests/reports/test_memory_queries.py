@@ -79,6 +79,26 @@ def test_layers_of_steps_are_what_is_allocated_and_what_is_cached():
     ]
 
 
+def remembering(*events):
+    """A step of 1,200 ns with events of PyTorch's allocator: (ts, address, bytes, allocated after it); 200 are reserved."""
+    trace = MadeUp().step(0, 1200).gpu("compute", 0, 5)
+    for ts, address, size, allocated in events:
+        told = {"Device Type": 1, "Device Id": 0, "Addr": address, "Bytes": size, "Total Allocated": allocated}
+        trace.cpu("other", "[memory]", ts, 0, args=json.dumps(told))
+        trace.counter("memory_allocated", ts, allocated).counter("memory_reserved", ts, 200)
+    return trace
+
+
+def test_what_was_allocated_before_the_capture_is_what_was_there_less_what_is_released_first():
+    # at address 1 are 30 bytes from before, which are used again; at address 2 are 50 of the capture
+    events = ((0, 2, 50, 150), (300, 1, -30, 120), (600, 1, 10, 130), (900, 2, -50, 80), (901, 1, -10, 70))
+    layers = {category: sizes for _, category, _, sizes in ask(database(remembering(*events)), "memory_layer")}
+    assert [*layers] == ["before the capture", "cached", "during the capture"]
+    assert layers["before the capture"] == [100] * 31 + [70] * 89
+    assert layers["during the capture"] == [50] * 60 + [60] * 31 + [0] * 29
+    assert layers["cached"][-1] == 130
+
+
 def test_what_is_not_known_before_the_first_sample_is_no_zero():
     trace = MadeUp().step(0, 1200).gpu("compute", 0, 5).counter("memory_allocated", 600, 7)
     assert ask(database(trace), "memory_layer") == [(0, "allocated", 60, [7] * 60)]
@@ -109,15 +129,24 @@ def test_the_holders_of_the_peak_are_those_who_asked_for_what_is_not_released_ye
     trace.cpu("python", "nn.Module: Linear_0", 0, 100)
     trace.cpu("op", "aten::mm", 10, 10)
     trace.cpu("op", "aten::add", 30, 10)
-    for ts, address, size, device_type in (
-        (11, 1, 64, 1),
-        (12, 2, 8, 1),
-        (13, 2, -8, 1),
-        (14, 7, 999, 0),
-        (31, 2, 16, 1),
-        (32, 1, -64, 1),
-    ):
-        told = {"Device Type": device_type, "Device Id": 0, "Addr": address, "Bytes": size}
+    # of 100 from before the capture at address 9 nobody is known; the 999 at address 7 are of the host
+    events = (
+        (11, 1, 64, 164, 1),
+        (12, 2, 8, 172, 1),
+        (12, 2, -8, 164, 1),
+        (14, 7, 999, 999, 0),
+        (31, 2, 16, 180, 1),
+        (31, 1, -64, 116, 1),
+        (35, 9, -100, 16, 1),
+    )
+    for ts, address, size, allocated, device_type in events:
+        told = {
+            "Device Type": device_type,
+            "Device Id": 0,
+            "Addr": address,
+            "Bytes": size,
+            "Total Allocated": allocated,
+        }
         trace.cpu("other", "[memory]", ts, 0, args=json.dumps(told))
     trace.counter("memory_allocated", 11, 164)
     assert ask(database(trace), "memory_event_holder") == [

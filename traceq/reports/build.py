@@ -116,6 +116,7 @@ _TOPICS = {
         "roofline": ("serving_roofline", "serving_roofline"),
     },
 }
+_DRAWN = frozenset(("snapshot_layer",))
 _OF_ONE_ROW = frozenset(("critical_path", "data_stall", "serving"))
 
 # Section to the query that gives its numbers again; of a trace with a ledger of the GPU or without one.
@@ -243,7 +244,9 @@ def _build_trace(
         rules_asked=judged.asked,
         quality=NOT_BUILT if is_screen else judge_quality(connection, trace_id, trace["format"], subject.program),
         # of a memory snapshot the screen tells what is in its memory
-        topics=NOT_BUILT if is_screen and format_of(subject.format).has_times else _read_topics(queries, trace_id, top),
+        topics=NOT_BUILT
+        if is_screen and format_of(subject.format).has_times
+        else _read_topics(queries, trace_id, top, is_screen=is_screen),
         host=NOT_BUILT if is_screen else None if ledger else _read_host(queries, trace_id, top),
         queries=NOT_BUILT
         if is_screen
@@ -328,8 +331,12 @@ def _fail_unless_adding_up(trace_id: int, steps: Steps, ledger: Sequence[DeviceL
     return Judged(trace_id, (), (), (), (), (), failed) if failed else None
 
 
-def _read_topics(queries: Queries, trace_id: int, top: int) -> Topics:
+def _read_topics(queries: Queries, trace_id: int, top: int, *, is_screen: bool) -> Topics:
+    """Return the topics of the trace; on the screen of a memory snapshot without what only charts show, which takes long."""
+
     def read(query: str) -> object:
+        if is_screen and query in _DRAWN:
+            return []
         found = queries.read_rows(query, trace_id=trace_id, top=top)
         # only the summary of a server's steps may not have been asked for
         return (found or [asdict(ServingSummary())])[0] if query in _OF_ONE_ROW else found

@@ -375,7 +375,7 @@ class MemoryLayer(msgspec.Struct, frozen=True):
     """The bytes of one category on a device in 120 equal parts of the counted steps or of a history, from `first_part` on.
 
     Each part is told at the moment when most is allocated in it, so the layers of a part add up to its highest. In a
-    snapshot categories are those of allocations, None if unknown; in a trace they are allocated, managed and cached.
+    snapshot categories are those of allocations, None if unknown; in a trace they are of the chart of memory.
     """
 
     device: int

@@ -16,9 +16,14 @@ UNKNOWN_CATEGORY = "unknown"
 # From the bottom of a stack to its top: what stays lies below what comes and goes.
 _ORDER = (
     *(UNKNOWN_CATEGORY, "parameters", "optimizer", "gradients", "inputs", "activations", "temporary"),
-    *("allocated", "managed", "cached"),
+    *("allocated", "before the capture", "during the capture", "managed", "cached"),
 )
-_WORDS = {UNKNOWN_CATEGORY: "cannot tell", "cached": "cached by PyTorch"}
+_WORDS = {
+    UNKNOWN_CATEGORY: "cannot tell",
+    "before the capture": "allocated before the capture",
+    "during the capture": "allocated during the capture",
+    "cached": "cached by PyTorch",
+}
 _LINE = 14.0
 
 

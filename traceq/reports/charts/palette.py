@@ -60,6 +60,8 @@ PARTS: dict[str, Look] = {
     "allocated": Look(WORK["communication"], "█", 28),
     "cached": Look(WORK["copy_h2d"], "▒", 136),
     "free": Look(IDLE["idle_unattributed"], "░"),
+    "before the capture": Look(WORK["communication"]),
+    "during the capture": Look(WORK["compute"]),
     "managed": Look(WORK["copy_d2h"]),
     "parameters": Look(WORK["communication"]),
     "optimizer": Look(IDLE["idle_sync"]),

@@ -24,8 +24,7 @@ def describe_memory(report: TraceReport) -> Iterator[Block]:
     if facts.peaks:
         yield from _describe_peaks(report)
         yield from draw_pictures(report, "memory")
-        if facts.event_holders:
-            yield from _describe_holders(report)
+        yield from _describe_holders(report)
     else:
         yield Paragraph(("How much is allocated was not recorded; ", *capture_with(report, "memory"), "."))
     if facts.calls:
@@ -121,17 +120,24 @@ def _draw_course(peak: MemoryPeak, report: TraceReport) -> Iterator[Block]:
 
 
 def _describe_holders(report: TraceReport) -> Iterator[Block]:
-    """Yield who holds memory at the peak: a sentence on what has no holder, and a table of the operators that asked for it."""
+    """Yield who holds memory at the peak of the GPU with the highest one, of those with allocations of known operators.
+
+    A sentence says how much was allocated before the capture; a table lists the operators that asked for the rest.
+    """
     facts = report.topics.memory
-    device = facts.event_holders[0].device
-    shown = [holder for holder in facts.event_holders if holder.device == device]
-    peak = next((peak for peak in facts.peaks if peak.memory == "device" and peak.device == device), None)
+    known = {holder.device for holder in facts.event_holders}
+    peaks = [peak for peak in facts.peaks if peak.memory == "device" and peak.device in known]
+    if not peaks:
+        return
+    peak = max(peaks, key=lambda peak: peak.peak_bytes)
+    shown = [holder for holder in facts.event_holders if holder.device == peak.device]
     held = shown[0].all_bytes
-    older = peak.peak_bytes - held if peak is not None and peak.is_total else 0
-    before = f"{size(older)} were allocated before the capture began, and " if older > 0 else ""
-    text = f"Of the peak on GPU {device}, {before}{size(held)} since it began, by:"
-    yield Paragraph((text,))
-    yield _holder_table(shown, held + max(older, 0))
+    older = max(peak.peak_bytes - held, 0) if peak.is_total else 0
+    text = f"{size(held)} of the peak on GPU {peak.device} were allocated during the capture"
+    if older:
+        text += f", {size(older)} before it"
+    yield Paragraph((f"{text}. The former by:" if older else f"{text}, by:",))
+    yield _holder_table(shown, held + older)
     yield Query(report.queries["memory_event_holders"])
 
 
