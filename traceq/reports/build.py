@@ -89,6 +89,7 @@ _TOPICS = {
         "operators": ("operators", "operator_kind"),
         "mfu": ("mfu", "mfu"),
         "measured": ("gpu_metrics", "gpu_metric"),
+        "roofline": ("kernel_roofline", "kernel_roofline"),
     },
     "data": {"stall": ("data", "data_stall"), "loaders": ("data_loaders", "data_loader")},
     "memory": {

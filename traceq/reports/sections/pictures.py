@@ -18,7 +18,8 @@ def draw_pictures(report: TraceReport, place: Place) -> Iterator[Picture]:
     for chart in CHARTS:
         if chart.place == place and chart.has_data(report):
             name = f"t{report.trace.trace_id}-{chart.name}"
-            yield Picture(name, chart.describe(report), partial(chart.draw, report))
+            points = chart.list_points(report) if chart.list_points else None
+            yield Picture(name, chart.describe(report), partial(chart.draw, report), points)
 
 
 def draw_ranks(report: Report) -> Iterator[Picture]:
