@@ -117,6 +117,15 @@ if (await flame.count()) {
   await flame.locator(".live").focus();
   await desktop.keyboard.press("Escape");
 }
+const dots = desktop.locator(".chart.asked").first();
+if (await dots.count()) {
+  await dots.locator(".live").focus();
+  await desktop.keyboard.press("ArrowRight");
+  facts.dot = await dots.locator("output").first().textContent();
+  const box = await dots.locator("svg[role]:visible circle").first().boundingBox();
+  await desktop.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+  facts.dotTip = await dots.locator(".tip").textContent();
+}
 const query = desktop.locator("details.sql summary").first();
 if (await query.count()) {
   await query.focus();
@@ -128,7 +137,7 @@ const phone = await opened("phone", { viewport: { width: 375, height: 812 }, isM
 await phone.evaluate(() => document.querySelectorAll("details.section").forEach((each) => { each.open = true; }));
 await allAlive("phone", phone);
 await fits("phone", phone);
-facts.smallestLetters = await phone.evaluate(() => Math.min(...[...document.querySelectorAll(".chart > svg")]
+facts.smallestLetters = await phone.evaluate(() => Math.min(...[...document.querySelectorAll(".chart svg[role]")]
   .filter((each) => each.clientWidth)
   .map((each) => Number(each.getAttribute("font-size")) * (each.clientWidth / each.viewBox.baseVal.width))));
 const without = await opened("no-script", { javaScriptEnabled: false });

@@ -83,6 +83,9 @@ def test_a_browser_has_nothing_to_complain_about(case, tmp_path):
     assert facts["found"].startswith("1 of ")
     if case == "busy":
         assert facts["fits"]
+    if case == "complete":
+        assert "TFLOP/s" in facts["dot"]
+        assert "TFLOP/s" in facts["dotTip"]
     if case not in ("busy", "hostile"):
         assert "of its own" in facts["frame"]
         assert "frames, " in facts["framesFound"]

@@ -37,13 +37,13 @@ from traceq.reports.topics import (
     CommunicationTopic,
     Copies,
     Kernels,
+    KernelSpeed,
     Memory,
     MemoryFailure,
     MemoryHolder,
     MemoryLayer,
     MemoryPart,
     MemoryPeak,
-    OperatorKind,
     SnapshotPeak,
     StepStart,
 )
@@ -307,38 +307,64 @@ def test_gaps_are_drawn_with_their_number_and_time():
     )
 
 
-def operators(*kinds):
-    return with_topic("kernels", operators=kinds)
+def speeds(*rows):
+    """The report with kernels: name, kind, ns, TFLOP/s, GB/s, peak TFLOP/s, peak GB/s of each."""
+    total = sum(row[2] for row in rows)
+    made = [
+        KernelSpeed(name, kind, gb is not None, 2, dur, dur / total, tflop, gb, peak, memory)
+        for name, kind, dur, tflop, gb, peak, memory in rows
+    ]
+    return with_topic("kernels", roofline=tuple(made))
 
 
-def test_the_roofline_has_a_point_per_kind_and_a_roof_per_peak():
-    report = operators(
-        OperatorKind("matmul", 3, 300, 50.0, 0.5, 1000.0, None, None),
-        OperatorKind("convolution", 1, 100, 10.0, 0.1, 2000.0, None, None),
-        OperatorKind("attention", 1, 100, 10.0, None, 100.0, None, None),
-        OperatorKind("norm", 9, 900, None, None, 500.0, None, None),
+BYTES_ONLY = (None, None, 50, None, 800.0, None, 2000.0)
+UNKNOWN = (None, None, 50, None, None, None, None)
+
+
+def test_the_roofline_has_a_dot_per_kernel_and_a_roof_per_peak():
+    report = speeds(
+        ("gemm", "matmul", 300, 50.0, 1000.0, 100.0, None),
+        ("conv", "convolution", 100, 10.0, 2000.0, 100.0, None),
+        ("flash", "attention", 100, 10.0, 100.0, None, None),
+        BYTES_ONLY,
+        UNKNOWN,
     )
     drawing = roofline.draw(report)
     dots = marks_of(drawing, Dot)
     assert [(dot.x, dot.y) for dot in dots] == [(50, 50), (5, 10), (100, 10)]
     # By area.
     assert dots[0].radius ** 2 == pytest.approx(3 * dots[1].radius ** 2)
-    assert dashed(drawing, 1) == [pytest.approx(100)]
-    assert {"peak 100 TFLOP/s", "convolution 10.0 (10.0 % of peak)", "attention 10.0"} <= set(texts_of(drawing))
+    assert dashed(drawing, 1) == [100]
+    assert {"peak 100 TFLOP/s", "1", "2", "3", "convolution"} <= set(texts_of(drawing))
     assert (
-        "matmul (300 ns on the GPU) 50.0 TFLOP/s at 50.0 operations per byte, 50.0 % of the peak"
+        "gemm (matmul, 300 ns on the GPU) 50.0 TFLOP/s at 50.0 operations per byte, 50.0 % of the peak"
         in roofline.describe(report)
     )
-    assert not roofline.has_data(operators(OperatorKind("norm", 9, 900, None, None, 500.0, None, None)))
+    assert not roofline.has_data(speeds(BYTES_ONLY, UNKNOWN))
+
+
+def test_what_the_roofline_cannot_draw_is_said_with_its_number_and_time():
+    points = roofline.list_points(speeds(("gemm", "matmul", 300, 50.0, 1000.0, 100.0, None), BYTES_ONLY, UNKNOWN))
+    assert points.table.rows == (("1", "gemm", "matmul", "2", "300 ns", "75.0 %", "50.0", "50.0 %", "1.00 TB/s"),)
+    assert points.note == (
+        "Cannot tell the FLOP/s of 2 kernels (12.5 % of the kernels' time); by their shapes they move 800 GB/s."
+        " Cannot tell FLOP/s or bytes/s of 2 kernels (12.5 % of the kernels' time): the trace has no shapes that tell."
+    )
+
+
+def test_of_many_kernels_those_with_most_time_are_drawn():
+    report = speeds(*((f"k{n}", "matmul", 100 - n, 5.0, 1000.0, None, None) for n in range(50)))
+    assert len(marks_of(roofline.draw(report), Dot)) == len(roofline.list_points(report).table.rows) == 40
+    assert roofline.list_points(report).note == "10 more kernel names, 14.7 % of the kernels' time, are not drawn."
 
 
 def test_the_memory_is_a_roof_up_to_the_peak():
-    report = operators(OperatorKind("matmul", 3, 300, 50.0, 0.5, 1000.0, None, 2000.0))
+    report = speeds(("gemm", "matmul", 300, 50.0, 1000.0, 100.0, 2000.0))
     memory = marks_of(roofline.draw(report), Stroke)[-1]
     (((low, foot), (high, top)),) = memory.paths
     assert (foot, top) == (pytest.approx(low * 2), pytest.approx(100))
     assert high == pytest.approx(50)
-    assert roofline.describe(report).endswith("The memory gives 2,000 GB/s at most.")
+    assert roofline.describe(report).endswith("The memory gives 2.00 TB/s at most.")
 
 
 GIB = 1 << 30
@@ -750,17 +776,17 @@ def test_a_figure_has_the_axes_and_marks_of_the_drawing():
 
 def test_names_are_text_whatever_they_hold():
     hostile = f"$x^2$ {HOSTILE}"
-    report = operators(OperatorKind(hostile, 1, 100, 50.0, 0.5, 1000.0, None, None))
+    report = speeds((hostile, "matmul", 100, 50.0, 1000.0, 100.0, None))
     text = draw_svg(roofline.draw(report), 'a"b', f"{roofline.describe(report)} {hostile}")
     elements = Elements(text)
-    assert {tag for tag, _ in elements.found} == {"svg", "path", "text", "circle"}
-    assert "$x^2$" in "".join(elements.texts)
+    assert {tag for tag, _ in elements.found} == {"svg", "path", "text", "circle", "rect"}
     assert "".join(elements.texts).isprintable()
     root = elements.found[0][1]
+    assert "$x^2$" in root["aria-label"]
     assert root["id"] == 'a"b'
     assert root["aria-label"].isprintable()
     assert save_png(draw_figure(roofline.draw(report))).startswith(b"\x89PNG")
-    long = operators(OperatorKind("n" * 10_000_000, 1, 100, 50.0, 0.5, 1000.0, None, None))
+    long = speeds(("n" * 10_000_000, "matmul", 100, 50.0, 1000.0, 100.0, None))
     assert len(draw_svg(roofline.draw(long), "a", "")) < 10_000
 
 

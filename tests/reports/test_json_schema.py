@@ -137,7 +137,7 @@ def test_keys_and_types_are_those_of_the_records():
 
 
 # Drawn by other formats.
-NOT_IN_JSON = {"over_time", "flame", "close_ups"}
+NOT_IN_JSON = {"activity", "over_time", "flame", "close_ups"}
 
 # What the records of a report name in their annotations, and import for type checkers only.
 NAMES = {name: value for module in (finding, verdict, flame, timeline, topics) for name, value in vars(module).items()}

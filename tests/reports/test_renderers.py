@@ -171,7 +171,7 @@ def test_a_report_that_was_built_to_be_drawn_reads_the_same_elsewhere(render):
     (trace,) = report("waiting").traces
     assert trace.over_time
     assert trace.flame
-    bare = structs.replace(trace, over_time=None, flame=None, close_ups={})
+    bare = structs.replace(trace, activity=None, over_time=None, flame=None, close_ups={})
     assert render(report("waiting")) == render(structs.replace(report("waiting"), traces=(bare,)))
 
 

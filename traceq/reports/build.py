@@ -91,6 +91,7 @@ _TOPICS = {
         "measured": ("gpu_metrics", "gpu_metric"),
         "module_kinds": ("module_kinds", "module_kind"),
         "modules": ("modules", "module_top"),
+        "roofline": ("kernel_roofline", "kernel_roofline"),
     },
     "data": {"stall": ("data", "data_stall"), "loaders": ("data_loaders", "data_loader")},
     "memory": {
@@ -262,16 +263,18 @@ def _for_html(
     findings: Sequence[Finding],
     traces: int,
 ) -> dict[str, Any]:
-    """Return the fields of the trace's report that only HTML pages show, by name: timelines, flame graph, close-ups of findings.
+    """Return the fields of the trace's report that only HTML pages show, by name: activity, timelines, flame graph, close-ups.
 
     `device` is the judged one, `traces` the number of traces in the report.
     """
+    from traceq.reports.build_activity import build_activity
     from traceq.reports.build_flame import build_flame
     from traceq.reports.build_timelines import build_occurrences, build_steps
 
     trace_id, begin = trace["trace_id"], trace["ts"] or 0
     captured = (begin, begin + (trace["dur"] or 0))
     return {
+        "activity": build_activity(connection, trace_id),
         "over_time": build_steps(connection, trace_id, device, traces),
         "flame": build_flame(connection, trace_id, traces),
         "close_ups": dict(build_occurrences(connection, trace_id, captured, findings, traces)),

@@ -232,17 +232,25 @@ class Query(msgspec.Struct, frozen=True):
     sql: str
 
 
+class Points(msgspec.Struct, frozen=True):
+    """The dots of a chart: a table with a row for each in the order in which they are drawn, and what is not drawn."""
+
+    table: Table
+    note: str
+
+
 class Picture(msgspec.Struct, frozen=True):
     """A chart: its name (a file name, unique in the report), its content in words, and the function that draws it.
 
     Words or tables of the report say all of it too. `queries` are SQL texts that give the numbers of the chart, where no
-    other block has them.
+    other block has them. With `points`, a page says what each dot is.
     """
 
     name: str
     alt: str
     draw: Callable[[], Drawing]
     queries: tuple[str, ...] = ()
+    points: Points | None = None
 
 
 class Tracks(msgspec.Struct, frozen=True):

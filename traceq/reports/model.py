@@ -299,6 +299,35 @@ class Note(msgspec.Struct, frozen=True):
     text: str
 
 
+class ActivitySeries(msgspec.Struct, frozen=True):
+    """What is known of a GPU in each of equal parts of the capture: how busy it is, or the mean of a counter's samples.
+
+    `unit` is "share" for shares (0..1); a part without samples is None.
+    """
+
+    device: int
+    name: str
+    unit: str | None
+    parts: tuple[float | None, ...]
+
+
+class ActivityStep(msgspec.Struct, frozen=True):
+    """A step on the time of the capture, `after_ns` from its start, and whether it is counted."""
+
+    step: int
+    after_ns: int
+    dur_ns: int
+    is_counted: bool
+
+
+class Activity(msgspec.Struct, frozen=True):
+    """The GPUs over the whole capture, which is `span_ns` long."""
+
+    span_ns: int
+    series: tuple[ActivitySeries, ...]
+    steps: tuple[ActivityStep, ...]
+
+
 class TraceReport(msgspec.Struct, frozen=True):
     """The report on one trace; `host` is filled only without GPU activity.
 
@@ -346,6 +375,7 @@ class TraceReport(msgspec.Struct, frozen=True):
     quality: tuple[MetricHealth, ...]
     host: Host | None
     queries: dict[str, str]
+    activity: Activity | None = None
     over_time: Timeline | None = None
     flame: FlameGraph | None = None
     close_ups: Mapping[str, tuple[Timeline, ...]] = msgspec.field(default_factory=dict)

@@ -39,7 +39,7 @@ _NEEDED_BY = {
     "host_ledger": ("host_ledger",),
     "idle_gap": ("gap", "gap_size"),
     "job": ("job",),
-    "kernel_occupancy": ("kernel_fill", "kernel_occupancy", "kernel_top"),
+    "kernel_occupancy": ("kernel_fill", "kernel_occupancy", "kernel_roofline", "kernel_top"),
     "made_with": ("made_with",),
     "memory_peak": ("snapshot_peak",),
     "memory_step": ("memory_peak",),

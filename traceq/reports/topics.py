@@ -283,6 +283,24 @@ class GpuMetric(msgspec.Struct, frozen=True):
     samples: int
 
 
+class KernelSpeed(msgspec.Struct, frozen=True):
+    """Kernels of one name, under operators of one kind, with the speed that operations and bytes of these operators give.
+
+    `name` and `kind` are None for all kernels together of which only the bytes are known, or (`has_bytes` false) neither.
+    """
+
+    name: str | None
+    kind: str | None
+    has_bytes: bool
+    kernels: int
+    dur_ns: int
+    kernel_share: float | None
+    tflop_per_s: float | None
+    gb_per_s: float | None
+    peak_tflop_per_s: float | None
+    memory_gb_per_s: float | None
+
+
 class Kernels(msgspec.Struct, frozen=True):
     """Compute kernels, and the operators and modules that launched them; `top` are the --top names with most time.
 
@@ -297,6 +315,7 @@ class Kernels(msgspec.Struct, frozen=True):
     measured: tuple[GpuMetric, ...]
     module_kinds: tuple[ModuleKind, ...] = ()
     modules: tuple[ModuleTime, ...] = ()
+    roofline: tuple[KernelSpeed, ...] = ()
 
 
 class DataStall(msgspec.Struct, frozen=True):

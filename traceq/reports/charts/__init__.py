@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from traceq.reports.charts import gaps, job, memory, roofline, snapshot, steps
 
-# Of one trace each; ranks.py compares several.
+# Of one trace each; ranks.py compares several, and activity.py is drawn on pages only.
 CHARTS = (steps.LEDGER, steps.TIMES, gaps.CHART, roofline.CHART, memory.CHART, snapshot.COURSE, snapshot.HOLDERS)
 
 # Of several ranks as one job.

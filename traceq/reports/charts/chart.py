@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, Literal, NamedTuple, TypeVar
 
+from traceq.reports.document import Points
 from traceq.reports.drawing import Drawing
 from traceq.reports.model import Job, TraceReport
 
@@ -20,7 +21,8 @@ class Chart(NamedTuple, Generic[T]):
     """A chart of one trace, or of several ranks as one job: its name, its place in the report, and its functions.
 
     `place` is None for charts of jobs. `has_data` tells whether it can be drawn, `describe` returns it in words, `missing` is
-    the phrase for a report without data for it. `queries` are the sections of the report whose numbers only the chart shows.
+    the phrase for a report without data for it. `queries` are the sections of the report whose numbers only the chart shows;
+    `list_points` returns a table of the dots, where there are some to ask.
     """
 
     name: str
@@ -30,3 +32,4 @@ class Chart(NamedTuple, Generic[T]):
     describe: Callable[[T], str]
     missing: str = ""
     queries: tuple[str, ...] = ()
+    list_points: Callable[[T], Points] | None = None

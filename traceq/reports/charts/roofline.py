@@ -1,11 +1,10 @@
-"""The speed that operators reach against that of the GPU: operations per byte against operations per second."""
+"""The speed that kernels reach against that of the GPU: operations per byte against operations per second."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from traceq.common.units import duration, rate, share
+from traceq.common.units import bandwidth, count, duration, rate, share, some
 from traceq.reports.charts.chart import Chart
+from traceq.reports.document import Name, Points, make_table
 from traceq.reports.drawing import (
     LABELLED_TOP,
     Axis,
@@ -19,113 +18,156 @@ from traceq.reports.drawing import (
     shorten_label,
 )
 from traceq.reports.model import TraceReport
+from traceq.reports.topics import KernelSpeed
 
 # Radii in points.
 _LARGEST, _SMALLEST = 11.0, 2.7
 _SPAN = 4.0
 # Peaks of two kinds that differ by less are one roof.
 _SAME = 0.01
-
-
-class _Speed(NamedTuple):
-    """A kind of operators: operations per byte, TFLOP/s reached, the GPU's peak TFLOP/s and memory bandwidth (None: unknown).
-
-    `gpu_ns` is the time of its kernels.
-    """
-
-    kind: str
-    intensity: float
-    reached: float
-    peak: float | None
-    memory_gb_per_s: float | None
-    gpu_ns: int
+_MOST_DOTS = 40
+_NUMBERED = 9
+_DESCRIBED = 4
+_KINDS = ("matmul", "convolution", "attention")
 
 
 def has_data(report: TraceReport) -> bool:
-    """Return whether operations and bytes per second are known for any kind of operators."""
-    return bool(_list_speeds(report))
+    """Return whether operations and bytes are known of any kernel."""
+    return bool(_list_dots(report))
 
 
 def draw(report: TraceReport) -> Drawing:
-    """Draw a roofline chart: a point for each kind of operators, the larger the more GPU time, and lines at the GPU's peaks.
+    """Draw a roofline chart: a dot for each kernel of known operations and bytes, the larger the more GPU time, and the peaks.
 
-    Both axes are logarithmic: operations per byte, and TFLOP/s.
+    Both axes are logarithmic: operations per byte, and TFLOP/s. The 40 kernels with most time are drawn, 9 with their number.
     """
-    points = _list_speeds(report)
-    roofs = _list_roofs(points)
-    intensities = [point.intensity for point in points]
-    speeds = [point.reached for point in points] + roofs
+    dots = _list_dots(report)
+    roofs = _list_roofs(dots)
+    intensities = [_intensity(dot) for dot in dots]
+    speeds = [dot.tflop_per_s or 0.0 for dot in dots]
     x = make_log_axis(min(intensities) / _SPAN, max(intensities) * _SPAN, "operations per byte")
-    y = make_log_axis(min(speeds) / _SPAN, max(speeds) * _SPAN, "TFLOP/s")
+    y = make_log_axis(min(speeds) / _SPAN, max(speeds + roofs) * _SPAN, "TFLOP/s")
     marks: list[Shape] = []
     for roof in roofs:
         marks.append(Stroke([[(x.low, roof), (x.high, roof)]], dashes="5 3"))
         marks.append(Text(f"peak {rate(roof)} TFLOP/s", x.low, roof, 4, 4, is_above=True))
-    marks += _draw_memory_roof(x, points, roofs)
-    most = max(point.gpu_ns for point in points) or 1
-    for point in points:
-        radius = max(_LARGEST * (point.gpu_ns / most) ** 0.5, _SMALLEST)
-        marks += [Dot("compute", point.intensity, point.reached, radius), _name_speed(x, point, radius)]
-    title = "speed of operators by operations per byte; the larger, the more GPU time"
-    return Drawing(title, [Panel(marks, x, y, height=150.0, right=22.0, top=LABELLED_TOP)])
+    marks += _draw_memory_roof(x, dots, roofs)
+    most = dots[0].dur_ns or 1
+    for number, (dot, intensity, speed) in enumerate(zip(dots, intensities, speeds, strict=True), 1):
+        radius = max(_LARGEST * (dot.dur_ns / most) ** 0.5, _SMALLEST)
+        marks.append(Dot(dot.kind or "", intensity, speed, radius))
+        if number <= _NUMBERED:
+            marks.append(Text(str(number), intensity, speed, radius + 2))
+    kinds = {dot.kind for dot in dots}
+    legend = [(kind, kind) for kind in _KINDS if kind in kinds]
+    title = "speed of kernels by operations per byte; the larger, the more GPU time"
+    return Drawing(title, [Panel(marks, x, y, height=180.0, right=22.0, top=LABELLED_TOP)], legend)
 
 
-def _draw_memory_roof(x: Axis, points: list[_Speed], roofs: list[float]) -> list[Shape]:
+def _draw_memory_roof(x: Axis, dots: list[KernelSpeed], roofs: list[float]) -> list[Shape]:
     """Return a dotted line of the speed that memory bandwidth allows at each intensity, up to the highest peak.
 
     Empty if the bandwidth is unknown, or if the peak is lower within the whole chart.
     """
-    bandwidth = max((point.memory_gb_per_s for point in points if point.memory_gb_per_s), default=None)
-    if bandwidth is None:
+    memory = _find_bandwidth(dots)
+    if memory is None:
         return []
-    end = min(x.high, 1000 * roofs[-1] / bandwidth) if roofs else x.high
-    path = [(place, place * bandwidth / 1000) for place in (x.low, end)]
+    end = min(x.high, 1000 * roofs[-1] / memory) if roofs else x.high
+    path = [(place, place * memory / 1000) for place in (x.low, end)]
     return [Stroke([path], dashes="1.5 3")] if end > x.low else []
 
 
-def _name_speed(x: Axis, point: _Speed, radius: float) -> Text:
-    """Return the text beside a point: kind, TFLOP/s and share of the peak, on the side where there is more room."""
-    text = f"{shorten_label(point.kind)} {rate(point.reached)}"
-    if point.peak:
-        text += f" ({share(point.reached / point.peak)} of peak)"
-    away = radius + 5
-    if point.intensity < x.middle:
-        return Text(text, point.intensity, point.reached, away)
-    return Text(text, point.intensity, point.reached, -away, anchor="end")
-
-
 def describe(report: TraceReport) -> str:
-    """Return sentences with GPU time, TFLOP/s, operations per byte and share of the peak of each kind, and the bandwidth."""
-    points = _list_speeds(report)
+    """Return sentences with time, TFLOP/s, operations per byte and share of the peak of the 4 kernels with most time."""
+    dots = _list_dots(report)
     words = "; ".join(
-        f"{shorten_label(point.kind)} ({duration(point.gpu_ns)} on the GPU) {rate(point.reached)} TFLOP/s at"
-        f" {rate(point.intensity)} operations per byte"
-        + (f", {share(point.reached / point.peak)} of the peak" if point.peak else "")
-        for point in points
+        f"{shorten_label(dot.name or '')} ({dot.kind}, {duration(dot.dur_ns)} on the GPU) {rate(dot.tflop_per_s or 0)} TFLOP/s at"
+        f" {rate(_intensity(dot))} operations per byte"
+        + (f", {share((dot.tflop_per_s or 0) / dot.peak_tflop_per_s)} of the peak" if dot.peak_tflop_per_s else "")
+        for dot in dots[:_DESCRIBED]
     )
-    bandwidth = max((point.memory_gb_per_s or 0 for point in points), default=0)
-    memory = f" The memory gives {rate(bandwidth)} GB/s at most." if bandwidth else ""
-    return f"Roofline of operators: {words}.{memory}"
+    memory = _find_bandwidth(dots)
+    limit = f" The memory gives {bandwidth(memory)} at most." if memory else ""
+    return f"Roofline of {some(len(dots), 'kernel')}, those with most time first: {words}.{limit}"
 
 
-def _list_speeds(report: TraceReport) -> list[_Speed]:
-    """Return the kinds of operators whose operations and bytes per second are both known."""
-    speeds = []
-    for kind in report.topics.kernels.operators:
-        if kind.tflop_per_s and kind.gb_per_s:
-            intensity = 1000 * kind.tflop_per_s / kind.gb_per_s
-            peak = kind.tflop_per_s / kind.peak_share if kind.peak_share else None
-            speeds.append(_Speed(kind.kind, intensity, kind.tflop_per_s, peak, kind.memory_gb_per_s, kind.gpu_ns))
-    return speeds
+def list_points(report: TraceReport) -> Points:
+    """Return a table of the dots, and sentences on the kernels that are not drawn: how many there are, and their time."""
+    dots = _list_dots(report)
+    numbers = {id(dot): str(number) for number, dot in enumerate(dots, 1)}
+    table = make_table(
+        dots,
+        {
+            "#": lambda dot: numbers[id(dot)],
+            "kernel": lambda dot: Name(dot.name or ""),
+            "of": lambda dot: dot.kind or "",
+            "count": lambda dot: count(dot.kernels),
+            "time": lambda dot: duration(dot.dur_ns),
+            "share": lambda dot: share(dot.kernel_share or 0),
+            "TFLOP/s": lambda dot: rate(dot.tflop_per_s or 0),
+            "of peak": lambda dot: (
+                share((dot.tflop_per_s or 0) / dot.peak_tflop_per_s) if dot.peak_tflop_per_s else "cannot tell"
+            ),
+            "memory": lambda dot: bandwidth(dot.gb_per_s or 0),
+        },
+        text=(1, 2),
+    )
+    return Points(table, " ".join(_explain_rest(report, dots)))
 
 
-def _list_roofs(points: list[_Speed]) -> list[float]:
+def _explain_rest(report: TraceReport, dots: list[KernelSpeed]) -> list[str]:
+    """Return a sentence on each group of kernels without a dot."""
+    rows = report.topics.kernels.roofline
+    said = []
+    known = [row for row in rows if _is_known(row)]
+    if len(known) > len(dots):
+        left = share(sum(row.kernel_share or 0 for row in known[len(dots) :]))
+        said.append(f"{count(len(known) - len(dots))} more kernel names, {left} of the kernels' time, are not drawn.")
+    for row in rows:
+        if _is_known(row):
+            continue
+        kernels = f"{some(row.kernels, 'kernel')} ({share(row.kernel_share or 0)} of the kernels' time)"
+        if row.has_bytes and row.gb_per_s is not None:
+            said.append(f"Cannot tell the FLOP/s of {kernels}; by their shapes they move {bandwidth(row.gb_per_s)}.")
+        else:
+            said.append(f"Cannot tell FLOP/s or bytes/s of {kernels}: the trace has no shapes that tell.")
+    return said
+
+
+def _is_known(row: KernelSpeed) -> bool:
+    return row.name is not None and bool(row.tflop_per_s and row.gb_per_s)
+
+
+def _intensity(dot: KernelSpeed) -> float:
+    """Return the operations per byte of a kernel of which both are known."""
+    return 1000 * (dot.tflop_per_s or 0) / (dot.gb_per_s or 1)
+
+
+def _list_dots(report: TraceReport) -> list[KernelSpeed]:
+    """Return the 40 kernels with most time of those whose operations and bytes are known."""
+    return [row for row in report.topics.kernels.roofline if _is_known(row)][:_MOST_DOTS]
+
+
+def _find_bandwidth(dots: list[KernelSpeed]) -> float | None:
+    """Return the highest peak bandwidth of the memory, GB/s; None if it is not known."""
+    return max((dot.memory_gb_per_s for dot in dots if dot.memory_gb_per_s), default=None)
+
+
+def _list_roofs(dots: list[KernelSpeed]) -> list[float]:
     """Return the distinct peaks of the GPU, TFLOP/s, ascending; peaks within 1 % of one another are one."""
     roofs: list[float] = []
-    for peak in sorted(point.peak for point in points if point.peak):
+    for peak in sorted(dot.peak_tflop_per_s for dot in dots if dot.peak_tflop_per_s):
         if not roofs or peak > roofs[-1] * (1 + _SAME):
             roofs.append(peak)
     return roofs
 
 
-CHART = Chart("roofline", "operators", draw, has_data, describe, "no operators of known cost, or a GPU of unknown peak")
+CHART = Chart(
+    "roofline",
+    "operators",
+    draw,
+    has_data,
+    describe,
+    "no kernels of known operations and bytes",
+    list_points=list_points,
+)

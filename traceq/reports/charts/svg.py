@@ -135,12 +135,20 @@ def _draw_text(text: str, x: float, y: float, anchor: Anchor = "start") -> str:
 
 def _join_path(places: Sequence[Place]) -> str:
     """Return the SVG path data of a line through `places`; parts along one axis are written as H or V."""
-    (x, y), *others = [(_tenths(x), _tenths(y)) for x, y in places]
+    (x, y), *others = [(_tenths(x), _tenths(y)) for x, y in _drop_middles(places)]
     steps = [f"M{x} {y}"]
     for to_x, to_y in others:
         steps.append(f"V{to_y}" if to_x == x else f"H{to_x}" if to_y == y else f"L{to_x} {to_y}")
         x, y = to_x, to_y
     return "".join(steps)
+
+
+def _drop_middles(places: Sequence[Place]) -> Iterator[Place]:
+    """Yield the places without those in the middle of a horizontal line."""
+    for number, place in enumerate(places):
+        around = places[number - 1 : number + 2]
+        if number == 0 or len({y for _, y in around}) > 1 or number == len(places) - 1:
+            yield place
 
 
 def _tenths(value: float) -> str:

@@ -21,7 +21,7 @@ from traceq.reports.sections.compose import compose_report
 _LIMIT_OF_TRACE, LIMIT = 1_500_000, 4_000_000
 _TITLE_LIMIT = 120
 _STYLES = ("style.css", "timeline.css")
-_SCRIPTS = ("script.js", "drawing.js", "timeline.js", "flame.js")
+_SCRIPTS = ("script.js", "drawing.js", "timeline.js", "flame.js", "dots.js")
 _TRACE = 2  # the level of the headings that traces begin with
 _MOST_TRACES = 500  # of which something is said where there is no room for all
 _TIMELINES = (Tracks, Flame)

@@ -10,7 +10,7 @@ from traceq.reports.renderers.json_text import json_text, pick, to_dict
 from traceq.reports.sections.verdict import write_verdict
 
 # What only pages draw.
-_DRAWN = ("step_ledgers", "over_time", "flame", "close_ups", "lateness", "worst")
+_DRAWN = ("step_ledgers", "activity", "over_time", "flame", "close_ups", "lateness", "worst")
 
 
 def to_json(report: Report) -> str:

@@ -51,7 +51,13 @@ from traceq.reports.sections.missing import how_to_record
 from traceq.reports.sections.modules import describe_modules
 from traceq.reports.sections.notes import describe_notes, list_warnings
 from traceq.reports.sections.outcomes import describe_outcomes, list_extra_findings
-from traceq.reports.sections.pictures import draw_job_pictures, draw_pictures, draw_ranks, draw_snapshots
+from traceq.reports.sections.pictures import (
+    draw_activity,
+    draw_job_pictures,
+    draw_pictures,
+    draw_ranks,
+    draw_snapshots,
+)
 from traceq.reports.sections.serving import describe_serving
 from traceq.reports.sections.snapshot import describe_snapshot, is_snapshot
 from traceq.reports.sections.steps import describe_conditions, describe_marks, describe_steps
@@ -242,6 +248,9 @@ def _compose_snapshot(report: TraceReport, *, folds: bool, draws: bool) -> Itera
 
 
 def _compose_timelines(report: TraceReport) -> Iterator[Block]:
+    if report.activity:
+        yield Heading(3, ("The GPU over the capture",), anchor="activity")
+        yield draw_activity(report.trace.trace_id, report.activity)
     if report.over_time:
         yield Heading(3, ("Steps over time",), anchor="timelines")
         yield Tracks(report.over_time)

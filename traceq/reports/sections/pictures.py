@@ -7,10 +7,10 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from traceq.reports.charts import CHARTS, CHARTS_OF_JOBS, ranks, snapshot
+from traceq.reports.charts import CHARTS, CHARTS_OF_JOBS, activity, ranks, snapshot
 from traceq.reports.charts.chart import Place
 from traceq.reports.document import BarRow, Bars, Block, Picture
-from traceq.reports.model import Job, Report, TraceReport
+from traceq.reports.model import Activity, Job, Report, TraceReport
 
 
 def draw_pictures(report: TraceReport, place: Place) -> Iterator[Picture]:
@@ -19,7 +19,13 @@ def draw_pictures(report: TraceReport, place: Place) -> Iterator[Picture]:
         if chart.place == place and chart.has_data(report):
             name = f"t{report.trace.trace_id}-{chart.name}"
             queries = tuple(report.queries[section] for section in chart.queries)
-            yield Picture(name, chart.describe(report), partial(chart.draw, report), queries)
+            points = chart.list_points(report) if chart.list_points else None
+            yield Picture(name, chart.describe(report), partial(chart.draw, report), queries, points)
+
+
+def draw_activity(trace_id: int, found: Activity) -> Picture:
+    """Return the chart of how busy the GPUs of a trace are over the whole capture."""
+    return Picture(f"t{trace_id}-busy", activity.describe(found), partial(activity.draw, found))
 
 
 def draw_ranks(report: Report) -> Iterator[Picture]:
