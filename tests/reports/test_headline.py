@@ -122,6 +122,15 @@ def test_a_job_that_cannot_be_judged_leaves_the_first_place_to_its_ranks():
     assert write_headline(two_ranks(UNKNOWN)).verdict.outcome == "problem"
 
 
+def test_a_job_that_cannot_be_judged_is_not_healthy_where_its_ranks_are():
+    report = two_ranks(UNKNOWN, saving=0)
+    healthy = replace(report.traces[0], account=(AT_LIMIT,), steps=replace(report.traces[0].steps, counted=3))
+    busy = replace(healthy, ledger=judged().ledger)
+    said = write_headline(replace(report, traces=(busy,) * 2))
+    assert write_verdict(busy).outcome == "healthy"
+    assert (said.verdict.outcome, said.trace) == ("cannot tell", None)
+
+
 @pytest.mark.parametrize(
     ("confidence", "label", "kind"), [("medium", "To fix", "problem"), ("low", "Look into", "look-into")]
 )

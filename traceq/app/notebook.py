@@ -93,7 +93,7 @@ def _write_first(report: Report) -> Iterator[str]:
 
 def _write_verdict(trace: TraceReport, report: Report) -> Iterator[str]:
     """Yield paragraphs on a trace as plain text: warnings of its import, and its verdict; of an only trace, the report's."""
-    yield from (to_plain_text(each.spans) for each in list_warnings(trace.notes))
+    yield from (to_plain_text(warning.spans) for warning in list_warnings(trace.notes))
     is_only = len(report.traces) == 1
     said = write_headline(report).verdict if is_only else write_verdict(trace, name_source(report))
     yield to_plain_text((verdict_in_a_line(said),))

@@ -90,7 +90,7 @@ Outcome = typing.Literal["problem", "look into", "healthy", "cannot tell"]
 class Verdict(msgspec.Struct, frozen=True):
     """The first sentence of a report: what to do first; `beside` is its confidence, `lines` its saving, the way, and more.
 
-    Outcome "look into" is for what is not sure enough to be changed at once. The last line of "cannot tell" has the
+    Outcome "look into" is for a finding of low confidence. The last line of "cannot tell" has the
     command that would tell. On a page, `label` stands above a verdict on another subject.
     """
 

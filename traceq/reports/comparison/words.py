@@ -28,7 +28,7 @@ def verdict_block(comparison: Comparison, spans: Spans) -> Verdict:
 
 
 def tell_way_out(comparison: Comparison) -> Spans:
-    """Return a phrase on what would give a verdict where there is none, with the command."""
+    """Return a phrase, with the command, on what would give a verdict to a comparison that has none."""
     if comparison.obstacles:
         return ("Compare them all the same: ", Literal(f"{brief_command(comparison)} --anyway"))
     return ("Record both again, with more steps: ", Literal("traceq record --skip 50 --steps 20 -- PROGRAM"))

@@ -51,8 +51,8 @@ def _encode_trace(report: TraceReport, source: str) -> dict[str, Any]:
             {"device": ledger.device, "step": ledger.step, "dur_ns": ledger.dur, "parts_ns": dict(ledger.parts)}
             for ledger in report.step_ledgers
         ],
-        "findings": [_encode_finding(*each) for each in number_findings(report.findings)],
-        "extra_findings": [_encode_finding(*each) for each in number_findings(report.extra_findings)],
+        "findings": [_encode_finding(*numbered) for numbered in number_findings(report.findings)],
+        "extra_findings": [_encode_finding(*numbered) for numbered in number_findings(report.extra_findings)],
         "observations": [_with_id(observation) for observation in report.observations],
         "quality": [pick(metric, "metric", "state", "reason", "needs") for metric in report.quality],
     }

@@ -26,7 +26,7 @@ _FILL: Spans = ("Fill it: ", Literal("traceq ingest TRACE... -o traces.duckdb"))
 
 
 class Headline(msgspec.Struct, frozen=True):
-    """The verdict that a report begins with, and the trace that it is about; None if that is a job or several traces."""
+    """The verdict that a report begins with; `trace` is the one it judges, None for a job or several traces."""
 
     verdict: Verdict
     trace: TraceReport | None = None
@@ -42,8 +42,12 @@ def write_headline(report: Report) -> Headline:
     job = find_judged_job(report)
     best = _find_best_trace(report, job)
     of_trace = _say_which(write_verdict(best, source), best, report)
-    of_job = None if job is None else end_with_command(judge_job(report, job), source)
-    if job is None or of_job is None or of_job.outcome != "problem":
+    if job is None:
+        return Headline(of_trace, best)
+    of_job = end_with_command(judge_job(report, job), source)
+    if of_job.outcome == "cannot tell" and of_trace.outcome == "healthy":
+        return Headline(of_job)
+    if of_job.outcome != "problem":
         return Headline(of_trace, best)
     if win_of_job(job) >= win_of_trace(best):
         return Headline(replace(of_job, lines=(*of_job.lines, *_list_first_finding(best))))
@@ -60,7 +64,7 @@ def find_judged_job(report: Report) -> Job | None:
     job = find_job(report.jobs)
     if job is None or len(report.traces) > 1:
         return job
-    return job if {each.trace_id for each in job.members} == {report.traces[0].trace.trace_id} else None
+    return job if {member.trace_id for member in job.members} == {report.traces[0].trace.trace_id} else None
 
 
 def judge_job(report: Report, job: Job) -> Verdict:
@@ -125,7 +129,7 @@ def find_critical_trace(report: Report) -> tuple[TraceReport, str]:
 
 def list_asked(report: Report) -> Sequence[TraceReport]:
     """Return the traces that were asked all rules, or all if none was."""
-    return [each for each in report.traces if each.rules_asked] or report.traces
+    return [trace for trace in report.traces if trace.rules_asked] or report.traces
 
 
 def name_trace(report: TraceReport) -> str:
@@ -144,8 +148,8 @@ def _find_best_trace(report: Report, job: Job | None) -> TraceReport:
         return _find_highest_peak(traces)
     if job is not None and job.dur_ns is not None and holds_up(job):
         usual = find_usual_rank(job).trace_id
-        traces = [each for each in traces if each.trace.trace_id == usual] or traces
-    return _find_most_to_win([each for each in traces if not is_snapshot(each)])
+        traces = [trace for trace in traces if trace.trace.trace_id == usual] or traces
+    return _find_most_to_win([trace for trace in traces if not is_snapshot(trace)])
 
 
 def _find_most_to_win(traces: Sequence[TraceReport]) -> TraceReport:
@@ -183,8 +187,8 @@ def _list_first_finding(trace: TraceReport) -> Sequence[Spans]:
 
 def _choose_deed(late: TraceReport, usual_rank: TraceReport | None) -> str:
     """Return the advice of the first finding that the late rank has and the usual rank has not to at least half; else empty."""
-    others = {each.rule: each.saving_ns for each in usual_rank.findings} if usual_rank is not None else {}
-    its_own = [each.deed for each in late.findings if others.get(each.rule, 0.0) < _AS_ON_OTHERS * each.saving_ns]
+    others = {found.rule: found.saving_ns for found in usual_rank.findings} if usual_rank is not None else {}
+    its_own = [found.deed for found in late.findings if others.get(found.rule, 0.0) < _AS_ON_OTHERS * found.saving_ns]
     return its_own[0] if its_own else ""
 
 
