@@ -34,7 +34,7 @@ def test_a_baseline_from_beginning_to_end(source, traceq):
     assert listed[0].split() == ["name", "runs", "steps", "typical", "step", "GPU", "saved", "size"]
     assert listed[2].split()[:3] == ["main", "1", saved.stdout.split()[3]]
     shown = traceq("baseline", "show", "main").stdout
-    assert shown.startswith("traceq baseline main\n====================\n")
+    assert shown.startswith("traceq baseline main\n\n")
     assert "compute" in shown
     assert all(line.isprintable() for line in shown.splitlines())
     content = json.loads(traceq("baseline", "show", "main", "--format", "json").stdout)

@@ -214,7 +214,7 @@ def test_what_decides_can_be_set(compare):
 def test_in_a_narrow_terminal(compare):
     lines = compare("main", "next", env={"COLUMNS": "60"}).output.splitlines()
     assert max(map(len, lines)) <= 72
-    assert lines[6].startswith("Regression: a step takes 100.0 µs (10.0 %) longer")
+    assert lines[4].startswith("Regression: a step takes 100.0 µs (10.0 %) longer")
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,9 @@ def test_what_the_screen_does_not_show_is_not_built():
 
 
 def test_nothing_in_the_database_is_said():
-    assert text(handmade_traces.report()) == "! The database has no trace.\n"
+    assert text(handmade_traces.report()) == (
+        "The database has no trace.\n  Fill it: traceq ingest TRACE... -o traces.duckdb\n"
+    )
 
 
 @pytest.mark.slow

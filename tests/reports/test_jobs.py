@@ -24,7 +24,14 @@ from traceq.reports.sections.compose import compose_finding, compose_report
 from traceq.reports.sections.job_findings import list_job_findings, name_unit
 from traceq.reports.sections.job_ranks import list_collectives_of_job, list_ranks_of_job
 from traceq.reports.sections.job_ruled_out import list_ruled_out
-from traceq.reports.sections.jobs import describe_rank_in_job, find_job, judge_job_in_words, show_example, summarize_job
+from traceq.reports.sections.jobs import (
+    describe_rank_in_job,
+    describe_ranks_of_job,
+    find_job,
+    show_example,
+    summarize_job,
+    write_verdict_of_job,
+)
 from traceq.reports.ticket import SITES, Ticket, render_ticket
 
 MS = 1_000_000
@@ -104,7 +111,8 @@ UNKNOWN = replace(
 
 
 def said(job, **options):
-    return blocks_to_text(judge_job_in_words(job, **options), 100)
+    present, *path = describe_ranks_of_job(job)
+    return blocks_to_text([present, write_verdict_of_job(job, **options), *path], 100)
 
 
 def test_who_is_late_and_what_it_costs_per_step():
@@ -165,9 +173,10 @@ def test_several_are_named_in_a_sentence():
 
 
 def test_a_job_that_cannot_be_judged_says_why():
-    assert said(UNKNOWN).splitlines()[-2:] == [
-        "Cannot tell which rank is late.",
-        "  None of its communication could be matched between ranks",
+    assert said(UNKNOWN).splitlines()[-3:] == [
+        "Cannot tell which rank is late: none of its communication could be matched between ranks.",
+        "  Record all ranks over the same steps, with what matches their collectives:",
+        "    traceq doctor --plan communication",
     ]
     assert "Late ranks" not in said(UNKNOWN)
     assert list(list_ranks_of_job(UNKNOWN)) == []
@@ -187,7 +196,7 @@ def test_a_balanced_job_is_not_called_so_where_the_file_of_a_rank_is_cut():
     (trace,) = handmade_traces.report(training()).traces
     cut = replace(trace, notes=(Note("data_loss", "truncated", 1, "the file ends in the middle"),))
     screen = blocks_to_text(describe_job(Report((cut,), "", (BALANCED,)), BALANCED), 100)
-    assert "Cannot tell which rank is late: the file of rank 3 is cut.\n" in screen
+    assert "Cannot tell which rank is late: the file of rank 3 is cut. Record all ranks" in screen
 
 
 def test_a_late_start_is_not_called_balanced():
@@ -472,7 +481,7 @@ def test_what_every_rank_has_is_not_told_of_the_late_one():
 def test_a_balanced_job_shows_the_first_screen_of_a_rank():
     shown = blocks_to_text(first_screen(report_of(BALANCED)), 100)
     assert "No rank holds up the others" in shown
-    assert "\nCannot tell what to fix first: " in shown
+    assert shown.startswith("Cannot tell what to fix first: ")
 
 
 def test_a_rank_by_itself_says_what_the_job_waits_for():

@@ -279,6 +279,13 @@ def test_json_has_throughput_and_phases_of_marked_steps():
 
 def test_json_of_several_traces_lists_them():
     content = json.loads(to_json(report("three_ranks")))
-    assert content.keys() == {"schema_version", "jobs", "traces"}
+    assert content.keys() == {"schema_version", "verdict", "jobs", "traces"}
     assert [each["trace"]["rank"] for each in content["traces"]] == [0, 1, 2]
-    assert json.loads(to_json(report("no_traces"))) == {"schema_version": 4, "jobs": [], "traces": []}
+    verdict = {
+        "outcome": "cannot tell",
+        "text": "The database has no trace.",
+        "lines": ["Fill it: traceq ingest TRACE... -o traces.duckdb"],
+        "trace_id": None,
+    }
+    nothing = {"schema_version": 4, "verdict": verdict, "jobs": [], "traces": []}
+    assert json.loads(to_json(report("no_traces"))) == nothing

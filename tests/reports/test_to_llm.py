@@ -71,7 +71,7 @@ def test_of_many_traces_the_first_findings_stay_and_the_others_are_counted():
     ]
     text = to_llm(structs.replace(report, traces=tuple(many)))
     assert size(text) < LIMIT
-    assert text.startswith("300 traces. ")
+    assert "\n300 traces. " in text
     shown = text.count("\nTrace ") - 1
     assert 5 < shown < 299
     assert f"{299 - shown} traces" in text.splitlines()[-1]
@@ -144,7 +144,9 @@ def test_it_is_always_below_its_limit(name, number, limit):
 
 def test_an_empty_database_is_said():
     empty = structs.replace(golden_reports.one_trace(), traces=())
-    assert to_llm(empty) == "# traceq report: the database has no trace\n"
+    assert to_llm(empty) == (
+        "# The database has no trace. [cannot tell]\nFill it: `traceq ingest TRACE... -o traces.duckdb`\n"
+    )
 
 
 @pytest.mark.parametrize("source", [None, "x" * 500])

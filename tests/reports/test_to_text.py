@@ -202,7 +202,7 @@ def test_colours_say_what_the_words_say():
         Query("select 1"),
         colour=True,
     ) == (
-        "\x1b[1mTrace 1\x1b[0m\n=======\n\n"
+        "\x1b[1mTrace 1\x1b[0m\n\n"
         "\x1b[1mFix this first.\x1b[0m\n\n"
         "\x1b[38;5;136m!\x1b[0m \x1b[38;5;136mData lost\x1b[0m\n\n"
         "saving      \x1b[1mlikely 1 ms per step\x1b[0m, 0 ns to 2 ms\n"

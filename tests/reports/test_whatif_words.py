@@ -51,7 +51,7 @@ def bounds(likely):
 
 
 def verdict(found):
-    return blocks_to_text(compose_answer(found)).splitlines()[3]
+    return blocks_to_text(compose_answer(found)).splitlines()[2]
 
 
 def test_golden(likely, bounds, golden):
@@ -135,8 +135,8 @@ def test_choices_are_a_table_of_what_the_trace_has():
         ),
     )
     lines = blocks_to_text(compose_choices(found)).splitlines()
-    assert lines[5].split() == ["what", "per", "step", "options", "meaning"]
-    assert lines[7].split() == ["compute", "7.000", "ms", "--remove", "--scale", "kernels"]
+    assert lines[4].split() == ["what", "per", "step", "options", "meaning"]
+    assert lines[6].split() == ["compute", "7.000", "ms", "--remove", "--scale", "kernels"]
     assert json.loads(choices_to_json(found))["choices"][0]["options"] == ["--remove", "--scale"]
     nothing = blocks_to_text(compose_choices(replace(found, choices=())))
     assert "Nothing can be changed: the trace has no steps that can be replayed." in nothing

@@ -44,7 +44,7 @@ _IDLE = (
     Category("idle_communication", "idle: host communication", "communication on the host", ("#3931cd", "#675cc2")),
     Category("idle_dependency", "idle: other streams", "waits of streams for one another", ("#8d769f", "#a689b5")),
     Category("idle_launch_latency", "idle: launch latency", "launch latency", ("#541b4f", "#fedffa")),
-    Category("idle_earlier_work", "idle: earlier work", "work launched before the capture", ("#646255", "#7d7f52")),
+    Category("idle_earlier_work", "earlier work", "work launched before the capture", ("#646255", "#7d7f52")),
     Category("idle_profiler", "idle: profiler", "the profiler itself", ("#8c91b9", "#d7cff6")),
     Category("idle_unattributed", "idle: unknown cause", "idle time without a known cause", ("#6c737f", "#84888c")),
 )
@@ -81,6 +81,14 @@ _ON_PATH = {"communication": "communication", "idle_unattributed": "nothing that
 
 # In the parts of a change only: what two ledgers leave.
 _OTHERS = {"unattributed": "time that no ledger explains"}
+
+
+def is_idle(category: str) -> bool:
+    """Return whether a GPU does nothing in a category of the ledger.
+
+    In `idle_earlier_work` it does what was launched before the capture, which is in no file.
+    """
+    return category in IDLE and category != "idle_earlier_work"
 
 
 def in_words(category: str) -> str:

@@ -11,11 +11,12 @@ from html import escape
 from textwrap import indent, wrap
 
 from traceq.common.text import markdown, printable, shortened
-from traceq.reports.document import Verdict, Warn
+from traceq.reports.document import verdict_in_a_line
 from traceq.reports.model import Report, TraceReport
 from traceq.reports.renderers.wrapping import to_plain_text
+from traceq.reports.sections.headline import name_source, write_headline
 from traceq.reports.sections.notes import list_warnings
-from traceq.reports.sections.verdict import write_verdicts
+from traceq.reports.sections.verdict import write_verdict
 
 # Of the frame, in pixels: a screen of a notebook, which has its own bars above and below.
 HEIGHT = 640
@@ -23,7 +24,6 @@ HEIGHT = 640
 _MOST_TRACES = 8
 _WIDTH = 98
 _NAME_LIMIT = 70
-_NO_TRACES = "The database holds no trace."
 
 # Scripts sort tables and copy queries; without allow-same-origin they reach nothing of the notebook.
 _SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox"
@@ -36,9 +36,10 @@ _BASE = '<base href="about:srcdoc">'
 
 def verdict_to_text(report: Report) -> str:
     """Return the verdict on each trace of the report (at most eight) as plain text, for a console."""
-    lines = ["traceq report"]
+    lines = ["traceq report", *(line for text in _write_first(report) for line in wrap(text, _WIDTH))]
     for trace in report.traces[:_MOST_TRACES]:
-        lines += [_write_title(trace), *(indent("\n".join(wrap(text, _WIDTH)), "  ") for text in _write_verdict(trace))]
+        said = _write_verdict(trace, report)
+        lines += [_write_title(trace), *(indent("\n".join(wrap(text, _WIDTH)), "  ") for text in said)]
     return "\n".join([*lines, *_write_closing(report)])
 
 
@@ -71,9 +72,10 @@ def frame_page(page: str, words: str, title: str) -> str:
 def _write_paragraphs(report: Report, escaped: Callable[[str], str], strong: str) -> Iterator[str]:
     """Yield the title of each trace, formatted by `strong`, and the paragraphs of its verdict; `escaped` escapes text."""
     yield strong.format("traceq report")
+    yield from map(escaped, _write_first(report))
     for trace in report.traces[:_MOST_TRACES]:
         yield strong.format(escaped(_write_title(trace)))
-        yield from map(escaped, _write_verdict(trace))
+        yield from map(escaped, _write_verdict(trace, report))
     yield from map(escaped, _write_closing(report))
 
 
@@ -83,19 +85,23 @@ def _write_title(trace: TraceReport) -> str:
     return f"Trace {trace.trace.trace_id}{rank}: {shortened(printable(trace.trace.file), _NAME_LIMIT)}"
 
 
-def _write_verdict(trace: TraceReport) -> Iterator[str]:
-    """Yield paragraphs on a trace as plain text: warnings of its import, and its verdict."""
-    blocks: list[Verdict | Warn] = [*list_warnings(trace.notes), *write_verdicts(trace)]
-    for block in blocks:
-        yield to_plain_text(block.spans)
-        if isinstance(block, Verdict):
-            yield from map(to_plain_text, block.lines[:1])
+def _write_first(report: Report) -> Iterator[str]:
+    """Yield the verdict on the whole of several traces, or on none, as plain text; of one trace its own is enough."""
+    if len(report.traces) != 1:
+        yield to_plain_text((verdict_in_a_line(write_headline(report).verdict),))
+
+
+def _write_verdict(trace: TraceReport, report: Report) -> Iterator[str]:
+    """Yield paragraphs on a trace as plain text: warnings of its import, and its verdict; of an only trace, the report's."""
+    yield from (to_plain_text(warning.spans) for warning in list_warnings(trace.notes))
+    is_only = len(report.traces) == 1
+    said = write_headline(report).verdict if is_only else write_verdict(trace, name_source(report))
+    yield to_plain_text((verdict_in_a_line(said),))
 
 
 def _write_closing(report: Report) -> Iterator[str]:
     """Yield sentences on traces that are not listed and on how to see the whole report."""
     if not report.traces:
-        yield _NO_TRACES
         return
     left = len(report.traces) - _MOST_TRACES
     if left > 0:

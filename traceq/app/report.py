@@ -10,6 +10,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Literal, get_args
 
 import duckdb
+from msgspec.structs import replace
 
 from traceq.app import frames, notebook
 from traceq.app.read_options import AS_FOUND, ReadOptions
@@ -32,13 +33,12 @@ from traceq.diagnosis.subject import Goal
 from traceq.errors import UnusableTrace, WrongUse
 from traceq.reports import RENDERERS, all_renderers, all_suffixes
 from traceq.reports.build import build_judged
-from traceq.reports.document import Block, Picture
+from traceq.reports.document import Block, Picture, verdict_in_a_line
 from traceq.reports.model import Report, Scope
 from traceq.reports.renderers.to_text import WIDTH, blocks_to_text
-from traceq.reports.sections.brief import find_critical_trace, first_screen
+from traceq.reports.sections.brief import first_screen
 from traceq.reports.sections.compose import compose_evidence, compose_finding, compose_report
-from traceq.reports.sections.jobs import find_job, summarize_job
-from traceq.reports.sections.verdict import write_verdict
+from traceq.reports.sections.headline import write_headline
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -134,16 +134,8 @@ class ReportView(View[Report]):
 
     @property
     def verdict(self) -> str:
-        """The verdict in one line: on a job with late ranks, else on the trace to look at first."""
-        traces = self.content.traces
-        if not traces:
-            return "the database holds no trace"
-        job = find_job(self.content.jobs)
-        if job is not None and (told := summarize_job(job)):
-            return told
-        first = traces[0] if len(traces) == 1 else find_critical_trace(self.content)[0]
-        said = write_verdict(first)
-        return ". ".join("".join(spans).removesuffix(".") for spans in (said.spans, *said.lines[:1]))
+        """The verdict in one line, as the report begins with it."""
+        return verdict_in_a_line(write_headline(self.content).verdict)
 
     def to_json(self) -> str:
         """Return the result as JSON text, for programs; docs/report-json.md describes the keys."""
@@ -212,7 +204,7 @@ def report(
             view = report(
                 database, top, bare, goal=goal, rules=rules, scope=scope, ticket=ticket, traces=traces, rank=rank
             )
-        return ReportView(view.content, is_ticket=ticket)
+        return ReportView(view.content if ticket else replace(view.content, source=""), is_ticket=ticket)
     if store and (traces or rank is not None):
         raise WrongUse("--save keeps the findings of all traces: leave --trace and --rank out.")
     if store and is_trace(source):
@@ -233,6 +225,7 @@ def report(
     if store:
         with closing(connect(source, read_only=False)) as connection:
             save(connection, judgements, goal, chosen)
+    content = replace(content, source=str(source))
     if ticket:
         from traceq.reports.redact import redact_report
 

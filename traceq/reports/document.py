@@ -84,13 +84,14 @@ class Header(msgspec.Struct, frozen=True):
     more: tuple[tuple[str, Spans], ...] = ()
 
 
-Outcome = typing.Literal["problem", "healthy", "cannot tell"]
+Outcome = typing.Literal["problem", "look into", "healthy", "cannot tell"]
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """The first sentence of a report: what to do first; `beside` is its confidence, `lines` its saving and the way.
+    """The first sentence of a report: what to do first; `beside` is its confidence, `lines` its saving, the way, and more.
 
-    On a page, `label` stands above a verdict on another subject.
+    Outcome "look into" is for a finding of low confidence. The last line of "cannot tell" has the
+    command that would tell. On a page, `label` stands above a verdict on another subject.
     """
 
     spans: Spans
@@ -98,6 +99,12 @@ class Verdict(msgspec.Struct, frozen=True):
     beside: str = ""
     lines: tuple[Spans, ...] = ()
     label: str = ""
+
+
+def verdict_in_a_line(verdict: Verdict) -> str:
+    """Return the verdict as text in one line: its sentence, then what it saves, or the command that would tell."""
+    lines = verdict.lines[-1:] if verdict.outcome == "cannot tell" else verdict.lines[:1]
+    return ". ".join("".join(spans).removesuffix(".") for spans in (verdict.spans, *lines))
 
 
 class LedgerRow(msgspec.Struct, frozen=True):

@@ -557,8 +557,12 @@ class Job(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True):
-    """The traces of one database, by trace_id, and their jobs; `query` is the SQL text that lists the traces."""
+    """The traces of one database, by trace_id, and their jobs; `query` is the SQL text that lists the traces.
+
+    `source` is the path of their file or database, as it was given; "" if there were several.
+    """
 
     traces: tuple[TraceReport, ...]
     query: str
     jobs: tuple[Job, ...] = ()
+    source: str = ""

@@ -174,7 +174,8 @@ class _StandIns:
     def change_report(self, report: Report) -> Report:
         """Return the report with stand-ins in place of texts that must not be shown, in traces, jobs and the query."""
         traces, jobs = tuple(map(self._change_trace, report.traces)), tuple(map(self.change_all, report.jobs))
-        return replace(report, query=self._change_sentence(report.query), traces=traces, jobs=jobs)
+        source = report.source and (traces[0].trace.file if len(traces) == 1 else "job.duckdb")
+        return replace(report, query=self._change_sentence(report.query), traces=traces, jobs=jobs, source=source)
 
     def change_all(self, value: _Value) -> _Value:
         """Return `value` (a comparison or a job) with stand-ins in place of texts that must not be shown."""

@@ -38,14 +38,13 @@ from traceq.reports.model import Report, TraceReport
 from traceq.reports.renderers.to_jira import blocks_to_jira
 from traceq.reports.renderers.to_markdown import blocks_to_markdown
 from traceq.reports.savings import cumulative_text, saving_bounds, saving_share_text
-from traceq.reports.sections.brief import find_critical_trace
 from traceq.reports.sections.header import header_line
+from traceq.reports.sections.headline import find_critical_trace, write_headline
 from traceq.reports.sections.job_findings import list_job_findings
 from traceq.reports.sections.jobs import find_job
 from traceq.reports.sections.notes import list_warnings
 from traceq.reports.sections.outcomes import frequent_reasons
 from traceq.reports.sections.snapshot import is_snapshot
-from traceq.reports.sections.verdict import write_verdict
 from traceq.reports.sections.where_time_goes import show_where_time_goes
 from traceq.runs.compare.comparison import Comparison
 
@@ -119,11 +118,16 @@ def _cut(text: str) -> str:
 def _compose_ticket(ticket: Ticket, size: _TicketSize) -> Iterator[Block]:
     traces = ticket.report.traces
     yield Heading(1, ("traceq report",))
+    headline = write_headline(ticket.report)
+    yield replace(headline.verdict, lines=tuple(_shorten_spans(line, size.text) for line in headline.verdict.lines))
     if not traces:
-        yield Warn(("The database has no trace.",))
         return
     first, why = find_critical_trace(ticket.report) if len(traces) > 1 else (traces[0], "")
-    yield from _answer(first, why, len(traces), size)
+    if headline.trace is not None and headline.trace is not first:
+        first, why = headline.trace, ""
+    yield Paragraph(_shorten_spans(header_line(first), size.text))
+    if len(traces) > 1:
+        yield Paragraph((f"{some(len(traces), 'trace')}. {why} What follows is of trace {first.trace.trace_id}.",))
     job = find_job(ticket.report.jobs)
     if job is not None and job.findings:
         yield Heading(2, ("The job",))
@@ -140,14 +144,6 @@ def _compose_ticket(ticket: Ticket, size: _TicketSize) -> Iterator[Block]:
 
 def _below(block: Block) -> Block:
     return Heading(block.level + 1, block.spans) if isinstance(block, Heading) else block
-
-
-def _answer(report: TraceReport, why: str, traces: int, size: _TicketSize) -> Iterator[Block]:
-    told = write_verdict(report)
-    yield replace(told, lines=tuple(_shorten_spans(line, size.text) for line in told.lines))
-    yield Paragraph(_shorten_spans(header_line(report), size.text))
-    if why:
-        yield Paragraph((f"{some(traces, 'trace')}. {why} It is trace {report.trace.trace_id}.",))
 
 
 def _shorten_spans(spans: Spans, limit: int) -> Spans:

@@ -75,6 +75,42 @@ def test_without_a_verdict_the_reason_stands_first(golden):
     )
 
 
+@pytest.mark.parametrize(
+    ("verdict", "box"),
+    [
+        ("regression", "problem"),
+        ("likely regression", "look-into"),
+        ("cannot tell", "cannot-tell"),
+        ("no change", "healthy"),
+        ("likely improvement", "healthy"),
+    ],
+)
+def test_the_box_of_a_verdict_is_what_the_verdict_says(verdict, box):
+    """A red box "To fix" stood around "Cannot tell" (D16)."""
+    page = html_of(compose_comparison(replace(compare(*made(), noise=NONE), verdict=verdict), 10))
+    assert re.findall(r'<section class="verdict ([\w-]+)"', page) == [box]
+    assert "To fix" not in page
+
+
+@pytest.mark.parametrize(
+    ("facts", "command"),
+    [
+        ({"device_name": "NVIDIA A100"}, "traceq compare 'of base.duckdb' new.json --anyway"),
+        ({}, "traceq record --skip 50 --steps 20 -- PROGRAM"),
+    ],
+)
+def test_without_a_verdict_the_command_that_would_give_one_is_printed(facts, command):
+    (base,), new = made(**facts)
+    found = compare([replace(base, source="of base.duckdb")], new, noise=NONE)
+    lines = text(replace(found, verdict="cannot tell")).splitlines()
+    assert any(line.endswith(command) for line in lines)
+
+
+def test_a_comparison_has_headings_as_a_report_has():
+    """Titles were underlined with =, which those of the report are not (D31)."""
+    assert "===" not in text(compare(*made(), noise=NONE))
+
+
 def test_a_copy_that_became_pinned_is_said_to_be_the_same():
     def copying(ms, shape, name):
         return run(

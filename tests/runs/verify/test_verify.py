@@ -193,6 +193,21 @@ def test_text_and_json_say_what_became_of_it():
     assert "A title" in text
 
 
+def test_what_says_more_than_a_verification_is_a_command():
+    """It said that traceq compare says more, without what to type, under titles in another style than the report's (D31)."""
+    before = runs(STEP, finding(20), source="my base.duckdb")
+    text = blocks_to_text(compose_verification(verify("item-read", before, runs(80 * MS, seed=1))))
+    assert f"More on the difference: traceq compare 'my base.duckdb' {80 * MS}.json\n" in text
+    assert "===" not in text
+
+
+def test_without_a_verdict_the_command_that_would_give_one_is_printed():
+    result = verified(20, device_name="another GPU")
+    assert result.comparison.obstacles
+    text = blocks_to_text(compose_verification(result))
+    assert f"Compare them all the same: traceq compare {STEP}.json {80 * MS}.json --anyway\n" in text
+
+
 def test_earlier_predictions_of_the_rule_are_told(tmp_path):
     path = tmp_path / "own.jsonl"
     assert append(path, calibrate(verified(28)))

@@ -21,8 +21,8 @@ from traceq.errors import StoreError, TraceqError, UnusableLabel, WrongUse
 from traceq.loading.sources import content_hash
 from traceq.reports.model import TraceReport
 from traceq.reports.renderers.to_text import WIDTH
-from traceq.reports.sections.brief import find_critical_trace
 from traceq.reports.sections.header import header_line
+from traceq.reports.sections.headline import find_critical_trace
 from traceq.reports.sections.verdict import write_verdict
 
 NAME = "frozen.json"

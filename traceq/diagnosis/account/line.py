@@ -51,13 +51,21 @@ class Line(msgspec.Struct, frozen=True):
 
 
 def largest_unknown(account: Sequence[Line]) -> Line | None:
-    """Return the critical device's longest "cannot tell" line that takes over a quarter of the step; None without one."""
-    lines = [
-        line
-        for line in account
-        if line.is_critical and line.verdict == "cannot tell" and line.step_share > _MUCH_UNKNOWN
-    ]
-    return max(lines, key=lambda each: each.dur_ns, default=None)
+    """Return the critical device's longest "cannot tell" line if it takes over a quarter of the step, else None."""
+    longest = max(_list_unknown(account), key=lambda each: each.dur_ns, default=None)
+    return longest if longest is not None and longest.step_share > _MUCH_UNKNOWN else None
+
+
+def main_unknown(account: Sequence[Line]) -> Line | None:
+    """Return the critical device's longest "cannot tell" line if all of them take over a quarter of the step, else None."""
+    lines = _list_unknown(account)
+    if sum(line.step_share for line in lines) <= _MUCH_UNKNOWN:
+        return None
+    return max(lines, key=lambda each: each.dur_ns)
+
+
+def _list_unknown(account: Sequence[Line]) -> list[Line]:
+    return [line for line in account if line.is_critical and line.verdict == "cannot tell"]
 
 
 def saves_little(first: Finding) -> bool:

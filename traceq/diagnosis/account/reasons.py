@@ -137,18 +137,23 @@ def _counter_command(subject: Subject, kernel: str | None) -> str:
 def _explain_copies(limit: str | None) -> tuple[str, str]:
     """Return why copies cannot be told: no limit is known, or they are above it; and what would tell."""
     if limit is None:
-        return "their size or the link's speed is not known", "Record with the GPU's name and the bytes of copies"
+        return (
+            "their size or the link's speed is not known",
+            "Record the GPU's name and the bytes of copies: `traceq doctor --plan copies`",
+        )
     return "they are slower than the link, and nothing shows whether they can be sped up or hidden", _IN_PERFETTO
 
 
 def _explain_idle(subject: Subject, line: Line, most: str | None) -> tuple[str, str]:
     """Return why nothing is known of a line of idle time, and what would tell; `most` is where most of it was spent."""
     if line.category == "idle_earlier_work":
-        return "it was launched before the capture began", "Start the capture some steps earlier"
+        return "it was launched before the capture began", _add_way(
+            "Start the capture some steps earlier", subject, "early_work"
+        )
     if line.category == "idle_launch_latency":
         return (
             "it was launched in time, and the trace does not show what it waited for",
-            "Record other processes on the GPU and, inside graphs, each node",
+            _add_way("Record other processes on the GPU and, inside graphs, each node", subject, "graph_nodes"),
         )
     if line.part is not None or most is not None:
         where = (
@@ -157,8 +162,19 @@ def _explain_idle(subject: Subject, line: Line, most: str | None) -> tuple[str, 
             else f"in many places, mostly in {shortened(str(most), _LONGEST)}"
         )
         return f"the host was {where}, for which no rule has a remedy", _IN_PERFETTO
-    way = subject.way("python_frames") or subject.way("idle_causes")
-    return (
-        "nothing was recorded on the launching thread",
-        f"Record what it does: {way}" if way else "Sample the host",
+    way = (
+        "Record what it does: `traceq record --stacks -- PROGRAM`"
+        if subject.program.is_pytorch
+        else _add_way("Record what it does", subject, "idle_causes")
     )
+    return "nothing was recorded on the launching thread", way
+
+
+def _add_way(advice: str, subject: Subject, name: str) -> str:
+    """Return the advice, with the words on how the trace's profiler records the input `name`, if that is known."""
+    words = subject.way(name)
+    if words and "`" not in words:
+        # what follows a comma with a blank is no option
+        command, comma, rest = words.partition(", with ")
+        words = f"`{command}`{comma}{rest}"
+    return f"{advice}: {words}" if words else advice

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from traceq.diagnosis.account.line import Line, largest_unknown, saves_little
+from traceq.diagnosis.account.line import Line, largest_unknown, main_unknown, saves_little
 from traceq.diagnosis.finding import Confidence, Failed, Finding, Observation
 
 
@@ -101,10 +101,10 @@ def _make_statement(finding: Finding) -> Statement:
 def _first_unknown(found: Conclusions, remarks: Sequence[str]) -> str | None:
     """Return the category of the ledger that the report begins with because it cannot tell; None if it begins otherwise."""
     is_told = "sampled-capture" not in remarks and any(line.device is not None for line in found.account)
-    unknown = largest_unknown(found.account) if is_told else None
-    if unknown is None or (found.findings and not saves_little(found.findings[0])):
+    if not is_told or (found.findings and not saves_little(found.findings[0])):
         return None
-    return unknown.category
+    unknown = largest_unknown(found.account) if found.findings else main_unknown(found.account)
+    return None if unknown is None else unknown.category
 
 
 def _untold_share(account: Sequence[Line]) -> float | None:

@@ -59,7 +59,7 @@ def compose_comparison(
     yield Heading(1, ("traceq compare",))
     title = (*_name_files(comparison.base), " (base) against ", *_name_files(comparison.new), " (new)")
     yield Heading(2, title, anchor="comparison")
-    yield verdict_block(comparison.verdict, verdict_sentence(comparison))
+    yield verdict_block(comparison, verdict_sentence(comparison))
     yield from map(Paragraph, other_causes(comparison))
     yield from _compose_reasons(comparison)
     yield from compose_knobs(comparison.made_with)
@@ -70,7 +70,7 @@ def compose_comparison(
         yield from _compose_overview(comparison, comparison.change)
     if comparison.job is not None and comparison.of_rank is not None:
         yield Heading(3, (rank_title(comparison.job),), anchor="rank")
-        yield verdict_block(comparison.of_rank.verdict, verdict_sentence(comparison.of_rank))
+        yield verdict_block(comparison.of_rank, verdict_sentence(comparison.of_rank))
         yield from map(Paragraph, other_causes(comparison.of_rank))
     yield from _compose_parts(comparison.of_rank or comparison, top)
     if draws and drawings.flame is not None:

@@ -39,7 +39,7 @@ def compose_ticket(comparison: Comparison) -> Iterator[Block]:
 
 def compose_summary(comparison: Comparison) -> Iterator[Block]:
     """Yield the verdict, the measurements behind it, and the causes of the change, for a ticket."""
-    yield verdict_block(comparison.verdict, verdict_sentence(comparison))
+    yield verdict_block(comparison, verdict_sentence(comparison))
     yield from _compose_grounds(comparison)
     yield from _compose_causes(comparison)
 

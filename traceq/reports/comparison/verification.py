@@ -7,7 +7,13 @@ from collections.abc import Iterator
 from traceq.analysis.categories import in_words as category_in_words
 from traceq.common.units import change, duration, share
 from traceq.diagnosis.calibrated import ON, describe_accuracy
-from traceq.reports.comparison.words import both_sides, compose_knobs, format_confidence
+from traceq.reports.comparison.words import (
+    both_sides,
+    brief_command,
+    compose_knobs,
+    format_confidence,
+    tell_way_out,
+)
 from traceq.reports.document import (
     Block,
     Facts,
@@ -45,7 +51,9 @@ def compose_verification(verification: Verification) -> Iterator[Block]:
     yield Heading(1, ("traceq verify",))
     yield Heading(2, (finding.title,), anchor="finding")
     said = f"{_STATES[verification.state]}; {_describe_gain(verification)}; {_PREDICTIONS[verification.prediction]}."
-    yield Verdict((said,), _judge_outcome(verification), label="After the fix")
+    outcome = _judge_outcome(verification)
+    lines = (tell_way_out(comparison),) if outcome == "cannot tell" else ()
+    yield Verdict((said,), outcome, lines=lines, label="After the fix")
     if verification.reason:
         yield Warn((f"{verification.reason[0].upper()}{verification.reason[1:]}.",))
     yield from (Paragraph((f"{assumption[0].upper()}{assumption[1:]}.",)) for assumption in comparison.assumptions)
@@ -62,7 +70,7 @@ def compose_verification(verification: Verification) -> Iterator[Block]:
         rows.append((Literal("others"), "", *both_sides(*changed[_MOST:])))
     rows.append((Literal("step"), "mean", *both_sides(comparison.change)))
     yield Table(("category", "what", "before", "after", "change"), tuple(rows), text_columns=(0, 1))
-    yield Paragraph(("traceq compare says more of the difference.",))
+    yield Paragraph(("More on the difference: ", Literal(brief_command(comparison))))
 
 
 def _judge_outcome(verification: Verification) -> Outcome:

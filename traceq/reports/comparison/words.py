@@ -3,21 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from shlex import quote
 
 from traceq.common.units import change, count, duration, in_unit, maybe, per_cent, some
-from traceq.reports.document import Block, Name, Outcome, Paragraph, Spans, Verdict, Warn
-from traceq.runs.compare.comparison import Cause, Change, ChangePart, NamedCause, Row
+from traceq.reports.document import Block, Literal, Name, Outcome, Paragraph, Spans, Verdict, Warn
+from traceq.runs.compare.comparison import Cause, Change, ChangePart, Comparison, NamedCause, Row
 from traceq.runs.compare.match import PAGEABLE
 from traceq.runs.made_with import Difference, is_turned
 from traceq.runs.run import Run
 
+# What the box of a verdict is: green only where nothing got worse.
+_OUTCOMES: dict[str, Outcome] = {
+    "regression": "problem",
+    "likely regression": "look into",
+    "cannot tell": "cannot tell",
+}
 
-def verdict_block(verdict: str, spans: Spans) -> Verdict:
-    """Return the block of the verdict `spans`, marked by `verdict`: regressions as a problem, others as healthy or unknown."""
-    outcome: Outcome = (
-        "problem" if "regression" in verdict else "cannot tell" if verdict == "cannot tell" else "healthy"
-    )
-    return Verdict(spans, outcome, label="Against the base")
+
+def verdict_block(comparison: Comparison, spans: Spans) -> Verdict:
+    """Return the block of the comparison's verdict, whose sentence is `spans`; "cannot tell" ends with a way out."""
+    lines = (tell_way_out(comparison),) if comparison.verdict == "cannot tell" else ()
+    outcome = _OUTCOMES.get(comparison.verdict, "healthy")
+    return Verdict(spans, outcome, lines=lines, label="Against the base")
+
+
+def tell_way_out(comparison: Comparison) -> Spans:
+    """Return a phrase, with the command, on what would give a verdict to a comparison that has none."""
+    if comparison.obstacles:
+        return ("Compare them all the same: ", Literal(f"{brief_command(comparison)} --anyway"))
+    return ("Record both again, with more steps: ", Literal("traceq record --skip 50 --steps 20 -- PROGRAM"))
+
+
+def brief_command(comparison: Comparison) -> str:
+    """Return the `traceq compare` command on the first run of each side, without options."""
+    sides = (comparison.base, comparison.new)
+    return " ".join(("traceq compare", *(quote(side.runs[0].source) for side in sides if side.runs)))
 
 
 def both_sides(*changed: Cause | Change | ChangePart | Row) -> tuple[str, str, str]:

@@ -11,12 +11,13 @@ from traceq.diagnosis.choose import Chosen, choose, number_findings
 from traceq.diagnosis.finding import Evidence, Finding
 from traceq.diagnosis.packs import is_of_extra
 from traceq.errors import StoreError
+from traceq.reports.document import Verdict, verdict_in_a_line
 from traceq.reports.mcp.budget import AgentAnswer, fit_answer
 from traceq.reports.model import Report, TraceReport
 from traceq.reports.renderers.to_llm import LIMIT, summarize_finding, to_llm
 from traceq.reports.savings import saving_bounds, saving_share_text, step_ns
-from traceq.reports.sections.brief import find_critical_trace
 from traceq.reports.sections.header import header_line
+from traceq.reports.sections.headline import find_critical_trace, name_source, write_headline
 from traceq.reports.sections.outcomes import frequent_reasons
 from traceq.reports.sections.verdict import write_verdict
 
@@ -42,7 +43,7 @@ def _describe_database(report: Report, name: str, path: str) -> Iterator[AgentAn
         if len(report.traces) > traces:
             lines.append(f"and {some(len(report.traces) - traces, 'more trace')}")
         if shown is not None:
-            lines += ["", *_verdict_lines(shown)]
+            lines += ["", *_verdict_lines(write_headline(report).verdict)]
             lines += [summarize_finding(*each) for each in number_findings(shown.findings[:findings])]
             lines += _list_reasons(shown) if not shown.findings else ()
             data["findings"] = [_finding_summary(*each) for each in number_findings(shown.findings[:findings])]
@@ -72,7 +73,7 @@ def answer_finding(report: Report, name: str, trace: int | None, part: str, limi
     StoreError where no finding and no rule has the name.
     """
     shown = _find_trace(report, trace)
-    ruled_out = _answer_without_finding(shown, name)
+    ruled_out = _answer_without_finding(shown, name, name_source(report))
     if ruled_out is not None:
         return fit_answer([ruled_out], limit)
     chosen = choose(name, {shown.trace.trace_id: shown.findings})
@@ -87,7 +88,7 @@ def _find_trace(report: Report, trace: int | None) -> TraceReport:
     if trace is None:
         shown = _first_trace(report)
         if shown is None:
-            raise StoreError("the database holds no trace")
+            raise StoreError("the database has no trace")
         return shown
     for each in report.traces:
         if each.trace.trace_id == trace:
@@ -97,20 +98,20 @@ def _find_trace(report: Report, trace: int | None) -> TraceReport:
 
 
 def _first_trace(report: Report) -> TraceReport | None:
-    """Return the trace to look at first: of several the critical one; None without traces."""
-    if len(report.traces) > 1:
-        return find_critical_trace(report)[0]
-    return report.traces[0] if report.traces else None
+    """Return the trace that the verdict is about, or else the one to look at first; None without traces."""
+    if not report.traces:
+        return None
+    return write_headline(report).trace or find_critical_trace(report)[0]
 
 
-def _answer_without_finding(report: TraceReport, name: str) -> AgentAnswer | None:
+def _answer_without_finding(report: TraceReport, name: str, source: str) -> AgentAnswer | None:
     """Return the answer for a rule that found nothing or cannot tell, or for F1 in a trace without findings.
 
-    None if there may be a finding of that name.
+    None if there may be a finding of that name. Commands name the trace's file or database `source`.
     """
+    told = write_verdict(report, source)
     if not report.rules_asked:
-        told = write_verdict(report)
-        words = "\n".join(_verdict_lines(report))
+        words = "\n".join(_verdict_lines(told))
         return _answer_no_finding(report, words, told.outcome, "".join(told.spans))
     if report.extra_left_out and is_of_extra(name):
         return _answer_no_finding(report, f"Not asked: {_NOT_ASKED}", "cannot tell", _NOT_ASKED)
@@ -122,8 +123,7 @@ def _answer_without_finding(report: TraceReport, name: str) -> AgentAnswer | Non
             return _answer_no_finding(report, f"Not found: {clean.title}: {clean.reason}", "healthy", clean.reason)
     if report.findings or not (name.casefold().startswith("f") and name[1:].isdecimal()):
         return None
-    told = write_verdict(report)
-    words = "\n".join([*_verdict_lines(report), *_list_reasons(report)])
+    words = "\n".join([*_verdict_lines(told), *_list_reasons(report)])
     return _answer_no_finding(report, words, told.outcome, "".join(told.spans))
 
 
@@ -269,16 +269,13 @@ def _trace_data(report: TraceReport) -> dict[str, Any]:
 
 def _verdict_data(report: Report) -> dict[str, Any]:
     """Return the verdict as data: trace_id, outcome, and a text on what to do first or why the trace cannot tell."""
+    said = write_headline(report).verdict
     shown = _first_trace(report)
-    if shown is None:
-        return {"outcome": "cannot tell", "verdict": "The database has no trace."}
-    told = write_verdict(shown)
-    lines = ["".join(spans) for spans in (told.spans, *told.lines[:1])]
-    return {"trace": shown.trace.trace_id, "outcome": told.outcome, "verdict": shortened(". ".join(lines), 2 * _TITLE)}
+    trace = {} if shown is None else {"trace": shown.trace.trace_id}
+    return {**trace, "outcome": said.outcome, "verdict": shortened(verdict_in_a_line(said), 2 * _TITLE)}
 
 
-def _verdict_lines(report: TraceReport) -> list[str]:
-    told = write_verdict(report)
+def _verdict_lines(told: Verdict) -> list[str]:
     beside = f" ({told.beside})" if told.beside else ""
     first = f"# {''.join(told.spans)}{beside} [{told.outcome}]"
     return [shortened(printable(line), 2 * _TITLE) for line in (first, *("".join(spans) for spans in told.lines))]

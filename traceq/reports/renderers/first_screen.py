@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from traceq.common.text import printable, shortened, width
-from traceq.reports.document import Ledger, LedgerRow, RankedFinding, Ranking, Spans, Verdict
+from traceq.reports.document import Ledger, LedgerRow, Literal, RankedFinding, Ranking, Spans, Verdict
 from traceq.reports.renderers.colour import Paint
 from traceq.reports.renderers.wrapping import to_plain_text, wrap_text
 
@@ -35,6 +35,16 @@ def verdict_lines(block: Verdict, room: int, paint: Paint) -> Iterator[str]:
     if block.beside and not is_beside:
         yield _INDENT + block.beside
     for spans in block.lines:
+        yield from _wrap_line(spans, room)
+
+
+def _wrap_line(spans: Spans, room: int) -> Iterator[str]:
+    """Yield a further line of the verdict in at most two lines; a command that does not fit has a line of its own, uncut."""
+    is_wide = width(to_plain_text(spans)) > room - len(_INDENT)
+    if is_wide and isinstance(spans[-1], Literal) and len(spans) > 1:
+        yield from _cut_lines(spans[:-1], room, _INDENT)
+        yield 2 * _INDENT + printable(spans[-1])
+    else:
         yield from _cut_lines(spans, room, _INDENT)
 
 

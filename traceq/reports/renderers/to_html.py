@@ -152,12 +152,13 @@ def _page(blocks: Sequence[Block], rendered: dict[int, Markup], left_out: str | 
 
 
 def _title(chapters: Sequence[_Chapter]) -> str:
-    """Return the title of the page as text: the trace's file and its verdict, or the number of traces if that is not 1."""
+    """Return the title of the page as text: the trace's file, or the number of traces if that is not 1, and the verdict."""
     traces = [chapter for chapter in chapters if chapter.heading.anchor]
-    if len(traces) != 1:
-        return f"{_plain(chapters[0].heading.spans)}, {len(traces)} traces"
-    said = [_plain(block.spans) for block in traces[0].blocks if isinstance(block, Verdict)]
-    return printable(shortened(". ".join([_plain(traces[0].heading.spans), *said]), _TITLE_LIMIT))
+    name = f"{_plain(chapters[0].heading.spans)}, {len(traces)} traces"
+    if len(traces) == 1:
+        name = _plain(traces[0].heading.spans)
+    said = [_plain(block.spans) for chapter in chapters for block in chapter.blocks if isinstance(block, Verdict)]
+    return printable(shortened(". ".join([name, *said[:1]]), _TITLE_LIMIT))
 
 
 def _plain(spans: Spans) -> str:

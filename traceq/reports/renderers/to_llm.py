@@ -15,16 +15,16 @@ from traceq.common.text import printable
 from traceq.common.units import duration, share, some
 from traceq.diagnosis.choose import number_findings
 from traceq.diagnosis.finding import Finding
-from traceq.reports.document import Ledger, LedgerRow, Literal, Name, Spans, Title
+from traceq.reports.document import Ledger, LedgerRow, Literal, Name, Spans, Title, Verdict
 from traceq.reports.fit import drop_until_fits
 from traceq.reports.model import Report, TraceReport
 from traceq.reports.savings import saving_bounds, saving_share_text
-from traceq.reports.sections.brief import find_critical_trace
 from traceq.reports.sections.header import header_line
+from traceq.reports.sections.headline import find_critical_trace, write_headline
 from traceq.reports.sections.jobs import find_job
 from traceq.reports.sections.notes import list_warnings
 from traceq.reports.sections.outcomes import count_extra_left_out, frequent_reasons
-from traceq.reports.sections.verdict import write_verdicts
+from traceq.reports.sections.verdict import write_verdict
 from traceq.reports.sections.where_time_goes import show_where_time_goes
 
 # Bytes of UTF-8; the text is shorter.
@@ -79,21 +79,33 @@ def _quote_source(source: str | None) -> str:
 
 
 def _write_lines(report: Report, source: str) -> Iterator[LlmLine]:
+    headline = write_headline(report)
+    yield from _write_verdict(headline.verdict, "# ")
     if not report.traces:
-        yield LlmLine("# traceq report: the database has no trace")
         return
-    if len(report.traces) == 1:
-        yield from _describe_job(report)
-        yield from _describe_trace(report.traces[0], source, "")
-        return
-    first, why = find_critical_trace(report)
-    yield LlmLine(f"{some(len(report.traces), 'trace')}. {_cut_text(why, _SENTENCE)}")
+    yield LlmLine("")
+    several = len(report.traces) > 1
+    first, why = find_critical_trace(report) if several else (report.traces[0], "")
+    if headline.trace is not None:
+        first, why = headline.trace, why if headline.trace is first else ""
+    if several:
+        yield LlmLine(_cut_text(f"{some(len(report.traces), 'trace')}. {why}".strip(), _SENTENCE))
     yield from _describe_job(report)
-    yield from _describe_trace(first, source, f" --trace {first.trace.trace_id}")
+    if headline.trace is not first:
+        yield from _write_verdict(write_verdict(first, source), f"Trace {first.trace.trace_id}: ")
+    yield from _describe_trace(first, source, f" --trace {first.trace.trace_id}" if several else "")
+    if not several:
+        return
     yield LlmLine("", (_OTHER_TRACE, 0))
     others = [trace for trace in report.traces if trace is not first]
     for number, trace in enumerate(others):
         yield from _summarize_trace(trace, number)
+
+
+def _write_verdict(verdict: Verdict, before: str) -> Iterator[LlmLine]:
+    beside = f" ({verdict.beside})" if verdict.beside else ""
+    yield LlmLine(f"{before}{_render_spans(verdict.spans, _TITLE)}{beside} [{verdict.outcome}]")
+    yield from (LlmLine(_render_spans(line, _SENTENCE)) for line in verdict.lines)
 
 
 def _describe_job(report: Report) -> Iterator[LlmLine]:
@@ -116,12 +128,7 @@ def _describe_job(report: Report) -> Iterator[LlmLine]:
 
 
 def _describe_trace(report: TraceReport, source: str, chosen: str) -> Iterator[LlmLine]:
-    """Yield all lines on a trace; `chosen` is the option that selects the trace in commands, "" if it is the only one."""
-    for number, each in enumerate(write_verdicts(report)):
-        beside = f" ({each.beside})" if each.beside else ""
-        yield LlmLine(f"{'' if number else '# '}{_render_spans(each.spans, _TITLE)}{beside} [{each.outcome}]")
-        yield from (LlmLine(_render_spans(line, _SENTENCE)) for line in each.lines)
-    yield LlmLine("")
+    """Yield the lines on a trace below its verdict; `chosen` is the option that selects the trace in commands, or ""."""
     facts = report.trace
     yield LlmLine(
         f"Trace {facts.trace_id}: {_render_spans(header_line(report), _SENTENCE)} · sha256 {facts.sha256[:16]}"
@@ -223,7 +230,7 @@ def _next_commands(report: TraceReport, source: str, chosen: str) -> Iterator[Ll
 def _summarize_trace(report: TraceReport, number: int) -> Iterator[LlmLine]:
     facts = report.trace
     rank = "" if facts.rank is None else f", rank {facts.rank}"
-    *_, told = write_verdicts(report)
+    told = write_verdict(report)
     words = f"{_render_spans(told.spans, _TITLE)} [{told.outcome}]"
     step = duration(report.steps.mean_ns)
     yield LlmLine(

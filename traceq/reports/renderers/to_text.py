@@ -21,7 +21,8 @@ WIDTH = 100
 LEAST_WIDTH = 40
 
 _INDENT = "  "
-_UNDERLINES = {1: "=", 2: "=", 3: "-"}
+# Of headings of sections; those above them are the report's own, of which there is one each.
+_UNDERLINES = {3: "-"}
 
 # Facts stand beside their labels where at least as much is left for them.
 _LEAST_ROOM = 44

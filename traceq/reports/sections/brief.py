@@ -2,36 +2,43 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from shlex import quote
 
+from traceq.analysis.categories import is_idle
 from traceq.common.text import shortened
 from traceq.common.units import count, duration, share, some
-from traceq.diagnosis.finding import Finding
 from traceq.reports.document import Block, Commands, Facts, Name, Paragraph, Reference, Title, Warn, make_table
 from traceq.reports.model import Job, Note, Report, TraceReport
 from traceq.reports.savings import saving_text
 from traceq.reports.sections.findings import rank_findings
 from traceq.reports.sections.header import write_header
+from traceq.reports.sections.headline import (
+    describe_verdict,
+    find_critical_trace,
+    find_judged_job,
+    judge_job,
+    name_source,
+    name_trace,
+    write_headline,
+)
 from traceq.reports.sections.job_findings import list_job_findings
 from traceq.reports.sections.job_ranks import find_usual_rank, list_collectives_of_job, list_ranks_of_job
 from traceq.reports.sections.job_ruled_out import list_ruled_out
 from traceq.reports.sections.jobs import (
     describe_rank_in_job,
+    describe_ranks_of_job,
     find_job,
     holds_up,
-    judge_job_in_words,
     show_example,
-    summarize_job,
 )
 from traceq.reports.sections.notes import list_warnings
 from traceq.reports.sections.outcomes import count_extra_left_out, list_extra_findings
-from traceq.reports.sections.snapshot import highest_peak, is_snapshot, summarize_snapshot
+from traceq.reports.sections.snapshot import is_snapshot, summarize_snapshot
 from traceq.reports.sections.snapshots import describe_snapshots, find_first_failure
 from traceq.reports.sections.triage import refuse_to_judge
-from traceq.reports.sections.verdict import find_fault_of_file, write_verdicts
+from traceq.reports.sections.verdict import end_with_command, find_fault_of_file, write_verdict
 from traceq.reports.sections.where_time_goes import show_where_time_goes
 
 # So that all of it is at most 60 lines: each finding takes two or three.
@@ -45,9 +52,6 @@ _MOST_RANKS = 16
 _MOST_ON_EVERY_RANK = 3
 # GPUs of one trace that are shown beside each other even where some of them are late.
 _FEW_DEVICES = 4
-# A finding that saves at least this share on the usual rank as well does not make a rank late.
-_AS_ON_OTHERS = 0.5
-_SOURCE = "TRACE"
 
 
 def first_screen(report: Report, source: str | None = None, most: int = _MOST_FINDINGS) -> Iterator[Block]:
@@ -55,14 +59,18 @@ def first_screen(report: Report, source: str | None = None, most: int = _MOST_FI
 
     Commands name the file or database `source`; at most `most` findings are listed.
     """
+    headline = write_headline(report)
     if not report.traces:
-        yield Warn(("The database has no trace.",))
+        yield headline.verdict
         return
     job = find_job(report.jobs)
-    called = quote(source or _SOURCE)
+    called = quote(source) if source else name_source(report)
     critical = report.traces[0] if len(report.traces) == 1 else find_critical_trace(report)[0]
     of_several = job is not None and {each.trace_id for each in job.members} != {critical.trace.trace_id}
     chosen = f" --trace {critical.trace.trace_id}" if len(report.traces) > 1 or of_several else ""
+    is_on_top = len(report.traces) > 1 or find_judged_job(report) is not None
+    if is_on_top:
+        yield headline.verdict
     if job is None:
         if len(report.traces) > 1:
             yield from list_traces(report, _MOST_RANKS)
@@ -71,12 +79,15 @@ def first_screen(report: Report, source: str | None = None, most: int = _MOST_FI
         if told:
             yield Paragraph((told,))
     else:
-        yield from describe_job(report, job)
+        yield from describe_job(report, job, is_first=headline.trace is None)
         if _is_enough(report, job):
             yield from _on_every_rank(report, job)
             yield _next_commands_of_job(critical, called, several=len(report.traces) > 1)
             return
-    yield from _describe_trace(critical, most)
+    shown: Block | None = None if is_on_top else headline.verdict
+    if is_on_top and headline.trace is not critical:
+        shown = describe_verdict(write_verdict(critical, called))
+    yield from _describe_trace(critical, most, shown)
     if is_snapshot(critical):
         yield from summarize_snapshot(critical, called, _snapshot_pair(report, source, called))
     else:
@@ -102,18 +113,24 @@ def _is_enough(report: Report, job: Job) -> bool:
 
 
 def describe_job(
-    report: Report, job: Job, opened: Collection[int] = (), *, strip: bool = True, in_full: bool = False
+    report: Report,
+    job: Job,
+    opened: Collection[int] = (),
+    *,
+    is_first: bool = False,
+    strip: bool = True,
+    in_full: bool = False,
 ) -> Iterator[Block]:
-    """Yield the blocks on a job: verdict, findings, ranks and collectives.
+    """Yield the blocks on a job: its verdict unless `is_first` (the report begins with it), findings, ranks and collectives.
 
     `opened` are the trace_ids with a section of their own. `strip` adds to each rank a line of characters on its
     lateness, `in_full` the fixes and queries of findings.
     """
-    by_id = {trace.trace.trace_id: trace for trace in report.traces}
-    first = by_id.get(job.stragglers[0].trace_id) if job.stragglers and len(by_id) > 1 else None
-    deed = _choose_deed(first, by_id.get(find_usual_rank(job).trace_id)) if first is not None else ""
-    faulty = [(each.trace.rank, fault) for each in report.traces if (fault := find_fault_of_file(each))]
-    yield from judge_job_in_words(job, deed, [f"the file of rank {rank} is {fault}" for rank, fault in faulty])
+    present, *path = describe_ranks_of_job(job)
+    yield present
+    if not is_first:
+        yield describe_verdict(end_with_command(judge_job(report, job), name_source(report)))
+    yield from path
     yield from list_job_findings(job, in_full=in_full)
     yield from show_example(job)
     yield from list_ruled_out(job)
@@ -123,13 +140,6 @@ def describe_job(
         return
     yield from list_ranks_of_job(job, opened, strip=strip)
     yield from list_collectives_of_job(job)
-
-
-def _choose_deed(late: TraceReport, usual_rank: TraceReport | None) -> str:
-    """Return the advice of the first finding that the late rank has and the usual rank has not to at least half; else empty."""
-    others = {each.rule: each.saving_ns for each in usual_rank.findings} if usual_rank is not None else {}
-    its_own = [each.deed for each in late.findings if others.get(each.rule, 0.0) < _AS_ON_OTHERS * each.saving_ns]
-    return its_own[0] if its_own else ""
 
 
 def _on_every_rank(report: Report, job: Job) -> Iterator[Block]:
@@ -142,12 +152,16 @@ def _on_every_rank(report: Report, job: Job) -> Iterator[Block]:
         yield rank_findings(shown, _MOST_ON_EVERY_RANK)
 
 
-def _describe_trace(report: TraceReport, most: int) -> Iterator[Block]:
-    """Yield one trace for the first screen: header, two warnings, verdict, where time goes, findings, and what is left out."""
+def _describe_trace(report: TraceReport, most: int, verdict: Block | None) -> Iterator[Block]:
+    """Yield one trace for the first screen: header, two warnings, `verdict`, where time goes, findings, and what is left out.
+
+    None for a verdict that stands above.
+    """
     yield write_header(report)
     warned = list(list_warnings(_sort_notes(report.notes)))
     yield from (Warn((shortened("".join(each.spans), _WARNING_LENGTH),)) for each in warned[:_MOST_WARNINGS])
-    yield from write_verdicts(report)
+    if verdict is not None:
+        yield verdict
     if is_snapshot(report):
         return
     # the time of a fragment is nobody's step
@@ -184,7 +198,7 @@ def _count_unshown(report: TraceReport, most: int, warnings_left: int) -> Iterat
         some(warnings_left, "more warning") if warnings_left else "",
     ]
     words = " · ".join(filter(None, told))
-    # Start-up stands before the verdict already.
+    # Start-up stands in the verdict already.
     remarks = [each for each in report.observations if not (each.rule == "start-up" and report.run_ns)]
     titles = [f"{each.title}{' (extra)' if each.is_extra else ''}" for each in remarks[:_MOST_REMARKS]]
     if len(remarks) > _MOST_REMARKS:
@@ -236,56 +250,6 @@ def _next_commands_of_job(critical: TraceReport, source: str, *, several: bool) 
     )
 
 
-def find_critical_trace(report: Report) -> tuple[TraceReport, str]:
-    """Return the trace to look at first, and a sentence why.
-
-    For a job, it is the rank that others wait for or that has more to do; for memory snapshots, the one that failed first or
-    has the highest peak; else the trace with the longest step.
-    """
-    traces = [each for each in report.traces if each.rules_asked] or report.traces
-    job = find_job(report.jobs)
-    by_id = {trace.trace.trace_id: trace for trace in traces}
-    if job is not None and job.stragglers and job.stragglers[0].trace_id in by_id:
-        return by_id[job.stragglers[0].trace_id], summarize_job(job)
-    if all(map(is_snapshot, traces)):
-        if (failed := find_first_failure(traces)) is not None:
-            return failed
-        highest = max(traces, key=lambda trace: (highest_peak(trace), -trace.trace.trace_id))
-        return highest, f"{_name_trace(highest)} has the highest peak."
-    traces = [each for each in traces if not is_snapshot(each)]
-    by_rank = {trace.trace.rank: trace for trace in traces if trace.trace.rank is not None}
-    waits: Counter[int] = Counter()
-    for trace in traces:
-        for finding in trace.findings:
-            late = _late_rank(finding)
-            if late in by_rank and late is not None:
-                waits[late] += round(finding.saving_ns)
-    if waits:
-        late, _ = max(waits.items(), key=lambda each: (each[1], -each[0]))
-        return by_rank[late], f"The other ranks wait for rank {late}: look at its own time."
-    imbalance = [(trace, each) for trace in traces for each in trace.observations if each.rule == "rank-imbalance"]
-    if imbalance:
-        trace, remark = imbalance[0]
-        return trace, f"{remark.title}: {remark.text}"
-    longest = max(traces, key=lambda trace: (trace.steps.mean_ns or 0.0, -trace.trace.trace_id))
-    return longest, f"{_name_trace(longest)} has the longest step."
-
-
-def _late_rank(finding: Finding) -> int | None:
-    """Return the rank that a finding of the rule late-rank is about; None for other findings."""
-    if finding.rule != "late-rank" or not finding.instances.rows:
-        return None
-    at = finding.instances.columns.index("late_rank")
-    ranks = Counter(row[at] for row in finding.instances.rows)
-    return int(str(ranks.most_common(1)[0][0]))
-
-
-def _name_trace(report: TraceReport) -> str:
-    """Return "Rank N", or "Trace N" without a rank."""
-    facts = report.trace
-    return f"Trace {facts.trace_id}" if facts.rank is None else f"Rank {facts.rank}"
-
-
 def list_traces(report: Report, most: int) -> Iterator[Block]:
     """Yield a table of at most `most` traces, the critical one among them, and a paragraph on which to look at first."""
     every = report.traces
@@ -321,7 +285,7 @@ def list_traces(report: Report, most: int) -> Iterator[Block]:
     yield make_table(shown, columns, text=(0, 1, 2, len(columns) - 1) if name else (0, 1, len(columns) - 1))
     left = len(every) - len(shown)
     more = f" {count(left)} more are not listed." if left else ""
-    yield Paragraph((f"{reason}{more} Look at {_name_trace(critical).lower()} first.".strip(),))
+    yield Paragraph((f"{reason}{more} Look at {name_trace(critical).lower()} first.".strip(),))
 
 
 def _fix_first(report: TraceReport) -> str:
@@ -334,11 +298,10 @@ def _fix_first(report: TraceReport) -> str:
 
 
 def _share_on_busiest(report: TraceReport, category: str) -> str:
-    """Return as text the share of the categories that begin with `category`, on the GPU with most of them.
+    """Return as text the share of a category on the GPU with most of it; a dash without a ledger.
 
-    For "idle" it is the GPU that idles least; a dash without a ledger.
+    "idle" is all of its idle time, on the GPU that idles least.
     """
-    shares = [
-        sum(part.step_share for part in each.parts if part.category.startswith(category)) for each in report.ledger
-    ]
+    holds = is_idle if category == "idle" else category.__eq__
+    shares = [sum(part.step_share for part in each.parts if holds(part.category)) for each in report.ledger]
     return share(min(shares) if category == "idle" else max(shares)) if shares else "-"

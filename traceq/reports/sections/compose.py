@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from traceq.analysis.categories import BUSY, label
+from traceq.analysis.categories import BUSY, is_idle, label
 from traceq.common.units import count, duration, share, some
 from traceq.diagnosis.choose import choose
 from traceq.diagnosis.finding import Observation
@@ -24,11 +24,12 @@ from traceq.reports.document import (
     Query,
     Table,
     Tracks,
+    Verdict,
     Warn,
     split_code,
 )
 from traceq.reports.model import DeviceLedger, Host, Job, LedgerPart, Report, TraceReport
-from traceq.reports.sections.brief import describe_job, find_critical_trace, first_screen, list_traces
+from traceq.reports.sections.brief import describe_job, first_screen, list_traces
 from traceq.reports.sections.capture import describe_capture, describe_quality
 from traceq.reports.sections.communication import describe_communication, explain_no_communication
 from traceq.reports.sections.copies import describe_copies, explain_no_copies
@@ -42,6 +43,13 @@ from traceq.reports.sections.findings import (
     rank_findings,
 )
 from traceq.reports.sections.header import write_header
+from traceq.reports.sections.headline import (
+    find_critical_trace,
+    find_judged_job,
+    list_asked,
+    name_source,
+    write_headline,
+)
 from traceq.reports.sections.idle import describe_gaps, describe_outliers, describe_training_thread
 from traceq.reports.sections.job_findings import list_rule_findings
 from traceq.reports.sections.jobs import describe_rank_in_job, find_job
@@ -61,7 +69,7 @@ from traceq.reports.sections.pictures import (
 from traceq.reports.sections.serving import describe_serving
 from traceq.reports.sections.snapshot import describe_snapshot, is_snapshot
 from traceq.reports.sections.steps import describe_conditions, describe_marks, describe_steps
-from traceq.reports.sections.verdict import write_verdicts
+from traceq.reports.sections.verdict import write_verdict
 from traceq.reports.sections.where_time_goes import describe_account, show_where_time_goes
 
 _MOST_IN_OVERVIEW = 500
@@ -145,25 +153,32 @@ def drop_sql(blocks: Iterable[Block]) -> Iterator[Block]:
 
 def _compose_report(report: Report, *, folds: bool, draws: bool) -> Iterator[Block]:
     yield Heading(1, ("traceq report",))
-    if not report.traces:
-        yield Warn(("The database has no trace.",))
+    headline = write_headline(report)
     several = len(report.traces) > 1
-    opened = _traces_in_full(report)
+    opened = list_asked(report)
+    is_on_top = len(report.traces) != 1 or find_judged_job(report) is not None
+    if is_on_top:
+        yield headline.verdict
     if several:
-        yield from _compose_overview(report, opened, draws=draws)
+        yield from _compose_overview(report, opened, is_job_first=headline.trace is None, draws=draws)
     elif (job := find_job(report.jobs)) is not None:
-        yield from _compose_job(report, job, draws=draws)
+        yield from _compose_job(report, job, is_first=headline.trace is None, draws=draws)
     for trace in opened:
-        yield from _compose_trace(trace, several=several, folds=folds, draws=draws)
+        is_told = is_on_top and not several and headline.trace is trace
+        verdict = () if is_told else (write_verdict(trace, name_source(report)),)
+        yield from _compose_trace(trace, verdict, several=several, folds=folds, draws=draws)
 
 
-def _compose_overview(report: Report, opened: Sequence[TraceReport], *, draws: bool) -> Iterator[Block]:
+def _compose_overview(
+    report: Report, opened: Sequence[TraceReport], *, is_job_first: bool, draws: bool
+) -> Iterator[Block]:
     yield Heading(2, (some(len(report.traces), "trace"),))
     job = find_job(report.jobs)
     if job is None:
         yield from list_traces(report, _MOST_IN_OVERVIEW)
     else:
-        yield from describe_job(report, job, {trace.trace.trace_id for trace in opened}, strip=not draws, in_full=True)
+        shown = {trace.trace.trace_id for trace in opened}
+        yield from describe_job(report, job, shown, is_first=is_job_first, strip=not draws, in_full=True)
         yield from draw_job_pictures(job)
     left = {each.trace.trace_id for each in report.traces} | {
         each.trace_id for one in report.jobs for each in one.members
@@ -180,29 +195,29 @@ def _compose_overview(report: Report, opened: Sequence[TraceReport], *, draws: b
     yield Query(report.query)
 
 
-def _traces_in_full(report: Report) -> Sequence[TraceReport]:
-    """Return the traces that get a section: those that were asked all rules, or all if none was."""
-    return [each for each in report.traces if each.rules_asked] or report.traces
+def _compose_job(report: Report, job: Job, *, is_first: bool, draws: bool) -> Iterator[Block]:
+    """Yield the job of the only trace: in full if all its ranks are in this trace, else a sentence on this rank.
 
-
-def _compose_job(report: Report, job: Job, *, draws: bool) -> Iterator[Block]:
-    """Yield the job of the only trace: in full if all its ranks are in this trace, else a sentence on this rank."""
+    `is_first` is whether the report begins with the verdict on it.
+    """
     (trace,) = report.traces
-    if {each.trace_id for each in job.members} == {trace.trace.trace_id}:
+    if find_judged_job(report) is not None:
         yield Heading(2, ("The job",))
-        yield from describe_job(report, job, strip=not draws, in_full=True)
+        yield from describe_job(report, job, is_first=is_first, strip=not draws, in_full=True)
         yield from draw_job_pictures(job)
     elif told := describe_rank_in_job(job, trace):
         yield Paragraph((told,))
 
 
-def _compose_trace(report: TraceReport, *, several: bool, folds: bool, draws: bool) -> Iterator[Block]:
+def _compose_trace(
+    report: TraceReport, verdict: Sequence[Verdict], *, several: bool, folds: bool, draws: bool
+) -> Iterator[Block]:
     facts = report.trace
     number = f"Trace {facts.trace_id}: " if several else ""
     yield Heading(2, (number, Name(facts.file)), anchor=f"t{facts.trace_id}")
     yield write_header(report)
     yield from list_warnings(report.notes)
-    yield from write_verdicts(report)
+    yield from verdict
     if is_snapshot(report):
         if not several:
             yield from draw_pictures(report, "snapshot")
@@ -320,8 +335,8 @@ def _describe_ledgers(report: TraceReport) -> Iterator[Block]:
 
 def _order_by_precedence(parts: Sequence[LedgerPart]) -> tuple[tuple[str, float], ...]:
     """Return (category, share) in the same order for every GPU, so that bars compare; all idle time is one part."""
-    idle = sum(part.step_share for part in parts if part.category.startswith("idle"))
-    busy = [part for part in parts if not part.category.startswith("idle")]
+    idle = sum(part.step_share for part in parts if is_idle(part.category))
+    busy = [part for part in parts if not is_idle(part.category)]
     shares = tuple(
         (part.category, part.step_share) for part in sorted(busy, key=lambda part: _precedence_of(part.category))
     )

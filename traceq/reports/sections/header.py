@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from traceq.analysis.categories import is_idle
 from traceq.common.units import duration, share, size, some
 from traceq.formats.capabilities import format_of
 from traceq.reports.document import Header, Name, Spans
@@ -52,7 +53,7 @@ def _name_profiler(facts: TraceFacts) -> Spans:
 def _list_details(report: TraceReport) -> Iterator[tuple[str, Spans]]:
     for device in report.ledger:
         busy = sum(part.step_share for part in device.parts if part.category == "compute")
-        idle = sum(part.step_share for part in device.parts if part.category.startswith("idle"))
+        idle = sum(part.step_share for part in device.parts if is_idle(part.category))
         words = f"compute {share(busy)}, other work {share(max(0.0, 1 - busy - idle))}, idle {share(idle)}"
         yield f"GPU {device.device} time", (words,)
     if report.program:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from traceq.common.ranks import list_ranks
 from traceq.common.units import duration, share, some
 from traceq.diagnosis.job.finding import JobFinding
-from traceq.reports.document import Block, Ledger, LedgerRow, Name, Paragraph, Spans, Verdict, split_code
+from traceq.reports.document import Block, Ledger, LedgerRow, Literal, Name, Paragraph, Spans, Verdict, split_code
 from traceq.reports.model import Job, Straggler, TraceReport
 
 # What a change of less is worth no sentence.
@@ -16,6 +16,11 @@ _SAME = 1.05
 _FAR_LONGER = 3
 
 _MOST_IN_A_SENTENCE = 2
+
+_RECORD_RANKS: Spans = (
+    "Record all ranks over the same steps, with what matches their collectives: ",
+    Literal("traceq doctor --plan communication"),
+)
 
 # A recording that is shorter than this share of the longest is called short.
 _SHORT = 0.95
@@ -72,28 +77,39 @@ def describe_rank_in_job(job: Job, report: TraceReport) -> str:
     return f"{told}{part}; if it alone were like the usual one, that would save {alone}."
 
 
-def judge_job_in_words(job: Job, deed: str = "", faults: Sequence[str] = ()) -> Iterator[Block]:
-    """Yield which ranks are present, the verdict, and the critical path by kind of work.
-
-    `deed` is what to do about the rank that is waited for most; `faults` say which ranks' files are incomplete.
-    """
+def describe_ranks_of_job(job: Job) -> Iterator[Block]:
+    """Yield which ranks are present, and the critical path by kind of work."""
     yield Paragraph((_list_present(job),))
-    yield _write_verdict(job, deed, faults)
     if job.dur_ns:
         yield _split_critical_path(job, job.dur_ns)
 
 
-def _write_verdict(job: Job, deed: str, faults: Sequence[str]) -> Verdict:
-    """Return the verdict on the job: who holds it up, that nobody does, or that the traces cannot tell."""
+def win_of_job(job: Job) -> float:
+    """Return the share (0..1) of a step of the job that fixing what its verdict names would win, 0 if it names nothing.
+
+    Of transfers, and of a late start, it is all of their time.
+    """
+    if not job.dur_ns or job.ideal_ns is None:
+        return 0.0
+    if _is_mostly_transfer(job, job.dur_ns):
+        return _moving_ns(job) / job.dur_ns
+    if holds_up(job):
+        return 1 - job.ideal_ns / job.dur_ns
+    return (job.late_start_ns or 0) / job.dur_ns if _late_start(job, job.dur_ns) else 0.0
+
+
+def write_verdict_of_job(job: Job, deed: str = "", faults: Sequence[str] = ()) -> Verdict:
+    """Return the verdict on the job: who holds it up, that nobody does, or that the traces cannot tell.
+
+    `deed` is what to do about the rank that is waited for most; `faults` say which ranks' files are incomplete.
+    """
     if job.dur_ns is None or job.ideal_ns is None or job.slowdown is None:
         why = job.cannot_tell or "its collectives tell no time"
-        return Verdict(("Cannot tell which rank is late.",), "cannot tell", lines=((f"{why[0].upper()}{why[1:]}",),))
+        return Verdict((f"Cannot tell which rank is late: {why}.",), "cannot tell", lines=(_RECORD_RANKS,))
     step, ideal = duration(job.dur_ns / job.steps), duration(job.ideal_ns / job.steps)
     if not holds_up(job) and faults:
-        return Verdict((f"Cannot tell which rank is late: {faults[0]}.",), "cannot tell")
-    # what waits for ranks that are not here looks like a transfer
-    is_whole = not job.absent and not job.wait_absent_ns
-    if is_whole and _moving_ns(job) > max(_MOSTLY_TRANSFER * job.dur_ns, job.late_ns or 0, job.late_start_ns or 0):
+        return Verdict((f"Cannot tell which rank is late: {faults[0]}.",), "cannot tell", lines=(_RECORD_RANKS,))
+    if _is_mostly_transfer(job, job.dur_ns):
         return _transfer_verdict(job, job.dur_ns, job.ideal_ns)
     if not holds_up(job) and (late := _late_start(job, job.dur_ns)):
         waited = f"The first collective waits {duration(job.late_start_ns)} of {duration(job.dur_ns)}"
@@ -111,6 +127,13 @@ def _write_verdict(job: Job, deed: str, faults: Sequence[str]) -> Verdict:
     nobody = "Ranks are late in turn" if job.pattern == "wandering" else "Ranks are late, none by enough to be named"
     said = f"Late ranks: the others wait for {_join_names(named)}" if named else nobody
     return Verdict((said,), "problem", lines=tuple(lines))
+
+
+def _is_mostly_transfer(job: Job, dur: int) -> bool:
+    """Return whether transfers take most of the job's time of `dur` ns, and more than late ranks do."""
+    # what waits for ranks that are not here looks like a transfer
+    is_whole = not job.absent and not job.wait_absent_ns
+    return is_whole and _moving_ns(job) > max(_MOSTLY_TRANSFER * dur, job.late_ns or 0, job.late_start_ns or 0)
 
 
 def _moving_ns(job: Job) -> float:

@@ -14,6 +14,7 @@ from traceq.reports.document import (
     Curve,
     Facts,
     Heading,
+    Literal,
     Name,
     Outcome,
     Paragraph,
@@ -33,6 +34,12 @@ _WORTH_NAMING = 0.1
 _MOST_HOLDERS = 6
 _CANNOT_TELL = "cannot tell"
 _NO_STACK = "(no stack)"
+# Of a peak of which more has no known category nobody can say that it is as it should be.
+_MUCH_UNKNOWN = 0.25
+_RECORD_FROM_START: Spans = (
+    "Record from before the model is built, with stacks: ",
+    Literal('torch.cuda.memory._record_memory_history(stacks="python")'),
+)
 
 
 def is_snapshot(report: TraceReport) -> bool:
@@ -92,15 +99,30 @@ def verdict_of_snapshot(report: TraceReport) -> Verdict:
     """
     memory = report.topics.memory
     if not memory.snapshot:
-        return Verdict(("The snapshot has neither memory in use nor a history.",), "cannot tell")
+        return Verdict(
+            ("The snapshot has neither memory in use nor a history.",), "cannot tell", lines=(_RECORD_FROM_START,)
+        )
     if report.failed:
-        lines: tuple[Spans, ...] = ((f"{report.failed[0].rule}: {report.failed[0].error}",),)
-    elif failed := find_out_of_memory(report):
-        return Verdict((failed.title,), "problem", lines=(*_explain_failure(memory), split_code(failed.deed)))
-    else:
-        lines = (_split_by_category(memory), _describe_reserved(memory.snapshot[0]))
-    outcome: Outcome = "problem" if report.observations else "healthy"
-    return Verdict(peak_line(memory), outcome, lines=tuple(line for line in lines if line))
+        first = report.failed[0]
+        all_of_them = ("All that failed: ", Literal("traceq report TRACE --full"))
+        return Verdict(peak_line(memory), "cannot tell", lines=((f"{first.rule}: {first.error}",), all_of_them))
+    if failed := find_out_of_memory(report):
+        short, *held = _explain_failure(memory)
+        return Verdict((failed.title,), "problem", lines=(short, split_code(failed.deed), *held))
+    found: Sequence[Spans] = [(f"{each.title}: ", *split_code(each.deed)) for each in report.observations[:1]]
+    outcome: Outcome = "look into" if found else "healthy"
+    if not found and _unknown_share(memory) > _MUCH_UNKNOWN:
+        outcome, found = "cannot tell", (_RECORD_FROM_START,)
+    lines = (_split_by_category(memory), _describe_reserved(memory.snapshot[0]))
+    ordered = (*lines, *found) if outcome == "cannot tell" else (*lines[:1], *found, *lines[1:])
+    return Verdict(peak_line(memory), outcome, lines=tuple(line for line in ordered if line))
+
+
+def _unknown_share(memory: Memory) -> float:
+    """Return the share (0..1) of the first device's peak for which no category is known."""
+    peak = memory.snapshot[0]
+    unknown = sum(each.bytes for each in memory.categories if each.device == peak.device and not each.category)
+    return unknown / peak.peak_bytes if peak.peak_bytes else 0.0
 
 
 def _explain_failure(memory: Memory) -> Iterator[Spans]:

@@ -38,11 +38,9 @@ def find_first_failure(reports: Sequence[TraceReport]) -> tuple[TraceReport, str
 
 
 def describe_snapshots(reports: Sequence[TraceReport], most: int) -> Iterator[Block]:
-    """Yield the first failure, a table of at most `most` snapshots, and the rank that differs."""
+    """Yield a table of at most `most` snapshots, and a paragraph on the rank that differs."""
     failed = _find_failures(reports)
     one_job = is_job(reports)
-    if failed:
-        yield _write_verdict(failed, reports)
     order = _by_rank if one_job else _by_peak
     ordered = sorted(reports, key=order)
     shown = ordered[:most]
@@ -78,7 +76,11 @@ def _name_trace(report: TraceReport) -> str:
     return f"trace {facts.trace_id}" if facts.rank is None else f"rank {facts.rank}"
 
 
-def _write_verdict(failed: Sequence[_Failed], reports: Sequence[TraceReport]) -> Verdict:
+def judge_failures(reports: Sequence[TraceReport]) -> Verdict | None:
+    """Return the verdict on several snapshots in some of which memory ran out: how many, and which first; else None."""
+    failed = _find_failures(reports)
+    if not failed:
+        return None
     report, failure = failed[0]
     lines: list[Spans] = [(_tell_first(failed, reports),)] if len(failed) > 1 else []
     who: Spans = (Name(failure.owner), " asked") if failure.owner else ("asked",)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from traceq.common.units import count, duration, some
-from traceq.diagnosis.program import Program
 from traceq.diagnosis.triage import Triage
 from traceq.formats.capabilities import format_of
 from traceq.reports.document import Verdict, split_code
@@ -22,13 +23,19 @@ _UNITS = {
     "not_collected": "host only: no GPU work was recorded",
     "other_device": "host only: devices that traceq does not analyse",
 }
-_RECORD = "Record again, including the GPU"
-_RECORD_GPU = {
-    "nsys": f"{_RECORD}: `nsys profile --trace=cuda,nvtx,osrt PROGRAM`",
-    "chrome": f"{_RECORD}: `profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])`",
-    "rocm": f"{_RECORD}: `rocprofv3 --sys-trace -- PROGRAM`",
-    "xplane tensorflow": "Record again on a host whose devices it can trace: `tf.profiler.experimental.start(FOLDER)`",
-    "xplane": "Record again on a host whose devices the profiler can trace: `jax.profiler.trace(FOLDER)`",
+# What records a program and its GPU, by format or by format and kind of program.
+_CAPTURES = {
+    "nsys": "nsys profile --trace=cuda,nvtx,osrt PROGRAM",
+    "chrome": "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])",
+    "rocm": "rocprofv3 --sys-trace -- PROGRAM",
+    "xplane tensorflow": "tf.profiler.experimental.start(FOLDER)",
+    "xplane": "jax.profiler.trace(FOLDER)",
+    "memory_snapshot": 'torch.cuda.memory._record_memory_history(stacks="python")',
+}
+# What of that records later steps, and several.
+_LATER_CAPTURES = {
+    "nsys": "nsys profile --trace=cuda,nvtx,osrt --delay=60 --duration=30 PROGRAM",
+    "chrome": "schedule=torch.profiler.schedule(wait=5, warmup=2, active=10)",
 }
 
 
@@ -45,37 +52,47 @@ def refuse_to_judge(report: TraceReport) -> Verdict | None:
     triage = report.triage
     if triage is None or triage.is_judged:
         return None
-    why, way_out = _describe_kind(triage)
-    way_out = _record_gpu(report.trace.format, program_of_report(report)) if way_out == _RECORD else way_out
+    why, way_out = _describe_kind(triage, report)
     return Verdict((f"Cannot tell: {why}.",), "cannot tell", lines=(split_code(way_out),))
 
 
-def _record_gpu(trace_format: str, program: Program) -> str:
-    """Return a sentence on how to record again with the GPU's work, with the command or call for the format and program."""
-    if format_of(trace_format).only_pytorch and not program.may_be_pytorch:
-        return _RECORD
-    return _RECORD_GPU.get(f"{trace_format} {program.kind}") or _RECORD_GPU.get(trace_format, _RECORD)
+def tell_capture(advice: str, report: TraceReport) -> str:
+    """Return the advice, with the command or call that records the report's program again, if it is known."""
+    return _add_command(advice, _CAPTURES, report)
 
 
-def _describe_kind(triage: Triage) -> tuple[str, str]:
+def tell_later_capture(advice: str, report: TraceReport) -> str:
+    """Return the advice, with the command or call that records several steps after the warm-up, if it is known."""
+    return _add_command(advice, {**_CAPTURES, **_LATER_CAPTURES}, report)
+
+
+def _add_command(advice: str, commands: Mapping[str, str], report: TraceReport) -> str:
+    name, program = report.trace.format, program_of_report(report)
+    if format_of(name).only_pytorch and not program.may_be_pytorch:
+        return f"{advice}."
+    command = commands.get(f"{name} {program.kind}") or commands.get(name)
+    return f"{advice}: `{command}`" if command else f"{advice}."
+
+
+def _describe_kind(triage: Triage, report: TraceReport) -> tuple[str, str]:
     """Return what the capture is, with the numbers that show it, and how to record what is missing."""
     context = f"; creating the context took {duration(triage.set_up_ns)}" if triage.set_up_ns else ""
     said = {
-        "nothing_recorded": ("nothing was recorded", _RECORD),
+        "nothing_recorded": ("nothing was recorded", "Record again, GPU included"),
         "start_up_only": (
             f"the capture contains only the start of the program, and no kernel ran{context}",
-            "Record until the program has done some of its work, or find out why it ended before that",
+            "Find out whether the program ended before it had done any work, or record for longer",
         ),
         "trivial": (
             (
                 f"the program does next to nothing on the GPU ({some(triage.gpu_slices, 'operation')}): it only "
                 f"starts and ends{context}"
             ),
-            "Record a run with more work: so few operations show only how long first calls take",
+            "So few operations show only how long first calls take. Record a run with more work",
         ),
         "graph_capture": (
             f"{count(triage.recorded_launches)} of {count(triage.launch_calls)} launches were recorded into graphs, not run",
-            "Record when the graphs run: they are built only once, at the start",
+            "Graphs are built only once, at the start. Record steps in which they run",
         ),
         "devices_missing": (
             (
@@ -86,25 +103,29 @@ def _describe_kind(triage: Triage) -> tuple[str, str]:
         ),
         "lost": (
             f"the work of {count(triage.unmatched_launches)} of {count(triage.launch_calls)} launches is not in the capture",
-            "Record again, for a shorter time: the profiler's buffers may have been full",
+            "The profiler's buffers may have been full. Record again, for a shorter time",
         ),
         "clocks": (
             (
                 "most GPU work starts long before its launch: the clocks of host and GPU disagree too much to "
                 "separate steps"
             ),
-            "Record again: perhaps the system time was changed, the machine was suspended, or the driver is old",
+            "Perhaps the system time was changed, the machine was suspended, or the driver is old. Record again",
         ),
         "not_collected": (
             "the profiler collected no GPU work: it did not start in the program, or the program used no GPU",
-            f"{_RECORD}, with the program itself, not a wrapper that exits first",
+            "Record the program itself, not a wrapper that exits first, GPU included",
         ),
         "rows_missing": (
             f"the program launched work ({some(triage.launch_calls, 'call')}), but none of it is in the capture"
             if triage.launch_calls
             else "operators ran that exist only for a GPU, but no GPU work is in the capture",
-            _RECORD,
+            "Record again, GPU included",
         ),
-        "other_device": ("the work ran on devices that traceq does not analyse", "Look at the host alone: `--full`"),
+        "other_device": ("the work ran on devices that traceq does not analyse", ""),
     }
-    return said.get(triage.reason) or said[triage.kind]
+    why, advice = said.get(triage.reason) or said[triage.kind]
+    if not advice:
+        return why, "Look at the host by itself: `traceq report TRACE --full`"
+    tell = tell_later_capture if triage.reason == "graph_capture" else tell_capture
+    return why, tell(advice, report)

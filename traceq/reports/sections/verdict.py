@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
 
-from traceq.analysis.categories import BY_NAME, HOST_LABELS, IDLE
+from msgspec.structs import replace
+
+from traceq.analysis.categories import BY_NAME, HOST_LABELS, is_idle
 from traceq.common.text import shortened
 from traceq.common.units import duration, share
-from traceq.diagnosis.account.line import Line, largest_unknown, saves_little
+from traceq.diagnosis.account.line import Line, largest_unknown, main_unknown, saves_little
 from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.subject import WORTH_LISTING
-from traceq.reports.document import Name, Outcome, Spans, Verdict, split_code
+from traceq.reports.document import Literal, Name, Outcome, Spans, Verdict, split_code
 from traceq.reports.model import TraceReport
 from traceq.reports.savings import bounded_share_text, saving_share_text, saving_text, speed_up_text, step_ns
 from traceq.reports.sections.snapshot import is_snapshot, verdict_of_snapshot
-from traceq.reports.sections.triage import refuse_to_judge
+from traceq.reports.sections.triage import refuse_to_judge, tell_capture, tell_later_capture
 
+# The report's source in commands, where it is not known.
+SOURCE = "TRACE"
+_PLACEHOLDER = re.compile(r"\b(?:TRACE|DB)\b")
 # What to do where other ranks of a job stand for one.
 NOT_ASKED: Spans = split_code("No rule was asked about it: `traceq report DB --rank N` asks all of one rank.")
 _LONGEST_NAME = 60
@@ -23,36 +28,59 @@ _LONGEST_NAME = 60
 _NEARLY_ALL = 0.95
 # A GPU that is busy for so much of the time has nothing to win by being fed better.
 _BUSY_ENOUGH = 0.9
-_TO_WIN = frozenset(IDLE) - {"idle_earlier_work"}
 _UNKNOWN = ("idle_unattributed", "idle_launch_latency")
 _OTHER_DEVICES = "Cannot tell what to fix: devices worked that traceq does not measure (see the notes)."
 _NO_GPU = "Cannot tell what to fix: no GPU worked, and on the host nothing was found that would save 1 %."
+_ALL_SECTIONS: Spans = ("All that failed: ", Literal(f"traceq report {SOURCE} --full"))
+# Captures of which the only window is all that there is.
+_WHOLE = frozenset({"whole_run", "sampled"})
 # Notes of a file of which a part is missing, and what that makes of it.
 _INCOMPLETE = {"truncated": "cut", "table_damaged": "damaged"}
 # Remarks that say why rules on idle time were not asked.
 _NO_IDLE_TIME = ("sampled-capture",)
 
 
-def write_verdicts(report: TraceReport) -> Iterator[Verdict]:
-    """Yield the verdict on start-up, if the run spent much time on it, and then the verdict on the trace."""
-    # of a capture of nothing else start-up is no part
-    for each in report.observations if refuse_to_judge(report) is None else ():
-        if each.rule == "start-up" and report.run_ns:
-            took = sum(phase.dur_ns for phase in report.phases_of_run if phase.phase == "start_up")
-            words = f"{duration(took)} of {duration(report.run_ns)} ({share(took / report.run_ns)})"
-            yield Verdict((f"{each.title}: {words}",), "problem", lines=(split_code(each.deed),))
-    yield write_verdict(report)
+def write_verdict(report: TraceReport, source: str = SOURCE) -> Verdict:
+    """Return the verdict on the trace: what to fix first, that nothing is worth fixing, or why that cannot be told.
 
-
-def write_verdict(report: TraceReport) -> Verdict:
-    """Return the verdict on the trace: what to fix first, that nothing is worth fixing, or why that cannot be told."""
+    "Cannot tell" ends with the command that would tell. Commands name the trace's file or database `source`, quoted for
+    a shell.
+    """
     if is_snapshot(report):
-        return verdict_of_snapshot(report)
-    if fault := find_fault_of_file(report):
-        return _judge_incomplete(report, fault)
-    if unjudged := refuse_to_judge(report):
-        return unjudged
-    return _choose_statement(report)
+        said = verdict_of_snapshot(report)
+    elif fault := find_fault_of_file(report):
+        said = _judge_incomplete(report, fault)
+    else:
+        said = refuse_to_judge(report) or _add_start_up(_choose_statement(report), report)
+    return end_with_command(said, source)
+
+
+def end_with_command(said: Verdict, source: str) -> Verdict:
+    """Return the verdict with `source` for the placeholders TRACE and DB in its commands.
+
+    One that cannot tell and has no command in its last line gets the command that lists what the capture lacks.
+    """
+    lines: tuple[Spans, ...] = said.lines
+    if said.outcome == "cannot tell" and not any(isinstance(span, Literal) for spans in lines[-1:] for span in spans):
+        lines = (*lines, ("What this capture lacks: ", Literal(f"traceq doctor {SOURCE}")))
+    return replace(said, lines=tuple(tuple(_name_source(span, source) for span in spans) for spans in lines))
+
+
+def _name_source(span: str, source: str) -> str:
+    return Literal(_PLACEHOLDER.sub(lambda _: source, span)) if isinstance(span, Literal) else span
+
+
+def _add_start_up(said: Verdict, report: TraceReport) -> Verdict:
+    """Return the verdict with a line on start-up, if the run spent much time on it; it stands first where nothing is to fix."""
+    found = next((each for each in report.observations if each.rule == "start-up" and report.run_ns), None)
+    if found is None or not report.run_ns:
+        return said
+    took = sum(phase.dur_ns for phase in report.phases_of_run if phase.phase == "start_up")
+    words = f"{duration(took)} of {duration(report.run_ns)} ({share(took / report.run_ns)})"
+    if said.outcome in ("problem", "look into"):
+        return replace(said, lines=(*said.lines, (f"{found.title}: {words}",)))
+    lines = ((words,), split_code(found.deed), ("After that: ", *said.spans), *said.lines)
+    return Verdict((f"Look into first: {found.title}",), "look into", lines=lines)
 
 
 def _choose_statement(report: TraceReport) -> Verdict:
@@ -68,6 +96,7 @@ def _choose_statement(report: TraceReport) -> Verdict:
         if unknown is not None and saves_little(first):
             return _put_unknown_first(unknown, first, report)
         return _put_finding_first(first, report, unknown)
+    unknown = None if is_sample else main_unknown(report.account)
     if unknown is not None and report.ledger and report.rules_asked and not report.failed:
         return _put_unknown_first(unknown, None, report)
     return _judge_without_findings(report)
@@ -87,9 +116,10 @@ def _put_unknown_first(line: Line, first: Finding | None, report: TraceReport) -
     """
     name = name_line(line)
     words = f"{duration(line.dur_ns)} ({share(line.step_share)})"
-    lines: list[Spans] = [split_code(line.remedy)]
+    lines: list[Spans] = []
     if first is not None:
         lines.append(("Known so far: ", first.title, f", saves {saving_text(first)} ({bounded_share_text(first)})"))
+    lines.append(split_code(line.remedy))
     return Verdict(
         ("Cannot tell what to fix first: ", Name(name), f" takes {words} of the {report.unit}: {line.reason}."),
         "cannot tell",
@@ -105,9 +135,14 @@ def find_fault_of_file(report: TraceReport) -> str:
 
 def _judge_incomplete(report: TraceReport, fault: str) -> Verdict:
     """Return the verdict that a file cannot be judged because it is cut or damaged (`fault`), with the first finding, if any."""
-    lines: list[Spans] = [("Copy it again, or record again: a job that is killed leaves half a file.",)]
+    lines: list[Spans] = []
     if report.findings:
         lines.append(("In the part that was read, first: ", report.findings[0].title))
+    lines.append(
+        split_code(
+            tell_capture("A job that is killed leaves half a file. Copy the file again, or record again", report)
+        )
+    )
     return Verdict((f"Cannot tell: the file is {fault}.",), "cannot tell", lines=tuple(lines))
 
 
@@ -118,27 +153,45 @@ def _judge_without_findings(report: TraceReport) -> Verdict:
         return Verdict(
             (f"Cannot tell what to fix first: {len(report.failed)} checks failed.",),
             "cannot tell",
-            lines=tuple((f"{each.rule}: {each.error}",) for each in report.failed[:1]),
+            lines=((f"{report.failed[0].rule}: {report.failed[0].error}",), _ALL_SECTIONS),
         )
     if not report.ledger and not report.host_ledger:
         return _judge_without_ledger(report)
+    if said := _judge_too_little(report):
+        return said
     outcome, words = _explain_nothing(report)
     return Verdict((words,), outcome)
 
 
+def _judge_too_little(report: TraceReport) -> Verdict | None:
+    """Return the verdict on a capture of one step, or of a fragment of one, in which nothing is to fix; None for others."""
+    if report.steps.counted > 1 or (report.triage is not None and report.triage.reason in _WHOLE):
+        return None
+    judged = "the window" if report.steps.is_window else "the one step"
+    return Verdict(
+        (f"Cannot tell whether there is something to fix: nothing was found in {judged} that was judged.",),
+        "cannot tell",
+        lines=(split_code(tell_later_capture("One step may be unlike the others. Capture several", report)),),
+    )
+
+
 def _judge_without_ledger(report: TraceReport) -> Verdict:
     if report.devices and not report.steps.counted:
-        return Verdict(("Cannot tell what to fix first: no step counts.",), "cannot tell")
+        return Verdict(
+            ("Cannot tell what to fix first: no step counts.",),
+            "cannot tell",
+            lines=(split_code(tell_later_capture("All steps belong to the warm-up. Capture more of them", report)),),
+        )
     reason = report.not_applicable[0].reason if report.not_applicable else "no GPU activity in this trace"
     return Verdict(("Cannot tell what to fix first: there is no GPU ledger.",), "cannot tell", lines=((reason,),))
 
 
 def _put_finding_first(first: Finding, report: TraceReport, unknown: Line | None) -> Verdict:
     # What is uncertain is to be looked into before anything is changed.
-    what = "Look into first: " if first.confidence == "low" else "Fix first: "
+    is_sure = first.confidence != "low"
     return Verdict(
-        (what, first.title),
-        "problem",
+        ("Fix first: " if is_sure else "Look into first: ", first.title),
+        "problem" if is_sure else "look into",
         beside=f"{first.confidence} confidence",
         lines=(
             _say_before_and_after(first, report),
@@ -197,7 +250,7 @@ def _explain_nothing(report: TraceReport) -> tuple[Outcome, str]:
     # What the device computes, launched before the capture, is no idle time to win.
     idle = min(
         (
-            [(part.step_share, part.category) for part in device.parts if part.category in _TO_WIN]
+            [(part.step_share, part.category) for part in device.parts if is_idle(part.category)]
             for device in report.ledger
         ),
         key=lambda parts: sum(part_share for part_share, _ in parts),

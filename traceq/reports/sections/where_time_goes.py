@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from traceq.analysis.categories import HOST_LABELS, OF_HOST, label
+from traceq.analysis.categories import HOST_LABELS, OF_HOST, is_idle, label
 from traceq.common.units import duration, share, some
 from traceq.diagnosis.account.line import Line
 from traceq.diagnosis.finding import Finding
@@ -141,7 +141,7 @@ def _find_verdict(category: str, account: Sequence[Line]) -> str:
 def _make_bar(device: DeviceLedger) -> BarRow:
     """Return a GPU's bar of three parts (compute, other work, idle), each a share of the step, with its label and text."""
     busy = sum(part.step_share for part in device.parts if part.category == "compute")
-    idle = sum(part.step_share for part in device.parts if part.category.startswith("idle"))
+    idle = sum(part.step_share for part in device.parts if is_idle(part.category))
     parts = (("compute", busy), ("other work", max(0.0, 1 - busy - idle)), ("idle", idle))
     return BarRow(f"GPU {device.device}", parts, f"compute {share(busy)}, idle {share(idle)}")
 

@@ -6,13 +6,18 @@
 -- matters: If operators are short, the interpreter determines how long a step takes.
 -- measured: Own time of the training thread in the counted steps in frames, ranges or none (host_ledger), while no other thread
 --   of its process runs operators or communicates. Shares: low 0.2, likely 0.6, high 1: some of it is the program's own work.
--- try: torch.compile, fewer and larger operators, moving work other than training to another thread.
+-- try: Without Python stacks: traceq record --stacks, which names the lines. Then torch.compile, fewer and larger operators,
+--   moving work other than training to another thread.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.pytorch.org/docs/stable/torch.compiler.html
--- heading: Do less in Python between operators: {{ percent(claimed_share) }} of {% if subject.is_window %}the
+-- heading: {% if has('python_frames') %}Do less in Python between operators{% else %}Find out what runs between
+--   operators{% endif %}: {{ percent(claimed_share) }} of {% if subject.is_window %}the
 --   window{% else %}a step{% endif %}
--- fix: {{ remedy('less_python') }} Most of the time is in {{ shares(rows) }}. {% if has('python_frames') %}The frames show
---   where to look. {%- else %}{{ way('python_lines', 'Python stacks would show which lines.') }} {%- endif %}
+-- fix: {% if has('python_frames') %}{{ remedy('less_python') }} Most of the time is in {{ shares(rows) }}. The frames
+--   show where to look. {%- else %}Record which lines take it: {% if program.is_pytorch %}`traceq record --stacks -- PROGRAM`{%
+--   else %}{{ way('python_frames', 'Python stacks') }}{% endif %}. Without them, writing logs and files looks like Python of
+--   the model. Most of the time is in {{ shares(rows) }}. If it is the model's own Python: {{ remedy('less_python') }}
+--   {%- endif %}
 -- confidence: {% if subject.present.gpus %}low{% else %}medium{% endif %}
 -- reason: {% if has('python_frames') %}The frames are in the trace. {%- else %}No operator is running on this thread or another
 --   one: that is usually Python, or work that was not traced. {%- endif %}

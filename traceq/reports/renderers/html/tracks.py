@@ -222,8 +222,8 @@ def name_in_words(called: Called | Frame | FramePair) -> str:
 
 
 def kind_in_words(kind: str) -> str:
-    """Return the kind of a slice or frame in words; those of the ledger's idle categories begin with "idle"."""
-    if kind in categories.IDLE:
+    """Return the kind of a slice or frame in words; those in which a GPU is idle begin with "idle"."""
+    if categories.is_idle(kind):
         words = categories.in_words(kind)
         return words if words.startswith("idle") else f"idle: {words}"
     return _WORDS.get(kind) or categories.in_words(kind)
