@@ -56,7 +56,7 @@ def make_finding(subject: Subject, allocated: Allocated) -> Finding:
         confidence_reason=reason,
         summary=claim.evidence(),
         instances=claim.worst_as_evidence(),
-        queries=tuple(dict.fromkeys(each.as_text() for each in advice.asked)),
+        queries=tuple(dict.fromkeys(asked.as_text() for asked in advice.asked)),
         fix=advice.fix,
         wrong_if=advice.wrong_if,
         references=subject.program.about_it(rule.manual.references),
@@ -109,7 +109,7 @@ def make_observation(subject: Subject, rule: Rule, remark: Remark) -> Observatio
         text=remark.text,
         evidence=Evidence(columns, tuple(tuple(row.values()) for row in rows), text),
         fix=remark.fix,
-        queries=tuple(dict.fromkeys(other for each in remark.asked if (other := each.as_text()) != text)),
+        queries=tuple(dict.fromkeys(other for asked in remark.asked if (other := asked.as_text()) != text)),
         references=subject.program.about_it(rule.manual.references),
         is_extra=rule.is_extra,
     )

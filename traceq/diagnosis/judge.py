@@ -254,7 +254,7 @@ def judge_by(rule: Rule, subject: Subject) -> Iterator[Advice | Remark]:
     for said in rule.judge(subject):
         asked += subject.take_asked()
         claim = said.claim.number if isinstance(said, Advice) else None
-        yield replace(said, asked=tuple(each for each in asked if each.claim is None or each.claim.number == claim))
+        yield replace(said, asked=tuple(query for query in asked if query.claim is None or query.claim.number == claim))
 
 
 def _rank_findings(
