@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from labelled.readers import misfits
 from traceq.database.query import Setting, ask
-from traceq.diagnosis.advice import Advice
 from traceq.diagnosis.claim import AskedQuery
 from traceq.diagnosis.finding import Observation
 from traceq.diagnosis.judge import Judged, judge_by, judge_subject, load_subjects
@@ -100,10 +99,10 @@ def _wrong_endings(subject: Subject, only: tuple[Rule, ...], expected: str) -> I
 
 
 def _unproved(subject: Subject, only: tuple[Rule, ...]) -> Iterator[str]:
-    """List the queries behind numbers of advice that, as they are printed, give other rows than the advice was written from."""
+    """List the queries behind numbers of texts that, as they are printed, give other rows than the texts were made from."""
     for rule in only:
         for said in list(judge_by(rule, subject)):
-            for query, values, claim in said.asked if isinstance(said, Advice) else ():
+            for query, values, claim in said.asked:
                 if claim is None:
                     rows = subject.workspace.ask(query, values)
                 else:

@@ -35,7 +35,7 @@ STEPS = """
 LEDGER = """
     select device, step, category, l.dur
     from time_ledger as l join step using (step)
-    where excluded is null and step > 0
+    where excluded is null and step > (select min(step) from step)
     order by all
 """
 

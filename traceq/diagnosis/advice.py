@@ -40,7 +40,7 @@ class Remark(msgspec.Struct, frozen=True):
     """An observation that saves no time by itself but is worth knowing; rows of the query `query`.sql of the rules prove it.
 
     `settings` are the query's parameters. `title` and `key` are as in Advice. `rows` are what the query returns with
-    these settings, where that is known already.
+    these settings, where that is known already. `asked` is as in Advice.
     """
 
     text: str
@@ -50,3 +50,4 @@ class Remark(msgspec.Struct, frozen=True):
     key: str = ""
     settings: Mapping[str, Setting] = msgspec.field(default_factory=dict)
     rows: Sequence[Mapping[str, Any]] | None = None
+    asked: tuple[AskedQuery, ...] = ()

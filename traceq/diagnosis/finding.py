@@ -108,6 +108,7 @@ class Finding(msgspec.Struct, frozen=True):
 class Observation(msgspec.Struct, frozen=True):
     """An observation of a rule: it saves no time by itself, but changes what to do; `evidence` proves it.
 
+    `queries` are those of further numbers in its texts.
     `is_extra`: the rule is of the pack extra, which no labelled real trace has confirmed.
     """
 
@@ -119,6 +120,7 @@ class Observation(msgspec.Struct, frozen=True):
     evidence: Evidence
     fix: str
     references: tuple[str, ...]
+    queries: tuple[str, ...] = ()
     is_extra: bool = False
 
     @property

@@ -56,7 +56,7 @@ def make_finding(subject: Subject, allocated: Allocated) -> Finding:
         confidence_reason=reason,
         summary=claim.evidence(),
         instances=claim.worst_as_evidence(),
-        queries=tuple(dict.fromkeys(each.as_text() for each in advice.asked)),
+        queries=tuple(dict.fromkeys(asked.as_text() for asked in advice.asked)),
         fix=advice.fix,
         wrong_if=advice.wrong_if,
         references=subject.program.about_it(rule.manual.references),
@@ -100,15 +100,16 @@ def make_observation(subject: Subject, rule: Rule, remark: Remark) -> Observatio
     query = rule_query(remark.query)
     values = {**subject.workspace.given(), **subject.settings(query), **remark.settings}
     rows = subject.ask(remark.query, **remark.settings) if remark.rows is None else remark.rows
-    columns = tuple(rows[0]) if rows else ()
+    columns, text = tuple(rows[0]) if rows else (), standalone_query(query, values)
     return Observation(
         rule=rule.name,
         finding_id=finding_id(subject, rule, remark),
         title=remark.title or rule.manual.title,
         where=Where(subject.trace_id, subject.rank, subject.device, subject.device_name),
         text=remark.text,
-        evidence=Evidence(columns, tuple(tuple(row.values()) for row in rows), standalone_query(query, values)),
+        evidence=Evidence(columns, tuple(tuple(row.values()) for row in rows), text),
         fix=remark.fix,
+        queries=tuple(dict.fromkeys(other for asked in remark.asked if (other := asked.as_text()) != text)),
         references=subject.program.about_it(rule.manual.references),
         is_extra=rule.is_extra,
     )

@@ -248,16 +248,13 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
 
 
 def judge_by(rule: Rule, subject: Subject) -> Iterator[Advice | Remark]:
-    """Yield what the rule says of the trace; advice with the queries that were asked for it, or for all advice of the rule."""
+    """Yield what the rule says of the trace, with the queries that were asked for it, or for all that the rule says."""
     subject.take_asked()
     asked: list[AskedQuery] = []
     for said in rule.judge(subject):
         asked += subject.take_asked()
-        if isinstance(said, Advice):
-            of_it = (each for each in asked if each.claim is None or each.claim.number == said.claim.number)
-            yield replace(said, asked=tuple(of_it))
-        else:
-            yield said
+        claim = said.claim.number if isinstance(said, Advice) else None
+        yield replace(said, asked=tuple(query for query in asked if query.claim is None or query.claim.number == claim))
 
 
 def _rank_findings(

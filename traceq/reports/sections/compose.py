@@ -129,7 +129,7 @@ def compose_finding(report: Report, name: str, *, sql: bool) -> Iterator[Block]:
         for each, of_trace in told:
             yield from describe_remark(each, of_trace)
             if sql:
-                yield Query(each.evidence.query)
+                yield from map(Query, (each.evidence.query, *each.queries))
         return
     trace = next(trace for trace in report.traces if chosen.finding in trace.every_finding)
     yield from describe_finding(chosen.place, chosen.finding, trace, sql=sql)

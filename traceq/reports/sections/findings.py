@@ -88,7 +88,7 @@ def _list_remarks(report: TraceReport, *, folds: bool) -> Iterator[Block]:
     for observation in report.observations:
         yield from describe_remark(observation, report)
         if folds:
-            yield Fold(("SQL",), (Query(observation.evidence.query),))
+            yield Fold(("SQL",), tuple(map(Query, (observation.evidence.query, *observation.queries))))
 
 
 def _make_card(number: int, place: str, finding: Finding, report: TraceReport) -> Card:
@@ -283,7 +283,7 @@ def list_finding_queries(report: TraceReport) -> Iterator[Block]:
         yield from _list_queries(place, each)
     for observation in report.observations:
         yield Paragraph((f"{observation.title}:",))
-        yield Query(observation.evidence.query)
+        yield from map(Query, (observation.evidence.query, *observation.queries))
 
 
 def _list_queries(place: str, finding: Finding) -> Iterator[Block]:
