@@ -114,6 +114,12 @@ def test_a_kernel_of_a_graph_has_the_stack_of_its_capture(connection):
     ]
 
 
+def test_a_kernel_of_a_graph_has_the_line_of_a_capture_that_is_known_without_nodes(connection):
+    insert_work(connection, 10, 4)
+    insert_row(connection, "graph_kernel", slice_id=10, launch_id=4, line="net.py(8): forward")
+    assert stacks_of(connection, 10) == [(10, 4, f"{MAIN} > cudaGraphLaunch", "net.py(8): forward", False)]
+
+
 def test_the_innermost_call_has_its_backtrace(connection):
     insert(
         connection, "backtrace", "slice_id stack", [(3, "main > launch > cudaLaunchKernel"), (5, "main > read > poll")]

@@ -17,6 +17,7 @@ STRINGS = {
     10: "/opt/nsys/libToolsInjection64.so",
     11: "__libc_start_main",
     12: "f" * 300,
+    14: "cudaFree",
 }
 COLUMNS = "slice_id stack caller"
 
@@ -58,6 +59,23 @@ def test_a_cuda_call_has_the_stack_of_the_row_that_repeats_it(tmp_path):
     assert len(tables["cpu_slice"]) == 3
     assert pick_columns(tables["backtrace"], COLUMNS) == [(0, "main > cudaMalloc", "main")]
     assert count_notes(tables) == {"cuda_backtrace_not_imported": 1}
+
+
+def test_stacks_numbered_from_1_where_calls_number_them_from_0(tmp_path):
+    calls, chains = [], []
+    for number, (name, caller) in enumerate([(1, 3), (1, 4), (14, 3), (14, 4)]):
+        calls += [
+            make_call(10 * number, name, eventClass=67, correlationId=number + 1, callchainId=number),
+            make_call(10 * number + 1, name, eventClass=0, correlationId=number + 1),
+        ]
+        chains += make_chain(number + 1, (name, 5), (caller, 5))
+    tables = import_rows(tmp_path, **{RUNTIME: calls}, CUDA_CALLCHAINS=chains)
+    assert pick_columns(tables["backtrace"], "slice_id stack") == [
+        (0, "main > cudaMalloc"),
+        (1, "train(int) > cudaMalloc"),
+        (2, "main > cudaFree"),
+        (3, "train(int) > cudaFree"),
+    ]
 
 
 def test_functions_without_names_are_their_file_once(tmp_path):

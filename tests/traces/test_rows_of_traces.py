@@ -126,6 +126,17 @@ def test_rows_that_no_table_holds_are_counted_in_the_notes(path, databases):
     assert not uncounted, f"no note counts {uncounted}"
 
 
+@every_nsys_trace
+def test_the_call_stack_of_a_cuda_call_has_the_call_in_it(path, databases):
+    query = """
+        select c.name, b.stack
+        from backtrace as b
+        inner join cpu_slice as c using (trace_id, slice_id)
+        where c.kind = 'runtime' and not contains(b.stack, c.name)
+    """
+    assert databases(path).execute(query).fetchall() == []
+
+
 def test_a_file_that_only_has_the_name_of_a_trace_is_refused_in_one_line(tmp_path):
     if not NO_TRACE.exists():
         pytest.skip("the folder shared/traces is not beside the checkout")

@@ -101,11 +101,12 @@ select
     w.* exclude (start),
     coalesce(c.innermost_id, s.innermost_id) as innermost_id,
     coalesce(c.stack, s.stack) as stack,
-    if(c.stack is null, s.line, c.line) as line,
+    coalesce(c.line, k.line, s.line) as line,
     if(c.stack is null, b.stack, c.backtrace) as backtrace,
     c.stack is not null as is_captured
 from _wanted as w
 left join _at_capture as c using (start)
 left join _stack_from('_at_call') as s using (start)
+left join graph_kernel as k on k.trace_id = w.trace_id and k.slice_id = w.slice_id
 left join backtrace as b on b.trace_id = w.trace_id and b.slice_id = s.innermost_id;
-comment on macro table stack_of is 'One row per row of slices, which has the columns trace_id and slice_id, of cpu_slice or gpu_slice: a slice of the host with what is around it, or what launched GPU work. Columns: those of slices; innermost_id, stack, line and backtrace as in stack_at; is_captured, whether they are of the time when the node of a CUDA graph was captured and not of the launch of the graph (nsys, of graphs made while it recorded).';
+comment on macro table stack_of is 'One row per row of slices, which has the columns trace_id and slice_id, of cpu_slice or gpu_slice: a slice of the host with what is around it, or what launched GPU work. Columns: those of slices; innermost_id, stack, line and backtrace as in stack_at, line of a kernel of a graph also from graph_kernel; is_captured, whether they are of the time when the node of a CUDA graph was captured and not of the launch of the graph (nsys, of graphs made while it recorded).';

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -24,6 +25,8 @@ CARRIER_CLASS = 67
 _MOST_FRAMES, _NAME_LIMIT = 64, 120
 _ROWS = 61_440
 _BETWEEN = " > "
+# Of stacks, to find out how they are numbered.
+_ENTRIES_COMPARED = 100_000
 
 
 class StackedCalls:
@@ -37,12 +40,20 @@ class StackedCalls:
         self._chain_table = CHAINS.get(table)
         self._is_carried = table == "CUPTI_ACTIVITY_KIND_RUNTIME"
         if self._is_carried and state.source.columns_of(self._chain_table or ""):
-            wanted = ["globalTid", "correlationId", "eventClass", "callchainId"]
-            for rows in state.source.read(table, wanted):
-                thread, call, kind, chain = (_numbers_of(rows.column(name)) for name in wanted)
-                carries = (kind == CARRIER_CLASS) & (chain >= 0)
-                keys = zip(thread[carries].tolist(), call[carries].tolist(), strict=True)
-                self._chain_of |= dict(zip(keys, chain[carries].tolist(), strict=True))
+            self._read_carriers(state, table)
+
+    def _read_carriers(self, state: ImportState, table: str) -> None:
+        """Read the rows of the table that carry the stack of a call: its thread and number tell which."""
+        wanted = ["globalTid", "correlationId", "eventClass", "callchainId", "nameId"]
+        names: dict[int, int] = {}
+        for rows in state.source.read(table, wanted):
+            thread, call, kind, chain, name = (_numbers_of(rows.column(column)) for column in wanted)
+            carries = (kind == CARRIER_CLASS) & (chain >= 0)
+            keys = zip(thread[carries].tolist(), call[carries].tolist(), strict=True)
+            self._chain_of |= dict(zip(keys, chain[carries].tolist(), strict=True))
+            names |= dict(zip(chain[carries].tolist(), name[carries].tolist(), strict=True))
+        shift = _find_shift(state, self._chain_table or "", names) if names else 0
+        self._chain_of = {key: chain + shift for key, chain in self._chain_of.items()}
 
     def add_calls(self, rows: pa.RecordBatch, slice_ids: pa.Array) -> None:
         """Note which of these calls, whose slices have the ids, have a stack."""
@@ -80,6 +91,31 @@ class StackedCalls:
                 "caller": pa.array(callers, pa.string()).dictionary_encode(),
             }
             yield "backtrace", build_batch(columns)
+
+
+def _find_shift(state: ImportState, table: str, names: dict[int, int]) -> int:
+    """Return by how much the ids of stacks in `table` are above the numbers that calls have for them.
+
+    nsys of 2022 numbers them from 0 in the calls and from 1 in the stacks: where the name of the call is among the
+    frames of more stacks tells. `names` has the id of the call's name by number.
+    """
+    agrees: tuple[set[int], set[int]] = (set(), set())
+    text_of = cache(state.strings.find_one)
+    ids: set[int] = set()
+    done = 0
+    for rows in state.source.read(table, ["id", "symbol"]):
+        for number, symbol in zip(*(_numbers_of(rows.column(name)).tolist() for name in ("id", "symbol")), strict=True):
+            ids.add(number)
+            for shift, found in enumerate(agrees):
+                name = names.get(number - shift)
+                if name is not None and text_of(name) is not None and text_of(name) == text_of(symbol):
+                    found.add(number)
+        done += rows.num_rows
+        if done >= _ENTRIES_COMPARED:
+            break
+    if len(agrees[0]) != len(agrees[1]):
+        return int(len(agrees[1]) > len(agrees[0]))
+    return int(0 in names and 0 not in ids)
 
 
 def _numbers_of(column: pa.Array) -> Integers:
