@@ -274,7 +274,7 @@ def test_a_trace_says_who_asked_for_the_memory_at_the_peak():
     holders = blocks(memory.describe_memory, report, Table)[-1]
     assert holders.columns == ("operator", "module", "allocations", "allocated", "share")
     assert holders.rows == (("aten::mm", "Linear_0", "1", "64 B", "39.0 %"),)
-    assert "64 B of the peak on GPU 0 were allocated during the capture, 100 B before it. The former by:" in words(
+    assert "64 B of the peak on GPU 0 were allocated during the capture (100 B before it), by:" in words(
         memory.describe_memory, report
     )
 

@@ -133,10 +133,8 @@ def _describe_holders(report: TraceReport) -> Iterator[Block]:
     shown = [holder for holder in facts.event_holders if holder.device == peak.device]
     held = shown[0].all_bytes
     older = max(peak.peak_bytes - held, 0) if peak.is_total else 0
-    text = f"{size(held)} of the peak on GPU {peak.device} were allocated during the capture"
-    if older:
-        text += f", {size(older)} before it"
-    yield Paragraph((f"{text}. The former by:" if older else f"{text}, by:",))
+    before = f" ({size(older)} before it)" if older else ""
+    yield Paragraph((f"{size(held)} of the peak on GPU {peak.device} were allocated during the capture{before}, by:",))
     yield _holder_table(shown, held + older)
     yield Query(report.queries["memory_event_holders"])
 
