@@ -62,12 +62,11 @@ def pair(tmp_path):
 
 def test_a_report_begins_with_the_peak(tmp_path, cli):
     text = cli("report", training(tmp_path, 32))
-    assert text.splitlines()[2:5] == [
-        "Peak: 40.0 MiB in use on GPU 0 after 10.00 µs; model.py:7 forward holds 32.0 MiB (80.0 %)",
-        "  activations 32.0 MiB (80.0 %), parameters 8.0 MiB (20.0 %)",
-        "  64.0 MiB reserved at most",
-    ]
-    assert "Activations dominate the memory peak" in text
+    peak, parts, advice = text.splitlines()[2:5]
+    assert peak == "Peak: 40.0 MiB in use on GPU 0 after 10.00 µs; model.py:7 forward holds 32.0 MiB (80.0 %)"
+    assert parts == "  activations 32.0 MiB (80.0 %), parameters 8.0 MiB (20.0 %)"
+    assert advice.startswith("  Activations dominate the memory peak: ")
+    assert "\n  64.0 MiB reserved at most\n" in text
     assert len(text.splitlines()) <= 60
 
 
@@ -139,9 +138,9 @@ def test_a_report_begins_with_memory_that_ran_out(tmp_path, cli):
     assert lines[2:7] == [
         "Out of memory on GPU 0: train.py:12 loss asked for 400 MiB, 200 MiB were free",
         "  Short by 200 MiB; 300 MiB unused in segments; the largest free block had 300 MiB",
-        "  Most is held by model.py:3 __init__: 500 MiB of 700 MiB",
         "  Set PYTORCH_ALLOC_CONF=expandable_segments:True before Python starts (before 2.9",
         "  PYTORCH_CUDA_ALLOC_CONF)",
+        "  Most is held by model.py:3 __init__: 500 MiB of 700 MiB",
     ]
     text = " ".join(" ".join(lines).split())
     assert "held when memory ran out by" in text
@@ -193,7 +192,7 @@ def test_a_history_is_as_long_as_the_events_of_the_allocator(tmp_path, cli):
 
 def test_without_times_the_order_tells_the_peak(tmp_path, cli):
     text = cli("report", failing(tmp_path, "old.pickle", is_timed=False), "--full")
-    assert text.splitlines()[6].endswith("history of 5 events")
+    assert text.splitlines()[4].endswith("history of 5 events")
     told = " ".join(text.split())
     assert "Peak: 700.0 MiB in use on GPU 0 after event 4 of 5" in told
     assert "in use on GPU 0 over the history, 0 to 700.0 MiB" in told
@@ -232,7 +231,7 @@ def test_a_ticket_names_no_line_of_the_program(tmp_path, cli):
 
 def test_two_snapshots_are_compared_by_their_peaks(pair, cli):
     lines = cli("compare", *pair).splitlines()
-    assert lines[3] == ("Peak: 40.0 MiB -> 24.0 MiB (-16.0 MiB, -40.0 %); model.py:7 forward changed most, -16.0 MiB")
+    assert lines[2] == ("Peak: 40.0 MiB -> 24.0 MiB (-16.0 MiB, -40.0 %); model.py:7 forward changed most, -16.0 MiB")
     assert "activations  32.0 MiB  16.0 MiB   -16.0 MiB" in lines
 
 

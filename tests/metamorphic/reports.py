@@ -11,9 +11,10 @@ from typing import Any
 
 import traceq
 
-# What says which file it is, how it is written, and how its rows are numbered; the texts of queries name such numbers.
+# What says which file it is, how it is written, and how its rows are numbered; the texts of queries name such numbers, and
+# commands in the lines of a verdict the file.
 _OF_THE_FILE = re.compile(
-    r"\.(queries|query|sql|notes|sha256|utc_origin_ns)$|\.trace\.(file|size_bytes)$|^\.jobs\[\d+\]\.name$"
+    r"\.(queries|query|sql|notes|sha256|utc_origin_ns)$|\.trace\.(file|size_bytes)$|^\.jobs\[\d+\]\.name$|\.verdict\.lines$"
 )
 _ROW_NUMBER = re.compile(r"[._](slice|gap|busy|launch|thread|piece|operator|annotation|t|p)_?id$")
 _INSTANT = re.compile(r"[._]ts(_end)?(_ns)?$")

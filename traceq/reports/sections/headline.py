@@ -45,12 +45,13 @@ def write_headline(report: Report) -> Headline:
     if job is None:
         return Headline(of_trace, best)
     of_job = end_with_command(judge_job(report, job), source)
-    if of_job.outcome != "problem":
-        is_open = of_job.outcome == "cannot tell" and of_trace.outcome == "healthy"
-        return Headline(of_job) if is_open else Headline(of_trace, best)
-    if win_of_job(job) >= win_of_trace(best):
+    is_problem = of_job.outcome == "problem"
+    is_unknown = of_job.outcome == "cannot tell" and of_trace.outcome == "healthy"
+    if is_unknown or (is_problem and win_of_job(job) >= win_of_trace(best)):
         return Headline(replace(of_job, lines=(*of_job.lines, *_list_first_finding(best))))
-    return Headline(replace(of_trace, lines=(*of_trace.lines, ("The job: ", *of_job.spans))), best)
+    if is_problem:
+        of_trace = replace(of_trace, lines=(*of_trace.lines, ("The job: ", *of_job.spans)))
+    return Headline(of_trace, best)
 
 
 def name_source(report: Report) -> str:
