@@ -39,7 +39,7 @@ _IDLE = (
     Category("idle_launch", "idle: launching", "launching on the host", ("#a92a6b", "#c31d54")),
     Category("idle_python", "idle: Python", "Python on the host", ("#5e0369", "#9f3ab1")),
     Category("idle_cpu", "idle: host code", "the program's own code on the host", ("#2b2dbf", "#e06a3c")),
-    Category("idle_os", "idle: system calls", "calls of the operating system", ("#8a524d", "#edd8d9")),
+    Category("idle_os", "idle: system calls", "system calls", ("#8a524d", "#edd8d9")),
     Category("idle_checkpoint", "idle: checkpoint", "checkpoints", ("#58144b", "#ac3793")),
     Category("idle_communication", "idle: host communication", "communication on the host", ("#6b86f8", "#4c63d7")),
     Category("idle_dependency", "idle: other streams", "waits of streams for one another", ("#5f4086", "#b6a1d5")),
@@ -77,10 +77,10 @@ OF_HOST = "host_"
 # Who is at work on the critical path, or that nobody is.
 PATH_KINDS = {"host": "host", "gpu": "GPU", "transfer": "transfer", "wait": "wait"}
 # There communication need not be exposed, nor a GPU idle.
-_ON_PATH = {"communication": "communication", "idle_unattributed": "nothing that was recorded"}
+_ON_PATH = {"communication": "communication", "idle_unattributed": "nothing recorded"}
 
 # In the parts of a change only: what two ledgers leave.
-_OTHERS = {"unattributed": "time that no ledger explains"}
+_OTHERS = {"unattributed": "time that the ledger does not explain"}
 
 
 def in_words(category: str) -> str:

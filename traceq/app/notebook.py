@@ -23,7 +23,7 @@ HEIGHT = 640
 _MOST_TRACES = 8
 _WIDTH = 98
 _NAME_LIMIT = 70
-_NO_TRACES = "The database holds no trace."
+_NO_TRACES = "The database has no trace."
 
 # Scripts sort tables and copy queries; without allow-same-origin they reach nothing of the notebook.
 _SANDBOX = "allow-scripts allow-popups allow-popups-to-escape-sandbox"

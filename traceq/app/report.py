@@ -137,7 +137,7 @@ class ReportView(View[Report]):
         """The verdict in one line: on a job with late ranks, else on the trace to look at first."""
         traces = self.content.traces
         if not traces:
-            return "the database holds no trace"
+            return "the database has no trace"
         job = find_job(self.content.jobs)
         if job is not None and (told := summarize_job(job)):
             return told

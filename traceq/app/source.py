@@ -70,7 +70,7 @@ def open_source(
         except duckdb.Error as error:
             if fault := message_of_function(error):
                 raise StoreError(fault) from error
-            way_out = f"traceq dataset verify {source} says why" if is_dataset(source) else "ingest the traces again"
+            way_out = f"traceq dataset verify {source} shows why" if is_dataset(source) else "ingest the traces again"
             raise StoreError(f"{source}: cannot be {done}: {one_line(error)}; {way_out}") from error
 
 

@@ -112,7 +112,7 @@ def test_the_run_with_the_largest_finding_counts():
 
 def test_a_rule_that_cannot_judge_is_no_pass():
     deaf = run(100, cannot_tell={"host-bound": "no calls were recorded"})
-    expected = "the rule cannot judge run.json: no calls were recorded"
+    expected = "the rule cannot tell on run.json: no calls were recorded"
     for limits in ((), at_most(5 * MS), at_most(Fraction(1, 20), "share")):
         assert outcome("findings", "host-bound", limits, deaf) == ("cannot judge", None, expected)
     # What another run shows is enough to fail.

@@ -39,7 +39,7 @@ class KnobHooks:
     def idle(self, names: Iterable[str]) -> dict[str, str]:
         """Return, by name, why each of `names` (knobs and ablations) that changed nothing in the program did not."""
         return {
-            name: self.reasons.get(name, "the program made nothing that it acts on")
+            name: self.reasons.get(name, "the program creates nothing that this setting affects")
             for name in names
             if name not in self.acted
         }
