@@ -139,4 +139,4 @@ def test_a_capture_of_another_program_warns_on_the_first_page(trace, tmp_path):
     assert "the file given with --capture may belong to another program: " in note[1]
     assert "0 of 2 kernels" in note[1]
     text = " ".join(report(tmp_path / "x.duckdb").to_text().split())
-    assert "! Data lost on import: what was given with --capture may be of another program" in text
+    assert "! Data lost on import: the file given with --capture may belong to another program" in text

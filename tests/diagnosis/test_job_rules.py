@@ -322,7 +322,7 @@ def waiting(*, match=(), **job):
         made.put("collective_match", MATCH | {"match_id": number, "transfer": 0} | each)
     (found,) = (each for each in made.told.findings if each.rule == "waiting-not-network")
     return found.confidence, found.confidence_reason.removeprefix(
-        "What the last rank of each collective needed counts as "
+        "The time that the last rank spent in each collective counts as "
     )
 
 
