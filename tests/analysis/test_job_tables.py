@@ -281,7 +281,9 @@ TEN = (1, 1.1, 1.2, 1.4, 1, 1, 1.1, 1, 9, 3)
 def test_one_rank_alone_tells_how_long_it_waits_for_the_others():
     job = build_job(TEN)
     # 5th percentile 1 ms; 1.4 ms is within half as much again
-    assert job.rows("select cannot_tell, wait_absent from job") == [("only one of its ranks is in the database", 10 * MS)]
+    assert job.rows("select cannot_tell, wait_absent from job") == [
+        ("only one of its ranks is in the database", 10 * MS)
+    ]
     assert job.rows("select wait_absent from job_rank") == [(10 * MS,)]
 
 

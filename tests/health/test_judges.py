@@ -301,7 +301,9 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "mfu",
             A_KERNEL | SHAPES | {"flops_dur": 40, "flops_dur_with_peak": 40},
-            ("degraded: MFU known for 0 of 0 GPUs x steps; peak known for 100% of the GPU time of operators with FLOPs"),
+            (
+                "degraded: MFU known for 0 of 0 GPUs x steps; peak known for 100% of the GPU time of operators with FLOPs"
+            ),
         ),
         ("python", {"python_calls": 1}, "degraded: no analysis yet, in SQL only: 1 Python call"),
         ("graphs", A_KERNEL, "ok: no graph was launched"),

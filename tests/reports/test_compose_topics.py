@@ -234,8 +234,8 @@ def test_many_gpus_are_listed_as_far_as_they_can_be_read_and_the_others_counted(
     totals = blocks(copies.describe_copies, report, Table)[0]
     assert [row[0] for row in totals.rows] == [str(device) for device in range(4, 12)]
     assert "4 with less exposed time are not shown." in words(copies.describe_copies, report)
-    assert "8 GPUs with less kernel time not shown." in words(kernels.describe_kernels, report)
-    assert "8 GPUs with lower peaks not shown." in words(memory.describe_memory, report)
+    assert "8 GPUs with less kernel time are not shown." in words(kernels.describe_kernels, report)
+    assert "8 GPUs with lower peaks are not shown." in words(memory.describe_memory, report)
     assert len(report.topics.memory.peaks) == 12
 
 

@@ -98,13 +98,16 @@ def lines(comparison):
 
 def test_one_knob_is_told():
     _, text = lines(compared(num_workers="4", torch="2.13.0", command_line="1"))
-    assert "One knob changed: num_workers 0 -> 4. Also differs: torch 2.12.0 -> 2.13.0." in text
+    assert "One setting changed: num_workers 0 -> 4. Also differs: torch 2.12.0 -> 2.13.0." in text
 
 
 def test_several_knobs_are_a_warning():
     found, text = lines(compared(num_workers="4", batch_size="64", memory=str(2**30)))
     assert found == ["2 knobs changed"]
-    assert "2 knobs changed: num_workers 0 -> 4, batch_size 32 -> 64: the change cannot be told to one of them." in text
+    assert (
+        "2 knobs changed: num_workers 0 -> 4, batch_size 32 -> 64: the change cannot be attributed to one of them."
+        in text
+    )
 
 
 def test_the_command_line_is_told_where_no_known_knob_was_turned():

@@ -88,4 +88,4 @@ def fill_parts(device: int | None, timeline: Sequence[MemoryPart]) -> tuple[Sequ
     return highest, last
 
 
-CHART = Chart("memory", "memory", draw, has_data, describe, "no record of memory")
+CHART = Chart("memory", "memory", draw, has_data, describe, "no memory was recorded")
