@@ -155,7 +155,7 @@ def test_what_is_missing_is_told_from_what_did_not_happen():
     lines = missing(known(unmarked))
     assert "--cuda-memory-usage=true" in lines["Memory"]
     assert "inside graphs it is not visible" in lines["Communication"]
-    assert "only in graphs" in lines["Compute kernels"]
+    assert "only inside graphs" in lines["Compute kernels"]
 
 
 def test_unknown_sizes_and_limits_are_no_zeros():

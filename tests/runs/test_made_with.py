@@ -92,7 +92,7 @@ def compared(**changed):
 
 def lines(comparison):
     text = " ".join(blocks_to_text(compose_comparison(comparison, 5)).replace("\n!", "\n").split())
-    begins = ("One knob changed", "2 knobs changed", "3 knobs changed", "Also differs")
+    begins = ("One setting changed", "2 settings changed", "3 settings changed", "Also differs")
     return [part for part in begins if part in text], text
 
 
@@ -103,9 +103,9 @@ def test_one_knob_is_told():
 
 def test_several_knobs_are_a_warning():
     found, text = lines(compared(num_workers="4", batch_size="64", memory=str(2**30)))
-    assert found == ["2 knobs changed"]
+    assert found == ["2 settings changed"]
     assert (
-        "2 knobs changed: num_workers 0 -> 4, batch_size 32 -> 64: the change cannot be attributed to one of them."
+        "2 settings changed: num_workers 0 -> 4, batch_size 32 -> 64: the change cannot be attributed to one of them."
         in text
     )
 
