@@ -215,7 +215,7 @@ def test_rows_of_several_schema_versions_are_refused(made):
         with pytest.raises(StoreError) as refused:
             connect(path, older=older)
         assert str(refused.value) == (
-            f"{path}: says of itself to have several schema versions ({SCHEMA_VERSION}, {SCHEMA_VERSION - 1}), so what is in"
+            f"{path}: has several schema versions ({SCHEMA_VERSION}, {SCHEMA_VERSION - 1}), so what is in"
             " it is not known; ingest the traces again"
         )
 

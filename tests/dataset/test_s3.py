@@ -129,7 +129,7 @@ def test_what_is_there_is_not_read_again(alone, traced, server):
 
 @pytest.mark.slow
 def test_a_place_without_a_dataset_is_told(bucket):
-    said = f"traceq: error: {bucket}/none: no dataset there; make one with: traceq ingest SOURCE -o {bucket}/none\n"
+    said = f"traceq: error: {bucket}/none: there is no dataset; make one with: traceq ingest SOURCE -o {bucket}/none\n"
     for arguments in (("sql", f"{bucket}/none", "from trace"), ("report", f"{bucket}/none")):
         assert command(*arguments) == (said, 1)
     with pytest.raises(StoreError, match="no dataset there"):

@@ -294,7 +294,7 @@ class _Runner:
         for line in read_tail(log):
             self._running.tell(f"| {line}")
         raise ProgramFailed(
-            f"the program as it is gives nothing to compare with ({trial.outcome}: {trial.reason}); its output: {log}"
+            f"the unchanged program gives nothing to compare with ({trial.outcome}: {trial.reason}); its output: {log}"
         )
 
     def _add_profile(self, trial: Trial, launch: capture.TrialLaunch) -> Trial:

@@ -261,7 +261,7 @@ def _subject_of(connection: duckdb.DuckDBPyConnection, trace: int | None) -> Sub
     """Return the trace with the trace_id, None for the first. Raises WrongUse if there is none."""
     found = load_subjects(connection)
     if not found:
-        raise WrongUse("The database holds no trace.")
+        raise WrongUse("The database has no trace.")
     for subject in found:
         if trace in (None, subject.trace_id):
             return subject

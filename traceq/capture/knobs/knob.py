@@ -60,7 +60,7 @@ def is_on(text: str) -> bool:
 def parse_whole(text: str) -> int:
     """Return the whole number, 0 or more, that the text is. Raises ValueError for other text."""
     if not (text.isascii() and text.isdigit()):
-        raise ValueError(f"{text!r} is no whole number")
+        raise ValueError(f"{text!r} is not a whole number")
     return int(text)
 
 
