@@ -95,7 +95,7 @@ def test_a_database_takes_none(trace, capture, tmp_path):
 
 def test_what_launches_no_kernel_is_no_capture(trace, tmp_path):
     other = write(tmp_path / "other.json", event("cpu_op", "aten::mm", 20, 20))
-    with pytest.raises(UnusableTrace, match=r"other\.json: launches no kernel, so it tells nothing of graphs"):
+    with pytest.raises(UnusableTrace, match=r"other\.json: launches no kernel, so it shows nothing about graphs"):
         ingest(trace, tmp_path / "x.duckdb", capture=other)
     assert not (tmp_path / "x.duckdb").exists()
 

@@ -65,8 +65,9 @@ It is not known how it was made; traceq record and traceq.profile write that nex
   not computable  flops              no operator has the shapes of its arguments
   not computable  mfu                no operator has the shapes of its arguments
   not computable  python             no Python call was traced
-  not computable  graphs             no call was traced, so it is not known whether graphs were launched
-  not computable  os                 system calls were not traced
+  not computable  graphs             no call was traced, so it is not known whether graphs were
+                                     launched
+  not computable  os                 no system call was traced
 
 What torch.profiler would add
   steps      activities=[CPU]; call prof.step() after each step, or mark them:

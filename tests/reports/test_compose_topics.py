@@ -284,10 +284,10 @@ def test_a_server_has_its_steps_by_kind_and_batch_and_what_prompts_cost():
     (remarks,) = blocks(serving.describe_serving, report, Items)
     stalls = [item[0] for item in remarks.items]
     assert stalls[0].startswith(
-        "Decoding requests waited 20.00 ms (30.8 % of the steps) for prompts of others, 1 time: steps of"
+        "Decoding requests waited 20.00 ms (30.8 % of the steps) for prompts of others, 1 time: prompt-only steps"
     )
     assert stalls[1].startswith(
-        "Decoding requests waited 7.500 ms (11.5 % of the steps) for prompts of others, 1 time: steps computed"
+        "Decoding requests waited 7.500 ms (11.5 % of the steps) for prompts of others, 1 time: steps also computed"
     )
     assert stalls[-1] == (
         "The least time of 4 decode steps is not known: shapes of its matrix products are not recorded."

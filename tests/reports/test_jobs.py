@@ -249,7 +249,7 @@ def test_gpus_that_differ_are_not_called_alike():
 
 def test_each_rank_has_a_line_with_when_it_was_late():
     assert blocks_to_text(list_ranks_of_job(JOB), 100).splitlines() == [
-        "rank  trace       own  transfer     waits  holds up  saves alone  lateness over time",
+        "rank  trace       own  transfer     waits  holds up  saves alone  late over time",
         "----  -----  --------  --------  --------  --------  -----------  --------------",
         "0     t1     10.00 ms  2.000 ms  80.00 ms      0 ns            -  ··········",
         "1     t2     90.00 ms  2.000 ms      0 ns  40.00 ms     30.00 ms  █········▅",
