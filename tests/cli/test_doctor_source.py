@@ -89,8 +89,8 @@ What nsys would add
   hardware-counters  --trace=cuda --gpu-metrics-devices=all --gpu-metrics-frequency=10000
   os                 --trace=osrt
 
-All of it, ready to paste: traceq doctor --plan steps idle host launch sync occupancy hardware-counters
-  data memory flops mfu python graphs os
+All of it, ready to paste: traceq doctor --plan steps idle host launch sync occupancy
+  hardware-counters data memory flops mfu python graphs os
 
 All 36 identities hold
   1  slices        0 broken  slices lie within the trace, none ends before it starts

@@ -117,7 +117,7 @@ def test_who_is_late_and_what_it_costs_per_step():
         "  On rank 1: Give it taskset: its own cores",
         "",
         "Where a step of the job goes                                                       100.0 ms per step",
-        "  typical work of the ranks      ████████████████████████▎                      55.0 %  55.00 ms",
+        "  usual work of the ranks      ████████████████████████▎                      55.0 %  55.00 ms",
         "  waiting for late ranks       █████████████████▋                             40.0 %  40.00 ms",
         "  transfer in collectives      █▊                                              4.0 %  4.000 ms",
         "  before the first collective  ▌                                               1.0 %  1.000 ms",
@@ -481,7 +481,7 @@ def test_a_rank_by_itself_says_what_the_job_waits_for():
     told = describe_rank_in_job(JOB, whole.traces[0])
     assert told.endswith("Rank 0 waits 80.00 ms for others, and no other rank waits for it alone.")
     shown = blocks_to_text(first_screen(late), 100)
-    assert "Rank 1 waits 0 ns for others; if it alone were like the usual one," in shown
+    assert "Rank 1 waits 0 ns for others; if it alone were like a typical one," in shown
     assert "--trace 2 -v" in shown
     assert "Rank 0 waits 80.00 ms" in blocks_to_text(compose_report(one), 100)
 
@@ -534,7 +534,7 @@ def test_a_rank_that_was_not_asked_is_never_called_clean():
     assert [line.split()[-2:] for line in shown if line.split()[:2] in (["t1", "0"], ["t3", "2"])] == [
         ["not", "asked"]
     ] * 2
-    assert "asked" in answer_finding(report, "F1", 1, "all", 8000).text
+    assert "Not analysed" in answer_finding(report, "F1", 1, "all", 8000).text
     assert [each["rules_asked"] for each in json.loads(to_json(report))["traces"]][:3] == [False, True, False]
 
 

@@ -168,7 +168,7 @@ def _split_critical_path(job: Job, dur: int) -> Ledger:
         "late start": start,
     }
     labels = {
-        "usual work": "typical work of the ranks",
+        "usual work": "usual work of the ranks",
         "late ranks": "waiting for late ranks",
         "transfer": "transfer in collectives",
         "late start": "before the first collective",
