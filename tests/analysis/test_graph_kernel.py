@@ -131,7 +131,7 @@ def test_a_graph_of_other_kernels_is_refused():
     """A product of another batch size is another kernel: one of three."""
     trace = World().replay(*LAYER).beside(World().capture(build_layer(16, "gemm_16")))
     assert trace.text("select matched_kernels, matched_by, round(share, 2), reason from graph_launch") == (
-        "0 - 0.67 too few of their kernels are in one captured graph, in their order"
+        "0 - 0.67 no captured graph has enough of their kernels in the same order"
     )
     assert trace.text("select distinct place, operator from graph_kernel") == "- -"
 
@@ -139,7 +139,7 @@ def test_a_graph_of_other_kernels_is_refused():
 def test_a_capture_of_another_program_tells_nothing():
     trace = World().replay(*LAYER).beside(World().capture([("aten::mm", [[1, 1]], ["a", "b", "c", "d"])]))
     assert trace.text("select share, candidates, reason from graph_launch") == (
-        "0.0 0 no sequence of kernels like theirs is in the capture"
+        "0.0 0 the capture has no matching sequence of kernels"
     )
 
 
@@ -176,7 +176,7 @@ def test_grids_tell_the_size_of_what_ran_without_graphs(grid, told):
     assert trace.text("select operator, shapes from graph_kernel order by slice_id limit 1") == told
     if told == "- -":
         assert trace.text("select reason from graph_launch") == (
-            "their kernels have other grids than those captured: they are of another size"
+            "their kernels have different grids from those captured, so they are of another size"
         )
 
 

@@ -281,7 +281,7 @@ def test_the_first_work_of_a_stream_that_waits_for_nothing_in_the_trace_waits_fo
     assert trace.rows("select cause from idle_piece where cause = 'idle_earlier_work'") == []
     (text,) = trace.rows("select text from import_note where code = 'earlier_work'")[0]
     assert text.startswith(
-        "the first work of the capture waited up to 2.0 ms although the trace holds nothing it could wait for"
+        "the first work of the capture waited up to 2.0 ms although the trace has nothing it could wait for"
     )
 
 

@@ -140,7 +140,7 @@ def test_absent_and_short_ranks_are_counted():
 def test_one_rank_of_several():
     ranks = Ranks()
     ranks.rank(1, 3, world=8)
-    assert ranks.filled().why() == [("only one of its ranks is here",)]
+    assert ranks.filled().why() == [("only one of its ranks is in the database",)]
 
 
 def test_a_program_of_one_rank_is_no_job():
@@ -281,7 +281,9 @@ TEN = (1, 1.1, 1.2, 1.4, 1, 1, 1.1, 1, 9, 3)
 def test_one_rank_alone_tells_how_long_it_waits_for_the_others():
     job = build_job(TEN)
     # 5th percentile 1 ms; 1.4 ms is within half as much again
-    assert job.rows("select cannot_tell, wait_absent from job") == [("only one of its ranks is here", 10 * MS)]
+    assert job.rows("select cannot_tell, wait_absent from job") == [
+        ("only one of its ranks is in the database", 10 * MS)
+    ]
     assert job.rows("select wait_absent from job_rank") == [(10 * MS,)]
 
 

@@ -105,7 +105,7 @@ def test_changes_that_no_machine_can_make_are_left_out_with_a_note():
     trace.fill(*ANALYSES)
     assert trace.text("select ts, allocated from memory_timeline") == "10 5"
     assert trace.text("select count, text from import_note where code = 'number_out_of_range'") == (
-        "3 changes of memory by more than a petabyte were left out"
+        "3 memory changes of more than a petabyte were left out"
     )
 
 

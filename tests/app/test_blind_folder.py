@@ -46,7 +46,7 @@ def test_files_called_as_traces_count_and_no_others(tmp_path):
 def test_two_that_would_have_one_name_are_refused(tmp_path):
     for place in ("a/x__y.json", "b/x__y.json", "a__x/y.json", "a__x/y.json.gz", "a/x/y.json"):
         put("two_processes_one_file.json", tmp_path / place)
-    with pytest.raises(WrongUse, match=r"would be called a__x__y\.json: rename one"):
+    with pytest.raises(WrongUse, match=r"would be named a__x__y\.json: rename one"):
         traces_in(tmp_path)
 
 

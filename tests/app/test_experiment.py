@@ -79,7 +79,7 @@ def test_a_setting_that_fails_is_a_result(do, tmp_path):
 def test_it_goes_on_where_it_stopped(do, tmp_path, told):
     do("1", "0.5", budget=0.0)
     assert trials(tmp_path) == []
-    assert told == ["the budget is used up: the same command goes on from here"]
+    assert told == ["the budget is used up: the same command continues from here"]
     do("1", "0.5", repeats=1)
     before = trials(tmp_path)
     do("1", "0.5", repeats=2)
@@ -105,7 +105,7 @@ def test_ctrl_c_keeps_what_was_run(do, tmp_path, told, monkeypatch):
     monkeypatch.setattr(app.capture, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
         do("1", "0.5")
-    assert told[-1] == f"1 run kept in {tmp_path / 'e'}: the same command goes on from here"
+    assert told[-1] == f"1 run kept in {tmp_path / 'e'}: the same command continues from here"
     do("1", "0.5")
     assert len(trials(tmp_path)) == 4
 
@@ -142,7 +142,7 @@ def test_findings_become_settings_and_what_won_is_run_together(do, tmp_path, tol
     assert names == ["baseline", "tf32=1", "compile=default", "compile=default tf32=1"]
     assert [win.setting for win in content.choice.wins] == ["compile=default", "tf32=1"]
     assert content.choice.setting == "compile=default tf32=1"
-    assert told[1] == "no knob is known for late-rank (about late-rank): it is changed by hand"
+    assert told[1] == "no setting is known for late-rank (about late-rank): change it by hand"
     assert "all together, round 1, " in " ".join(told)
     assert {name: each.predicted.share for each in content.checked for name in [each.setting]} == {
         "tf32=1": 0.2,

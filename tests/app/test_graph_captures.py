@@ -95,7 +95,7 @@ def test_a_database_takes_none(trace, capture, tmp_path):
 
 def test_what_launches_no_kernel_is_no_capture(trace, tmp_path):
     other = write(tmp_path / "other.json", event("cpu_op", "aten::mm", 20, 20))
-    with pytest.raises(UnusableTrace, match=r"other\.json: launches no kernel, so it tells nothing of graphs"):
+    with pytest.raises(UnusableTrace, match=r"other\.json: launches no kernel, so it shows nothing about graphs"):
         ingest(trace, tmp_path / "x.duckdb", capture=other)
     assert not (tmp_path / "x.duckdb").exists()
 
@@ -136,7 +136,7 @@ def test_a_capture_of_another_program_warns_on_the_first_page(trace, tmp_path):
     with closing(connect(tmp_path / "x.duckdb")) as connection:
         (note,) = connection.execute("select severity, text from import_note where code = 'graph_capture'").fetchall()
     assert note[0] == "data_loss"
-    assert "what was given with --capture may be of another program: " in note[1]
+    assert "the file given with --capture may belong to another program: " in note[1]
     assert "0 of 2 kernels" in note[1]
     text = " ".join(report(tmp_path / "x.duckdb").to_text().split())
-    assert "! Data lost on import: what was given with --capture may be of another program" in text
+    assert "! Data lost on import: the file given with --capture may belong to another program" in text

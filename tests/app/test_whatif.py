@@ -140,7 +140,7 @@ def test_of_time_without_a_cause_nothing_is_promised():
     demo = Path(traceq.__file__).parent / "app" / "demo" / "training.pt.trace.json.gz"
     found = traceq.whatif(demo, remove="idle_unattributed").content
     assert (found.saved.low_ns, found.saved.likely_ns) == (0, None)
-    assert found.reason == "nothing says what the host did in idle_unattributed"
+    assert found.reason == "nothing shows what the host did in idle_unattributed"
 
 
 def test_what_limits_then(traces):

@@ -242,7 +242,7 @@ def found():
 
 NO_CUDA = "the program does not use CUDA"
 NO_WORKERS = "the DataLoaders have no workers: set num_workers as well"
-NOTHING = "the program made nothing that it acts on"
+NOTHING = "the program creates nothing that this setting affects"
 
 EXPECTED = {
     "num_workers": [2, 3, True, ["num_workers", "persistent_workers", "prefetch_factor"], 3],

@@ -207,7 +207,7 @@ def test_every_end_leaves_a_trace_or_a_line(recorded, program, tmp_path):
     assert ranks_of(result) == [0, 1, 2, 4, 6, 10]
     ended = "the program ended in the window"
     short = "the program ended before the window began: lower --skip and --warmup"
-    foreign = "the program uses a PyTorch profiler of its own, which goes first: switch it off to record all"
+    foreign = "the program uses its own PyTorch profiler, which has priority: switch it off to record everything"
     told = sorted(result.reasons, key=lambda reason: int(reason.removeprefix("rank ").split(":")[0]))
     assert told[:3] == [
         f"rank 0: {ended} (recorded 1 of 3 steps)",

@@ -126,7 +126,7 @@ def test_a_file_that_is_none_is_listed_with_the_reason(source, traceq):
 def test_without_steps_there_is_nothing_to_keep(database, traceq):
     outcome = traceq("baseline", "save", "main", database)
     assert outcome.exit_code == 1
-    assert "no step counts, so that nothing could be compared with it" in outcome.stderr
+    assert "no step counts, so nothing could be compared with it" in outcome.stderr
 
 
 def renamed(name, sha256, factor=1.0):

@@ -51,22 +51,23 @@ It is not known how it was made; traceq record and traceq.profile write that nex
   ok              ledger             1 GPU slice on 1 GPU
   ok              copies             no copy ran on a GPU
   ok              communication      no communication ran on a GPU
-  degraded        idle               the launching call is known of 0 of 1 GPU slice; no operator
-                                     and no range names what the host did
+  degraded        idle               the launch call is known for 0 of 1 GPU slice; no operator or
+                                     range shows what the host did
   not computable  steps              no steps are marked or recur, so the window of GPU work counts
                                      as one
   not computable  host               no host work was traced
-  not computable  launch             no call that launched GPU work was traced
+  not computable  launch             no launch call was traced
   not computable  sync               no runtime call was traced
-  not computable  occupancy          no kernel says its grid, block and registers
+  not computable  occupancy          no kernel has its grid, block and registers
   not computable  hardware-counters  no GPU metrics were sampled
   not computable  data               nothing marks where a step fetches its input
   not computable  memory             no allocation was traced
-  not computable  flops              no operator says the shapes of its arguments
-  not computable  mfu                no operator says the shapes of its arguments
+  not computable  flops              no operator has the shapes of its arguments
+  not computable  mfu                no operator has the shapes of its arguments
   not computable  python             no Python call was traced
-  not computable  graphs             no call was traced: whether graphs were launched is not known
-  not computable  os                 system calls were not traced
+  not computable  graphs             no call was traced, so it is not known whether graphs were
+                                     launched
+  not computable  os                 no system call was traced
 
 What torch.profiler would add
   steps      activities=[CPU]; call prof.step() after each step, or mark them:
@@ -88,8 +89,8 @@ What nsys would add
   hardware-counters  --trace=cuda --gpu-metrics-devices=all --gpu-metrics-frequency=10000
   os                 --trace=osrt
 
-All of it, ready to paste: traceq doctor --plan steps idle host launch sync occupancy hardware-counters
-  data memory flops mfu python graphs os
+All of it, ready to paste: traceq doctor --plan steps idle host launch sync occupancy
+  hardware-counters data memory flops mfu python graphs os
 
 All 36 identities hold
   1  slices        0 broken  slices lie within the trace, none ends before it starts

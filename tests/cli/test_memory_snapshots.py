@@ -136,7 +136,7 @@ def test_a_report_begins_with_memory_that_ran_out(tmp_path, cli):
     lines = cli("report", failing(tmp_path, "oom.pickle")).splitlines()
     assert lines[0].endswith("history of 1.000 ms")
     assert lines[2:7] == [
-        "Out of memory on GPU 0: train.py:12 loss asked for 400 MiB, 200 MiB were free",
+        "Out of memory on GPU 0: train.py:12 loss requested 400 MiB, 200 MiB were free",
         "  Short by 200 MiB; 300 MiB unused in segments; the largest free block had 300 MiB",
         "  Set PYTORCH_ALLOC_CONF=expandable_segments:True before Python starts (before 2.9",
         "  PYTORCH_CUDA_ALLOC_CONF)",
@@ -158,14 +158,14 @@ def test_ranks_of_a_job_are_one_job(tmp_path, cli):
     assert text.splitlines()[:3] == [
         "Out of memory in 3 of 4 ranks (ranks 0-2)",
         "  Rank 1 was first, 490.0 µs before rank 0",
-        "  Rank 1: train.py:12 loss asked for 400 MiB, 200 MiB were free",
+        "  Rank 1: train.py:12 loss requested 400 MiB, 200 MiB were free",
     ]
     assert [line.split()[:7] for line in text.splitlines() if line.startswith(("t2", "t3"))] == [
         ["t2", "1", "1", "700.0", "MiB", "1,000.0", "MiB"],
         ["t3", "2", "2", "1,000.0", "MiB", "1,300.0", "MiB"],
     ]
     told = " ".join(text.split())
-    assert "rank 1 had 1,200 MiB (reserved and free), rank 2 1,500 MiB" in told
+    assert "rank 1 had 1,200 MiB (reserved and free) and rank 2 1,500 MiB" in told
     assert "rank1_snapshot.pickle · PyTorch memory snapshot · rank 1" in told
     assert "Cannot tell which rank is late" not in told
     assert cli("report", tmp_path).splitlines()[:2] == text.splitlines()[:2]
@@ -251,7 +251,7 @@ def test_databases_of_snapshots_are_compared(pair, tmp_path):
         ingest(path, database)
     assert compare_memory(*databases).content == compare_memory(*pair).content
     assert compare_memory(pair[0], databases[0]).verdict == "Peak: 40.0 MiB -> 40.0 MiB, the same to the byte"
-    with pytest.raises(WrongUse, match="one other memory snapshot"):
+    with pytest.raises(WrongUse, match="only with another memory snapshot"):
         compare_memory(pair[0], tmp_path / "absent")
 
 

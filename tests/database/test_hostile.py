@@ -215,7 +215,7 @@ def test_rows_of_several_schema_versions_are_refused(made):
         with pytest.raises(StoreError) as refused:
             connect(path, older=older)
         assert str(refused.value) == (
-            f"{path}: says of itself to have several schema versions ({SCHEMA_VERSION}, {SCHEMA_VERSION - 1}), so what is in"
+            f"{path}: has several schema versions ({SCHEMA_VERSION}, {SCHEMA_VERSION - 1}), so what is in"
             " it is not known; ingest the traces again"
         )
 
@@ -241,7 +241,7 @@ def test_a_log_beside_a_database_is_read_or_named(made, tmp_path):
     for damaged in (b"junk" * 1000, bytes(4096), written[: len(written) // 2], b"W"):
         log.write_bytes(damaged)
         with pytest.raises(
-            StoreError, match=r"t\.duckdb\.wal beside it is damaged, or no log of this database: .*; remove it"
+            StoreError, match=r"t\.duckdb\.wal beside it is damaged, or does not belong to this database, .*; remove it"
         ):
             connect(path)
     other = tmp_path / "other.duckdb"

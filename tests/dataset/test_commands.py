@@ -206,7 +206,8 @@ def test_a_place_without_a_dataset_is_told_and_left_as_it_is(traceq_command, mon
     assert found.exit_code in (1, 2)
     if address or words[0] == "dataset":
         assert (
-            found.stderr == f"traceq: error: {name}: no dataset there; make one with: traceq ingest SOURCE -o {name}\n"
+            found.stderr
+            == f"traceq: error: {name}: there is no dataset; make one with: traceq ingest SOURCE -o {name}\n"
         )
     assert list(tmp_path.iterdir()) == []
 
@@ -222,7 +223,7 @@ def test_a_run_whose_folder_would_have_too_long_a_name_is_refused_before_any_wor
 def test_a_database_is_no_dataset(traceq_command, monkeypatch, made):
     monkeypatch.chdir(made / "database")
     for name in ("job", "job/"):
-        said = f"traceq: error: {name}: a trace database, no dataset; make one of it: traceq convert job -o job/\n"
+        said = f"traceq: error: {name}: a trace database, not a dataset; convert it: traceq convert job -o job/\n"
         assert traceq_command("dataset", "list", name).stderr == said
 
 

@@ -117,7 +117,7 @@ def test_what_cannot_be_a_lock_is_told(tmp_path, monkeypatch):
 def test_a_writer_that_was_taken_over_from_is_told_before_it_writes(place):
     with lock.lock_for_writing(place) as check:
         leave(place)
-        with pytest.raises(StoreError, match="somebody else has taken over"):
+        with pytest.raises(StoreError, match="another process has taken over"):
             check()
     assert place.list_names() == [lock.NAME]
 

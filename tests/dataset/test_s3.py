@@ -129,10 +129,10 @@ def test_what_is_there_is_not_read_again(alone, traced, server):
 
 @pytest.mark.slow
 def test_a_place_without_a_dataset_is_told(bucket):
-    said = f"traceq: error: {bucket}/none: no dataset there; make one with: traceq ingest SOURCE -o {bucket}/none\n"
+    said = f"traceq: error: {bucket}/none: there is no dataset; make one with: traceq ingest SOURCE -o {bucket}/none\n"
     for arguments in (("sql", f"{bucket}/none", "from trace"), ("report", f"{bucket}/none")):
         assert command(*arguments) == (said, 1)
-    with pytest.raises(StoreError, match="no dataset there"):
+    with pytest.raises(StoreError, match="there is no dataset"):
         traceq.open(f"{bucket}/none")
 
 
@@ -412,7 +412,7 @@ def test_a_store_that_ignores_conditions_has_one_writer_all_the_same(bucket, ser
     place = Place(f"{bucket}/job")
     with lock.lock_for_writing(place) as first, lock.lock_for_writing(place) as second:
         second()
-        with pytest.raises(StoreError, match="somebody else has taken over"):
+        with pytest.raises(StoreError, match="another process has taken over"):
             first()
 
 

@@ -322,7 +322,7 @@ def waiting(*, match=(), **job):
         made.put("collective_match", MATCH | {"match_id": number, "transfer": 0} | each)
     (found,) = (each for each in made.told.findings if each.rule == "waiting-not-network")
     return found.confidence, found.confidence_reason.removeprefix(
-        "What the last rank of each collective needed counts as "
+        "The time that the last rank spent in each collective counts as "
     )
 
 
@@ -560,7 +560,7 @@ def test_all_that_differ_are_told_and_the_group_is_complete():
     assert made.lines() == [
         "desync | ranks 0-1 | - | - | high | collective 1: rank 0 broadcast, rank 1 reduce, others all-reduce"
     ]
-    assert "the group of ranks 0-4 differs at 1 place" in made.told.findings[0].confidence_reason
+    assert "the group of ranks 0-4 differs in 1 place" in made.told.findings[0].confidence_reason
     assert numbered(*lists[:3]).lines() == [
         "desync | ranks 0-2 | - | - | high | collective 1: rank 1 reduce, rank 2 all-reduce, rank 0 broadcast"
     ]
@@ -579,7 +579,7 @@ def test_of_many_that_differ_the_first_are_told():
 def test_other_bytes_where_all_need_the_same_are_a_desync():
     made = numbered([0, 1, 2], [0, (1, "all_reduce", 65), (2, "all_reduce", 65)], [0, 1, 2])
     assert made.lines() == ["desync | rank 1 | - | - | medium | all-reduce 1: 65 bytes, others 64 bytes"]
-    assert "the group of ranks 0-2 differs at 2 places" in made.told.findings[0].confidence_reason
+    assert "the group of ranks 0-2 differs in 2 places" in made.told.findings[0].confidence_reason
 
 
 @pytest.mark.parametrize("op", ["all_to_all", "gather", "scatter", "send_recv"])

@@ -61,7 +61,7 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "steps",
             {"steps": 1, "step_source": "annotation"},
-            "degraded: 1 step counted: nothing to compare with, capture more",
+            "degraded: 1 step counted: there is nothing to compare with; capture more",
         ),
         (
             "steps",
@@ -84,11 +84,11 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
             A_KERNEL | {"operators": 1, "idle_dur": 100, "idle_unattributed": 12},
             "degraded: 12% of idle time has no cause",
         ),
-        ("idle", A_KERNEL, "degraded: no operator and no range names what the host did"),
+        ("idle", A_KERNEL, "degraded: no operator or range shows what the host did"),
         (
             "idle",
             A_KERNEL | {"operators": 1, "launched": 0},
-            "degraded: the launching call is known of 0 of 1 GPU slice",
+            "degraded: the launch call is known for 0 of 1 GPU slice",
         ),
         (
             "idle",
@@ -109,41 +109,41 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "host",
             {"host_slices": 3, "calls": 3},
-            "degraded: no operator and no range around the calls; nothing names forward, backward or optimizer",
+            "degraded: no operator and no range around the calls; nothing marks forward, backward or optimizer",
         ),
-        ("launch", A_KERNEL, "ok: the launching call is known of 1 of 1 GPU slice"),
+        ("launch", A_KERNEL, "ok: the launch call is known for 1 of 1 GPU slice"),
         (
             "launch",
             A_KERNEL | {"called_for": 100, "launched": 99},
-            "ok: the launching call is known of 99 of 100 GPU slices",
+            "ok: the launch call is known for 99 of 100 GPU slices",
         ),
         (
             "launch",
             A_KERNEL | {"called_for": 100, "launched": 98},
-            "degraded: the launching call is known of 98 of 100 GPU slices",
+            "degraded: the launch call is known for 98 of 100 GPU slices",
         ),
-        ("launch", A_KERNEL | {"launched": 0}, "not computable: no call that launched GPU work was traced"),
-        ("sync", A_KERNEL, "ok: 0 calls in which the host waits, 0 for which a stream does"),
+        ("launch", A_KERNEL | {"launched": 0}, "not computable: no launch call was traced"),
+        ("sync", A_KERNEL, "ok: 0 calls in which the host waits, 0 in which a stream does"),
         (
             "sync",
             A_KERNEL | {"waiting_calls": 1, "stream_wait_calls": 1, "stream_waits": 1, "stream_waits_resolved": 1},
-            "ok: 1 call in which the host waits, 1 for which a stream does",
+            "ok: 1 call in which the host waits, 1 in which a stream does",
         ),
         (
             "sync",
             A_KERNEL | {"stream_wait_calls": 2},
-            "degraded: what a stream waited for is known of 0 of 2 waits",
+            "degraded: what a stream waited for is known for 0 of 2 waits",
         ),
         (
             "sync",
             A_KERNEL | {"stream_waits": 2, "stream_waits_resolved": 1},
-            "degraded: what a stream waited for is known of 1 of 2 waits",
+            "degraded: what a stream waited for is known for 1 of 2 waits",
         ),
         ("copies", A_KERNEL, "ok: no copy ran on a GPU"),
         (
             "copies",
             A_KERNEL | {"copies_as_kernels": 35},
-            "degraded: 35 copies run as kernels by the driver: they count as compute",
+            "degraded: 35 copies are run as kernels by the driver and count as compute",
         ),
         ("copies", A_KERNEL | COPIES, "ok: 2 copies, all with bytes, kinds of memory and the call"),
         (
@@ -156,7 +156,7 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
             A_KERNEL | {"whole_graphs": 1},
             "degraded: 1 graph traced as a whole: each hides the copies within",
         ),
-        ("occupancy", A_KERNEL, "not computable: no kernel says its grid, block and registers"),
+        ("occupancy", A_KERNEL, "not computable: no kernel has its grid, block and registers"),
         (
             "occupancy",
             A_KERNEL | {"kernels_with_shape": 1},
@@ -230,12 +230,12 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "data",
             A_KERNEL | {"fetches": 1, "steps": 2, "steps_with_data_wait": 2, "steps_with_input_copy": 2},
-            "ok: 1 fetch marked, waits known of 2 of 2 steps",
+            "ok: 1 fetch marked, waits known for 2 of 2 steps",
         ),
         (
             "data",
             A_KERNEL | {"fetches": 1, "steps": 1, "steps_excluded": 1, "steps_with_data_wait": 1},
-            "degraded: waits known of 1 of 2 steps; copies of input known of 0 of 2 steps",
+            "degraded: waits known for 1 of 2 steps; copies of input known of 0 of 2 steps",
         ),
         ("data", {"fetches": 5}, "degraded: 5 fetches, but no GPU work to say what they cost"),
         (
@@ -281,7 +281,7 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
             "degraded: 2 GPU slices of graphs not counted",
         ),
         ("mfu", SHAPES, "not computable: no GPU work was traced"),
-        ("mfu", A_KERNEL, "not computable: no operator says the shapes of its arguments"),
+        ("mfu", A_KERNEL, "not computable: no operator has the shapes of its arguments"),
         ("mfu", A_KERNEL | SHAPES, "not computable: no operator with known FLOPs launched a kernel"),
         (
             "mfu",
@@ -291,17 +291,19 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "mfu",
             A_KERNEL | SHAPES | {"flops_dur": 40, "flops_dur_with_peak": 10, "mfu_entries": 2, "mfu_entries_known": 1},
-            ("degraded: MFU known of 1 of 2 GPUs x steps; peak known for 25% of the GPU time of operators with FLOPs"),
+            ("degraded: MFU known for 1 of 2 GPUs x steps; peak known for 25% of the GPU time of operators with FLOPs"),
         ),
         (
             "mfu",
             A_KERNEL | SHAPES | {"flops_dur": 40, "flops_dur_with_peak": 40, "mfu_entries": 2, "mfu_entries_known": 2},
-            "ok: MFU known of 2 of 2 GPUs x steps; peak known for 100% of the GPU time of operators with FLOPs",
+            "ok: MFU known for 2 of 2 GPUs x steps; peak known for 100% of the GPU time of operators with FLOPs",
         ),
         (
             "mfu",
             A_KERNEL | SHAPES | {"flops_dur": 40, "flops_dur_with_peak": 40},
-            ("degraded: MFU known of 0 of 0 GPUs x steps; peak known for 100% of the GPU time of operators with FLOPs"),
+            (
+                "degraded: MFU known for 0 of 0 GPUs x steps; peak known for 100% of the GPU time of operators with FLOPs"
+            ),
         ),
         ("python", {"python_calls": 1}, "degraded: no analysis yet, in SQL only: 1 Python call"),
         ("graphs", A_KERNEL, "ok: no graph was launched"),
@@ -319,7 +321,7 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "graphs",
             A_KERNEL | {"calls": 0},
-            "not computable: no call was traced: whether graphs were launched is not known",
+            "not computable: no call was traced, so it is not known whether graphs were launched",
         ),
         ("os", {"os_calls": 1}, "ok: 1 call"),
     ],

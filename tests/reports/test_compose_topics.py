@@ -162,7 +162,7 @@ def test_what_is_missing_is_told_from_what_did_not_happen():
     lines = missing(known(unmarked))
     assert "--cuda-memory-usage=true" in lines["Memory"]
     assert "inside graphs it is not visible" in lines["Communication"]
-    assert "only in graphs" in lines["Compute kernels"]
+    assert "only inside graphs" in lines["Compute kernels"]
 
 
 def test_unknown_sizes_and_limits_are_no_zeros():
@@ -241,8 +241,8 @@ def test_many_gpus_are_listed_as_far_as_they_can_be_read_and_the_others_counted(
     totals = blocks(copies.describe_copies, report, Table)[0]
     assert [row[0] for row in totals.rows] == [str(device) for device in range(4, 12)]
     assert "4 with less exposed time are not shown." in words(copies.describe_copies, report)
-    assert "8 GPUs with less kernel time not shown." in words(kernels.describe_kernels, report)
-    assert "8 GPUs with lower peaks not shown." in words(memory.describe_memory, report)
+    assert "8 GPUs with less kernel time are not shown." in words(kernels.describe_kernels, report)
+    assert "8 GPUs with lower peaks are not shown." in words(memory.describe_memory, report)
     assert len(report.topics.memory.peaks) == 12
 
 
@@ -340,10 +340,10 @@ def test_a_server_has_its_steps_by_kind_and_batch_and_what_prompts_cost():
     (remarks,) = blocks(serving.describe_serving, report, Items)
     stalls = [item[0] for item in remarks.items]
     assert stalls[0].startswith(
-        "Decoding requests waited 20.00 ms (30.8 % of the steps) for prompts of others, 1 time: steps of"
+        "Decoding requests waited 20.00 ms (30.8 % of the steps) for prompts of others, 1 time: prompt-only steps"
     )
     assert stalls[1].startswith(
-        "Decoding requests waited 7.500 ms (11.5 % of the steps) for prompts of others, 1 time: steps computed"
+        "Decoding requests waited 7.500 ms (11.5 % of the steps) for prompts of others, 1 time: steps also computed"
     )
     assert stalls[-1] == (
         "The least time of 4 decode steps is not known: shapes of its matrix products are not recorded."

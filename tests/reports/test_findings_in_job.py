@@ -95,7 +95,7 @@ def test_findings_get_smaller_and_say_why_or_are_left_out(finding):
     assert bounded.saving_ns == pytest.approx(step / 3 * MS - 3 * MS)
     assert bounded.saving_high_ns == bounded.saving_ns
     assert bounded.expected_step_ns == pytest.approx(subject.step_ns - bounded.saving_ns)
-    assert "in which it waits for others" in bounded.confidence_reason
+    assert "but it waits for others" in bounded.confidence_reason
 
 
 RULES = [rule for rule in all_rules() if rule.name in LEFT_TO_JOB]

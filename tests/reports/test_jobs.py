@@ -121,7 +121,7 @@ def test_who_is_late_and_what_it_costs_per_step():
         "transfers. Clocks agree within 20.00 µs; less than 60.00 µs is not called late. Replay error 0.0 %.",
         "",
         "Late ranks: the others wait for rank 1",
-        "  100.0 ms -> 60.00 ms per step if every rank were like the usual one, 1.67x as fast",
+        "  100.0 ms -> 60.00 ms per step if every rank were like a typical one, 1.67x as fast",
         "  On rank 1: Give it taskset: its own cores",
         "",
         "Where a step of the job goes                                                       100.0 ms per step",
@@ -134,7 +134,7 @@ def test_who_is_late_and_what_it_costs_per_step():
         "For example rank 1: aten::empty took 23.00 ms, the same call 13.00 µs on rank 0.\n"
     )
     assert summarize_job(JOB) == (
-        "Late ranks: 100.0 ms -> 60.00 ms per step with all ranks alike; the others wait most for rank 1."
+        "Late ranks: 100.0 ms -> 60.00 ms per step with all ranks equal; the others wait most for rank 1."
     )
 
 
@@ -143,9 +143,9 @@ def test_transfers_that_take_most_of_a_job_come_first():
     whole = replace(JOB, absent=0, world_size=2, transfer_ns=550 * MS, late_ns=100 * MS, collectives=(slow,))
     lines = said(whole).splitlines()
     assert lines[lines.index("") + 1 :][:3] == [
-        "Communication holds up the job: transfers take 55.00 ms of 100.0 ms per step, besides waiting",
+        "Communication holds up the job: transfers take 55.00 ms of 100.0 ms per step, in addition to waiting",
         "  Longest: all-reduce, 40.00 ms; the median of 90 such collectives is 600.0 µs",
-        "  Late as well: rank 1; 100.0 ms -> 60.00 ms per step if every rank were like the usual one",
+        "  Also late: rank 1; 100.0 ms -> 60.00 ms per step if every rank were like a typical one",
     ]
     even = replace(BALANCED, absent=0, world_size=2, transfer_ns=550 * MS)
     assert "Communication holds up the job: transfers take 55.00 ms" in said(even)
@@ -169,7 +169,7 @@ def test_several_are_named_in_a_sentence():
     wandering = said(replace(JOB, stragglers=(), pattern="wandering"))
     assert "Ranks are late in turn\n" in wandering
     assert "A different rank is late each time" in wandering
-    assert "Ranks are late, none by enough to be named\n" in said(replace(JOB, stragglers=(), pattern="none"))
+    assert "Ranks are late, but none by enough to be named\n" in said(replace(JOB, stragglers=(), pattern="none"))
 
 
 def test_a_job_that_cannot_be_judged_says_why():
@@ -185,7 +185,7 @@ def test_a_job_that_cannot_be_judged_says_why():
 
 
 def test_a_balanced_job_is_said_to_be():
-    assert "No rank holds up the others: 100.0 ms per step, 99.00 ms with all ranks alike" in said(BALANCED)
+    assert "No rank holds up the others: 100.0 ms per step, 99.00 ms with all ranks equal" in said(BALANCED)
     assert list(list_ruled_out(BALANCED)) == []
 
 
@@ -226,7 +226,7 @@ def test_types_of_operations_are_compared_with_all_ranks():
 
 def test_ranks_whose_recording_is_short_are_named():
     short = replace(JOB, members=(*JOB.members, member(3, 100, 800, 0, recorded=900)))
-    assert "Recorded less than 95 % of the longest: rank 3." in said(short)
+    assert "Recorded for less than 95 % of the longest: rank 3." in said(short)
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_gpus_that_differ_are_not_called_alike():
 
 def test_each_rank_has_a_line_with_when_it_was_late():
     assert blocks_to_text(list_ranks_of_job(JOB), 100).splitlines() == [
-        "rank  trace       own  transfer     waits  holds up  saves alone  lateness over time",
+        "rank  trace       own  transfer     waits  holds up  saves alone  late over time",
         "----  -----  --------  --------  --------  --------  -----------  --------------",
         "0     t1     10.00 ms  2.000 ms  80.00 ms      0 ns            -  ··········",
         "1     t2     90.00 ms  2.000 ms      0 ns  40.00 ms     30.00 ms  █········▅",
@@ -488,9 +488,9 @@ def test_a_rank_by_itself_says_what_the_job_waits_for():
     whole = report_of(JOB)
     one, late = (replace(whole, traces=(each,)) for each in whole.traces)
     told = describe_rank_in_job(JOB, whole.traces[0])
-    assert told.endswith("Rank 0 waits 80.00 ms for others, and no other waits for it alone.")
+    assert told.endswith("Rank 0 waits 80.00 ms for others, and no other rank waits for it alone.")
     shown = blocks_to_text(first_screen(late), 100)
-    assert "Rank 1 waits 0 ns for others; if it alone were like the usual one," in shown
+    assert "Rank 1 waits 0 ns for others; if it alone were like a typical one," in shown
     assert "--trace 2 -v" in shown
     assert "Rank 0 waits 80.00 ms" in blocks_to_text(compose_report(one), 100)
 
@@ -536,14 +536,14 @@ def test_a_rank_that_was_not_asked_is_never_called_clean():
     report = asked_in_part(many(8), 1, 5, USUAL)
     spared = report.traces[0]
     alone = blocks_to_text(compose_report(replace(report, traces=(spared,))), 100)
-    assert "Not asked: other ranks of the job stand for this one." in alone
+    assert "Not analysed: other ranks of the job represent this one." in alone
     assert "Nothing to fix" not in alone
     two_jobs = replace(report, jobs=(*report.jobs, replace(report.jobs[0], job=1)))
     shown = blocks_to_text(first_screen(two_jobs), 100).splitlines()
     assert [line.split()[-2:] for line in shown if line.split()[:2] in (["t1", "0"], ["t3", "2"])] == [
         ["not", "asked"]
     ] * 2
-    assert "asked" in answer_finding(report, "F1", 1, "all", 8000).text
+    assert "Not analysed" in answer_finding(report, "F1", 1, "all", 8000).text
     assert [each["rules_asked"] for each in json.loads(to_json(report))["traces"]][:3] == [False, True, False]
 
 

@@ -96,7 +96,7 @@ def test_bounds_that_are_the_same_are_said_once():
 def test_of_devices_that_are_not_measured_nothing_can_be_told():
     (report,) = handmade_traces.report(on_host_only(), rules=[]).traces
     assert write_verdict(report).outcome == "cannot tell"
-    assert "no GPU worked" in write_verdict(report).spans[0]
+    assert "no GPU work was found" in write_verdict(report).spans[0]
     note = Note("data_loss", "npu_not_measured", 3, "of an NPU")
     assert (
         "the work ran on devices that traceq does not analyse" in write_verdict(replace(report, notes=(note,))).spans[0]

@@ -92,19 +92,22 @@ def compared(**changed):
 
 def lines(comparison):
     text = " ".join(blocks_to_text(compose_comparison(comparison, 5)).replace("\n!", "\n").split())
-    begins = ("One knob changed", "2 knobs changed", "3 knobs changed", "Also differs")
+    begins = ("One setting changed", "2 settings changed", "3 settings changed", "Also differs")
     return [part for part in begins if part in text], text
 
 
 def test_one_knob_is_told():
     _, text = lines(compared(num_workers="4", torch="2.13.0", command_line="1"))
-    assert "One knob changed: num_workers 0 -> 4. Also differs: torch 2.12.0 -> 2.13.0." in text
+    assert "One setting changed: num_workers 0 -> 4. Also differs: torch 2.12.0 -> 2.13.0." in text
 
 
 def test_several_knobs_are_a_warning():
     found, text = lines(compared(num_workers="4", batch_size="64", memory=str(2**30)))
-    assert found == ["2 knobs changed"]
-    assert "2 knobs changed: num_workers 0 -> 4, batch_size 32 -> 64: the change cannot be told to one of them." in text
+    assert found == ["2 settings changed"]
+    assert (
+        "2 settings changed: num_workers 0 -> 4, batch_size 32 -> 64: the change cannot be attributed to one of them."
+        in text
+    )
 
 
 def test_the_command_line_is_told_where_no_known_knob_was_turned():

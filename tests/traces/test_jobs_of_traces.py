@@ -125,7 +125,7 @@ def test_one_rank_alone_tells_how_long_it_waits(job):
     (rank,) = [path for path in MEGATRON if "rank3" in path.name]
     with job("rank3", [rank]) as traces:
         ((why, waits),) = traces.sql("select cannot_tell, wait_absent / 1e6 from job").fetchall()
-        assert why == "only one of its ranks is here"
+        assert why == "only one of its ranks is in the database"
         assert waits == pytest.approx(403, rel=0.1)
 
 

@@ -39,7 +39,7 @@ _IDLE = (
     Category("idle_launch", "idle: launching", "launching on the host", ("#fa4bbd", "#fb56bf")),
     Category("idle_python", "idle: Python", "Python on the host", ("#903ba8", "#a341ab")),
     Category("idle_cpu", "idle: host code", "the program's own code on the host", ("#6f0802", "#e79072")),
-    Category("idle_os", "idle: system calls", "calls of the operating system", ("#804d37", "#825e4e")),
+    Category("idle_os", "idle: system calls", "system calls", ("#804d37", "#825e4e")),
     Category("idle_checkpoint", "idle: checkpoint", "checkpoints", ("#70106c", "#d9b1ea")),
     Category("idle_communication", "idle: host communication", "communication on the host", ("#3931cd", "#675cc2")),
     Category("idle_dependency", "idle: other streams", "waits of streams for one another", ("#8d769f", "#a689b5")),
@@ -77,10 +77,10 @@ OF_HOST = "host_"
 # Who is at work on the critical path, or that nobody is.
 PATH_KINDS = {"host": "host", "gpu": "GPU", "transfer": "transfer", "wait": "wait"}
 # There communication need not be exposed, nor a GPU idle.
-_ON_PATH = {"communication": "communication", "idle_unattributed": "nothing that was recorded"}
+_ON_PATH = {"communication": "communication", "idle_unattributed": "nothing recorded"}
 
 # In the parts of a change only: what two ledgers leave.
-_OTHERS = {"unattributed": "time that no ledger explains"}
+_OTHERS = {"unattributed": "time that the ledger does not explain"}
 
 
 def is_idle(category: str) -> bool:

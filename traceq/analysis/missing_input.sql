@@ -12,7 +12,7 @@ group by kind;
 insert into import_note
 select
     $trace_id, 'info', 'no_gpu_work', 1,
-    'no GPU work is in the trace: time_ledger, idle_gap and device_activity are empty, which does not say that a GPU was idle; host_ledger has the time of the host'
+    'the trace has no GPU work: time_ledger, idle_gap and device_activity are empty, which does not mean that a GPU was idle; host_ledger has the host time'
     || coalesce('; capture with ' || (select words from _way where name = 'gpu'), '')
 where
     not exists (select 1 from gpu_slice)
@@ -23,7 +23,7 @@ where
 insert into import_note
 select
     $trace_id, 'info', 'no_host_side', count(*),
-    'GPU slices of which nothing says what the host did: all idle time is idle_unattributed, launch names no calls, host_ledger is empty'
+    'GPU slices, but nothing shows what the host did: all idle time is idle_unattributed, launch names no calls, host_ledger is empty'
     || coalesce('; capture with ' || (select words from _way where name = 'host_side'), '')
 from gpu_slice
 where not exists (select 1 from _host_kind)
@@ -50,7 +50,7 @@ where
 insert into import_note
 select
     $trace_id, 'info', 'no_synchronization', count(distinct (device, context, stream)),
-    'streams side by side, and no synchronization is in the trace: idle time in which one stream waits for another counts as idle_launch_latency instead of idle_dependency'
+    'streams run at the same time, but the trace has no synchronization: idle time in which one stream waits for another counts as idle_launch_latency instead of idle_dependency'
     || coalesce('; capture with ' || (select words from _way where name = 'synchronizations'), '')
 from gpu_slice
 where
@@ -64,7 +64,7 @@ having count(*) > 0;
 insert into import_note
 select
     $trace_id, 'info', 'graph_not_traced', count(*),
-    'graphs traced as a whole: each counts as compute from its start to its end, copies and communication inside are not seen'
+    'graphs traced as a whole: each counts as compute from start to end, and copies and communication inside are not visible'
     || coalesce('; capture with ' || (select words from _way where name = 'graph_nodes'), '')
 from gpu_slice
 where kind = 'graph'
@@ -83,7 +83,7 @@ group by code;
 insert into import_note
 select
     $trace_id, 'info', 'graph_kernel_without_operator', count(*),
-    'kernels of replayed graphs: nothing in the trace says which operators they are of; a trace of the capture of these graphs, or of the program without them, tells it: traceq ingest TRACE --capture FILE (docs/capture.md)'
+    'kernels of replayed graphs, whose operators are not in the trace; a trace of the capture of these graphs, or of the program without them, has them: traceq ingest TRACE --capture FILE (docs/capture.md)'
     || if(
         count(*) filter (contains(g.args, '"name":')) > 0,
         '; ' || count(*) filter (contains(g.args, '"name":')) || ' of them name the region they were annotated with: args->>''name'' of gpu_slice',
@@ -108,7 +108,7 @@ select
     )
     || if(
         count(*) filter (candidates > 1) > 0,
-        '; ' || count(*) filter (candidates > 1) || ' launches fit several captured graphs: what these differ in is left open',
+        '; ' || count(*) filter (candidates > 1) || ' launches fit several captured graphs: what differs between these is left open',
         ''
     )
 from graph_launch
@@ -126,7 +126,7 @@ having count(*) > 0;
 insert into import_note
 select
     $trace_id, 'info', 'steps_not_marked', 1,
-    'nothing marks steps and no work recurs: the window of GPU work is judged as one step; mark steps with traceq.annotate.step()'
+    'nothing marks steps and no work recurs, so the window of GPU work is analysed as one step; mark steps with traceq.annotate.step()'
     || coalesce(' or ' || (select words from _way where name = 'step_call'), '') || ', or name annotations with --step-range'
 from step
 where source = 'window' and not exists (select 1 from _way where name = 'timeless');
@@ -134,7 +134,7 @@ where source = 'window' and not exists (select 1 from _way where name = 'timeles
 insert into import_note
 select
     $trace_id, 'info', 'few_steps', count(*) filter (excluded is null),
-    'steps in all: with fewer than four neither warm-up nor outliers can be told, so no step is excluded as the one or listed as the other; record more'
+    'steps in all: with fewer than four, warm-up and outliers cannot be found, so no step is excluded or listed as such; record more'
 from step
 where source <> 'window'
 having count(*) between 1 and 3;

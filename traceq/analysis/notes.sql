@@ -34,7 +34,7 @@ shared_id as (
 
 select
     $trace_id, 'info', 'launch_not_traced', count(*),
-    'GPU slices whose launching call is not in the trace: idle time before them is idle_unattributed, launch.queue_depth leaves them out; capture the runtime API as well'
+    'GPU slices whose launch call is not in the trace: idle time before them is idle_unattributed, launch.queue_depth leaves them out; capture the runtime API as well'
     || coalesce(' (' || (select words from _way where name = 'launches') || ')', '') || ' and start the profiler before the work is launched'
     || if(
         count(*) filter (g.ts < f.ts) > 0,
@@ -60,20 +60,20 @@ having count(*) > 0;
 insert into import_note
 select
     $trace_id, 'info', 'step_range_unmatched', 1,
-    'no annotation matches the given --step-range; steps were found as if it had not been given'
+    'no annotation matches --step-range, so steps were found without it'
 where not $has_step_range;
 
 insert into import_note
 select
     $trace_id, 'info', 'window_unmatched', 1,
-    'no annotation has the name given with --window, or it ends before it starts; the window was found as if it had not been given'
+    'no annotation has the name given with --window, or it ends before it starts, so the window was found without it'
 where not $has_window;
 
 insert into import_note
 select
     $trace_id, 'info', 'earlier_work', count(*),
     'the first work of the capture waited up to ' || round(max(dur) / 1e6, 1)
-    || ' ms although the trace holds nothing it could wait for: the GPU did what was launched before the capture, or the work of another process; that time is idle_earlier_work, and no finding claims it'
+    || ' ms although the trace has nothing it could wait for: the GPU ran work launched before the capture, or by another process; that time is idle_earlier_work, and no finding claims it'
 from idle_gap_cause
 where cause = 'idle_earlier_work'
 having count(*) > 0;
@@ -104,7 +104,7 @@ first_with_work as (
 
 select
     $trace_id, 'data_loss', 'first_work_missing', count(*),
-    'calls launched kernels before the first one whose kernel is in the trace: the profiler lost the first work of the capture, so the GPU seems idle then; leave the first step out, or let the profiler warm up (schedule(wait=1, warmup=1, ...))'
+    'calls launched kernels before the first one whose kernel is in the trace: the profiler lost the first work of the capture, so the GPU seems idle at that time; leave the first step out, or let the profiler warm up (schedule(wait=1, warmup=1, ...))'
 from launch as l
 inner join first_with_work as f on l.ts < f.ts
 where not exists (from cpu_slice where regexp_matches(name, 'StreamBeginCapture'))

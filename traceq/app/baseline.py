@@ -51,6 +51,6 @@ def save_baseline(
     steps = sum(len(run.counted) for run in runs)
     if not steps:
         listed = ", ".join(map(str, as_list(sources)))
-        raise UnusableBaseline(f"{listed}: no step counts, so that nothing could be compared with it")
+        raise UnusableBaseline(f"{listed}: no step counts, so nothing could be compared with it")
     path = baselines.save(name, runs, directory, force=force or add)
     return SavedBaseline(path, len(runs), steps, len(given) - len(new))

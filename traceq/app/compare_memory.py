@@ -66,7 +66,7 @@ def compare_memory(base: Source, new: Source, read: ReadOptions = AS_FOUND, *, t
     Raises WrongUse for sources other than files of torch.cuda.memory._dump_snapshot() and databases of a single one.
     """
     if not (is_snapshot(base) and is_snapshot(new)):
-        raise WrongUse("A memory snapshot is compared with one other memory snapshot: nothing else has what it tells.")
+        raise WrongUse("A memory snapshot can be compared only with another memory snapshot.")
     check_writes(read.writes, [base, new])
     return MemoryComparisonView(find_memory_change(_read_side(base, read), _read_side(new, read)), top=top)
 
@@ -97,7 +97,7 @@ def _read_side(source: Source, read: ReadOptions) -> MemorySide:
     with open_source(source, "compared", read) as connection:
         traces = read_rows(connection, "trace")
         if len(traces) != 1:
-            raise WrongUse(f"{source} holds {len(traces)} memory snapshots: compare files of one each.")
+            raise WrongUse(f"{source} holds {len(traces)} memory snapshots: compare files with one each.")
         side = read_memory_side(connection, traces[0]["trace_id"], traces[0]["path"])
     if side is None:
         raise WrongUse(f"{source}: nothing is in use in this snapshot, and it has no history.")

@@ -79,12 +79,14 @@ def experiment(plan: TrialPlan, directory: Path, running: Running) -> Experiment
     folder.begin(plan)
     with folder.lock():
         if kept := folder.trials():
-            running.tell(f"{some(len(kept), 'run')} kept in {directory}, begun {folder.start_time()}, count as well")
+            running.tell(f"{some(len(kept), 'run')} kept in {directory}, started {folder.start_time()}, also count")
         runner = _Runner(plan, folder, running)
         try:
             settings, trials = runner.run()
         except (KeyboardInterrupt, SystemExit):
-            running.tell(f"{some(len(folder.trials()), 'run')} kept in {directory}: the same command goes on from here")
+            running.tell(
+                f"{some(len(folder.trials()), 'run')} kept in {directory}: the same command continues from here"
+            )
             raise
         return ExperimentView(_judge_trials(plan, folder, running, settings, trials))
 
@@ -180,7 +182,7 @@ class _Runner:
             raise UnusableTrace(f"{self._folder.traces}: no recording of the baseline, so nothing is found to --try")
         cores = usable_cpus()
         for finding in list_by_hand(run.findings, self._plan.tries, cores):
-            self._running.tell(f"no knob is known for {finding.rule} ({finding.title}): it is changed by hand")
+            self._running.tell(f"no setting is known for {finding.rule} ({finding.title}): change it by hand")
         tried = settings_for(run.findings, self._plan.tries, cores)
         threads = next((trial.threads for trial in self._trials if trial.threads), None)
         if (
@@ -212,7 +214,7 @@ class _Runner:
             round_, setting = left[0]
             if self._running.budget is not None and time.monotonic() - self._began > self._running.budget:
                 if not self._is_used_up:
-                    self._running.tell("the budget is used up: the same command goes on from here")
+                    self._running.tell("the budget is used up: the same command continues from here")
                 self._is_used_up = True
                 return False
             trial = self._run_trial(setting, round_)
@@ -292,7 +294,7 @@ class _Runner:
         for line in read_tail(log):
             self._running.tell(f"| {line}")
         raise ProgramFailed(
-            f"the program as it is gives nothing to compare with ({trial.outcome}: {trial.reason}); its output: {log}"
+            f"the unchanged program gives nothing to compare with ({trial.outcome}: {trial.reason}); its output: {log}"
         )
 
     def _add_profile(self, trial: Trial, launch: capture.TrialLaunch) -> Trial:

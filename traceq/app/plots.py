@@ -57,7 +57,7 @@ def _plot(chart: Chart[TraceReport], report: ReportView, trace: int | None = Non
 def ranks(report: ReportView) -> Figure:
     """Draw the ranks of a job side by side: a bar of the ledger for each."""
     if not _ranks.has_data(report.content):
-        raise ValueError("nothing to draw for ranks: no several ranks with GPU activity")
+        raise ValueError("nothing to draw for ranks: fewer than two ranks have GPU activity")
     return _make_figure(_ranks.draw(report.content), _ranks.describe(report.content))
 
 

@@ -70,7 +70,7 @@ def open_source(
         except duckdb.Error as error:
             if fault := message_of_function(error):
                 raise StoreError(fault) from error
-            way_out = f"traceq dataset verify {source} says why" if is_dataset(source) else "ingest the traces again"
+            way_out = f"traceq dataset verify {source} shows why" if is_dataset(source) else "ingest the traces again"
             raise StoreError(f"{source}: cannot be {done}: {one_line(error)}; {way_out}") from error
 
 
@@ -209,7 +209,7 @@ def open_runs(
     stored = baseline_runs(source)
     if stored is not None:
         if which.trace is not None:
-            raise WrongUse(f"--trace is for trace databases; {source} is a baseline: choose by --rank.")
+            raise WrongUse(f"--trace is for trace databases; {source} is a baseline: choose with --rank.")
         yield None, dict(enumerate(stored if all_ranks else runs_of_rank(stored, which.rank, str(source))))
         return
     with open_source(source, "compared", read) as connection:

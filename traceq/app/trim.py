@@ -57,7 +57,7 @@ def trim(
     """
     window = read.window
     if steps is not None and window is not None:
-        raise WrongUse("--steps and --window are two ways to say one thing: give one.")
+        raise WrongUse("--steps and --window both say what to keep: give only one.")
     if steps is None and window is None and not ranks:
         raise WrongUse("Say what to keep: --steps 3..5, --window START..END or --ranks 0,3.")
     span = None if steps is None else read_steps(steps)

@@ -40,8 +40,8 @@ class VerificationView(View[Verification]):
         """
         line = calibrate(self.content, program, is_public=is_public)
         if line is None:
-            return f"nothing is added to {file}: what the fix won cannot be told"
-        return None if append(file, line) else f"{file} has this pair already"
+            return f"nothing is added to {file}, because the gain of the fix is not known"
+        return None if append(file, line) else f"{file} already has this pair"
 
 
 def verify(

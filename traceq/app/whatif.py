@@ -253,7 +253,7 @@ def _doubt_of(told: ReplayAccuracy, asked: Sequence[Asked]) -> str | None:
     if told.unexplained > MOST_UNEXPLAINED:
         return f"nothing known explains {share(told.unexplained)} of the critical path, more than {share(MOST_UNEXPLAINED)}"
     if any(change.what == UNKNOWN_CAUSE for change in asked):
-        return f"nothing says what the host did in {UNKNOWN_CAUSE}"
+        return f"nothing shows what the host did in {UNKNOWN_CAUSE}"
     return None
 
 
@@ -283,7 +283,7 @@ def _not_there(subject: Subject, asked: Asked) -> WrongUse:
     """Return the error for a change of something that the trace does not have."""
     return WrongUse(
         f"Trace {subject.trace_id} has nothing in its counted steps to {describe_changes([asked])};"
-        " traceq whatif SOURCE --list shows what it has."
+        " traceq whatif SOURCE --list shows what can be changed."
     )
 
 
@@ -320,7 +320,7 @@ def _host_answer(subject: Subject, facts: WhatIfAnswer) -> WhatIfAnswer | None:
     None if the change affects neither this thread nor those it waits for.
     """
     if not subject.steps:
-        return replace(facts, reason="the trace has no steps that count: nothing can be predicted")
+        return replace(facts, reason="the trace has no counted steps, so nothing can be predicted")
     if not subject.has("host_alone"):
         return replace(facts, reason=NEEDS["host_alone"].lacking)
     won = measure_host_changes(subject, [_host_change(change) for change in facts.asked])
@@ -382,7 +382,9 @@ def _host_doubt(asked: Sequence[Asked], won: HostWon) -> str | None:
     """Return why a likely saving cannot be told for a change of host work; None if it can."""
     for change, held, elsewhere in zip(asked, won.held_ns, won.elsewhere_ns, strict=True):
         if held < _LEAST_SEEN * elsewhere:
-            return f"most of {change.what} runs on other threads while the training thread works: what it costs is not known"
+            return (
+                f"most of {change.what} runs on other threads while the training thread works, so its cost is not known"
+            )
     return None
 
 

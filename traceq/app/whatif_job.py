@@ -59,7 +59,7 @@ def _replay_job(connection: duckdb.DuckDBPyConnection, ranks: Sequence[int], hos
     if job is None:
         raise WrongUse("These traces are not one job of several ranks: `like median` needs the traces of its ranks.")
     if job.dur_ns is None or job.claim_limit_ns is None:
-        raise WrongUse(f"This job cannot be replayed: {job.cannot_tell or 'its collectives tell no time'}.")
+        raise WrongUse(f"This job cannot be replayed: {job.cannot_tell or 'its collectives have no usable times'}.")
     chosen = _choose_ranks(job, ranks, hosts)
     times = read_times(connection, job.job, job.time_window, len(job.members), job.claim_limit_ns)
     if times is None:

@@ -61,7 +61,7 @@ def profile(
         if number < least:
             raise ValueError(f"{what}={number}: must be at least {least}")
     if not name or Path(name).name != name:
-        raise ValueError(f"name={name!r}: must be the begin of a file's name, without directories")
+        raise ValueError(f"name={name!r}: must be the beginning of a file name, without directories")
     if directory is None:
         return ProfiledRun(None, first)
     if importlib.util.find_spec("torch") is None:

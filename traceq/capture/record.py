@@ -227,7 +227,8 @@ def _check_tool(tool: str) -> None:
         return
     if tool == "nsys":
         raise MissingTool(
-            "nsys: not on PATH; install NVIDIA Nsight Systems, or record with --backend torch, which needs nothing"
+            "nsys: not on PATH; install NVIDIA Nsight Systems, or record with --backend torch, which needs no "
+            "other tool"
         )
     raise MissingTool(
         f"{tool}: no such command on PATH; give the command as in a shell: traceq record -- python train.py"

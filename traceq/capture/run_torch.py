@@ -161,7 +161,7 @@ class Recorder:
         """End the recording before a profiler that the program starts, because only one can run at a time; report why."""
         if not self._is_own and not self._over:
             self._finish(
-                "the program uses a PyTorch profiler of its own, which goes first: switch it off to record all"
+                "the program uses its own PyTorch profiler, which has priority: switch it off to record everything"
             )
 
     def _is_the_first(self, optimizer: Any) -> bool:

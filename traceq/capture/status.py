@@ -78,6 +78,6 @@ def _explain_no_trace(events: Sequence[Event], exit_code: int) -> str:
     if "python" in kinds:
         return "no Python process of the program imported torch, so there is nothing to record: try --backend nsys"
     return (
-        "no Python process of the program could be reached: it is none, it clears the environment, or runs as"
-        f" python -I, -E or -S: run it without, or {_BY_HAND}"
+        "no Python process of the program could be reached: it is not Python, it clears the environment, or it "
+        f"runs as python -I, -E or -S; run it without these, or {_BY_HAND}"
     )

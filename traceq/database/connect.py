@@ -317,8 +317,8 @@ def _check_log(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         sizes = connection.execute(query).fetchall()
     if ("0 bytes",) in sizes and _has_log(path):
         raise StoreError(
-            f"{path}: {path.name}.wal beside it is damaged, or no log of this database: what it would add is lost;"
-            " remove it to read what was there before, or ingest the traces again"
+            f"{path}: {path.name}.wal beside it is damaged, or does not belong to this database, so what it "
+            "would add is lost; remove it to read what was there before, or ingest the traces again"
         )
 
 
@@ -382,7 +382,7 @@ def check_schema(connection: duckdb.DuckDBPyConnection, path: Path, *, older: bo
         raise StoreError(f"{path}: cannot be read, is it damaged? {one_line(error)}") from error
     if len(versions) > 1:
         raise StoreError(
-            f"{path}: says of itself to have several schema versions ({', '.join(str(one) for (one,) in versions[:3])}),"
+            f"{path}: has several schema versions ({', '.join(str(one) for (one,) in versions[:3])}),"
             " so what is in it is not known; ingest the traces again"
         )
     version = versions[0][0] if versions else None

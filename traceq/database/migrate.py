@@ -37,7 +37,7 @@ def upgrade(database: Path, output: Path | None = None) -> int:
     target = Path(os.path.realpath(output or database))
     before = database_state(target)
     if output is not None and before != (None, None):
-        raise StoreError(f"{output}: is there already; choose another name with -o")
+        raise StoreError(f"{output}: already exists; choose another name with -o")
     check_finished(database)
     with closing(connect(database, older=True)) as connection:
         version = version_of(connection)

@@ -102,7 +102,7 @@ def fill_window(place: Place, manifest: Manifest, pieces: Sequence[Piece], windo
     if isinstance(answer, DatasetWindow):
         return answer
     raise StoreError(
-        f"{place.name}: what works out the job of {len(pieces)} ranks was killed, for want of memory?"
+        f"{place.name}: the process that analyses the job of {len(pieces)} ranks was killed; out of memory?"
         " Its pieces are kept: ingest again with a lower --memory-limit"
     )
 

@@ -145,7 +145,7 @@ def _check(place: Place, mine: _Writer) -> None:
     """Raise StoreError if this process no longer holds the lock."""
     found = _find_writer(place)
     if found is None or found.token != mine.token:
-        raise StoreError(f"{place.name}: somebody else has taken over as its writer; nothing was written, try again")
+        raise StoreError(f"{place.name}: another process has taken over writing; nothing was written, try again")
 
 
 def _keep_alive(place: Place, mine: _Writer, over: threading.Event) -> None:

@@ -102,9 +102,9 @@ def open_existing(name: str | Path) -> tuple[Place, Manifest]:
     if is_dataset(name) and (manifest := read_manifest(place)).generation:
         return place, manifest
     if not is_address(name) and is_database(Path(name)):
-        raise StoreError(f"{name}: a trace database, no dataset; make one of it: traceq convert {Path(name)} -o job/")
+        raise StoreError(f"{name}: a trace database, not a dataset; convert it: traceq convert {Path(name)} -o job/")
     new = name if is_address(name) else f"{Path(name)}/"
-    raise StoreError(f"{name}: no dataset there; make one with: traceq ingest SOURCE -o {new}")
+    raise StoreError(f"{name}: there is no dataset; make one with: traceq ingest SOURCE -o {new}")
 
 
 def read_manifest(place: Place) -> Manifest:

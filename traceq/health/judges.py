@@ -35,7 +35,7 @@ def _judge_steps(i: Inputs) -> MetricVerdict:
     marked = _MARKED.get(i.step_source)
     counted = some(i.steps, "step")
     rates = f"rates of {i.payloads}" if i.payloads else "no samples or tokens marked"
-    few = f"{counted} counted: nothing to compare with, capture more" if i.steps < _LEAST_STEPS else None
+    few = f"{counted} counted: there is nothing to compare with; capture more" if i.steps < _LEAST_STEPS else None
     inferred = None if marked else f"{counted}, inferred ({i.step_source}), not marked"
     return ok_or_degraded(f"{counted} by {marked}, {rates}", few, inferred, needs=None if marked else "marks")
 
@@ -56,7 +56,7 @@ def _judge_host(i: Inputs) -> MetricVerdict:
         return not_computable("no host work was traced")
     facts = f"{some(i.operators, 'operator')}, {some(i.annotations, 'range')}, {some(i.calls, 'runtime call')}"
     nameless = None if i.operators + i.annotations else "no operator and no range around the calls"
-    phaseless = None if i.phases else "nothing names forward, backward or optimizer"
+    phaseless = None if i.phases else "nothing marks forward, backward or optimizer"
     return ok_or_degraded(facts, nameless, phaseless, needs="marks")
 
 
@@ -64,7 +64,7 @@ def _judge_idle(i: Inputs) -> MetricVerdict:
     if not i.gpu_slices:
         return _NO_GPU
     share = i.idle_unattributed / i.idle_dur if i.idle_dur else 0.0
-    nameless = None if i.operators + i.annotations else "no operator and no range names what the host did"
+    nameless = None if i.operators + i.annotations else "no operator or range shows what the host did"
     return ok_or_degraded(
         f"{share:.1%} of idle time has no cause" if i.idle_dur else "never idle in a step",
         _describe_unlaunched(i),
@@ -79,12 +79,12 @@ def _judge_launch(i: Inputs) -> MetricVerdict:
     if not i.gpu_slices:
         return _NO_GPU
     if not i.launched:
-        return not_computable("no call that launched GPU work was traced")
+        return not_computable("no launch call was traced")
     return ok_or_degraded(_describe_launched(i), _describe_unlaunched(i))
 
 
 def _describe_launched(i: Inputs) -> str:
-    return f"the launching call is known of {i.launched:,} of {some(i.called_for, 'GPU slice')}"
+    return f"the launch call is known for {i.launched:,} of {some(i.called_for, 'GPU slice')}"
 
 
 def _describe_unlaunched(i: Inputs) -> str | None:
@@ -95,10 +95,10 @@ def _judge_sync(i: Inputs) -> MetricVerdict:
     if not i.calls + i.synchronizations:
         return not_computable("no runtime call was traced")
     waits = max(i.stream_wait_calls, i.stream_waits)
-    facts = f"{some(i.waiting_calls, 'call')} in which the host waits, {waits:,} for which a stream does"
+    facts = f"{some(i.waiting_calls, 'call')} in which the host waits, {waits:,} in which a stream does"
     if not waits or i.stream_waits_resolved >= waits:
         return MetricVerdict("ok", facts)
-    known = f"what a stream waited for is known of {i.stream_waits_resolved:,} of {some(waits, 'wait')}"
+    known = f"what a stream waited for is known for {i.stream_waits_resolved:,} of {some(waits, 'wait')}"
     return MetricVerdict("degraded", known, None if i.stream_waits else "options")
 
 
@@ -111,7 +111,7 @@ def _judge_copies(i: Inputs) -> MetricVerdict:
         _describe_known("bytes", i.copies_with_bytes, i.copies, facts),
         _describe_known("pinned or pageable", i.copies_with_memory, i.copies, facts),
         _describe_known("the call", i.copies_with_call, i.copies, facts),
-        f"{some(i.copies_as_kernels, 'copy', 'copies')} run as kernels by the driver: they count as compute"
+        f"{some(i.copies_as_kernels, 'copy', 'copies')} are run as kernels by the driver and count as compute"
         if i.copies_as_kernels
         else None,
         _describe_whole_graphs(i, "hides the copies within"),
@@ -121,14 +121,14 @@ def _judge_copies(i: Inputs) -> MetricVerdict:
 
 def _describe_known(what: str, known: int, number: int, all_of_them: str) -> str | None:
     """Return a phrase on how many of `number` things have the fact `what`; None if all have it."""
-    return f"{what} known of {known:,} of {all_of_them}" if known < number else None
+    return f"{what} known for {known:,} of {all_of_them}" if known < number else None
 
 
 def _judge_occupancy(i: Inputs) -> MetricVerdict:
     if not i.gpu_slices:
         return _NO_GPU
     if not i.kernels_with_shape:
-        return not_computable("no kernel says its grid, block and registers")
+        return not_computable("no kernel has its grid, block and registers")
     rests_on = (
         f"grid, block and registers of {i.kernels_with_shape:,} of {some(i.kernels, 'kernel')},"
         f" limits of {i.devices_with_limits:,} of {some(i.devices, 'GPU')}"
@@ -182,7 +182,7 @@ def _judge_data(i: Inputs) -> MetricVerdict:
     fetches = some(i.fetches, "fetch", "fetches")
     steps = i.steps + i.steps_excluded
     return ok_or_degraded(
-        f"{fetches} marked, waits known of {i.steps_with_data_wait:,} of {some(steps, 'step')}",
+        f"{fetches} marked, waits known for {i.steps_with_data_wait:,} of {some(steps, 'step')}",
         None if i.gpu_slices else f"{fetches}, but no GPU work to say what they cost",
         _describe_known("waits", i.steps_with_data_wait, steps, some(steps, "step")),
         _describe_known("copies of input", i.steps_with_input_copy, steps, some(steps, "step"))
@@ -209,7 +209,7 @@ def _judge_memory(i: Inputs) -> MetricVerdict:
 
 def _judge_flops(i: Inputs) -> MetricVerdict:
     if not i.operators_with_shapes:
-        return not_computable("no operator says the shapes of its arguments")
+        return not_computable("no operator has the shapes of its arguments")
     shapes = f"shapes of {i.operators_with_shapes:,} of {some(i.operators, 'operator')}"
     if not i.operators_with_flops:
         return MetricVerdict(
@@ -250,7 +250,7 @@ def _judge_mfu(i: Inputs) -> MetricVerdict:
             "not computable", "no peak known for the GPU and the types that operators with FLOPs compute in"
         )
     share = i.flops_dur_with_peak / i.flops_dur
-    known = f"MFU known of {i.mfu_entries_known:,} of {i.mfu_entries:,} GPUs x steps"
+    known = f"MFU known for {i.mfu_entries_known:,} of {i.mfu_entries:,} GPUs x steps"
     peaks = f"peak known for {share:.0%} of the GPU time of operators with FLOPs"
     is_whole = i.mfu_entries_known == i.mfu_entries > 0
     return ok_or_degraded(f"{known}; {peaks}", None if is_whole else f"{known}; {peaks}", *_describe_uncounted(i))
@@ -266,7 +266,7 @@ def _judge_graphs(i: Inputs) -> MetricVerdict:
     if not i.gpu_slices:
         return _NO_GPU
     if not i.calls and not i.graph_nodes + i.whole_graphs:
-        return not_computable("no call was traced: whether graphs were launched is not known")
+        return not_computable("no call was traced, so it is not known whether graphs were launched")
     if not i.graph_launches + i.graph_nodes + i.whole_graphs:
         return MetricVerdict("ok", "no graph was launched")
     if not i.graph_nodes:
@@ -281,7 +281,7 @@ def _judge_graphs(i: Inputs) -> MetricVerdict:
 
 def _judge_os(i: Inputs) -> MetricVerdict:
     if not i.os_calls:
-        return not_computable("no call of the operating system was traced")
+        return not_computable("no system call was traced")
     return MetricVerdict("ok", some(i.os_calls, "call"))
 
 

@@ -104,7 +104,8 @@ def _read_capture(task: Task, source: Source) -> Captured:
     database.unlink()
     if not captured.kernels.num_rows:
         raise UnusableTrace(
-            f"{source.path}: launches no kernel, so it tells nothing of graphs; --capture wants a trace of the program while it"
+            f"{source.path}: launches no kernel, so it shows nothing about graphs; --capture needs a trace of "
+            "the program while it"
             " captures its graphs, or without them (docs/capture.md)"
         )
     return captured

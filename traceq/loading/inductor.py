@@ -54,7 +54,7 @@ def inductor_files(given: Sequence[str | Path], trace: Path) -> tuple[Path, ...]
             raise UnusableTrace(f"{path}: no such file")
         inside = [path] if path.is_file() else _files_inside(path)
         if not inside:
-            raise UnusableTrace(f"{path}: holds nothing that Inductor writes of its kernels; see docs/capture.md")
+            raise UnusableTrace(f"{path}: has nothing that Inductor writes about its kernels; see docs/capture.md")
         found += inside
     return tuple(found)
 
@@ -201,7 +201,7 @@ def _read_json(file: Path) -> dict[str, Any]:
     try:
         found = json.loads(_read_text(file))
     except json.JSONDecodeError as error:
-        raise UnusableTrace(f"{file}: is no JSON: {error.msg} in line {error.lineno}") from error
+        raise UnusableTrace(f"{file}: is not JSON: {error.msg} in line {error.lineno}") from error
     except ValueError as error:  # of Python, for whole numbers
         raise UnusableTrace(f"{file}: has a number of too many digits") from error
     except RecursionError as error:

@@ -174,7 +174,7 @@ def _find_known_traces(database: Path) -> dict[str, int]:
         try:
             return dict(connection.execute("select sha256, trace_id from trace").fetchall())
         except duckdb.Error as error:
-            raise StoreError(f"{database}: cannot be read, is it damaged? {one_line(error)}") from error
+            raise StoreError(f"{database}: cannot be read; is it damaged? {one_line(error)}") from error
 
 
 def _split(

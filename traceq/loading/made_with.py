@@ -55,11 +55,11 @@ def read(trace: Path) -> dict[str, Any]:
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
     if not isinstance(content, dict) or not isinstance(content.get("traceq_made_with"), int):
-        raise ValueError("it is no snapshot of traceq's")  # noqa: TRY004 - as all that is wrong with a file
+        raise ValueError("it is not a snapshot written by traceq")  # noqa: TRY004 - as all that is wrong with a file
     if content["traceq_made_with"] > VERSION:
         raise ValueError("it was written by a later version of traceq")
     if content.get("trace_bytes") not in (None, size_of_content(trace)):
-        raise ValueError("it is of another trace that had this name, or the trace was changed since")
+        raise ValueError("it belongs to another trace that had this name, or the trace was changed since")
     return content
 
 

@@ -361,8 +361,8 @@ def _explain_gap(first: int, last: int, trace: TraceClock, zone: int | None, *, 
             " where it was written in another zone (a container), give --offset: 0 for times in UTC, -3600 for UTC+1"
         )
     if is_utc or away > _FURTHEST_ZONE:
-        return f"it is of another time, {_span_text(away)} {side} of the trace; where a clock was wrong, give --offset"
-    return "its times fit the trace in no time zone; where a clock was wrong, give --offset"
+        return f"it is of another time, {_span_text(away)} {side} of the trace; if a clock was wrong, give --offset"
+    return "its times fit the trace in no time zone; if a clock was wrong, give --offset"
 
 
 def _span_text(ns: int) -> str:

@@ -146,7 +146,7 @@ def _devices_of(log: Log, placed: Placement, clock: TraceClock, devices: Sequenc
     if found:
         told = ", ".join(f"{gpu} is {device} of the trace" for gpu, device in found.items())
         return found, f"; by their load, GPU {told}"
-    words = f"; it has {some(len(of_log), 'GPU')}, the trace {len(devices)}, and which is which cannot be told"
+    words = f"; it has {some(len(of_log), 'GPU')}, the trace {len(devices)}, and it is not known which is which"
     return {}, f"{words}: their samples are left out"
 
 

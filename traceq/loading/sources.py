@@ -97,7 +97,7 @@ class Source(msgspec.Struct, frozen=True):
 
     def _error_of_change(self) -> UnusableTrace:
         """Return the error that says that the trace was changed while it was read."""
-        return UnusableTrace(f"{self.shown}: was changed while it was read; try again when it is written to its end")
+        return UnusableTrace(f"{self.shown}: was changed while it was read; try again when it is completely written")
 
     @property
     def path(self) -> Path:

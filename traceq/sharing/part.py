@@ -88,7 +88,7 @@ def whole_part(connection: duckdb.DuckDBPyConnection, trace_id: int) -> TracePar
     steps = _read_steps(connection, trace_id)
     ((ts, ts_end),) = run(connection, "sharing/sql/extent.sql", trace_id=trace_id).fetchall()
     if not steps or ts is None:
-        raise WrongUse("the trace holds nothing that could be trimmed.")
+        raise WrongUse("the trace has nothing that could be trimmed.")
     part = _make_part(connection, trace_id, steps, range(len(steps)), None)
     return TracePart(min(ts, part.ts), max(ts_end, part.ts_end) + 1, part.said)
 

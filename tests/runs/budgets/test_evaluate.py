@@ -112,7 +112,7 @@ def test_the_run_with_the_largest_finding_counts():
 
 def test_a_rule_that_cannot_judge_is_no_pass():
     deaf = run(100, cannot_tell={"host-bound": "no calls were recorded"})
-    expected = "the rule cannot judge run.json: no calls were recorded"
+    expected = "the rule cannot tell on run.json: no calls were recorded"
     for limits in ((), at_most(5 * MS), at_most(Fraction(1, 20), "share")):
         assert outcome("findings", "host-bound", limits, deaf) == ("cannot judge", None, expected)
     # What another run shows is enough to fail.
@@ -122,9 +122,9 @@ def test_a_rule_that_cannot_judge_is_no_pass():
 
 def test_what_is_too_small_to_be_a_finding_cannot_be_limited_more():
     state, _, reason = outcome("findings", "host-bound", at_most(MS / 2), run(100))
-    assert (state, reason.split(" is no finding")[0]) == (
+    assert (state, reason.split(" is not a finding")[0]) == (
         "cannot judge",
-        "what would win less than 1 % of the step (1 ms)",
+        "anything that saves less than 1 % of the step (1 ms)",
     )
     assert outcome("findings", "host-bound", at_most(MS), run(100))[0] == "pass"
 

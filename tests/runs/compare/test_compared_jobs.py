@@ -102,7 +102,7 @@ def test_where_all_ranks_have_more_to_do_none_moved_the_step(plain):
     found = compare_jobs(plain, runs_of_job(made(longer, seed=2), "new"))
     assert (found.verdict, found.job.moved) == ("regression", ())
     assert found.job.usual_delta_ns == pytest.approx(0.2 * 6e6, rel=0.05)
-    assert "No rank moved it more than the others: own time of the usual rank +1.1" in (
+    assert "No rank contributed more than the others: own time of the typical rank +1.1" in (
         ComparisonView(found).to_text().replace("\n", " ")
     )
 

@@ -100,8 +100,8 @@ def test_what_moved_the_other_way_is_no_reason():
     assert found.verdict == "cannot tell"
     assert found.change.delta_ns > 0 > found.named[0].delta_ns
     text = ticket(found)
-    assert "What it is put down to\n\nNothing: the step did not surely change." in text
-    assert "Changed for sure all the same, the other way:\n\n- kernels (compute, -6." in text
+    assert "What caused it\n\nNothing: the step did not surely change." in text
+    assert "Certain to have changed anyway, the other way:\n\n- kernels (compute, -6." in text
 
 
 @pytest.mark.parametrize(

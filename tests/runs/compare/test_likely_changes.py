@@ -213,7 +213,9 @@ def test_a_ticket_does_not_speak_of_noise_that_nobody_knows():
     words = " ".join(
         blocks_to_text(compose_ticket(compare([window(300, 60)], [window(290, 70, name="new")])), 120).split()
     )
-    assert "How sure the change of a part is, is not known: a side has too few steps. The largest:" in words
+    assert (
+        "It is not known how certain the change of a part is, because a side has too few steps. The largest:" in words
+    )
     assert "- kernels (compute, -10.00 ms)" in words
     assert "its own noise" not in words
     likely = " ".join(

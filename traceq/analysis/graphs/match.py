@@ -117,10 +117,10 @@ class Templates:
         """
         found = list(self._found(launch))
         if not found:
-            return Match(0.0, reason="no sequence of kernels like theirs is in the capture")
+            return Match(0.0, reason="the capture has no matching sequence of kernels")
         best = max(share for share, _, _ in found)
         if best < ENOUGH:
-            return Match(best, reason="too few of their kernels are in one captured graph, in their order")
+            return Match(best, reason="no captured graph has enough of their kernels in the same order")
         candidates = [(template, places) for share, template, places in found if share == best]
         return _of_same_size(launch, Match(best, tuple(candidates[:_MOST_CANDIDATES])))
 
@@ -192,7 +192,9 @@ def _of_same_size(launch: GraphLaunch, match: Match) -> Match:
     shares = [same / of if of else 1.0 for same, of in zip(equal, told, strict=True)]
     best = max(shares)
     if best < ENOUGH_GRIDS:
-        return Match(match.share, reason="their kernels have other grids than those captured: they are of another size")
+        return Match(
+            match.share, reason="their kernels have different grids from those captured, so they are of another size"
+        )
     kept = tuple(candidate for candidate, share in zip(match.candidates, shares, strict=True) if share == best)
     return replace(match, candidates=kept, chosen=tuple(range(len(kept))))
 

@@ -4,9 +4,9 @@
 insert into import_note
 select
     $trace_id, 'info', 'graph_capture_unused', 1,
-    'the trace launches no graph whose kernels were traced one by one: what was given with --capture tells nothing of it'
+    'the trace launches no graph whose kernels were traced one by one, so the file given with --capture is not used'
 where not exists (from graph_launch);
 
 update import_note
-set severity = 'data_loss', text = 'what was given with --capture may be of another program: ' || text
+set severity = 'data_loss', text = 'the file given with --capture may belong to another program: ' || text
 where code = 'graph_capture' and not exists (from graph_launch where matched_kernels > 0);

@@ -54,7 +54,7 @@ select
     coalesce(w.mismatched, 0) as mismatched,
     0 as violations,
     case
-        when r.ranks < 2 then 'only one of its ranks is here'
+        when r.ranks < 2 then 'only one of its ranks is in the database'
         when t.communication is null then 'its ranks recorded no communication on GPUs'
         when coalesce(t.matched_share, 0) = 0 then 'none of its communication could be matched between ranks'
         when t.matched_share < $least

@@ -107,7 +107,7 @@ asof left join step as s on e.ts >= s.ts
 order by e.device nulls last, e.memory, e.ts, e.number;
 
 insert into import_note
-select $trace_id, 'data_loss', 'number_out_of_range', count(*), 'changes of memory by more than a petabyte were left out'
+select $trace_id, 'data_loss', 'number_out_of_range', count(*), 'memory changes of more than a petabyte were left out'
 from cpu_slice
 where
     kind = 'other'

@@ -22,8 +22,9 @@ def too_many_slices(slices: int, size: int) -> TooLarge:
     return TooLarge(
         slices,
         f"its first step has {slices:,} GPU slices, and {taking}: try a larger --memory-limit",
-        f"GPU slices in the first step that counts: {taking}; savings are what findings hold and there is no critical path."
-        " Ingest again with a larger --memory-limit, or judge less with --window",
+        f"GPU slices in the first step that counts: {taking}; savings are the time of the findings, and there "
+        "is no critical path."
+        " Ingest again with a larger --memory-limit, or analyse less with --window",
     )
 
 
@@ -33,6 +34,7 @@ def too_many_threads(threads: int, most: int) -> TooLarge:
     return TooLarge(
         threads,
         f"{threads:,} threads make calls for a GPU, {at_once}",
-        f"threads that make calls for a GPU, {at_once}: savings are what findings hold and there is no critical path."
-        " Judge less with --window",
+        f"threads that make calls for a GPU, {at_once}: savings are the time of the findings, and there is no "
+        "critical path."
+        " Analyse less with --window",
     )

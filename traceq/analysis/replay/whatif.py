@@ -125,7 +125,7 @@ def what_if(connection: duckdb.DuckDBPyConnection, trace_id: int, changes: Seque
     except TooLarge as error:
         raise NothingToReplay(str(error)) from error
     if world is None:
-        raise NothingToReplay("the trace has no steps that count: nothing can be replayed")
+        raise NothingToReplay("the trace has no counted steps, so nothing can be replayed")
     after = world.baseline
     found = []
     for change in changes:

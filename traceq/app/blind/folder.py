@@ -59,7 +59,7 @@ def _name_traces(paths: Sequence[Path]) -> list[str]:
         for path in paths
     ]
     if again := [name for name, times in Counter(names).items() if times > 1]:
-        raise WrongUse(f"Several traces would be called {again[0]}: rename one.")
+        raise WrongUse(f"Several traces would be named {again[0]}: rename one.")
     return names
 
 

@@ -39,7 +39,7 @@ class KnobHooks:
     def idle(self, names: Iterable[str]) -> dict[str, str]:
         """Return, by name, why each of `names` (knobs and ablations) that changed nothing in the program did not."""
         return {
-            name: self.reasons.get(name, "the program made nothing that it acts on")
+            name: self.reasons.get(name, "the program creates nothing that this setting affects")
             for name in names
             if name not in self.acted
         }
@@ -60,7 +60,7 @@ def is_on(text: str) -> bool:
 def parse_whole(text: str) -> int:
     """Return the whole number, 0 or more, that the text is. Raises ValueError for other text."""
     if not (text.isascii() and text.isdigit()):
-        raise ValueError(f"{text!r} is no whole number")
+        raise ValueError(f"{text!r} is not a whole number")
     return int(text)
 
 

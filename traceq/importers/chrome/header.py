@@ -187,7 +187,7 @@ NOTES: dict[str, tuple[str, str]] = {
         "work of MTIA devices is kept as host slices of kind other: traceq measures GPUs, and tells here what the host does",
     ),
     "negative_duration": ("info", "negative durations were set to 0"),
-    "not_a_number": ("info", "NaN, Infinity or N/A in place of a number; read as null"),
+    "not_a_number": ("info", "NaN, Infinity or N/A instead of a number, read as null"),
     "npu_not_measured": (
         "data_loss",
         "lanes of an NPU (Ascend Hardware) are host slices of kind other: traceq measures GPUs; MindStudio Insight shows them",
@@ -205,7 +205,7 @@ NOTES: dict[str, tuple[str, str]] = {
     "trailing_comma": ("info", "a comma after the last event"),
     "truncated": (
         "data_loss",
-        "the file ends in the middle: the job was killed or the copy is incomplete; what was there was read",
+        "the file is cut off: the job was killed or the copy is incomplete; what is there was read",
     ),
     "unescaped_backslash": ("info", "backslashes that begin no escape (paths of Windows) were read as backslashes"),
     "unclosed_range": ("info", "ranges without an end last to the end of the trace"),

@@ -128,5 +128,5 @@ def fill_parts(device: int | None, timeline: Sequence[MemoryPart]) -> tuple[Sequ
 
 
 CHART = Chart(
-    "memory", "memory", draw, has_data, describe, "no record of memory", queries=("memory_layers", "memory_marks")
+    "memory", "memory", draw, has_data, describe, "no memory was recorded", queries=("memory_layers", "memory_marks")
 )

@@ -111,7 +111,7 @@ def _compose_reasons(comparison: Comparison) -> Iterator[Block]:
     Also yield the measured change if there is no verdict, and a warning if mean and typical step disagree.
     """
     for obstacle in comparison.obstacles:
-        yield Warn(("The sides cannot be compared as they are: ", *shorten_reason(obstacle), "."))
+        yield Warn(("The two sides cannot be compared: ", *shorten_reason(obstacle), "."))
     others = [reason for reason in comparison.reasons if reason not in comparison.obstacles]
     if others and comparison.verdict != "cannot tell":
         yield Paragraph((f"{others[0][0].upper()}{others[0][1:]}.",))
@@ -135,7 +135,7 @@ def _compose_kinds(comparison: Comparison) -> Iterator[Block]:
     if not comparison.kinds:
         return
     yield Paragraph(
-        ("Steps of a server are compared with their like; what follows is about ", Name(comparison.kind or ""), ".")
+        ("Server steps are compared with steps of the same kind; the rest is about ", Name(comparison.kind or ""), ".")
     )
     rows = [
         (
@@ -170,8 +170,8 @@ def _describe_disagreement(comparison: Comparison, total: Change, other: Change)
     says = "goes the other way" if other.delta_ns * total.delta_ns < 0 else "changed and the other did not"
     return (
         f"{names[other.statistic].capitalize()} {says}: {change(other.delta_ns)} "
-        f"({change_share(other.share)}), {describe_interval(comparison, other)}. A few steps that are much longer do that; "
-        f"--by {other.statistic} says what they are made of."
+        f"({change_share(other.share)}), {describe_interval(comparison, other)}. A few much longer steps cause "
+        f"that; --by {other.statistic} shows what they are made of."
     )
 
 

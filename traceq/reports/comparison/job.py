@@ -27,7 +27,7 @@ def describe_moved(job: JobChange) -> Spans:
 
 def explain_nobody(job: JobChange) -> str:
     """Return the sentence, without a period, that no single rank moved the step, with the usual rank's change of own time."""
-    return f"No rank moved it more than the others: own time of the usual rank {change(job.usual_delta_ns)}"
+    return f"No rank contributed more than the others: own time of the typical rank {change(job.usual_delta_ns)}"
 
 
 def _describe_unit(unit: UnitChange) -> Spans:
@@ -56,7 +56,7 @@ def _compose_stragglers(job: JobChange) -> Iterator[Block]:
         *(("now: ", *_describe_straggler(straggler)) for straggler in job.stragglers_new[:_LISTED]),
     )
     if found:
-        yield Paragraph(("Who holds the job up and did not before, and who no longer does:",))
+        yield Paragraph(("Ranks that delay the job now and did not before, and ranks that no longer do:",))
         yield Items(found)
 
 
@@ -74,7 +74,7 @@ def _list_rows(job: JobChange) -> Iterator[tuple[str, ...]]:
     """Yield the table rows on both sides of a job: ranks, step without late ranks, slowdown by late ranks, who is late."""
     base, new = job.base, job.new
     yield "ranks", _describe_ranks(base), _describe_ranks(new), ""
-    yield "if all ranks were as usual", *_make_cells(base.ideal_ns, new.ideal_ns)
+    yield "if all ranks were typical", *_make_cells(base.ideal_ns, new.ideal_ns)
     factor = "-"
     if base.slowdown is not None and new.slowdown is not None:
         factor = f"{new.slowdown - base.slowdown:+.2f}"
@@ -105,9 +105,14 @@ def _compose_units(comparison: Comparison, job: JobChange, top: int) -> Iterator
     """Yield a table of the first `top` ranks, hosts and stages with own, waiting and cost time per step; nothing without any."""
     if not job.units:
         return
-    yield Heading(4, ("Ranks, hosts and stages, those that moved the step first",))
+    yield Heading(4, ("Ranks, hosts and stages, largest contribution first",))
     yield Paragraph(
-        ("Per step. Own time: no other rank is waited for. Cost: what the job would save if this one were as usual.",)
+        (
+            (
+                "Per step. Own time excludes waiting for other ranks. Cost is what the job would save if this one were "
+                "typical."
+            ),
+        )
     )
     rows = [_make_row(unit) for unit in job.units[:top]]
     title = f"{format_confidence(comparison.level)} interval"

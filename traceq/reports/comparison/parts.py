@@ -96,7 +96,7 @@ def compose_kernels(comparison: Comparison, top: int) -> Iterator[Block]:
     ]
     if not changed:
         return
-    yield Heading(3, ("Kernels that are others than before",), anchor="kernels")
+    yield Heading(3, ("Kernels that changed",), anchor="kernels")
     numbers: Counter[str] = Counter(part.kind for part in changed)
     kinds = ("new", "vanished", "re-tuned", "same role", "renamed", "resized", "graphed")
     yield Paragraph((", ".join(f"{count(numbers[kind])} {kind}" for kind in kinds if numbers[kind]) + ".",))
@@ -123,9 +123,7 @@ def compose_cut(title: str, what: str, rows: Sequence[Row], top: int) -> Iterato
     if not any(row.delta_ns for row in rows):
         return
     yield Heading(3, (title,))
-    yield Paragraph(
-        (f"Work of the GPU by the {what} that launched it: another cut through the same time, idle time left out.",)
-    )
+    yield Paragraph((f"GPU work by the {what} that launched it: another view of the same time, without idle time.",))
     shown = [
         (
             Name(row.name) if row.name is not None else f"no {what} known",

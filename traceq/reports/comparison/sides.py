@@ -25,7 +25,7 @@ def compose_findings(comparison: Comparison) -> Iterator[Block]:
     """Yield a list of the findings that only one side has, at most 5 of each side; nothing if there are none."""
     if not comparison.findings_new and not comparison.findings_gone:
         return
-    yield Heading(3, ("Findings that come and go",))
+    yield Heading(3, ("Findings that are new or gone",))
     yield Items(
         (
             *(("gone: ", *_describe_finding(finding)) for finding in comparison.findings_gone[:_LISTED]),
@@ -51,7 +51,7 @@ def compose_compared(comparison: Comparison) -> Iterator[Block]:
             yield Heading(4, (name,))
             yield Facts(tuple(_list_facts(side)))
     if comparison.remarks:
-        yield Paragraph(("To be known before a difference is believed:",))
+        yield Paragraph(("Check these before you trust a difference:",))
         yield Items(tuple(shorten_reason(remark) for remark in comparison.remarks))
     yield Paragraph((_describe_method(comparison),))
 

@@ -32,7 +32,7 @@ def compose_ticket(comparison: Comparison) -> Iterator[Block]:
     yield from compose_summary(comparison)
     yield from _compose_advice(comparison)
     if comparison.remarks:
-        yield Heading(2, ("To be known before it is believed",))
+        yield Heading(2, ("Check before you trust it",))
         yield Items(tuple((shortened(remark, _REMARK),) for remark in comparison.remarks[:_MOST_REMARKS]))
     yield from _compose_command(comparison)
 
@@ -88,7 +88,7 @@ def _compose_grounds(comparison: Comparison) -> Iterator[Block]:
 
 def _compose_causes(comparison: Comparison) -> Iterator[Block]:
     """Yield the ticket's section on causes: of the job first, then of the rank that is shown, sure causes before unsure ones."""
-    yield Heading(2, ("What it is put down to",))
+    yield Heading(2, ("What caused it",))
     if comparison.job is not None:
         yield from compose_for_ticket(comparison.job)
         if comparison.of_rank is None:
@@ -114,17 +114,17 @@ def _compose_sure(comparison: Comparison) -> Iterator[Block]:
     if total is None:
         return
     if not comparison.comparable:
-        yield Paragraph(("Nothing: the sides cannot be compared. What was measured stands in the table.",))
+        yield Paragraph(("Nothing: the sides cannot be compared. The table has the measurements.",))
     elif total.interval_ns is None:
-        yield Paragraph(("Nothing: too few steps to tell a change from noise. What was measured stands in the table.",))
+        yield Paragraph(("Nothing: too few steps to tell a change from noise. The table has the measurements.",))
         yield from _compose_largest(comparison)
     else:
         none = "" if comparison.named else ", and no part changed by more than its own noise"
-        yield Paragraph((f"Nothing: the step did not surely change{none}.",))
+        yield Paragraph((f"Nothing: the step is not certain to have changed{none}.",))
     for words, goes in (("the way the step seems to have", True), ("the other way", False)):
         found = [each for each in comparison.named if (each.delta_ns * total.delta_ns > 0) == goes]
         if found:
-            yield Paragraph((f"Changed for sure all the same, {words}:",))
+            yield Paragraph((f"Certain to have changed anyway, {words}:",))
             yield _list_causes(comparison, found)
 
 
@@ -139,11 +139,13 @@ def _compose_largest(comparison: Comparison) -> Iterator[Block]:
     If intervals are known, yield only the sentence that no part changed by more than its noise.
     """
     if any(cause.interval_ns is not None for cause in comparison.causes):
-        yield Paragraph(("No part of the step changed its way by more than its own noise.",))
+        yield Paragraph(("No part of the step changed in that direction by more than its own noise.",))
         return
     largest = [cause for cause in comparison.causes if cause.delta_ns][:MOST_NAMED]
     if largest:
-        yield Paragraph(("How sure the change of a part is, is not known: a side has too few steps. The largest:",))
+        yield Paragraph(
+            ("It is not known how certain the change of a part is, because a side has too few steps. The largest:",)
+        )
         yield Items(
             tuple((f"{in_words(each.category)} ({each.category}, {change(each.delta_ns)})",) for each in largest)
         )
@@ -172,7 +174,7 @@ def _compose_advice(comparison: Comparison) -> Iterator[Block]:
     """Yield the section on what to capture for a surer comparison; nothing if there is no advice."""
     found = tuple((each,) for each in list_advice(comparison))
     if found:
-        yield Heading(2, ("What would make it surer",))
+        yield Heading(2, ("What would make it more certain",))
         yield Items(found)
 
 

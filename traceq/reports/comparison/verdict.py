@@ -42,7 +42,7 @@ def first_cause(comparison: Comparison) -> Spans:
         said = (
             f"{in_words(largest.category)} ({largest.category}, {change(largest.delta_ns)}; {format_interval(largest)})"
         )
-        return (f". No part of it is sure on its own; the largest is {said}",)
+        return (f". No single part of it is certain; the largest is {said}",)
     first = comparison.named[0]
     words = "Most of it" if abs(first.delta_ns) * 2 >= abs(comparison.change.delta_ns) else "The largest part"
     return (f". {words}: ", *describe_cause(first))
@@ -91,7 +91,7 @@ def other_causes(comparison: Comparison) -> Iterator[Spans]:
     if _is_change(comparison):
         yield from (("Also ", *describe_cause(cause), ".") for cause in comparison.named[1:])
     else:
-        yield from (("Sure all the same: ", *describe_cause(cause), ".") for cause in comparison.named)
+        yield from (("Certain anyway: ", *describe_cause(cause), ".") for cause in comparison.named)
     if comparison.across is not None:
         yield (_describe_across(comparison.across),)
 
@@ -106,8 +106,8 @@ def _describe_across(across: AcrossTheBoard) -> str:
     return (
         f"Kernels are {rate(across.factor if across.factor > 1 else 1 / across.factor)}x "
         f"{'slower' if across.factor > 1 else 'faster'} across the board: {across.kernels} of {across.of} at the same shape, "
-        f"{share(across.share)} of their time, by about {change_share(across.factor - 1)}. Clocks (power, temperature), "
-        "another GPU or a neighbour on it do that; one kernel's code does not."
+        f"{share(across.share)} of their time, by about {change_share(across.factor - 1)}. Clocks (power, "
+        "temperature), a different GPU or another user of it can cause that; a single kernel's code cannot."
     )
 
 
@@ -159,5 +159,5 @@ def unit_name(comparison: Comparison) -> str:
 def describe_interval(comparison: Comparison, total: Change) -> str:
     """Return the interval of `total` with its confidence, as "98 % interval -2 ms to -1 ms", or that this is unknown."""
     if total.interval_ns is None:
-        return "how sure that is is unknown"
+        return "how certain that is is not known"
     return f"{format_confidence(comparison.level)} interval {format_interval(total)}"

@@ -61,7 +61,7 @@ def compose_verification(verification: Verification) -> Iterator[Block]:
     yield Facts(tuple(_list_facts(verification)))
     if comparison.change is None:
         return
-    yield Heading(3, ("What became of the step",))
+    yield Heading(3, ("What happened to the step",))
     changed = [cause for cause in comparison.causes if cause.delta_ns]
     rows = [
         (Literal(cause.category), category_in_words(cause.category), *both_sides(cause)) for cause in changed[:_MOST]
@@ -110,7 +110,7 @@ def _list_facts(verification: Verification) -> Iterator[tuple[str, Spans]]:
         level = format_confidence(verification.comparison.level)
         what = "won" if verification.is_saved else "shorter by"
         yield what, (f"{change(verification.won_ns)} a step; {level} interval {least} to {most}",)
-    yield "now", (f"{saving_text(after)} a step left to save" if after else "nothing of it found",)
+    yield "now", (f"{saving_text(after)} a step left to save" if after else "no longer found",)
     if verification.earlier is not None:
         of = f" of this rule {ON[hardware_of(verification.comparison.base.runs)]}"
         yield "earlier", (describe_accuracy(verification.earlier, of),)

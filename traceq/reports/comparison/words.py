@@ -92,13 +92,13 @@ def compose_knobs(differences: Sequence[Difference]) -> Iterator[Block]:
     # A knob is mostly turned by an option.
     others = [fact for fact in differences if not is_turned(fact) and not (turned and fact.name in _ONLY_DIFFERS)]
     if len(turned) == 1:
-        yield Paragraph(("One knob changed: ", *describe_difference(turned[0]), "."))
+        yield Paragraph(("One setting changed: ", *describe_difference(turned[0]), "."))
     elif turned:
         yield Warn(
             (
-                f"{some(len(turned), 'knob')} changed: ",
+                f"{some(len(turned), 'setting')} changed: ",
                 *_list_differences(turned),
-                ": the change cannot be told to one of them.",
+                ": the change cannot be attributed to one of them.",
             )
         )
     if others:

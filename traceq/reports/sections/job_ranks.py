@@ -42,7 +42,7 @@ def list_ranks_of_job(job: Job, opened: Collection[int] = (), *, strip: bool = T
         "saves alone": lambda line: _saving_alone(line.rank, job),
     }
     if late_when:
-        columns["lateness over time"] = lambda line: late_when.get(line.rank.rank, "")
+        columns["late over time"] = lambda line: late_when.get(line.rank.rank, "")
     lines = _choose_lines(job)
     yield make_table(lines[:_MOST_LINES], columns, text=(0, 1, 7))
     if len(lines) > _MOST_LINES:

@@ -26,9 +26,9 @@ _RECORD_RANKS: Spans = (
 _SHORT = 0.95
 
 _PATTERNS = {
-    "alternating": "They take turns: fix them together, single savings do not add up",
-    "transient": "At most a tenth of the steps hold half of it: look at those",
-    "wandering": "A different rank is late each time: lengths of inputs, data loading, garbage collection",
+    "alternating": "They take turns: fix them together, because single savings do not add up",
+    "transient": "At most a tenth of the steps account for half of it: look at those",
+    "wandering": "A different rank is late each time: check input lengths, data loading, garbage collection",
 }
 
 
@@ -58,8 +58,8 @@ def summarize_job(job: Job) -> str:
     if not job.stragglers or job.dur_ns is None or job.ideal_ns is None:
         return ""
     return (
-        f"Late ranks: {duration(job.dur_ns / job.steps)} -> {duration(job.ideal_ns / job.steps)} per step with all ranks alike;"
-        f" the others wait most for {job.stragglers[0].name}."
+        f"Late ranks: {duration(job.dur_ns / job.steps)} -> {duration(job.ideal_ns / job.steps)} per step with "
+        f"all ranks equal; the others wait most for {job.stragglers[0].name}."
     )
 
 
@@ -72,9 +72,9 @@ def describe_rank_in_job(job: Job, report: TraceReport) -> str:
     rank = mine[0]
     part = f" Rank {rank.rank} waits {duration((rank.wait_ns or 0) / job.steps)} for others"
     if (rank.win_ns or 0) < (job.claim_limit_ns or 0):
-        return f"{told}{part}, and no other waits for it alone."
+        return f"{told}{part}, and no other rank waits for it alone."
     alone = duration((rank.win_ns or 0) / job.steps)
-    return f"{told}{part}; if it alone were like the usual one, that would save {alone}."
+    return f"{told}{part}; if it alone were like a typical one, that would save {alone}."
 
 
 def describe_ranks_of_job(job: Job) -> Iterator[Block]:
@@ -104,8 +104,9 @@ def write_verdict_of_job(job: Job, deed: str = "", faults: Sequence[str] = ()) -
     `deed` is what to do about the rank that is waited for most; `faults` say which ranks' files are incomplete.
     """
     if job.dur_ns is None or job.ideal_ns is None or job.slowdown is None:
-        why = job.cannot_tell or "its collectives tell no time"
-        return Verdict((f"Cannot tell which rank is late: {why}.",), "cannot tell", lines=(_RECORD_RANKS,))
+        why = job.cannot_tell or "its collectives have no usable times"
+        reason: Spans = (f"{why[0].upper()}{why[1:]}",)
+        return Verdict(("Cannot tell which rank is late.",), "cannot tell", lines=(reason, _RECORD_RANKS))
     step, ideal = duration(job.dur_ns / job.steps), duration(job.ideal_ns / job.steps)
     if not holds_up(job) and faults:
         return Verdict((f"Cannot tell which rank is late: {faults[0]}.",), "cannot tell", lines=(_RECORD_RANKS,))
@@ -115,16 +116,18 @@ def write_verdict_of_job(job: Job, deed: str = "", faults: Sequence[str] = ()) -
         waited = f"The first collective waits {duration(job.late_start_ns)} of {duration(job.dur_ns)}"
         return Verdict((f"Late start: {late.unit} {late.because}",), "problem", lines=((waited,), split_code(late.fix)))
     if not holds_up(job):
-        return Verdict((f"No rank holds up the others: {step} per step, {ideal} with all ranks alike",), "healthy")
+        return Verdict((f"No rank holds up the others: {step} per step, {ideal} with all ranks equal",), "healthy")
     lines: list[Spans] = [
-        (f"{step} -> {ideal} per step if every rank were like the usual one, {job.slowdown:.2f}x as fast",)
+        (f"{step} -> {ideal} per step if every rank were like a typical one, {job.slowdown:.2f}x as fast",)
     ]
     if job.pattern in _PATTERNS:
         lines.append((_PATTERNS[job.pattern],))
     if job.stragglers and deed and job.pattern != "wandering":
         lines.append((f"On {job.stragglers[0].name}: ", *split_code(deed)))
     named = job.stragglers if job.pattern != "wandering" else ()
-    nobody = "Ranks are late in turn" if job.pattern == "wandering" else "Ranks are late, none by enough to be named"
+    nobody = (
+        "Ranks are late in turn" if job.pattern == "wandering" else "Ranks are late, but none by enough to be named"
+    )
     said = f"Late ranks: the others wait for {_join_names(named)}" if named else nobody
     return Verdict((said,), "problem", lines=tuple(lines))
 
@@ -155,9 +158,9 @@ def _transfer_verdict(job: Job, dur: int, ideal: int) -> Verdict:
         usual = f"the median of {some(longest.count, 'such collective')} is {duration(longest.typical_ns)}"
         lines.append((f"Longest: {longest.op.replace('_', '-')}, {duration(longest.longest)}; {usual}",))
     if job.stragglers:
-        alike = f"{step} -> {duration(ideal / job.steps)} per step if every rank were like the usual one"
-        lines.append((f"Late as well: {_join_names(job.stragglers)}; {alike}",))
-    said = f"Communication holds up the job: transfers take {transfer} of {step} per step, besides waiting"
+        alike = f"{step} -> {duration(ideal / job.steps)} per step if every rank were like a typical one"
+        lines.append((f"Also late: {_join_names(job.stragglers)}; {alike}",))
+    said = f"Communication holds up the job: transfers take {transfer} of {step} per step, in addition to waiting"
     return Verdict((said,), "problem", lines=tuple(lines))
 
 
@@ -218,7 +221,7 @@ def _list_present(job: Job) -> str:
         text += f" Absent: {list_ranks(missing)}; waiting for them looks like slow transfers."
     short = _find_short(job)
     if short:
-        text += f" Recorded less than 95 % of the longest: {list_ranks(short)}."
+        text += f" Recorded for less than 95 % of the longest: {list_ranks(short)}."
     if job.clock_residual_ns is not None and job.claim_limit_ns is not None:
         text += f" Clocks agree within {duration(job.clock_residual_ns)};"
         text += f" less than {duration(job.claim_limit_ns)} is not called late."

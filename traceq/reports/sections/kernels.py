@@ -31,7 +31,7 @@ def describe_kernels(report: TraceReport) -> Iterator[Block]:
     for each in sorted(listed, key=lambda each: each.device):
         yield Paragraph((_describe_fill(each, several=len(facts.fill) > 1),))
     if len(facts.fill) > _LISTED:
-        yield Paragraph((f"{len(facts.fill) - _LISTED} GPUs with less kernel time not shown.",))
+        yield Paragraph((f"{len(facts.fill) - _LISTED} GPUs with less kernel time are not shown.",))
     yield Query(report.queries["kernels"])
     yield from _describe_occupancy(facts, report)
     yield from draw_pictures(report, "kernels")
@@ -54,7 +54,7 @@ def explain_no_kernels(report: TraceReport) -> tuple[Spans, ...]:
     if report.topics.kernels.fill or not report.ledger:
         return ()
     if report.trace.gpu_slices.get("graph"):
-        return (("Compute kernels: only in graphs, which were traced as a whole.",),)
+        return (("Compute kernels: only inside graphs, which were traced as a whole.",),)
     return ((f"Compute kernels: none ran in the {report.period}.",),)
 
 
@@ -62,9 +62,9 @@ def _describe_fill(fill: KernelFill, *, several: bool) -> str:
     where = f"GPU {fill.device}: " if several else ""
     text = f"{where}{some(fill.kernels, 'kernel')}, {duration(fill.dur_ns)}. "
     if fill.occupancy_share is None:
-        text += f"Occupancy: {UNKNOWN}, the trace lacks limits of the GPU or registers and blocks of the kernels. "
+        text += f"Occupancy: {UNKNOWN}, because the trace lacks the GPU's limits or the kernels' registers and blocks. "
     else:
-        text += f"By their launches they fill {share(fill.occupancy_share)} of the GPU's threads on average. "
+        text += f"Judging by their launches, they fill {share(fill.occupancy_share)} of the GPU's threads on average. "
     if fill.tensor_core_share is None:
         return f"{text}Their names do not show whether they use tensor cores."
     text += f"On tensor (matrix) cores, by name: {share(fill.tensor_core_share)} of their time"
@@ -129,7 +129,7 @@ def _limit_table(rows: Sequence[KernelName]) -> Table:
 
 def _describe_mfu(facts: Kernels, report: TraceReport) -> Iterator[Block]:
     if not facts.operators:
-        yield Paragraph(("FLOPs and MFU: the trace holds no shapes of operators; ", *capture_with(report, "mfu"), "."))
+        yield Paragraph(("FLOPs and MFU: the trace has no operator shapes; ", *capture_with(report, "mfu"), "."))
         return
     for each in facts.mfu[:_LISTED]:
         yield Paragraph((_describe_utilization(each, report),))
@@ -153,7 +153,7 @@ def _describe_utilization(mfu: Mfu, report: TraceReport) -> str:
         reason = f"{unknown} of that time is other products, convolutions or attention without shapes or settings"
         return f"{text} MFU: {UNKNOWN}, {reason}."
     if mfu.mfu_share is None:
-        reason = "the GPU's peak is not known, or not whether fp32 may run as TF32"
+        reason = "the GPU's peak is not known, or it is not known whether fp32 may run as TF32"
         return f"{text} MFU: {UNKNOWN}, {reason}."
     return f"{text} MFU, a lower bound: {share(mfu.mfu_share)}; {share(mfu.kernel_efficiency_share)} while those kernels run."
 

@@ -26,7 +26,7 @@ def describe_memory(report: TraceReport) -> Iterator[Block]:
         yield from draw_pictures(report, "memory")
         yield from _describe_holders(report)
     else:
-        yield Paragraph(("How much is allocated was not recorded; ", *capture_with(report, "memory"), "."))
+        yield Paragraph(("The amount of allocated memory was not recorded; ", *capture_with(report, "memory"), "."))
     if facts.calls:
         yield Paragraph((f"Calls to the driver in the {report.period}:",))
         yield _call_table(facts.calls)
@@ -52,7 +52,7 @@ def _describe_peaks(report: TraceReport) -> Iterator[Block]:
     if bars:
         yield from draw_bars(bars)
     if len(of_devices) > len(listed):
-        yield Paragraph((f"{len(of_devices) - len(listed)} GPUs with lower peaks not shown.",))
+        yield Paragraph((f"{len(of_devices) - len(listed)} GPUs with lower peaks are not shown.",))
     yield Query(report.queries["memory"])
     if listed and facts.timeline:
         yield from _draw_course(listed[0], report)
@@ -67,7 +67,7 @@ def _write_headline(peak: MemoryPeak, *, several: bool) -> str:
     if peak.peak_unused_bytes:
         text += f"; PyTorch's cache held up to {size(peak.peak_unused_bytes)} more at a step's peak"
     if not peak.is_total:
-        text += "; what was allocated before the capture began and never touched in it is not in that"
+        text += "; memory that was allocated before the capture and never touched in it is not included"
     return f"{text}."
 
 

@@ -22,15 +22,15 @@ from traceq.reports.sections.triage import refuse_to_judge, tell_capture, tell_l
 SOURCE = "TRACE"
 _PLACEHOLDER = re.compile(r"\b(?:TRACE|DB)\b")
 # What to do where other ranks of a job stand for one.
-NOT_ASKED: Spans = split_code("No rule was asked about it: `traceq report DB --rank N` asks all of one rank.")
+NOT_ASKED: Spans = split_code("No rule ran on it: `traceq report DB --rank N` runs all of them on one rank.")
 _LONGEST_NAME = 60
 # Less of the capture than this is judged: the verdict says which share.
 _NEARLY_ALL = 0.95
 # A GPU that is busy for so much of the time has nothing to win by being fed better.
 _BUSY_ENOUGH = 0.9
 _UNKNOWN = ("idle_unattributed", "idle_launch_latency")
-_OTHER_DEVICES = "Cannot tell what to fix: devices worked that traceq does not measure (see the notes)."
-_NO_GPU = "Cannot tell what to fix: no GPU worked, and on the host nothing was found that would save 1 %."
+_OTHER_DEVICES = "Cannot tell what to fix: the work ran on devices that traceq does not analyse (see the notes)."
+_NO_GPU = "Cannot tell what to fix: no GPU work was found, and on the host nothing that would save 1 %."
 _ALL_SECTIONS: Spans = ("All that failed: ", Literal(f"traceq report {SOURCE} --full"))
 # Captures of which the only window is all that there is.
 _WHOLE = frozenset({"whole_run", "sampled"})
@@ -137,7 +137,7 @@ def _judge_incomplete(report: TraceReport, fault: str) -> Verdict:
     """Return the verdict that a file cannot be judged because it is cut or damaged (`fault`), with the first finding, if any."""
     lines: list[Spans] = []
     if report.findings:
-        lines.append(("In the part that was read, first: ", report.findings[0].title))
+        lines.append(("First finding in the part that was read: ", report.findings[0].title))
     lines.append(
         split_code(
             tell_capture("A job that is killed leaves half a file. Copy the file again, or record again", report)
@@ -148,7 +148,7 @@ def _judge_incomplete(report: TraceReport, fault: str) -> Verdict:
 
 def _judge_without_findings(report: TraceReport) -> Verdict:
     if not report.rules_asked:
-        return Verdict(("Not asked: other ranks of the job stand for this one.",), "cannot tell", lines=(NOT_ASKED,))
+        return Verdict(("Not analysed: other ranks of the job represent this one.",), "cannot tell", lines=(NOT_ASKED,))
     if report.failed:
         return Verdict(
             (f"Cannot tell what to fix first: {len(report.failed)} checks failed.",),
@@ -211,8 +211,8 @@ def _say_before_and_after(first: Finding, report: TraceReport) -> Spans:
     if first.only_bounds:
         of_step = f"{duration(step_ns(first))}{unit}"
         if low == high:
-            return (f"Saves {low} of {of_step}, by bounds alone: the replay is too far off",)
-        return (f"Saves {low} to {high} of {of_step}; the replay is too far off for a likely value",)
+            return (f"Saves {low} of {of_step}, from bounds only, because the replay is too far off",)
+        return (f"Saves {low} to {high} of {of_step}; the replay is too far off to give a likely value",)
     words = f"{duration(step_ns(first))} -> {duration(first.expected_step_ns)}{unit}"
     if first.expected_step_ns > 0:
         words += f", {speed_up_text(step_ns(first), first.expected_step_ns)} as fast"
@@ -245,7 +245,7 @@ def _explain_nothing(report: TraceReport) -> tuple[Outcome, str]:
     for each in report.observations:
         if each.rule in _NO_IDLE_TIME:
             title = each.title[:1].lower() + each.title[1:]
-            words = f"Cannot tell what to fix: {title}, so idle time is not judged; nothing else would save 1 %."
+            words = f"Cannot tell what to fix: {title}, so idle time is not judged, and nothing else would save 1 %."
             return "cannot tell", words
     # What the device computes, launched before the capture, is no idle time to win.
     idle = min(

@@ -77,7 +77,7 @@ def parse_factor(value: object) -> Limit:
             raise ValueError(f"{quote_value(value)} is not a factor: give a number as 1.2")
         number = Fraction(Decimal(match[1]))
     if number < 1:
-        raise ValueError(f"{quote_value(value)} is below 1, which a job with usual ranks has")
+        raise ValueError(f"{quote_value(value)} is below 1, the value of a job whose ranks are all typical")
     return Limit("at most", number, TIMES)
 
 

@@ -179,12 +179,12 @@ def _pass_if_visible(budget: Budget, runs: Sequence[Run], worst: Fraction, said:
     """Return a pass, or `cannot judge` when the rule could not judge a run or reports no savings as small as the limit."""
     for run in runs:
         if budget.name in run.cannot_tell:
-            return cannot_judge(budget, f"the rule cannot judge {run.file}: {run.cannot_tell[budget.name]}")
+            return cannot_judge(budget, f"the rule cannot tell on {run.file}: {run.cannot_tell[budget.name]}")
     smallest = max(step_ns([run], "mean") for run in runs) * Fraction(str(WORTH_LISTING))
     if any(limit.unit == NANOSECONDS and max(limit.amount, worst) < smallest for limit in budget.limits):
         return cannot_judge(
             budget,
-            f"what would win less than 1 % of the step ({short(float(smallest) / 1e6)} ms) is no finding: "
+            f"anything that saves less than 1 % of the step ({short(float(smallest) / 1e6)} ms) is not a finding: "
             'write "absent", or a limit above it',
         )
     return JudgedBudget(budget, "pass", worst, said)
@@ -198,7 +198,7 @@ def _explain_unfit(budget: Budget, runs: Sequence[Run]) -> str:
         if run.is_window and any(limit.unit == NANOSECONDS for limit in budget.limits):
             return NO_STEPS
         if budget.name == ANY and not any(step.gpu_ledger for step in run.counted):
-            return f"{run.file} has no GPU ledger, without which nothing can be found"
+            return f"{run.file} has no GPU ledger, without which there are no findings"
     return ""
 
 
@@ -241,7 +241,7 @@ def judge_job(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBudge
         if job.slowdown is None:
             return cannot_judge(
                 budget,
-                f"who is late in {job.name or 'the job'} cannot be told: {job.cannot_tell or 'it was not judged'}",
+                f"it is not known who is late in {job.name or 'the job'}: {job.cannot_tell or 'it was not judged'}",
             )
     if budget.name == "slowdown":
         worst = max(jobs.values(), key=lambda each: each.slowdown or 0.0)

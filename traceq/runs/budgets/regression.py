@@ -17,7 +17,7 @@ def judge_regression(budget: Budget, comparison: Comparison | None, *, fail_on_l
     judge`; so it is where the change may be above the limit.
     """
     if comparison is None:
-        return cannot_judge(budget, "no baseline is named: say --baseline NAME, or baseline in the table [compare]")
+        return cannot_judge(budget, "no baseline is given: use --baseline NAME, or baseline in the table [compare]")
     change = comparison.change
     reason = "; ".join(comparison.obstacles or comparison.reasons)
     if comparison.verdict == "cannot tell" or change is None or not change.base_ns:

@@ -76,8 +76,8 @@ class Folder:
         if differing:
             was = shlex.join(there.command) if "command" in differing else f"--{', --'.join(differing)} differ"
             raise WrongUse(
-                f"{self.path} holds another experiment ({was}): give the same command to go on with that,"
-                " or another folder with -o."
+                f"{self.path} holds another experiment ({was}): give the same command to continue it, or "
+                "another folder with -o."
             )
 
     def _check_program(self, plan: TrialPlan) -> None:
@@ -89,7 +89,7 @@ class Folder:
         if changed:
             more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
             raise WrongUse(
-                f"{self.path} holds runs of before {changed[0]}{more} changed: they cannot be compared with those of now."
+                f"{self.path} has runs from before {changed[0]}{more} changed: they cannot be compared with new ones."
                 " Choose another folder with -o."
             )
 

@@ -62,7 +62,7 @@ def check(plan: TrialPlan) -> None:
                 raise WrongUse(f"--vary {error}") from error
     if not (plan.tries or list_settings(plan)):
         raise WrongUse(
-            "All of it is the baseline's: give at least two values, the first is that of the program as it is."
+            "These values are all the baseline's: give at least two; the first is that of the unchanged program."
         )
 
 
@@ -70,7 +70,7 @@ def _check_names(plan: TrialPlan) -> None:
     """Raise WrongUse if the command has a {name} of a knob without values, or a name is in --vary and in --env."""
     for name in re.findall(r"\{(\w+)\}", " ".join(plan.command)):
         if name not in plan.vary and name in registry.KNOBS:
-            raise WrongUse(f"{{{name}}} stands in the command, and nothing says its values: --vary {name}=A,B")
+            raise WrongUse(f"{{{name}}} is in the command but has no values: --vary {name}=A,B")
     both = set(plan.vary) & set(plan.env)
     if both:
         raise WrongUse(f"{both.pop()} is in --vary and in --env: it can be one of them.")
