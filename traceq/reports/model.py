@@ -515,7 +515,7 @@ class Job(msgspec.Struct, frozen=True):
 
     `dur_ns` is the sum of `late_start_ns`, `transfer_ns`, `late_ns` (time beyond the usual on the critical path) and
     usual work. `wait_share` is the share of waiting in the time of matched collectives during which ranks do no work of
-    their own. `lateness` and `worst` are for charts. `findings` are those of the job's rules, `not_applicable` the
+    their own. `lateness`, `worst` and `over_time` are drawn. `findings` are those of the job's rules, `not_applicable` the
     rules that cannot tell, `failed` those with an error.
     """
 
@@ -552,6 +552,7 @@ class Job(msgspec.Struct, frozen=True):
     findings: tuple[JobFinding, ...] = ()
     not_applicable: tuple[NotApplicable, ...] = ()
     failed: tuple[Failed, ...] = ()
+    over_time: Timeline | None = None
 
 
 class Report(msgspec.Struct, frozen=True):

@@ -157,6 +157,8 @@ def _compose_overview(report: Report, opened: Sequence[TraceReport], *, draws: b
     else:
         yield from describe_job(report, job, {trace.trace.trace_id for trace in opened}, strip=not draws, in_full=True)
         yield from draw_job_pictures(job)
+        if draws and job.over_time:
+            yield Tracks(job.over_time)
     left = {each.trace.trace_id for each in report.traces} | {
         each.trace_id for one in report.jobs for each in one.members
     }
@@ -182,6 +184,8 @@ def _compose_job(report: Report, job: Job, *, draws: bool) -> Iterator[Block]:
         yield Heading(2, ("The job",))
         yield from describe_job(report, job, strip=not draws, in_full=True)
         yield from draw_job_pictures(job)
+        if draws and job.over_time:
+            yield Tracks(job.over_time)
     elif told := describe_rank_in_job(job, trace):
         yield Paragraph((told,))
 
