@@ -25,7 +25,7 @@ _LARGEST, _SMALLEST = 11.0, 2.7
 _SPAN = 4.0
 # Peaks of two kinds that differ by less are one roof.
 _SAME = 0.01
-_MOST_DOTS = 40
+_MOST_DOTS = 24
 _NUMBERED = 9
 _DESCRIBED = 4
 _KINDS = ("matmul", "convolution", "attention")
@@ -39,7 +39,7 @@ def has_data(report: TraceReport) -> bool:
 def draw(report: TraceReport) -> Drawing:
     """Draw a roofline chart: a dot for each kernel of known operations and bytes, the larger the more GPU time, and the peaks.
 
-    Both axes are logarithmic: operations per byte, and TFLOP/s. The 40 kernels with most time are drawn, 9 with their number.
+    Both axes are logarithmic: operations per byte, and TFLOP/s. The 24 kernels with most time are drawn, 9 with their number.
     """
     dots = _list_dots(report)
     roofs = _list_roofs(dots)
@@ -144,7 +144,7 @@ def _intensity(dot: KernelSpeed) -> float:
 
 
 def _list_dots(report: TraceReport) -> list[KernelSpeed]:
-    """Return the 40 kernels with most time of those whose operations and bytes are known."""
+    """Return the 24 kernels with most time of those whose operations and bytes are known."""
     return [row for row in report.topics.kernels.roofline if _is_known(row)][:_MOST_DOTS]
 
 
