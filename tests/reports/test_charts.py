@@ -445,7 +445,7 @@ def test_a_short_spread_of_durations_is_seen_and_the_axis_says_where_it_begins()
 def test_a_chart_without_its_frame_fits_the_width_and_keeps_its_axes(width):
     for chart, report in drawn():
         drawing = chart.draw(report)
-        plot = drawing.plot(width)
+        plot = drawing.without_frame(width)
         assert (plot.title, list(plot.legend)) == ("", [])
         assert width <= plot.width <= drawing.width
         assert all(panel.width >= 110 for panel in plot.panels)

@@ -215,7 +215,7 @@ def rate(value: float) -> str:
     return f"{value:,.{decimals}f}"
 
 
-def bandwidth(gigabytes_per_second: float) -> str:
+def format_bandwidth(gigabytes_per_second: float) -> str:
     """Format GB/s with three significant digits in the unit that fits: 394 kB/s, 12.3 GB/s, 1.55 TB/s."""
     unit, one = choose_unit(abs(gigabytes_per_second) * dict(BANDWIDTH_UNITS)["GB/s"], BANDWIDTH_UNITS)
     return f"{rate(gigabytes_per_second * dict(BANDWIDTH_UNITS)['GB/s'] / one)} {unit}"

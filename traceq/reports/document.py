@@ -232,8 +232,8 @@ class Query(msgspec.Struct, frozen=True):
     sql: str
 
 
-class Points(msgspec.Struct, frozen=True):
-    """The dots of a chart: a table with a row for each in the order in which they are drawn, and what is not drawn."""
+class ChartPoints(msgspec.Struct, frozen=True):
+    """A table with a row for each dot of a chart, in the order in which they are drawn, and a note on dots left out."""
 
     table: Table
     note: str
@@ -248,7 +248,7 @@ class Picture(msgspec.Struct, frozen=True):
     name: str
     alt: str
     draw: Callable[[], Drawing]
-    points: Points | None = None
+    points: ChartPoints | None = None
 
 
 class Tracks(msgspec.Struct, frozen=True):

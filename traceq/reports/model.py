@@ -298,7 +298,7 @@ class Note(msgspec.Struct, frozen=True):
 
 
 class ActivitySeries(msgspec.Struct, frozen=True):
-    """What is known of a GPU in each of equal parts of the capture: how busy it is, or the mean of a counter's samples.
+    """The busy share of a GPU, or the mean of a counter's samples, in each of equal parts of the capture.
 
     `unit` is "share" for shares (0..1); a part without samples is None.
     """

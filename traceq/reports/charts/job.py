@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from traceq.common.units import BANDWIDTH_UNITS, bandwidth, choose_unit, count, duration, short_size
+from traceq.common.units import BANDWIDTH_UNITS, choose_unit, count, duration, format_bandwidth, short_size
 from traceq.reports.charts.chart import Chart
 from traceq.reports.charts.stack import StackColumn, draw_columns, make_bars_panel
 from traceq.reports.document import BarRow
@@ -269,7 +269,7 @@ def draw_bandwidth(job: Job) -> Drawing:
     """Draw a bar for each kind of collective with its bus bandwidth, waiting left out; at most 8, in the job's order."""
     speeds = _list_speeds(job)
     unit, size = choose_unit(max(speed for _, speed in speeds) * _GB, BANDWIDTH_UNITS)
-    rows = [BarRow(name, (("transfer", speed * _GB / size),), bandwidth(speed)) for name, speed in speeds]
+    rows = [BarRow(name, (("transfer", speed * _GB / size),), format_bandwidth(speed)) for name, speed in speeds]
     return Drawing("bus bandwidth of transfers, without waiting", [make_bars_panel(rows, f"bus bandwidth ({unit})")])
 
 
@@ -291,8 +291,8 @@ def describe_bandwidth(job: Job) -> str:
     known = sorted(_list_speeds(job), key=lambda pair: pair[1])
     (slow, low), (fast, high) = known[0], known[-1]
     return (
-        f"Bus bandwidth of {count(len(known))} kinds of collectives without waiting: from {bandwidth(low)}"
-        f" ({slow}) to {bandwidth(high)} ({fast})."
+        f"Bus bandwidth of {count(len(known))} kinds of collectives without waiting: from {format_bandwidth(low)}"
+        f" ({slow}) to {format_bandwidth(high)} ({fast})."
     )
 
 
