@@ -234,7 +234,13 @@ HOSTILE = "x|y`z``<script>alert(1)</script>\n\n# h\x1b[31m\u202e[a](http://e.vil
 
 def hostile():
     """Every text of the trace tries to be something else."""
-    trace = MadeUp(path=f"runs/{HOSTILE.replace('/', '')}", run=HOSTILE, producer=HOSTILE, producer_version=HOSTILE)
+    trace = MadeUp(
+        dur=2000,
+        path=f"runs/{HOSTILE.replace('/', '')}",
+        run=HOSTILE,
+        producer=HOSTILE,
+        producer_version=HOSTILE,
+    )
     trace.unit("step", HOSTILE, 2).unit("layer", HOSTILE, 4, is_possible=True)
     trace.device(0, HOSTILE).step(0, 1000, name=HOSTILE, thread=0).step(1000, 1000, name=HOSTILE, excluded=HOSTILE)
     trace.gpu("compute", 0, 300).gpu("d2d", 300, 300)

@@ -39,17 +39,17 @@ def test_counters_are_drawn_where_there_are_samples_only():
     _, active, power = found.series
     assert (active.name, active.unit, active.parts) == ("sm_active", "share", (0.4, 0.4, *[None] * 98))
     assert (power.name, power.unit, power.parts) == ("gpu_power", "W", (*[None] * 50, 300.0, *[None] * 49))
-    drawing = chart.draw(found)
+    drawing = chart.draw_activity(found)
     labels = ["GPU 0: busy (%)", "GPU 0: sm active (%)", "GPU 0: gpu power (W)"]
     assert [panel.y.label for panel in drawing.panels[1:]] == labels
     lines = [mark for panel in drawing.panels[2:] for mark in panel.shapes if isinstance(mark, Stroke) and mark.kind]
     assert [len(line.paths[0]) for line in lines] == [4, 2]
-    assert "GPU 0 gpu power 300 W on average, 300 W at most" in chart.describe(found)
+    assert "GPU 0 gpu power 300 W on average, 300 W at most" in chart.describe_activity(found)
 
 
 @pytest.mark.parametrize("width", [520, NARROW])
 def test_panels_share_the_time_and_do_not_lie_on_one_another(width):
-    drawing = chart.draw(build_activity(database(complete()), 1)).plot(width)
+    drawing = chart.draw_activity(build_activity(database(complete()), 1)).without_frame(width)
     assert len({(panel.x.low, panel.x.high) for panel in drawing.panels}) == 1
     for above, below in zip(drawing.panels, drawing.panels[1:], strict=False):
         assert below.top - above.bottom >= 18

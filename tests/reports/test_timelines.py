@@ -44,7 +44,7 @@ def drawn(timeline, label):
 
 def test_all_counted_steps_are_drawn_and_the_typical_and_the_longest_can_be_shown():
     timeline = waited().over_time
-    assert (timeline.title, timeline.dur) == ("6 counted steps", 7_000_000)
+    assert (timeline.title, timeline.dur) == ("The whole capture, 6 counted steps", 7_000_000)
     assert [(view.text, view.ts, view.dur) for view in timeline.views] == [
         ("Step 0, typical", 0, 1_000_000),
         ("Step 3, longest", 3_000_000, 2_000_000),
@@ -144,9 +144,24 @@ def test_traces_share_what_a_page_holds(monkeypatch):
 
 
 def test_slices_that_begin_before_or_end_after_are_cut():
-    trace = MadeUp().gpu("compute", 0, 3000, stream=1, name="k").step(0, 1000, excluded="warm-up").step(1000, 1001)
+    trace = (
+        MadeUp(dur=2500).gpu("compute", 0, 3000, stream=1, name="k").step(0, 1000, excluded="warm-up").step(1000, 1001)
+    )
+    assert drawn(over_time(trace), "stream 1") == [(0, 2500, "k", 0, 1)]
+
+
+def test_what_lies_outside_of_the_counted_steps_is_drawn_too_and_coarser(monkeypatch):
+    monkeypatch.setattr(build_timelines, "_LEAST_OUTSIDE", 10)
+    trace = MadeUp(dur=1_000_000).step(0, 100_000, excluded="warm-up").step(100_000, 100_000)
+    for number in range(1000):
+        trace.gpu("compute", number * 1000, 900, stream=7, name="k")
     timeline = over_time(trace)
-    assert drawn(timeline, "stream 1") == [(0, timeline.dur, "k", 0, 1)]
+    assert (timeline.dur, timeline.fine, timeline.detail) == (1_000_000, 1, "the counted steps")
+    slices = drawn(timeline, "stream 7")
+    assert sum(count for *_, count in slices) == 1000
+    assert [ts for ts, *_, count in slices if count == 1] == list(range(100_000, 200_000, 1000))
+    assert len(slices) <= 100 + 10
+    assert TimelinePicture(timeline).note.endswith("in the counted steps each is drawn.")
 
 
 def test_only_the_busiest_streams_are_drawn():
@@ -371,7 +386,9 @@ def test_slices_of_one_row_never_run_at_once_though_what_they_began_in_ended_bef
     trace.cpu("python", "enter", 8_000, 1_000)
     trace.cpu("annotation", "forward", 8_500, 9_000)
     trace.cpu("op", "aten::mm", 11_000, 1_000)
-    assert drawn(over_time(trace), "thread 0") == [
+    with database(trace) as connection:
+        timeline = build_typical_step(connection, 1, 0)
+    assert drawn(timeline, "thread 0") == [
         (0, 9_000, "train", 0, 1),
         (0, 7_500, "forward", 1, 1),
         (1_000, 1_000, "aten::mm", 2, 1),

@@ -8,12 +8,12 @@ import pytest
 from traceq.common import units
 from traceq.common.text import printable, shortened, width
 from traceq.common.units import (
-    bandwidth,
     bytes_in,
     cell,
     column_title,
     duration,
     durations_alike,
+    format_bandwidth,
     maybe,
     mebibytes,
     per_cent,
@@ -104,7 +104,7 @@ def test_sizes_and_cells_of_evidence():
     ],
 )
 def test_a_bandwidth_is_given_in_a_unit_that_fits(gb_per_s, text):
-    assert bandwidth(gb_per_s) == text
+    assert format_bandwidth(gb_per_s) == text
 
 
 def test_times_of_a_trace_are_given_from_its_start_where_that_is_known():

@@ -221,7 +221,7 @@ def rate(value: float) -> str:
     return f"{value:,.{decimals}f}"
 
 
-def bandwidth(gb_per_s: float) -> str:
+def format_bandwidth(gb_per_s: float) -> str:
     """Format a bandwidth in GB/s with three significant digits in the unit that fits: 394 kB/s, 12.3 GB/s, 1.55 TB/s."""
     bytes_per_s = gb_per_s * dict(BANDWIDTH_UNITS)["GB/s"]
     unit, one = choose_unit(abs(bytes_per_s), BANDWIDTH_UNITS)
@@ -232,7 +232,7 @@ def bandwidth(gb_per_s: float) -> str:
 _BY_ENDING: tuple[tuple[str, Callable[[float], str]], ...] = (
     *((ending, duration) for ending in ("_ns", "_dur", "_claimed")),
     ("_share", share),
-    ("_bandwidth", bandwidth),
+    ("_bandwidth", format_bandwidth),
     *((ending, str) for ending in (_MOMENT, "_id")),
 )
 

@@ -166,14 +166,22 @@ def build_judged(
     files = _shorten_paths([trace["path"] for trace in traces])
     if jobs is None:
         jobs = tuple(_read_jobs(queries, wanted))
+    kept = [job for job in jobs if any(member.trace_id in wanted for member in job.members)]
     return Report(
         tuple(
             _build_trace(queries, trace, file, subject, judge, top, len(traces), scope)
             for trace, file, (subject, judge) in zip(traces, files, judged, strict=True)
         ),
         query=print_query("overview"),
-        jobs=tuple(job for job in jobs if any(member.trace_id in wanted for member in job.members)),
+        jobs=tuple(_draw_over_time(connection, job) if scope == "drawing" else job for job in kept),
     )
+
+
+def _draw_over_time(connection: duckdb.DuckDBPyConnection, job: model.Job) -> model.Job:
+    """Return the job with the timeline of its ranks."""
+    from traceq.reports.build_job_timeline import build_job_timeline
+
+    return msgspec.structs.replace(job, over_time=build_job_timeline(connection, job))
 
 
 def read_jobs(connection: duckdb.DuckDBPyConnection) -> Iterator[model.Job]:

@@ -1,4 +1,4 @@
-"""Builds the timelines of a report: all counted steps, and the worst and a typical occurrence of each finding."""
+"""Builds the timelines of a report: the whole capture, and the worst and a typical occurrence of each finding."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 
 from traceq.analysis.categories import CATEGORIES
 from traceq.common.text import shortened
-from traceq.common.units import count, duration, share
+from traceq.common.units import count, duration, share, some
 from traceq.database.query import Setting, ask, literal
 from traceq.database.sql import run, statement
 from traceq.diagnosis.finding import Finding
@@ -45,6 +45,9 @@ _DETAIL = 0.5
 # The finest that short slices are drawn together to is a part of what is drawn; how much coarser it gets until they fit.
 _COLUMNS, _COARSER = 100_000, 1.4
 
+# What lies outside of the counted steps has so many slices for each inside, but at least so many: pages stay small.
+_OUTSIDE, _LEAST_OUTSIDE = 0.05, 100
+
 # No step: nothing overlaps it.
 _NOTHING = (0, 0)
 
@@ -61,17 +64,18 @@ _SLICES_OF_A_NAME, _LEAST_NAMES = 16, 800
 def build_steps(
     connection: duckdb.DuckDBPyConnection, trace_id: int, device: int | None, traces: int = 1
 ) -> Timeline | None:
-    """Build the timeline of all counted steps, the typical and the longest in detail; None without steps.
+    """Build the timeline of the whole capture, the counted steps or two of them in detail; None without steps.
 
     With more `traces` on one page, short slices are merged further.
     """
     steps = read_rows(connection, "timeline_step", trace_id=trace_id)
     if not steps:
         return None
-    ts, ts_end = steps[0]["first_ts"], steps[0]["last_ts_end"]
+    counted = (steps[0]["first_ts"], steps[0]["last_ts_end"])
+    ts, ts_end = min(counted[0], steps[0]["capture_ts"]), max(counted[1], steps[0]["capture_ts_end"])
     views = tuple(Mark(step["ts"] - ts, step["ts_end"] - step["ts"], _step_title(step, len(steps))) for step in steps)
     size = _ALL_STEPS._replace(slices=min(_ALL_STEPS.slices, _OF_ALL_TRACES // traces))
-    title = views[0].text if steps[0]["is_window"] else f"{count(steps[0]['steps'])} counted steps"
+    steps_in_words = "" if steps[0]["is_window"] else f", {some(steps[0]['steps'], 'counted step')}"
     return _build_timeline(
         connection,
         trace_id,
@@ -79,8 +83,9 @@ def build_steps(
         (ts, ts_end),
         size,
         detailed=[(step["ts"], step["ts_end"]) for step in steps],
+        counted=counted,
         kind="steps",
-        title=title,
+        title=f"The whole capture{steps_in_words}",
         views=views,
     )
 
@@ -181,11 +186,11 @@ def _build_timeline(
     size: _DrawnSize,
     *,
     detailed: Sequence[tuple[int, int]] = (),
+    counted: tuple[int, int] = _NOTHING,
     culprit: int = -1,
     **named: Any,
 ) -> Timeline:
     ts, ts_end = window
-    (detail_ts, detail_end), (other_ts, other_end) = (*detailed, _NOTHING, _NOTHING)[:2]
     place: dict[str, Setting] = {
         "trace_id": trace_id,
         "ts": ts,
@@ -193,10 +198,7 @@ def _build_timeline(
         "culprit": culprit,
         "device": -2 if device is None else device,
         "categories": ",".join(CATEGORIES),
-        "detail_ts": detail_ts,
-        "detail_end": detail_end,
-        "other_detail_ts": other_ts,
-        "other_detail_end": other_end,
+        **_detail_places(detailed),
     }
     (hides,) = run(connection, "reports/sql/timeline_track.sql", **place, **size._asdict()).fetchone() or (False,)
     # What is drawn of a whole trace is read once, and has no need of a table.
@@ -204,8 +206,14 @@ def _build_timeline(
     host = statement(f"reports/sql/{'timeline_nested_host' if hides else 'timeline_host'}.sql")
     ask(connection, f"create or replace temp {what} timeline_host as {literal(host, **place, **size._asdict())}")
     tracks = read_rows(connection, "timeline_lane", trace_id=trace_id)
-    pieces, stretch = _join_within(
-        _read_pieces(connection, tracks, place, by_track=bool(detailed)), size.slices, ts_end - ts
+    named["detail"] = " and ".join(view.text.split(",")[0].lower() for view in named.get("views", ()))
+    outside = None
+    if detailed and _count_slices(connection, place, counted) <= size.slices:
+        # There is room for all counted steps: then they are drawn in detail, and what is around them coarser.
+        place |= _detail_places([counted])
+        named["detail"], outside = "the counted steps", _OUTSIDE
+    pieces, stretch = join_within(
+        _read_pieces(connection, tracks, place, by_track=bool(detailed)), size.slices, ts_end - ts, outside
     )
     scale = {"pixel": stretch.coarse, "fine": stretch.fine}
     connection.register("timeline_piece", _make_table(pieces))
@@ -227,6 +235,20 @@ def _build_timeline(
         path=path,
         **named,
     )
+
+
+def _detail_places(detailed: Sequence[tuple[int, int]]) -> dict[str, Setting]:
+    """Return the settings of queries that say which stretches of time, at most two, are drawn in detail."""
+    (ts, end), (other_ts, other_end) = (*detailed, _NOTHING, _NOTHING)[:2]
+    return {"detail_ts": ts, "detail_end": end, "other_detail_ts": other_ts, "other_detail_end": other_end}
+
+
+def _count_slices(connection: duckdb.DuckDBPyConnection, place: Mapping[str, Setting], counted: tuple[int, int]) -> int:
+    """Return how many slices may be drawn of the counted steps."""
+    (row,) = read_rows(
+        connection, "timeline_count", trace_id=place["trace_id"], detail_ts=counted[0], detail_end=counted[1]
+    )
+    return int(row["slices"])
 
 
 def _read_pieces(
@@ -263,10 +285,13 @@ def _read_raw(
     )
 
 
-def _join_within(read: Iterable[DrawnPieces], most: int, dur: int) -> tuple[DrawnPieces, Stretch]:
+def join_within(
+    read: Iterable[DrawnPieces], most: int, dur: int, outside: float | None = None
+) -> tuple[DrawnPieces, Stretch]:
     """Merge short pieces until at most `most` are left; return these and the lengths (ns) below which pieces were merged.
 
-    `dur` is the length of the timeline, ns.
+    `dur` is the length of the timeline, ns. With `outside`, those drawn in detail are all kept, and of the others as many
+    as this share of them.
     """
     finest = max(dur // _COLUMNS, 2)
     kept: list[DrawnPieces] = []
@@ -279,6 +304,8 @@ def _join_within(read: Iterable[DrawnPieces], most: int, dur: int) -> tuple[Draw
         at_once = Stretch(finest if coarse_here > most else 0, finest if fine_here > most else 0)
         kept.append(merge_short(each, at_once))
     for_detail = most * _DETAIL if coarse else most
+    if outside is not None:
+        most, for_detail = fine + max(int(outside * fine), _LEAST_OUTSIDE), fine
     if coarse + fine <= most:
         return merge_short(join_pieces(kept), Stretch(1, 1)), Stretch(1, 1)
     least = Stretch(1 if coarse <= most - for_detail else finest, 1 if fine <= for_detail else finest)
@@ -319,7 +346,7 @@ def _read_path(segments: Mapping[str, npt.NDArray[Any]]) -> DrawnPath:
         return DrawnPath()
     begins, ends = np.minimum.reduceat(ts, first), np.maximum.reduceat(ts_end, first)
     lane = lane[first]
-    return DrawnPath(*(_number_names(column[lane >= 0]) for column in (lane, begins, ends - begins)))
+    return DrawnPath(*(number_names(column[lane >= 0]) for column in (lane, begins, ends - begins)))
 
 
 def _make_table(pieces: DrawnPieces) -> dict[str, npt.NDArray[Any]]:
@@ -373,9 +400,10 @@ def _read_slices(found: Mapping[str, npt.NDArray[Any]], most_names: int) -> tupl
         called = Called(*name) if name in kept else Called(RARE, name[1])
         number_of[name] = numbers.setdefault(called, len(numbers))
     named = ("lane", "depth", "ts", "dur", "busy", "count", "launch")
-    columns_drawn = {name: _number_names(found[name]) for name in named}
+    columns_drawn = {name: number_names(found[name]) for name in named}
     return tuple(numbers), DrawnSlices(called=array("q", [number_of[name] for name in each]), **columns_drawn)
 
 
-def _number_names(column: npt.NDArray[Any]) -> array[int]:
+def number_names(column: npt.NDArray[Any]) -> array[int]:
+    """Return the column as an array of integers."""
     return array("q", column.astype(np.int64).tobytes())

@@ -239,8 +239,8 @@ class Query(msgspec.Struct, frozen=True):
     sql: str
 
 
-class Points(msgspec.Struct, frozen=True):
-    """The dots of a chart: a table with a row for each in the order in which they are drawn, and what is not drawn."""
+class ChartPoints(msgspec.Struct, frozen=True):
+    """A table with a row for each dot of a chart, in the order in which they are drawn, and a note on dots left out."""
 
     table: Table
     note: str
@@ -257,7 +257,7 @@ class Picture(msgspec.Struct, frozen=True):
     alt: str
     draw: Callable[[], Drawing]
     queries: tuple[str, ...] = ()
-    points: Points | None = None
+    points: ChartPoints | None = None
 
 
 class Tracks(msgspec.Struct, frozen=True):

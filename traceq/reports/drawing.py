@@ -165,15 +165,15 @@ class Drawing(msgspec.Struct, frozen=True):
     legend: Sequence[tuple[str, str]] = ()
     width: float = WIDTH
 
-    def plot(self, width: float = WIDTH) -> Drawing:
+    def without_frame(self, width: float = WIDTH) -> Drawing:
         """Return the drawing without title and legend, `width` points wide, or wider where its panels have too little room."""
         least = max(panel.left + panel.right for panel in self.panels) + _LEAST_PANEL
         wide = min(max(width, least), self.width)
         return Drawing("", [replace(panel, page_width=wide) for panel in self.panels], width=wide)
 
     @property
-    def top(self) -> float:
-        """The upper end of what is drawn, points: without a title its line is left out."""
+    def upper_edge(self) -> float:
+        """The y coordinate at which the picture begins, points: 0, or below the line of a missing title."""
         return 0.0 if self.title else TITLE_LINE - 8
 
     @property

@@ -300,7 +300,7 @@ class Note(msgspec.Struct, frozen=True):
 
 
 class ActivitySeries(msgspec.Struct, frozen=True):
-    """What is known of a GPU in each of equal parts of the capture: how busy it is, or the mean of a counter's samples.
+    """The busy share of a GPU, or the mean of a counter's samples, in each of equal parts of the capture.
 
     `unit` is "share" for shares (0..1); a part without samples is None.
     """
@@ -517,7 +517,7 @@ class Job(msgspec.Struct, frozen=True):
 
     `dur_ns` is the sum of `late_start_ns`, `transfer_ns`, `late_ns` (time beyond the usual on the critical path) and
     usual work. `wait_share` is the share of waiting in the time of matched collectives during which ranks do no work of
-    their own. `lateness` and `worst` are for charts. `findings` are those of the job's rules, `not_applicable` the
+    their own. `lateness`, `worst` and `over_time` are drawn. `findings` are those of the job's rules, `not_applicable` the
     rules that cannot tell, `failed` those with an error.
     """
 
@@ -554,6 +554,7 @@ class Job(msgspec.Struct, frozen=True):
     findings: tuple[JobFinding, ...] = ()
     not_applicable: tuple[NotApplicable, ...] = ()
     failed: tuple[Failed, ...] = ()
+    over_time: Timeline | None = None
 
 
 class Report(msgspec.Struct, frozen=True):

@@ -70,13 +70,13 @@ class Mark(msgspec.Struct, frozen=True):
 class Timeline(msgspec.Struct, frozen=True):
     """Lanes of slices and marks, `dur` ns long, from `ts` (ns of the trace's clock).
 
-    Slices below `resolution` ns are merged, within `views` those below `fine`. A drawing first shows the first of
+    Slices below `resolution` ns are merged, in what `detail` says in words those below `fine`. A drawing first shows the first of
     `views`, or everything without one. `marks` are the times that a finding is about; `culprit` is the slice that it
     blames, -1 for none. `span` is the drawing's width in ns if that is more than `dur`, so that it compares with a
     longer one.
     """
 
-    kind: Literal["steps", "step", "occurrence"]
+    kind: Literal["steps", "step", "occurrence", "job"]
     title: str
     ts: int
     dur: int
@@ -85,6 +85,7 @@ class Timeline(msgspec.Struct, frozen=True):
     slices: DrawnSlices
     resolution: int = 1
     fine: int = 1
+    detail: str = ""
     views: tuple[Mark, ...] = ()
     marks: tuple[Mark, ...] = ()
     culprit: int = -1

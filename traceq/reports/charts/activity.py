@@ -1,4 +1,4 @@
-"""How busy the GPUs are over the whole capture, and what counters measured of them, with the steps above."""
+"""The busy share of the GPUs and their counters over the whole capture, with the steps above."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MOST_LINES = 200
 _OPACITIES = {True: (0.75, 0.55), False: (0.3, 0.2)}
 
 
-def draw(activity: Activity) -> Drawing:
+def draw_activity(activity: Activity) -> Drawing:
     """Draw a panel for each series over the time since the capture began; above them the steps, those not counted paler."""
     unit = choose_time_unit(activity.span_ns)
     length = activity.span_ns / unit.size
@@ -92,7 +92,7 @@ def _draw_starts(steps: Sequence[ActivityStep], y: Axis, size: int) -> list[Shap
     return [Stroke([[(start, y.low), (start, y.high)] for start in starts], width=0.6, dashes="1 3")] if starts else []
 
 
-def describe(activity: Activity) -> str:
+def describe_activity(activity: Activity) -> str:
     """Return a sentence on the mean of each series over the capture, and on the highest part of it."""
     words = "; ".join(filter(None, map(_describe_series, activity.series)))
     return f"Over the {duration(activity.span_ns)} that were captured, by hundredths: {words}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, Literal, NamedTuple, TypeVar
 
-from traceq.reports.document import Points
+from traceq.reports.document import ChartPoints
 from traceq.reports.drawing import Drawing
 from traceq.reports.model import Job, TraceReport
 
@@ -32,4 +32,4 @@ class Chart(NamedTuple, Generic[T]):
     describe: Callable[[T], str]
     missing: str = ""
     queries: tuple[str, ...] = ()
-    list_points: Callable[[T], Points] | None = None
+    list_points: Callable[[T], ChartPoints] | None = None

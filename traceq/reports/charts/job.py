@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from traceq.common.units import BANDWIDTH_UNITS, bandwidth, choose_unit, count, duration, short_size
+from traceq.common.units import BANDWIDTH_UNITS, choose_unit, count, duration, format_bandwidth, short_size
 from traceq.reports.charts.chart import Chart
 from traceq.reports.charts.stack import StackColumn, draw_columns, make_bars_panel
 from traceq.reports.document import BarRow
@@ -269,7 +269,7 @@ def draw_bandwidth(job: Job) -> Drawing:
     """Draw a bar for each kind of collective with its transfer bandwidth; at most 8, in the job's order."""
     speeds = _list_speeds(job)
     unit, size = choose_unit(max(speed for _, speed in speeds) * _GB, BANDWIDTH_UNITS)
-    rows = [BarRow(name, (("transfer", speed * _GB / size),), bandwidth(speed)) for name, speed in speeds]
+    rows = [BarRow(name, (("transfer", speed * _GB / size),), format_bandwidth(speed)) for name, speed in speeds]
     title = "transfer bandwidth: bus bandwidth without waiting"
     return Drawing(title, [make_bars_panel(rows, f"transfer bandwidth ({unit})")])
 
@@ -293,7 +293,7 @@ def describe_bandwidth(job: Job) -> str:
     (slow, low), (fast, high) = known[0], known[-1]
     return (
         f"Transfer bandwidth (bus bandwidth without waiting) of {count(len(known))} kinds of collectives:"
-        f" from {bandwidth(low)} ({slow}) to {bandwidth(high)} ({fast})."
+        f" from {format_bandwidth(low)} ({slow}) to {format_bandwidth(high)} ({fast})."
     )
 
 

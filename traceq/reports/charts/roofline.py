@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from traceq.common.units import bandwidth, count, duration, rate, share, some
+from traceq.common.units import count, duration, format_bandwidth, rate, share, some
 from traceq.reports.charts.chart import Chart
-from traceq.reports.document import Name, Points, make_table
+from traceq.reports.document import ChartPoints, Name, make_table
 from traceq.reports.drawing import (
     LABELLED_TOP,
     Axis,
@@ -25,7 +25,7 @@ _LARGEST, _SMALLEST = 11.0, 2.7
 _SPAN = 4.0
 # Peaks of two kinds that differ by less are one roof.
 _SAME = 0.01
-_MOST_DOTS = 40
+_MOST_DOTS = 24
 _NUMBERED = 9
 _DESCRIBED = 4
 _KINDS = ("matmul", "convolution", "attention")
@@ -39,11 +39,11 @@ def has_data(report: TraceReport) -> bool:
 def draw(report: TraceReport) -> Drawing:
     """Draw a roofline chart: a dot for each kernel of known operations and bytes, the larger the more GPU time, and the peaks.
 
-    Both axes are logarithmic: operations per byte, and TFLOP/s. The 40 kernels with most time are drawn, 9 with their number.
+    Both axes are logarithmic: operations per byte, and TFLOP/s. The 24 kernels with most time are drawn, 9 with their number.
     """
     dots = _list_dots(report)
     roofs = _list_roofs(dots)
-    intensities = [_intensity(dot) for dot in dots]
+    intensities = [_find_intensity(dot) for dot in dots]
     speeds = [dot.tflop_per_s or 0.0 for dot in dots]
     x = make_log_axis(min(intensities) / _SPAN, max(intensities) * _SPAN, "operations per byte")
     y = make_log_axis(min(speeds) / _SPAN, max(speeds + roofs) * _SPAN, "TFLOP/s")
@@ -82,16 +82,16 @@ def describe(report: TraceReport) -> str:
     dots = _list_dots(report)
     words = "; ".join(
         f"{shorten_label(dot.name or '')} ({dot.kind}, {duration(dot.dur_ns)} on the GPU) {rate(dot.tflop_per_s or 0)} TFLOP/s at"
-        f" {rate(_intensity(dot))} operations per byte"
+        f" {rate(_find_intensity(dot))} operations per byte"
         + (f", {share((dot.tflop_per_s or 0) / dot.peak_tflop_per_s)} of the peak" if dot.peak_tflop_per_s else "")
         for dot in dots[:_DESCRIBED]
     )
     memory = _find_bandwidth(dots)
-    limit = f" The memory gives {bandwidth(memory)} at most." if memory else ""
+    limit = f" The memory gives {format_bandwidth(memory)} at most." if memory else ""
     return f"Roofline of {some(len(dots), 'kernel')}, those with most time first: {words}.{limit}"
 
 
-def list_points(report: TraceReport) -> Points:
+def list_points(report: TraceReport) -> ChartPoints:
     """Return a table of the dots, and sentences on the kernels that are not drawn: how many there are, and their time."""
     dots = _list_dots(report)
     numbers = {id(dot): str(number) for number, dot in enumerate(dots, 1)}
@@ -108,11 +108,11 @@ def list_points(report: TraceReport) -> Points:
             "of peak": lambda dot: (
                 share((dot.tflop_per_s or 0) / dot.peak_tflop_per_s) if dot.peak_tflop_per_s else "cannot tell"
             ),
-            "memory": lambda dot: bandwidth(dot.gb_per_s or 0),
+            "memory": lambda dot: format_bandwidth(dot.gb_per_s or 0),
         },
         text=(1, 2),
     )
-    return Points(table, " ".join(_explain_rest(report, dots)))
+    return ChartPoints(table, " ".join(_explain_rest(report, dots)))
 
 
 def _explain_rest(report: TraceReport, dots: list[KernelSpeed]) -> list[str]:
@@ -128,7 +128,9 @@ def _explain_rest(report: TraceReport, dots: list[KernelSpeed]) -> list[str]:
             continue
         kernels = f"{some(row.kernels, 'kernel')} ({share(row.kernel_share or 0)} of the kernels' time)"
         if row.has_bytes and row.gb_per_s is not None:
-            said.append(f"Cannot tell the FLOP/s of {kernels}; by their shapes they move {bandwidth(row.gb_per_s)}.")
+            said.append(
+                f"Cannot tell the FLOP/s of {kernels}; by their shapes they move {format_bandwidth(row.gb_per_s)}."
+            )
         else:
             said.append(f"Cannot tell FLOP/s or bytes/s of {kernels}: the trace has no shapes that tell.")
     return said
@@ -138,13 +140,13 @@ def _is_known(row: KernelSpeed) -> bool:
     return row.name is not None and bool(row.tflop_per_s and row.gb_per_s)
 
 
-def _intensity(dot: KernelSpeed) -> float:
+def _find_intensity(dot: KernelSpeed) -> float:
     """Return the operations per byte of a kernel of which both are known."""
     return 1000 * (dot.tflop_per_s or 0) / (dot.gb_per_s or 1)
 
 
 def _list_dots(report: TraceReport) -> list[KernelSpeed]:
-    """Return the 40 kernels with most time of those whose operations and bytes are known."""
+    """Return the 24 kernels with most time of those whose operations and bytes are known."""
     return [row for row in report.topics.kernels.roofline if _is_known(row)][:_MOST_DOTS]
 
 

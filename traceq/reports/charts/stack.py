@@ -38,7 +38,7 @@ class StackColumn(msgspec.Struct, frozen=True):
 
 
 def draw_time_bars(title: str, rows: Sequence[BarRow], what: str, legend: Sequence[tuple[str, str]] = ()) -> Drawing:
-    """Return a drawing of one stacked bar per row, whose parts are ns; `what` says of what they are the time ("step").
+    """Return a drawing of one stacked bar per row, whose parts are ns; `what` is the label of the axis, without the unit.
 
     `legend` has (kind, label) of the kinds of parts to explain.
     """

@@ -44,8 +44,8 @@ def draw_svg_file(chart: Drawing) -> bytes:
 
 def _view_box(chart: Drawing) -> str:
     """Return the SVG attributes of the drawing's size and font size."""
-    high = _tenths(chart.height - chart.top)
-    return f'viewBox="0 {_tenths(chart.top)} {_tenths(chart.width)} {high}" font-size="{FONT}"'
+    high = _tenths(chart.height - chart.upper_edge)
+    return f'viewBox="0 {_tenths(chart.upper_edge)} {_tenths(chart.width)} {high}" font-size="{FONT}"'
 
 
 def _draw_elements(chart: Drawing) -> Iterator[str]:

@@ -21,7 +21,7 @@ from traceq.runs.compare.comparison import Cause, Comparison
 
 _MOST = 7
 _DESCRIBED = 4
-_ROOM = 65.0
+_ROOM = 80.0
 _MARGIN = 0.04
 _CAP = 0.1  # of a row: half of the lines at the ends of an interval
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from traceq.common.units import bandwidth, count, duration, maybe, share, size
+from traceq.common.units import count, duration, format_bandwidth, maybe, share, size
 from traceq.reports.document import BarRow, Block, Heading, Name, Paragraph, Query, Spans, Table, make_table
 from traceq.reports.model import TraceReport
 from traceq.reports.sections.missing import capture_with, cite_plan, how_to_record
@@ -21,7 +21,7 @@ _CELLS: dict[str, Callable[[Collective], str]] = {
     "time": lambda row: duration(row.dur_ns),
     "exposed": lambda row: duration(row.exposed_ns),
     "blocking": lambda row: maybe(duration, row.blocking_ns),
-    "bus bandwidth": lambda row: maybe(bandwidth, row.bus_gb_per_s),
+    "bus bandwidth": lambda row: maybe(format_bandwidth, row.bus_gb_per_s),
 }
 _ALWAYS = ("operation", "count", "time", "exposed")
 

@@ -180,6 +180,8 @@ def _compose_overview(
         shown = {trace.trace.trace_id for trace in opened}
         yield from describe_job(report, job, shown, is_first=is_job_first, strip=not draws, in_full=True)
         yield from draw_job_pictures(job)
+        if draws and job.over_time:
+            yield Tracks(job.over_time)
     left = {each.trace.trace_id for each in report.traces} | {
         each.trace_id for one in report.jobs for each in one.members
     }
@@ -205,6 +207,8 @@ def _compose_job(report: Report, job: Job, *, is_first: bool, draws: bool) -> It
         yield Heading(2, ("The job",))
         yield from describe_job(report, job, is_first=is_first, strip=not draws, in_full=True)
         yield from draw_job_pictures(job)
+        if draws and job.over_time:
+            yield Tracks(job.over_time)
     elif told := describe_rank_in_job(job, trace):
         yield Paragraph((told,))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from traceq.common.units import bandwidth, count, duration, maybe, size
+from traceq.common.units import count, duration, format_bandwidth, maybe, size
 from traceq.reports.document import BarRow, Block, Heading, Items, Paragraph, Query, Spans, Table, make_table
 from traceq.reports.model import TraceReport
 from traceq.reports.sections.missing import how_to_record
@@ -168,8 +168,8 @@ def _group_table(groups: Sequence[CopyGroup]) -> Table:
             "blocking": lambda each: maybe(count, each.blocking),
             "time": lambda each: duration(each.dur_ns),
             "exposed": lambda each: duration(each.exposed_ns),
-            "bandwidth": lambda each: maybe(bandwidth, each.gb_per_s),
-            "best": lambda each: maybe(bandwidth, each.best_gb_per_s),
+            "bandwidth": lambda each: maybe(format_bandwidth, each.gb_per_s),
+            "best": lambda each: maybe(format_bandwidth, each.best_gb_per_s),
         },
         text=(0, 1, 2),
     )

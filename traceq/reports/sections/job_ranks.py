@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 
 import msgspec
 
-from traceq.common.units import bandwidth, count, duration, maybe, share, short_size, some
+from traceq.common.units import count, duration, format_bandwidth, maybe, share, short_size, some
 from traceq.reports.document import Block, Paragraph, Reference, make_table
 from traceq.reports.model import Job, JobCollective, JobRank
 
@@ -130,7 +130,7 @@ def list_collectives_of_job(job: Job) -> Iterator[Block]:
         "count": lambda each: count(each.count),
         "transfer": lambda each: duration(each.typical_ns),
         "best": lambda each: duration(each.best_ns),
-        "bandwidth": lambda each: maybe(bandwidth, each.transfer_bandwidth),
+        "bandwidth": lambda each: maybe(format_bandwidth, each.transfer_bandwidth),
         "waiting": lambda each: share(each.wait_ns / ((each.wait_ns + each.transfer_ns) or 1)),
     }
     if any(each.level for each in found):

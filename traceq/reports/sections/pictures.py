@@ -25,7 +25,7 @@ def draw_pictures(report: TraceReport, place: Place) -> Iterator[Picture]:
 
 def draw_activity(trace_id: int, found: Activity) -> Picture:
     """Return the chart of how busy the GPUs of a trace are over the whole capture."""
-    return Picture(f"t{trace_id}-busy", activity.describe(found), partial(activity.draw, found))
+    return Picture(f"t{trace_id}-busy", activity.describe_activity(found), partial(activity.draw_activity, found))
 
 
 def draw_ranks(report: Report) -> Iterator[Picture]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from traceq.common.units import UNKNOWN, bandwidth, count, duration, rate, share, short, some
+from traceq.common.units import UNKNOWN, count, duration, format_bandwidth, rate, share, short, some
 from traceq.reports.document import (
     Block,
     Heading,
@@ -218,7 +218,7 @@ def _name_source(condition: Condition) -> str:
 
 def _format_value(condition: Condition, value: float) -> str:
     if condition.unit == "bytes/s":
-        return bandwidth(value / _PER_GIGA)
+        return format_bandwidth(value / _PER_GIGA)
     unit = "%" if condition.unit == "percent" else condition.unit
     return f"{rate(value)} {unit}" if unit else rate(value)
 

@@ -114,7 +114,7 @@ def share_of(part: float, whole: float) -> float:
 
 def gb_per_s(bandwidth: float | None) -> str:
     """Return a bandwidth, given in GB/s, as text in a unit that fits, as 12.3 GB/s; "an unknown rate" for None."""
-    return "an unknown rate" if bandwidth is None else units.bandwidth(bandwidth)
+    return "an unknown rate" if bandwidth is None else units.format_bandwidth(bandwidth)
 
 
 def byte_size(count: float) -> str:

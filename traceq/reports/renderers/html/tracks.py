@@ -162,10 +162,9 @@ class TimelinePicture:
         if timeline.resolution == 1:
             return "" if timeline.fine == 1 else f"Slices below {duration(timeline.fine)} are drawn together."
         words = f"Slices below {duration(timeline.resolution)} are drawn together"
-        if timeline.fine != timeline.resolution and timeline.views:
-            views = " and ".join(view.text.split(",")[0].lower() for view in timeline.views)
+        if timeline.fine != timeline.resolution and timeline.detail:
             fine = f"those below {duration(timeline.fine)}" if timeline.fine > 1 else "each is drawn"
-            words += f"; in {views} {fine}"
+            words += f"; in {timeline.detail} {fine}"
         return f"{words}."
 
     @property
