@@ -10,17 +10,19 @@ import click
 
 from traceq.cli import main
 
-_FENCED = re.compile(r"^```\w*\n(.*?)^```", re.MULTILINE | re.DOTALL)
-# No heading of what a command printed, which is underlined.
-_COMMAND = re.compile(r"^(?:[$] )? *(traceq [^\n]+)$(?!\n=)", re.MULTILINE)
+_FENCED = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_COMMAND = re.compile(r"^(?:[$] )? *(traceq [^\n]+)$", re.MULTILINE)
+# The title of what a command printed.
+_TITLE = re.compile(r"^traceq \w+\n\n", re.MULTILINE)
 # Where the shell takes over.
 _SHELL = re.compile(r"\s(?:[|;<>]|&&|2>)")
 
 
 def find_commands(page: str) -> Iterator[str]:
     """Yield the command lines of traceq in the fenced blocks of a Markdown page, up to a pipe or another command."""
-    for block in _FENCED.findall(page):
-        for line in _COMMAND.findall(block.replace("\\\n", " ")):
+    for language, block in _FENCED.findall(page):
+        lines = _TITLE.sub("", block) if language == "text" else block
+        for line in _COMMAND.findall(lines.replace("\\\n", " ")):
             yield _SHELL.split(line)[0]
 
 

@@ -95,7 +95,7 @@ def test_sizes_and_cells_of_evidence():
     ("gb_per_s", "text"),
     [
         (173.4, "173 GB/s"),
-        (1555.0, "1,555 GB/s"),
+        (1555.0, "1.55 TB/s"),
         (20, "20.0 GB/s"),
         (0.5, "500 MB/s"),
         (0.000394, "394 kB/s"),
