@@ -149,8 +149,10 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "copies",
             A_KERNEL | COPIES | {"copies_with_bytes": 1, "copies_with_memory": 0, "copies_with_call": 0},
-            "degraded: bytes known for 1 of 2 copies; pinned or pageable known for 0 of 2 copies; "
-            "the call known for 0 of 2 copies",
+            (
+                "degraded: bytes known for 1 of 2 copies; pinned or pageable known for 0 of 2 copies; "
+                "the call known for 0 of 2 copies"
+            ),
         ),
         (
             "copies",
