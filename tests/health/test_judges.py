@@ -149,7 +149,10 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "copies",
             A_KERNEL | COPIES | {"copies_with_bytes": 1, "copies_with_memory": 0, "copies_with_call": 0},
-            "degraded: bytes known of 1 of 2 copies; pinned or pageable known of 0 of 2 copies; the call known of 0 of 2 copies",
+            (
+                "degraded: bytes known for 1 of 2 copies; pinned or pageable known for 0 of 2 copies; "
+                "the call known for 0 of 2 copies"
+            ),
         ),
         (
             "copies",
@@ -198,7 +201,7 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "hardware-counters",
             {"metrics": 1, "devices": 2, "devices_with_metrics": 1},
-            "degraded: metrics known of 1 of 2 GPUs",
+            "degraded: metrics known for 1 of 2 GPUs",
         ),
         ("communication", A_KERNEL, "ok: no communication ran on a GPU"),
         ("communication", A_KERNEL | {"collectives": 3}, "ok: no communication ran on a GPU"),
@@ -218,8 +221,8 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
             | COMMUNICATION
             | {"communication_with_bytes": 1, "communication_with_group": 0, "communication_with_blocking": 0},
             (
-                "degraded: bytes known of 1 of 2 GPU slices; group known of 0 of 2 GPU slices;"
-                " what they hold up known of 0 of 2 GPU slices"
+                "degraded: bytes known for 1 of 2 GPU slices; group known for 0 of 2 GPU slices;"
+                " what they hold up known for 0 of 2 GPU slices"
             ),
         ),
         (
@@ -235,7 +238,7 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "data",
             A_KERNEL | {"fetches": 1, "steps": 1, "steps_excluded": 1, "steps_with_data_wait": 1},
-            "degraded: waits known for 1 of 2 steps; copies of input known of 0 of 2 steps",
+            "degraded: waits known for 1 of 2 steps; copies of input known for 0 of 2 steps",
         ),
         ("data", {"fetches": 5}, "degraded: 5 fetches, but no GPU work to say what they cost"),
         (
@@ -253,7 +256,7 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "memory",
             A_KERNEL | MEMORY | {"memory_samples_total": 1},
-            ("degraded: 2 of 3 samples are sums since the capture began, not totals; capacity known of 0 of 1 GPU"),
+            ("degraded: 2 of 3 samples are sums since the capture began, not totals; capacity known for 0 of 1 GPU"),
         ),
         (
             "flops",
@@ -273,7 +276,7 @@ def test_of_an_empty_trace_nothing_can_be_computed(metric):
         (
             "flops",
             A_KERNEL | SHAPES | {"kernel_dur": 100, "flops_dur": 40, "convolutions": 5, "convolutions_with_flops": 1},
-            "degraded: FLOPs known of 1 of 5 convolutions",
+            "degraded: FLOPs known for 1 of 5 convolutions",
         ),
         (
             "flops",

@@ -100,7 +100,7 @@ def test_what_moved_the_other_way_is_no_reason():
     assert found.verdict == "cannot tell"
     assert found.change.delta_ns > 0 > found.named[0].delta_ns
     text = ticket(found)
-    assert "What caused it\n\nNothing: the step did not surely change." in text
+    assert "What caused it\n\nNothing: the step is not certain to have changed." in text
     assert "Certain to have changed anyway, the other way:\n\n- kernels (compute, -6." in text
 
 

@@ -11,12 +11,12 @@
 --   https://docs.pytorch.org/docs/stable/data.html
 -- fix: Take load off the disk {{ worst.disk | cut }}: copy the data to a faster (NVMe) disk or into memory, store it in fewer
 --   and larger files, and keep other programs off that disk. The disk is busy {{ percent(worst.utilization / 100) }} of the
---   time{% if worst.queue is not none %} with {{ '{:,.0f}'.format(worst.queue) }} requests queued{% endif %} while the GPU
+--   time{% if worst.queue is not none %} with {{ '{:,.0f}'.format(worst.queue) }} accesses queued{% endif %} while the GPU
 --   waits for input{% if worst.read_bytes is not none %}, at {{ gb_per_s(worst.read_bytes / 1e9) }} read{% endif %}; more
 --   workers would only queue up there.
 -- confidence: {% if worst.queue is not none %}high{% else %}medium{% endif %}
 -- reason: The monitor logged a saturated disk during the waits{% if worst.queue is none %}; the log does not say how many
---   requests were queued, and an SSD that is always busy is not necessarily at its limit{% endif %}.
+--   accesses were queued, and an SSD that is always busy is not necessarily at its limit{% endif %}.
 -- wrong-if: The files that are read are on another disk, or in the page cache.
 -- heading: Take load off the disk: input waits for it, and it is saturated
 -- needs: gpu, steps, disk_samples

@@ -15,15 +15,15 @@
 --   most of them, {{ size(facts.owner_bytes) }}.
 --   {%- endif %}
 -- fix: {% if facts.trains %}Checkpoint the layers that hold most: `torch.utils.checkpoint.checkpoint(layer, x,
---   use_reentrant=False)` keeps only their input and computes the rest again in the backward pass. {%- else %}The history has
---   no backward pass. If the model is not trained, run it under `torch.inference_mode()`, which keeps no activations. If it is,
+--   use_reentrant=False)` keeps only their input and computes the rest again in the backward. {%- else %}The history has no
+--   backward. If the model is not trained, run it under `torch.inference_mode()`, which keeps no activations. If it is,
 --   checkpoint the layers that hold most: `torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)`. {%- endif %}
 -- for: pytorch
 -- needs: allocations
 -- unknown: {% if facts.unknown_share > 0.5 %}for {{ percent(facts.unknown_share) }} of the memory in use at the peak, the
 --   stacks do not show what it is {%- elif facts.held_share >= most and not facts.trains and facts.released_share < most %}what
---   forward passes keep at the peak was not released, and the history has no backward pass: it may be a cache that is meant to
---   stay {%- endif %}
+--   forward passes keep at the peak was not released, and the history has no backward: it may be a cache that is meant to stay
+--   {%- endif %}
 -- threshold: most = 0.5: by definition: the larger part
 -- remarks: yes
 -- uses: peak_memory

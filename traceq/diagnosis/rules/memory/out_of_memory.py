@@ -85,7 +85,7 @@ def _describe_shortage(row: Mapping[str, Any]) -> str:
         return f"The device had enough memory: its size is not what limits this process.{often}"
     by = f"Short by {mebibytes(row['short_bytes'])}"
     if row["asked_bytes"] <= row["free_bytes"]:
-        by += f", because the allocator requests whole segments, here of {mebibytes(row['needed_bytes'])}"
+        by += f", because the allocator takes whole segments, here of {mebibytes(row['needed_bytes'])}"
     return f"{by}.{often}"
 
 

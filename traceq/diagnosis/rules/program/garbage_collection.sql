@@ -11,7 +11,7 @@
 --   same step on all ranks. Remove gc.collect() and torch.cuda.empty_cache() from the loop.
 -- references: https://docs.python.org/3/library/gc.html
 -- fix: {% if 'collect' in pieces | map(attribute='name') | join %}Take the collection out of the loop, or run it every few
---   hundred steps. The program itself requests it ({{ names(pieces[:3]) }}). {%- else %}Choose when to collect: call
+--   hundred steps. The program itself asks for it ({{ names(pieces[:3]) }}). {%- else %}Choose when to collect: call
 --   `gc.collect(); gc.freeze(); gc.disable()` after start-up. Then `if step % 500 == 0: gc.collect(1)`. {%- endif %} It costs
 --   {{ time(claimed_ns) }} per step on average, up to {{ time(longest_ns) }} at a time. In a distributed job, let all ranks do
 --   it in the same step, so that they do not wait for one another.
