@@ -97,19 +97,19 @@ class _Tree:
                 number = threads[path["path"]]
                 self.names[number] = path["name"]
             else:
-                number = self._number(around, path["kind"], path["name"])
+                number = self._number_frame(around, path["kind"], path["name"])
             numbers.append(number)
         return numbers
 
-    def _number(self, around: int, kind: str, name: str) -> int:
+    def _number_frame(self, around: int, kind: str, name: str) -> int:
         key = (around, kind, _name_to_match(kind, name))
         number = self._numbers.setdefault(key, len(self.names))
         if number == len(self.names):
-            self._append(around, kind, name)
+            self._append_frame(around, kind, name)
         self.names[number] = name
         return number
 
-    def _append(self, around: int, kind: str, name: str) -> None:
+    def _append_frame(self, around: int, kind: str, name: str) -> None:
         self.names.append(name)
         self.kinds.append(kind)
         self.parents.append(around)
@@ -140,7 +140,7 @@ class _Tree:
         for thread, own in outermost.items():
             if thread not in paired:
                 paired[thread] = len(self.names)
-                self._append(0, "thread", "")
+                self._append_frame(0, "thread", "")
                 self._threads.append((paired[thread], own))
         return paired
 
@@ -169,7 +169,7 @@ class _Judge(msgspec.Struct, frozen=True):
     noise: KnownNoise | None
     level: float
 
-    def judge(self, category: str, sums: Sequence[Sequence[Numbers]]) -> TimeChange:
+    def judge_change(self, category: str, sums: Sequence[Sequence[Numbers]]) -> TimeChange:
         """Return the difference of the ns per step; `sums` has for each run of both sides its ns by batch."""
         pieces = tuple(
             [
@@ -276,7 +276,9 @@ def _make_frame(tree: _Tree, judge: _Judge, group: _Group) -> FramePair:
     first, members = group.members[0], group.members
     kind = "smaller" if group.is_small else tree.kinds[first]
     host, gpu = (
-        judge.judge(category, [[getattr(run, measure)[members].sum(axis=0) for run in runs] for runs in judge.sides])
+        judge.judge_change(
+            category, [[getattr(run, measure)[members].sum(axis=0) for run in runs] for runs in judge.sides]
+        )
         for measure, category in (("host", _HOST_TIME), ("gpu", kind if kind in _ON_GPU else _GPU_TIME))
     )
     base, new = (sum(run.calls[members].sum() / run.steps.sum() for run in runs) / len(runs) for runs in judge.sides)
@@ -304,7 +306,7 @@ def _find_changed(tree: _Tree, judge: _Judge) -> Iterator[NamedChange]:
         number = named[row]
         if tree.kinds[number] in ("all", "thread") or base[row] == new[row]:
             continue
-        own = judge.judge(_HOST_TIME, [[of_run[row] for of_run in side] for side in sums])
+        own = judge.judge_change(_HOST_TIME, [[of_run[row] for of_run in side] for side in sums])
         if not own.is_noise:
             yield NamedChange(tree.names[number], tree.kinds[number], own)
             found += 1

@@ -155,12 +155,12 @@ def _find_best_trace(report: Report, job: Job | None) -> TraceReport:
 def _find_most_to_win(traces: Sequence[TraceReport]) -> TraceReport:
     """Return the trace that wins most of a step; if none wins anything, one that cannot tell, else the longest step."""
 
-    def rate(trace: TraceReport) -> tuple[float, bool, float, int]:
+    def rank_trace(trace: TraceReport) -> tuple[float, bool, float, int]:
         win = win_of_trace(trace)
         is_unknown = not win and write_verdict(trace).outcome == "cannot tell"
         return win, is_unknown, trace.steps.mean_ns or 0.0, -trace.trace.trace_id
 
-    return max(traces, key=rate)
+    return max(traces, key=rank_trace)
 
 
 def _find_highest_peak(traces: Sequence[TraceReport]) -> TraceReport:
