@@ -158,7 +158,7 @@ def test_ranks_of_a_job_are_one_job(tmp_path, cli):
     assert text.splitlines()[:3] == [
         "Out of memory in 3 of 4 ranks (ranks 0-2)",
         "  Rank 1 was first, 490.0 µs before rank 0",
-        "  Rank 1: train.py:12 loss requested 400 MiB, 200 MiB were free",
+        "  Rank 1: train.py:12 loss asked for 400 MiB, 200 MiB were free",
     ]
     assert [line.split()[:7] for line in text.splitlines() if line.startswith(("t2", "t3"))] == [
         ["t2", "1", "1", "700.0", "MiB", "1,000.0", "MiB"],

@@ -138,7 +138,7 @@ def _explain_failure(memory: Memory) -> Iterator[Spans]:
     if failure.idle_bytes is not None:
         idle = f"; {most}{mebibytes(failure.idle_bytes)} unused in segments"
     if failure.largest_free_bytes:
-        idle += f"; the largest free block has {most}{mebibytes(failure.largest_free_bytes)}"
+        idle += f"; the largest free block had {most}{mebibytes(failure.largest_free_bytes)}"
     yield (f"{short}{idle}",)
     held = [each for each in memory.failure_holders if each.device == failure.device]
     if held:
