@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import duckdb
 
 # Ranks and slices of a drawing.
-_FEWEST_RANKS, _MOST_RANKS, _MOST_SLICES = 2, 64, 2000
+_FEWEST_RANKS, _MOST_RANKS, _MOST_SLICES = 2, 64, 800
 
 
 def build_job_timeline(connection: duckdb.DuckDBPyConnection, job: Job) -> Timeline | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 
 import msgspec
 from markupsafe import Markup
@@ -21,7 +23,13 @@ from traceq.reports.sections.compose import compose_report
 _LIMIT_OF_TRACE, LIMIT = 1_500_000, 4_000_000
 _TITLE_LIMIT = 120
 _STYLES = ("style.css", "timeline.css")
-_SCRIPTS = ("script.js", "drawing.js", "timeline.js", "flame.js", "dots.js")
+# Scripts of drawings, by what of a page needs them.
+_SCRIPTS = {
+    '<figure class="timeline"': "timeline.js",
+    '<figure class="flame"': "flame.js",
+    '<figure class="chart asked"': "dots.js",
+}
+_COMMENT = re.compile(r"^[ ]*(?:/\*.*?\*/|//[^\n]*)$", re.MULTILINE | re.DOTALL)
 _TRACE = 2  # the level of the headings that traces begin with
 _MOST_TRACES = 500  # of which something is said where there is no room for all
 _TIMELINES = (Tracks, Flame)
@@ -135,20 +143,36 @@ def _page(blocks: Sequence[Block], rendered: dict[int, Markup], left_out: str | 
         return Markup("\n").join(rendered[id(block)] for block in chapter.blocks)
 
     chapters = _chapters(blocks, _TRACE)
-    style, script = "".join(map(read_source, _STYLES)) + palette.write_stylesheet(), "".join(map(read_source, _SCRIPTS))
+    style = "".join(_read_code(name) for name in _STYLES) + palette.write_stylesheet()
     page = template_environment().get_template("page.html")
-    text = page.render(
-        chapters=chapters,
-        body=body,
-        title=_title(chapters),
-        style=style,
-        script=script,
-        style_hash=_hash(style),
-        script_hash=_hash(script),
-        version=__version__,
-        left_out=left_out,
-    )
-    return f"{text}\n"
+
+    def render_page(script: str) -> str:
+        return page.render(
+            chapters=chapters,
+            body=body,
+            title=_title(chapters),
+            style=style,
+            script=script,
+            style_hash=_hash(style),
+            script_hash=_hash(script),
+            version=__version__,
+            left_out=left_out,
+        )
+
+    return f"{render_page(_collect_scripts(render_page('')))}\n"
+
+
+def _collect_scripts(page: str) -> str:
+    """Return the scripts that the page needs."""
+    of_drawings = [name for mark, name in _SCRIPTS.items() if mark in page]
+    return "".join(map(_read_code, ["script.js", *(["drawing.js", *of_drawings] if of_drawings else [])]))
+
+
+@cache
+def _read_code(name: str) -> str:
+    """Return a script or style sheet without indentation and without comments that begin a line."""
+    lines = map(str.strip, _COMMENT.sub("", read_source(name)).splitlines())
+    return "".join(f"{line}\n" for line in lines if line)
 
 
 def _title(chapters: Sequence[_Chapter]) -> str:

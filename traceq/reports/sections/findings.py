@@ -47,6 +47,8 @@ _ROOM, _GAP, _LEAST_OF_NAME = 98, 2, 20
 # Columns of all rules that say where to look.
 _FIRST = ("step", "ts", "claimed", "slice_id", "name")
 _ALL_OF_IT = 0.995
+# Characters of queries behind further numbers that a page shows for one finding.
+_LONGEST_FURTHER = 1_000
 # What no labelled real trace has confirmed.
 _EXTRA = " (extra)"
 
@@ -79,7 +81,7 @@ def describe_findings(report: TraceReport, *, folds: bool, draws: bool) -> Itera
 def _describe_and_fold(place: str, finding: Finding, report: TraceReport, *, folds: bool) -> Iterator[Block]:
     yield from describe_finding(place, finding, report, sql=False)
     if folds:
-        yield Fold(("SQL",), tuple(_list_queries(place, finding)))
+        yield Fold(("SQL",), tuple(_list_queries(place, finding, whole=False)))
 
 
 def _list_remarks(report: TraceReport, *, folds: bool) -> Iterator[Block]:
@@ -88,7 +90,8 @@ def _list_remarks(report: TraceReport, *, folds: bool) -> Iterator[Block]:
     for observation in report.observations:
         yield from describe_remark(observation, report)
         if folds:
-            yield Fold(("SQL",), tuple(map(Query, (observation.evidence.query, *observation.queries))))
+            further = _list_further("", observation.queries, whole=False)
+            yield Fold(("SQL",), (Query(observation.evidence.query), *further))
 
 
 def _make_card(number: int, place: str, finding: Finding, report: TraceReport) -> Card:
@@ -97,7 +100,7 @@ def _make_card(number: int, place: str, finding: Finding, report: TraceReport) -
     blocks: list[Block] = [Facts(tuple(_list_facts(finding, report)))]
     blocks += [Tracks(each) for each in report.close_ups.get(finding.finding_id, ())]
     evidence = tuple(_list_occurrences(finding, report))
-    blocks.append(Fold(("Evidence and SQL",), (*evidence, *_list_queries(place, finding))))
+    blocks.append(Fold(("Evidence and SQL",), (*evidence, *_list_queries(place, finding, whole=False))))
     return Card(rank_findings(report).rows[number], min(won / step if step else 0.0, 1.0), tuple(blocks))
 
 
@@ -283,18 +286,29 @@ def list_finding_queries(report: TraceReport) -> Iterator[Block]:
         yield from _list_queries(place, each)
     for observation in report.observations:
         yield Paragraph((f"{observation.title}:",))
-        yield from map(Query, (observation.evidence.query, *observation.queries))
+        yield Query(observation.evidence.query)
+        yield from _list_further("", observation.queries, whole=True)
 
 
-def _list_queries(place: str, finding: Finding) -> Iterator[Block]:
+def _list_further(place: str, queries: Sequence[str], *, whole: bool) -> Iterator[Block]:
+    """Yield the queries of further numbers in an advice; without `whole`, the command that prints them if they are long."""
+    if not whole and sum(map(len, queries)) > _LONGEST_FURTHER:
+        command = f"traceq report TRACE --finding {place} --sql" if place else "traceq report TRACE --sql"
+        yield Paragraph(("Queries of further numbers of the advice: ", Literal(command)))
+        return
+    for query in queries:
+        yield Paragraph((f"{place}, further numbers of its advice:" if place else "Further numbers of its advice:",))
+        yield Query(query)
+
+
+def _list_queries(place: str, finding: Finding, *, whole: bool = True) -> Iterator[Block]:
+    """Yield the queries of a finding; without `whole`, those of further numbers only where they are short."""
     yield Paragraph((f"{place}, the time it matches:",))
     yield Query(finding.summary.query)
     if finding.instances.rows:
         yield Paragraph((f"{place}, its largest occurrences:",))
         yield Query(finding.instances.query)
-    for query in finding.queries:
-        yield Paragraph((f"{place}, further numbers of its advice:",))
-        yield Query(query)
+    yield from _list_further(place, finding.queries, whole=whole)
     for part in finding.parts:
         yield Paragraph((f"{place}, {part.rule}:",))
         yield Query(part.evidence.query)
