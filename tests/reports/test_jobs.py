@@ -26,9 +26,10 @@ from traceq.reports.sections.job_ranks import list_collectives_of_job, list_rank
 from traceq.reports.sections.job_ruled_out import list_ruled_out
 from traceq.reports.sections.jobs import (
     describe_rank_in_job,
-    describe_ranks_of_job,
     find_job,
+    list_present_ranks,
     show_example,
+    split_path_of_job,
     summarize_job,
     write_verdict_of_job,
 )
@@ -111,8 +112,8 @@ UNKNOWN = replace(
 
 
 def said(job, **options):
-    present, *path = describe_ranks_of_job(job)
-    return blocks_to_text([present, write_verdict_of_job(job, **options), *path], 100)
+    blocks = [list_present_ranks(job), write_verdict_of_job(job, **options), *split_path_of_job(job)]
+    return blocks_to_text(blocks, 100)
 
 
 def test_who_is_late_and_what_it_costs_per_step():
@@ -303,11 +304,11 @@ def listed(job, *, in_full=False):
 
 def test_findings_have_a_line_each_and_savings_add_up_down_the_table_only():
     assert listed(replace(JOB, findings=FOUND)) == [
-        "finding              on         saves alone  with above  sure  because",
-        "-------------------  ---------  -----------  ----------  ----  -------------------------",
-        "job-straggler        rank 1        30.00 ms    40.00 ms  high  idle: launching +39.00 ms",
-        "job-straggler        rank 0        2.000 ms    50.00 ms  high  idle: launching +39.00 ms",
-        "waiting-not-network  all ranks            -           -  high  80.0 %",
+        "finding              on         saves alone  cumulative  confidence  because",
+        "-------------------  ---------  -----------  ----------  ----------  -------------------------",
+        "job-straggler        rank 1        30.00 ms    40.00 ms  high        idle: launching +39.00 ms",
+        "job-straggler        rank 0        2.000 ms    50.00 ms  high        idle: launching +39.00 ms",
+        "waiting-not-network  all ranks            -           -  high        80.0 %",
     ]
     assert list(list_job_findings(JOB, in_full=True)) == []
 

@@ -233,6 +233,7 @@ _BY_ENDING: tuple[tuple[str, Callable[[float], str]], ...] = (
     *((ending, duration) for ending in ("_ns", "_dur", "_claimed")),
     ("_share", share),
     ("_bandwidth", format_bandwidth),
+    ("_bytes", lambda value: size(int(value))),
     *((ending, str) for ending in (_MOMENT, "_id")),
 )
 

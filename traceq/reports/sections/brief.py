@@ -28,10 +28,11 @@ from traceq.reports.sections.job_ranks import find_usual_rank, list_collectives_
 from traceq.reports.sections.job_ruled_out import list_ruled_out
 from traceq.reports.sections.jobs import (
     describe_rank_in_job,
-    describe_ranks_of_job,
     find_job,
     holds_up,
+    list_present_ranks,
     show_example,
+    split_path_of_job,
 )
 from traceq.reports.sections.notes import list_warnings
 from traceq.reports.sections.outcomes import count_extra_left_out, list_extra_findings
@@ -50,6 +51,8 @@ _WARNING_LENGTH = 190
 _MOST_REMARKS = 4
 _MOST_RANKS = 16
 _MOST_ON_EVERY_RANK = 3
+# Findings of a trace that are listed below its job in short.
+_MOST_BELOW_JOB = 3
 # GPUs of one trace that are shown beside each other even where some of them are late.
 _FEW_DEVICES = 4
 
@@ -75,11 +78,11 @@ def first_screen(report: Report, source: str | None = None, most: int = _MOST_FI
         if len(report.traces) > 1:
             yield from list_traces(report, _MOST_RANKS)
     elif len(report.traces) == 1 and of_several:
-        told = describe_rank_in_job(job, critical)
-        if told:
-            yield Paragraph((told,))
+        yield from _place_in_job(job, critical)
     else:
-        yield from describe_job(report, job, is_first=headline.trace is None)
+        if is_in_short := len(report.traces) == 1 and headline.trace is not None and not _is_enough(report, job):
+            most = min(most, _MOST_BELOW_JOB)
+        yield from describe_job(report, job, is_first=headline.trace is None, is_in_short=is_in_short)
         if _is_enough(report, job):
             yield from _on_every_rank(report, job)
             yield _next_commands_of_job(critical, called, several=len(report.traces) > 1)
@@ -92,6 +95,12 @@ def first_screen(report: Report, source: str | None = None, most: int = _MOST_FI
         yield from summarize_snapshot(critical, called, _snapshot_pair(report, source, called))
     else:
         yield _next_commands(critical, called, chosen)
+
+
+def _place_in_job(job: Job, report: TraceReport) -> Iterator[Block]:
+    """Yield what the trace's rank has to do with the times of others of its job; nothing if that is not known."""
+    if told := describe_rank_in_job(job, report):
+        yield Paragraph((told,))
 
 
 def _snapshot_pair(report: Report, source: str | None, called: str) -> str:
@@ -118,19 +127,24 @@ def describe_job(
     opened: Collection[int] = (),
     *,
     is_first: bool = False,
+    is_in_short: bool = False,
     strip: bool = True,
     in_full: bool = False,
 ) -> Iterator[Block]:
     """Yield the blocks on a job: its verdict unless `is_first` (the report begins with it), findings, ranks and collectives.
 
     `opened` are the trace_ids with a section of their own. `strip` adds to each rank a line of characters on its
-    lateness, `in_full` the fixes and queries of findings.
+    lateness, `in_full` the fixes and queries of findings. `is_in_short` gives the verdict only.
     """
-    present, *path = describe_ranks_of_job(job)
+    present = list_present_ranks(job)
+    verdict = describe_verdict(end_with_command(judge_job(report, job), name_source(report)))
+    if is_in_short:
+        yield Paragraph((*present.spans, " ", *verdict.spans))
+        return
     yield present
     if not is_first:
-        yield describe_verdict(end_with_command(judge_job(report, job), name_source(report)))
-    yield from path
+        yield verdict
+    yield from split_path_of_job(job)
     yield from list_job_findings(job, in_full=in_full)
     yield from show_example(job)
     yield from list_ruled_out(job)

@@ -54,7 +54,7 @@ def _list_fixes(shown: Sequence[JobFinding]) -> Iterator[Block]:
 def _make_columns(job: Job) -> dict[str, Callable[[JobFinding], str]]:
     """Return the columns of the table of findings, title to cell function.
 
-    "with above" is the saving with the findings above fixed too.
+    "cumulative" is the saving with the findings above fixed too.
     """
     until: dict[int, float] = {}
     saved = 0.0
@@ -70,8 +70,8 @@ def _make_columns(job: Job) -> dict[str, Callable[[JobFinding], str]]:
         "finding": lambda each: each.rule,
         "on": lambda each: Name(name_unit(each)),
         "saves alone": lambda each: "-" if each.saving_ns is None else duration(each.saving_ns),
-        "with above": lambda each: "-" if (saves := saving_together(each)) is None else duration(saves),
-        "sure": lambda each: each.confidence,
+        "cumulative": lambda each: "-" if (saves := saving_together(each)) is None else duration(saves),
+        "confidence": lambda each: each.confidence,
         "because": lambda each: each.because or "-",
     }
 

@@ -77,9 +77,13 @@ def describe_rank_in_job(job: Job, report: TraceReport) -> str:
     return f"{told}{part}; if it alone were like a typical one, that would save {alone}."
 
 
-def describe_ranks_of_job(job: Job) -> Iterator[Block]:
-    """Yield which ranks are present, and the critical path by kind of work."""
-    yield Paragraph((_list_present(job),))
+def list_present_ranks(job: Job) -> Paragraph:
+    """Return which ranks of the job are present, and how exactly their times compare."""
+    return Paragraph((_list_present(job),))
+
+
+def split_path_of_job(job: Job) -> Iterator[Block]:
+    """Yield the critical path of the job by kind of work; nothing if no time of it is known."""
     if job.dur_ns:
         yield _split_critical_path(job, job.dur_ns)
 

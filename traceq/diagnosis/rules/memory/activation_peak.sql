@@ -15,9 +15,9 @@
 --   most of them, {{ size(facts.owner_bytes) }}.
 --   {%- endif %}
 -- fix: {% if facts.trains %}Checkpoint the layers that hold most: `torch.utils.checkpoint.checkpoint(layer, x,
---   use_reentrant=False)` keeps only their input and computes the rest again in the backward. {%- else %}The history has no
---   backward. If the model is not trained, run it under `torch.inference_mode()`, which keeps no activations. If it is,
---   checkpoint the layers that hold most: `torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)`. {%- endif %}
+--   use_reentrant=False)` keeps only their input and computes the rest again in the backward pass. {%- else %}Run it under
+--   `torch.inference_mode()`, which keeps no activations, if the model is not trained: the history has no backward pass. If
+--   it is trained, checkpoint the layers that hold most: `torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)`. {%- endif %}
 -- for: pytorch
 -- needs: allocations
 -- unknown: {% if facts.unknown_share > 0.5 %}for {{ percent(facts.unknown_share) }} of the memory in use at the peak, the
