@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
+from contextlib import closing
 
 import pytest
 from handmade_job import RANKS, rank_trace
+
+from traceq.database.connect import connect
+from traceq.loading.ingest import ingest
+from traceq.runs.read import read_runs
+from traceq.runs.read_job import read_jobs
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """before.duckdb and after.duckdb, in which rank 2 computes 300 us longer before each collective."""
-    from traceq.loading.ingest import ingest
-
     folder = tmp_path_factory.mktemp("jobs")
     for name, late in (("before", {}), ("after", {2: 300})):
         (folder / name).mkdir()
@@ -94,3 +99,21 @@ def test_budgets_of_a_job(made, run):
 def test_a_job_against_one_rank_is_compared_by_that_rank(run):
     found = json.loads(run("compare", "before.duckdb", "after/rank0.json", "--format", "json").output)
     assert (found["job"], found["verdict"]) == (None, "regression")
+
+
+@pytest.mark.parametrize("offset", [0, 1000])
+def test_steps_of_ranks_meet_by_number_or_by_place_where_each_rank_numbers_its_own(tmp_path, offset):
+    def renumber(rank):
+        trace = rank_trace(rank, {})
+        return re.sub(r"(?<=ProfilerStep#)\d+", lambda number: str(int(number[0]) + 5 + offset * rank), trace)
+
+    paths = [tmp_path / f"rank{rank}.json" for rank in range(RANKS)]
+    for rank, path in enumerate(paths):
+        path.write_text(renumber(rank))
+    ingest(paths, tmp_path / "job.duckdb")
+    with closing(connect(tmp_path / "job.duckdb")) as connection:
+        job = read_jobs(connection, read_runs(connection, "job"))[1]
+    first = 0 if offset else 5
+    assert [step.step for step in job.steps] == [*range(first, first + 12)]
+    assert {step.excluded for step in job.steps} == {None}
+    assert all(sum(step.ledger.values()) == step.dur for step in job.steps)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 from handmade_traces import MadeUp, complete, database, on_host_only
+from msgspec import structs
 
 from traceq.reports.build_activity import build_activity
 from traceq.reports.charts import activity as chart
 from traceq.reports.drawing import NARROW, Area, Rect, Stroke
+from traceq.reports.model import ActivityStep
 
 # Of a capture of a made-up trace, ns: 1 ms in all.
 HUNDREDTH = 10_000
@@ -24,6 +26,22 @@ def test_a_gpu_is_busy_for_the_part_of_time_in_which_anything_runs():
     assert (busy.device, busy.name, busy.unit, found.span_ns) == (0, "busy", "share", 100 * HUNDREDTH)
     assert busy.parts == (*[1.0] * 10, 0.5, *[0.0] * 88, 1.0)
     assert [(step.after_ns, step.dur_ns) for step in found.steps] == [(0, 100 * HUNDREDTH)]
+
+
+@pytest.mark.parametrize("start", [0, 1, 4_999, 5_000, 6_000, 9_999])
+def test_the_parts_add_up_to_the_time_in_which_anything_runs(start):
+    trace = MadeUp().step(0, 100 * HUNDREDTH)
+    for ts, dur in ((start, 3_000), (2 * HUNDREDTH + start, 17_500), (80 * HUNDREDTH + start, 100)):
+        trace.gpu("compute", ts, dur, stream=7)
+    (busy,) = build_activity(database(trace), 1).series
+    assert sum(busy.parts) * HUNDREDTH == pytest.approx(3_000 + 17_500 + 100)
+
+
+def test_steps_beyond_what_can_be_told_apart_are_drawn_as_runs():
+    steps = tuple(ActivityStep(number, number * 1_000, 1_000, number >= 5) for number in range(12_000))
+    found = structs.replace(build_activity(database(complete()), 1), span_ns=12_000_000, steps=steps)
+    band = chart.draw_activity(found).panels[0]
+    assert [(mark.x, mark.width) for mark in band.shapes] == [(0, 0.005), (0.005, 11.995)]
 
 
 def test_a_trace_without_gpu_work_has_none():

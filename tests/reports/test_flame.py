@@ -215,6 +215,22 @@ def test_there_are_at_most_as_many_frames_as_fit():
     assert graph.frames[0].host_ns == sum(1_000 + number * 10 for number in range(200))
 
 
+def test_steps_may_have_large_numbers():
+    trace = MadeUp().step(0, 100)
+    trace.cpu("op", "f", 0, 50)
+    trace.gpu("compute", 0, 50)
+
+    def sums(connection):
+        return [(path["name"], path["count"], path["host"], path["own_gpu"]) for path in paths_of(connection, 1)]
+
+    with database(trace) as connection:
+        near = sums(connection)
+        for table in ("step", "gpu_slice"):
+            connection.execute(f"update {table} set step = step + 2_000_000_000 where step is not null")
+        assert sums(connection) == near
+        assert sum(own_gpu for *_, own_gpu in near) == 50
+
+
 def test_without_anything_on_the_host_there_is_none():
     assert flame_of(MadeUp().step(0, 100).gpu("compute", 0, 50)) is None
 

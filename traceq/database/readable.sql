@@ -15,5 +15,5 @@ create or replace macro ms_in_step(of_trace, of_step, moment) as
 comment on macro ms_in_step is 'Milliseconds from the start of a step to a time: ms_in_step(trace_id, step, ts). NULL outside all steps.';
 
 create or replace macro short_name(name, columns := 80) as
-if(length(name) <= columns, name, name[: columns - columns // 4 - 1] || '…' || name[-(columns // 4) :]);
+if(length(name) <= columns, name, name[: columns - columns // 4 - 1] || '…' || right(name, columns // 4));
 comment on macro short_name is 'A name cut to 80 characters, or as many as given, with most of its start and a little of its end.';

@@ -81,7 +81,7 @@ def paths_of(
     for table in _TABLES:
         run(connection, f"reports/sql/{table}.sql", trace_id=trace_id)
     periods = _join_steps(steps) if batch_of is None else _divide_steps(steps, batch_of)
-    batches = _batches_by_step(steps, batch_of)
+    batches = _batch_steps(steps, batch_of)
     found = _order_paths(_read_levels(connection, trace_id, periods, batches, threads, with_idle=with_idle))
     for table in _TABLES:
         ask(connection, f"drop table temp.{table}")
@@ -102,19 +102,30 @@ def _divide_steps(steps: Sequence[Mapping[str, Any]], batch_of: Mapping[int, int
     return Periods(*(np.array(column, np.int64) for column in columns))
 
 
-def _batches_by_step(steps: Sequence[Mapping[str, Any]], batch_of: Mapping[int, int] | None) -> Numbers:
-    """Return an array of the batch at the place of each step's number, -1 at others; all are in batch 0 without `batch_of`."""
-    found = np.full(1 + max(step["step"] for step in steps), _NONE)
-    for step in steps:
-        found[step["step"]] = 0 if batch_of is None else batch_of[step["step"]]
-    return found
+class _BatchedSteps(NamedTuple):
+    """Steps by their numbers, which rise, and the batch of each."""
+
+    number: Numbers
+    batch: Numbers
+
+    def find_batches(self, numbers: Numbers) -> Numbers:
+        """Return the batches of the steps with these numbers, -1 where there is none."""
+        at = np.minimum(np.searchsorted(self.number, numbers), len(self.number) - 1)
+        return np.where(self.number[at] == numbers, self.batch[at], _NONE)
+
+
+def _batch_steps(steps: Sequence[Mapping[str, Any]], batch_of: Mapping[int, int] | None) -> _BatchedSteps:
+    """Return the batch of each step; all are in batch 0 without `batch_of`."""
+    numbers = sorted(step["step"] for step in steps)
+    batches = [0 if batch_of is None else batch_of[number] for number in numbers]
+    return _BatchedSteps(np.array(numbers, np.int64), np.array(batches, np.int64))
 
 
 def _read_levels(
     connection: duckdb.DuckDBPyConnection,
     trace_id: int,
     periods: Periods,
-    batches: Numbers,
+    batches: _BatchedSteps,
     threads: Sequence[Mapping[str, Any]],
     *,
     with_idle: bool,
@@ -142,16 +153,16 @@ def _read_levels(
         names = {thread["thread_id"]: thread["name"] for thread in some}
         by_thread |= _add_calls(levels, by_number, found, names, labels)
     for group in leaves:
-        _add_leaves(levels, by_number, by_thread, group, int(batches.max()) + 1)
+        _add_leaves(levels, by_number, by_thread, group, int(batches.batch.max()) + 1)
     return levels
 
 
 def _read_work(
-    connection: duckdb.DuckDBPyConnection, trace_id: int, kinds: Sequence[tuple[str, str]], batches: Numbers
+    connection: duckdb.DuckDBPyConnection, trace_id: int, kinds: Sequence[tuple[str, str]], batches: _BatchedSteps
 ) -> _Leaves:
     """Return the GPU work of the steps that have a batch in `batches`."""
     work = read_columns(connection, "flame_work", trace_id=trace_id)
-    batch = np.append(batches, _NONE)[np.minimum(work["step"], len(batches))]
+    batch = batches.find_batches(work["step"])
     launch_id, label, dur, batch = (
         column[batch >= 0] for column in (work["launch_id"], work["label"], work["dur"], batch)
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from traceq.database.query import ask
@@ -26,6 +26,12 @@ def read_jobs(connection: duckdb.DuckDBPyConnection, runs: Mapping[int, Run]) ->
     return found
 
 
+def _share_numbers(runs: Sequence[Run]) -> bool:
+    """Return whether the ranks number their steps alike: at least half of the steps of any have a number that all have."""
+    numbers = [{each.step for each in run.steps} for run in runs]
+    return not numbers or 2 * len(set.intersection(*numbers)) >= max(map(len, numbers))
+
+
 def _read_job(connection: duckdb.DuckDBPyConnection, row: dict[str, Any], runs: list[Run]) -> JobOfRun:
     """Return one job as it is kept with runs: its steps, ranks and stragglers.
 
@@ -35,10 +41,12 @@ def _read_job(connection: duckdb.DuckDBPyConnection, row: dict[str, Any], runs: 
     told = row["steps_told"]
     stragglers = ask(connection, statement("runs/sql/job_straggler.sql"), **place)
     digest = hashlib.sha256("".join(sorted(run.sha256 for run in runs)).encode())
-    steps = ask(connection, statement("runs/sql/job_step.sql"), is_aligned=row["is_aligned"], **place)
+    by_number = _share_numbers(runs)
+    query = statement("runs/sql/job_step.sql")
+    steps = ask(connection, query, is_aligned=row["is_aligned"], by_number=by_number, **place)
     ledgers: dict[int, list[Mapping[str, int]]] = {}
-    for each in (each for run in runs for each in run.steps if each.ledger):
-        ledgers.setdefault(each.step, []).append(each.ledger)
+    for number, each in ((number, each) for run in runs for number, each in enumerate(run.steps) if each.ledger):
+        ledgers.setdefault(each.step if by_number else number, []).append(each.ledger)
     return JobOfRun(
         **row,
         sha256=digest.hexdigest(),

@@ -52,8 +52,18 @@ def draw_activity(activity: Activity) -> Drawing:
 
 
 def _draw_steps(activity: Activity, x: Axis, size: int) -> Panel:
-    """Return a band with a rectangle for each step, with its number where there is room; `size` is the ns of the unit."""
+    """Return a band with a rectangle for each step, with its number where there is room; `size` is the ns of the unit.
+
+    Of very many steps those that follow one another and all count, or all do not, are one.
+    """
     shapes: list[Shape] = []
+    if len(activity.steps) > _MOST_LINES:
+        for is_counted, group in groupby(activity.steps, key=lambda step: step.is_counted):
+            run = [*group]
+            first, last = run[0], run[-1]
+            wide = (last.after_ns + last.dur_ns - first.after_ns) / size
+            shapes.append(Rect("op", first.after_ns / size, 0, wide, 1, _OPACITIES[is_counted][0]))
+        return Panel(shapes, x, Axis(0, 1, [Tick(0.5, "step")]), height=_BAND)
     for number, step in enumerate(activity.steps):
         start, wide = step.after_ns / size, step.dur_ns / size
         shapes.append(Rect("op", start, 0, wide, 1, _OPACITIES[step.is_counted][number % 2]))

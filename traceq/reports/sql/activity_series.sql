@@ -23,7 +23,8 @@ stretch as (
         w.ts - c.ts as ts,
         least(w.ts_end - c.ts, c.dur) as ts_end,
         c.dur / $parts as length,
-        unnest(range(((w.ts - c.ts) / length)::bigint, ceil((w.ts_end - c.ts) / length)::bigint + 1)) as part
+        -- floor, as a cast rounds
+        unnest(range(floor((w.ts - c.ts) / length)::bigint, ceil((w.ts_end - c.ts) / length)::bigint + 1)) as part
     from interval_union('work') as w
     cross join capture as c
 ),

@@ -1,5 +1,6 @@
 -- Steps of one window of a job on the common clock of its ranks. Where ranks go on to the next step before others have ended one, a
--- step lasts from end to end. Without a common clock ($is_aligned) it is the longest of any rank.
+-- step lasts from end to end. Without a common clock ($is_aligned) it is the longest of any rank. Where ranks number their steps each
+-- in its own way (not $by_number), steps at the same place are one, with their place from 0 as number.
 with
 middle as (
     select min(ts_end) + (max(ts_end) - min(ts_end)) // 2 as ts
@@ -22,7 +23,7 @@ clock as (
 placed as (
     select
         s.trace_id,
-        s.step,
+        if($by_number, s.step, row_number() over (partition by s.trace_id order by s.ts) - 1) as step,
         s.name,
         s.dur,
         s.excluded,
