@@ -96,6 +96,8 @@ def _report_on(path: Path, watched: Path, page: Path, name: str, read: ReadOptio
         view.save(page)
     except TraceqError as error:
         return ListedTrace(shown, str(error), None)
+    except (MemoryError, OSError) as error:
+        return ListedTrace(shown, f"no report could be made: {str(error) or 'out of memory'}", None)
     return ListedTrace(shown, view.verdict, name)
 
 

@@ -38,7 +38,7 @@ _IDLE_SECONDS = 30
 class PageServer:
     """A server on the loopback address; inside its block it answers requests, in threads of its own.
 
-    Its address has a random word in it, which web sites and other users of the machine cannot guess. Raises WrongUse for
+    Its address has a random word in it, which web sites cannot guess. Raises WrongUse for
     a port that cannot be used; 0 is any free one.
     """
 

@@ -173,7 +173,7 @@ def _say_which(verdict: Verdict, trace: TraceReport, report: Report) -> Verdict:
         return verdict
     name = name_trace(trace).lower()
     first, *others = verdict.lines or ((),)
-    return replace(verdict, lines=((f"On {name}: ", *first) if first else (f"Seen on {name}",), *others))
+    return replace(verdict, lines=((f"On {name}: ", *first) if first else (f"Judged on {name}",), *others))
 
 
 def _list_first_finding(trace: TraceReport) -> Sequence[Spans]:
