@@ -109,7 +109,7 @@ class _BatchedSteps(NamedTuple):
     batch: Numbers
 
     def find_batches(self, numbers: Numbers) -> Numbers:
-        """Return the batches of the steps with these numbers, -1 where there is none."""
+        """Return the batches of the steps with these numbers, -1 for other numbers."""
         at = np.minimum(np.searchsorted(self.number, numbers), len(self.number) - 1)
         return np.where(self.number[at] == numbers, self.batch[at], _NONE)
 
