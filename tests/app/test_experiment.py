@@ -88,7 +88,7 @@ def test_it_goes_on_where_it_stopped(do, tmp_path, told):
     del told[:]
     do("1", "0.5", repeats=2)
     assert len(told) == 1
-    assert told[0].startswith(f"4 runs kept in {tmp_path / 'e'}, begun 20")
+    assert told[0].startswith(f"4 runs kept in {tmp_path / 'e'}, started 20")
     with pytest.raises(WrongUse, match="another experiment"):
         do("1", "0.6")
 

@@ -110,7 +110,7 @@ def test_the_table_has_what_fails_first(traceq):
     Path("traceq.toml").write_text('[step]\nmax = "1 s"\ntypical = "1 us"\np95 = "1 s"\np99 = "1 s"\n')
     outcome = traceq("check", "base.duckdb")
     assert outcome.exit_code == 3
-    rows = outcome.stdout.splitlines()[5:11]
+    rows = outcome.stdout.splitlines()[4:10]
     assert [row.split()[0] for row in rows] == ["result", "------------", "FAIL", "cannot", "pass", "pass"]
 
 

@@ -83,7 +83,7 @@ def test_the_page_of_a_snapshot_draws_its_memory_by_category_and_the_holders_of_
     layers = re.findall(r'<path d="[^"]*Z" fill="var\(--c-([a-z]+)\)"', history)
     assert layers == ["activations", "optimizer", "parameters"]
     assert "peak 40.0 MiB after 10.00 µs" in history
-    assert {"activations 80.0 %", "parameters 20.0 %", "optimizer"} <= set(re.findall(r">([^<>]+)</text>", history))
+    assert {"activations 80.0 %", "parameters 20.0 %", "optimizer"} <= set(re.findall(r"</svg>([^<>]+)</li>", page))
     bars = re.findall(r'<rect [^>]*height="18.7" fill="var\(--c-([a-z]+)\)"', holders)
     assert bars == ["activations", "parameters"]
     assert {"model.py:7 forward", "32.0 MiB, 80.0 %"} <= set(re.findall(r">([^<>]+)</text>", holders))

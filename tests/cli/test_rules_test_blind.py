@@ -78,7 +78,7 @@ def test_the_first_run_freezes_and_says_what_to_do_next(once):
     kept = frozen(folder)
     assert [each["name"] for each in kept["traces"]] == ["kineto_2026", "two_processes_one_file", "sqlite_truncated"]
     assert kept["labels"] == ["two_processes_one_file"]
-    assert "what is said of 2 traces is frozen" in outcome.output
+    assert "the results on 2 traces are frozen" in outcome.output
     assert f"{folder}/labels/kineto_2026.json" in outcome.output
     assert f"{folder}/labels/two_processes_one_file.json" not in outcome.output
     assert "Not blind, as there are labels: two_processes_one_file" in outcome.output

@@ -144,7 +144,7 @@ def test_keys_may_have_the_names_that_the_macros_use(connection):
 def test_the_examples_of_the_dictionary_run_on_a_database():
     from traceq.cli.tables import _INTRODUCTION
 
-    readable, example = (part.split("```")[0] for part in _INTRODUCTION.split("```sql\n")[1:])
+    readable, example, stacks = (part.split("```")[0] for part in _INTRODUCTION.split("```sql\n")[1:])
     with catalogue.empty_database() as connection:
         connection.execute(
             "insert into gpu_slice by name"
@@ -153,6 +153,7 @@ def test_the_examples_of_the_dictionary_run_on_a_database():
         )
         assert connection.execute(example).fetchall() == [(0, 4, 1)]
         assert connection.execute(readable).fetchall() == [(None, None, 0.009, "k")]
+        assert connection.execute(stacks).fetchall() == [("k", 9, None, None, None)]
 
 
 def test_macros_are_in_the_dictionary_and_private_ones_are_not():

@@ -19,7 +19,7 @@ from traceq.diagnosis.rules.shared.late_host import REMEDIES
 from traceq.diagnosis.rules.shared.remedies import remedy_for
 from traceq.formats.capabilities import FORMATS, METRICS
 from traceq.reports.sections.missing import how_to_capture
-from traceq.reports.sections.triage import _record_gpu
+from traceq.reports.sections.triage import CAPTURES, add_command
 
 PACKAGE = Path(traceq.__file__).parent
 RULES = PACKAGE / "diagnosis/rules"
@@ -139,7 +139,7 @@ def of_reports() -> Iterator[str]:
                     metric: "".join(map(str, how_to_capture(metric, form.name, program)))
                     for metric in METRICS.keys() - {"python"}
                 }
-                told["the GPU"] = _record_gpu(form.name, program)
+                told["the GPU"] = add_command("Record again", CAPTURES, form.name, program)
                 for what, text in told.items():
                     yield from misfits(f"{form.name}, to record {what}", called, text, is_way=True)
 

@@ -17,7 +17,7 @@ _OF_THE_FILE = re.compile(
     r"\.(queries|query|sql|notes|sha256|utc_origin_ns)$|\.trace\.(file|size_bytes)$|^\.jobs\[\d+\]\.name$|\.verdict\.lines$"
 )
 _ROW_NUMBER = re.compile(r"[._](slice|gap|busy|launch|thread|piece|operator|annotation|t|p)_?id$")
-_INSTANT = re.compile(r"[._]ts(_end)?(_ns)?$")
+_INSTANT = re.compile(r"[._](ts(_end)?(_ns)?|begin_ns)$")
 _NUMBER = re.compile(r"-?[\d.,]+")
 
 # Sums of doubles, in another order.

@@ -80,7 +80,7 @@ def test_where_one_level_is_possible_nothing_has_to_be_chosen():
 
 def test_a_window_says_why_there_are_no_steps():
     text = section(unmarked())
-    assert text.startswith("No steps: nothing recurs that could be a step. One window is judged instead")
+    assert text.startswith("No steps: nothing recurs that could be a step. One window is analysed instead")
     assert "Judged: 2.000 s of 4.000 s (50.0 %); start-up 1.000 s, tail 1.000 s." in text
 
 

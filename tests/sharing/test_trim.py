@@ -224,7 +224,7 @@ def test_all_of_a_rank_is_the_whole(tmp_path, database):
     ("options", "message"),
     [
         ({}, "Say what to keep"),
-        ({"steps": "1", "window": "gpu"}, "two ways"),
+        ({"steps": "1", "window": "gpu"}, "give only one"),
         ({"steps": "x"}, "--steps x"),
         ({"steps": "5..3"}, "5..3"),
         ({"steps": "900"}, "no such steps"),

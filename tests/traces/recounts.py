@@ -370,7 +370,12 @@ def low_utilization(world: World, text: str) -> list[str]:
     ]
     if is_long:
         longest = max(kind, key=lambda each: (each[3], -each[2]))
-        return [*told, "of 1 ms or more", f"the longest takes {duration(longest[3])} (ts {longest[2]})"]
+        starts = dict(world.rows("select step, ts from step where trace_id = $t"))
+        begins = duration(longest[2] - starts[longest[0]])
+        place = (
+            f"step {longest[0]}, {begins} after its" if "after its start" in text else f"{begins} after the window's"
+        )
+        return [*told, "of 1 ms or more", f"the longest takes {duration(longest[3])} ({place} start)"]
     return [*told, "shorter than 100 µs"]
 
 

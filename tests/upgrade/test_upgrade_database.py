@@ -163,7 +163,7 @@ def test_output_leaves_the_old_database(old, tmp_path):
 def test_output_overwrites_nothing(old, tmp_path):
     precious = tmp_path / "precious.duckdb"
     precious.write_text("precious")
-    with pytest.raises(StoreError, match=r"is there already"):
+    with pytest.raises(StoreError, match=r"already exists"):
         migrate.upgrade(old, precious)
     assert precious.read_text() == "precious"
 

@@ -26,7 +26,7 @@ _OWN_FIELDS = re.compile(
 )
 # Fields that are sentences of traceq, in which a text of the trace may stand. Every other text is a name.
 SENTENCES = re.compile(
-    "title|text|reason|remedy|error|fix|wrong_if|confidence_reason|references|query|queries|code|label|answers|needs|"
+    "title|text|detail|reason|remedy|error|fix|wrong_if|confidence_reason|references|query|queries|code|label|answers|needs|"
     "ways|memory|evidence|reasons|obstacles|assumptions|remarks|lost|saturated|cannot_tell|device_name|producer|compute_capability|excluded|options|note|unit|because"
 )
 _OF_KERNELS = ("compute", "communication")

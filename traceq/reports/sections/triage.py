@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from traceq.common.units import count, duration, some
+from traceq.diagnosis.program import Program
 from traceq.diagnosis.triage import Triage
 from traceq.formats.capabilities import format_of
 from traceq.reports.document import Verdict, split_code
@@ -24,7 +25,7 @@ _UNITS = {
     "other_device": "host only: devices that traceq does not analyse",
 }
 # What records a program and its GPU, by format or by format and kind of program.
-_CAPTURES = {
+CAPTURES = {
     "nsys": "nsys profile --trace=cuda,nvtx,osrt PROGRAM",
     "chrome": "profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])",
     "rocm": "rocprofv3 --sys-trace -- PROGRAM",
@@ -58,16 +59,17 @@ def refuse_to_judge(report: TraceReport) -> Verdict | None:
 
 def tell_capture(advice: str, report: TraceReport) -> str:
     """Return the advice, with the command or call that records the report's program again, if it is known."""
-    return _add_command(advice, _CAPTURES, report)
+    return add_command(advice, CAPTURES, report.trace.format, program_of_report(report))
 
 
 def tell_later_capture(advice: str, report: TraceReport) -> str:
     """Return the advice, with the command or call that records several steps after the warm-up, if it is known."""
-    return _add_command(advice, {**_CAPTURES, **_LATER_CAPTURES}, report)
+    commands = {**CAPTURES, **_LATER_CAPTURES}
+    return add_command(advice, commands, report.trace.format, program_of_report(report))
 
 
-def _add_command(advice: str, commands: Mapping[str, str], report: TraceReport) -> str:
-    name, program = report.trace.format, program_of_report(report)
+def add_command(advice: str, commands: Mapping[str, str], name: str, program: Program) -> str:
+    """Return the advice with the command of the format `name` and the program, if there is one."""
     if format_of(name).only_pytorch and not program.may_be_pytorch:
         return f"{advice}."
     command = commands.get(f"{name} {program.kind}") or commands.get(name)

@@ -15,8 +15,8 @@
 --   most of them, {{ size(facts.owner_bytes) }}.
 --   {%- endif %}
 -- fix: {% if facts.trains %}Checkpoint the layers that hold most: `torch.utils.checkpoint.checkpoint(layer, x,
---   use_reentrant=False)` keeps only their input and computes the rest again in the backward pass. {%- else %}Run it under
---   `torch.inference_mode()`, which keeps no activations, if the model is not trained: the history has no backward pass. If
+--   use_reentrant=False)` keeps only their input and computes the rest again in the backward. {%- else %}Run it under
+--   `torch.inference_mode()`, which keeps no activations, if the model is not trained: the history has no backward. If
 --   it is trained, checkpoint the layers that hold most: `torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)`. {%- endif %}
 -- for: pytorch
 -- needs: allocations
