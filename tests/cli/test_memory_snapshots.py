@@ -87,7 +87,7 @@ def test_the_page_of_a_snapshot_draws_its_memory_by_category_and_the_holders_of_
     bars = re.findall(r'<rect [^>]*height="18.7" fill="var\(--c-([a-z]+)\)"', holders)
     assert bars == ["activations", "parameters"]
     assert {"model.py:7 forward", "32.0 MiB, 80.0 %"} <= set(re.findall(r">([^<>]+)</text>", holders))
-    assert page.index('id="t1-memory-history"') < page.index("Who holds the memory")
+    assert page.index('id="t1-memory-history"') < page.index("What holds the memory")
     assert "120 * greatest(c.number, 0)" in page
 
 

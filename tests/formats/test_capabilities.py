@@ -64,7 +64,8 @@ def test_words_that_nobody_asks_for_are_not_kept():
     asked_for = set(
         # also where a header goes on in the next line
         re.findall(
-            r"""(?:(?:way|how_to_record)\((?:\s*--)?\s*(?:report, )?|lacks\([^()]*?,\s*(?:--\s*)?|name = )["'](\w+)["']""", text
+            r"""(?:(?:way|how_to_record)\((?:\s*--)?\s*(?:report, )?|lacks\([^()]*?,\s*(?:--\s*)?|name = )["'](\w+)["']""",
+            text,
         )
     )
     asked_for |= set(re.findall(r"""else ["'](\w+)["']\)""", text))
