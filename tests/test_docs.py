@@ -107,7 +107,7 @@ def test_the_list_of_commands_says_what_each_says_itself():
 
 
 def misunderstood(command):
-    """What the program says of the command line, None if it is right; files that the page makes up need not exist."""
+    """Return the program's complaint about a command line, None if it is right; files need not exist."""
     try:
         parse_command(command).close()
     except click.exceptions.Exit:  # --help

@@ -24,7 +24,7 @@ class Stop(Exception):
 
 
 class Browser:
-    """What a browser sees of a command whenever the command waits."""
+    """Stand in for a browser: look at the command's page whenever the command waits."""
 
     def __init__(self, *deeds):
         self.address = None

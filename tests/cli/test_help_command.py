@@ -29,7 +29,7 @@ NOT_RUN = {"record", "experiment", "mcp", "shell", "tradeoff", "noise", "verify"
 
 @pytest.fixture
 def files(tmp_path, monkeypatch):
-    """What the words in capitals on the page stand for, in the working directory."""
+    """Make the files that the words in capitals on the page name, in the working directory."""
     monkeypatch.chdir(tmp_path)
     Path("FOLDER").mkdir()
     source = ROOT / "fixtures" / "run" / "kineto_2026.json.gz"

@@ -44,7 +44,7 @@ def test_answers_are_plausible(databases, path):
 
 @every_trace
 def test_streams_of_an_answer_hold_all_gpu_time(databases, path):
-    """What they do together in 20 bins is the time of each stream with work."""
+    """Compare the sum over all streams and bins with the time in which each stream works."""
     connection = databases(path)
     (busy,) = connection.execute("""
         with work as (select trace_id, device, stream, ts, ts_end from gpu_slice)
