@@ -65,12 +65,16 @@ _INITIALIZE = (
 
 
 class Case(NamedTuple):
-    """A call of traceq in a folder that holds what earlier cases wrote; `fact` is a regular expression of its output."""
+    """A call of traceq in a folder that holds what earlier cases wrote.
+
+    `fact` is a regular expression of its output; a command that would run on gets Ctrl-C after `interrupt_s` seconds.
+    """
 
     command: str
     fact: str
     status: int = 0
     stdin: str = ""
+    interrupt_s: int = 0
 
 
 # In the order in which they run: some read what others wrote.
@@ -80,6 +84,7 @@ CASES = (
     Case("ingest {run}/nsys_2026.2.sqlite -o nsys.duckdb", r"nsys\.duckdb: 1 trace, 170 GPU slices"),
     Case("report torch.duckdb", r"10\.03 ms per step \(mean of 5 steps"),
     Case("report {run}/nsys_2026.2.sqlite -o report.html", r"wrote report\.html: Fix first"),
+    Case("open report.html --no-browser", r"http://127\.0\.0\.1:\d+/", status=130, interrupt_s=5),
     Case("tables gpu_slice", r"trace_id +integer +Trace"),
     Case("help tasks", r"Attach it to a ticket +traceq report TRACE --ticket"),
     Case("sql demo.duckdb --task gaps", r"31\.713  idle_data  enumerate\(DataLoader\)"),
@@ -116,7 +121,7 @@ CASES = (
     Case("completion bash", r"_traceq_completion\(\)"),
     Case("mcp", r'"serverInfo"', stdin=_INITIALIZE),
     Case("record -o recorded -- {python} program.py", r"\(--rules\s+extra\)"),
-    Case("rules test --blind recorded", r"what is said of 1 trace is frozen"),
+    Case("rules test --blind recorded", r"the results on 1 trace are frozen"),
     Case("experiment --vary num_workers=0,2 --repeats 2 -o tried -- {python} program.py", r"num_workers"),
 )
 
@@ -140,9 +145,10 @@ def main() -> None:
 def _failures(case: Case, binaries: Path, folder: Path, environment: dict[str, str]) -> list[str]:
     """Run a case; return what is wrong with its exit status and its output."""
     words = shlex.split(case.command.format(root=ROOT, run=FIXTURES / "run", python=binaries / "python"))
+    limit = ["timeout", "--signal=INT", "--preserve-status", str(case.interrupt_s)] if case.interrupt_s else []
     begin = time.monotonic()
     done = subprocess.run(
-        [binaries / "traceq", *words],
+        [*limit, binaries / "traceq", *words],
         cwd=folder,
         env=environment,
         input=case.stdin,
