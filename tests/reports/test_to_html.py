@@ -141,13 +141,19 @@ def test_all_that_markdown_says_of_findings_is_on_the_page(case):
 def test_the_first_thing_said_of_a_trace_is_what_to_fix_and_what_it_wins():
     text = page("waiting")
     first = report("waiting").traces[0].findings[0]
-    shown = re.search(r'<section class="verdict problem" aria-label="Verdict">(.*?)</section>', text, re.DOTALL)[1]
+    shown = re.search(r'<section class="verdict problem" aria-label="Verdict of t1">(.*?)</section>', text, re.DOTALL)[1]
     words = re.sub("<[^>]*>", " ", shown)
     assert f"{'Look into' if first.confidence == 'low' else 'Fix'} first: {first.title}" in words
     assert " -&gt; " in words
     assert first.deed.split("`")[0] in words
     assert text.index('"verdict ') < text.index("<table")
     assert first.title in re.search(r"<title>(.*?)</title>", text)[1]
+
+
+def test_verdicts_of_several_traces_have_names_of_their_own():
+    labels = re.findall(r'aria-label="(Verdict[^"]*)"', page("eight"))
+    assert len(labels) >= 8
+    assert len(set(labels)) == len(labels)
 
 
 def test_hostile_names_stay_text():

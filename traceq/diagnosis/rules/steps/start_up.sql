@@ -108,8 +108,8 @@ own as (
             when
                 s.activity = 'allocation'
                 or s.kind = 'runtime' and regexp_matches(s.name, '^(cuInit|cu(Device|Ctx)|(cuda|hip)(SetDevice|GetDevice|InitDevice|Runtime))')
-                then 'creating the CUDA context and allocating'
-            when s.kind = 'runtime' then 'other CUDA calls'
+                then 'creating the GPU context and allocating'
+            when s.kind = 'runtime' then 'other runtime calls'
             when s.kind = 'python' and regexp_matches(s.name, 'importlib') then 'importing modules'
             when s.kind = 'os' and regexp_matches(s.name, '^(p?read|readv|f?open|openat|fread|fgets|fstat|stat|mmap|close)') then 'reading files'
             when s.kind = 'os' then 'other calls of the operating system'
@@ -140,7 +140,7 @@ select
     exists (
         select what
         from activity
-        where what in ('the profiler', 'compiling and loading code', 'creating the CUDA context and allocating', 'importing modules')
+        where what in ('the profiler', 'compiling and loading code', 'creating the GPU context and allocating', 'importing modules')
     ) as is_starting
 from activity as a
 cross join phase as p
