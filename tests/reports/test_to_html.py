@@ -14,7 +14,7 @@ import pytest
 from handmade_traces import HOSTILE, complete, hostile, on_host_only, waiting
 from msgspec import structs
 
-from traceq.reports.document import Address, Bar, BarRow, Bars, Literal, Name, Paragraph, Table
+from traceq.reports.document import Address, Bar, BarRow, Bars, Curve, Literal, Name, Paragraph, Table
 from traceq.reports.renderers.html.blocks import render_block
 from traceq.reports.renderers.to_html import LIMIT, to_html
 
@@ -141,13 +141,26 @@ def test_all_that_markdown_says_of_findings_is_on_the_page(case):
 def test_the_first_thing_said_of_a_trace_is_what_to_fix_and_what_it_wins():
     text = page("waiting")
     first = report("waiting").traces[0].findings[0]
-    shown = re.search(r'<section class="verdict problem" aria-label="Verdict of t1">(.*?)</section>', text, re.DOTALL)[1]
+    shown = re.search(r'<section class="verdict problem" aria-label="Verdict of t1">(.*?)</section>', text, re.DOTALL)[
+        1
+    ]
     words = re.sub("<[^>]*>", " ", shown)
     assert f"{'Look into' if first.confidence == 'low' else 'Fix'} first: {first.title}" in words
     assert " -&gt; " in words
     assert first.deed.split("`")[0] in words
     assert text.index('"verdict ') < text.index("<table")
     assert first.title in re.search(r"<title>(.*?)</title>", text)[1]
+
+
+def test_a_curve_is_drawn_from_0_to_its_highest_value():
+    drawn = render_block(Curve((1.0, 4.0, 0.0), "in use, 0 to 4"), "")
+    assert 'd="M0 100V75h1V0h1V100h1V100z"' in drawn
+    assert 'viewBox="0 0 3 100"' in drawn
+    assert "<figcaption>In use, 0 to 4.</figcaption>" in drawn
+
+
+def test_a_curve_of_zeros_lies_on_the_ground():
+    assert 'd="M0 100V100h1V100h1V100z"' in render_block(Curve((0.0, 0.0), "in use"), "")
 
 
 def test_verdicts_of_several_traces_have_names_of_their_own():

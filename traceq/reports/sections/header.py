@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from traceq.analysis.categories import is_idle
 from traceq.common.units import duration, share, size, some
 from traceq.formats.capabilities import format_of
 from traceq.reports.document import Header, Name, Spans
-from traceq.reports.model import TraceFacts, TraceReport
+from traceq.reports.model import DeviceLedger, TraceFacts, TraceReport
 from traceq.reports.sections.capture import program_words, summarize_made_with
 from traceq.reports.sections.snapshot import history_words
 from traceq.reports.sections.triage import unit_of_capture
 from traceq.reports.sections.verdict import judges_a_part
+from traceq.reports.sections.where_time_goes import split_step
 
 # Windows by the reason of the table triage.
 _WINDOWS = {
@@ -21,6 +21,9 @@ _WINDOWS = {
     "no_unit": "a fragment of one pass",
     "sampled": "a sample of the records",
 }
+
+# So many GPUs have a row each for their time; more share one.
+_FEW_GPUS = 2
 
 # A recording this many times as long as what the file holds is told beside it.
 _MUCH_LONGER = 2
@@ -51,11 +54,7 @@ def _name_profiler(facts: TraceFacts) -> Spans:
 
 
 def _list_details(report: TraceReport) -> Iterator[tuple[str, Spans]]:
-    for device in report.ledger:
-        busy = sum(part.step_share for part in device.parts if part.category == "compute")
-        idle = sum(part.step_share for part in device.parts if is_idle(part.category))
-        words = f"compute {share(busy)}, other work {share(max(0.0, 1 - busy - idle))}, idle {share(idle)}"
-        yield f"GPU {device.device} time", (words,)
+    yield from _list_gpu_times(report.ledger)
     if report.program:
         yield "program", (program_words(report.program),)
     if report.made_with:
@@ -63,6 +62,24 @@ def _list_details(report: TraceReport) -> Iterator[tuple[str, Spans]]:
     if report.trace.producer_version:
         yield "profiler version", (Name(report.trace.producer_version),)
     yield "capture", (f"{duration(report.trace.dur_ns)}, {size(report.trace.size_bytes)}",)
+
+
+def _list_gpu_times(ledger: Sequence[DeviceLedger]) -> Iterator[tuple[str, Spans]]:
+    """Yield the shares of compute, other work and idle time of each GPU; for more than two in one row, the least and the most."""
+    shares = [split_step(device) for device in ledger]
+    if len(ledger) <= _FEW_GPUS:
+        for device, (busy, other, idle) in zip(ledger, shares, strict=True):
+            yield (
+                f"GPU {device.device} time",
+                (f"compute {share(busy)}, other work {share(other)}, idle {share(idle)}",),
+            )
+        return
+    kinds = zip(("compute", "other work", "idle"), zip(*shares, strict=True), strict=True)
+    yield f"time of {len(ledger)} GPUs", (", ".join(f"{kind} {_format_range(values)}" for kind, values in kinds),)
+
+
+def _format_range(shares: Sequence[float]) -> str:
+    return " to ".join(dict.fromkeys((share(min(shares)), share(max(shares)))))
 
 
 def _judged_part(report: TraceReport) -> str:

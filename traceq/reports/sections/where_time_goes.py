@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -14,6 +14,7 @@ from traceq.reports.document import (
     BarRow,
     Bars,
     Block,
+    Fold,
     Heading,
     Items,
     Ledger,
@@ -21,6 +22,7 @@ from traceq.reports.document import (
     Name,
     Paragraph,
     Reference,
+    Table,
     make_table,
     split_code,
 )
@@ -138,11 +140,17 @@ def _find_verdict(category: str, account: Sequence[Line]) -> str:
     return longest.verdict if longest is not None and longest.verdict != "small" else ""
 
 
-def _make_bar(device: DeviceLedger) -> BarRow:
-    """Return a GPU's bar of three parts (compute, other work, idle), each a share of the step, with its label and text."""
+def split_step(device: DeviceLedger) -> tuple[float, float, float]:
+    """Return the shares of a GPU's step in which it computes, does other work, and idles."""
     busy = sum(part.step_share for part in device.parts if part.category == "compute")
     idle = sum(part.step_share for part in device.parts if is_idle(part.category))
-    parts = (("compute", busy), ("other work", max(0.0, 1 - busy - idle)), ("idle", idle))
+    return busy, max(0.0, 1 - busy - idle), idle
+
+
+def _make_bar(device: DeviceLedger) -> BarRow:
+    """Return a GPU's bar of three parts (compute, other work, idle), each a share of the step, with its label and text."""
+    busy, other, idle = split_step(device)
+    parts = (("compute", busy), ("other work", other), ("idle", idle))
     return BarRow(f"GPU {device.device}", parts, f"compute {share(busy)}, idle {share(idle)}")
 
 
@@ -158,30 +166,41 @@ def describe_account(report: TraceReport) -> Iterator[Block]:
         return
     numbers = {each.finding_id: number for number, each in enumerate(report.findings, 1)}
     lines = [each for each in report.account if each.verdict != _SMALL]
+    critical = [each for each in lines if each.is_critical]
+    others = [each for each in lines if not each.is_critical]
     small = [each for each in report.account if each.verdict == _SMALL and each.is_critical]
-    has_others = any(not each.is_critical for each in report.account)
     yield Heading(3, ("The account",), anchor="account")
-    yield Paragraph((f"Where the time of a {report.unit} goes, and what can be said of it:",))
-    yield make_table(
+    on = f" on GPU {critical[0].device}" if critical and others else ""
+    yield Paragraph((f"Where the time of a {report.unit}{on} goes, and what can be said of it:",))
+    yield _make_account_table(critical, numbers)
+    untold = [each for each in critical if each.finding_id is None]
+    if untold:
+        yield Items(tuple((Name(name_line(each)), f": {each.reason}. ", *split_code(each.remedy)) for each in untold))
+    if small:
+        part = sum(each.step_share for each in small)
+        yield Paragraph((f"Lines below 5 % of the {report.unit} add up to {share(part)}.",))
+    if others:
+        number = len({each.device for each in others})
+        yield Fold((f"The same for {some(number, 'other GPU')}",), (_make_account_table(others, numbers),))
+
+
+def _make_account_table(lines: Sequence[Line], numbers: Mapping[str, int]) -> Table:
+    """Return the table of the account's lines, with a column for the GPU where they are not of the judged one."""
+    by_gpu = {} if all(each.is_critical for each in lines) else {"GPU": lambda each: str(each.device)}
+    return make_table(
         lines,
         {
-            **({"GPU": lambda each: "" if each.device is None else str(each.device)} if has_others else {}),
+            **by_gpu,
             "line": lambda each: Name(name_line(each)),
             "time": lambda each: duration(each.dur_ns),
             "share": lambda each: share(each.step_share),
             "verdict": lambda each: each.verdict,
             "finding": lambda each: _link_finding(each, numbers),
         },
-        text=(1, 4, 5) if has_others else (0, 3, 4),
+        text=(1, 4, 5) if by_gpu else (0, 3, 4),
     )
-    untold = [each for each in lines if each.finding_id is None and each.is_critical]
-    if untold:
-        yield Items(tuple((Name(name_line(each)), f": {each.reason}. ", *split_code(each.remedy)) for each in untold))
-    if small:
-        part = sum(each.step_share for each in small)
-        yield Paragraph((f"Lines below 5 % of the {report.unit} add up to {share(part)}.",))
 
 
-def _link_finding(line: Line, numbers: dict[str, int]) -> str:
+def _link_finding(line: Line, numbers: Mapping[str, int]) -> str:
     number = numbers.get(line.finding_id or "")
     return Reference(f"F{number}") if number else ""

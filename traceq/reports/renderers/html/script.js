@@ -79,7 +79,10 @@ function copyable(code, place) {
 
 document.querySelectorAll("table.sortable").forEach((table) => { filterable(table); sortable(table); });
 document.querySelectorAll("pre > code").forEach((code) => copyable(code, (button) => code.parentElement.before(button)));
-document.querySelectorAll(".deed code").forEach((code) => copyable(code, (button) => code.after(button)));
+// Names in a sentence (`float(x)`) are for reading; what is to be typed is longer.
+document.querySelectorAll(".deed code").forEach((code) => {
+  if (code.textContent.length >= 15) copyable(code, (button) => code.after(button));
+});
 
 // A link into a folded section opens it; paper shows everything.
 function reveal() {
