@@ -167,8 +167,8 @@ def test_a_query_is_the_same_query_on_several_lines():
 
 def test_bars_are_as_wide_as_there_is_room():
     parts = (("compute", 0.75), ("copy_h2d", 0.125), ("idle", 0.125))
-    assert draw_bar(parts, 40) == ["█" * 30 + "▒" * 5 + "░" * 5, "█ compute  ▒ copy_h2d  ░ idle"]
-    assert draw_bar(parts, 24)[1:] == ["█ compute  ▒ copy_h2d", "░ idle"]
+    assert draw_bar(parts, 40) == ["█" * 30 + "▒" * 5 + "░" * 5, "█ compute  ▒ copies to GPU  ░ idle"]
+    assert draw_bar(parts, 27)[1:] == ["█ compute  ▒ copies to GPU", "░ idle"]
     rows = (BarRow("GPU 0", (("exposed", 1.0), ("hidden", 3.0)), "4.000 ms"), BarRow("GPU 1", (("hidden", 2.0),), "2"))
     assert draw_bar_rows(rows, 41) == [
         f"GPU 0  {'░' * 6}{'█' * 18}  4.000 ms",

@@ -141,8 +141,8 @@ def test_a_bar_is_always_as_wide_and_shows_the_parts_in_their_order():
     assert draw_bar([("compute", 0.75), ("idle", 0.25)])[0] == "█" * 45 + "░" * 15
 
 
-def test_a_bar_draws_categories_it_does_not_know():
-    assert draw_bar([("idle_sync", 0.5), ("idle_data", 0.5)])[1] == "▙ idle_sync  ▟ idle_data"
+def test_a_bar_draws_categories_it_does_not_know_and_names_those_it_knows():
+    assert draw_bar([("idle_data", 0.5), ("a_new_one", 0.5)])[1] == "▙ idle: data loading  ▟ a new one"
 
 
 def test_bars_share_a_scale_and_only_named_parts_are_in_the_legend():

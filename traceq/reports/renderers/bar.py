@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import cycle
 
+from traceq.analysis import categories
 from traceq.common.text import shortened, width
 from traceq.reports.charts import palette
 from traceq.reports.document import BarRow
@@ -83,15 +84,16 @@ def _draw_parts(
 
 
 def _write_legend(symbols: dict[str, str], room: int, paint: Paint) -> list[str]:
-    """Return the lines of the legend, "SYMBOL label" for each, at most `room` columns wide."""
+    """Return the lines of the legend, "SYMBOL words" for each category or label, at most `room` columns wide."""
     lines: list[list[str]] = [[]]
     used = 0
-    for label, symbol in symbols.items():
-        size = len(symbol) + 1 + width(label)
+    for name, symbol in symbols.items():
+        words = categories.label(name)
+        size = len(symbol) + 1 + width(words)
         if lines[-1] and used + size > room:
             lines.append([])
             used = 0
-        lines[-1].append(f"{paint(symbol, label)} {label}")
+        lines[-1].append(f"{paint(symbol, name)} {words}")
         used += size + len(_GAP)
     return [_GAP.join(line) for line in lines]
 

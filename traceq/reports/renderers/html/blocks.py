@@ -8,6 +8,7 @@ from importlib.resources import files
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from traceq.analysis.categories import label
 from traceq.common.text import printable, shortened
 from traceq.common.units import duration, share
 from traceq.reports.charts.palette import css_variable
@@ -34,7 +35,7 @@ def read_source(name: str) -> str:
 def template_environment() -> Environment:
     """Return the Jinja environment for the templates of this folder, with escaping on; it is built once."""
     environment = Environment(autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(read_source))
-    environment.filters |= {"text": printable, "shortened": shortened}
+    environment.filters |= {"text": printable, "shortened": shortened, "category_label": label}
     of_flames = (tabulate_changes, describe_colours, difference_legend, flame_data, flame_legend, hottest_frames)
     used = (css_variable, draw_svg, duration, *of_flames, render_block, share)
     environment.globals |= {helper.__name__: helper for helper in used}
