@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 from traceq.common.extras import _REQUIREMENTS, install_command
 
@@ -82,6 +83,26 @@ def test_what_only_figures_and_frames_need_is_imported_when_they_are_made_only()
     """Names of types are imported for checkers of types, too."""
     assert imported()["matplotlib"] == {ONLY_FOR_FIGURES, ROOT / "traceq" / "app" / "plots.py"}
     assert ONLY_FOR_FRAMES in imported()["pandas"]
+
+
+def installed_with(requirements):
+    """The distributions that installing these brings, of those in this environment; extras are left out."""
+    found, left = {}, [Requirement(each) for each in requirements]
+    while left:
+        requirement = left.pop()
+        if requirement.name in found or not (requirement.marker is None or requirement.marker.evaluate({"extra": ""})):
+            continue
+        found[requirement.name] = distribution(requirement.name)
+        left += [Requirement(each) for each in found[requirement.name].requires or ()]
+    return found
+
+
+def test_text_pages_and_sql_need_neither_figures_nor_frames_nor_pytorch():
+    """A reporter weighed 588 MB, with matplotlib and pandas (D17); as much of it as this machine has is counted here."""
+    brought = installed_with(PROJECT["dependencies"])
+    assert not {"matplotlib", "pandas", "torch", "mcp"} & brought.keys()
+    bytes_of = {name: sum(file.size or 0 for file in each.files or ()) for name, each in brought.items()}
+    assert 50e6 < sum(bytes_of.values()) < 420e6, bytes_of
 
 
 def test_what_only_clusters_need_is_imported_by_their_module_only():
