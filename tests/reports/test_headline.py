@@ -19,6 +19,7 @@ from traceq.app.report import report as make_report
 from traceq.cli import main
 from traceq.diagnosis.account.line import Line
 from traceq.diagnosis.finding import Observation
+from traceq.diagnosis.job.finding import JobFinding
 from traceq.errors import TraceqError
 from traceq.reports.document import Literal, Name, verdict_in_a_line
 from traceq.reports.mcp.report import answer_report, describe_database
@@ -98,6 +99,36 @@ def test_of_job_and_ranks_the_verdict_that_wins_most_stands_first(saving, is_job
     # the other one has a line, if there is one
     assert ("by itself: " in words) == (is_job_first and saving > 0)
     assert ("The job: Late ranks: the others wait for rank 1" in words) == (not is_job_first)
+
+
+TRANSFERS = replace(BALANCED, absent=0, world_size=2, transfer_ns=900 * MS)
+
+
+@pytest.mark.parametrize(("saved_by_communication", "is_job_first"), [((), False), ((0.19,), False), ((0.12, 0.12), True)])
+def test_transfers_count_by_what_findings_on_communication_are_likely_to_save(saved_by_communication, is_job_first):
+    """Transfers are 90 % of this job, nobody knows a way to save all of them, and a finding on waiting saves 20 %."""
+    report = two_ranks(TRANSFERS, saving=0.2)
+    (waits,) = report.traces[0].findings
+    transfers = tuple(
+        replace(waits, saving_ns=share * MS, expected_step_ns=(1 - share) * MS, owned_by_category={"communication": MS})
+        for share in saved_by_communication
+    )
+    findings = tuple(sorted((waits, *transfers), key=lambda finding: -finding.saving_ns))
+    report = replace(report, traces=tuple(replace(trace, findings=findings) for trace in report.traces))
+    said = write_headline(report)
+    words = "\n".join("".join(spans) for spans in (said.verdict.spans, *said.verdict.lines))
+    assert "Communication holds up the job: transfers take 90.00 ms of 100.0 ms" in words
+    assert words.startswith("Communication holds up" if is_job_first else "Fix first: ")
+
+
+def test_a_late_start_that_no_replay_has_tried_does_not_outweigh_a_finding():
+    late = JobFinding("late-start", "rank 1", (1,), "came late", None, None, None, "high", "", "Start after a barrier", None)
+    job = replace(BALANCED, late_start_ns=600 * MS, findings=(late,))
+    for saving, first in ((0.1, "Fix first: "), (0, "Late start: rank 1 came late")):
+        said = write_headline(two_ranks(job, saving)).verdict
+        words = "\n".join("".join(spans) for spans in (said.spans, *said.lines))
+        assert words.startswith(first)
+        assert "Late start: rank 1 came late" in words
 
 
 def test_where_no_trace_wins_anything_one_that_cannot_tell_stands_first():

@@ -22,6 +22,7 @@ from traceq.reports.sections.verdict import SOURCE, end_with_command, find_fault
 
 # A finding that saves at least this share on the usual rank as well does not make a rank late.
 _AS_ON_OTHERS = 0.5
+_COMMUNICATION = ("communication", "idle_communication")
 _FILL: Spans = ("Fill it: ", Literal("traceq ingest TRACE... -o traces.duckdb"))
 
 
@@ -47,7 +48,7 @@ def write_headline(report: Report) -> Headline:
     of_job = end_with_command(judge_job(report, job), source)
     is_problem = of_job.outcome == "problem"
     is_unknown = of_job.outcome == "cannot tell" and of_trace.outcome == "healthy"
-    if is_unknown or (is_problem and win_of_job(job) >= win_of_trace(best)):
+    if is_unknown or (is_problem and _win_of_job(job, report) >= win_of_trace(best)):
         return Headline(replace(of_job, lines=(*of_job.lines, *_list_first_finding(best))))
     if is_problem:
         of_trace = replace(of_trace, lines=(*of_trace.lines, ("The job: ", *of_job.spans)))
@@ -90,6 +91,25 @@ def win_of_trace(report: TraceReport) -> float:
         return 0.0
     first = report.findings[0]
     return first.saving_ns / step_ns(first) if step_ns(first) else 0.0
+
+
+def _win_of_job(job: Job, report: Report) -> float:
+    """Return the share (0..1) of a step that the job's verdict is likely to win, with the rank that wins most in communication."""
+    return win_of_job(job, max(map(_win_of_communication, list_asked(report))))
+
+
+def _win_of_communication(report: TraceReport) -> float:
+    """Return the share (0..1) of a step that the trace's findings save whose time is mostly communication."""
+    if not win_of_trace(report):
+        return 0.0
+    found = [each for each in report.findings if _owns_communication(each)]
+    return sum(each.saving_ns / step_ns(each) for each in found)
+
+
+def _owns_communication(finding: Finding) -> bool:
+    """Return whether more than half of the time that the finding owns is communication."""
+    owned = finding.owned_by_category
+    return sum(owned.get(category, 0.0) for category in _COMMUNICATION) > 0.5 * sum(owned.values())
 
 
 def find_critical_trace(report: Report) -> tuple[TraceReport, str]:
