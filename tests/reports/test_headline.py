@@ -226,22 +226,28 @@ def test_work_launched_before_the_capture_is_not_called_idle():
     assert "idle 0.0 %" in text
 
 
-@pytest.mark.parametrize("has_finding", [True, False])
-def test_start_up_has_no_verdict_of_its_own(has_finding):
+@pytest.mark.parametrize("outcome", ["problem", "cannot tell", "healthy"])
+def test_start_up_has_no_verdict_of_its_own(outcome):
     """Two boxes stood above a page; now start-up is a line of the verdict, or the verdict where nothing is to fix."""
     (trace,) = handmade_traces.report(waiting()).traces
     first = trace.findings[0]
     title = "Start-up takes most of the run"
     remark = Observation("start-up", "start-up", title, first.where, "", first.summary, "Keep the process", ())
     phases = (PhaseOfRun("start_up", 0, 600, 0.6, 0, ""), PhaseOfRun("window", 600, 400, 0.4, 0, ""))
-    found = trace.findings if has_finding else ()
+    found = trace.findings if outcome == "problem" else ()
     report = replace(trace, findings=found, account=(), observations=(remark,), phases_of_run=phases)
+    if outcome == "healthy":
+        report = replace(report, account=(AT_LIMIT,), ledger=judged().ledger)
     said = write_verdict(report)
     words = "600 ns of 1.000 µs (60.0 %)"
-    assert said.outcome == ("problem" if has_finding else "look into")
-    if has_finding:
-        assert "".join(said.lines[-1]) == f"Start-up takes most of the run: {words}"
+    if outcome != "healthy":
+        without = write_verdict(replace(report, observations=()))
+        assert without.outcome == outcome
+        assert said == replace(without, lines=(*without.lines, (f"Start-up takes most of the run: {words}",)))
+        # what would tell stays what a single line says
+        assert verdict_in_a_line(said) == verdict_in_a_line(without)
     else:
+        assert said.outcome == "look into"
         assert "".join(said.spans) == "Look into first: Start-up takes most of the run"
         assert said.lines[:2] == ((words,), ("Keep the process",))
     assert len(boxes(ReportView(Report((report,), "")).to_html())) == 1
