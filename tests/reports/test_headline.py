@@ -104,7 +104,9 @@ def test_of_job_and_ranks_the_verdict_that_wins_most_stands_first(saving, is_job
 TRANSFERS = replace(BALANCED, absent=0, world_size=2, transfer_ns=900 * MS)
 
 
-@pytest.mark.parametrize(("saved_by_communication", "is_job_first"), [((), False), ((0.19,), False), ((0.12, 0.12), True)])
+@pytest.mark.parametrize(
+    ("saved_by_communication", "is_job_first"), [((), False), ((0.19,), False), ((0.12, 0.12), True)]
+)
 def test_transfers_count_by_what_findings_on_communication_are_likely_to_save(saved_by_communication, is_job_first):
     """Transfers are 90 % of this job, nobody knows a way to save all of them, and a finding on waiting saves 20 %."""
     report = two_ranks(TRANSFERS, saving=0.2)
@@ -122,7 +124,9 @@ def test_transfers_count_by_what_findings_on_communication_are_likely_to_save(sa
 
 
 def test_a_late_start_that_no_replay_has_tried_does_not_outweigh_a_finding():
-    late = JobFinding("late-start", "rank 1", (1,), "came late", None, None, None, "high", "", "Start after a barrier", None)
+    late = JobFinding(
+        "late-start", "rank 1", (1,), "came late", None, None, None, "high", "", "Start after a barrier", None
+    )
     job = replace(BALANCED, late_start_ns=600 * MS, findings=(late,))
     for saving, first in ((0.1, "Fix first: "), (0, "Late start: rank 1 came late")):
         said = write_headline(two_ranks(job, saving)).verdict
@@ -306,7 +310,10 @@ def assert_agree(report, view):
     page = view.to_html()
     assert boxes(page)[0] == said.outcome.replace(" ", "-")
     # a name of any length is cut where it stands, and the screen has two lines for each of the verdict's
-    words = [squeezed(part) for spans in (said.spans, *said.lines) for part in spans if not isinstance(part, Name)]
+    on_page = write_headline(replace(report, source=Path(report.source).name)).verdict
+    words = [
+        squeezed(part) for spans in (on_page.spans, *on_page.lines) for part in spans if not isinstance(part, Name)
+    ]
     of_sentence = [squeezed(part) for part in said.spans if not isinstance(part, Name)]
     shown = {
         "page": (page, words),
@@ -326,7 +333,7 @@ def assert_agree(report, view):
 def assert_command(said):
     if said.outcome != "cannot tell":
         return
-    commands = [span for span in said.lines[-1] if isinstance(span, Literal)]
+    commands = [span for spans in said.lines for span in spans if isinstance(span, Literal)]
     assert commands, said
     assert not any(re.search(r"\b(TRACE|DB)\b", command) for command in commands), said
 
@@ -365,6 +372,19 @@ def test_the_verdict_has_the_same_words_wherever_it_stands(path):
 )
 def test_of_real_traces_the_verdict_has_the_same_words_wherever_it_stands(path):
     assert_agree_of(path)
+
+
+def test_pages_name_the_source_without_its_folders():
+    """A page that was passed on told the home folder, and so the name of its user."""
+    source = "/home/alice/run 7/job.duckdb"
+    unknown = Line(0, "compute", "a", 500.0, 0.5, "cannot tell", reason="why", remedy="Measure it")
+    report = Report((judged(account=(unknown,)),), "", (), source)
+    view = ReportView(report, source)
+    assert view.to_text(detail="full").count(f"traceq doctor '{source}'") >= 1
+    assert source in "".join(json.loads(view.to_json())["verdict"]["lines"])
+    for page in (view.to_html(), view.to_markdown(), view._repr_html_()):
+        assert "traceq doctor job.duckdb" in html.unescape(page)
+        assert "alice" not in page
 
 
 def test_the_line_on_what_was_written_ends_with_the_verdict_of_the_page(tmp_path):

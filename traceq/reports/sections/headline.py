@@ -9,6 +9,7 @@ from shlex import quote
 import msgspec
 from msgspec.structs import replace
 
+from traceq.common.text import shorten_sources
 from traceq.diagnosis.finding import Finding
 from traceq.reports.document import Literal, Paragraph, Spans, Title, Verdict
 from traceq.reports.model import Job, Report, TraceReport
@@ -48,7 +49,8 @@ def write_headline(report: Report) -> Headline:
     of_job = end_with_command(judge_job(report, job), source)
     is_problem = of_job.outcome == "problem"
     is_unknown = of_job.outcome == "cannot tell" and of_trace.outcome == "healthy"
-    if is_unknown or (is_problem and _win_of_job(job, report) >= win_of_trace(best)):
+    win = win_of_job(job, max(map(_win_of_communication, list_asked(report))))
+    if is_unknown or (is_problem and win >= win_of_trace(best)):
         return Headline(replace(of_job, lines=(*of_job.lines, *_list_first_finding(best))))
     if is_problem:
         of_trace = replace(of_trace, lines=(*of_trace.lines, ("The job: ", *of_job.spans)))
@@ -58,6 +60,12 @@ def write_headline(report: Report) -> Headline:
 def name_source(report: Report) -> str:
     """Return the report's source as commands name it, quoted for a shell; a placeholder if it is not known."""
     return quote(report.source) if report.source else SOURCE
+
+
+def drop_source_folders(report: Report) -> Report:
+    """Return the report for a page that is passed on: commands name its source without its folders."""
+    (source,) = shorten_sources([report.source])
+    return replace(report, source=source)
 
 
 def find_judged_job(report: Report) -> Job | None:
@@ -93,23 +101,17 @@ def win_of_trace(report: TraceReport) -> float:
     return first.saving_ns / step_ns(first) if step_ns(first) else 0.0
 
 
-def _win_of_job(job: Job, report: Report) -> float:
-    """Return the share (0..1) of a step that the job's verdict is likely to win, with the rank that wins most in communication."""
-    return win_of_job(job, max(map(_win_of_communication, list_asked(report))))
-
-
 def _win_of_communication(report: TraceReport) -> float:
-    """Return the share (0..1) of a step that the trace's findings save whose time is mostly communication."""
+    """Return the share (0..1) of a step that the trace's findings save of which more than half of the time is communication."""
     if not win_of_trace(report):
         return 0.0
-    found = [each for each in report.findings if _owns_communication(each)]
-    return sum(each.saving_ns / step_ns(each) for each in found)
-
-
-def _owns_communication(finding: Finding) -> bool:
-    """Return whether more than half of the time that the finding owns is communication."""
-    owned = finding.owned_by_category
-    return sum(owned.get(category, 0.0) for category in _COMMUNICATION) > 0.5 * sum(owned.values())
+    win = 0.0
+    for finding in report.findings:
+        owned = finding.owned_by_category
+        communication = sum(owned.get(category, 0.0) for category in _COMMUNICATION)
+        if communication > 0.5 * sum(owned.values()):
+            win += finding.saving_ns / step_ns(finding)
+    return win
 
 
 def find_critical_trace(report: Report) -> tuple[TraceReport, str]:
