@@ -32,8 +32,9 @@ class Browser:
         self.seen = []
         self._deeds = iter(deeds)
 
-    def ready(self, address):
+    def ready(self, address, link):
         self.address = address
+        self.link = link
 
     def say(self, line):
         self.lines.append(line)
@@ -70,6 +71,23 @@ def test_a_trace_is_reported_on():
 def test_a_page_is_shown_as_it_is(tmp_path):
     (tmp_path / "r.HTML").write_text("<p>mine</p>")
     assert open_with(Browser(), tmp_path / "r.HTML") == ["<p>mine</p>"]
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="only Linux says whose a connection is")
+def test_the_link_for_the_browser_has_nothing_of_the_address_and_leads_there(tmp_path):
+    """The arguments of the browser, which every user can list, held the address (`ps`)."""
+    (tmp_path / "r.html").write_text("<p>mine</p>")
+
+    def follow():
+        with urlopen(browser.link, timeout=30) as answer:  # noqa: S310 - of this machine
+            followed.append((answer.url, answer.read()))
+
+    followed = []
+    browser = Browser()
+    open_page(tmp_path / "r.html", READ, ready=browser.ready, wait=follow)
+    assert followed == [(browser.address, b"<p>mine</p>")]
+    word = browser.address.rstrip("/").rpartition("/")[2]
+    assert word not in browser.link
 
 
 def test_what_cannot_be_shown_is_said_before_anything_is_served(tmp_path):
@@ -149,17 +167,17 @@ def test_names_of_files_are_text(tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a script stands for the browser")
-def test_the_browser_gets_the_address(tmp_path, monkeypatch):
+def test_the_browser_gets_the_link(tmp_path, monkeypatch):
     browser, told = tmp_path / "browser", tmp_path / "told"
     browser.write_text(f'#!/bin/sh\necho "$1" > {told}.part && mv {told}.part {told}\n')
     browser.chmod(browser.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("BROWSER", f"{browser} %s")
-    start_browser("http://127.0.0.1:1/word/")
+    start_browser("http://127.0.0.1:1/link")
     for _ in range(600):
         if told.exists():
             break
         time.sleep(0.1)
-    assert told.read_text() == "http://127.0.0.1:1/word/\n"
+    assert told.read_text() == "http://127.0.0.1:1/link\n"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="other systems always have one")

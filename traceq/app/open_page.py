@@ -30,13 +30,13 @@ def open_page(
     read: ReadOptions = AS_FOUND,
     *,
     port: int = 0,
-    ready: Callable[[str], None],
+    ready: Callable[[str, str], None],
     wait: Callable[[], object] | None = None,
 ) -> None:
     """Serve a report on the source, or the source itself if it is a page, until `wait` returns; without one until a signal.
 
-    Calls `ready` with the address. Raises the errors of `report`, StoreError for a page that is missing, WrongUse for
-    options that a page has no use for.
+    Calls `ready` with the address, and the link for `start_browser`. Raises the errors of `report`, StoreError for a page that
+    is missing, WrongUse for options that a page has no use for.
     """
     with temporary_folder() as folder, PageServer(port) as server:
         page = Path(source)
@@ -46,7 +46,7 @@ def open_page(
             page = folder / "report.html"
             report(source, read=read).save(page)
         server.publish("", page)
-        ready(server.address)
+        ready(server.address, server.link)
         (wait or threading.Event().wait)()
 
 
@@ -55,14 +55,15 @@ def watch_folder(
     read: ReadOptions = AS_FOUND,
     *,
     port: int = 0,
-    ready: Callable[[str], None],
+    ready: Callable[[str, str], None],
     say: Callable[[str], None],
     wait: Callable[[], object] | None = None,
 ) -> None:
     """Serve a list of the folder's traces with a report on each, and look for more every other second, until a signal.
 
-    `wait` is called between two looks instead of sleeping. Calls `ready` with the address, and `say` with a line on each
-    trace: its verdict, or why it cannot be read. Raises WrongUse for what is no folder.
+    `wait` is called between two looks instead of sleeping. Calls `ready` with the address, and the link for
+    `start_browser`, and `say` with a line on each trace: its verdict, or why it cannot be read. Raises WrongUse for what
+    is no folder.
     """
     watched = Path(source)
     if not watched.is_dir():
@@ -74,7 +75,7 @@ def watch_folder(
         watch, index = FolderWatch(watched), folder / "index.html"
         _write_list(index, source, listed)
         server.publish("", index)
-        ready(server.address)
+        ready(server.address, server.link)
         while True:
             for path in watch.find_new():
                 name = names.setdefault(path, str(len(names) + 1))
@@ -115,10 +116,11 @@ def _check_page(page: Path, read: ReadOptions) -> None:
         raise WrongUse(f"{page} is a page, whose steps are fixed: name the trace to choose others.")
 
 
-def start_browser(address: str) -> None:
-    """Open the address in the user's browser, where there is one with windows. It goes on when this process ends.
+def start_browser(link: str) -> None:
+    """Open the link in the user's browser, where there is one with windows. It goes on when this process ends.
 
-    A browser that is started here is the child of a process that soon ends: signals to traceq do not reach it.
+    A browser that is started here is the child of a process that soon ends: signals to traceq do not reach it. Other users can
+    read its arguments.
     """
     has_windows = sys.platform in ("darwin", "win32") or any(
         map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
@@ -128,7 +130,7 @@ def start_browser(address: str) -> None:
     # as for find_tool: no program of a folder that depends on the current one
     folders = filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep))
     environment = {**os.environ, "PATH": os.pathsep.join(folders)}
-    command = [sys.executable, "-I", "-m", "webbrowser", address]
+    command = [sys.executable, "-I", "-m", "webbrowser", link]
     nothing = subprocess.DEVNULL
     started = partial(
         subprocess.run,
