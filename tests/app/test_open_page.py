@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import html
 import os
 import re
 import shutil
@@ -9,6 +10,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
+from handmade_job import rank_trace
 
 from traceq.app.open_page import open_page, start_browser, watch_folder
 from traceq.app.read_options import ReadOptions
@@ -141,6 +143,39 @@ def test_traces_are_listed_as_they_come(tmp_path):
         str(tmp_path / name) for name in ("one.json.gz", "bad.json", "two.json.gz")
     ]
     assert all("\n" not in line for line in browser.lines)
+
+
+def test_the_ranks_of_a_job_are_also_judged_together(tmp_path):
+    """Each rank had a report of its own only, in which waiting for a late rank looks like slow transfers."""
+
+    def write(*ranks, late=300, to="job"):
+        (tmp_path / to).mkdir(exist_ok=True)
+        for rank in ranks:
+            (tmp_path / to / f"rank{rank}.json").write_text(rank_trace(rank, {2: late}, 10**18, ranks=3))
+
+    def nothing():
+        pass
+
+    browser = Browser(
+        lambda: (write(0, 1, 2), write(1, to="alone")),
+        nothing,
+        nothing,
+        # ranks that are written again are judged again
+        lambda: write(0, 1, 2, late=600),
+        nothing,
+        nothing,
+        lambda: pages.append(browser.get("5")),
+    )
+    pages = []
+    seen = watch_with(browser, tmp_path)
+    rows = [re.findall("<li>.*?<bdi>(.*?)</bdi>", page, re.DOTALL) for page in seen]
+    traces = ["job/rank2.json", "job/rank1.json", "job/rank0.json", "alone/rank1.json"]
+    assert rows[2:4] == [traces, ["job: ranks 0-2 together", *traces]]
+    assert sorted(rows[-1]) == sorted(rows[3])
+    of_job = [line for line in browser.lines if line.startswith(f"{tmp_path / 'job'}: ")]
+    saved = [re.search("Late ranks: the others wait for rank 2[^0-9]*(.*?) per step", line)[1] for line in of_job]
+    assert len(set(saved)) == 2
+    assert html.escape(saved[1]) in pages[0]
 
 
 def test_a_trace_that_was_broken_is_read_when_it_is_complete(tmp_path):

@@ -43,7 +43,7 @@ _NO_IDLE_TIME = ("sampled-capture",)
 def write_verdict(report: TraceReport, source: str = SOURCE) -> Verdict:
     """Return the verdict on the trace: what to fix first, that nothing is worth fixing, or why that cannot be told.
 
-    "Cannot tell" ends with the command that would tell. Commands name the trace's file or database `source`, quoted for
+    The last command of "cannot tell" is the one that would tell. Commands name the trace's file or database `source`, quoted for
     a shell.
     """
     if is_snapshot(report):
@@ -51,8 +51,9 @@ def write_verdict(report: TraceReport, source: str = SOURCE) -> Verdict:
     elif fault := find_fault_of_file(report):
         said = _judge_incomplete(report, fault)
     else:
-        said = refuse_to_judge(report) or _choose_statement(report)
-        return _add_start_up(end_with_command(said, source), report)
+        refused = refuse_to_judge(report)
+        said = end_with_command(refused or _choose_statement(report), source)
+        return said if refused else _add_start_up(said, report)
     return end_with_command(said, source)
 
 
