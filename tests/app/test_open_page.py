@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import html
 import os
 import re
 import shutil
@@ -9,6 +10,7 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
+from handmade_job import rank_trace
 
 from traceq.app.open_page import open_page, start_browser, watch_folder
 from traceq.app.read_options import ReadOptions
@@ -32,8 +34,9 @@ class Browser:
         self.seen = []
         self._deeds = iter(deeds)
 
-    def ready(self, address):
+    def ready(self, address, link):
         self.address = address
+        self.link = link
 
     def say(self, line):
         self.lines.append(line)
@@ -70,6 +73,23 @@ def test_a_trace_is_reported_on():
 def test_a_page_is_shown_as_it_is(tmp_path):
     (tmp_path / "r.HTML").write_text("<p>mine</p>")
     assert open_with(Browser(), tmp_path / "r.HTML") == ["<p>mine</p>"]
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="only Linux says whose a connection is")
+def test_the_link_for_the_browser_has_nothing_of_the_address_and_leads_there(tmp_path):
+    """The arguments of the browser, which every user can list, held the address (`ps`)."""
+    (tmp_path / "r.html").write_text("<p>mine</p>")
+
+    def follow():
+        with urlopen(browser.link, timeout=30) as answer:  # noqa: S310 - of this machine
+            followed.append((answer.url, answer.read()))
+
+    followed = []
+    browser = Browser()
+    open_page(tmp_path / "r.html", READ, ready=browser.ready, wait=follow)
+    assert followed == [(browser.address, b"<p>mine</p>")]
+    word = browser.address.rstrip("/").rpartition("/")[2]
+    assert word not in browser.link
 
 
 def test_what_cannot_be_shown_is_said_before_anything_is_served(tmp_path):
@@ -125,6 +145,39 @@ def test_traces_are_listed_as_they_come(tmp_path):
     assert all("\n" not in line for line in browser.lines)
 
 
+def test_the_ranks_of_a_job_are_also_judged_together(tmp_path):
+    """Each rank had a report of its own only, in which waiting for a late rank looks like slow transfers."""
+
+    def write(*ranks, late=300, to="job"):
+        (tmp_path / to).mkdir(exist_ok=True)
+        for rank in ranks:
+            (tmp_path / to / f"rank{rank}.json").write_text(rank_trace(rank, {2: late}, 10**18, ranks=3))
+
+    def nothing():
+        pass
+
+    browser = Browser(
+        lambda: (write(0, 1, 2), write(1, to="alone")),
+        nothing,
+        nothing,
+        # ranks that are written again are judged again
+        lambda: write(0, 1, 2, late=600),
+        nothing,
+        nothing,
+        lambda: pages.append(browser.get("5")),
+    )
+    pages = []
+    seen = watch_with(browser, tmp_path)
+    rows = [re.findall("<li>.*?<bdi>(.*?)</bdi>", page, re.DOTALL) for page in seen]
+    traces = ["job/rank2.json", "job/rank1.json", "job/rank0.json", "alone/rank1.json"]
+    assert rows[2:4] == [traces, ["job: ranks 0-2 together", *traces]]
+    assert sorted(rows[-1]) == sorted(rows[3])
+    of_job = [line for line in browser.lines if line.startswith(f"{tmp_path / 'job'}: ")]
+    saved = [re.search("Late ranks: the others wait for rank 2[^0-9]*(.*?) per step", line)[1] for line in of_job]
+    assert len(set(saved)) == 2
+    assert html.escape(saved[1]) in pages[0]
+
+
 def test_a_trace_that_was_broken_is_read_when_it_is_complete(tmp_path):
     whole = TRACE.read_bytes()
     trace = tmp_path / "t.json.gz"
@@ -149,17 +202,17 @@ def test_names_of_files_are_text(tmp_path):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a script stands for the browser")
-def test_the_browser_gets_the_address(tmp_path, monkeypatch):
+def test_the_browser_gets_the_link(tmp_path, monkeypatch):
     browser, told = tmp_path / "browser", tmp_path / "told"
     browser.write_text(f'#!/bin/sh\necho "$1" > {told}.part && mv {told}.part {told}\n')
     browser.chmod(browser.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("BROWSER", f"{browser} %s")
-    start_browser("http://127.0.0.1:1/word/")
+    start_browser("http://127.0.0.1:1/link")
     for _ in range(600):
         if told.exists():
             break
         time.sleep(0.1)
-    assert told.read_text() == "http://127.0.0.1:1/word/\n"
+    assert told.read_text() == "http://127.0.0.1:1/link\n"
 
 
 @pytest.mark.skipif(os.name == "nt", reason="other systems always have one")

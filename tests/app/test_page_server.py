@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import http.client
+import os
 import socket
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -114,6 +116,43 @@ def test_other_methods_are_refused(server, method):
 def test_only_this_machine_is_listened_to(server):
     assert urlsplit(server.address).hostname == "127.0.0.1"
     assert server._server.socket.getsockname()[0] == "127.0.0.1"
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="only Linux says whose a connection is")
+
+
+@needs_proc
+def test_the_link_leads_to_the_address_once(server):
+    path = urlsplit(server.link).path
+    answer, content = ask(server, path)
+    assert (answer.status, answer.getheader("Location"), content) == (303, server.address, b"")
+    assert answer.getheader("Cache-Control") == "no-store"
+    assert ask(server, path)[0].status == 404
+
+
+@needs_proc
+def test_the_link_leads_other_users_nowhere(server, monkeypatch):
+    path, own = urlsplit(server.link).path, os.getuid()
+    monkeypatch.setattr("traceq.app.page_server.os.getuid", lambda: own + 1)
+    answer, content = ask(server, path)
+    assert (answer.status, answer.getheader("Location")) == (404, None)
+    assert server.address.encode() not in content
+    # what they try does not use it up
+    monkeypatch.undo()
+    assert ask(server, path)[0].status == 303
+
+
+@needs_proc
+@pytest.mark.parametrize("host", ["evil.example", None])
+def test_the_link_leads_nowhere_under_another_name(server, host):
+    answer, _ = ask(server, urlsplit(server.link).path, Host=host)
+    assert (answer.status, answer.getheader("Location")) == (403, None)
+
+
+def test_where_nothing_says_whose_a_connection_is_the_link_is_the_address(tmp_path, monkeypatch):
+    monkeypatch.setattr("traceq.app.page_server._SOCKETS", (tmp_path / "tcp",))
+    with PageServer() as server:
+        assert server.link == server.address
 
 
 def test_addresses_differ():

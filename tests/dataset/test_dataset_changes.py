@@ -459,3 +459,41 @@ def test_damaged_jobs_are_worked_out_anew(traceq_command, job):
     said = traceq_command("dataset", "compact", job).stdout
     assert f"{job}: run small, window 0: judged anew\n{job}: run small, window 1: judged anew\n" in said
     assert (rows(job), faults(job)) == (before, [])
+
+
+@pytest.fixture
+def counted_dataset(tmp_path, one_rank):
+    """A dataset with rank 0 of the run x, as made before steps had the program's numbers."""
+    job = Path(shutil.copytree(one_rank, tmp_path / "counted"))
+    manifest = json.loads((job / "dataset.json").read_text())
+    assert manifest.pop("step_numbering") == 1
+    (job / "dataset.json").write_text(json.dumps(manifest))
+    return job
+
+
+def test_a_dataset_with_other_step_numbers_takes_no_new_rank(counted_dataset, job_traces):
+    before = files(counted_dataset)
+    with pytest.raises(StoreError, match=r"counted: a traceq that numbered .* ingest all of the traces again"):
+        traceq.ingest(job_traces / "window0" / "rank1.json", counted_dataset, run="x")
+    with pytest.raises(StoreError, match="numbered steps in another way"):
+        traceq.convert(counted_dataset, counted_dataset.with_name("job.duckdb"))
+    after = files(counted_dataset)
+    assert {name: after[name] for name in before} == before
+    assert not counted_dataset.with_name("job.duckdb").exists()
+
+
+def test_a_dataset_with_other_step_numbers_takes_ranks_once_all_of_its_traces_are_replaced(counted_dataset, job_traces):
+    rank = job_traces / "window0" / "rank0.json"
+    assert traceq.ingest(rank, counted_dataset, run="x").skipped == (rank,)
+    assert read_manifest(Place(str(counted_dataset))).step_numbering == 0
+    traceq.ingest(rank, counted_dataset, run="x", force=True)
+    assert read_manifest(Place(str(counted_dataset))).step_numbering == 1
+    traceq.ingest(job_traces / "window0" / "rank1.json", counted_dataset, run="x")
+    assert [window.ranks for window in list_dataset(str(counted_dataset)).windows] == [[0, 1]]
+
+
+def test_dropping_and_compacting_do_not_renumber_steps(traceq_command, counted_dataset):
+    traceq_command("dataset", "compact", counted_dataset)
+    (counted_dataset / "run=x" / "window=0" / "job").rename(counted_dataset / "gone")
+    assert "judged anew" in traceq_command("dataset", "compact", counted_dataset).stdout
+    assert read_manifest(Place(str(counted_dataset))).step_numbering == 0

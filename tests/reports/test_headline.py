@@ -19,6 +19,7 @@ from traceq.app.report import report as make_report
 from traceq.cli import main
 from traceq.diagnosis.account.line import Line
 from traceq.diagnosis.finding import Observation
+from traceq.diagnosis.job.finding import JobFinding
 from traceq.errors import TraceqError
 from traceq.reports.document import Literal, Name, verdict_in_a_line
 from traceq.reports.mcp.report import answer_report, describe_database
@@ -98,6 +99,40 @@ def test_of_job_and_ranks_the_verdict_that_wins_most_stands_first(saving, is_job
     # the other one has a line, if there is one
     assert ("by itself: " in words) == (is_job_first and saving > 0)
     assert ("The job: Late ranks: the others wait for rank 1" in words) == (not is_job_first)
+
+
+TRANSFERS = replace(BALANCED, absent=0, world_size=2, transfer_ns=900 * MS)
+
+
+@pytest.mark.parametrize(
+    ("saved_by_communication", "is_job_first"), [((), False), ((0.19,), False), ((0.12, 0.12), True)]
+)
+def test_transfers_count_by_what_findings_on_communication_are_likely_to_save(saved_by_communication, is_job_first):
+    """Transfers are 90 % of this job, nobody knows a way to save all of them, and a finding on waiting saves 20 %."""
+    report = two_ranks(TRANSFERS, saving=0.2)
+    (waits,) = report.traces[0].findings
+    transfers = tuple(
+        replace(waits, saving_ns=share * MS, expected_step_ns=(1 - share) * MS, owned_by_category={"communication": MS})
+        for share in saved_by_communication
+    )
+    findings = tuple(sorted((waits, *transfers), key=lambda finding: -finding.saving_ns))
+    report = replace(report, traces=tuple(replace(trace, findings=findings) for trace in report.traces))
+    said = write_headline(report)
+    words = "\n".join("".join(spans) for spans in (said.verdict.spans, *said.verdict.lines))
+    assert "Communication holds up the job: transfers take 90.00 ms of 100.0 ms" in words
+    assert words.startswith("Communication holds up" if is_job_first else "Fix first: ")
+
+
+def test_a_late_start_that_no_replay_has_tried_does_not_outweigh_a_finding():
+    late = JobFinding(
+        "late-start", "rank 1", (1,), "came late", None, None, None, "high", "", "Start after a barrier", None
+    )
+    job = replace(BALANCED, late_start_ns=600 * MS, findings=(late,))
+    for saving, first in ((0.1, "Fix first: "), (0, "Late start: rank 1 came late")):
+        said = write_headline(two_ranks(job, saving)).verdict
+        words = "\n".join("".join(spans) for spans in (said.spans, *said.lines))
+        assert words.startswith(first)
+        assert "Late start: rank 1 came late" in words
 
 
 def test_where_no_trace_wins_anything_one_that_cannot_tell_stands_first():
@@ -195,22 +230,28 @@ def test_work_launched_before_the_capture_is_not_called_idle():
     assert "idle 0.0 %" in text
 
 
-@pytest.mark.parametrize("has_finding", [True, False])
-def test_start_up_has_no_verdict_of_its_own(has_finding):
+@pytest.mark.parametrize("outcome", ["problem", "cannot tell", "healthy"])
+def test_start_up_has_no_verdict_of_its_own(outcome):
     """Two boxes stood above a page; now start-up is a line of the verdict, or the verdict where nothing is to fix."""
     (trace,) = handmade_traces.report(waiting()).traces
     first = trace.findings[0]
     title = "Start-up takes most of the run"
     remark = Observation("start-up", "start-up", title, first.where, "", first.summary, "Keep the process", ())
     phases = (PhaseOfRun("start_up", 0, 600, 0.6, 0, ""), PhaseOfRun("window", 600, 400, 0.4, 0, ""))
-    found = trace.findings if has_finding else ()
+    found = trace.findings if outcome == "problem" else ()
     report = replace(trace, findings=found, account=(), observations=(remark,), phases_of_run=phases)
+    if outcome == "healthy":
+        report = replace(report, account=(AT_LIMIT,), ledger=judged().ledger)
     said = write_verdict(report)
     words = "600 ns of 1.000 µs (60.0 %)"
-    assert said.outcome == ("problem" if has_finding else "look into")
-    if has_finding:
-        assert "".join(said.lines[-1]) == f"Start-up takes most of the run: {words}"
+    if outcome != "healthy":
+        without = write_verdict(replace(report, observations=()))
+        assert without.outcome == outcome
+        assert said == replace(without, lines=(*without.lines, (f"Start-up takes most of the run: {words}",)))
+        # what would tell stays what a single line says
+        assert verdict_in_a_line(said) == verdict_in_a_line(without)
     else:
+        assert said.outcome == "look into"
         assert "".join(said.spans) == "Look into first: Start-up takes most of the run"
         assert said.lines[:2] == ((words,), ("Keep the process",))
     assert len(boxes(ReportView(Report((report,), "")).to_html())) == 1
@@ -269,7 +310,10 @@ def assert_agree(report, view):
     page = view.to_html()
     assert boxes(page)[0] == said.outcome.replace(" ", "-")
     # a name of any length is cut where it stands, and the screen has two lines for each of the verdict's
-    words = [squeezed(part) for spans in (said.spans, *said.lines) for part in spans if not isinstance(part, Name)]
+    on_page = write_headline(replace(report, source=Path(report.source).name)).verdict
+    words = [
+        squeezed(part) for spans in (on_page.spans, *on_page.lines) for part in spans if not isinstance(part, Name)
+    ]
     of_sentence = [squeezed(part) for part in said.spans if not isinstance(part, Name)]
     shown = {
         "page": (page, words),
@@ -289,7 +333,7 @@ def assert_agree(report, view):
 def assert_command(said):
     if said.outcome != "cannot tell":
         return
-    commands = [span for span in said.lines[-1] if isinstance(span, Literal)]
+    commands = [span for spans in said.lines for span in spans if isinstance(span, Literal)]
     assert commands, said
     assert not any(re.search(r"\b(TRACE|DB)\b", command) for command in commands), said
 
@@ -328,6 +372,19 @@ def test_the_verdict_has_the_same_words_wherever_it_stands(path):
 )
 def test_of_real_traces_the_verdict_has_the_same_words_wherever_it_stands(path):
     assert_agree_of(path)
+
+
+def test_pages_name_the_source_without_its_folders():
+    """A page that was passed on told the home folder, and so the name of its user."""
+    source = "/home/alice/run 7/job.duckdb"
+    unknown = Line(0, "compute", "a", 500.0, 0.5, "cannot tell", reason="why", remedy="Measure it")
+    report = Report((judged(account=(unknown,)),), "", (), source)
+    view = ReportView(report, source)
+    assert view.to_text(detail="full").count(f"traceq doctor '{source}'") >= 1
+    assert source in "".join(json.loads(view.to_json())["verdict"]["lines"])
+    for page in (view.to_html(), view.to_markdown(), view._repr_html_()):
+        assert "traceq doctor job.duckdb" in html.unescape(page)
+        assert "alice" not in page
 
 
 def test_the_line_on_what_was_written_ends_with_the_verdict_of_the_page(tmp_path):

@@ -21,6 +21,7 @@ from traceq.reports.build_flame_difference import RunPaths, build_flame_differen
 from traceq.reports.build_timelines import build_typical_step
 from traceq.reports.comparison.comparison import NO_DRAWINGS, ComparisonDrawings, compose_comparison
 from traceq.reports.comparison.ticket import compose_ticket
+from traceq.reports.comparison.words import drop_folders
 from traceq.reports.document import Block, Verdict
 from traceq.reports.redact import redact_comparison
 from traceq.reports.renderers.comparison_to_json import comparison_to_json
@@ -85,17 +86,21 @@ class ComparisonView(CiView[Comparison]):
 
     def blocks(self) -> Iterable[Block]:
         """Return the blocks of the document without drawings, or the ticket if one was requested."""
-        return self._blocks(draws=False)
+        return self._blocks(self.content)
+
+    def markdown_blocks(self) -> Iterable[Block]:
+        """Return the blocks for a page without drawings that is passed on: its commands name sources without their folders."""
+        return self._blocks(drop_folders(self.content))
 
     def html_blocks(self) -> Iterable[Block]:
-        """Return the blocks of the document with drawings, or the ticket (which has none) if one was requested."""
-        return self._blocks(draws=True)
+        """Return the blocks for a page as for Markdown, with drawings; of a ticket without."""
+        return self._blocks(drop_folders(self.content), draws=True)
 
-    def _blocks(self, *, draws: bool) -> Iterable[Block]:
+    def _blocks(self, content: Comparison, *, draws: bool = False) -> Iterable[Block]:
         """Return the blocks of the document, with drawings if `draws`; the ticket if one was requested."""
         if self.is_ticket:
-            return compose_ticket(self.content)
-        return compose_comparison(self.content, self.top, self.drawings, draws=draws)
+            return compose_ticket(content)
+        return compose_comparison(content, self.top, self.drawings, draws=draws)
 
     def _check(self) -> Check:
         """Return the comparison as a check without a limit: a regression fails."""

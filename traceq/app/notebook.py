@@ -14,7 +14,7 @@ from traceq.common.text import markdown, printable, shortened
 from traceq.reports.document import verdict_in_a_line
 from traceq.reports.model import Report, TraceReport
 from traceq.reports.renderers.wrapping import to_plain_text
-from traceq.reports.sections.headline import name_source, write_headline
+from traceq.reports.sections.headline import drop_source_folders, name_source, write_headline
 from traceq.reports.sections.notes import list_warnings
 from traceq.reports.sections.verdict import write_verdict
 
@@ -71,6 +71,7 @@ def frame_page(page: str, words: str, title: str) -> str:
 
 def _write_paragraphs(report: Report, escaped: Callable[[str], str], strong: str) -> Iterator[str]:
     """Yield the title of each trace, formatted by `strong`, and the paragraphs of its verdict; `escaped` escapes text."""
+    report = drop_source_folders(report)
     yield strong.format("traceq report")
     yield from map(escaped, _write_first(report))
     for trace in report.traces[:_MOST_TRACES]:

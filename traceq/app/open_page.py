@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -15,11 +15,14 @@ from traceq.app.folder_watch import FolderWatch
 from traceq.app.page_server import PageServer
 from traceq.app.read_options import AS_FOUND, ReadOptions
 from traceq.app.report import report
-from traceq.app.source import Source
+from traceq.app.source import Source, Sources
 from traceq.common.files import atomic_write
+from traceq.common.ranks import list_ranks
 from traceq.common.scratch import temporary_folder
 from traceq.errors import StoreError, TraceqError, WrongUse
+from traceq.reports.model import Report
 from traceq.reports.renderers.page_list import ListedTrace, render_page_list
+from traceq.reports.sections.headline import find_judged_job
 
 _PAGES = (".html", ".htm")
 _SECONDS_BETWEEN_LOOKS = 2.0
@@ -30,13 +33,13 @@ def open_page(
     read: ReadOptions = AS_FOUND,
     *,
     port: int = 0,
-    ready: Callable[[str], None],
+    ready: Callable[[str, str], None],
     wait: Callable[[], object] | None = None,
 ) -> None:
     """Serve a report on the source, or the source itself if it is a page, until `wait` returns; without one until a signal.
 
-    Calls `ready` with the address. Raises the errors of `report`, StoreError for a page that is missing, WrongUse for
-    options that a page has no use for.
+    Calls `ready` with the address, and the link for `start_browser`. Raises the errors of `report`, StoreError for a page that
+    is missing, WrongUse for options that a page has no use for.
     """
     with temporary_folder() as folder, PageServer(port) as server:
         page = Path(source)
@@ -46,7 +49,7 @@ def open_page(
             page = folder / "report.html"
             report(source, read=read).save(page)
         server.publish("", page)
-        ready(server.address)
+        ready(server.address, server.link)
         (wait or threading.Event().wait)()
 
 
@@ -55,56 +58,94 @@ def watch_folder(
     read: ReadOptions = AS_FOUND,
     *,
     port: int = 0,
-    ready: Callable[[str], None],
+    ready: Callable[[str, str], None],
     say: Callable[[str], None],
     wait: Callable[[], object] | None = None,
 ) -> None:
     """Serve a list of the folder's traces with a report on each, and look for more every other second, until a signal.
 
-    `wait` is called between two looks instead of sleeping. Calls `ready` with the address, and `say` with a line on each
-    trace: its verdict, or why it cannot be read. Raises WrongUse for what is no folder.
+    `wait` is called between two looks instead of sleeping. Calls `ready` with the address, and the link for
+    `start_browser`, and `say` with a line on each trace: its verdict, or why it cannot be read. Raises WrongUse for what
+    is no folder.
     """
     watched = Path(source)
     if not watched.is_dir():
         raise WrongUse(f"--watch follows a folder of traces, and {source} is none: name one, or leave --watch out.")
     wait = wait or partial(time.sleep, _SECONDS_BETWEEN_LOOKS)
     with temporary_folder() as folder, PageServer(port) as server:
-        names: dict[Path, str] = {}
-        listed: dict[Path, ListedTrace] = {}
-        watch, index = FolderWatch(watched), folder / "index.html"
-        _write_list(index, source, listed)
-        server.publish("", index)
-        ready(server.address)
+        watch, pages = FolderWatch(watched), _ReportList(watched, folder, server, read)
+        server.publish("", pages.write_list())
+        ready(server.address, server.link)
         while True:
-            for path in watch.find_new():
-                name = names.setdefault(path, str(len(names) + 1))
-                trace = _report_on(path, watched, folder / f"{name}.html", name, read)
-                if trace.link:
-                    server.publish(name, folder / f"{name}.html")
-                listed.pop(path, None)
-                listed[path] = trace
-                _write_list(index, source, listed)
-                say(f"{path}: {trace.words}" if trace.link else trace.words)
+            new = watch.find_new()
+            # ranks are judged together once no more of them come
+            for line in map(pages.add_trace, new) if new else pages.add_jobs():
+                say(line)
             wait()
 
 
-def _report_on(path: Path, watched: Path, page: Path, name: str, read: ReadOptions) -> ListedTrace:
-    """Write the report on the trace to `page`, and return its row of the list, without a link if it cannot be read."""
-    shown = str(path.relative_to(watched))
-    try:
-        view = report(path, read=read)
-        view.save(page)
-    except TraceqError as error:
-        return ListedTrace(shown, str(error), None)
-    except (MemoryError, OSError) as error:
-        return ListedTrace(shown, f"no report could be made: {str(error) or 'out of memory'}", None)
-    return ListedTrace(shown, view.verdict, name)
+class _ReportList:
+    """The list of reports on the traces of the folder `watched`, with one on the ranks of a job together; pages go to `pages`."""
 
+    def __init__(self, watched: Path, pages: Path, server: PageServer, read: ReadOptions) -> None:
+        self._watched, self._pages, self._server, self._read = watched, pages, server, read
+        self._names: dict[Path, str] = {}
+        self._listed: dict[Path, ListedTrace] = {}
+        self._ranks: dict[Path, int] = {}
+        # the traces of each folder whose ranks were judged together
+        self._joined: dict[Path, list[Path]] = {}
 
-def _write_list(page: Path, source: Source, listed: dict[Path, ListedTrace]) -> None:
-    """Write the list of traces, the last one first."""
-    with atomic_write(page) as file:
-        file.write(render_page_list(str(source), list(reversed(listed.values()))).encode())
+    def write_list(self) -> Path:
+        """Write the list, the last report first, and return its path."""
+        index = self._pages / "index.html"
+        with atomic_write(index) as file:
+            file.write(render_page_list(str(self._watched), list(reversed(self._listed.values()))).encode())
+        return index
+
+    def add_trace(self, path: Path) -> str:
+        """Report on a new or changed trace, and return a line on it."""
+        self._ranks.pop(path, None)
+        self._joined.pop(path.parent, None)
+        row, content = self._report_on(path, path, str(path.relative_to(self._watched)))
+        if content is not None and len(content.traces) == 1 and content.traces[0].trace.rank is not None:
+            self._ranks[path] = content.traces[0].trace.rank
+        return self._add_row(path, row)
+
+    def add_jobs(self) -> Iterator[str]:
+        """Report on the ranks of one job in each folder together, if they are new or changed, and yield a line on each job."""
+        folders: dict[Path, list[Path]] = {}
+        for path in sorted(filter(Path.exists, self._ranks)):
+            folders.setdefault(path.parent, []).append(path)
+        for folder, paths in folders.items():
+            ranks = {self._ranks[path] for path in paths}
+            if len(ranks) == 1 or self._joined.get(folder) == paths:
+                continue
+            self._joined[folder] = paths
+            shown = f"{folder.relative_to(self._watched)}: {list_ranks(sorted(ranks))} together"
+            row, content = self._report_on(folder, paths, shown)
+            if content is not None and find_judged_job(content) is not None:
+                yield self._add_row(folder, row)
+
+    def _report_on(self, place: Path, sources: Sources, shown: str) -> tuple[ListedTrace, Report | None]:
+        """Write the report on the sources, and return its row of the list and its content; without link and content on errors."""
+        name = self._names.setdefault(place, str(len(self._names) + 1))
+        try:
+            view = report(sources, read=self._read)
+            view.save(self._pages / f"{name}.html")
+        except TraceqError as error:
+            return ListedTrace(shown, str(error), None), None
+        except (MemoryError, OSError) as error:
+            return ListedTrace(shown, f"no report could be made: {str(error) or 'out of memory'}", None), None
+        return ListedTrace(shown, view.verdict, name), view.content
+
+    def _add_row(self, place: Path, row: ListedTrace) -> str:
+        """Serve the row's page, put it on top of the list, and return it as a line."""
+        if row.link:
+            self._server.publish(row.link, self._pages / f"{row.link}.html")
+        self._listed.pop(place, None)
+        self._listed[place] = row
+        self.write_list()
+        return f"{place}: {row.words}" if row.link else row.words
 
 
 def _check_page(page: Path, read: ReadOptions) -> None:
@@ -115,10 +156,11 @@ def _check_page(page: Path, read: ReadOptions) -> None:
         raise WrongUse(f"{page} is a page, whose steps are fixed: name the trace to choose others.")
 
 
-def start_browser(address: str) -> None:
-    """Open the address in the user's browser, where there is one with windows. It goes on when this process ends.
+def start_browser(link: str) -> None:
+    """Open the link in the user's browser, where there is one with windows. It goes on when this process ends.
 
-    A browser that is started here is the child of a process that soon ends: signals to traceq do not reach it.
+    A browser that is started here is the child of a process that soon ends: signals to traceq do not reach it. Other users can
+    read its arguments.
     """
     has_windows = sys.platform in ("darwin", "win32") or any(
         map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
@@ -128,7 +170,7 @@ def start_browser(address: str) -> None:
     # as for find_tool: no program of a folder that depends on the current one
     folders = filter(os.path.isabs, os.environ.get("PATH", os.defpath).split(os.pathsep))
     environment = {**os.environ, "PATH": os.pathsep.join(folders)}
-    command = [sys.executable, "-I", "-m", "webbrowser", address]
+    command = [sys.executable, "-I", "-m", "webbrowser", link]
     nothing = subprocess.DEVNULL
     started = partial(
         subprocess.run,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import sys
 import threading
@@ -34,12 +35,16 @@ _HEADERS = {
 
 _IDLE_SECONDS = 30
 
+# Sockets with their users; only Linux has them.
+_SOCKETS = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+
 
 class PageServer:
     """A server on the loopback address; inside its block it answers requests, in threads of its own.
 
-    Its address has a random word in it, which web sites cannot guess. Raises WrongUse for
-    a port that cannot be used; 0 is any free one.
+    Its `address` has a random word in it, which web sites and other users cannot guess. Other users can read the arguments of
+    a browser that is started: it gets `link`, which leads this user there, once; on other systems than Linux it is the
+    address. Raises WrongUse for a port that cannot be used; 0 is any free one.
     """
 
     def __init__(self, port: int = 0) -> None:
@@ -52,8 +57,12 @@ class PageServer:
                 f"Port {port} cannot be used ({error.strerror}): name another, or leave --port out."
             ) from error
         self._server.find_page = self._find_page
+        self._server.follow_link = self._follow_link
+        place = f"http://{_LOOPBACK}:{self._server.server_port}"
         # of the page that is published as ""
-        self.address = f"http://{_LOOPBACK}:{self._server.server_port}/{self._word}/"
+        self.address = f"{place}/{self._word}/"
+        self._once = secrets.token_urlsafe(16)
+        self.link = f"{place}/{self._once}" if os.access(_SOCKETS[0], os.R_OK) else self.address
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
     def publish(self, name: str, page: Path) -> None:
@@ -65,6 +74,15 @@ class PageServer:
         word, slash, name = path.partition("?")[0].removeprefix("/").partition("/")
         is_ours = secrets.compare_digest(word.encode(), self._word.encode()) and slash
         return self._pages.get(name) if is_ours else None
+
+    def _follow_link(self, path: str, port: int) -> str | None:
+        """Return the address for the path of the link, asked for the first time and from a `port` of this user; else None."""
+        if not secrets.compare_digest(path.encode(), f"/{self._once}".encode()):
+            return None
+        if not _is_own_socket(port, self._server.server_port):
+            return None
+        self._once = secrets.token_urlsafe(16)
+        return self.address
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -78,9 +96,10 @@ class PageServer:
 
 
 class _LocalServer(ThreadingHTTPServer):
-    """The listening socket, and the function that finds the file for a path."""
+    """The listening socket, and the functions that find the file for a path, and where a link leads a port."""
 
     find_page: Callable[[str], Path | None]
+    follow_link: Callable[[str, int], str | None]
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Report an error of a request; a browser that leaves before it has its answer is none."""
@@ -108,6 +127,12 @@ class _Handler(BaseHTTPRequestHandler):
         if not _is_local(self.headers.get_all("Host", [])):
             self.send_error(HTTPStatus.FORBIDDEN, "Only for this machine")
             return b""
+        if address := self.server.follow_link(self.path, self.client_address[1]):
+            self.send_response(HTTPStatus.SEE_OTHER)
+            for name, value in {**_HEADERS, "Location": address, "Content-Length": "0"}.items():
+                self.send_header(name, value)
+            self.end_headers()
+            return b""
         page = self.server.find_page(self.path)
         try:
             content: bytes | None = None if page is None else page.read_bytes()
@@ -125,6 +150,17 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *arguments: Any) -> None:  # noqa: A002 - the name in the class above
         """Print nothing: requests are no news to who looks at a page."""
+
+
+def _is_own_socket(port: int, server_port: int) -> bool:
+    """Return whether sockets of this machine from `port` to the server's are this user's; False if there is none."""
+    users = set()
+    for file in filter(Path.exists, _SOCKETS):
+        for line in file.read_text().splitlines()[1:]:
+            _, local, remote, *_, user = line.split()[:8]
+            if [int(end.rpartition(":")[2], 16) for end in (local, remote)] == [port, server_port]:
+                users.add(int(user))
+    return users == {os.getuid()}
 
 
 def _is_local(hosts: Sequence[str]) -> bool:

@@ -14,6 +14,7 @@ from traceq.app.view import View
 from traceq.diagnosis.calibrated import Hardware
 from traceq.diagnosis.packs import rules_for
 from traceq.reports.comparison.verification import compose_verification
+from traceq.reports.comparison.words import drop_folders
 from traceq.reports.document import Block
 from traceq.reports.renderers.comparison_to_json import verification_to_json
 from traceq.runs.verify.accuracy import measure_accuracy
@@ -28,6 +29,14 @@ class VerificationView(View[Verification]):
     def blocks(self) -> Iterable[Block]:
         """Return the document on the result as blocks (headings, verdicts, tables, ...), for every format."""
         return compose_verification(self.content)
+
+    def markdown_blocks(self) -> Iterable[Block]:
+        """Return the blocks for a page that is passed on, whose commands name sources without their folders."""
+        return compose_verification(replace(self.content, comparison=drop_folders(self.content.comparison)))
+
+    def html_blocks(self) -> Iterable[Block]:
+        """Return the blocks for a page that is passed on, as for Markdown."""
+        return self.markdown_blocks()
 
     def to_json(self) -> str:
         """Return the result as JSON text, for programs."""

@@ -41,11 +41,11 @@ def open_page(*, source: str, watch: bool, browser: bool, port: int, read: ReadO
     from traceq.app.open_page import open_page as serve_page
     from traceq.app.open_page import start_browser, watch_folder
 
-    def show_address(address: str) -> None:
+    def show_address(address: str, link: str) -> None:
         click.echo(address)
         click.echo("traceq: Ctrl-C ends this", err=True)
         if browser:
-            start_browser(address)
+            start_browser(link)
 
     if watch:
         watch_folder(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
+from pathlib import PurePath
 
 # What Markdown could take for markup; names of C++ templates would otherwise vanish as HTML tags.
 _MARKUP = re.compile(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])")
@@ -56,6 +58,15 @@ def shortened(text: str, limit: int) -> str:
         return text
     tail = limit // 4
     return prefix(text, limit - tail - 1) + "…" + prefix(text[::-1], tail)[::-1]
+
+
+def shorten_sources(sources: Sequence[str]) -> list[str]:
+    """Return the last name of each path or address, with as many folders before it as tell different ones apart."""
+    parts = [PurePath(source).parts for source in sources]
+    most = max(map(len, parts), default=0)
+    several = len(set(parts))
+    last = next((last for last in range(1, most) if len({part[-last:] for part in parts}) == several), most)
+    return [str(PurePath(*part[-last:])) if part else "" for part in parts]
 
 
 def first_clause(text: str) -> str:

@@ -21,7 +21,7 @@ from traceq.dataset.catalogue import create_catalogue, explain_damaged_files
 from traceq.dataset.ingest import STAGING, piece_of, refill_windows, replace_pieces
 from traceq.dataset.intact import check_files
 from traceq.dataset.lock import lock_for_writing
-from traceq.dataset.manifest import commit, read_manifest
+from traceq.dataset.manifest import adopt_numbering, commit, read_manifest
 from traceq.dataset.piece import NAME, OF_JOBS, MadePiece, write_tables
 from traceq.dataset.place import Place
 from traceq.dataset.placement import check_run, place_pieces
@@ -41,6 +41,7 @@ def to_dataset(connection: duckdb.DuckDBPyConnection, place: Place, scratch: Pat
         known = read_manifest(place)
         if known.pieces:
             raise StoreError(f"{place.name}: holds {len(known.pieces):,} traces already; name a new dataset")
+        known = adopt_numbering(place, known, ())
         traces = ask(connection, "select trace_id, run, path as source, sha256 from trace order by trace_id")
         for run in {trace["run"] for trace in traces} - {None}:
             check_run(run)
@@ -87,6 +88,7 @@ def _write_piece(
 def to_database(place: Place, path: Path) -> int:
     """Write the traces of the dataset into a new trace database, without jobs and findings; return the number of traces."""
     manifest = read_manifest(place)
+    adopt_numbering(place, manifest, manifest.pieces)  # a database would not say how they are numbered
     create_database(path)
     with TemporaryDirectory(prefix="traceq-convert-", dir=path.parent) as name:
         catalogue = Path(name) / "catalogue.duckdb"

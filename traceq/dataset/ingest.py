@@ -16,7 +16,7 @@ from traceq.common.limits import limits
 from traceq.common.process import usable_cpus
 from traceq.dataset.jobs import fill_window
 from traceq.dataset.lock import lock_for_writing
-from traceq.dataset.manifest import DatasetWindow, Manifest, Piece, commit, read_manifest
+from traceq.dataset.manifest import DatasetWindow, Manifest, Piece, adopt_numbering, commit, read_manifest
 from traceq.dataset.piece import MadePiece, PieceTask, find_made_piece
 from traceq.dataset.place import Place, folder_of
 from traceq.dataset.placement import PlacedPiece, place_pieces
@@ -58,6 +58,8 @@ def ingest_dataset(sources: Sequence[Source], place: Place, asked: IngestRequest
     with lock_for_writing(place, asked.wait) as check:
         known = read_manifest(place)
         new, skipped = _split(sources, known, force=asked.force)
+        if new:
+            known = adopt_numbering(place, known, [piece for piece in known.pieces if piece.sha256 not in new])
         tasks = _plan_tasks(new, known, place, asked, workers)
         before = place.at_once(find_made_piece, tasks)
         done = {task.folder: made for task, made in zip(tasks, before, strict=True) if made is not None}

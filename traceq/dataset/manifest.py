@@ -19,6 +19,8 @@ from traceq.errors import SchemaMismatch, StoreError
 
 NAME = "dataset.json"
 VERSION = 1
+# Of how steps are numbered (decision 0038): a change leaves ranks with other numbers than those that a dataset holds.
+STEP_NUMBERING = 1
 
 
 class Piece(msgspec.Struct, frozen=True):
@@ -66,7 +68,10 @@ class DatasetWindow(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """The content of a dataset. `shapes` are sets of names of tables that hold rows, which most pieces have in common."""
+    """The content of a dataset. `shapes` are sets of names of tables that hold rows, which most pieces have in common.
+
+    `step_numbering` is STEP_NUMBERING of the traceq that made its pieces, 0 where steps were counted from 0 on each rank.
+    """
 
     traceq_dataset: int = VERSION
     traceq: str = __version__
@@ -75,6 +80,7 @@ class Manifest(msgspec.Struct, frozen=True):
     shapes: tuple[tuple[str, ...], ...] = ()
     pieces: tuple[Piece, ...] = ()
     windows: tuple[DatasetWindow, ...] = ()
+    step_numbering: int = 0
 
     def __post_init__(self) -> None:
         if not all(0 <= piece.shape < len(self.shapes) for piece in self.pieces):
@@ -115,7 +121,7 @@ def read_manifest(place: Place) -> Manifest:
     """
     content = place.read(NAME)
     if content is None:
-        return Manifest()
+        return Manifest(step_numbering=STEP_NUMBERING)
     try:
         versions = msgspec.json.decode(content, type=_Versions)
         if versions.traceq_dataset == VERSION and versions.schema == SCHEMA_VERSION:
@@ -168,6 +174,19 @@ def check_windows(place: Place, manifest: Manifest) -> None:
         )
 
 
+def adopt_numbering(place: Place, known: Manifest, kept: Sequence[Piece]) -> Manifest:
+    """Return the manifest with this traceq's numbering of steps, which the pieces in `kept` must have.
+
+    Raises StoreError if their steps are numbered in another way: step 3 would be another one than in new pieces.
+    """
+    if kept and known.step_numbering != STEP_NUMBERING:
+        raise StoreError(
+            f"{place.name}: a traceq that numbered steps in another way made it: step 3 of its {len(kept):,} traces is another"
+            " step than in traces that are ingested now; nothing was written, ingest all of the traces again, into a new dataset"
+        )
+    return msgspec.structs.replace(known, step_numbering=STEP_NUMBERING)
+
+
 class _Versions(msgspec.Struct):
     """The versions in a manifest, which are read before the rest."""
 
@@ -194,6 +213,7 @@ def commit(
         shapes=tuple(shapes),
         pieces=tuple(sorted(pieces, key=lambda piece: piece.trace_id)),
         windows=tuple(sorted(windows, key=lambda window: (window.job, window.window))),
+        step_numbering=known.step_numbering,
     )
     place.write(msgspec.json.encode(new), NAME)
     return new

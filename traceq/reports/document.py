@@ -90,8 +90,8 @@ Outcome = typing.Literal["problem", "look into", "healthy", "cannot tell"]
 class Verdict(msgspec.Struct, frozen=True):
     """The first sentence of a report: what to do first; `beside` is its confidence, `lines` its saving, the way, and more.
 
-    Outcome "look into" is for a finding of low confidence. The last line of "cannot tell" has the
-    command that would tell. On a page, `label` stands above a verdict on another subject.
+    Outcome "look into" is for a finding of low confidence. The last command in the lines of "cannot
+    tell" is the one that would tell. On a page, `label` stands above a verdict on another subject.
     """
 
     spans: Spans
@@ -103,7 +103,10 @@ class Verdict(msgspec.Struct, frozen=True):
 
 def verdict_in_a_line(verdict: Verdict) -> str:
     """Return the verdict as text in one line: its sentence, then what it saves, or the command that would tell."""
-    lines = verdict.lines[-1:] if verdict.outcome == "cannot tell" else verdict.lines[:1]
+    lines = verdict.lines[:1]
+    if verdict.outcome == "cannot tell":
+        commands = [line for line in verdict.lines if any(isinstance(span, Literal) for span in line)]
+        lines = tuple(commands[-1:]) or verdict.lines[-1:]
     return ". ".join("".join(spans).removesuffix(".") for spans in (verdict.spans, *lines))
 
 

@@ -7,7 +7,8 @@ import json
 import pytest
 from handmade_runs import MS, noisy, run
 
-from traceq.app.verify import _with_earlier
+from traceq.app.compare import ComparisonView
+from traceq.app.verify import VerificationView, _with_earlier
 from traceq.errors import NoSuchFinding, UnusableCalibration
 from traceq.reports.comparison.verification import compose_verification
 from traceq.reports.renderers.comparison_to_json import verification_to_json
@@ -206,6 +207,21 @@ def test_without_a_verdict_the_command_that_would_give_one_is_printed():
     assert result.comparison.obstacles
     text = blocks_to_text(compose_verification(result))
     assert f"Compare them all the same: traceq compare {STEP}.json {80 * MS}.json --anyway\n" in text
+
+
+def test_pages_name_the_runs_without_their_folders():
+    before = runs(STEP, finding(20), source="/home/alice/old/job.duckdb")
+    after = runs(80 * MS, seed=1, source="/home/alice/new/job.duckdb", device_name="another GPU")
+    verification = VerificationView(verify("item-read", before, after))
+    comparison = ComparisonView(verification.content.comparison)
+    for view in (verification, comparison):
+        assert "traceq compare /home/alice/old/job.duckdb /home/alice/new/job.duckdb --anyway" in view.to_text(
+            width=300
+        )
+        for page in (view.to_html(), view.to_markdown()):
+            assert "traceq compare old/job.duckdb new/job.duckdb --anyway" in page
+            assert "alice" not in page
+    assert "/home/alice/old/job.duckdb" in comparison.to_json()
 
 
 def test_earlier_predictions_of_the_rule_are_told(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from fractions import Fraction
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -105,6 +106,8 @@ _NAME = re.compile(r"(.*?)(?<!\d)(\d{1,10})(\D*)", re.DOTALL)
 _NAMED = {"mark", "profiler_step", "step_range", "annotation"}
 # Without a # before it a number may be a size: fewer that rise are a coincidence.
 _LEAST_NUMBERED = 3
+# Steps are seldom counted by this or a larger power of two, but sizes are.
+_SIZE_INCREMENT = 8
 # The ledger's sweep takes a number above all steps.
 _HIGHEST = 2**31 - 2
 
@@ -130,8 +133,18 @@ def _numbers_in_names(level: StepLevel) -> list[int]:
     if level.source not in _NAMED or len(parts) < len(found) or len(around) != 1:
         return []
     ((before, _),) = around
-    is_surely_number = before.endswith("#") or len(parts) >= _LEAST_NUMBERED
-    return [int(number) for _, number, _ in parts] if is_surely_number else []
+    numbers = [int(number) for _, number, _ in parts]
+    return numbers if before.endswith("#") or _are_counted(numbers) else []
+
+
+def _are_counted(numbers: list[int]) -> bool:
+    """Return whether at least three numbers mostly differ by the same amount, as counters do and sizes (32, 64, 128) do not."""
+    if len(numbers) < _LEAST_NUMBERED:
+        return False
+    increments = Counter(later - number for number, later in pairwise(numbers))
+    increment, times = increments.most_common(1)[0]
+    is_power_of_two = increment & (increment - 1) == 0
+    return times > len(numbers[1:]) / 2 and not (is_power_of_two and increment >= _SIZE_INCREMENT)
 
 
 class Annotations(NamedTuple):

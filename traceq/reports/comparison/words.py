@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from shlex import quote
 
+from msgspec.structs import replace
+
+from traceq.common.text import shorten_sources
 from traceq.common.units import change, count, duration, in_unit, maybe, per_cent, some
 from traceq.reports.document import Block, Literal, Name, Outcome, Paragraph, Spans, Verdict, Warn
 from traceq.runs.compare.comparison import Cause, Change, ChangePart, Comparison, NamedCause, Row
@@ -38,6 +41,18 @@ def brief_command(comparison: Comparison) -> str:
     """Return the `traceq compare` command on the first run of each side, without options."""
     sides = (comparison.base, comparison.new)
     return " ".join(("traceq compare", *(quote(side.runs[0].source) for side in sides if side.runs)))
+
+
+def drop_folders(comparison: Comparison) -> Comparison:
+    """Return the comparison for a page that is passed on: commands name its sources without the folders that they share."""
+    base, new = comparison.base, comparison.new
+    names = shorten_sources([run.source for run in (*base.runs, *new.runs)])
+    runs = [replace(run, source=name) for run, name in zip((*base.runs, *new.runs), names, strict=True)]
+    return replace(
+        comparison,
+        base=replace(base, runs=tuple(runs[: len(base.runs)])),
+        new=replace(new, runs=tuple(runs[len(base.runs) :])),
+    )
 
 
 def both_sides(*changed: Cause | Change | ChangePart | Row) -> tuple[str, str, str]:

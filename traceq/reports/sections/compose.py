@@ -44,6 +44,7 @@ from traceq.reports.sections.findings import (
 )
 from traceq.reports.sections.header import write_header
 from traceq.reports.sections.headline import (
+    drop_source_folders,
     find_critical_trace,
     find_judged_job,
     list_asked,
@@ -91,8 +92,11 @@ _TOPICS: dict[Callable[[TraceReport], Iterator[Block]], tuple[str, ...]] = {
 def compose_report(report: Report, *, folds: bool = False, draws: bool = False, sql: bool = True) -> Iterator[Block]:
     """Yield the whole report: the job or an overview of several traces first, then a section for each trace.
 
-    `folds` is for formats that fold blocks, `draws` for formats that draw timelines; without `sql` queries are left out.
+    `folds` is for formats that fold blocks, which are passed on: their commands name the source without its folders. `draws`
+    is for formats that draw timelines; without `sql` queries are left out.
     """
+    if folds:
+        report = drop_source_folders(report)
     blocks = _compose_report(report, folds=folds, draws=draws)
     return blocks if sql else drop_sql(blocks)
 

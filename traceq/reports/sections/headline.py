@@ -9,6 +9,7 @@ from shlex import quote
 import msgspec
 from msgspec.structs import replace
 
+from traceq.common.text import shorten_sources
 from traceq.diagnosis.finding import Finding
 from traceq.reports.document import Literal, Paragraph, Spans, Title, Verdict
 from traceq.reports.model import Job, Report, TraceReport
@@ -22,6 +23,7 @@ from traceq.reports.sections.verdict import SOURCE, end_with_command, find_fault
 
 # A finding that saves at least this share on the usual rank as well does not make a rank late.
 _AS_ON_OTHERS = 0.5
+_COMMUNICATION = ("communication", "idle_communication")
 _FILL: Spans = ("Fill it: ", Literal("traceq ingest TRACE... -o traces.duckdb"))
 
 
@@ -47,7 +49,8 @@ def write_headline(report: Report) -> Headline:
     of_job = end_with_command(judge_job(report, job), source)
     is_problem = of_job.outcome == "problem"
     is_unknown = of_job.outcome == "cannot tell" and of_trace.outcome == "healthy"
-    if is_unknown or (is_problem and win_of_job(job) >= win_of_trace(best)):
+    win = win_of_job(job, max(map(_win_of_communication, list_asked(report))))
+    if is_unknown or (is_problem and win >= win_of_trace(best)):
         return Headline(replace(of_job, lines=(*of_job.lines, *_list_first_finding(best))))
     if is_problem:
         of_trace = replace(of_trace, lines=(*of_trace.lines, ("The job: ", *of_job.spans)))
@@ -57,6 +60,12 @@ def write_headline(report: Report) -> Headline:
 def name_source(report: Report) -> str:
     """Return the report's source as commands name it, quoted for a shell; a placeholder if it is not known."""
     return quote(report.source) if report.source else SOURCE
+
+
+def drop_source_folders(report: Report) -> Report:
+    """Return the report for a page that is passed on: commands name its source without its folders."""
+    (source,) = shorten_sources([report.source])
+    return replace(report, source=source)
 
 
 def find_judged_job(report: Report) -> Job | None:
@@ -90,6 +99,19 @@ def win_of_trace(report: TraceReport) -> float:
         return 0.0
     first = report.findings[0]
     return first.saving_ns / step_ns(first) if step_ns(first) else 0.0
+
+
+def _win_of_communication(report: TraceReport) -> float:
+    """Return the share (0..1) of a step that the trace's findings save of which more than half of the time is communication."""
+    if not win_of_trace(report):
+        return 0.0
+    win = 0.0
+    for finding in report.findings:
+        owned = finding.owned_by_category
+        communication = sum(owned.get(category, 0.0) for category in _COMMUNICATION)
+        if communication > 0.5 * sum(owned.values()):
+            win += finding.saving_ns / step_ns(finding)
+    return win
 
 
 def find_critical_trace(report: Report) -> tuple[TraceReport, str]:

@@ -88,18 +88,16 @@ def split_path_of_job(job: Job) -> Iterator[Block]:
         yield _split_critical_path(job, job.dur_ns)
 
 
-def win_of_job(job: Job) -> float:
-    """Return the share (0..1) of a step of the job that fixing what its verdict names would win, 0 if it names nothing.
+def win_of_job(job: Job, win_of_communication: float) -> float:
+    """Return the share (0..1) of a step of the job that fixing what its verdict names is likely to win, 0 if that is unknown.
 
-    Of transfers, and of a late start, it is all of their time.
+    Late ranks win what a replay without them saves, transfers what findings on communication do: `win_of_communication`, a
+    share (0..1) of a step. Nobody knows how much of a late start the program itself loses.
     """
     if not job.dur_ns or job.ideal_ns is None:
         return 0.0
-    if _is_mostly_transfer(job, job.dur_ns):
-        return _moving_ns(job) / job.dur_ns
-    if holds_up(job):
-        return 1 - job.ideal_ns / job.dur_ns
-    return (job.late_start_ns or 0) / job.dur_ns if _late_start(job, job.dur_ns) else 0.0
+    late = 1 - job.ideal_ns / job.dur_ns if holds_up(job) else 0.0
+    return max(late, win_of_communication) if _is_mostly_transfer(job, job.dur_ns) else late
 
 
 def write_verdict_of_job(job: Job, deed: str = "", faults: Sequence[str] = ()) -> Verdict:

@@ -43,7 +43,7 @@ _NO_IDLE_TIME = ("sampled-capture",)
 def write_verdict(report: TraceReport, source: str = SOURCE) -> Verdict:
     """Return the verdict on the trace: what to fix first, that nothing is worth fixing, or why that cannot be told.
 
-    "Cannot tell" ends with the command that would tell. Commands name the trace's file or database `source`, quoted for
+    The last command of "cannot tell" is the one that would tell. Commands name the trace's file or database `source`, quoted for
     a shell.
     """
     if is_snapshot(report):
@@ -51,7 +51,9 @@ def write_verdict(report: TraceReport, source: str = SOURCE) -> Verdict:
     elif fault := find_fault_of_file(report):
         said = _judge_incomplete(report, fault)
     else:
-        said = refuse_to_judge(report) or _add_start_up(_choose_statement(report), report)
+        refused = refuse_to_judge(report)
+        said = end_with_command(refused or _choose_statement(report), source)
+        return said if refused else _add_start_up(said, report)
     return end_with_command(said, source)
 
 
@@ -71,13 +73,13 @@ def _name_source(span: str, source: str) -> str:
 
 
 def _add_start_up(said: Verdict, report: TraceReport) -> Verdict:
-    """Return the verdict with a line on start-up, if the run spent much time on it; it stands first where nothing is to fix."""
+    """Return the verdict with a last line on start-up, if the run spent much time on it; it stands first in a healthy one."""
     found = next((each for each in report.observations if each.rule == "start-up" and report.run_ns), None)
     if found is None or not report.run_ns:
         return said
     took = sum(phase.dur_ns for phase in report.phases_of_run if phase.phase == "start_up")
     words = f"{duration(took)} of {duration(report.run_ns)} ({share(took / report.run_ns)})"
-    if said.outcome in ("problem", "look into"):
+    if said.outcome != "healthy":
         return replace(said, lines=(*said.lines, (f"{found.title}: {words}",)))
     lines = ((words,), split_code(found.deed), ("After that: ", *said.spans), *said.lines)
     return Verdict((f"Look into first: {found.title}",), "look into", lines=lines)
