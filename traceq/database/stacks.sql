@@ -34,6 +34,7 @@ _moment as materialized (
 _started as (
     select trace_id, thread_id, ts, max_by(slice_id, depth) as slice_id
     from cpu_slice
+    semi join _moment using (trace_id, thread_id)
     where depth is not null
     group by trace_id, thread_id, ts
 ),
