@@ -145,13 +145,13 @@ def test_slices_around_each_other_have_an_end(connection):
     assert stacks_of(connection, 3) == [(3, 3, f"{INSIDE} > cudaLaunchKernel", MAIN, False)]
 
 
-def test_the_view_launch_says_the_line(connection):
+def test_the_line_that_launched_gpu_work_is_known(connection):
     insert_work(connection, 10, 3)
     insert_work(connection, 11, 4)
     insert_work(connection, 12, 4)
     insert_work(connection, 13)
     insert_row(connection, "graph_kernel", slice_id=12, launch_id=4, line="net.py(8): forward")
-    assert ask(connection, "select slice_id, line from launch order by slice_id") == [
+    assert ask(connection, "select slice_id, line from launch_line order by slice_id") == [
         (10, MAIN),
         (11, MAIN),
         (12, "net.py(8): forward"),
