@@ -82,6 +82,11 @@ def test_the_innermost_frames_and_the_line_of_the_program_are_shown_and_the_rest
     assert frames_of(report) == (f"{TITLE}, innermost first", shown)
 
 
+def test_a_line_of_the_capture_is_no_frame_of_the_launch():
+    frames = ("cudaGraphLaunch", "replay.py(3): run")
+    assert frames_of(with_stack(frames, LINE))[1] == [f"- {each}" for each in frames]
+
+
 def test_of_a_long_line_of_python_the_file_and_the_function_are_kept():
     frames = (f"{'package/' * 20}model.py(40): run_on_input", f"aten::{'long' * 30}_name")
     _, (line, operator) = frames_of(with_stack(frames, frames[0]))

@@ -129,7 +129,8 @@ def _describe_stack(finding: Finding, report: TraceReport) -> Iterator[Block]:
 def _list_frames(stack: HostStack) -> Iterator[Spans]:
     """Yield the innermost frames of a stack, then the program's innermost line if it is further out; the rest are counted."""
     frames = stack.frames
-    line = len(frames) if stack.line is None else frames.index(stack.line)
+    # that of a graph's kernel may be of its capture, while the frames are of its launch
+    line = frames.index(stack.line) if stack.line in frames else len(frames)
     shown = _FRAMES if line < _FRAMES or line == len(frames) else _FRAMES - 1
     yield from ((_shorten_frame(frame),) for frame in frames[:shown])
     if shown <= line < len(frames):
