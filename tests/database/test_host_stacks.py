@@ -145,13 +145,13 @@ def test_slices_around_each_other_have_an_end(connection):
     assert stacks_of(connection, 3) == [(3, 3, f"{INSIDE} > cudaLaunchKernel", MAIN, False)]
 
 
-def test_the_view_launch_says_the_line(connection):
+def test_the_line_that_launched_gpu_work_is_known(connection):
     insert_work(connection, 10, 3)
     insert_work(connection, 11, 4)
     insert_work(connection, 12, 4)
     insert_work(connection, 13)
     insert_row(connection, "graph_kernel", slice_id=12, launch_id=4, line="net.py(8): forward")
-    assert ask(connection, "select slice_id, line from launch order by slice_id") == [
+    assert ask(connection, "select slice_id, line from launch_line order by slice_id") == [
         (10, MAIN),
         (11, MAIN),
         (12, "net.py(8): forward"),
@@ -159,13 +159,17 @@ def test_the_view_launch_says_the_line(connection):
     ]
 
 
-def test_a_gap_has_the_stack_at_its_begin(connection):
-    gaps = [(gap, 0, 0, ts, 5, thread, "idle_python") for gap, thread, ts in ((0, 0, 14), (1, 0, 40), (2, None, 14))]
-    insert(connection, "idle_gap", "gap_id device step ts dur thread_id cause", gaps)
+def test_a_gap_has_the_stack_of_the_slice_that_explains_it_or_of_its_begin(connection):
+    # gap_id, ts, thread, slice
+    gaps = ((0, 14, 0, None), (1, 40, 0, None), (2, 14, None, None), (3, 14, 0, 4), (4, 40, 1, 5))
+    rows = [(gap, 0, 0, ts, 5, thread, "idle_python", cause) for gap, ts, thread, cause in gaps]
+    insert(connection, "idle_gap", "gap_id device step ts dur thread_id cause cpu_slice_id", rows)
     assert ask(
         connection, "select gap_id, ts, dur, cause, innermost_id, stack, line from gap_stack order by gap_id"
     ) == [
         (0, 14, 5, "idle_python", 3, f"{INSIDE} > cudaLaunchKernel", MAIN),
         (1, 40, 5, "idle_python", 0, MAIN, MAIN),
         (2, 14, 5, "idle_python", None, None, None),
+        (3, 14, 5, "idle_python", 4, f"{MAIN} > cudaGraphLaunch", MAIN),
+        (4, 40, 5, "idle_python", 5, "poll", None),
     ]

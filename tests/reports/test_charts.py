@@ -545,6 +545,19 @@ def test_ranks_are_compared_by_their_mean_step_in_order():
     assert not ranks.has_data(job(0))
 
 
+def test_work_launched_before_the_capture_is_no_idle_time_of_a_rank():
+    ledger = (("compute", 4 * MS), ("idle_earlier_work", 2 * MS), ("idle_sync", MS), ("idle_python", MS))
+    reports = [stepping(ledger), stepping((("compute", 4 * MS), ("idle_sync", MS)))]
+    two = Report(tuple(replace(each, trace=replace(each.trace, rank=rank)) for rank, each in enumerate(reports)), "")
+    drawn = ranks.draw(two)
+    assert bars_of(drawn) == {
+        "rank 0": [("compute", 4), ("idle_earlier_work", 2), ("idle", 2)],
+        "rank 1": [("compute", 4), ("idle", 1)],
+    }
+    assert drawn.legend == [("compute", "compute"), ("idle_earlier_work", "earlier work"), ("idle", "idle")]
+    assert ranks.describe(two).endswith("They differ most in earlier work: 0 ns to 2.000 ms.")
+
+
 def test_traces_without_a_rank_of_their_own_are_called_by_their_number():
     assert list(bars_of(ranks.draw(job(0, 0)))) == ["trace 1", "trace 2"]
     assert list(bars_of(ranks.draw(job(0, None)))) == ["trace 1", "trace 2"]

@@ -10,6 +10,7 @@ import pytest
 from handmade_traces import MadeUp, database
 from msgspec.structs import replace
 
+from traceq.reports import build_flame_difference as building
 from traceq.reports.build_flame_difference import build_flame_difference, read_run_paths
 from traceq.reports.document import Flame, Heading
 from traceq.reports.flame import FlameDifference, FramePair, TimeChange
@@ -111,6 +112,42 @@ def test_threads_are_paired_by_what_runs_in_them():
     assert frames["/5/ProfilerStep#/train/mm"][2:4] == (10, 10)
     assert frames["/3/backward"][2:4] == (30, 30)
     assert set(frames).isdisjoint({"/0", "/1"})
+
+
+@pytest.mark.parametrize("is_waiting", [False, True])
+def test_of_many_threads_each_is_compared_with_few(monkeypatch, is_waiting):
+    """Pair 600 threads, which all have a frame in common or all do nothing else, with those of another run in other order."""
+    threads = {each: {("os", "poll"): 9.0} | ({} if is_waiting else {("op", f"of {each}"): 1.0}) for each in range(600)}
+    others = {10_000 - each: dict(times) for each, times in threads.items()}
+    compared, compare_times = [], building._shared_time
+
+    def count(times, other):
+        compared.append(1)
+        return compare_times(times, other)
+
+    monkeypatch.setattr(building, "_shared_time", count)
+    pairs = building._pair_alike(threads, others)
+    assert len(compared) <= 600 * 20
+    assert len(set(pairs.values())) == len(pairs) == 600
+    if not is_waiting:
+        assert pairs == {each: 10_000 - each for each in range(600)}
+
+
+def test_every_thread_of_the_run_with_fewer_is_paired():
+    """Pair 5 waiting threads with 60: more than those that each of them is compared with at first."""
+    few, many = (
+        [
+            {"path": 2 * each + inside, "parent": 2 * each if inside else None, "kind": kind, "name": kind, "host": 9}
+            for each in range(threads)
+            for inside, kind in enumerate(("thread", "os"))
+        ]
+        for threads in (5, 60)
+    )
+    run_of = read_side(made({"mm": 10}))
+    tree = building._Tree()
+    numbers, others = (tree.add_run(replace(run_of, paths=paths))[::2] for paths in (many, few))
+    assert len(set(numbers)) == 60
+    assert len(set(others) & set(numbers)) == 5
 
 
 def test_a_difference_within_what_steps_differ_by_is_noise():

@@ -5,10 +5,13 @@ from __future__ import annotations
 import duckdb
 import pytest
 from handmade_job import MOVES, RANKS, STEPS, WORK, rank_trace
+from msgspec.structs import replace
 
 from traceq.loading.ingest import ingest
 from traceq.reports.build import read_jobs
 from traceq.reports.build_job_timeline import build_job_timeline
+from traceq.reports.document import Tracks
+from traceq.reports.sections.pictures import draw_job_over_time
 
 US = 1000
 LATE = 400
@@ -44,3 +47,31 @@ def test_ranks_have_a_lane_each_in_which_collectives_end_at_once(job_database):
     # But for what clocks drift.
     assert min(works[1]) > (WORK + LATE - 10) * US > max(works[0])
     assert timeline.dur == pytest.approx(2 * STEPS * (WORK + LATE + MOVES) * US, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("known", "words"),
+    [
+        ({0, 1}, "the clocks of ranks 2-3 to those of the others."),
+        ({0, 1, 2}, "the clock of rank 3 to those of the others."),
+        (set(), "the clocks of any two ranks."),
+    ],
+)
+def test_without_a_common_clock_the_page_says_which_ranks_have_none(job_database, known, words):
+    with duckdb.connect(str(job_database)) as connection:
+        connection.begin()
+        connection.execute("update job_rank set clock_offset = null where not list_contains($1, rank)", [list(known)])
+        (job,) = read_jobs(connection)
+        assert build_job_timeline(connection, job) is None
+        connection.rollback()
+    (told,) = draw_job_over_time(job)
+    assert "".join(told.spans) == f"No timeline of all ranks on one clock: no collective joins {words}"
+
+
+def test_a_job_on_one_clock_and_a_single_rank_are_told_nothing(job_database):
+    with duckdb.connect(str(job_database), read_only=True) as connection:
+        (job,) = read_jobs(connection)
+        (drawn,) = draw_job_over_time(replace(job, over_time=build_job_timeline(connection, job)))
+    assert isinstance(drawn, Tracks)
+    alone = [replace(member, clock_offset_ns=None) for member in job.members[:1]]
+    assert list(draw_job_over_time(replace(job, members=tuple(alone)))) == []

@@ -137,8 +137,8 @@ def test_keys_and_types_are_those_of_the_records():
     }
 
 
-# Drawn by other formats.
-NOT_IN_JSON = {"activity", "over_time", "flame", "close_ups"}
+# Shown by other formats.
+NOT_IN_JSON = {"activity", "over_time", "flame", "close_ups", "stacks"}
 
 # What the records of a report name in their annotations, and import for type checkers only.
 NAMES = {name: value for module in (finding, verdict, flame, timeline, topics) for name, value in vars(module).items()}

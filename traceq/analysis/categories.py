@@ -100,6 +100,8 @@ def in_words(category: str) -> str:
 
 def label(category: str) -> str:
     """Return the label of a ledger category, as it stands beside a bar; without one its name with spaces for underscores."""
+    if category.startswith(OF_HOST):
+        return HOST_LABELS.get(category.removeprefix(OF_HOST), category)
     return BY_NAME[category].label if category in BY_NAME else category.replace("_", " ")
 
 

@@ -69,9 +69,9 @@ Intervals that touch are one in a union and leave no gap, and share no time. Int
 end before they start, or whose start or end is NULL are left out; without intervals there are no rows.
 
 Those of stacks say what the host was in, as "train.py(3): main > aten::mm > cudaLaunchKernel": around a call, where GPU
-work was launched (of a CUDA graph also where it was captured), or at a moment. The view `gap_stack` has it for the
-moments at which the GPU ran dry, and `launch.line` the innermost line of the program for each kernel. `backtrace` has
-what nsys recorded of C and C++ functions around long calls of the system and, with `--cudabacktrace`, of CUDA:
+work was launched (of a CUDA graph also where it was captured), or at a moment. The view `gap_stack` has it for the host
+slice that explains a gap of the GPU, and `launch_line` the innermost line of the program for each kernel. `backtrace`
+has what nsys recorded of C and C++ functions around long calls of the system and, with `--cudabacktrace`, of CUDA:
 
 ```sql
 with longest as (select trace_id, slice_id, name, dur from kernel order by dur desc limit 10)

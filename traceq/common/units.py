@@ -23,6 +23,8 @@ BANDWIDTH_UNITS = (
     ("TB/s", 1_000_000_000_000),
 )
 _SMALLEST = 0.05
+# Sizes of a column are lower numbers than this.
+_HIGHEST = 10_000
 _WHOLE_MIB = 100
 
 
@@ -104,23 +106,27 @@ def size(value: int) -> str:
 
 
 def sizes_alike(values: Iterable[int | None]) -> Callable[[int | None], str]:
-    """Return a function that formats bytes in one unit that fits all of `values`, for a column of a table; "-" for None."""
-    known = [value for value in values if value]
+    """Return a function that formats bytes in one unit that fits all of `values`, for a column of a table; "-" for None.
+
+    There are as few decimals, 1 to 3, as tell the most of them apart.
+    """
+    known = {value for value in values if value}
     at = SIZE_UNITS.index(choose_unit(max(known, default=0), SIZE_UNITS))
-    # what would show as 0.0 gets the next smaller unit, as far as one is enough
-    if at and min(known) < _SMALLEST * SIZE_UNITS[at][1]:
+    # what would show as 0.0 gets the next smaller unit, if the largest stays a number to read
+    if at and min(known) < _SMALLEST * SIZE_UNITS[at][1] and max(known) < _HIGHEST * SIZE_UNITS[at - 1][1]:
         at -= 1
     unit, one = SIZE_UNITS[at]
 
-    def words(value: int | None) -> str:
+    def write(value: int | None, decimals: int) -> str:
         if value is None:
             return "-"
-        amount = value / one
         if unit == "B" or not value:
             return f"{value:,} {unit}"
-        return f"< 0.1 {unit}" if amount < _SMALLEST else f"{amount:,.1f} {unit}"
+        least = 10**-decimals
+        return f"< {least:.{decimals}f} {unit}" if value < least / 2 * one else f"{value / one:,.{decimals}f} {unit}"
 
-    return words
+    fewest = max((1, 2, 3), key=lambda decimals: len({write(value, decimals) for value in known}))
+    return lambda value: write(value, fewest)
 
 
 def durations_alike(values: Iterable[float | None]) -> Callable[[float | None], str]:

@@ -87,27 +87,13 @@ order by trace_id, own_dur desc
 limit 30
 
 -- # gaps: Gaps of 1 ms and more, with what the host did
--- The longest 20. The stack is that of the host slice with most time of the cause: eight frames, the innermost first.
-with recursive
+-- The longest 20. Stack and line are those of the host slice with most time of the cause; gap_stack has them for every gap.
+with
 gap as (
-    select * from idle_gap where dur >= 1e6 order by dur desc limit 20
-),
-frame as (
-    select gap.trace_id, gap_id, parent_id, name, 1 as number
-    from gap
-    join cpu_slice on cpu_slice.trace_id = gap.trace_id and slice_id = cpu_slice_id
-    union all
-    select frame.trace_id, gap_id, cpu_slice.parent_id, cpu_slice.name, number + 1
-    from frame
-    join cpu_slice on cpu_slice.trace_id = frame.trace_id and slice_id = frame.parent_id
-    where number < 8
-),
-stack as (
-    select trace_id, gap_id, string_agg(left(name, 80), ' < ' order by number) as stack from frame group by all
+    select *, cpu_slice_id as slice_id from idle_gap where dur >= 1e6 order by dur desc limit 20
 )
-select trace_id, device, step, gap_id, round(dur / 1e6, 3) as ms, cause, stack
-from gap
-left join stack using (trace_id, gap_id)
+select trace_id, device, step, gap_id, round(dur / 1e6, 3) as ms, cause, line, stack
+from stack_of('gap')
 order by dur desc
 
 -- # data: Is the GPU waiting for data?

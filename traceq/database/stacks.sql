@@ -1,7 +1,7 @@
 -- Macros for call stacks of the host: what was open on a thread, from the outermost slice on.
 
 -- Per row of `starts` (start, a number; trace_id; slice_id; moment, ns or NULL) the cpu_slice and those around it that are open at that
--- moment, all of them where it is NULL: as text, the innermost of them, and the innermost line of the program.
+-- moment, all of them where it is NULL: their names, the innermost of them, and the innermost line of the program.
 create or replace macro _stack_from(starts) as table
 with recursive
 _around as (
@@ -18,7 +18,7 @@ _around as (
 select
     start,
     min_by(slice_id, outward) as innermost_id,
-    string_agg(name, ' > ' order by outward desc) as stack,
+    list(name order by outward desc) as frames,
     min_by(name, outward) filter (_is_line(kind, name)) as line
 from _around
 where moment is null or ts_end > moment
@@ -34,6 +34,7 @@ _moment as materialized (
 _started as (
     select trace_id, thread_id, ts, max_by(slice_id, depth) as slice_id
     from cpu_slice
+    semi join _moment using (trace_id, thread_id)
     where depth is not null
     group by trace_id, thread_id, ts
 ),
@@ -44,11 +45,17 @@ _last as materialized (
     asof inner join _started as s on s.trace_id = m.trace_id and s.thread_id = m.thread_id and s.ts <= m.ts
 )
 
-select m.* exclude (start), s.innermost_id, s.stack, s.line, b.stack as backtrace
+select
+    m.* exclude (start),
+    s.innermost_id,
+    s.frames,
+    array_to_string(s.frames, ' > ') as stack,
+    s.line,
+    b.stack as backtrace
 from _moment as m
 left join _stack_from('_last') as s using (start)
 left join backtrace as b on b.trace_id = m.trace_id and b.slice_id = s.innermost_id;
-comment on macro table stack_at is 'One row per row of moments, which has the columns trace_id, thread_id and ts: what the thread was in at that moment. Columns: those of moments; innermost_id, the innermost cpu_slice that was open; stack, the names of all that were open from the outermost on, with > between; line, the innermost Python frame of them that is of a file neither of PyTorch nor of the standard library; backtrace, the functions that the innermost was called by (nsys; see the table). NULL for none.';
+comment on macro table stack_at is 'One row per row of moments, which has the columns trace_id, thread_id and ts: what the thread was in at that moment. Columns: those of moments; innermost_id, the innermost cpu_slice that was open; frames, the names of all that were open from the outermost on; stack, the same as text, with > between; line, the innermost Python frame of them that is of a file neither of PyTorch nor of the standard library; backtrace, the functions that the innermost was called by (nsys; see the table). NULL for none.';
 
 create or replace macro stack_of(slices) as table
 with recursive
@@ -83,10 +90,10 @@ _captured as materialized (
 ),
 
 _at_capture as materialized (
-    select w.start, s.innermost_id, s.stack, s.line, s.backtrace
+    select w.start, s.innermost_id, s.frames, s.line, s.backtrace
     from stack_at('_captured') as s
     inner join _work as w on w.trace_id = s.trace_id and w.pid is not distinct from s.pid and w.graph_node_id = s.ran
-    where s.stack is not null
+    where s.frames is not null
 ),
 
 _at_call as materialized (
@@ -100,13 +107,14 @@ _at_call as materialized (
 select
     w.* exclude (start),
     coalesce(c.innermost_id, s.innermost_id) as innermost_id,
-    coalesce(c.stack, s.stack) as stack,
+    coalesce(c.frames, s.frames) as frames,
+    array_to_string(coalesce(c.frames, s.frames), ' > ') as stack,
     coalesce(c.line, k.line, s.line) as line,
-    if(c.stack is null, b.stack, c.backtrace) as backtrace,
-    c.stack is not null as is_captured
+    if(c.frames is null, b.stack, c.backtrace) as backtrace,
+    c.frames is not null as is_captured
 from _wanted as w
 left join _at_capture as c using (start)
 left join _stack_from('_at_call') as s using (start)
 left join graph_kernel as k on k.trace_id = w.trace_id and k.slice_id = w.slice_id
 left join backtrace as b on b.trace_id = w.trace_id and b.slice_id = s.innermost_id;
-comment on macro table stack_of is 'One row per row of slices, which has the columns trace_id and slice_id, of cpu_slice or gpu_slice: a slice of the host with what is around it, or what launched GPU work. Columns: those of slices; innermost_id, stack, line and backtrace as in stack_at, line of a kernel of a graph also from graph_kernel; is_captured, whether they are of the time when the node of a CUDA graph was captured and not of the launch of the graph (nsys, of graphs made while it recorded).';
+comment on macro table stack_of is 'One row per row of slices, which has the columns trace_id and slice_id, of cpu_slice or gpu_slice: a slice of the host with what is around it, or what launched GPU work. Columns: those of slices; innermost_id, frames, stack, line and backtrace as in stack_at, line of a kernel of a graph also from graph_kernel; is_captured, whether they are of the time when the node of a CUDA graph was captured and not of the launch of the graph (nsys, of graphs made while it recorded).';

@@ -65,9 +65,6 @@ select
     c.annotation_id,
     --: Name of the outermost annotation around the launching call.
     oa.name as outer_annotation,
-    --: Innermost Python frame around the launching call, of a file that is neither PyTorch's nor of the standard library:
-    --: FILE(LINE): FUNCTION; of a kernel of a graph the one in graph_kernel, where that tells it. Whole stacks: stack_of.
-    coalesce(r.line, l.name) as line,
     --: data, forward, backward, optimizer or other; see launch_state.
     q.phase,
     g.step,
@@ -89,8 +86,23 @@ left join cpu_slice as c on c.trace_id = g.trace_id and c.slice_id = g.launch_id
 left join cpu_slice as o on o.trace_id = c.trace_id and o.slice_id = c.operator_id
 left join cpu_slice as a on a.trace_id = c.trace_id and a.slice_id = c.annotation_id
 left join cpu_slice as oa on oa.trace_id = c.trace_id and oa.slice_id = c.outer_annotation_id
-left join cpu_slice as l on l.trace_id = c.trace_id and l.slice_id = c.line_id
 left join launch_state as q on q.trace_id = g.trace_id and q.slice_id = g.slice_id
+left join graph_kernel as r on r.trace_id = g.trace_id and r.slice_id = g.slice_id;
+
+--: One row per GPU slice: the line of the program that launched it. Not in launch, as it would slow down every query of it.
+create or replace view launch_line as
+select
+    --: Trace.
+    g.trace_id,
+    --: The gpu_slice.
+    g.slice_id,
+    --: Innermost Python frame around the launching call, of a file that is neither PyTorch's nor of the standard library:
+    --: FILE(LINE): FUNCTION; of a kernel of a graph the one in graph_kernel, where that tells it; NULL for none. Whole
+    --: stacks: stack_of.
+    coalesce(r.line, l.name) as line
+from gpu_slice as g
+left join cpu_slice as c on c.trace_id = g.trace_id and c.slice_id = g.launch_id
+left join cpu_slice as l on l.trace_id = c.trace_id and l.slice_id = c.line_id
 left join graph_kernel as r on r.trace_id = g.trace_id and r.slice_id = g.slice_id;
 
 --: One row per device: how much of its work can be traced back to the host.

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import asdict
 
+from traceq.database.query import ask
+from traceq.database.sql import statement
 from traceq.diagnosis.cache import load_judgements
 from traceq.diagnosis.finding import Failed, Finding
 from traceq.diagnosis.job.judge import judge_job
@@ -260,8 +262,32 @@ def _build_trace(
         queries=NOT_BUILT
         if is_screen
         else {name: print_query(query, trace_id=trace_id, top=top) for name, query in sections.items()},
+        stacks=NOT_BUILT
+        if is_screen
+        else _read_stacks(connection, trace_id, (*judged.findings[:top], *judged.extra_findings)),
         **(_for_html(connection, trace, subject.device, judged.findings[:top], traces) if scope == "drawing" else {}),
     )
+
+
+def _read_stacks(
+    connection: duckdb.DuckDBPyConnection, trace_id: int, findings: Sequence[Finding]
+) -> dict[str, model.HostStack]:
+    """Return the stack of the host at the worst occurrence of each finding, by its id; none for those without a stack."""
+    slices: dict[str, int] = {}
+    for finding in findings:
+        columns, rows = finding.instances.columns, finding.instances.rows
+        worst = dict(zip(columns, rows[0], strict=True)) if rows else {}
+        if isinstance(slice_id := worst.get("slice_id"), int):
+            slices[finding.finding_id] = slice_id
+    if not slices:
+        return {}
+    found = {
+        row["slice_id"]: model.HostStack(tuple(row["frames"]), row["line"], row["is_captured"])
+        for row in ask(
+            connection, statement("reports/sql/finding_stack.sql"), trace_id=trace_id, slices=list(slices.values())
+        )
+    }
+    return {name: found[slice_id] for name, slice_id in slices.items() if slice_id in found}
 
 
 def _for_html(

@@ -34,6 +34,9 @@ _BATCHES = 8
 # The typical step is the mean of the middle half, whose scatter is less than that of all steps (see causes.py).
 _OF_MIDDLE_HALF = 2.0
 
+# A thread is compared with so many others on either side that spend nearly as much time in a frame.
+_NEIGHBOURS = 8
+
 _ON_GPU = ("compute", "graph", "communication", "memset", "copy_h2d", "copy_d2h", "copy_other")
 # Categories whose assumed noise host time and GPU work of several kinds have.
 _HOST_TIME, _GPU_TIME = "host_operator", "compute"
@@ -41,6 +44,10 @@ _HOST_TIME, _GPU_TIME = "host_operator", "compute"
 # "train.py(12): main" is the same function when it moves to line 14, or to another folder.
 _PLACE = re.compile(r"^(?:.*/)?([^/]*/[^/]*|[^/]*)\(\d+\): ")
 _NUMBER = re.compile(r"\d+")
+
+
+# Time of a thread in its outermost frames, ns per step, by kind and name.
+_Times = dict[tuple[str, str], float]
 
 
 class RunPaths(msgspec.Struct, frozen=True):
@@ -85,7 +92,7 @@ class _Tree:
         self.kinds = ["all"]
         self.parents = [-1]
         self._numbers: dict[tuple[int, str, str], int] = {}
-        self._threads: list[tuple[int, dict[tuple[str, str], float]]] = []
+        self._threads: dict[int, _Times] = {}
 
     def add_run(self, found: RunPaths) -> list[int]:
         """Add the paths of a run and return the number of each; the name that a path has in the last run is kept."""
@@ -119,30 +126,60 @@ class _Tree:
 
         Threads of two runs have other ids, and often all the same name.
         """
-        outermost: dict[int, dict[tuple[str, str], float]] = {
-            path["path"]: {} for path in found.paths if path["kind"] == "thread"
-        }
+        outermost: dict[int, _Times] = {path["path"]: {} for path in found.paths if path["kind"] == "thread"}
         for path in found.paths:
             if path["parent"] in outermost and path["host"]:
                 key = (path["kind"], _name_to_match(path["kind"], path["name"]))
                 outermost[path["parent"]][key] = path["host"] / found.steps.sum()
-        alike = [
-            (sum(min(ns, own[key]) for key, ns in held.items() if key in own), thread, number)
-            for thread, own in outermost.items()
-            for number, held in self._threads
-        ]
         paired: dict[int, int] = {}
-        taken: set[int] = set()
-        for ns, thread, number in sorted(alike, key=lambda found: (-found[0], found[1], found[2])):
-            if ns and thread not in paired and number not in taken:
-                paired[thread] = number
-                taken.add(number)
-        for thread, own in outermost.items():
-            if thread not in paired:
-                paired[thread] = len(self.names)
-                self._append_frame(0, "thread", "")
-                self._threads.append((paired[thread], own))
+        left, others = dict(outermost), dict(self._threads)
+        while pairs := _pair_alike(left, others):
+            paired |= pairs
+            for thread, number in pairs.items():
+                del left[thread], others[number]
+        for thread, own in left.items():
+            paired[thread] = len(self.names)
+            self._append_frame(0, "thread", "")
+            self._threads[paired[thread]] = own
         return paired
+
+
+def _pair_alike(threads: Mapping[int, _Times], others: Mapping[int, _Times]) -> dict[int, int]:
+    """Return threads and others in pairs, those that are most alike first; each is in one pair at most.
+
+    Compared are those next to each other by their time in a frame, not all with all: there may be thousands. So some that
+    are alike may be left, and form pairs in another call.
+    """
+    ranked, others_ranked = _rank_by_frame(threads), _rank_by_frame(others)
+    near = {
+        (thread, other)
+        for frame in ranked.keys() & others_ranked.keys()
+        for place, thread in enumerate(ranked[frame])
+        for other in others_ranked[frame][max(0, place - _NEIGHBOURS) : place + _NEIGHBOURS + 1]
+    }
+    pairs: dict[int, int] = {}
+    taken: set[int] = set()
+    for _, thread, other in sorted((-_shared_time(threads[one], others[two]), one, two) for one, two in near):
+        if thread not in pairs and other not in taken:
+            pairs[thread] = other
+            taken.add(other)
+    return pairs
+
+
+def _rank_by_frame(threads: Mapping[int, _Times]) -> dict[tuple[str, str], list[int]]:
+    """Return for each frame the threads that have it, those with most time in it first."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for thread, times in threads.items():
+        for frame in times:
+            found.setdefault(frame, []).append(thread)
+    for frame, having in found.items():
+        having.sort(key=lambda thread: (-threads[thread][frame], thread))
+    return found
+
+
+def _shared_time(times: _Times, others: _Times) -> float:
+    """Return the time that both threads spend in the same frames, ns."""
+    return sum(min(ns, others[frame]) for frame, ns in times.items() if frame in others)
 
 
 def _name_to_match(kind: str, name: str) -> str:

@@ -328,6 +328,18 @@ class Activity(msgspec.Struct, frozen=True):
     steps: tuple[ActivityStep, ...]
 
 
+class HostStack(msgspec.Struct, frozen=True):
+    """The names of the host's frames around a slice, or where it was launched, from the innermost on.
+
+    `line` is the innermost of them that is a line of the program, None for none. `is_captured`: GPU work of a CUDA graph,
+    and frames of the time when the graph was captured.
+    """
+
+    frames: tuple[str, ...]
+    line: str | None
+    is_captured: bool
+
+
 class TraceReport(msgspec.Struct, frozen=True):
     """The report on one trace; `host` is filled only without GPU activity.
 
@@ -335,7 +347,8 @@ class TraceReport(msgspec.Struct, frozen=True):
     `extra_left_out` is the number of more such rules. `small` are the rules whose findings are too small to list.
     `replay_error` is the share (0..1) by which the replay behind the savings misses the recorded steps, `is_replayed`
     whether it could be used. Where `rules_asked` is false, no rule was asked, as other ranks of the job stand for this
-    one. `step_ledgers` are about the device that findings are about. `over_time`, `flame` and `close_ups` (by a
+    one. `step_ledgers` are about the device that findings are about. `stacks` are those of findings' worst occurrences,
+    by a finding's id, where there is one. `over_time`, `flame` and `close_ups` (by a
     finding's id) are filled only for formats that draw them. A report of scope "screen" has NOT_BUILT for what the
     first screen does not show.
     """
@@ -379,6 +392,7 @@ class TraceReport(msgspec.Struct, frozen=True):
     over_time: Timeline | None = None
     flame: FlameGraph | None = None
     close_ups: Mapping[str, tuple[Timeline, ...]] = msgspec.field(default_factory=dict)
+    stacks: Mapping[str, HostStack] = msgspec.field(default_factory=dict)
 
     @property
     def every_finding(self) -> tuple[Finding, ...]:

@@ -19,6 +19,7 @@ from traceq.reports.renderers.to_html import html_of
 from traceq.reports.renderers.to_markdown import blocks_to_markdown
 from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.runs.compare.compare import compare
+from traceq.runs.compare.comparison import Cause
 from traceq.runs.compare.known_noise import KnownNoise
 
 pytestmark = pytest.mark.usefixtures("fewer_draws")
@@ -250,16 +251,28 @@ def test_the_picture_is_of_the_causes_that_changed():
     found = compare(*made())
     assert waterfall.has_data(found)
     assert waterfall.describe(found) == (
-        "What the change of a step is made of, the largest first: compute +5.000 ms, idle_data +5.000 ms."
+        "What the change of a step is made of, the largest first: compute +5.000 ms, idle: data loading +5.000 ms."
     )
     assert not waterfall.has_data(compare([run(5, name="a")], [run(5, name="b")]))
+
+
+def test_the_picture_has_the_words_for_categories_of_gpu_and_host():
+    names = ("host_data", "host_os", "copy_h2d")
+    causes = tuple(Cause(name, 0, number * MS, number * MS, None, ()) for number, name in enumerate(names, 1))
+    found = replace(compare(*made()), causes=causes)
+    assert [each.label for each in waterfall._list_bars(found)] == [
+        "data loading",
+        "system calls",
+        "copies to GPU",
+        "in all",
+    ]
 
 
 def test_many_causes_are_drawn_as_the_largest_and_the_others():
     ledger = {f"idle_{number}": number * MS for number in range(1, 11)}
     found = compare([run(*[100 * MS] * 9, name="a")], [run(*[100 * MS] * 9, ledger=ledger, name="b")])
     bars = waterfall._list_bars(found)
-    assert [each.label for each in bars][-3:] == ["idle_5", "others", "in all"]
+    assert [each.label for each in bars][-3:] == ["idle 5", "others", "in all"]
     assert sum(each.size for each in bars[:-1]) == bars[-1].size == found.change.new_ns - found.change.base_ns
     assert all(each.interval is not None for each in bars[:-2])
 

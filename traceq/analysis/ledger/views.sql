@@ -268,37 +268,48 @@ inner join idle_gap as g using (trace_id, gap_id)
 inner join step as t using (trace_id, step)
 where t.excluded is null;
 
---: One row per gap: the stack of the host when the device ran dry, on the thread that explains the gap.
+--: One row per gap: the stack of the host slice that has most time of its cause; where no slice has, the stack of the thread
+--: that explains the gap when the device ran dry.
 create or replace view gap_stack as
 with
-moment as (
-    select trace_id, gap_id, device, step, cause, dur, thread_id, ts
-    from idle_gap
+explained as (
+    select trace_id, gap_id, cpu_slice_id as slice_id from idle_gap where cpu_slice_id is not null
+),
+
+unexplained as (
+    select trace_id, gap_id, thread_id, ts from idle_gap where cpu_slice_id is null
+),
+
+found as (
+    select trace_id, gap_id, innermost_id, stack, line, backtrace from stack_of('explained')
+    union all
+    select trace_id, gap_id, innermost_id, stack, line, backtrace from stack_at('unexplained')
 )
 
 select
     --: Trace.
-    trace_id,
+    g.trace_id,
     --: Gap; see idle_gap.
-    gap_id,
+    g.gap_id,
     --: Device.
-    device,
+    g.device,
     --: Step it elapsed in.
-    step,
+    g.step,
     --: Start of the gap, ns.
-    ts,
+    g.ts,
     --: Duration, ns.
-    dur,
+    g.dur,
     --: The cause with the most time in it.
-    cause,
+    g.cause,
     --: As in idle_gap.
-    thread_id,
-    --: Innermost cpu_slice that was open then; NULL for none.
-    innermost_id,
-    --: Names of all slices that were open then, from the outermost on, with > between; NULL for none.
-    stack,
+    g.thread_id,
+    --: Innermost cpu_slice: idle_gap.cpu_slice_id, else the one that was open at the start of the gap; NULL for none.
+    f.innermost_id,
+    --: Names of the slices around it and its own, from the outermost on, with > between; NULL for none.
+    f.stack,
     --: Innermost Python frame of them that is of a file neither of PyTorch nor of the standard library; NULL for none.
-    line,
+    f.line,
     --: Functions that the innermost slice was called by, where nsys recorded them (table backtrace); NULL for none.
-    backtrace
-from stack_at('moment');
+    f.backtrace
+from idle_gap as g
+inner join found as f using (trace_id, gap_id);

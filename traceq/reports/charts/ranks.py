@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from traceq.analysis.categories import is_idle, label
 from traceq.common.units import count, duration
 from traceq.reports.charts.stack import StackColumn, draw_columns
 from traceq.reports.drawing import Drawing
 from traceq.reports.model import Report, TraceReport
 
 _FEWEST = 2
-_COPIES = "copies and memsets"
-_PARTS = ("compute", "communication", _COPIES, "idle")
+_COPIES, _EARLIER = "copies and memsets", "idle_earlier_work"
+_PARTS = ("compute", "communication", _COPIES, _EARLIER, "idle")
 
 
 def has_data(report: Report) -> bool:
@@ -18,13 +19,13 @@ def has_data(report: Report) -> bool:
 
 
 def draw(report: Report) -> Drawing:
-    """Draw the mean step of each trace as a stacked bar (compute, communication, copies, idle), in the order of ranks.
+    """Draw the mean step of each trace as a stacked bar (compute, communication, copies, earlier work, idle), in order of ranks.
 
     Many traces are drawn as a stacked area.
     """
     columns = _list_columns(report)
     word = _trace_word(report)
-    legend = {kind: kind for kind in _PARTS if any(column.parts[kind] for column in columns)}
+    legend = {kind: label(kind) for kind in _PARTS if any(column.parts[kind] for column in columns)}
     return draw_columns(f"mean step by {word}", columns, word, legend, lambda column: duration(column.total))
 
 
@@ -41,7 +42,7 @@ def describe(report: Report) -> str:
     return (
         f"Mean step of {count(len(columns))} {word}s, stacked: {duration(shortest.total)} ({word} {shortest.label}) to"
         f" {duration(longest.total)} ({word} {longest.label})."
-        f" They differ most in {most}: {duration(low)} to {duration(high)}."
+        f" They differ most in {label(most)}: {duration(low)} to {duration(high)}."
     )
 
 
@@ -62,11 +63,14 @@ def _trace_word(report: Report) -> str:
     return "rank" if None not in numbers and len(set(numbers)) == len(numbers) else "trace"
 
 
-def _mean_step(label: str, report: TraceReport) -> StackColumn:
-    """Return the mean counted step as a column: ns of compute, communication, copies (and memsets, other work) and idle time."""
+def _mean_step(number: str, report: TraceReport) -> StackColumn:
+    """Return the mean counted step as a column: ns of compute, communication, copies (and memsets), earlier work and idle time.
+
+    Earlier work is what was launched before the capture: the GPU works then.
+    """
     parts = dict.fromkeys(_PARTS, 0.0)
     for step in report.step_ledgers:
         for category, dur in step.parts:
-            part = "idle" if category.startswith("idle") else category if category in _PARTS else _COPIES
+            part = "idle" if is_idle(category) else category if category in _PARTS else _COPIES
             parts[part] += dur / len(report.step_ledgers)
-    return StackColumn(label, parts)
+    return StackColumn(number, parts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from traceq.analysis.categories import label
 from traceq.common.units import change, duration
 from traceq.reports.drawing import (
     APART,
@@ -89,7 +90,7 @@ def _list_bars(comparison: Comparison) -> list[ChangeBar]:
     reached = 0
     intervals = {cause.category: cause.interval_ns for cause in comparison.causes}
     for kind, delta in _choose_causes(comparison.causes):
-        bars.append(ChangeBar(kind, kind, float(reached), float(delta), change(delta), intervals.get(kind)))
+        bars.append(ChangeBar(kind, label(kind), float(reached), float(delta), change(delta), intervals.get(kind)))
         reached += delta
     whole = total.new_ns - total.base_ns
     return [*bars, ChangeBar("rest", "in all", 0.0, float(whole), change(whole))]
@@ -104,5 +105,7 @@ def _choose_causes(causes: Sequence[Cause]) -> list[tuple[str, int]]:
 
 def describe(comparison: Comparison) -> str:
     """Return a sentence on the first 4 causes of the change and their sizes."""
-    words = ", ".join(f"{kind} {change(delta)}" for kind, delta in _choose_causes(comparison.causes)[:_DESCRIBED])
+    words = ", ".join(
+        f"{label(kind)} {change(delta)}" for kind, delta in _choose_causes(comparison.causes)[:_DESCRIBED]
+    )
     return f"What the change of a step is made of, the largest first: {words}."

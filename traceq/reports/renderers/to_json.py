@@ -12,8 +12,8 @@ from traceq.reports.renderers.json_text import json_text, pick, to_dict
 from traceq.reports.sections.headline import name_source, write_headline
 from traceq.reports.sections.verdict import write_verdict
 
-# What only pages draw.
-_DRAWN = ("step_ledgers", "activity", "over_time", "flame", "close_ups", "lateness", "worst")
+# What only pages draw, and what SQL gives programs (stack_of).
+_DRAWN = ("step_ledgers", "activity", "over_time", "flame", "close_ups", "lateness", "worst", "stacks")
 
 
 def to_json(report: Report) -> str:

@@ -62,6 +62,7 @@ from traceq.reports.sections.notes import describe_notes, list_warnings
 from traceq.reports.sections.outcomes import describe_outcomes, list_extra_findings
 from traceq.reports.sections.pictures import (
     draw_activity,
+    draw_job_over_time,
     draw_job_pictures,
     draw_pictures,
     draw_ranks,
@@ -184,8 +185,8 @@ def _compose_overview(
         shown = {trace.trace.trace_id for trace in opened}
         yield from describe_job(report, job, shown, is_first=is_job_first, strip=not draws, in_full=True)
         yield from draw_job_pictures(job)
-        if draws and job.over_time:
-            yield Tracks(job.over_time)
+        if draws:
+            yield from draw_job_over_time(job)
     left = {each.trace.trace_id for each in report.traces} | {
         each.trace_id for one in report.jobs for each in one.members
     }
@@ -211,8 +212,8 @@ def _compose_job(report: Report, job: Job, *, is_first: bool, draws: bool) -> It
         yield Heading(2, ("The job",))
         yield from describe_job(report, job, is_first=is_first, strip=not draws, in_full=True)
         yield from draw_job_pictures(job)
-        if draws and job.over_time:
-            yield Tracks(job.over_time)
+        if draws:
+            yield from draw_job_over_time(job)
     elif told := describe_rank_in_job(job, trace):
         yield Paragraph((told,))
 

@@ -29,7 +29,7 @@ from traceq.reports.document import (
     Tracks,
     split_code,
 )
-from traceq.reports.model import TraceReport
+from traceq.reports.model import HostStack, TraceReport
 from traceq.reports.savings import (
     bounded_share_text,
     cumulative_text,
@@ -49,6 +49,8 @@ _FIRST = ("step", "ts", "claimed", "slice_id", "name")
 _ALL_OF_IT = 0.995
 # Characters of queries behind further numbers that a page shows for one finding.
 _LONGEST_FURTHER = 1_000
+# Frames of a stack that are shown, and characters of each.
+_FRAMES, _FRAME_WIDTH = 8, 70
 # What no labelled real trace has confirmed.
 _EXTRA = " (extra)"
 
@@ -99,17 +101,51 @@ def _make_card(number: int, place: str, finding: Finding, report: TraceReport) -
     step, won = step_ns(finding), finding.saving_high_ns if finding.only_bounds else finding.saving_ns
     blocks: list[Block] = [Facts(tuple(_list_facts(finding, report)))]
     blocks += [Tracks(each) for each in report.close_ups.get(finding.finding_id, ())]
-    evidence = tuple(_list_occurrences(finding, report))
+    blocks += _describe_stack(finding, report)
+    evidence = (*_list_occurrences(finding, report), *_list_parts(finding, report))
     blocks.append(Fold(("Evidence and SQL",), (*evidence, *_list_queries(place, finding, whole=False))))
     return Card(rank_findings(report).rows[number], min(won / step if step else 0.0, 1.0), tuple(blocks))
 
 
 def describe_finding(place: str, finding: Finding, report: TraceReport, *, sql: bool) -> Iterator[Block]:
-    """Yield the finding named `place` (F1): title, facts and its largest occurrences; with `sql`, also its queries."""
+    """Yield the finding named `place` (F1): title, facts, largest occurrences, stack of the worst; with `sql`, its queries."""
     yield from _finding_facts(place, finding, report)
     yield from _list_occurrences(finding, report)
+    yield from _describe_stack(finding, report)
+    yield from _list_parts(finding, report)
     if sql:
         yield from _list_queries(place, finding)
+
+
+def _describe_stack(finding: Finding, report: TraceReport) -> Iterator[Block]:
+    """Yield the stack of the finding's worst occurrence in a fold; nothing where it has none."""
+    stack = report.stacks.get(finding.finding_id)
+    if stack is not None:
+        when = ", when its graph was captured" if stack.is_captured else ""
+        title = f"Call stack of the worst occurrence{when}, innermost first"
+        yield Fold((title,), (Items(tuple(_list_frames(stack))),))
+
+
+def _list_frames(stack: HostStack) -> Iterator[Spans]:
+    """Yield the innermost frames of a stack, then the program's innermost line if it is further out; the rest are counted."""
+    frames = stack.frames
+    # that of a graph's kernel may be of its capture, while the frames are of its launch
+    line = frames.index(stack.line) if stack.line in frames else len(frames)
+    shown = _FRAMES if line < _FRAMES or line == len(frames) else _FRAMES - 1
+    yield from ((_shorten_frame(frame),) for frame in frames[:shown])
+    if shown <= line < len(frames):
+        if line > shown:
+            yield (f"{line - shown} more",)
+        yield (_shorten_frame(frames[line]),)
+        shown = line + 1
+    if len(frames) > shown:
+        yield (f"{len(frames) - shown} more",)
+
+
+def _shorten_frame(frame: str) -> Name:
+    """Return the frame's name, cut where it is long: of a line of Python the first folders are left out."""
+    is_long_line = len(frame) > _FRAME_WIDTH and ".py(" in frame
+    return Name(f"…{frame[1 - _FRAME_WIDTH :]}" if is_long_line else shortened(frame, _FRAME_WIDTH))
 
 
 def _how_to_read(report: TraceReport) -> str:
@@ -160,6 +196,9 @@ def _list_occurrences(finding: Finding, report: TraceReport) -> Iterator[Block]:
         is_placed = "ts" in finding.instances.columns
         yield Paragraph((f"Largest occurrences{' (at: from the start of the trace)' if is_placed else ''}:",))
         yield _evidence_table(finding.instances, _telling_columns(finding.instances), report.trace.begin_ns)
+
+
+def _list_parts(finding: Finding, report: TraceReport) -> Iterator[Block]:
     if finding.parts:
         yield Paragraph(("Other views of the same time or cause; do not add their savings:",))
         yield Items(

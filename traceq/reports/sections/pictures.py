@@ -7,9 +7,10 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from traceq.common.ranks import list_ranks
 from traceq.reports.charts import CHARTS, CHARTS_OF_JOBS, activity, ranks, snapshot
 from traceq.reports.charts.chart import Place
-from traceq.reports.document import BarRow, Bars, Block, Picture
+from traceq.reports.document import BarRow, Bars, Block, Paragraph, Picture, Tracks
 from traceq.reports.model import Activity, Job, Report, TraceReport
 
 
@@ -47,6 +48,19 @@ def draw_job_pictures(job: Job) -> Iterator[Picture]:
     for chart in CHARTS_OF_JOBS:
         if chart.has_data(job):
             yield Picture(f"job-{chart.name}", chart.describe(job), partial(chart.draw, job))
+
+
+def draw_job_over_time(job: Job) -> Iterator[Block]:
+    """Yield the timeline of a job's ranks, or which of them share no clock with the others, so that there is none."""
+    if job.over_time is not None:
+        yield Tracks(job.over_time)
+        return
+    ranks = {member.rank: member.clock_offset_ns for member in job.members if member.device is not None}
+    apart = [rank for rank, offset in ranks.items() if offset is None]
+    if len(ranks) > 1 and apart:
+        which = f"the clock{'s' if len(apart) > 1 else ''} of {list_ranks(apart)} to those of the others"
+        which = "the clocks of any two ranks" if len(apart) == len(ranks) else which
+        yield Paragraph((f"No timeline of all ranks on one clock: no collective joins {which}.",))
 
 
 def draw_bars(rows: Sequence[BarRow]) -> Iterator[Block]:
