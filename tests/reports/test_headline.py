@@ -248,8 +248,11 @@ def test_start_up_has_no_verdict_of_its_own(outcome):
         without = write_verdict(replace(report, observations=()))
         assert without.outcome == outcome
         assert said == replace(without, lines=(*without.lines, (f"Start-up takes most of the run: {words}",)))
-        # what would tell stays what a single line says
+        # what would tell stays what a single line says, and what a page emphasizes
         assert verdict_in_a_line(said) == verdict_in_a_line(without)
+        page = ReportView(Report((report,), "")).to_html()
+        assert '<p class="deed">Start-up' not in page
+        assert page.partition("</section>")[0].count('<p class="deed">') == 1
     else:
         assert said.outcome == "look into"
         assert "".join(said.spans) == "Look into first: Start-up takes most of the run"

@@ -121,7 +121,8 @@ class _ReportList:
             if len(ranks) == 1 or self._joined.get(folder) == paths:
                 continue
             self._joined[folder] = paths
-            shown = f"{folder.relative_to(self._watched)}: {list_ranks(sorted(ranks))} together"
+            below = "" if folder == self._watched else f"{folder.relative_to(self._watched)}: "
+            shown = f"{below}{list_ranks(sorted(ranks))} together"
             row, content = self._report_on(folder, paths, shown)
             if content is not None and find_judged_job(content) is not None:
                 yield self._add_row(folder, row)

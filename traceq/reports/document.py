@@ -100,13 +100,16 @@ class Verdict(msgspec.Struct, frozen=True):
     lines: tuple[Spans, ...] = ()
     label: str = ""
 
+    @property
+    def way_out(self) -> tuple[Spans, ...]:
+        """The line with the last command, which of "cannot tell" is the one that would tell; else the last line, if any."""
+        commands = [line for line in self.lines if any(isinstance(span, Literal) for span in line)]
+        return tuple(commands[-1:]) or self.lines[-1:]
+
 
 def verdict_in_a_line(verdict: Verdict) -> str:
     """Return the verdict as text in one line: its sentence, then what it saves, or the command that would tell."""
-    lines = verdict.lines[:1]
-    if verdict.outcome == "cannot tell":
-        commands = [line for line in verdict.lines if any(isinstance(span, Literal) for span in line)]
-        lines = tuple(commands[-1:]) or verdict.lines[-1:]
+    lines = verdict.way_out if verdict.outcome == "cannot tell" else verdict.lines[:1]
     return ". ".join("".join(spans).removesuffix(".") for spans in (verdict.spans, *lines))
 
 
