@@ -119,13 +119,13 @@ def test_of_many_threads_each_is_compared_with_few(monkeypatch, is_waiting):
     """Pair 600 threads, which all have a frame in common or all do nothing else, with those of another run in other order."""
     threads = {each: {("os", "poll"): 9.0} | ({} if is_waiting else {("op", f"of {each}"): 1.0}) for each in range(600)}
     others = {10_000 - each: dict(times) for each, times in threads.items()}
-    compared, compare_times = [], building._shared_time
+    compared, compare_times = [], building._sum_shared_time
 
     def count(times, other):
         compared.append(1)
         return compare_times(times, other)
 
-    monkeypatch.setattr(building, "_shared_time", count)
+    monkeypatch.setattr(building, "_sum_shared_time", count)
     pairs = building._pair_alike(threads, others)
     assert len(compared) <= 600 * 20
     assert len(set(pairs.values())) == len(pairs) == 600

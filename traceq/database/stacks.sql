@@ -4,15 +4,27 @@
 -- moment, all of them where it is NULL: their names, the innermost of them, and the innermost line of the program.
 create or replace macro _stack_from(starts) as table
 with recursive
+-- Found by `in`, apart from the chain below: a join with that would hold all slices at each step outward. Of other traces, whose slices
+-- have the same ids, too many.
+_named as (
+    select trace_id, slice_id, parent_id, depth, kind, name, ts_end
+    from cpu_slice
+    where slice_id in (select slice_id from query_table(starts))
+    union
+    select trace_id, slice_id, parent_id, depth, kind, name, ts_end
+    from cpu_slice
+    where slice_id in (select distinct parent_id from _named)
+),
+
 _around as (
     select s.start, s.trace_id, s.moment, c.slice_id, c.parent_id, c.depth, c.kind, c.name, c.ts_end, 0 as outward
     from query_table(starts) as s
-    inner join cpu_slice as c on c.trace_id = s.trace_id and c.slice_id = s.slice_id
+    inner join _named as c on c.trace_id = s.trace_id and c.slice_id = s.slice_id
     union all
     select a.start, a.trace_id, a.moment, c.slice_id, c.parent_id, c.depth, c.kind, c.name, c.ts_end, a.outward + 1
     from _around as a
     -- Less deep each time, for an end: in a database that somebody changed, a slice could be around itself.
-    inner join cpu_slice as c on c.trace_id = a.trace_id and c.slice_id = a.parent_id and (c.depth < a.depth or a.depth is null)
+    inner join _named as c on c.trace_id = a.trace_id and c.slice_id = a.parent_id and (c.depth < a.depth or a.depth is null)
 )
 
 select

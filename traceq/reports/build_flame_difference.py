@@ -159,7 +159,7 @@ def _pair_alike(threads: Mapping[int, _Times], others: Mapping[int, _Times]) -> 
     }
     pairs: dict[int, int] = {}
     taken: set[int] = set()
-    for _, thread, other in sorted((-_shared_time(threads[one], others[two]), one, two) for one, two in near):
+    for _, thread, other in sorted((-_sum_shared_time(threads[one], others[two]), one, two) for one, two in near):
         if thread not in pairs and other not in taken:
             pairs[thread] = other
             taken.add(other)
@@ -177,7 +177,7 @@ def _rank_by_frame(threads: Mapping[int, _Times]) -> dict[tuple[str, str], list[
     return found
 
 
-def _shared_time(times: _Times, others: _Times) -> float:
+def _sum_shared_time(times: _Times, others: _Times) -> float:
     """Return the time that both threads spend in the same frames, ns."""
     return sum(min(ns, others[frame]) for frame, ns in times.items() if frame in others)
 
