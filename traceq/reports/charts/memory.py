@@ -79,7 +79,7 @@ def _make_time_axis(marks: Sequence[StepStart], unit: str) -> Axis:
     span = max((mark.span_ns for mark in marks), default=PARTS) or 1
     every = -(-len(marks) // _MOST_TICKS) or 1
     ticks = [Tick(mark.after_ns, str(mark.step)) for mark in marks][::every]
-    return Axis(0, span, ticks, label=f"number of the {unit} that begins there")
+    return Axis(0, span, ticks, label=f"{unit} that begins there")
 
 
 def _draw_level(time: Axis, y: float, text: str) -> list[Shape]:
