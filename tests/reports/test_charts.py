@@ -33,11 +33,10 @@ from traceq.reports.drawing import NARROW, WIDTH, Area, Dot, Rect, Stroke, Text,
 from traceq.reports.model import Report, StepLedger
 from traceq.reports.sections.compose import compose_report
 from traceq.reports.sections.data import _PARTS as DATA_PARTS
-from traceq.reports.topics import (
-    CommunicationTopic,
-    Copies,
-    Kernels,
-    KernelSpeed,
+from traceq.reports.topics.communication import CommunicationTopic
+from traceq.reports.topics.copies import Copies
+from traceq.reports.topics.kernels import Kernels, KernelSpeed
+from traceq.reports.topics.memory import (
     Memory,
     MemoryFailure,
     MemoryHolder,

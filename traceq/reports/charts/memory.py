@@ -19,7 +19,7 @@ from traceq.reports.charts.layers import (
 )
 from traceq.reports.drawing import Axis, Drawing, Panel, Place, Shape, Stroke, Text, Tick, choose_size_unit, make_axis
 from traceq.reports.model import TraceReport
-from traceq.reports.topics import MemoryPart, MemoryPeak, StepStart
+from traceq.reports.topics.memory import MemoryPart, MemoryPeak, StepStart
 
 _PARTS = 60
 # More numbers of steps would touch each other.

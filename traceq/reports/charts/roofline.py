@@ -18,7 +18,7 @@ from traceq.reports.drawing import (
     shorten_label,
 )
 from traceq.reports.model import TraceReport
-from traceq.reports.topics import KernelSpeed
+from traceq.reports.topics.kernels import KernelSpeed
 
 # Radii in points.
 _LARGEST, _SMALLEST = 11.0, 2.7
