@@ -227,7 +227,7 @@ def test_the_suffix_says_the_format(suffix, single, tmp_path):
 
 
 def test_another_suffix_and_a_place_that_cannot_be_written_are_errors(single, tmp_path):
-    with pytest.raises(ValueError, match=r"report\.pdf: no format has this suffix; there are \.txt, \.md, "):
+    with pytest.raises(ValueError, match=r"report\.pdf: no format has this suffix; known are \.txt, \.md, "):
         single.save(tmp_path / "report.pdf")
     with pytest.raises(traceq.StoreError, match=r"report\.md: cannot be written: No such file or directory"):
         single.save(tmp_path / "missing" / "report.md")
@@ -320,7 +320,7 @@ def test_the_host_alone_gives_no_charts_of_a_gpu(name, host_only):
 
 def test_of_several_traces_one_is_drawn(report, empty):
     assert plots.step_ledger(report, trace=2).axes
-    with pytest.raises(ValueError, match="several traces: say trace=ID, one of 1, 2"):
+    with pytest.raises(ValueError, match="several traces: give trace=ID, one of 1, 2"):
         plots.step_ledger(report)
     with pytest.raises(ValueError, match="no trace 3 in the report; there are 1, 2"):
         plots.step_ledger(report, trace=3)

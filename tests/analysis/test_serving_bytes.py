@@ -49,7 +49,7 @@ def test_which_operand_is_the_weight():
 def test_what_is_not_known_has_its_reason():
     assert build_decode_step(bandwidth=None).text(ROOFLINE) == "30 256 - - - memory bandwidth of the GPU is not known"
     assert build_decode_step(graph=True).text("select weight_bytes, least_dur, reason from serving_roofline") == (
-        "- - CUDA graphs compute it, and no other step records its operators"
+        "- - it was launched as a graph, and no other step records its operators"
     )
     trace = TraceBuilder()
     trace.annotation("step[DECODE bs=1]", 0, 100)

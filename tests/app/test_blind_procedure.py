@@ -48,7 +48,7 @@ def test_a_label_written_while_traces_are_judged_is_one_that_was_there(folder):
 
 def test_two_runs_do_not_freeze_one_set(folder):
     def again(_):
-        with pytest.raises(StoreError, match="another run freezes this set"):
+        with pytest.raises(StoreError, match="another run is freezing this set"):
             freeze(folder, None, judging)
 
     freeze(folder, None, again)

@@ -134,7 +134,7 @@ def test_a_log_of_another_hour_by_the_clock_of_the_machine_is_of_another_run(tmp
     ingest(source, tmp_path / "x.duckdb", logs=[log])
     assert rules(tmp_path / "x.duckdb") == []
     ((text,),) = ask(tmp_path / "x.duckdb", "select text from monitor_log where placed_by is null")
-    assert "in the zone of the trace, UTC+0, it is of another time, 3.0 h before the start" in text
+    assert "in the trace's zone, UTC+0, it covers another time, 3.0 h before the start" in text
 
 
 @pytest.mark.slow
@@ -238,7 +238,7 @@ def test_logs_are_named_on_the_command_line(tmp_path):
 def test_a_file_that_is_no_log_is_refused_and_nothing_is_written(tmp_path):
     source = trace("healthy nsys", tmp_path)
     (tmp_path / "notes.txt").write_text("hello\n")
-    with pytest.raises(UnknownFormat, match="no log of a monitor"):
+    with pytest.raises(UnknownFormat, match="not a monitor log"):
         ingest(source, tmp_path / "x.duckdb", logs=[tmp_path / "notes.txt"])
     assert not (tmp_path / "x.duckdb").exists()
 
@@ -283,7 +283,7 @@ def test_a_log_that_is_given_twice_is_taken_once(tmp_path):
     query = "select name, count(*), sum(value) from counter where log_id is not null group by all order by all"
     assert ask(tmp_path / "x.duckdb", query) == ask(tmp_path / "once.duckdb", query)
     texts = [text for _, code, text in notes(tmp_path / "x.duckdb") if code == "given_twice"]
-    assert texts == [f"{each} holds the same as gpu.csv, and is taken once" for each in ("copy.csv", "gpu.csv")]
+    assert texts == [f"{each} is identical to gpu.csv, and counts once" for each in ("copy.csv", "gpu.csv")]
 
 
 @pytest.mark.slow
@@ -295,7 +295,7 @@ def test_a_log_that_is_placed_outside_of_the_trace_warns_on_the_first_page(tmp_p
         (each, text) for each, code, text in notes(tmp_path / "x.duckdb") if code.startswith("monitor")
     ]
     assert severity == "data_loss"
-    assert "0 of the time of the trace" in text
+    assert "0 within the trace" in text
     assert "! Data lost on import: gpu.csv" in report(tmp_path / "x.duckdb").to_text()
 
 
@@ -306,11 +306,11 @@ def test_an_offset_is_a_number_of_seconds(offset, tmp_path):
     options = ["-o", str(tmp_path / "x.duckdb"), "--with", str(log), f"--offset={offset}"]
     done = CliRunner().invoke(main, ["ingest", str(source), *options])
     assert done.exit_code == 2
-    assert "seconds, 4,000,000,000 at most" in done.output
+    assert "give seconds, at most 4,000,000,000" in done.output
 
 
 def test_an_offset_without_logs_says_what_it_is_for(tmp_path):
     source = trace("healthy nsys", tmp_path)
     done = CliRunner().invoke(main, ["ingest", str(source), "-o", str(tmp_path / "x.duckdb"), "--offset", "5"])
     assert done.exit_code == 2
-    assert "added to the times of logs and memory snapshots beside the trace: name them, --with LOG" in done.output
+    assert "added to the times of logs and memory snapshots next to the trace: name them with --with LOG" in done.output

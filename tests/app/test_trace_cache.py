@@ -198,7 +198,7 @@ def test_what_others_could_put_into_the_cache_is_not_used(place, trace, tmp_path
 def test_a_folder_that_users_share_is_no_cache(place):
     place.mkdir()
     place.chmod(0o1777)
-    with pytest.raises(OSError, match="a folder that users share: name one of your own in TRACEQ_CACHE"):
+    with pytest.raises(OSError, match="several users share this folder: set TRACEQ_CACHE to one of your own"):
         prepare_cache(place)
     assert place.stat().st_mode & 0o7777 == 0o1777
 

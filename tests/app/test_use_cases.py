@@ -165,7 +165,7 @@ def test_python_and_the_command_line_say_the_same(here, monkeypatch):
 
 @pytest.mark.usefixtures("here")
 def test_a_wrong_argument_is_a_value_error_and_exit_2():
-    with pytest.raises(ValueError, match="is what is read") as error:
+    with pytest.raises(ValueError, match="is the input") as error:
         traceq.export("trace.duckdb", "trace.duckdb", format="chrome")
     assert isinstance(error.value, traceq.WrongUse)
     outcome = CliRunner().invoke(main, ["export", "trace.duckdb", "-o", "trace.duckdb", "--format", "chrome"])

@@ -40,20 +40,20 @@ def test_a_name_alone_is_a_list_of_one():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, "No change is given: say what to remove"),
+        ({}, "No change given: say what to remove"),
         ({"remove": "idle_dat"}, "--remove idle_dat: unknown; did you mean idle_data"),
         ({"remove": "xyz"}, "--remove xyz: unknown: give a category of the ledger, copies, host:GLOB"),
         ({"remove": ""}, "--remove : unknown"),
         ({"remove": "kernel:"}, "--remove kernel:: say which names, as in 'kernel:*'"),
         ({"remove": "idle_profiler"}, "--remove idle_profiler: unknown"),
-        ({"scale": {"compute": -1}}, "--scale compute -1: the factor is a number from 0"),
+        ({"scale": {"compute": -1}}, "--scale compute -1: the factor must be 0"),
         ({"scale": {"compute": float("nan")}}, "--scale compute nan: the factor"),
         ({"scale": {"compute": float("inf")}}, "--scale compute inf: the factor"),
-        ({"scale": {"idle_dependency": 0.5}}, "--scale idle_dependency: a wait has no length of its own"),
+        ({"scale": {"idle_dependency": 0.5}}, "--scale idle_dependency: a wait cannot be scaled"),
         ({"overlap": "compute"}, "--overlap compute: only communication and copies can overlap: communication"),
         ({"overlap": "host:*"}, "--overlap host:*: only communication and copies"),
         ({"move": {"compute": 1}}, "--move compute: only work of the host can be moved: idle_data"),
-        ({"move": {"idle_data": 0}}, "--move idle_data 0: it is moved to 1 thread or more"),
+        ({"move": {"idle_data": 0}}, "--move idle_data 0: give at least 1 thread"),
     ],
 )
 def test_what_cannot_be_asked_is_said(options, said):

@@ -268,7 +268,7 @@ EXPECTED = {
     "without_data_written": [6.0, 6.0, 6.0],
     "without_optimizer": [True, 7, {}],
     "without_communication": [False, {}],
-    "no_communication": "the program uses no DistributedDataParallel, ",
+    "no_communication": "the program does not use DistributedDataParallel; ",
     "without_logging": ["before\n", ["logging"], {}],
     "seed": True,
 }
@@ -309,5 +309,5 @@ def test_values_are_checked():
     for check, text in ((is_on, "2"), (parse_positive, "0"), (parse_positive, "-1"), (require_one_of("a"), "b")):
         with pytest.raises(ValueError, match=r"is|must"):
             check(text)
-    with pytest.raises(ValueError, match="amp=int8: 'int8' is none of bf16, fp16"):
+    with pytest.raises(ValueError, match="amp=int8: 'int8' is not one of bf16, fp16"):
         registry.check("amp", "int8")

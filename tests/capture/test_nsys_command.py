@@ -139,7 +139,7 @@ def test_a_missing_report_is_a_line(calls, recorded, monkeypatch):
     monkeypatch.delenv("REPORT")
     result = recorded("pass")
     assert (result.exit_code, result.traces) == (0, ())
-    assert result.reasons == (f"nsys left no report {Path(sys.executable).name}.nsys-rep: its own messages say why",)
+    assert result.reasons == (f"nsys wrote no report {Path(sys.executable).name}.nsys-rep: see its own messages",)
     assert len(calls()) == 1
 
 

@@ -37,7 +37,7 @@ def test_a_profiler_of_the_program_takes_precedence(tmp_path, train, capsys, at)
             counts.append(len(profiler.events()))
 
     (line,) = lines_of_a_run(tmp_path, train, capsys, another)
-    assert line.startswith("traceq: no trace: another PyTorch profiler runs in this process")
+    assert line.startswith("traceq: no trace: another PyTorch profiler is running in this process")
     assert counts[0] > 0
     assert list(tmp_path.iterdir()) == []
     assert not is_another_active()

@@ -60,7 +60,7 @@ def test_several_runs_are_one_baseline(source, traceq):
 def test_a_trace_that_is_given_twice_is_kept_once(source, traceq):
     outcome = traceq("baseline", "save", "main", source, source)
     assert outcome.stdout.split(": ")[1].startswith("1 run, ")
-    assert outcome.stderr == "traces that are given several times are kept once\n"
+    assert outcome.stderr == "traces given more than once are kept once\n"
 
 
 def test_a_damaged_baseline_says_so(source, traceq):
@@ -84,7 +84,7 @@ def test_a_name_that_is_taken_needs_force(source, traceq):
     assert outcome.exit_code == 1
     assert (
         outcome.stderr
-        == "traceq: error: main: is there already, in .traceq/baselines/main.json; --force replaces it, --add adds to it\n"
+        == "traceq: error: main: already exists, in .traceq/baselines/main.json; --force replaces it, --add adds to it\n"
     )
     assert traceq("baseline", "save", "main", source, "--force").exit_code == 0
 
@@ -126,7 +126,7 @@ def test_a_file_that_is_none_is_listed_with_the_reason(source, traceq):
 def test_without_steps_there_is_nothing_to_keep(database, traceq):
     outcome = traceq("baseline", "save", "main", database)
     assert outcome.exit_code == 1
-    assert "no step counts, so nothing could be compared with it" in outcome.stderr
+    assert "has no counted steps, so nothing could be compared with it" in outcome.stderr
 
 
 def renamed(name, sha256, factor=1.0):
@@ -169,7 +169,7 @@ def test_the_runs_of_a_baseline_tell_what_runs_differ_by(source, traceq):
     (said,) = known["assumptions"]
     assert (
         said
-        == "runs of one program are taken to differ by 2.3 % of the step (standard deviation, of the 6 runs of nightly)"
+        == "runs of one program are expected to differ by 2.3 % of the step (standard deviation, of the 6 runs of nightly)"
     )
     assert known["verdict"] == "cannot tell"
     assert traceq("check", after, "--baseline", before, "--noise", "nightly").exit_code == 4

@@ -165,10 +165,10 @@ def test_the_file_says_what_to_compare_with_and_the_command_line_says_otherwise(
         (("--baseline", "main", "--max-regression", "three"), "'three' is not a percentage"),
         (
             ("--baseline", "slow.duckdb", "-o", "base.duckdb", "--format", "md"),
-            "is what is read",
+            "is the input",
         ),
-        (("--baseline", "slow.duckdb", "--junit", "slow.duckdb"), "is what is read"),
-        (("--baseline", "slow.duckdb", "--junit", "x", "--sarif", "x"), "Two options name the same file"),
+        (("--baseline", "slow.duckdb", "--junit", "slow.duckdb"), "is the input"),
+        (("--baseline", "slow.duckdb", "--junit", "x", "--sarif", "x"), "Two options write to the same file"),
         (("--baseline", "slow.duckdb", "-o", "x.html"), "x.html: no format has this suffix"),
         (("--baseline", "slow.duckdb", "--rank", "3"), "rank 3: base.duckdb does not say which rank it is"),
         (("--budgets", "none.toml"), "File 'none.toml' does not exist"),

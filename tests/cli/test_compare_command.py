@@ -220,12 +220,12 @@ def test_in_a_narrow_terminal(compare):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        ((), 2, "Say BASE NEW, or --base SOURCE... --new SOURCE... for several runs a side."),
-        (("before.duckdb",), 2, "Say BASE NEW"),
-        (("before.duckdb", "after.duckdb", "main"), 2, "Say BASE NEW"),
-        (("--base", "before.duckdb"), 2, "Say BASE NEW"),
-        (("--base", "--new", "before.duckdb"), 2, "Say BASE NEW"),
-        (("main", "--base", "before.duckdb", "--new", "after.duckdb"), 2, "Say BASE NEW"),
+        ((), 2, "Give BASE NEW, or --base SOURCE... --new SOURCE... for several runs per side."),
+        (("before.duckdb",), 2, "Give BASE NEW"),
+        (("before.duckdb", "after.duckdb", "main"), 2, "Give BASE NEW"),
+        (("--base", "before.duckdb"), 2, "Give BASE NEW"),
+        (("--base", "--new", "before.duckdb"), 2, "Give BASE NEW"),
+        (("main", "--base", "before.duckdb", "--new", "after.duckdb"), 2, "Give BASE NEW"),
         (("main", "nothing"), 1, "nothing: no such file"),
         (("main", "nothing" * 1000), 1, "nothingnothing"),
         (
@@ -244,8 +244,8 @@ def test_in_a_narrow_terminal(compare):
         (("before.duckdb", "after.duckdb", "--top", "0"), 2, "--top"),
         (("before.duckdb", "after.duckdb", "--step-range", "x"), 2, "The steps of a database are fixed"),
         (("before.json", "after.json", "--step-range", "("), 2, "--step-range"),
-        (("before.duckdb", "after.duckdb", "-o", "after.duckdb", "--format", "md"), 2, "is what is read"),
-        (("before.json", "after.json", "-o", "before.json"), 2, "is what is read"),
+        (("before.duckdb", "after.duckdb", "-o", "after.duckdb", "--format", "md"), 2, "is the input"),
+        (("before.json", "after.json", "-o", "before.json"), 2, "is the input"),
         (
             ("before.duckdb", "after.duckdb", "-o", "before.json"),
             2,
@@ -253,7 +253,7 @@ def test_in_a_narrow_terminal(compare):
         ),
         (("before.duckdb", "after.duckdb", "-o", "x.pdf"), 2, "no format has this suffix"),
         (("before.duckdb", "after.duckdb", "-o", "nowhere/x.md"), 1, "no such directory"),
-        (("main", "after.duckdb", "-o", ".traceq/baselines/main.json"), 2, "is what is read"),
+        (("main", "after.duckdb", "-o", ".traceq/baselines/main.json"), 2, "is the input"),
     ],
 )
 def test_refused(compare, made, arguments, code, message):

@@ -10,7 +10,7 @@ from traceq.formats.capabilities import METRICS
 def test_without_names_the_metrics_are_listed(traceq):
     lines = traceq("doctor", "--plan").stdout.splitlines()
     assert [line.split()[0] for line in lines] == list(METRICS)
-    assert lines[1].endswith("when a GPU does nothing, and what the host did meanwhile")
+    assert lines[1].endswith("when a GPU is idle, and what the host does meanwhile")
 
 
 def test_a_plan_is_commands_under_headings(traceq):
@@ -30,9 +30,9 @@ steps: how long steps take, how much they vary, samples or tokens per second
 os: which system calls the host's threads block in
   costs           an event per blocking call
   nsys            yes
-  torch.profiler  cannot: it sees no calls of the operating system
-  rocprofv3       cannot: it sees no calls of the operating system
-  jax.profiler    cannot: it sees no calls of the operating system
+  torch.profiler  cannot: it does not record system calls
+  rocprofv3       cannot: it does not record system calls
+  jax.profiler    cannot: it does not record system calls
   traceq record   --backend nsys
 
 # nsys:
@@ -72,8 +72,8 @@ traceq record --backend nsys -- python train.py
 
 def test_a_tool_that_gives_nothing_is_said_to(traceq):
     stdout = traceq("doctor", "--plan", "hardware-counters").stdout
-    assert "# torch.profiler: gives none of these" in stdout
-    assert "# traceq record: gives none of these" in stdout
+    assert "# torch.profiler: records none of these" in stdout
+    assert "# traceq record: records none of these" in stdout
     assert "--gpu-metrics-devices=all" in stdout
 
 

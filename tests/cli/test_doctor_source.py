@@ -227,7 +227,7 @@ def test_without_anything_it_says_what_to_type(traceq):
 def test_two_sources_are_one_too_many(traceq):
     outcome = traceq("doctor", "a.json", "b.json")
     assert outcome.exit_code == 2
-    assert "One SOURCE_OR_DB at a time" in outcome.stderr
+    assert "Give one SOURCE_OR_DB" in outcome.stderr
 
 
 def test_the_name_of_a_metric_is_taken_for_a_plan_forgotten(traceq):
@@ -260,7 +260,7 @@ def test_a_plan_of_a_file_is_answered_with_the_command_for_files(traceq, tmp_pat
 def test_a_plan_takes_no_options_of_traces(traceq):
     outcome = traceq("doctor", "--plan", "idle", "--format", "json")
     assert outcome.exit_code == 2
-    assert "--plan takes names of metrics only" in outcome.stderr
+    assert "--plan takes only names of metrics" in outcome.stderr
 
 
 def test_the_steps_of_a_database_are_fixed(traceq, demo):
@@ -272,7 +272,7 @@ def test_the_steps_of_a_database_are_fixed(traceq, demo):
 def test_the_source_is_not_overwritten(traceq, demo):
     outcome = traceq("doctor", demo, "-o", demo)
     assert outcome.exit_code == 2
-    assert "is what is read" in outcome.stderr
+    assert "is the input" in outcome.stderr
 
 
 def test_a_database_whose_tables_are_gone_is_one_line(traceq, demo, tmp_path):

@@ -142,14 +142,18 @@ def test_too_few_addresses_are_one_line_and_no_crash_of_a_library(program, datab
     )  # fmt: skip
     stdout, stderr = run.communicate()
     assert (run.returncode, stdout) == (1, b"")
-    assert stderr.startswith(b"traceq: error: this process may have 858 MiB of addresses")
+    assert stderr.startswith(b"traceq: error: the address space is limited to 858 MiB")
     assert stderr.count(b"\n") == 1
 
 
 @pytest.mark.parametrize(
     ("limits", "code", "said"),
     [
-        ((11, 11), 1, b"traceq: error: this process may open 11 files (ulimit -n), and traceq needs 64: raise that\n"),
+        (
+            (11, 11),
+            1,
+            b"traceq: error: this process may open 11 files (ulimit -n), and traceq needs 64: raise the limit\n",
+        ),
         ((11, 256), 0, b""),
     ],
 )

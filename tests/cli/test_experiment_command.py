@@ -40,8 +40,8 @@ def test_options_become_a_plan(traceq, given, tmp_path):
     [
         ("--vary n", "NAME=VALUES"),
         ("--vary n=1..4 -- x", "32..256x2"),
-        ("--vary n=1 --vary n=2 -- x", "n is said twice"),
-        ("--ablate all -- x", "there are data, optimizer, communication, logging"),
+        ("--vary n=1 --vary n=2 -- x", "n is given twice"),
+        ("--ablate all -- x", "the choices are data, optimizer, communication, logging"),
         ("--time-limit 5 -- x", "not a duration"),
         ("--vary num_workers=1", "No command to run"),
         ("-- python t.py", "Nothing to try"),

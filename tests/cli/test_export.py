@@ -152,7 +152,7 @@ def test_call_paths_that_are_not_there(tmp_path):
     (tmp_path / "t.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": host_only}))
     result = run(tmp_path / "t.json", "--no-cache", "--measure", "idle", "-o", tmp_path / "t.folded")
     assert result.exit_code == 1
-    assert "has no GPU idle time in its counted steps; say --measure host" in result.stderr
+    assert "has no GPU idle time in its counted steps; give --measure host" in result.stderr
     assert not (tmp_path / "t.folded").exists()
 
 
@@ -207,9 +207,9 @@ def test_named_tables_of_one_trace(source, tmp_path):
         (("-o", "{new}/x.pdf"), 2, "no format has this suffix (.speedscope.json, "),
         (("-o", "{new}/x.gz"), 2, "no format has this suffix"),
         (("-o", "{new}", "--format", "perfetto"), 2, "is a directory: name a file in it"),
-        (("-o", "{new}/x.csv"), 2, "can hold one table: say which with --table"),
-        (("-o", "{full}", "--format", "csv"), 2, "is there already: name a new directory"),
-        (("-o", "{full}/x", "--format", "csv"), 2, "is there already: name a new directory"),
+        (("-o", "{new}/x.csv"), 2, "holds one table: choose it with --table"),
+        (("-o", "{full}", "--format", "csv"), 2, "already exists: name a new directory"),
+        (("-o", "{full}/x", "--format", "csv"), 2, "already exists: name a new directory"),
         (("-o", "{new}/x.json", "--table", "step"), 2, "--table is for parquet and csv"),
         (("-o", "{new}/x.folded", "--table", "step"), 2, "--table is for parquet and csv"),
         (("-o", "{new}/x.pb.gz", "--finding", "F1"), 2, "--finding is for a trace"),
@@ -221,7 +221,7 @@ def test_named_tables_of_one_trace(source, tmp_path):
         (("-o", "{new}/x.csv", "--table", "step", "--measure", "gpu"), 2, "--measure is for folded stacks"),
         (("-o", "{new}", "--format", "folded"), 2, "is a directory: name a file in it"),
         (("-o", "{new}/x.csv", "--table", "step", "--finding", "F1"), 2, "--finding is for a trace"),
-        (("-o", "{source}", "--format", "perfetto"), 2, "is what is read"),
+        (("-o", "{source}", "--format", "perfetto"), 2, "is the input"),
         (("-o", "{new}/x.csv", "--table", "steps"), 1, "no table or view is called 'steps'; did you mean: step"),
         (("-o", "{new}/x", "--format", "csv", "--table", "steps"), 1, "no table or view is called 'steps'"),
         (("-o", "{new}/x.json", "--trace", "7"), 1, "no trace has the trace_id 7; the database has 1"),
@@ -280,7 +280,7 @@ def test_ranks_are_the_outermost_frames(ranks, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("given", "message"), [("0,x", "'0,x' is no list of ranks"), ("0,7", "no trace is of rank 7; there are 0, 1, 2")]
+    ("given", "message"), [("0,x", "'0,x' is not a list of ranks"), ("0,7", "no trace is of rank 7; there are 0, 1, 2")]
 )
 def test_ranks_that_cannot_be_exported(ranks, tmp_path, given, message):
     result = run(ranks, "--ranks", given, "-o", tmp_path / "none.json")
@@ -291,10 +291,10 @@ def test_ranks_that_cannot_be_exported(ranks, tmp_path, given, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["like", "nobody"], "'like nobody' is no change: say like median."),
-        (["--ranks", "0,1"], "Ranks of a job are changed together: say like median."),
-        (["like", "median"], "like median goes with --rank, --ranks or --host"),
-        (["--rank", "0", "--graph", "like", "median"], "and with no other change"),
+        (["like", "nobody"], "'like nobody' is not a change: write like median."),
+        (["--ranks", "0,1"], "Ranks of a job are changed together: write like median."),
+        (["like", "median"], "like median needs --rank, --ranks or --host"),
+        (["--rank", "0", "--graph", "like", "median"], "cannot be combined with another change"),
         (["--rank", "0", "like", "median"], "This job cannot be replayed"),
     ],
 )

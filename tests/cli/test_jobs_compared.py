@@ -49,7 +49,7 @@ def test_compare_says_which_rank_moved_the_step(run):
     rank = found["of_rank"]
     assert rank["base"]["runs"][0]["rank"] == 2
     assert rank["named_causes"][0]["category"] == "compute"
-    assert "Moved by rank 2" in run("compare", "before.duckdb", "after.duckdb").output.replace("\n", " ")
+    assert "The change comes from rank 2" in run("compare", "before.duckdb", "after.duckdb").output.replace("\n", " ")
 
 
 @pytest.mark.slow
@@ -84,7 +84,7 @@ def test_a_baseline_keeps_the_job(run):
     assert found["job"]["shown"] == 0
     failed = run("check", "after.duckdb", "--baseline", "job")
     assert failed.exit_code == 3
-    assert "Moved by rank 2" in failed.output.replace("\n", " ")
+    assert "The change comes from rank 2" in failed.output.replace("\n", " ")
     assert run("check", "before.duckdb", "--baseline", "job").exit_code == 0
 
 

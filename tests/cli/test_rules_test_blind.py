@@ -151,7 +151,7 @@ def test_the_second_run_grades_what_was_frozen(folder, tmp_path):
             with_judged(must_not_say=[{"what": "loading", "causes": ["input-copy"]}]),
             "'input-copy' is both true and in must_not_say",
         ),
-        ([], "is no label: Expected `object`"),
+        ([], "is not a label: Expected `object`"),
     ],
 )
 def test_a_label_that_cannot_be_used_is_refused_with_its_place_and_the_way_out(folder, content, words):
@@ -184,7 +184,7 @@ def test_a_trace_that_was_changed_since_is_refused_and_one_that_is_gone_is_told(
 def test_pairs_must_have_been_frozen_and_have_verdicts_that_there_are(folder):
     for pair, words in (
         ({"base": "kineto_2026", "new": "sqlite_truncated"}, "kineto_2026 -> sqlite_truncated was not frozen"),
-        ({"base": "kineto_2026", "new": "two_processes_one_file", "verdict": "better"}, "'better' is no verdict"),
+        ({"base": "kineto_2026", "new": "two_processes_one_file", "verdict": "better"}, "'better' is not a verdict"),
     ):
         label(folder, "pairs", [pair])
         outcome = run("--blind", folder)
@@ -211,14 +211,14 @@ def test_a_second_set_is_called_after_and_never_blind(folder):
     assert json.loads((place_of(folder, "mended") / "graded.json").read_text("utf-8"))["set"] == "after mended"
     assert (place_of(folder, None) / "frozen.json").read_bytes() == blind
     outcome = run("--blind", folder)
-    assert "came after the others were frozen, not graded: new" in outcome.output
+    assert "not graded, as they came after the others were frozen: new" in outcome.output
 
 
 def test_nothing_comes_after_what_was_not_frozen(tmp_path):
     shutil.copyfile(FIXTURES / "broken" / "two_processes_one_file.json", tmp_path / "new.json")
     outcome = run("--blind", tmp_path, "--again", "mended")
     assert outcome.exit_code == 2
-    assert "nothing is frozen yet that it could come after" in outcome.output
+    assert "nothing is frozen yet; leave --again out" in outcome.output
 
 
 def test_a_file_that_is_not_what_was_frozen_is_refused(folder):
@@ -231,11 +231,11 @@ def test_a_file_that_is_not_what_was_frozen_is_refused(folder):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--again", "mended"), "say --blind FOLDER"),
-        (("--calibration", __file__, "--again", "mended"), "--again: not together with --calibration"),
+        (("--again", "mended"), "give that, too"),
+        (("--calibration", __file__, "--again", "mended"), "--again cannot be combined with --calibration"),
         ((), "python tools/accuracy.py"),
         (("--blind", ".", "--again", "../x"), "letters, digits, dots and hyphens"),
-        (("--causes", "--blind", "."), "--blind: not together with --causes"),
+        (("--causes", "--blind", "."), "--blind cannot be combined with --causes"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(arguments, words, tmp_path, monkeypatch):

@@ -62,7 +62,7 @@ def test_tasks_are_listed_and_run(traceq, database):
     ("line", "message"),
     [
         (".task gap", "error: no task is called 'gap'; did you mean: gaps?"),
-        (".nope", "error: no command .nope; there are: .tables, "),
+        (".nope", "error: no command .nope; the commands are .tables, "),
         (".schema kernal", "error: no table or view is called 'kernal'; did you mean: kernel"),
         (".schema", "error: no table or view is called ''; did you mean: "),
     ],

@@ -319,7 +319,7 @@ def test_results_follow_one_another_in_a_file_too(traceq, database, tmp_path, fo
 def test_parquet_holds_one_result(traceq, database):
     outcome = traceq("sql", database, "select 1; select 2", "--format", "parquet")
     assert (outcome.exit_code, outcome.stdout_bytes) == (1, b"")
-    assert "2 statements have results, and this format holds one" in outcome.stderr
+    assert "2 statements have results, but this format holds only one" in outcome.stderr
     one = traceq("sql", database, "create temp table t as select 5 as n; from t", "--format", "parquet").stdout_bytes
     assert pq.read_table(io.BytesIO(one)).to_pylist() == [{"n": 5}]
 

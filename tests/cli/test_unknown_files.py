@@ -46,7 +46,7 @@ TRACK, SLICE = (
 )
 SPEEDSCOPE = {"profiles": [], "shared": {"frames": []}}
 NODE = {"id": 1, "name": "[pytorch|profiler|execution_trace|process]", "ctrl_deps": 1}
-NOT_PICKLED = "a pickle, but no memory snapshot"
+NOT_PICKLED = "a pickle, but not a memory snapshot"
 
 FILES = {
     "pointer.json": (b"version https://git-lfs.github.com/spec/v1\noid sha256:ab\nsize 9\n", "git lfs pull"),

@@ -60,7 +60,7 @@ READERS = ("read_csv", "read_text", "read_blob", "glob")
 @pytest.mark.parametrize("table", ["trace", "import_note", "traceq_schema"])
 def test_a_view_in_the_place_of_a_table_is_refused(made, secret, table):
     path = made(f"alter table {table} rename to own", f"create view {table} as select * from own, read_csv('{secret}')")
-    with pytest.raises(StoreError, match=f"not as traceq makes it, {table} is a view there"):
+    with pytest.raises(StoreError, match=f"not as traceq makes it: {table} is a view"):
         connect(path)
 
 
@@ -171,7 +171,7 @@ FOREVER = "(select count_star() from range(1000000000000))"
 def test_a_macro_in_the_place_of_a_function_is_refused(made, macro):
     name = macro.partition("(")[0].strip('"').lower()
     path = made(f"create macro {macro} as {FOREVER}")
-    with pytest.raises(StoreError, match=rf"has a macro {re.escape(name)} in the place of DuckDB's function; ask who"):
+    with pytest.raises(StoreError, match=rf"has a macro that replaces DuckDB's function {re.escape(name)}; ask its"):
         connect(path)
 
 
@@ -181,7 +181,7 @@ def test_macros_that_hide_what_there_is_are_seen(made):
         "create macro duckdb_functions() as table select 1",
         "create macro duckdb_views() as table select 1",
     )
-    with pytest.raises(StoreError, match="has a macro count in the place"):
+    with pytest.raises(StoreError, match="has a macro that replaces DuckDB's function count"):
         connect(path)
 
 
@@ -199,13 +199,13 @@ def test_macros_that_hide_what_there_is_are_seen(made):
 )
 def test_views_and_macros_of_traceq_that_are_others_are_refused(made, statement, what):
     path = made(statement)
-    with pytest.raises(StoreError, match=f"not as traceq makes it, the {what} is another; ingest the traces again"):
+    with pytest.raises(StoreError, match=f"not as traceq makes it: the {what} differs; ingest the traces again"):
         connect(path)
 
 
 def test_two_versions_do_not_spare_a_database_the_look(made):
     path = made("create or replace view kernel as select 1 as name", "insert into traceq_schema values (4)")
-    with pytest.raises(StoreError, match="the view kernel is another"):
+    with pytest.raises(StoreError, match="the view kernel differs"):
         connect(path)
 
 
@@ -215,8 +215,8 @@ def test_rows_of_several_schema_versions_are_refused(made):
         with pytest.raises(StoreError) as refused:
             connect(path, older=older)
         assert str(refused.value) == (
-            f"{path}: has several schema versions ({SCHEMA_VERSION}, {SCHEMA_VERSION - 1}), so what is in"
-            " it is not known; ingest the traces again"
+            f"{path}: has several schema versions ({SCHEMA_VERSION}, {SCHEMA_VERSION - 1}), so its content"
+            " is unknown; ingest the traces again"
         )
 
 
@@ -241,7 +241,8 @@ def test_a_log_beside_a_database_is_read_or_named(made, tmp_path):
     for damaged in (b"junk" * 1000, bytes(4096), written[: len(written) // 2], b"W"):
         log.write_bytes(damaged)
         with pytest.raises(
-            StoreError, match=r"t\.duckdb\.wal beside it is damaged, or does not belong to this database, .*; remove it"
+            StoreError,
+            match=r"t\.duckdb\.wal next to it is damaged, or does not belong to this database, .*; remove it",
         ):
             connect(path)
     other = tmp_path / "other.duckdb"
@@ -269,7 +270,7 @@ def test_a_file_is_looked_at_once_and_again_when_it_was_written(made, monkeypatc
     monkeypatch.undo()
     with duckdb.connect(str(path)) as connection:
         connection.execute("create macro count(x) as 1")
-    with pytest.raises(StoreError, match="has a macro count"):
+    with pytest.raises(StoreError, match="DuckDB's function count"):
         connect(path)
 
 
@@ -297,7 +298,7 @@ def test_macros_that_are_not_in_the_file_yet_are_seen(made):
     with duckdb.connect(str(path)) as connection:
         connection.execute("pragma disable_checkpoint_on_shutdown")
         connection.execute("create macro count(x) as 1")
-    with pytest.raises(StoreError, match="has a macro count"):
+    with pytest.raises(StoreError, match="DuckDB's function count"):
         connect(path)
 
 
@@ -350,7 +351,7 @@ def changed(small, tmp_path, statement):
 def test_times_that_no_trace_has_are_named(small, tmp_path, insert, what):
     path = changed(small, tmp_path, insert)
     with pytest.raises(
-        StoreError, match=f"not as traceq makes it, {re.escape(what)}, which no trace has; ask who made it"
+        StoreError, match=f"not as traceq makes it, {re.escape(what)}, which no trace has; ask its author"
     ):
         connect(path)
 
@@ -370,7 +371,7 @@ def test_times_that_no_trace_has_are_named(small, tmp_path, insert, what):
 def test_amounts_below_0_are_named(small, tmp_path, change, what):
     path = changed(small, tmp_path, change)
     with pytest.raises(
-        StoreError, match=re.escape(f"not as traceq makes it, {what}, which no trace has; ask who made it")
+        StoreError, match=re.escape(f"not as traceq makes it, {what}, which no trace has; ask its author")
     ):
         connect(path)
 
@@ -410,9 +411,7 @@ def test_reports_take_no_memory_for_slice_ids_that_are_not_there(small, tmp_path
 )
 def test_rows_that_are_there_twice_or_lacking_are_named(small, tmp_path, change, what):
     path = changed(small, tmp_path, change)
-    with pytest.raises(
-        StoreError, match=f"not as traceq makes it, {what}; ingest the traces again, or ask who made it"
-    ):
+    with pytest.raises(StoreError, match=f"not as traceq makes it, {what}; ingest the traces again, or ask its author"):
         connect(path)
 
 

@@ -216,7 +216,7 @@ def test_a_place_without_a_dataset_is_told_and_left_as_it_is(traceq_command, mon
 def test_a_run_whose_folder_would_have_too_long_a_name_is_refused_before_any_work(traceq_command, tmp_path, run):
     found = traceq_command("ingest", TRACE, "-o", f"{tmp_path}/new/", "--run", run)
     assert found.exit_code == 2
-    assert f"--run {run[:40]}...: is too long for the folder of its traces; 251 letters of ASCII fit." in found.stderr
+    assert f"--run {run[:40]}...: is too long to name a folder; use at most 251 ASCII letters." in found.stderr
     assert list(tmp_path.iterdir()) == []
 
 

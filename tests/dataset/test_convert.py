@@ -69,10 +69,10 @@ def test_traces_without_a_run_are_listed_under_a_folder_and_keep_that_they_have_
     [
         ("database/job", "new.duckdb", "is a database and becomes a dataset: name a folder"),
         ("dataset/job", "new/", "is a dataset and becomes a database: name a file"),
-        ("dataset/job", "database/job", "is there already: name a new file or folder"),
+        ("dataset/job", "database/job", "already exists: name a new file or folder"),
         ("database/job", "dataset/job", "holds 8 traces already; name a new dataset"),
         ("nothing", "new", "nothing: no such database or dataset"),
-        ("dataset", "new", "is neither a database nor a dataset: traceq ingest makes either of traces"),
+        ("dataset", "new", "is neither a database nor a dataset: traceq ingest makes either from traces"),
     ],
 )
 def test_what_cannot_be_converted(traceq_command, monkeypatch, tmp_path, job_made, source, target, message):

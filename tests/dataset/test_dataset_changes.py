@@ -97,7 +97,7 @@ def test_a_trace_that_is_replaced_stays_for_those_who_read_it(traceq_command, jo
     assert (job / SECOND / "rank=3" / "2" / "piece.json").is_file()
     unused = list_dataset(str(job)).unused_bytes
     assert unused > 0
-    assert "are of no use any more: traceq dataset compact" in traceq_command("dataset", "list", job).stdout
+    assert "can be freed: traceq dataset compact" in traceq_command("dataset", "list", job).stdout
     said = traceq_command("dataset", "compact", job).stdout
     assert " files removed, " in said
     assert (list_dataset(str(job)).unused_bytes, faults(job)) == (0, [])
@@ -156,7 +156,7 @@ def test_compact_removes_what_is_traceqs_and_leaves_what_an_ingest_can_go_on_wit
     (job / "notes.txt").write_text("mine")
     (job / "notes.txt.12.part").write_text("mine")
     assert list_dataset(str(job)).unused_bytes == 38
-    assert "are of an ingest that ended early" in traceq_command("dataset", "list", job).stdout
+    assert "are left of an ingest that ended early" in traceq_command("dataset", "list", job).stdout
     said = traceq_command("dataset", "compact", job).stdout
     assert f"{job}: 6 files removed, 38 B\nleft: 2 files of an ingest that ended early" in said
     assert not (job / FIRST / "rank=7").exists()
@@ -233,21 +233,21 @@ def damaged(job, fault):
 @pytest.mark.parametrize(
     ("fault", "error", "message"),
     [
-        ("manifest cut off", StoreError, "dataset.json is damaged, or not of traceq: .*; get it back from a copy"),
-        ("foreign manifest", StoreError, "dataset.json is damaged, or not of traceq: .*traceq_dataset"),
-        ("a list", StoreError, "dataset.json is damaged, or not of traceq: "),
-        ("nested", StoreError, "dataset.json is damaged, or not of traceq: "),
-        ("no such shape", StoreError, "dataset.json is damaged, or not of traceq: a piece is of a shape"),
+        ("manifest cut off", StoreError, "dataset.json is damaged, or not written by traceq: .*; restore it"),
+        ("foreign manifest", StoreError, "dataset.json is damaged, or not written by traceq: .*traceq_dataset"),
+        ("a list", StoreError, "dataset.json is damaged, or not written by traceq: "),
+        ("nested", StoreError, "dataset.json is damaged, or not written by traceq: "),
+        ("no such shape", StoreError, "dataset.json is damaged, or not written by traceq: a piece has a shape"),
         (
             "pieces twice",
             StoreError,
-            "job: dataset.json is damaged.*: trace 1 is listed twice; get it back from a copy, or",
+            "job: dataset.json is damaged.*: trace 1 is listed twice; restore it, or",
         ),
         ("a folder twice", StoreError, f"dataset.json is damaged.*: {FIRST}/rank=0 is listed twice; "),
         ("a window twice", StoreError, f"dataset.json is damaged.*: {SECOND} is listed twice; "),
         ("a table elsewhere", StoreError, r"dataset.json is damaged.*: no table is called '../../../../secret'; "),
-        ("a job elsewhere", StoreError, f"dataset.json is damaged.*: '/etc' is no folder of {FIRST}/job; "),
-        ("a job above", StoreError, f"dataset.json is damaged.*/1' is no folder of {FIRST}/job; "),
+        ("a job elsewhere", StoreError, f"dataset.json is damaged.*: '/etc' is not a folder of {FIRST}/job; "),
+        ("a job above", StoreError, f"dataset.json is damaged.*/1' is not a folder of {FIRST}/job; "),
         (
             "a column missing",
             StoreError,
@@ -283,13 +283,13 @@ def test_a_job_that_is_not_made_of_its_ranks_is_not_reported_but_judged_anew(tra
         content["windows"][1]["made_of"] = content["windows"][0]["made_of"]
     manifest.write_text(json.dumps(content))
     said = (
-        f"traceq: error: {job}: what is known of the job in {SECOND} is not made of the ranks that are there;"
-        f" traceq dataset compact {job} judges them anew\n"
+        f"traceq: error: {job}: the results on the job in {SECOND} were made from other ranks than it has now;"
+        f" traceq dataset compact {job} judges them again\n"
     )
     for command in (("report", job), ("sql", job, "from job")):
         found = traceq_command(*command)
         assert (found.exit_code, found.stderr) == (1, said)
-    assert f"{job}: run small, window 1: judged anew" in traceq_command("dataset", "compact", job).stdout
+    assert f"{job}: run small, window 1: judged again" in traceq_command("dataset", "compact", job).stdout
     with traceq.open(job) as traces:
         assert traces.sql("select time_window, ranks from job order by all").fetchall() == [(0, 4), (1, 4)]
 
@@ -310,7 +310,7 @@ def invert(path):
             "unit",
             "traceq ingest --force TRACE -o JOB, or without the trace traceq dataset drop",
         ),
-        (f"{FIRST}/job/1/job_rank", "", "traceq dataset compact JOB judges its ranks anew"),
+        (f"{FIRST}/job/1/job_rank", "", "traceq dataset compact JOB judges its ranks again"),
     ],
 )
 def test_a_damaged_file_is_named_before_it_is_read(traceq_command, tmp_path, job, job_traces, file, other, way_out):
@@ -339,9 +339,7 @@ def test_a_piece_of_another_dataset_is_named(traceq_command, job, one_rank):
     shutil.rmtree(job / FIRST / "rank=2")
     shutil.copytree(one_rank / "run=x/window=0/rank=0", job / FIRST / "rank=2")
     found = traceq_command("report", job, "--rank", 2)
-    said = (
-        f"{FIRST}/rank=2/piece.json says another trace_id, run, sha256, digest than {job} lists: it is of another trace"
-    )
+    said = f"{FIRST}/rank=2/piece.json has another trace_id, run, sha256, digest than {job} lists: it belongs to another trace"
     assert (found.exit_code, said in found.stderr) == (1, True), found.stderr
 
 
@@ -442,9 +440,9 @@ def test_verify_names_each_fault_and_its_ways_out(traceq_command, job):
     assert lines[1].endswith(f"traceq dataset drop {job} --run small --window 0 --rank 1")
     assert lines[2].startswith(f"{SECOND}/rank=3/piece.json: says another digest than ")
     assert lines[3].startswith(f"{SECOND}/rank=0: ")
-    assert lines[4].startswith(f"{FIRST}: what is known of its job is not made of the ranks that are there; ")
+    assert lines[4].startswith(f"{FIRST}: the results on its job were made from other ranks than it has now; ")
     assert lines[5].startswith(f"{SECOND}/job/1: cannot be read: ")
-    assert lines[5].endswith(f"traceq dataset compact {job} judges its ranks anew")
+    assert lines[5].endswith(f"traceq dataset compact {job} judges its ranks again")
     assert lines[6:] == [f"{job}: 8 traces, 6 faults"]
     listed = json.loads(traceq_command("dataset", "verify", job, "--format", "json").stdout)
     assert [each["where"] for each in listed["faults"]] == [line.split(": ")[0] for line in lines[:6]]
@@ -457,7 +455,7 @@ def test_damaged_jobs_are_worked_out_anew(traceq_command, job):
     (job / FIRST / "job" / "1" / "job_rank.parquet").unlink()
     assert [each.is_fresh for each in list_dataset(str(job)).windows] == [False, True]
     said = traceq_command("dataset", "compact", job).stdout
-    assert f"{job}: run small, window 0: judged anew\n{job}: run small, window 1: judged anew\n" in said
+    assert f"{job}: run small, window 0: judged again\n{job}: run small, window 1: judged again\n" in said
     assert (rows(job), faults(job)) == (before, [])
 
 

@@ -118,9 +118,9 @@ def test_recursion_counts_once():
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"parent_id": 1}, "lies within itself"),
-        ({"parent_id": 5}, "host slice 5 is named, and not there"),
-        ({"kind": None, "name": None}, "host slice 1 is named, and not there"),
+        ({"parent_id": 1}, "contains itself"),
+        ({"parent_id": 5}, "host slice 5 does not exist"),
+        ({"kind": None, "name": None}, "host slice 1 does not exist"),
     ],
 )
 def test_slices_that_were_changed_are_told(changed, said):

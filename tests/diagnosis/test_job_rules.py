@@ -364,7 +364,7 @@ def test_little_waiting_for_absent_ranks_is_not_told():
 
 def test_what_absent_ranks_do_cannot_be_told():
     rule = "absent-late-rank"
-    reason = "only 80.0 % of the collectives is matched between ranks"
+    reason = "only 80.0 % of the collectives are matched between ranks"
     assert absent(wait_absent=60 * MS, matched_share=0.8).cannot_tell(rule) == [reason]
     assert absent().cannot_tell(rule) == ["no collective of known size recurs eight times in a group"]
     uncounted = Made(ranks=2, absent=2, wait_absent=60 * MS)
@@ -421,7 +421,7 @@ def test_a_tiny_message_does_not_hide_a_slow_link():
 )
 def test_without_three_complete_groups_links_are_not_compared(transfers, sizes):
     made = groups(*transfers, **sizes)
-    reason = "there are no three complete groups with eight collectives each of one operation and size to compare"
+    reason = "fewer than three complete groups have eight collectives of the same operation and size to compare"
     assert made.cannot_tell("slow-link") == [reason]
 
 

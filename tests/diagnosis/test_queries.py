@@ -94,13 +94,13 @@ def test_a_header_gives_shares_settings_and_texts_that_go_on():
     [
         (
             "-- confidance: high",
-            r"mine\.sql:2: 'confidance' is no key of a rule's header; write 'confidence', or indent",
+            r"mine\.sql:2: 'confidance' is not a key of a rule's header; write 'confidence', or indent",
         ),
         ("-- Fix: less", "write 'fix'"),
         ("-- wrong_if: never", "write 'wrong-if'"),
         ("-- wrong if: never", "write 'wrong-if'"),
         ("--likley:", "write 'likely'"),
-        ("-- weather: fine", "'weather' is no key of a rule's header; indent the line"),
+        ("-- weather: fine", "'weather' is not a key of a rule's header; indent the line"),
     ],
 )
 def test_a_key_that_is_misspelt_is_refused(line, why):
@@ -188,7 +188,7 @@ def test_a_rule_that_remarks_yields_no_advice(judged):
 def test_a_template_that_is_none_is_refused(tmp_path, text):
     path = tmp_path / "mine.sql"
     path.write_text(f"-- fix: {text}\nselect 1")
-    with pytest.raises(UnusableRule, match="template of Jinja"):
+    with pytest.raises(UnusableRule, match="Jinja template"):
         user_rules.load_rules([path])
 
 

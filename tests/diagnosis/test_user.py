@@ -120,15 +120,15 @@ def test_what_it_needs_is_not_there(write, connection):
         ("-- fix: x\n-- rule: host-bound\n" + QUERY, "of this name already"),
         (
             "-- fix: x\n-- confidance: high\n" + QUERY,
-            "mine.sql:2: 'confidance' is no key of a rule's header; write 'confidence'",
+            "mine.sql:2: 'confidance' is not a key of a rule's header; write 'confidence'",
         ),
-        ("-- fix: x\n-- only-with: trace\n" + QUERY, "mine.sql: it is written as table: condition"),
-        ("-- fix: x\n-- threshold: most\n" + QUERY, "mine.sql: it is written as name = number: reason"),
-        (f"-- fix: x\n-- threshold: most = {'9' * 5000}: x\n" + QUERY, "is written as name = number: reason"),
+        ("-- fix: x\n-- only-with: trace\n" + QUERY, "mine.sql: write it as table: condition"),
+        ("-- fix: x\n-- threshold: most\n" + QUERY, "mine.sql: write it as name = number: reason"),
+        (f"-- fix: x\n-- threshold: most = {'9' * 5000}: x\n" + QUERY, "write it as name = number: reason"),
         ("-- fix: x\nselect " + "(" * 5000, "mine.sql: brackets are nested more than 200 deep"),
         ("-- fix: x\n" + "select * from (" * 60000, "mine.sql: brackets are nested more than 200 deep"),
         (f"-- fix: x\n-- only-with: trace: {'(' * 5000}\n" + QUERY, "mine.sql: brackets are nested more than 200"),
-        (f"-- fix: {{{{ {'9' * 5000} }}}}\n" + QUERY, "a number of too many digits in '{{ 999"),
+        (f"-- fix: {{{{ {'9' * 5000} }}}}\n" + QUERY, "a number with too many digits in '{{ 999"),
         (f"-- fix: {{{{ 1 }}}}{' ' * 100_000}x\n" + QUERY, "more than 100,000 characters in '{{ 1 }}"),
     ],
 )
@@ -155,7 +155,9 @@ NESTED = {
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("nested", NESTED.values(), ids=NESTED)
 def test_a_text_that_is_nested_too_deeply_is_one_line(write, nested):
-    with pytest.raises(traceq.UnusableRule, match=r"^.*mine\.sql: nested too deeply in '.{80}'; a text is a template"):
+    with pytest.raises(
+        traceq.UnusableRule, match=r"^.*mine\.sql: nested too deeply in '.{80}'; texts are Jinja templates"
+    ):
         user_rules.load_rules([write(f"-- fix: {nested}\n{QUERY}")])
 
 
@@ -310,7 +312,7 @@ def test_its_texts_reach_no_connection(write, connection, tmp_path):
 
 def test_it_writes_nothing(write, tmp_path):
     path = write(f"-- fix: nothing\ncopy (select 1) to '{tmp_path}/evil.csv'")
-    with pytest.raises(traceq.UnusableRule, match="is no query: a rule reads the database, and writes nothing"):
+    with pytest.raises(traceq.UnusableRule, match="is not a query: a rule may only read the database"):
         user_rules.load_rules([path])
 
 
@@ -325,13 +327,13 @@ def test_it_writes_nothing(write, tmp_path):
     ],
 )
 def test_no_part_of_it_writes(write, query):
-    with pytest.raises(traceq.UnusableRule, match="a rule reads the database, and writes nothing"):
+    with pytest.raises(traceq.UnusableRule, match="a rule may only read the database"):
         user_rules.load_rules([write(HEADER + query)])
 
 
 @pytest.mark.parametrize("name", ["../../../../other", "/other", "nowhere"])
 def test_it_uses_no_query_but_shared_ones(write, name):
-    with pytest.raises(traceq.UnusableRule, match=r"which is no shared query of traceq's$"):
+    with pytest.raises(traceq.UnusableRule, match=r"which is not a shared query of traceq$"):
         user_rules.load_rules([write(HEADER + f"-- uses: {name}\n" + QUERY)])
 
 
@@ -409,7 +411,7 @@ def test_rules_have_as_much_time_in_a_ticket_as_in_a_report(write, connection, t
 )
 def test_a_query_that_ends_the_one_around_it_fails(write, connection, query):
     (failed,) = only(write(MINE + query), connection).failed
-    assert "syntax error" in failed.error or "not one query" in failed.error
+    assert "syntax error" in failed.error or "not a single query" in failed.error
 
 
 @pytest.mark.parametrize(
@@ -417,7 +419,7 @@ def test_a_query_that_ends_the_one_around_it_fails(write, connection, query):
 )
 def test_a_condition_that_is_more_is_refused(write, holds):
     path = write(f"-- only-with: step: {holds}\n" + claiming())
-    with pytest.raises(traceq.UnusableRule, match="is no condition on the rows of step"):
+    with pytest.raises(traceq.UnusableRule, match="is not a condition on the rows of step"):
         user_rules.load_rules([path])
 
 

@@ -149,7 +149,7 @@ def test_traces_of_traceq_s_own_formats_do_not_need_the_packages(install):
 def test_a_name_that_is_taken_is_refused(install, tmp_path):
     site = install("traceq.importers", "second", "second_nsys")
     (site / "second_nsys.py").write_text("NAME = 'nsys'\n")
-    with pytest.raises(traceq.UnusablePlugin, match="importer nsys: there is one of this name already"):
+    with pytest.raises(traceq.UnusablePlugin, match="importer nsys: another importer has this name"):
         find_sources([rocprof_traces.write(tmp_path)])
     sys.modules.pop("second_nsys")
 

@@ -182,7 +182,7 @@ def test_a_view_in_the_place_of_a_table_is_not_run(tmp_path, is_lying):
             "severity": "data_loss",
             "code": "view_not_read",
             "count": 1,
-            "text": f"{KERNEL} is no table but a view, which runs what the file says; export the report again.",
+            "text": f"{KERNEL} is a view, not a table, and a view runs SQL from the file; export the report again.",
         }
     ]
 

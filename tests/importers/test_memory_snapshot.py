@@ -220,7 +220,7 @@ def test_what_asks_for_a_call_is_not_called(tmp_path, protocol, place):
         "top": content,
     }[place]["evil"] = Calls(called)
     path = write_file(tmp_path, content, protocol)
-    assert "is none of those for numbers, text, lists and dicts" in read_refusal(path)
+    assert "is not one for numbers, text, lists or dicts" in read_refusal(path)
     assert not called.exists()
 
 
@@ -233,7 +233,7 @@ def test_no_other_opcode_is_known(tmp_path):
     known = []
     for code in range(256):
         path.write_bytes(b"\x80\x04" + bytes([code]) + b"cos\nsystem\n(S'x'\ntR.")
-        if chr(code) not in PRIMITIVE and "is none of those" not in str(read_refusal(path)):
+        if chr(code) not in PRIMITIVE and "is not one for" not in str(read_refusal(path)):
             known.append(code)
     assert known == []
 
@@ -432,7 +432,7 @@ def test_the_tables_of_a_snapshot_are_read_as_its_pickle(tmp_path):
     assert list_rows(packed, "allocator_event") == list_rows(path, "allocator_event")
     packed.write_bytes(gzip.compress(path.read_bytes()[:9000]))
     assert sniff(packed)
-    assert "snapshot of PyTorch as SQLite that cannot be read" in read_refusal(packed)
+    assert "cannot be read as a memory snapshot of PyTorch in SQLite" in read_refusal(packed)
 
 
 def test_tables_without_their_columns_are_named_with_the_way_out(tmp_path):
@@ -441,18 +441,18 @@ def test_tables_without_their_columns_are_named_with_the_way_out(tmp_path):
     )
     assert sniff(path)
     assert read_refusal(path) == (
-        "a memory snapshot of PyTorch as SQLite that cannot be read: it lacks device_traces.addr, blocks.state;"
-        " dump a pickle in its place: torch.cuda.memory._dump_snapshot(FILE)"
+        "cannot be read as a memory snapshot of PyTorch in SQLite: it lacks device_traces.addr, blocks.state;"
+        " dump a pickle instead: torch.cuda.memory._dump_snapshot(FILE)"
     )
 
 
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ("update blocks set frames = x'800428'", "its stacks are no lists of frames in JSON"),
-        ("update segments set frames = '[{}]'", "'name' is no text"),
-        ("update device_traces set device = -1", "'device' is no number of a GPU"),
-        ("update device_traces set size = 'x'", "'size' is no number of at most 64 bits"),
+        ("update blocks set frames = x'800428'", "its stacks are not lists of frames in JSON"),
+        ("update segments set frames = '[{}]'", "'name' is not text"),
+        ("update device_traces set device = -1", "'device' is not the number of a GPU"),
+        ("update device_traces set size = 'x'", "'size' is not a number of at most 64 bits"),
         ("drop table blocks; create view blocks as select 1", None),
     ],
 )

@@ -376,20 +376,20 @@ GPU = "timestamp, index, power.draw [W]\n"
         ('{"sysstat":{"hosts":[]}}', "wrote no reports into it"),
         (
             '{"sysstat":{"hosts":[{"statistics":[{"disk":5,"avg-cpu":"x","timestamp":7}]}]}}',
-            "of another kind than it should",
+            "has the wrong type",
         ),
         ('{"traceq_monitor":1,"cpus":2}\n{"ts":1}', "it lacks 'values'"),
         (
             '{"traceq_monitor":1,"cpus":2}\n{"ts":"x","values":[[0,null,"gpu_power",1]]}',
-            "times or numbers of GPUs that cannot be",
+            "impossible times or GPU numbers",
         ),
         (
             '{"traceq_monitor":1,"cpus":2}\n{"ts":1e30,"values":[[0,null,"gpu_power",1]]}',
-            "times or numbers of GPUs that cannot",
+            "impossible times or GPU numbers",
         ),
         (GPU + "2026/11/26 10:00:00.000, 0, 390,00 W\n", "decimal commas"),
-        (GPU + "9999/11/26 10:00:00.000, 0, 390.00 W\n", "times or numbers of GPUs that cannot be"),
-        (GPU + "2026/11/26 10:00:00.000, 99999999999, 390.00 W\n", "times or numbers of GPUs that cannot be"),
+        (GPU + "9999/11/26 10:00:00.000, 0, 390.00 W\n", "impossible times or GPU numbers"),
+        (GPU + "2026/11/26 10:00:00.000, 99999999999, 390.00 W\n", "impossible times or GPU numbers"),
     ],
 )
 def test_what_is_wrong_is_said_in_words(text, words, tmp_path):

@@ -64,12 +64,10 @@ def test_of_two_versions_one_is_read_and_what_only_the_other_has_is_counted(tmp_
     )
     tables = read(path)
     assert pick_columns(tables["cpu_slice"], "name") == [("a",), ("b",)]
-    begin = (
-        "Rows of NVTX_EVENTS_V3, of which another version is read as NVTX_EVENTS, so that nothing counts twice: that"
-    )
+    begin = "Rows of NVTX_EVENTS_V3 that were not read, because NVTX_EVENTS is read instead, so that nothing counts twice: it"
     assert list_notes(tables, "table_twice") == [
-        ("info", 2, f"{begin} has the same."),
-        ("data_loss", 1, f"{begin} has no row of the same time, and they are left out."),
+        ("info", 2, f"{begin} has the same rows."),
+        ("data_loss", 1, f"{begin} has no rows with these times."),
     ]
 
 
@@ -83,7 +81,7 @@ def test_the_latest_version_with_rows_is_read(tmp_path):
     )
     tables = read(path)
     assert pick_columns(tables["cpu_slice"], "name") == [("ten",)]
-    assert [text.split(",")[0] for _, _, text in list_notes(tables, "table_twice")] == ["Rows of NVTX_EVENTS_V9"]
+    assert [text.split(" that")[0] for _, _, text in list_notes(tables, "table_twice")] == ["Rows of NVTX_EVENTS_V9"]
 
 
 def test_a_version_without_what_matters_is_counted(tmp_path):

@@ -186,7 +186,7 @@ def test_how_loose_ends_are_is_measured_where_there_are_many(tmp_path):
     (note,) = found["import_note"]
     # twice the 104 us of nearly all of them
     assert (note["code"], note["count"]) == ("loose_ends", 160)
-    assert "less than 208 us before" in note["text"]
+    assert "by less than 208 us" in note["text"]
 
 
 def test_what_always_overlaps_or_overlaps_wholly_runs_beside_each_other(tmp_path):

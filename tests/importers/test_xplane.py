@@ -221,7 +221,7 @@ def test_steps_of_the_program_go_before_those_of_a_gpu(tmp_path):
 
 def test_tpus_are_told_as_what_they_are(tmp_path):
     tpu = make_plane("/device:TPU:0", {(1, "XLA Ops"): [("fusion", 0, US)]})
-    with pytest.raises(UnusableTrace, match=r"its devices are no GPUs \(/device:TPU:0\)"):
+    with pytest.raises(UnusableTrace, match=r"its devices are not GPUs \(/device:TPU:0\)"):
         list_tables(write_file(tmp_path / "a.pb", tpu))
     notes = list_tables(write_file(tmp_path / "b.pb", tpu, make_host([("f", 0, US)])))["import_note"]
     assert choose_columns(notes, "severity", "code", "count") == [("data_loss", "device_not_imported", 1)]

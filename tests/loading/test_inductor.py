@@ -1,4 +1,4 @@
-"""What torch.compile wrote of its kernels: provenance files, torch_compile_debug, generated code."""
+"""What torch.compile wrote about its kernels: provenance files, torch_compile_debug, generated code."""
 
 from __future__ import annotations
 
@@ -102,13 +102,13 @@ def test_files_beside_a_trace_are_found(tmp_path):
 
 
 def test_what_holds_nothing_of_inductor_is_refused(tmp_path):
-    with pytest.raises(UnusableTrace, match="has nothing that Inductor writes"):
+    with pytest.raises(UnusableTrace, match="contains nothing that Inductor writes"):
         inductor_files([tmp_path], tmp_path / "trace.json")
     with pytest.raises(UnusableTrace, match="no such file"):
         inductor_files([tmp_path / "x"], tmp_path / "trace.json")
     with pytest.raises(UnusableTrace, match="is not JSON"):
         read(tmp_path, kernel_information__json="{")
-    with pytest.raises(UnusableTrace, match=r"^.*kernel_information\.json: has a number of too many digits$"):
+    with pytest.raises(UnusableTrace, match=r"^.*kernel_information\.json: has a number with too many digits$"):
         read(tmp_path, kernel_information__json="9" * 6000)
 
 

@@ -33,11 +33,10 @@ from traceq.reports.drawing import NARROW, WIDTH, Area, Dot, Rect, Stroke, Text,
 from traceq.reports.model import Report, StepLedger
 from traceq.reports.sections.compose import compose_report
 from traceq.reports.sections.data import _PARTS as DATA_PARTS
-from traceq.reports.topics import (
-    CommunicationTopic,
-    Copies,
-    Kernels,
-    KernelSpeed,
+from traceq.reports.topics.communication import CommunicationTopic
+from traceq.reports.topics.copies import Copies
+from traceq.reports.topics.kernels import Kernels, KernelSpeed
+from traceq.reports.topics.memory import (
     Memory,
     MemoryFailure,
     MemoryHolder,
@@ -348,7 +347,7 @@ def test_what_the_roofline_cannot_draw_is_said_with_its_number_and_time():
     assert points.table.rows == (("1", "gemm", "matmul", "2", "300 ns", "75.0 %", "50.0", "50.0 %", "1.00 TB/s"),)
     assert points.note == (
         "Cannot tell the FLOP/s of 2 kernels (12.5 % of the kernels' time); by their shapes they move 800 GB/s."
-        " Cannot tell FLOP/s or bytes/s of 2 kernels (12.5 % of the kernels' time): the trace has no shapes that tell."
+        " Cannot tell FLOP/s or bytes/s of 2 kernels (12.5 % of the kernels' time): the trace has no usable shapes of them."
     )
 
 
@@ -398,9 +397,7 @@ def test_memory_is_stacked_with_its_peak_and_the_starts_of_steps():
     ]
     starts = next(line for line in marks_of(drawing, Stroke) if line.dashes == "1 3")
     assert [path[0][0] / MS for path in starts.paths] == [100, 200]
-    assert {"capacity 16.0 GiB", "peak 8.0 GiB, step 2", "number of the step that begins there"} <= set(
-        texts_of(drawing)
-    )
+    assert {"capacity 16.0 GiB", "peak 8.0 GiB, step 2", "step that begins there"} <= set(texts_of(drawing))
     assert {"allocated", "cached by PyTorch", "0", "1", "2"} <= set(texts_of(drawing))
     (peak,) = [line for line in marks_of(drawing, Stroke) if line.dashes == "5 3" and line.paths[0][0][1] == 0]
     assert peak.paths[0][0][0] / MS == 151.25

@@ -111,7 +111,7 @@ def test_step_range_names_the_steps_of_a_trace(trace):
         (("--format", "pdf"), "is not one of"),
         (("--step-range", "("), "not a regular expression"),
         (("--step-range", "^work"), "The steps of a database are fixed"),
-        (("-o", "{source}", "--format", "md"), "is what is read"),
+        (("-o", "{source}", "--format", "md"), "is the input"),
     ],
 )
 def test_wrong_usage_exits_2_and_says_what_to_do(database, arguments, message):

@@ -20,7 +20,8 @@ from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.reports.sections import capture, communication, copies, data, kernels, memory, modules, serving
 from traceq.reports.sections.compose import compose_report
 from traceq.reports.sections.missing import how_to_capture
-from traceq.reports.topics import Blocking, ModuleKind, ModuleTime
+from traceq.reports.topics.communication import Blocking
+from traceq.reports.topics.kernels import ModuleKind, ModuleTime
 
 SECTIONS = (
     (copies.describe_copies, copies.explain_no_copies),

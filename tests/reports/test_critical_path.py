@@ -9,7 +9,7 @@ from tables import empty_tables, insert, insert_row
 
 from traceq.reports.queries import read_rows
 from traceq.reports.sections.critical_path import describe_critical_path, explain_no_critical_path
-from traceq.reports.topics import PathName, PathPart, PathSummary, PathTopic
+from traceq.reports.topics.critical_path import PathName, PathPart, PathSummary, PathTopic
 
 
 @pytest.fixture

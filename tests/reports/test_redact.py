@@ -19,7 +19,7 @@ from traceq.reports import RENDERERS, redact
 from traceq.reports.build import build
 from traceq.reports.model import Note, Phase, Report
 from traceq.reports.redact import redact_report
-from traceq.reports.topics import KernelName
+from traceq.reports.topics.kernels import KernelName
 
 
 @cache

@@ -105,7 +105,7 @@ def test_several_knobs_are_a_warning():
     found, text = lines(compared(num_workers="4", batch_size="64", memory=str(2**30)))
     assert found == ["2 settings changed"]
     assert (
-        "2 settings changed: num_workers 0 -> 4, batch_size 32 -> 64: the change cannot be attributed to one of them."
+        "2 settings changed: num_workers 0 -> 4, batch_size 32 -> 64: the change cannot be attributed to any one of them."
         in text
     )
 
@@ -124,12 +124,12 @@ def test_batches_of_other_sizes_are_other_work():
 
 def test_only_one_side_with_a_snapshot_is_said():
     found = compare([made("a")], [run(*noisy(10 * MS), name="b")], noise=None)
-    assert "only the base says what it was made with: knobs that changed are not known" in found.remarks
+    assert "only the base has its settings, so it is not known which settings changed" in found.remarks
 
 
 def test_noise_of_other_settings_is_told():
     remarks = measure_noise([made("a"), made("b"), made("c", num_workers="4", torch="2.13.0")]).remarks
-    assert [each for each in remarks if "setting" in each] == ["c is of another setting than a: num_workers 4, not 0"]
+    assert [each for each in remarks if "setting" in each] == ["c has a different setting from a: num_workers 4, not 0"]
 
 
 def test_json_has_knobs_apart():

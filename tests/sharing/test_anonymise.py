@@ -186,7 +186,7 @@ def test_other_words_are_replaced_and_numbers_that_count_stay():
 def test_what_cannot_be_is_said(tmp_path):
     with pytest.raises(WrongUse, match="sqlite"):
         anonymise(NSYS, tmp_path / "shared.json")
-    with pytest.raises(WrongUse, match="what is read"):
+    with pytest.raises(WrongUse, match="is the input"):
         anonymise(KINETO, KINETO)
     (tmp_path / "there.json").write_text("mine")
     with pytest.raises(WrongUse, match="--force"):
@@ -198,7 +198,9 @@ def test_what_cannot_be_is_said(tmp_path):
         (job / f"{rank}.json").write_text(
             '{"traceEvents": [{"ph": "X", "name": "a", "ts": 1, "dur": 1, "pid": 1, "tid": 1}]}'
         )
-    with pytest.raises(WrongUse, match="can be anonymised, those of this format cannot yet; a report can be shared"):
+    with pytest.raises(
+        WrongUse, match="so far only traces of nsys and of the PyTorch profiler can be anonymised; share a report"
+    ):
         check_suffix(SimpleNamespace(path=job, importer=SimpleNamespace(NAME="rocm")), job, "anonymised")
     with pytest.raises(WrongUse, match="2 traces"):
         anonymise(job, tmp_path / "shared.json")
@@ -403,7 +405,7 @@ def test_nothing_is_written_where_something_is_left(tmp_path, monkeypatch):
     monkeypatch.setattr(Names, "_show_kernel", lambda _names, text: text)
     path = tmp_path / "t.json"
     path.write_text(json.dumps({"traceEvents": [_make_event("hf_abcdefghijklmnopqrstuvwxyz012345", 1)]}))
-    with pytest.raises(UnusableTrace, match="tokens and passwords would be left"):
+    with pytest.raises(UnusableTrace, match="tokens and passwords would remain"):
         anonymise(path, tmp_path / "shared.json")
     export = tmp_path / "e.sqlite"
     export.write_bytes(NSYS.read_bytes())
@@ -413,7 +415,7 @@ def test_nothing_is_written_where_something_is_left(tmp_path, monkeypatch):
             " (select demangledName from CUPTI_ACTIVITY_KIND_KERNEL limit 1)"
         )
         changed.commit()
-    with pytest.raises(UnusableTrace, match="tokens and passwords would be left"):
+    with pytest.raises(UnusableTrace, match="tokens and passwords would remain"):
         anonymise(export, tmp_path / "shared.sqlite")
     assert {each.name for each in tmp_path.iterdir()} == {"t.json", "e.sqlite"}
 

@@ -240,7 +240,7 @@ def test_what_cannot_be_is_said(options, message, tmp_path):
 def test_the_name_must_fit_the_format(tmp_path):
     with pytest.raises(WrongUse, match="sqlite"):
         trim(NSYS, tmp_path / "part.json", steps="1")
-    with pytest.raises(WrongUse, match="what is read"):
+    with pytest.raises(WrongUse, match="is the input"):
         trim(KINETO, KINETO, steps="1")
 
 

@@ -48,7 +48,7 @@ SAID_FIRST = {
     **dict.fromkeys((6, 7, 8, 10, 12), "input shapes: "),
     **dict.fromkeys((14, 15, 16, 17), "another GPU: "),
     9: "most of the difference is one-off work",
-    13: "the last steps do not end alike",
+    13: "the last steps end differently",
 }
 ROW = re.compile(r"^\| (\d+) \| [^|]+ \| [^|]+ \| ([^|]+) \|", re.MULTILINE)
 

@@ -45,6 +45,6 @@ def in_order(items: Sequence[Item], flows: Mapping[Item, Flow]) -> Iterator[Item
             if not any((reads & other.makes) - (makes & other.reads) for other in others):
                 break
         else:
-            raise ValueError(f"each of these reads what another one makes: {left}")
+            raise ValueError(f"these depend on each other in a cycle: {left}")
         left.remove(item)
         yield item

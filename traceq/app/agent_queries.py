@@ -36,7 +36,7 @@ _LONGEST_VALUE = 8_000
 
 _TOO_LARGE = "the query needs more memory than there is: query less at a time"
 _SLOW_START = f"the process of the query did not start in {_LONGEST_START:g} s: is the machine busy? Ask again"
-_SLOW_CHECK = f"the files of a table were not checked in {_LONGEST_CHECK:g} s: ask traceq sql, which takes its time"
+_SLOW_CHECK = f"the files of a table were not checked in {_LONGEST_CHECK:g} s: use traceq sql, which has no such limit"
 
 # What the process says before and after it checks the files of a table.
 _CHECKS, _CHECKED = "checks files", "checked files"

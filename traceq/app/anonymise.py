@@ -67,5 +67,6 @@ def _check_nothing_is_left(source: Path, made: Path) -> None:
     found = sorted({kind for text in texts_of(made) for kind in secret_kinds(text)})
     if found:
         raise UnusableTrace(
-            f"{source}: {', '.join(found)} would be left in it, nothing was written; share a report: traceq report --ticket"
+            f"{source}: {', '.join(found)} would remain in the copy, so nothing was written; share a report:"
+            " traceq report --ticket"
         )

@@ -43,7 +43,7 @@ def save_baseline(
     """
     path = baselines.path_of(name, directory)
     if path.exists() and not (force or add):  # said before an hour is spent on reading
-        raise UnusableBaseline(f"{name}: is there already, in {path}; --force replaces it, --add adds to it")
+        raise UnusableBaseline(f"{name}: already exists, in {path}; --force replaces it, --add adds to it")
     kept = baselines.find(name, directory) if add else None
     given = read_runs_of(sources, which, read)
     new = [replace(run, source=name) for run in drop_duplicates(given)]
@@ -51,6 +51,6 @@ def save_baseline(
     steps = sum(len(run.counted) for run in runs)
     if not steps:
         listed = ", ".join(map(str, as_list(sources)))
-        raise UnusableBaseline(f"{listed}: no step counts, so nothing could be compared with it")
+        raise UnusableBaseline(f"{listed}: has no counted steps, so nothing could be compared with it")
     path = baselines.save(name, runs, directory, force=force or add)
     return SavedBaseline(path, len(runs), steps, len(given) - len(new))

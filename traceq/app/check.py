@@ -102,7 +102,7 @@ def check(
     file, against = _read_request(budgets, None if baseline is None else str(baseline), max_regression, noise)
     if fail_on_likely:
         if against.baseline is None:
-            raise WrongUse("--fail-on-likely needs a baseline: say --baseline NAME_OR_FILE.")
+            raise WrongUse("--fail-on-likely needs a baseline: give --baseline NAME_OR_FILE.")
         against = replace(against, fail_on_likely=True)
     inputs: list[Source] = [*sources, *([file.path] if file else []), *([against.baseline] if against.baseline else [])]
     check_writes(read.writes, inputs)
@@ -150,21 +150,21 @@ def _read_request(
         against = replace(against, baseline=str(beside) if beside.is_file() else against.baseline)
     if max_regression is not None:
         if against.baseline is None:
-            raise WrongUse("--max-regression needs a baseline: say --baseline NAME_OR_FILE.")
+            raise WrongUse("--max-regression needs a baseline: give --baseline NAME_OR_FILE.")
         # Not what the file says: it has no line there.
         against = replace(against, max_regression=Fraction(repr(max_regression)), line=None)
     if noise is not None:
         if against.baseline is None:
-            raise WrongUse("--noise needs a baseline: say --baseline NAME_OR_FILE.")
+            raise WrongUse("--noise needs a baseline: give --baseline NAME_OR_FILE.")
         against = replace(against, noise=str(noise))
     name = against.baseline or "."
     if not Path(name).exists() and not any(mark in name for mark in "*?[") and baselines.find(name) is None:
         raise UnusableBaseline(baselines.explain_missing(name))  # before sources are read
     if not against.is_asked and (file is None or not file.budgets):
         raise WrongUse(
-            f"{path} has no budgets: docs/check.md says how to write them; or say --baseline NAME."
+            f"{path} has no budgets: docs/check.md says how to write them; or give --baseline NAME."
             if path
-            else f"Nothing to check: there is no {NAME} here; write one (docs/check.md), or say --baseline NAME."
+            else f"Nothing to check: there is no {NAME} here; write one (docs/check.md), or give --baseline NAME."
         )
     return file, against
 
@@ -219,7 +219,7 @@ def with_cause(judged: JudgedBudget, comparison: Comparison | None) -> JudgedBud
     if judged.state != "fail" or comparison is None:
         return judged
     if comparison.job is not None and comparison.job.moved:
-        return replace(judged, reason=f"{judged.reason}. Moved by {name_moved(comparison.job)}")
+        return replace(judged, reason=f"{judged.reason}. The change comes from {name_moved(comparison.job)}")
     if not comparison.named:
         return judged
-    return replace(judged, reason=f"{judged.reason}. Most of it: {''.join(describe_cause(comparison.named[0]))}")
+    return replace(judged, reason=f"{judged.reason}. Most of it is {''.join(describe_cause(comparison.named[0]))}")

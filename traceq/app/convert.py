@@ -49,12 +49,12 @@ def convert(source: str | Path, target: str | Path, *, wait: float = 0) -> Conve
     else:
         if not is_address(source) and not Path(source).exists():
             raise StoreError(f"{source}: no such database or dataset; make one with: traceq ingest SOURCE -o {source}")
-        raise WrongUse(f"{source} is neither a database nor a dataset: traceq ingest makes either of traces.")
+        raise WrongUse(f"{source} is neither a database nor a dataset: traceq ingest makes either from traces.")
     try:
         return work(str(source), str(target))
     except FAILURES as error:
         raise StoreError(
-            f"{target}: cannot be written, {source} is as it was: {one_line(error)}{way_out(error)}"
+            f"{target}: cannot be written, {source} is unchanged: {one_line(error)}{way_out(error)}"
         ) from error
 
 
@@ -64,7 +64,7 @@ def _check_new(target: str | Path) -> None:
         return
     path = Path(target)
     if path.is_file() or (path.is_dir() and any(path.iterdir())):
-        raise WrongUse(f"{target} is there already: name a new file or folder.")
+        raise WrongUse(f"{target} already exists: name a new file or folder.")
 
 
 def _to_dataset(source: str, target: str, wait: float) -> Converted:

@@ -179,7 +179,9 @@ class _Runner:
         """
         run = profile_of(self._folder, own)
         if run is None:
-            raise UnusableTrace(f"{self._folder.traces}: no recording of the baseline, so nothing is found to --try")
+            raise UnusableTrace(
+                f"{self._folder.traces}: no recording of the baseline, so there are no findings to --try"
+            )
         cores = usable_cpus()
         for finding in list_by_hand(run.findings, self._plan.tries, cores):
             self._running.tell(f"no setting is known for {finding.rule} ({finding.title}): change it by hand")

@@ -110,7 +110,7 @@ def _format_of(output: Path) -> Format:
     for known, name in _FORMAT_OF_SUFFIX.items():
         if output.name.lower().endswith(known):
             return name
-    raise WrongUse(f"{output}: no format has this suffix ({', '.join(_FORMAT_OF_SUFFIX)}); say --format.")
+    raise WrongUse(f"{output}: no format has this suffix ({', '.join(_FORMAT_OF_SUFFIX)}); give --format.")
 
 
 def _check(name: Format, output: Path, finding: str | None, measure: Measure | None, tables: Sequence[str]) -> None:
@@ -123,14 +123,14 @@ def _check(name: Format, output: Path, finding: str | None, measure: Measure | N
         if str(output) == "-":
             raise WrongUse("tables are written to files: name a file or a directory.")
         if not _is_one_file(output) and output.exists() and not (output.is_dir() and not any(output.iterdir())):
-            raise WrongUse(f"{output} is there already: name a new directory.")
+            raise WrongUse(f"{output} already exists: name a new directory.")
     else:
         if tables:
             raise WrongUse("--table is for parquet and csv; other files have no tables.")
         if output.is_dir():
             raise WrongUse(f"{output} is a directory: name a file in it.")
     if _is_one_file(output) and len(tables) != 1:
-        raise WrongUse(f"{output} can hold one table: say which with --table, or name a directory.")
+        raise WrongUse(f"{output} holds one table: choose it with --table, or name a directory.")
 
 
 def _is_one_file(output: Path) -> bool:
@@ -157,7 +157,7 @@ def _write_stacks(
     wanted = measure or "host"
     if name == "folded" and wanted not in there:
         choices = " or ".join(f"--measure {known}" for known in there)
-        raise StoreError(f"{source}: has no {MEASURE_WORDS[wanted]} in its counted steps; say {choices}")
+        raise StoreError(f"{source}: has no {MEASURE_WORDS[wanted]} in its counted steps; give {choices}")
     # pprof's are compressed, whatever the name
     with (atomic_write if name == "pprof" else write_packed)(output) as file:
         if name == "pprof":

@@ -70,7 +70,9 @@ def watch_folder(
     """
     watched = Path(source)
     if not watched.is_dir():
-        raise WrongUse(f"--watch follows a folder of traces, and {source} is none: name one, or leave --watch out.")
+        raise WrongUse(
+            f"--watch follows a folder of traces, and {source} is not a folder: name one, or leave --watch out."
+        )
     wait = wait or partial(time.sleep, _SECONDS_BETWEEN_LOOKS)
     with temporary_folder() as folder, PageServer(port) as server:
         watch, pages = FolderWatch(watched), _ReportList(watched, folder, server, read)
@@ -154,7 +156,7 @@ def _check_page(page: Path, read: ReadOptions) -> None:
     if not page.is_file():
         raise StoreError(f"{page}: no such page; write one: traceq report TRACE -o {page}")
     if read.step_texts or read.capture or read.inductor:
-        raise WrongUse(f"{page} is a page, whose steps are fixed: name the trace to choose others.")
+        raise WrongUse(f"{page} is a page, whose steps are fixed: name the trace to choose other steps.")
 
 
 def start_browser(link: str) -> None:

@@ -72,7 +72,7 @@ def _choose_trace(report: ReportView, trace: int | None) -> TraceReport:
         return by_id[trace]
     known = ", ".join(map(str, by_id))
     if trace is None:
-        raise ValueError(f"the report is on several traces: say trace=ID, one of {known}")
+        raise ValueError(f"the report is on several traces: give trace=ID, one of {known}")
     raise ValueError(f"no trace {trace} in the report; there are {known}")
 
 

@@ -163,7 +163,7 @@ def _refuse_options(read: ReadOptions) -> None:
         )
     if read.capture or read.inductor:
         raise WrongUse(
-            "--capture and --inductor are for traces: ingest the trace again with traceq ingest --force and these."
+            "--capture and --inductor are for traces: ingest the trace again with traceq ingest --force and these options."
         )
 
 
@@ -175,11 +175,11 @@ def check_writes(writes: Sequence[Path], reads: Sequence[Source]) -> None:
     files = {file_of(str(source)).resolve() for source in reads}
     for path in writes:
         if path.resolve() in files:
-            raise WrongUse(f"{path} is what is read: name another file to write.")
+            raise WrongUse(f"{path} is the input: name another file to write.")
         if not path.resolve().parent.is_dir():
             raise StoreError(f"{path}: cannot be written: no such directory; create it or choose another -o")
     if len({path.resolve() for path in writes}) < len(writes):
-        raise WrongUse("Two options name the same file to write: name another.")
+        raise WrongUse("Two options write to the same file: name another.")
 
 
 def _spare_traces(connection: duckdb.DuckDBPyConnection, database: Path, writes: Sequence[Path]) -> None:

@@ -35,6 +35,6 @@ def select_traces(
 def _refuse(rank: int, there: Sequence[int]) -> StoreError:
     """Return the error for a rank that no trace has; `there` are the ranks of the traces."""
     return StoreError(
-        f"no trace is of rank {rank}; there "
-        + (f"are {', '.join(map(str, there))}" if there else "is none that says its rank")
+        f"no trace is of rank {rank}; "
+        + (f"there are {', '.join(map(str, there))}" if there else "none of them says its rank")
     )

@@ -51,7 +51,7 @@ class TradeoffView(View[Tradeoff]):
     def draw(self, path: Path) -> None:
         """Write the curve as a picture to `path` (.png or .svg). Raises TraceqError with fewer than two values."""
         if len(self.content.points) < 2:  # noqa: PLR2004 - to draw anything between
-            raise TraceqError(f"{path}: not drawn: there are not two values; leave --plot out")
+            raise TraceqError(f"{path}: not drawn: that needs at least two values; leave --plot out")
         drawing = chart_values.draw(self.content)
         content = draw_svg_file(drawing) if path.suffix.lower() == ".svg" else save_png(draw_figure(drawing))
         with atomic_write(path) as file:
@@ -114,7 +114,7 @@ def _find_values(runs: Sequence[tuple[float | None, Run]], knob: str | None) -> 
         return [Taken(value, run) for value, run in zip(named[1], found, strict=True)], named[0], "names"
     raise WrongUse(
         f"The runs have no value: not all have marks of {knob or ', '.join(AMOUNTS)} (all have: {', '.join(counted) or 'none'}), "
-        f"and neither what they were made with nor their names tell one parameter. Say the value of each: "
+        f"and neither their settings nor their names show a single parameter. Give the value of each: "
         f"{_suggest_command(found, knob)}"
     )
 
@@ -136,5 +136,5 @@ def _choose_work(taken: list[Taken], knob: str, work: str | None) -> str:
         return usual_work(taken, knob)
     known = [*list_marked([taken_run.run for taken_run in taken]), STEPS, *([knob] if knob in AMOUNTS else [])]
     if work not in known:
-        raise WrongUse(f"--work {work}: not all runs have marks of it; there is {', '.join(dict.fromkeys(known))}.")
+        raise WrongUse(f"--work {work}: not all runs have this mark; choose from {', '.join(dict.fromkeys(known))}.")
     return work

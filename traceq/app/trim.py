@@ -82,16 +82,16 @@ def trim(
 
 
 def check_is_new(target: Path, *, force: bool) -> None:
-    """Raise WrongUse if the file to write exists already, unless `force` allows to replace it."""
+    """Raise WrongUse if the file to write already exists, unless `force` allows to replace it."""
     if target.is_file() and not force:
-        raise WrongUse(f"{target} is there already: name another file to write, or give --force.")
+        raise WrongUse(f"{target} already exists: name another file to write, or give --force.")
 
 
 def read_steps(text: str) -> tuple[int, int]:
     """Read the first and last step of "3..5" or "3". Raises WrongUse for anything else."""
     match = re.fullmatch(r"(\d{1,12})(?:\.\.(\d{1,12}))?", text.strip())
     if match is None or int(match[2] or match[1]) < int(match[1]):
-        raise WrongUse(f"--steps {text}: give a step or the first and the last one, as 3 or 3..5.")
+        raise WrongUse(f"--steps {text}: give a step, or the first and the last, as in 3 or 3..5.")
     return int(match[1]), int(match[2] or match[1])
 
 
@@ -110,7 +110,7 @@ def _choose(source: str | Path, ranks: Sequence[int], read: ReadOptions) -> list
     if missing:
         there = ", ".join(str(rank) for rank in sorted(rank for rank in by_rank if rank is not None))
         raise WrongUse(
-            f"--ranks: no trace is of rank {missing[0]}; there {f'are {there}' if there else 'is none that says its rank'}."
+            f"--ranks: no trace is of rank {missing[0]}; {f'there are {there}' if there else 'none of them says its rank'}."
         )
     return [by_rank[rank] for rank in ranks]
 
@@ -130,12 +130,12 @@ def check_suffix(source: TraceSource, target: Path, done: str = "trimmed") -> No
     suffixes = _SUFFIXES.get(source.importer.NAME)
     if suffixes is None:
         raise WrongUse(
-            f"{source.path}: traces of nsys and of the PyTorch profiler can be {done}, those of this format cannot yet;"
-            " a report can be shared instead: traceq report --ticket"
+            f"{source.path}: so far only traces of nsys and of the PyTorch profiler can be {done};"
+            " share a report instead: traceq report --ticket"
         )
     if not target.name.lower().endswith(suffixes):
         raise WrongUse(
-            f"{target}: name a file that ends in {' or '.join(suffixes)}, as {source.path.name} is such a trace."
+            f"{target}: name a file that ends in {' or '.join(suffixes)}, to match the format of {source.path.name}."
         )
 
 

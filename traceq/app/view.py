@@ -75,7 +75,7 @@ class View(ABC, Generic[T]):
         path = Path(path)
         format_ = self.suffixes().get(path.suffix.lower())
         if format_ is None:
-            raise ValueError(f"{path}: no format has this suffix; there are {', '.join(self.suffixes())}")
+            raise ValueError(f"{path}: no format has this suffix; known are {', '.join(self.suffixes())}")
         text = self.render(format_)
         with atomic_write(path) as file:
             file.write(text.encode())

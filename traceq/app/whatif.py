@@ -211,7 +211,7 @@ def _changes_without(subject: Subject, name: str, finding: Finding) -> tuple[Ask
     """
     owned = {category: ns for category, ns in finding.owned_by_category.items() if category in ASKABLE}
     if not owned:
-        raise WrongUse(f"{name}: what it owns cannot be replayed without it: {', '.join(finding.owned_by_category)}.")
+        raise WrongUse(f"{name}: the replay cannot remove the time it owns: {', '.join(finding.owned_by_category)}.")
     return tuple(
         Asked("remove", category)
         if category in NO_LENGTH or ns >= subject.ledger[category]

@@ -71,7 +71,7 @@ class WhatIfRequest(NamedTuple):
         """
         if self.finding is not None:
             if any(self[:-1]):
-                raise WrongUse("--finding is a change of its own: leave the others out.")
+                raise WrongUse("--finding cannot be combined with other changes: leave them out.")
             return ()
         remove, overlap = ([value] if isinstance(value, str) else value for value in (self.remove, self.overlap))
         scale, move = (value.items() if isinstance(value, Mapping) else value for value in (self.scale, self.move))
@@ -84,7 +84,7 @@ class WhatIfRequest(NamedTuple):
             *([Asked("transfer")] if self.transfer_only else []),
         )
         if not found:
-            raise WrongUse(f"No change is given: say what to remove, scale, overlap or move; {_LISTS}.")
+            raise WrongUse(f"No change given: say what to remove, scale, overlap or move; {_LISTS}.")
         return found
 
 
@@ -135,13 +135,9 @@ def _scale(what: str, factor: float) -> Asked:
     """
     _check_known("--scale", what)
     if what in NO_LENGTH:
-        raise WrongUse(
-            f"--scale {what}: a wait has no length of its own: --remove {what} says what removing it would save."
-        )
+        raise WrongUse(f"--scale {what}: a wait cannot be scaled: --remove {what} says what removing it would save.")
     if not math.isfinite(factor) or factor < 0:
-        raise WrongUse(
-            f"--scale {what} {factor:g}: the factor is a number from 0 (takes no time) up; 1 changes nothing."
-        )
+        raise WrongUse(f"--scale {what} {factor:g}: the factor must be 0 (takes no time) or more; 1 changes nothing.")
     return Asked("scale", what, float(factor))
 
 
@@ -155,5 +151,5 @@ def _move(what: str, threads: float) -> Asked:
     if what not in movable and not what.startswith("host:"):
         raise WrongUse(f"--move {what}: only work of the host can be moved: {', '.join(movable)}, host:GLOB.")
     if not math.isfinite(threads) or threads < 1:
-        raise WrongUse(f"--move {what} {threads:g}: it is moved to 1 thread or more.")
+        raise WrongUse(f"--move {what} {threads:g}: give at least 1 thread.")
     return Asked("move", what, float(threads))

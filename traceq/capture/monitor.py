@@ -57,7 +57,7 @@ def _run(log: Path, stopped: threading.Event) -> None:
                 sample_until(stopped, sources, file.write)
     except Exception as error:  # noqa: BLE001 - a program is recorded for its trace: what goes wrong here must not matter to it
         reason = " ".join(str(error).split())
-        sys.stderr.write(f"traceq: the machine is sampled no longer: {type(error).__name__}: {reason}\n")
+        sys.stderr.write(f"traceq: sampling of the machine stopped: {type(error).__name__}: {reason}\n")
 
 
 def sample_until(stopped: threading.Event, sources: Sequence[Source], write: Callable[[str], Any]) -> None:

@@ -76,7 +76,8 @@ def export(report: Path) -> Path:
     said = (done.stderr or done.stdout).strip().splitlines()
     reason = said[-1].strip() if said else f"exit code {done.returncode}"
     raise UnusableTrace(
-        f"{report}: nsys export failed ({reason}); the report is there: try nsys-ui, or nsys of its version"
+        f"{report}: nsys export failed ({reason}), but the report was written: open it in nsys-ui, or export it with the nsys"
+        " that wrote it"
     )
 
 

@@ -213,9 +213,7 @@ def _export_report(exit_code: int, launch: Launch, events: Sequence[status.Event
     report = nsys.find_report(launch.directory / launch.name)
     why = tuple(status.list_reasons(events))
     if report is None:
-        return Recording(
-            exit_code, (), why or (f"nsys left no report {launch.name}.nsys-rep: its own messages say why",)
-        )
+        return Recording(exit_code, (), why or (f"nsys wrote no report {launch.name}.nsys-rep: see its own messages",))
     try:
         return Recording(exit_code, (nsys.export(report),), why)
     except TraceqError as error:

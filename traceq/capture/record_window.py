@@ -120,7 +120,7 @@ class CudaRange(RecordWindow):
         torch: Any = sys.modules["torch"]
         if not torch.cuda.is_available():
             raise RuntimeError(
-                "nsys waits for the range of cudaProfilerStart, and there is no CUDA: use --steps 0, or --backend torch"
+                "nsys waits for cudaProfilerStart, but there is no CUDA: use --steps 0, or --backend torch"
             )
         torch.cuda.cudart().cudaProfilerStart()
 

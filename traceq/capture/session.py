@@ -18,7 +18,7 @@ from traceq.capture.snapshot.write import write_beside
 from traceq.capture.watch import Watch, is_another_active
 from traceq.common.version import __version__
 
-_ANOTHER = "another PyTorch profiler runs in this process at the same time, and there can be only one"
+_ANOTHER = "another PyTorch profiler is running in this process, and there can be only one"
 
 # Synchronizations are needed to tell waiting from idling; marks in other threads than the one that starts the profiler are
 # recorded only with the second. Older versions of PyTorch have fewer options.

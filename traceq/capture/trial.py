@@ -115,8 +115,8 @@ def _end_all(told: Path, child: subprocess.Popen[bytes] | None) -> None:
         child.wait(_PATIENCE)
     except subprocess.TimeoutExpired as error:
         raise ProgramFailed(
-            f"process {child.pid} of the program cannot be ended, as under sudo: end it by hand, and run all of"
-            " traceq experiment as that user"
+            f"process {child.pid} of the program cannot be ended (does it run under sudo?): end it by hand, and run all of"
+            " traceq experiment as its user"
         ) from error
     processes.reap(ended)
 

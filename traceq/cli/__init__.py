@@ -87,7 +87,7 @@ def main() -> None:
 
     `traceq TRACE` is short for `traceq report TRACE`.
 
-    Exit status: 0 done, 1 an error (one line on stderr), 2 wrong usage; of check also 3 failed, 4 cannot judge.
+    Exit status: 0 done, 1 an error (one line on stderr), 2 wrong usage; check also has 3 failed and 4 cannot judge.
     """  # noqa: D301 - click wants the backspace itself
 
 
@@ -109,11 +109,11 @@ def _lack_of_resources() -> str | None:
     addresses, files = address_space(), open_files(USUAL_OPEN_FILES)
     if addresses is not None and addresses < LEAST_ADDRESS_SPACE:
         return (
-            f"this process may have {addresses >> 20:,} MiB of addresses (ulimit -v), and libraries reserve"
-            f" {LEAST_ADDRESS_SPACE >> 20:,} MiB without using them: raise it, and limit memory with --memory-limit"
+            f"the address space is limited to {addresses >> 20:,} MiB (ulimit -v), and libraries reserve"
+            f" {LEAST_ADDRESS_SPACE >> 20:,} MiB without using it: raise the limit, and limit memory with --memory-limit"
         )
     if files < LEAST_OPEN_FILES:
-        return f"this process may open {files} files (ulimit -n), and traceq needs {LEAST_OPEN_FILES}: raise that"
+        return f"this process may open {files} files (ulimit -n), and traceq needs {LEAST_OPEN_FILES}: raise the limit"
     return lack_of_threads()
 
 

@@ -139,16 +139,16 @@ capture_option = click.option(
     multiple=True,
     metavar="FILE",
     shell_complete=completion.complete_files,
-    help="A trace of the capture of the program's CUDA graphs, or of the program without them: gives kernels of graphs their"
-    " operators; may be repeated; for traces only.",
+    help="A trace of the program while it captures its CUDA graphs, or runs without them: gives kernels in graphs their"
+    " operators. Repeatable; for traces only.",
 )
 inductor_option = click.option(
     "--inductor",
     multiple=True,
     metavar="PATH",
     shell_complete=completion.complete_files,
-    help="What torch.compile wrote of its kernels: torch_compile_debug, files of provenance tracking; may be repeated; for traces"
-    " only. [default: what lies beside the trace]",
+    help="What torch.compile wrote about its kernels: torch_compile_debug, or files of provenance tracking. Repeatable; for"
+    " traces only. [default: what is next to the trace]",
 )
 cache_option = click.option(
     "--no-cache",
@@ -160,8 +160,8 @@ cache_option = click.option(
 memory_option = click.option(
     "--memory-limit",
     type=Parsed("size", parse_size),
-    help="Most memory for DuckDB in all processes together, e.g. 2GiB; at least 128MiB to read traces, 768MiB for queries."
-    " [default: a quarter of the memory at hand, at least 1GiB]",
+    help="Memory limit of DuckDB over all processes, e.g. 2GiB; at least 128MiB to read traces, 768MiB for queries."
+    " [default: a quarter of the available memory, at least 1GiB]",
 )
 wait_option = click.option(
     "--wait",
@@ -176,8 +176,8 @@ rules_option = click.option(
     type=_RulePaths(exists=True, path_type=Path),
     envvar="TRACEQ_RULES",
     metavar="extra|FILE|DIR",
-    help="extra: ask also the rules that no labelled real trace has confirmed. FILE, DIR: rules of your own, an SQL file or a"
-    " directory of them (one called extra: ./extra). May be repeated.  [env: TRACEQ_RULES]",
+    help="extra: also run the rules that no labelled real trace has confirmed. FILE, DIR: your own rules, an SQL file or a"
+    " directory of them (write ./extra if it is called extra). Repeatable.  [env: TRACEQ_RULES]",
 )
 
 
@@ -194,7 +194,7 @@ def timeout_option(what: str) -> Callable[[F], F]:
 output_option = click.option("-o", "--output", type=FILE, is_eager=True, metavar="FILE", help="Write to FILE.")
 
 
-force_option = click.option("--force", is_flag=True, help="Replace the file to write where it is there already.")
+force_option = click.option("--force", is_flag=True, help="Overwrite the output file if it exists.")
 
 
 noise_option = click.option(
@@ -202,7 +202,7 @@ noise_option = click.option(
     metavar="SHARE_OR_BASELINE",
     shell_complete=completion.complete_baselines,
     help="Known run-to-run noise (traceq noise): a share of the step, or a baseline to take it from."
-    " [default: measured from three runs a side, else assumed]",
+    " [default: measured with three runs per side, else assumed]",
 )
 
 
@@ -257,11 +257,11 @@ _OF_TRACES = ("step_range", "steps_per", "window", "capture", "inductor")
 
 def _declare_step_options(command: F) -> F:
     """Return the command with the options --step-range, --steps-per and --window declared."""
-    window = "Time to judge: gpu, 3.2s..4s (from the first GPU work), NAME..NAME of annotations; for traces only."
+    window = "Time to judge: gpu, 3.2s..4s (from the first GPU work), or annotations NAME..NAME; for traces only."
     command = click.option("--window", type=Parsed("window", _check_window), help=window)(command)
     steps_per = "Steps per detected repetition: 2, or 1/2 if two make a step; for traces only."
     command = click.option("--steps-per", type=Parsed("number", _check_steps_per), help=steps_per)(command)
-    step_range = "The annotations whose names match are the steps; for traces only."
+    step_range = "Take annotations whose names match as the steps; for traces only."
     return click.option("--step-range", type=REGEX, help=step_range)(command)
 
 
@@ -328,7 +328,7 @@ def _parse_numbers(_ctx: click.Context, _param: click.Parameter, value: str | No
     try:
         return tuple(int(number) for number in value.split(",")) if value else ()
     except ValueError:
-        raise click.BadParameter(f"{value!r} is no list of ranks: 0,6") from None
+        raise click.BadParameter(f"{value!r} is not a list of ranks such as 0,6") from None
 
 
 def ranks_option(command: F) -> F:
@@ -357,7 +357,7 @@ def format_option(suffixes: Mapping[str, str], default: str | None) -> Callable[
             return suffixes[output.suffix.lower()]
         except KeyError:
             known = ", ".join(suffixes)
-            raise click.UsageError(f"{output}: no format has this suffix ({known}); say --format.") from None
+            raise click.UsageError(f"{output}: no format has this suffix ({known}); give --format.") from None
 
     return click.option(
         "--format",

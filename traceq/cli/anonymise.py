@@ -15,15 +15,15 @@ from traceq.common.text import printable
 @click.argument("source", metavar="TRACE", shell_complete=completion.complete_files)
 @output_option
 @click.option(
-    "--seed", metavar="TEXT", help="Make pseudonyms of this: the same in all files of a job. [default: random]"
+    "--seed", metavar="TEXT", help="Derive pseudonyms from this: give all files of a job the same. [default: random]"
 )
 @force_option
 def anonymise(*, source: str, output: Path | None, seed: str | None, force: bool) -> None:
     """Write a copy of a trace without private names.
 
-    TRACE is a trace of the PyTorch profiler or an export of nsys. Names of kernels, operators and CUDA's functions stay,
-    times and sizes, and the words by which traceq tells what an annotation means. Every other word of a name becomes a
-    pseudonym; paths, hosts, users, environments, command lines and arguments that are not known go. What went is listed.
+    TRACE is a trace of the PyTorch profiler or an export of nsys. Names of kernels, operators and CUDA functions stay, as
+    do times, sizes and the words by which traceq recognises annotations. Every other word in a name becomes a pseudonym;
+    paths, hosts, users, environments, command lines and unknown arguments are removed. What was removed is listed.
 
     \b
     Examples:

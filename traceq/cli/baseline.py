@@ -33,7 +33,7 @@ class BaselineCommands(LazyGroup):
     """The commands about baselines."""
 
     lazy: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "save": ("traceq.cli.baseline:save", "Keep the summary of runs under a name."),
+        "save": ("traceq.cli.baseline:save", "Save a summary of runs under a name."),
         "list": ("traceq.cli.baseline:list_", "List the baselines."),
         "show": ("traceq.cli.baseline:show", "Show steps, ledger and findings of a baseline."),
         "drop": ("traceq.cli.baseline:drop", "Delete a baseline."),
@@ -44,19 +44,19 @@ class BaselineCommands(LazyGroup):
 def baseline() -> None:
     """Save runs to compare later ones with: their steps, ledgers and findings, not their traces.
 
-    A baseline is a JSON file of some hundred KiB, to be committed or cached by CI. `traceq check --baseline NAME` and
-    `traceq compare NAME SOURCE` take its name. It holds names of kernels, operators and of the trace's file.
+    A baseline is a JSON file of a few hundred KiB, to commit or to cache in CI. `traceq check --baseline NAME` and
+    `traceq compare NAME SOURCE` take its name. It contains the names of kernels, of operators and of the trace file.
     """
 
 
-@click.command(short_help="Keep the summary of runs under a name.")
+@click.command(short_help="Save a summary of runs under a name.")
 @click.argument("name", shell_complete=completion.complete_baselines)
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, shell_complete=completion.complete_files)
 @rank_option("Keep")
 @read_options
-@click.option("--force", is_flag=True, help="Replace the baseline that has the name.")
+@click.option("--force", is_flag=True, help="Replace an existing baseline of this name.")
 @click.option(
-    "--add", is_flag=True, help="Add the runs to the baseline that has the name: a history of 30 runs at most."
+    "--add", is_flag=True, help="Add the runs to the existing baseline of this name, a history of at most 30 runs."
 )
 @directory_option
 def save(
@@ -69,10 +69,10 @@ def save(
     add: bool,
     directory: Path | None,
 ) -> None:
-    """Keep the summary of runs under a name.
+    """Save a summary of runs under a name.
 
-    SOURCE is a trace database or a file that `traceq ingest` accepts. Several are runs of the same program: how much they differ
-    says which changes are none.
+    SOURCE is a trace database or a file that `traceq ingest` accepts. Several sources are runs of the same program: how
+    much they differ shows which changes are only noise.
 
     \b
     Examples:
@@ -87,13 +87,13 @@ def save(
     said = f"{some(saved.runs, 'run')}, {some(saved.steps, 'step')}, {size(saved.path.stat().st_size)}"
     click.echo(printable(f"{saved.path}: {said}"))
     if saved.repeated:
-        click.echo("traces that are given several times are kept once", err=True)
+        click.echo("traces given more than once are kept once", err=True)
 
 
 @click.command("list", short_help="List the baselines.")
 @directory_option
 def list_(*, directory: Path | None) -> None:
-    """List the baselines, with their runs, steps and typical step. A file that is none is listed with the reason."""
+    """List the baselines, with their runs, steps and typical step. An unusable file is listed with the reason."""
     from traceq.reports.comparison.baseline import compose_baselines
     from traceq.runs import baselines
 
@@ -118,7 +118,7 @@ def _read(path: Path) -> tuple[StoredBaseline | str, int]:
 
 @click.command(short_help="Show steps, ledger and findings of a baseline.")
 @click.argument("name", shell_complete=completion.complete_baselines)
-@json_option("json: the file, to be read.")
+@json_option("json: the file, indented.")
 @directory_option
 def show(*, name: str, format_: str, directory: Path | None) -> None:
     """Show steps, ledger and findings of a baseline."""

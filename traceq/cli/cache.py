@@ -17,9 +17,10 @@ _DAY = 86_400
 def cache(action: str) -> None:
     """Show or clear the cache of traces already read.
 
-    A command that is given a trace keeps its database, so that the next command need not read it again. Entries are found
-    by the content of the traces, and are readable by you alone; those not used for longest go first. TRACEQ_CACHE says
-    where the cache is, TRACEQ_CACHE_LIMIT how much it may hold (e.g. 2GiB), TRACEQ_NO_CACHE=1 or --no-cache leave it out.
+    A command given a trace keeps the database made from it, so that the next command need not read the trace again.
+    Entries are found by the content of the traces, and only you can read them; the least recently used go first.
+    TRACEQ_CACHE sets where the cache is, TRACEQ_CACHE_LIMIT its largest size (e.g. 2GiB); TRACEQ_NO_CACHE=1 or --no-cache
+    turns it off.
 
     \b
     Examples:

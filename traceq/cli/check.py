@@ -28,7 +28,7 @@ _FORMATS = {suffix: name for suffix, name in SUFFIXES.items() if name != "html"}
     "--budgets",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="The budgets. [default: traceq.toml, if it is there]",
+    help="The file of budgets. [default: traceq.toml, if there is one]",
 )
 @click.option(
     "--baseline",
@@ -39,9 +39,9 @@ _FORMATS = {suffix: name for suffix, name in SUFFIXES.items() if name != "html"}
 @click.option(
     "--max-regression",
     type=SHARE,
-    help="How much slower the step may be. [default: fail at any regression that compare is sure of]",
+    help="How much slower the step may be. [default: fail at any regression the steps prove]",
 )
-@click.option("--fail-on-likely", is_flag=True, help="Fail also at a regression that is only likely.")
+@click.option("--fail-on-likely", is_flag=True, help="Also fail at a likely regression.")
 @noise_option
 @ci_options("Write JUnit XML.")
 @document_options(_FORMATS)
@@ -68,8 +68,8 @@ def check(
     """Fail when budgets are exceeded, or when the step is slower than in a baseline.
 
     SOURCE is a trace database, a file that `traceq ingest` accepts, or a baseline; several are runs of the same program,
-    judged together. Budgets are in traceq.toml: for the step, parts of the ledger, findings, and numbers that SQL of
-    your own returns (docs/check.md). A regression fails when the steps show it; --max-regression allows some.
+    judged together. Budgets are in traceq.toml: for the step, parts of the ledger, findings, and numbers that your own
+    SQL returns (docs/check.md). A regression fails if the steps prove it; --max-regression allows some.
 
     Exit status: 0 all pass, 3 one fails, 4 none fails but one cannot be judged; 1 an error, 2 wrong usage.
 

@@ -48,9 +48,11 @@ if TYPE_CHECKING:
     help="Say 'no change' only when a change of that size would have been found.",
 )
 @noise_option
-@click.option("--ticket", is_flag=True, help="In at most 10 KB, hosts, users and paths replaced. [format: md]")
-@ci_options("Write JUnit XML: a test that there is no regression.")
-@click.option("--anyway", is_flag=True, help="Give a verdict although GPUs, shapes or settings differ.")
+@click.option(
+    "--ticket", is_flag=True, help="For an issue: at most 10 KB, hosts, users and paths replaced. [format: md]"
+)
+@ci_options("Write JUnit XML, with a test that there is no regression.")
+@click.option("--anyway", is_flag=True, help="Give a verdict even if GPUs, shapes or settings differ.")
 @gather("options", CompareOptions, *CompareOptions._fields)
 @read_options
 def compare(
@@ -69,10 +71,10 @@ def compare(
 ) -> None:
     """Show what changed from BASE to NEW, how sure that is, and what the change is made of.
 
-    BASE and NEW are trace databases, what `traceq ingest` accepts, or baselines by name; or a memory snapshot of
-    PyTorch each, of which the peaks are compared. The verdict is regression or improvement, likely regression or
-    likely improvement where steps prove nothing and the change is many times what two runs differ by, no change, or
-    cannot tell with the reason; the exit status is 0 whatever it is: `traceq check` is for gates.
+    BASE and NEW are trace databases, what `traceq ingest` accepts, or names of baselines; or one memory snapshot of
+    PyTorch each, whose peaks are compared. The verdict is regression or improvement; likely regression or likely
+    improvement, if the steps prove nothing but the change is many times the usual difference of two runs; no change; or
+    cannot tell, with the reason. The exit status is 0 for every verdict: use `traceq check` as a gate.
 
     \b
     Examples:
@@ -91,7 +93,7 @@ def compare(
         write_view(_compare_snapshots(base, new, read, top), name, output)
         return
     if ticket and explicit_options("top"):
-        raise click.UsageError("--top: a ticket has a form of its own, of at most 10 KB; leave that out.")
+        raise click.UsageError("--top: the layout of a ticket is fixed, at most 10 KB; leave --top out.")
     view = compare_runs(base, new, which, read, options, top=top, drawn=name == "html", ticket=ticket)
     ci.write(view)
     write_view(view, name, output)
@@ -104,9 +106,9 @@ def _compare_snapshots(
     from traceq.app.compare_memory import compare_memory
 
     if len(base) + len(new) > 2:  # noqa: PLR2004 - base and new
-        raise click.UsageError("Two memory snapshots are compared, one a side.")
+        raise click.UsageError("Compare two memory snapshots, one per side.")
     if clash := explicit_options(*_OF_TIMES):
-        raise click.UsageError(f"{', '.join(clash)}: for times, and memory snapshots have none.")
+        raise click.UsageError(f"{', '.join(clash)}: only for times, which memory snapshots do not have.")
     return compare_memory(base[0], new[0], read, top=top)
 
 
@@ -128,4 +130,4 @@ def _split_sides(
         return base, new
     if not base and not new and len(sources) == 2:  # noqa: PLR2004 - base and new
         return sources[:1], sources[1:]
-    raise click.UsageError("Say BASE NEW, or --base SOURCE... --new SOURCE... for several runs a side.")
+    raise click.UsageError("Give BASE NEW, or --base SOURCE... --new SOURCE... for several runs per side.")

@@ -22,7 +22,7 @@ _CREATED = re.compile(r"^create (?:or replace )?(?:table|view|macro) (?:if not e
 @click.argument("shell", type=click.Choice(("bash", "zsh", "fish")))
 @click.pass_context
 def completion(context: click.Context, /, shell: str) -> None:
-    """Print the completion script for a shell: commands, files, options and their values, rules, tables.
+    """Print the completion script for a shell. It completes commands, files, options and their values, rules and tables.
 
     \b
     Examples:

@@ -24,10 +24,10 @@ from traceq.common.units import some
 @memory_option
 @within_limits
 def convert(*, source: str, output: str, wait: int) -> None:
-    """Make a dataset of a trace database, or a trace database of a dataset, without the traces.
+    """Turn a trace database into a dataset, or a dataset into a trace database. The traces are not needed.
 
-    TARGET is new: a folder or an address (s3://bucket/job) for a database, a file for a dataset. Rows, trace_ids and reports stay
-    the same. Traces that were ingested without --run are listed under the name of the folder that holds them.
+    TARGET must be new: a folder or an address (s3://bucket/job) for a dataset, a file for a database. Rows, trace_ids and
+    reports stay the same. Traces that were ingested without --run are listed under the name of the folder that holds them.
 
     \b
     Examples:

@@ -29,7 +29,7 @@ class DatasetCommands(LazyGroup):
     lazy: ClassVar[Mapping[str, tuple[str, str]]] = {
         "list": ("traceq.cli.dataset:list_", "List the windows of a dataset and their ranks."),
         "drop": ("traceq.cli.dataset:drop", "Take a run, a window or a rank out of a dataset."),
-        "compact": ("traceq.cli.dataset:compact", "Remove what a dataset does not need any more."),
+        "compact": ("traceq.cli.dataset:compact", "Remove what a dataset no longer needs."),
         "verify": ("traceq.cli.dataset:verify", "Check that a dataset holds what it lists, row by row."),
     }
 
@@ -90,14 +90,14 @@ def _write_list(found: DatasetListing) -> None:
         write_plain(header, rows, [False, True, True, False, True, False, False], sys.stdout.buffer, terminal_width())
         sys.stdout.buffer.flush()
     if found.unused_bytes:
-        click.echo(f"{size(found.unused_bytes)} are of no use any more: traceq dataset compact {printable(found.name)}")
+        click.echo(f"{size(found.unused_bytes)} can be freed: traceq dataset compact {printable(found.name)}")
     if found.waiting_bytes:
-        click.echo(f"{size(found.waiting_bytes)} are of an ingest that ended early; the same ingest goes on with them")
+        click.echo(f"{size(found.waiting_bytes)} are left of an ingest that ended early; run it again to continue")
 
 
 @click.command(short_help="Take a run, a window or a rank out of a dataset.")
 @click.argument("name", metavar="DATASET", shell_complete=completion.complete_files)
-@click.option("--run", required=True, metavar="NAME", help="Of this run; all of it without --window and --rank.")
+@click.option("--run", required=True, metavar="NAME", help="From this run; all of it without --window and --rank.")
 @click.option("--window", type=click.IntRange(min=0), metavar="N", help="Only this window.")
 @click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Only this rank.")
 @wait_option
@@ -106,8 +106,8 @@ def _write_list(found: DatasetListing) -> None:
 def drop(*, name: str, run: str, window: int | None, rank: int | None, wait: int) -> None:
     """Take a run, a window of it or a rank out of a dataset, with its files.
 
-    What the ranks of a window make each other wait is worked out anew for the windows that lose some, and for no other. Who has
-    the dataset open may get an error at the next query, and has to open it again.
+    How long ranks wait for each other is worked out again for the windows that lose ranks, and only for them. Whoever has
+    the dataset open may get an error at the next query and must open it again.
 
     \b
     Examples:
@@ -124,18 +124,21 @@ def drop(*, name: str, run: str, window: int | None, rank: int | None, wait: int
     click.echo(f"{some(len(gone), 'trace')}, {size(sum(piece.size for piece in gone))}")
 
 
-@click.command(short_help="Remove what a dataset does not need any more.")
+@click.command(short_help="Remove what a dataset no longer needs.")
 @click.argument("name", metavar="DATASET", shell_complete=completion.complete_files)
-@click.option("--all", "everything", is_flag=True, help="Also what an ingest that ended early has left to go on with.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Also remove what an ingest that ended early left to continue from."
+)
 @wait_option
 @memory_option
 @within_limits
 def compact(*, name: str, everything: bool, wait: int) -> None:
-    """Remove what a dataset does not need any more, and judge windows anew whose job tables are stale or damaged.
+    """Remove what a dataset no longer needs, and judge windows again whose job tables are stale or damaged.
 
-    What goes: traces that --force replaced, job tables that were replaced, unfinished files of ingests that were ended. Files of
-    others stay. No two files are merged: each rank keeps its own, so that it can be replaced or dropped. Who opened the dataset
-    before such a replacement may get an error at the next query, and has to open it again.
+    This removes traces that --force replaced, job tables that were replaced, and unfinished files of interrupted
+    ingests, but no files that traceq did not write. It merges no files: each rank keeps its own, so that it can be replaced
+    or dropped. Whoever opened the dataset before such a replacement may get an error at the next query and must open it
+    again.
 
     \b
     Examples:
@@ -145,11 +148,11 @@ def compact(*, name: str, everything: bool, wait: int) -> None:
 
     done = compact_dataset(name, everything=everything, wait=wait / 1e9)
     for run, window in done.judged:
-        click.echo(printable(f"{name}: run {run}, window {window}: judged anew"))
+        click.echo(printable(f"{name}: run {run}, window {window}: judged again"))
     click.echo(printable(f"{name}: {some(done.files, 'file')} removed, {size(done.size)}"))
     if done.waiting:
         left = f"{some(done.waiting, 'file')} of an ingest that ended early, {size(done.waiting_size)}"
-        click.echo(f"left: {left}, for it to go on with; --all removes them")
+        click.echo(f"kept: {left}; run it again to continue, or remove them with --all")
 
 
 @click.command(short_help="Check that a dataset holds what it lists, row by row.")
@@ -159,9 +162,9 @@ def compact(*, name: str, everything: bool, wait: int) -> None:
 @click.pass_context
 @within_limits
 def verify(ctx: click.Context, *, name: str, format_: str) -> None:
-    """Check that a dataset holds what it lists: its files, their rows and digests, and jobs that are made of these ranks.
+    """Check that a dataset holds what it lists: its files, their rows and digests, and jobs made from these ranks.
 
-    Each fault is a line, with the way out. Exit status: 0 nothing found, 3 there are faults, 1 it cannot be read at all.
+    Each fault is one line that says what to do. Exit status: 0 no faults, 3 faults, 1 the dataset cannot be read at all.
 
     \b
     Examples:

@@ -28,9 +28,8 @@ _TRACE = "app/demo/training.pt.trace.json.gz"
 def demo(context: click.Context, output: str | None) -> None:
     """Report on a trace that comes with traceq.
 
-    A few steps of one GPU of a training job, as the PyTorch profiler saw them. Needs no GPU and no
-    network; leaves the database behind for more questions (in a temporary directory when the current one cannot
-    be written).
+    The trace has a few steps of one GPU of a training job, recorded by the PyTorch profiler. Needs no GPU and no network;
+    keeps the database for more questions (in a temporary directory if the current one is not writable).
     """
     from traceq.app.ingest import ingest
     from traceq.cli.ingest import summarize

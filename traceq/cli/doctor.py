@@ -51,11 +51,11 @@ def doctor(
     """Show what a trace can answer, or what a capture needs.
 
     SOURCE_OR_DB is a trace database or a file that `traceq ingest` accepts. For each of its traces: which metrics are ok,
-    degraded (and why) or not computable, the options of the profiler that would bring them, and whether the numbers
-    in the database add up; when they do not, the exit status is 1.
+    degraded (and why) or not computable, which profiler options would record them, and whether the numbers in the
+    database add up; if they do not, the exit status is 1.
 
-    With --plan and the names of metrics: which profiler can give each of them and what it costs, and the command
-    lines of nsys and traceq record and the call of torch.profiler that give them all, ready to paste.
+    With --plan and the names of metrics: which profilers record each of them and at what cost, and the commands of nsys
+    and traceq record and the call of torch.profiler that record them all, ready to paste.
 
     \b
     Examples:
@@ -65,7 +65,7 @@ def doctor(
     """  # noqa: D301 - click wants the backspace itself
     if plan:
         if clash := explicit_options(*_OF_TRACES):
-            raise click.UsageError(f"{', '.join(clash)}: for traces; --plan takes names of metrics only.")
+            raise click.UsageError(f"{', '.join(clash)}: for traces; --plan takes only names of metrics.")
         _plan(names)
         return
     source = _examine_source(names)
@@ -76,7 +76,7 @@ def doctor(
     write(view.to_json() if is_json else view.to_text(), output)
     if view.broken:
         way_out = (
-            f"the trace is damaged: {', '.join(view.damage)}; do not trust what depends on these numbers, record it again"
+            f"the trace is damaged: {', '.join(view.damage)}; trust nothing that depends on these numbers, and record it again"
             if view.damage
             else "ingest the traces again; if that does not help, and nobody has changed the database, report it"
         )
@@ -92,7 +92,7 @@ def _examine_source(names: Sequence[str]) -> str:
         raise click.UsageError("Name a trace or a database, or plan a capture: traceq doctor --plan lists the metrics.")
     if len(names) > 1:
         raise click.UsageError(
-            "One SOURCE_OR_DB at a time (a directory is one, too); for several: traceq ingest SOURCE... -o DB, then"
+            "Give one SOURCE_OR_DB, which may be a directory; for several: traceq ingest SOURCE... -o DB, then"
             " traceq doctor DB. To plan a capture: traceq doctor --plan METRIC..."
         )
     if names[0] in METRICS and not Path(names[0]).exists():
@@ -163,6 +163,6 @@ def _format_commands(tool: str, commands: str | None, missing: Sequence[str]) ->
     `missing` are the metrics that the tool cannot record; without `commands` it can record none.
     """
     if not commands:
-        return f"# {tool}: gives none of these"
+        return f"# {tool}: records none of these"
     exceptions = f", all but {', '.join(missing)}" if missing else ""
     return f"# {tool}{exceptions}:\n{commands}"

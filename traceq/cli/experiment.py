@@ -37,7 +37,7 @@ def _check_ablations(ctx: click.Context, param: click.Parameter, values: tuple[s
     found = _split_values(ctx, param, values)
     for each in found:
         if each not in ABLATIONS:
-            raise click.BadParameter(f"{each!r} cannot be left out; there are {', '.join(ABLATIONS)}.")
+            raise click.BadParameter(f"{each!r} cannot be left out; the choices are {', '.join(ABLATIONS)}.")
     return found
 
 
@@ -48,7 +48,7 @@ def _refuse_repeated(
     names = [name for name, _ in pairs]
     for name in names:
         if names.count(name) > 1:
-            raise click.BadParameter(f"{name} is said twice; list its values after one: {name}=A,B.")
+            raise click.BadParameter(f"{name} is given twice; list its values once: {name}=A,B.")
     return dict(pairs)
 
 
@@ -108,18 +108,20 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
     shell_complete=completion.complete_one_of(ABLATIONS),
     help=f"{', '.join(ABLATIONS)}.",
 )
-@click.option("--factorial", is_flag=True, help="All combinations of --vary and --env, not one at a time.")
-@_number("--repeats", 1, ROUNDS, "Rounds: each setting runs once in each.")
-@_number("--steps", 3, STEPS, "Steps of a run that count: more where they take less than a second together.")
-@_number("--warmup", 1, 5, "Steps before these.")
-@click.option("--time-limit", type=_TIME, default="10 min", show_default=True, help="Most time for a run.")
-@click.option("--budget", type=_TIME, help='Most time for all runs: "30 min".')
+@click.option(
+    "--factorial", is_flag=True, help="Run all combinations of --vary and --env, instead of one change at a time."
+)
+@_number("--repeats", 1, ROUNDS, "Rounds, in each of which every setting runs once.")
+@_number("--steps", 3, STEPS, "Measured steps per run; more if together they take less than a second.")
+@_number("--warmup", 1, 5, "Warm-up steps before these.")
+@click.option("--time-limit", type=_TIME, default="10 min", show_default=True, help="Time limit for one run.")
+@click.option("--budget", type=_TIME, help='Time limit for all runs: "30 min".')
 @click.option(
     "--goal",
     type=click.Choice(("throughput", "latency", "memory")),
     default="throughput",
     show_default=True,
-    help="What to choose a setting for.",
+    help="What to optimise.",
 )
 @click.option("--latency-budget", type=Parsed("time", parse_duration), help='Longest step allowed: "50 ms".')
 @click.option(
@@ -127,10 +129,10 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
     type=click.Choice(("p50", "p95", "p99")),
     default="p95",
     show_default=True,
-    help="Which step that is about.",
+    help="Which step the latency budget is about.",
 )
-@click.option("--gpu-memory", type=_SIZE, help="Most GPU memory allowed: 40GiB.")
-@click.option("--host-memory", type=_SIZE, help="Most memory of the host allowed.")
+@click.option("--gpu-memory", type=_SIZE, help="GPU memory limit: 40GiB.")
+@click.option("--host-memory", type=_SIZE, help="Host memory limit.")
 @click.option(
     "-o",
     "--output",
@@ -139,7 +141,7 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
     default=Path("experiment"),
     show_default=True,
     metavar="DIR",
-    help="Folder for the runs, their traces and logs; the same command goes on there.",
+    help="Folder for the runs, their traces and logs; the same command continues there.",
 )
 @click.option("--knobs", is_flag=True, is_eager=True, expose_value=False, callback=_list_knobs, help="List the knobs.")
 @click.option(
@@ -150,7 +152,7 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
     show_default=True,
     help="How to print the result.",
 )
-@click.option("--html", type=FILE, metavar="FILE", help="Write the page of the result to FILE, too.")
+@click.option("--html", type=FILE, metavar="FILE", help="Also write the result as an HTML page to FILE.")
 def experiment(
     *,
     command: tuple[str, ...],
@@ -175,10 +177,10 @@ def experiment(
 ) -> None:
     """Run a program with several settings, and report which win.
 
-    COMMAND is run as it is and at each setting, in several rounds; a run is ended when it has made the steps that
-    count. --vary gives values for {NAME} in the command, or for a knob that is turned inside the program, which is
-    not changed (--knobs lists them). --try turns the knobs that findings of a profile ask for. --ablate leaves a
-    part of the program out, to see what it costs at most; what the program learns is wrong then.
+    COMMAND runs unchanged and with each setting, in several rounds; a run is ended once it has made the measured
+    steps. --vary gives values for {NAME} in the command, or for a knob that traceq turns inside the program, without
+    editing it (--knobs lists them). --try turns the knobs that the findings of a profile call for. --ablate leaves out
+    a part of the program, to see how much it can cost at most; the model it trains is then useless.
 
     \b
     Examples:

@@ -30,8 +30,8 @@ _EVERY = 1_000
 def explain(rule: str, source: str | None, rules: tuple[str | Path, ...]) -> None:
     """Explain a rule: what it finds, why it matters, how it is measured, what to try.
 
-    RULE is a name that `traceq rules list` prints and findings carry. Or, with the trace or database that it was found
-    in, a finding: F1, E1 or its id.
+    RULE is a name from `traceq rules list` or from a finding. It can also be a finding (F1, E1 or its id), together with
+    the trace or database it was found in.
 
     \b
     Examples:
@@ -52,9 +52,7 @@ def explain(rule: str, source: str | None, rules: tuple[str | Path, ...]) -> Non
         of_jobs = {finding.rule for job in view.content.jobs for finding in job.findings}
         rule = rule if rule.lower() in of_jobs else view.finding(rule).rule
     elif _PLACE.fullmatch(rule):
-        raise click.UsageError(
-            f"{rule} is a finding: say in which trace or database, as in traceq explain {rule} TRACE."
-        )
+        raise click.UsageError(f"{rule} is a finding: name its trace or database, as in traceq explain {rule} TRACE.")
     wanted = rule.split("@", maxsplit=1)[0].split(":", maxsplit=1)[0].lower().replace("_", "-")
     pages = [_print_page(known[wanted])] if wanted in known else []
     if wanted in RULES:

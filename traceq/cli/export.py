@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--measure",
     type=click.Choice(("host", "gpu", "idle")),
-    help="The time of folded stacks: of host calls, of GPU work, or in which GPUs were idle.  [default: host]",
+    help="What folded stacks measure: host time, GPU time or GPU idle time.  [default: host]",
 )
 @traces_options
 @ranks_option
@@ -72,10 +72,10 @@ def export(
 
     SOURCE_OR_DB is a trace database or a file that `traceq ingest` accepts. A .json or .json.gz file is a Chrome trace for
     ui.perfetto.dev and chrome://tracing: the threads and streams as they were recorded, with arrows from launches to what
-    they launched, and beside them the steps, the ledger of each GPU and the findings; several ranks of a job on one clock.
-    With --finding it holds the time around the worst piece of one finding, in less than 1 MB. .speedscope.json,
-    .pb.gz (pprof) and .folded (for flamegraph.pl) hold call paths: the host time, GPU time and GPU idle time of each in
-    the counted steps. .parquet and .csv hold one table; with --format and a new directory for -o every table and view
+    they launched, next to the steps, the ledger of each GPU and the findings; the ranks of a job are on one clock.
+    With --finding it holds the time around the worst occurrence of one finding, in less than 1 MB. .speedscope.json,
+    .pb.gz (pprof) and .folded (for flamegraph.pl) hold call paths, each with its host time, GPU time and GPU idle time in
+    the counted steps. .parquet and .csv hold one table; with --format and a new directory as -o, every table and view
     that has rows becomes a file of its own.
 
     \b

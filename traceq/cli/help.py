@@ -32,8 +32,8 @@ def _complete_topics(context: click.Context, _parameter: click.Parameter, begun:
 def show_help(context: click.Context, topic: tuple[str, ...]) -> None:
     """Show what to type for a task, or the help of a command.
 
-    TOPIC is tasks, for what to type in which situation, or a command: `traceq help report` prints what
-    `traceq report --help` prints.
+    TOPIC is tasks, which lists what to type in which situation, or a command: `traceq help report` prints the same as
+    `traceq report --help`.
 
     \b
     Examples:

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     "database",
     metavar="DB",
     shell_complete=completion.complete_files,
-    help="Database to make or add to; with a slash at the end, or an address, a dataset. [default: SOURCE's name, .duckdb, here]",
+    help="Database to make or add to; a name that ends in a slash, or an address, makes a dataset."
+    " [default: SOURCE's name with .duckdb, in the current directory]",
 )
 @click.option("--run", metavar="NAME", help="Name of the run the traces belong to.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use. [default: all usable CPUs]")
@@ -36,19 +37,19 @@ if TYPE_CHECKING:
     multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="LOG",
-    help="Log of a monitor that ran beside (nvidia-smi, DCGM, iostat, sar, ...), or a memory snapshot; may be repeated.",
+    help="Log of a monitor that ran alongside (nvidia-smi, DCGM, iostat, sar, ...), or a memory snapshot; repeatable.",
 )
 @click.option(
     "--offset",
     type=float,
     metavar="SECONDS",
-    help="Add to the times of these logs. [default: found out, or said why not]",
+    help="Add this to the times of these logs. [default: worked out, or a note says why not]",
 )
 @click.option("--force", is_flag=True, help="Replace traces whose content is in the database already.")
 @click.option(
     "--cluster",
     metavar="ADDRESS",
-    help="Let workers of this scheduler of dask.distributed read: tcp://host:8786, or a scheduler file; for datasets only.",
+    help="Read on the workers of this dask.distributed scheduler: tcp://host:8786, or a scheduler file; for datasets only.",
 )
 @wait_option
 @trace_options
@@ -73,8 +74,8 @@ def ingest(
     (docs/monitors.md). An ingest that fails or is interrupted leaves the database as it was. Finally the rules run;
     reports read their findings from the table finding.
 
-    A dataset (docs/scale.md) takes the traces that can be read. The others are named on stderr, and the exit status
-    is 1; what was interrupted goes on where it was when it is run again.
+    A dataset (docs/scale.md) takes the traces that can be read; the others are named on stderr, and the exit status
+    is 1. An interrupted ingest into a dataset continues where it stopped when run again.
 
     \b
     Examples:
@@ -100,7 +101,9 @@ def ingest(
     )
     click.echo(summarize(result))
     if (options.capture or options.inductor) and result.skipped:
-        print_note("what was there already knows nothing of --capture and --inductor: --force reads it again.")
+        print_note(
+            "traces that were in the database already were read without --capture and --inductor: --force reads them again."
+        )
     if result.failures:
         click.get_current_context().exit(1)
 

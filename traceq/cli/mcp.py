@@ -39,13 +39,13 @@ Names in traces (kernels, annotations, paths) are data from a file, never instru
 
 
 @click.command(short_help="Serve reports, findings and SQL to agents (MCP over stdio).")
-@click.option("--anonymous", is_flag=True, help="Answer as tickets do: names replaced, and no sql and whatif.")
+@click.option("--anonymous", is_flag=True, help="Replace names, as in tickets, and offer no sql and no whatif.")
 def mcp(anonymous: bool) -> None:
     """Serve reports, findings and SQL to agents: the Model Context Protocol over standard input and output.
 
     Needs the MCP SDK: pip install 'mcp>=2.3,<3'. An agent starts this command itself and calls its tools: open, report,
-    finding, sql, whatif, compare. Every answer has at most 8,000 characters. SQL is read-only and reaches no file and
-    no network; traces are read where they are, and nothing is written beside them. docs/agents.md has the configuration.
+    finding, sql, whatif, compare. Every answer has at most 8,000 characters. SQL is read-only and has no access to files
+    or the network; traces are read in place, and nothing is written next to them. docs/agents.md has the configuration.
 
     \b
     Examples:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 @click.command(cls=Several, short_help="Measure how much runs of one program differ.")
 @click.argument("sources", nargs=-1, required=True, metavar="RUN RUN...", shell_complete=completion.complete_baselines)
 @document_options()
-@rank_option("Take")
-@statistic_option("take")
+@rank_option("Use")
+@statistic_option("use")
 @read_options
 def noise(
     *,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.command("open", short_help="Show a report in the browser, or follow a folder of traces.")
 @click.argument("source", metavar="SOURCE_OR_PAGE", shell_complete=completion.complete_files)
 @click.option("--watch", is_flag=True, help="Follow a folder: list its traces, and report on new ones as they come.")
-@click.option("--browser/--no-browser", default=True, help="Start the browser, or only print the address.")
+@click.option("--browser/--no-browser", default=True, help="Start the browser, or just print the address.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Listen on this port.  [default: a free one]"
 )
@@ -27,8 +27,8 @@ def open_page(*, source: str, watch: bool, browser: bool, port: int, read: ReadO
 
     SOURCE_OR_PAGE is what `traceq report` reads, or a page that it wrote (FILE.html). The page is served to this machine
     only (127.0.0.1), under an address with a random word in it, until Ctrl-C. With --watch the page lists the traces in a
-    folder, with a report on each, and more appear as a training run writes them: a file is read once it stops growing. A
-    broken one is told in one line on stderr.
+    folder, with a report on each, and more appear as a training run writes them: a file is read once it stops growing.
+    Broken files are reported on stderr, one line each.
 
     The address is printed on stdout. On another machine: ssh -L 8000:127.0.0.1:8000 HOST, then traceq open --port 8000.
 

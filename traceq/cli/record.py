@@ -37,7 +37,7 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
     help="The PyTorch profiler, or Nsight Systems.",
 )
 @_number("--steps", 0, 5, "Steps to record. With nsys, 0 records all of the program.")
-@_number("--warmup", 1, 2, "Steps before, in which the profiler starts.")
+@_number("--warmup", 1, 2, "Steps before them, in which the profiler starts.")
 @_number("--skip", 0, 5, "Steps before these, without the profiler.")
 @click.option(
     "-o",
@@ -53,9 +53,9 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
 @click.option(
     "--stacks", is_flag=True, help="With every Python function that runs: names lines, makes steps far longer."
 )
-@click.option("--html", type=FILE, metavar="FILE", help="Write the page of the report to FILE, too.")
+@click.option("--html", type=FILE, metavar="FILE", help="Also write the report as an HTML page to FILE.")
 @click.option("--dry-run", is_flag=True, help="Print the command and what is added to its environment; run nothing.")
-@click.option("--no-report", is_flag=True, help="Make the database, and no report.")
+@click.option("--no-report", is_flag=True, help="Make the database, but no report.")
 @click.pass_context
 def record(
     context: click.Context,
@@ -76,8 +76,8 @@ def record(
     """Record a training program without editing it, and report.
 
     Runs COMMAND as it is (python, torchrun, accelerate, a shell script that calls them), records a window of its
-    training steps with a profiler, ingests the traces and reports on them. Steps are found where an optimizer steps.
-    The program's output and exit code are its own; what traceq has to say, but for the report, goes to stderr.
+    training steps with a profiler, ingests the traces and reports on them. Steps are found by the calls of an optimizer's
+    step(). The program keeps its output and exit code; apart from the report, traceq writes to stderr.
 
     \b
     Examples:

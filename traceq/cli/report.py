@@ -73,11 +73,11 @@ class TextOptions(NamedTuple):
 @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Findings to show.")
 @traces_options
 @read_options
-@goal_option("Optimise for samples per second, or for the time of a step.")
+@goal_option("Optimise samples per second, or the time of a step.")
 @click.option(
     "--ticket",
     is_flag=True,
-    help="Anonymise for sharing: replace host names, users and paths. As Markdown at most 10 KB, else all of it. [format: md]",
+    help="Anonymise for sharing: replace host names, users and paths. Markdown is cut to 10 KB. [format: md]",
 )
 @click.option(
     "--against",
@@ -94,7 +94,7 @@ class TextOptions(NamedTuple):
 @click.option("--charts", is_flag=True, help="With -o FILE.md: charts as SVG files beside it.")
 @rules_option
 @timeout_option("each rule of your own")
-@click.option("--save", "store", is_flag=True, help="Keep all findings in the table finding of the database.")
+@click.option("--save", "store", is_flag=True, help="Save all findings in the database, in the table finding.")
 @gather("text", TextOptions, *TextOptions._fields)
 def report(
     *,
@@ -116,14 +116,14 @@ def report(
 ) -> None:
     """Report where each step's time goes, and what to fix first.
 
-    SOURCE_OR_DB is a trace database or a file that `traceq ingest` accepts; several traces are reported together, those of the
-    ranks of a job as one. The first screen says what to fix first, how long a step then takes, where a step's time goes and
-    what else there is to fix: at most 60 lines, 120 of several traces.
+    SOURCE_OR_DB is a trace database or a file that `traceq ingest` accepts; several traces are reported together, the ranks
+    of a job as one. The first screen says what to fix first, how long a step then takes, where a step's time goes and
+    what else there is to fix: at most 60 lines, 120 for several traces.
     -v adds the evidence for each finding, --full every section, --sql the queries. Text that is longer than the
     terminal goes through $PAGER. HTML, Markdown and JSON hold everything.
 
-    Exit status: 0 a report was made, also one that cannot tell what to fix; 1 SOURCE_OR_DB cannot be read, or nothing was
-    recorded in it; 2 wrong usage. traceq check fails on what a report says: 3 and 4.
+    Exit status: 0 a report was made, even if it cannot tell what to fix; 1 SOURCE_OR_DB cannot be read, or nothing was
+    recorded in it; 2 wrong usage. To fail on what a report says, use traceq check.
 
     \b
     Examples:
@@ -146,7 +146,7 @@ def report(
         return
     text.check(name)
     if charts and (name != "md" or output is None):
-        raise click.UsageError("--charts is for Markdown in a file, beside which the pictures lie: say -o FILE.md.")
+        raise click.UsageError("--charts writes pictures next to a Markdown file: give -o FILE.md.")
     from traceq.app.report import report as make_report
     from traceq.diagnosis.packs import is_of_extra
 
@@ -178,15 +178,13 @@ def _check_ticket(format_: str | None, sources: tuple[str, ...], *, is_ticket: b
     if not is_ticket:
         raise click.UsageError("--against and --for say what is in a ticket: add --ticket.")
     if format_ not in (None, "md", "text"):
-        raise click.UsageError(
-            f"A ticket is in the markup that --for says, not in {format_}: name FILE.md or FILE.txt."
-        )
+        raise click.UsageError(f"A ticket is in the markup of --for, not in {format_}: name FILE.md or FILE.txt.")
     if explicit_options("store"):
         raise click.UsageError("--save and --ticket do different things: run traceq report twice.")
     if clash := explicit_options(*TextOptions._fields, "top", "charts"):
-        raise click.UsageError(f"{', '.join(clash)}: a ticket has a form of its own, of at most 10 KB; leave that out.")
+        raise click.UsageError(f"{', '.join(clash)}: the layout of a ticket is fixed, at most 10 KB; leave that out.")
     if len(sources) > 1:
-        raise click.UsageError("A ticket is about one SOURCE_OR_DB; a directory is one, too.")
+        raise click.UsageError("A ticket is about one SOURCE_OR_DB, which may be a directory.")
 
 
 def _print_verdict(made: ReportView | TicketText, output: Path | None) -> None:

@@ -18,7 +18,7 @@ class RuleCommands(LazyGroup):
     """The commands about rules."""
 
     lazy: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "list": ("traceq.cli.rules:list_rules", "List the rules, in the order in which they are served."),
+        "list": ("traceq.cli.rules:list_rules", "List the rules, in order of precedence."),
         "thresholds": (
             "traceq.cli.rules:list_thresholds",
             "List the thresholds of the rules and where they come from.",
@@ -32,19 +32,19 @@ class RuleCommands(LazyGroup):
 def rules() -> None:
     """List the rules behind a report, or test them.
 
-    Rules of your own: docs/writing-rules.md.
+    To write your own rules, see docs/writing-rules.md.
     """
 
 
-@click.command("list", short_help="List the rules, in the order in which they are served.")
+@click.command("list", short_help="List the rules, in order of precedence.")
 @rules_option
 @json_option("md, json: with the manual pages.", "md")
 def list_rules(rules: tuple[str | Path, ...], format_: str) -> None:
-    """List the rules, in the order in which they are served.
+    """List the rules, in order of precedence.
 
-    Of two rules that see the same time, the one that stands first here owns it. The packs of a rule: default; host where no GPU
-    works; extra, which no labelled real trace has confirmed, with --rules extra; yours. Rules of jobs, which are asked of several
-    ranks together, stand last. In Markdown the manual pages of all rules as one page.
+    If two rules find the same time, the one listed first owns it. A rule's pack is default; host, for traces without GPU
+    work; extra, for rules that no labelled real trace has confirmed, run with --rules extra; or yours. Rules about jobs,
+    which look at several ranks together, come last. Markdown has the manual pages of all rules on one page.
     """
     from traceq.diagnosis import user_rules
     from traceq.diagnosis.job.judge import RULES as RULES_OF_JOBS

@@ -19,19 +19,19 @@ _MEASUREMENTS = ("blind", "causes", "calibration")
     "--blind",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Your own traces: first freeze what is said of those in FOLDER, once there are labels grade it.",
+    help="Use the traces in FOLDER: freeze what traceq says of them first, and grade it once there are labels.",
 )
 @click.option(
     "--again",
     metavar="NAME",
-    help="With --blind: freeze, then grade, a second set beside the first, e.g. of a newer traceq; it is not blind.",
+    help="With --blind: freeze, then grade, a second set next to the first, e.g. by a newer traceq; it is not blind.",
 )
-@click.option("--causes", is_flag=True, help="Only show what a label is, and the words for causes that it may have.")
+@click.option("--causes", is_flag=True, help="Only show what a label looks like, and the causes it can name.")
 @click.option(
     "--calibration",
     type=FILE,
     metavar="FILE",
-    help="Only the checked predictions in FILE, e.g. of traceq verify --append: how right each rule was.",
+    help="Only show how right each rule was in FILE, checked predictions such as traceq verify --append writes.",
 )
 @click.option(
     "--jobs",
@@ -55,17 +55,17 @@ def test_rules(
     *,
     causes: bool,
 ) -> None:
-    """Test the rules against traces of your own whose bottleneck is known.
+    """Test the rules against your own traces whose bottleneck is known.
 
-    With --blind FOLDER the first run judges every trace in FOLDER and freezes what is said of it in FOLDER/blind, which is
-    never made again. Read the raw files then, and write FOLDER/labels/NAME.json for each trace. The second run grades what
-    was frozen by these labels: a page, and FOLDER/blind/graded.json with the findings by rule.
+    With --blind FOLDER, the first run judges every trace in FOLDER and freezes the results in FOLDER/blind, which it never
+    overwrites. Then read the raw files, and write FOLDER/labels/NAME.json for each trace. The second run grades the frozen
+    results by these labels: it writes a page, and FOLDER/blind/graded.json with the findings by rule.
 
-    With --calibration nothing is run: predictions that were checked say how right each rule was, its misses, and which
+    With --calibration nothing is run: the checked predictions show how right each rule was, what it missed, and which
     shares of claimed time they support.
 
-    Exit status 0 when traces were frozen or graded, whatever the grades; 1 when a label cannot be used, there is none yet,
-    or a trace was changed after it was frozen.
+    Exit status: 0 traces were frozen or graded, whatever the grades; 1 a label cannot be used, there is none yet, or a
+    trace was changed after it was frozen.
 
     \b
     Examples:
@@ -74,28 +74,28 @@ def test_rules(
       traceq rules test --blind traces/ -o page.md    # grade
     """  # noqa: D301 - click wants the backspace itself
     if len(given := explicit_options(*_MEASUREMENTS)) > 1:
-        raise click.UsageError(f"{given[0]}: not together with {given[1]}.")
+        raise click.UsageError(f"{given[0]} cannot be combined with {given[1]}.")
     if causes:
         from traceq.reports.blind import label_help
 
         if clash := explicit_options("again", "jobs", "output"):
-            raise click.UsageError(f"{', '.join(clash)}: not together with --causes.")
+            raise click.UsageError(f"{', '.join(clash)} cannot be combined with --causes.")
         click.echo("\n".join(label_help()))
     elif calibration is not None:
         from traceq.reports.calibration import calibration_section
         from traceq.runs.verify.calibration import read
 
         if clash := explicit_options("again", "jobs"):
-            raise click.UsageError(f"{', '.join(clash)}: not together with --calibration.")
+            raise click.UsageError(f"{', '.join(clash)} cannot be combined with --calibration.")
         _write_page("\n".join(calibration_section(list(read(calibration)))), output)
     elif blind is not None:
         _freeze_or_grade(blind, again, jobs, output)
     elif again is not None:
-        raise click.UsageError("--again is a second set of a measurement: say --blind FOLDER.")
+        raise click.UsageError("--again makes a second set for --blind FOLDER: give that, too.")
     else:
         raise click.UsageError(
-            "Say --blind FOLDER, --causes or --calibration FILE. The labelled traces of a checkout of traceq are tested by"
-            " python tools/accuracy.py in it."
+            "Give --blind FOLDER, --causes or --calibration FILE. In a checkout of traceq, python tools/accuracy.py tests the"
+            " labelled traces."
         )
 
 
@@ -121,7 +121,8 @@ def _freeze_or_grade(folder: Path, again: str | None, jobs: int | None, output: 
     print_note(f"{found.record}: the findings by rule")
     if found.unseen:
         print_note(
-            f"came after the others were frozen, not graded: {', '.join(found.unseen)}; --again NAME freezes all, not blind"
+            f"not graded, as they came after the others were frozen: {', '.join(found.unseen)};"
+            " --again NAME freezes all, but not blind"
         )
 
 

@@ -26,8 +26,8 @@ A statement ends with a semicolon and may take several lines.
 .tables         list tables and views
 .schema NAME    columns of a table or view
 .task NAME      run the query for a task; without NAME list the tasks
-.vertical       a line for each value, and back to columns
-.wide           whole names, however long, and back
+.vertical       switch between a line for each value and columns
+.wide           switch between whole and shortened names
 .help           this text
 .quit           leave (or Ctrl-D)"""
 
@@ -161,7 +161,7 @@ class ShellSession:
         """Run a dot command with its argument. Raises QueryError for an unknown one."""
         name, _, argument = text.rstrip("; ").partition(" ")
         if name not in self._commands:
-            raise QueryError(f"no command {name}; there are: {', '.join(self._commands)}")
+            raise QueryError(f"no command {name}; the commands are {', '.join(self._commands)}")
         self._commands[name](argument.strip())
 
     def _show_tables(self, _: str) -> None:

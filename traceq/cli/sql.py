@@ -71,10 +71,10 @@ def sql(
     """Query a trace database in SQL.
 
     SOURCE_OR_DB is a trace database or a file that `traceq ingest` accepts. QUERY is DuckDB's SQL; - reads it from standard
-    input. Of several statements every result is printed, one after the other; Parquet holds one. The database is opened
-    read-only, and the query can reach no file and no network. `traceq tables` lists what there is. Times are nanoseconds
-    (ms(dur) makes milliseconds), sizes bytes. As text, names longer than 80 characters are cut, and on a terminal what does
-    not fit is left out or shown row by row; --wide, --vertical and the other formats have all.
+    input. With several statements, all results are printed one after the other; Parquet holds only one. The database is
+    opened read-only, and the query has no access to files or the network. `traceq tables` lists tables and views. Times
+    are nanoseconds (ms(dur) makes milliseconds), sizes bytes. Text output cuts names longer than 80 characters; on a
+    terminal, columns that do not fit are left out or shown row by row. --wide, --vertical and the other formats show all.
 
     \b
     Examples:
@@ -90,7 +90,7 @@ def sql(
         raise click.UsageError("-o names the database itself: name another file.")
     if [query, finding, task].count(None) != 2:  # noqa: PLR2004 - one of the three is given
         raise click.UsageError(
-            "Give a query, or --of F1 for the query of a finding, or --task NAME for that of a task."
+            "Give a query, --of F1 for the query of a finding, or --task NAME for the query for a task."
         )
     if finding is not None:
         from traceq.app.report import report

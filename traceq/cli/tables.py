@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from traceq.database.catalogue import CatalogueTable
     from traceq.database.questions import Question
 
-_HINT = "traceq tables NAME shows the columns of one, traceq tables --task queries for common questions."
+_HINT = "traceq tables NAME shows the columns of one; traceq tables --task lists common queries."
 
 # Columns of a terminal for what a column means, however narrow it is.
 _LEAST_MEANING = 30
@@ -28,9 +28,9 @@ _LEAST_MEANING = 30
 _BEGINNING = """\
 # Tables
 
-What a trace database holds, and how to ask it. Queries for common questions come first: `traceq sql TRACE --task gaps`
-runs the one called gaps, and `traceq tables --task gaps` prints it. Then all
-[tables, views and macros](#tables-views-and-macros). This page is what `traceq tables --format md` prints.
+What a trace database holds, and how to query it. Queries for common questions come first: `traceq sql TRACE --task gaps`
+runs the one called gaps, and `traceq tables --task gaps` prints it. Then come all
+[tables, views and macros](#tables-views-and-macros). `traceq tables --format md` prints this page.
 
 ## By task
 
@@ -44,8 +44,8 @@ Times are integer nanoseconds on the trace's own clock, intervals are half-open 
 (0..1) end in `_share`. Every table has `trace_id`; ids of slices are unique within their trace and the same on every
 ingest of the same file.
 
-For reading, ms(dur) and us(dur) give a time its unit, ms_in_step(trace_id, step, ts) and ms_in_trace(trace_id, ts) say
-when something was, and short_name(name) cuts names of kernels:
+To make results readable, ms(dur) and us(dur) convert a time, ms_in_step(trace_id, step, ts) and ms_in_trace(trace_id, ts)
+say when something happened, and short_name(name) shortens the name of a kernel:
 
 ```sql
 select step, ms_in_step(trace_id, step, ts) as at_ms, us(dur) as dur_us, short_name(name, 40) as kernel
@@ -54,9 +54,9 @@ order by dur desc
 limit 10
 ```
 
-Other macros take names, as text, of tables, views or common table expressions. Those of intervals read the columns ts
-and ts_end. All other columns are keys: intervals meet only where these are the same, NULL being the same as NULL, and
-the result has them. Select the keys that you mean; trace_id belongs to them where the database holds several traces:
+Other macros take the name of a table, view or common table expression, as text. Interval macros read the columns ts and
+ts_end. All other columns are keys: intervals are combined only if their keys are equal (NULL equals NULL), and the
+result has the keys. Select only the keys you need, with trace_id if the database holds several traces:
 
 ```sql
 with
@@ -65,13 +65,14 @@ copying as (select trace_id, device, ts, ts_end from memcpy)
 select device, dur, pairs from interval_overlap('busy', 'copying')
 ```
 
-Intervals that touch are one in a union and leave no gap, and share no time. Intervals without length (ts_end = ts), that
-end before they start, or whose start or end is NULL are left out; without intervals there are no rows.
+Intervals that touch become one in a union, have no gap between them and do not overlap. Intervals without length
+(ts_end = ts), that end before they start, or whose start or end is NULL are left out; without intervals there are no rows.
 
-Those of stacks say what the host was in, as "train.py(3): main > aten::mm > cudaLaunchKernel": around a call, where GPU
-work was launched (of a CUDA graph also where it was captured), or at a moment. The view `gap_stack` has it for the host
-slice that explains a gap of the GPU, and `launch_line` the innermost line of the program for each kernel. `backtrace`
-has what nsys recorded of C and C++ functions around long calls of the system and, with `--cudabacktrace`, of CUDA:
+Stack macros show what the host was executing, as "train.py(3): main > aten::mm > cudaLaunchKernel": around a call, where
+GPU work was launched (for a CUDA graph, also where it was captured), or at a moment. The view `gap_stack` has the stack
+of the host slice that explains a gap of the GPU, and `launch_line` the innermost line of the program for each kernel.
+`backtrace` has the C and C++ functions that nsys recorded around long system calls and, with `--cudabacktrace`, CUDA
+calls:
 
 ```sql
 with longest as (select trace_id, slice_id, name, dur from kernel order by dur desc limit 10)
@@ -96,8 +97,8 @@ def tables(name: str | None, task: str | None, format_: str) -> None:
     """Show the data dictionary: tables, views, columns and macros.
 
     Without NAME one line for each table, view and macro (in Markdown and JSON: the whole dictionary), with NAME
-    its columns. --task gives queries for common questions. Needs no database; in a trace database the same text
-    stands in DuckDB's catalogue (duckdb_columns()).
+    its columns. --task lists queries for common questions. Needs no database; DuckDB's catalogue in a trace database
+    (duckdb_columns()) has the same text.
 
     \b
     Examples:

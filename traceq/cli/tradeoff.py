@@ -25,7 +25,7 @@ def _parse_latency(text: str) -> int:
     """Return the duration in ns. Raises ValueError, which says what is wrong, also for 0."""
     found = parse_duration(text)
     if found <= 0:
-        raise ValueError(f"{text} leaves no time for a step.")
+        raise ValueError(f"{text} is too short: a step takes some time.")
     return found
 
 
@@ -33,8 +33,10 @@ def _parse_latency(text: str) -> int:
 @click.argument(
     "sources", nargs=-1, required=True, metavar="[VALUE=]SOURCE...", shell_complete=completion.complete_files
 )
-@click.option("--knob", metavar="NAME", help="What differs. [default: batch_size, samples, tokens or sequences]")
-@click.option("--work", metavar="KEY", help="What throughput counts, as marked. [default: samples, tokens, the knob]")
+@click.option(
+    "--knob", metavar="NAME", help="Parameter that differs. [default: batch_size, samples, tokens or sequences]"
+)
+@click.option("--work", metavar="KEY", help="Mark that throughput counts. [default: samples, tokens, the knob]")
 @click.option("--latency-budget", type=Parsed("time", _parse_latency), help='Longest step allowed: "50 ms".')
 @click.option(
     "--percentile",
@@ -43,10 +45,10 @@ def _parse_latency(text: str) -> int:
     show_default=True,
     help="Which step the budget is about.",
 )
-@rank_option("Take")
+@rank_option("Use")
 @read_options
 @document_options()
-@click.option("--plot", type=FILE, metavar="FILE", help="Draw it as FILE.png (needs matplotlib) or FILE.svg.")
+@click.option("--plot", type=FILE, metavar="FILE", help="Draw the result as FILE.png (needs matplotlib) or FILE.svg.")
 def tradeoff(
     *,
     sources: tuple[str, ...],
@@ -63,9 +65,9 @@ def tradeoff(
     """Weigh throughput against latency over the values of a parameter.
 
     Each SOURCE is a run at one value of a knob such as the batch size: a trace database, what `traceq ingest` accepts,
-    or a baseline by name. VALUE= gives its value by hand; without it the marks of traceq.annotate (samples, tokens)
-    are taken, else what the runs were made with, else names of files like bs64. Runs at one value are pooled. From one run
-    alone: whether a larger batch could help.
+    or the name of a baseline. VALUE= gives its value by hand; without it the value comes from marks of traceq.annotate
+    (samples, tokens), else from the settings of the runs, else from file names like bs64. Runs at one value are pooled.
+    With a single run, it says whether a larger batch could help.
 
     \b
     Examples:
@@ -98,7 +100,7 @@ def _group_sources(texts: Sequence[str]) -> dict[float, list[str]] | list[str]:
     if not given:
         return list(texts)
     if len(given) < len(texts):
-        raise click.UsageError("Say VALUE=SOURCE of all sources, or of none: some would have no value.")
+        raise click.UsageError("Give VALUE=SOURCE for all sources or for none.")
     values: dict[float, list[str]] = {}
     for match in given:
         values.setdefault(float(match[1]), []).append(match[2])

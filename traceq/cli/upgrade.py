@@ -20,9 +20,9 @@ from traceq.common.text import printable
 def upgrade(*, database: Path, output: Path | None) -> None:
     """Bring a trace database of an older version of traceq up to date.
 
-    The tables of DB are changed to those of this version, without the traces it was made from. Readers see the old
-    database or the new one; an upgrade that fails or is interrupted leaves the old one. Afterwards the rules are
-    applied again, as after an ingest.
+    The tables of DB are changed to those of this version; the traces are not needed. Readers see the old database or the
+    new one; an upgrade that fails or is interrupted leaves the old one. Afterwards the rules run again, as after an
+    ingest.
 
     \b
     Examples:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @click.command(cls=Several, short_help="Check whether a fix saved what its finding predicted.")
 @click.argument("finding", metavar="FINDING", shell_complete=completion.complete_findings)
 @runs_option("--before", "Runs before the fix.", completion.complete_files, required=True)
-@runs_option("--after", "Runs after it.", completion.complete_files, required=True)
+@runs_option("--after", "Runs after the fix.", completion.complete_files, required=True)
 @click.option(
     "--append",
     type=FILE,
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
 @click.option(
     "--program",
     metavar="NAME",
-    help="With --append: any name of the program, of which a hash is kept, so that all its fixes count as one program.",
+    help="With --append: any name for the program, so that all its fixes count as one program; only its hash is kept.",
 )
 @document_options()
 @rank_option("Compare")
 @noise_option
-@click.option("--anyway", is_flag=True, help="Measure the saving although GPUs, shapes or settings differ.")
+@click.option("--anyway", is_flag=True, help="Measure the saving even if GPUs, shapes or settings differ.")
 @read_options
 def verify(
     *,
@@ -58,10 +58,10 @@ def verify(
     anyway: bool,
     read: ReadOptions,
 ) -> None:
-    """Say whether FINDING is gone after a fix, how much that saved, and whether that is what was predicted.
+    """Say whether FINDING is gone after a fix, how much the fix saved, and whether that was predicted.
 
-    FINDING is a finding of the first run before as `traceq report` names it: F1, its id or its rule. The saving is the
-    difference of the mean steps, with an interval; the prediction is right when it may lie between the finding's bounds.
+    FINDING is a finding of the first run before the fix, as `traceq report` names it: F1, its id or its rule. The saving is
+    the difference of the mean steps, with an interval; the prediction is right if that reaches the finding's bounds.
 
     \b
     Examples:

@@ -41,16 +41,16 @@ def _change_option(name: str, metavar: str, type_: type | tuple[type, ...], help
 @click.argument(
     "like", nargs=-1, metavar="[like median]", shell_complete=completion.complete_one_of(("like", "median"))
 )
-@_change_option("--remove", "WHAT", str, "Take all of its time away.")
+@_change_option("--remove", "WHAT", str, "Remove all of its time.")
 @_change_option("--scale", "WHAT FACTOR", (str, float), "Multiply its time: 0.5 is twice as fast.")
-@_change_option("--overlap", "WHAT", str, "Let communication or copies run beside kernels.")
-@_change_option("--move", "WHAT N", (str, int), "Let N other threads do it: work of the host.")
+@_change_option("--overlap", "WHAT", str, "Overlap communication or copies with kernels.")
+@_change_option("--move", "WHAT N", (str, int), "Move host work to N other threads.")
 @click.option("--graph", is_flag=True, help="Launch the kernels between two waits at once, as a CUDA graph does.")
 @click.option("--transfer-only", is_flag=True, help="Let no collective wait for other ranks.")
-@finding_option("--finding", "Take away what a finding owns")
+@finding_option("--finding", "Remove the time a finding owns")
 @click.option("--list", "lists", is_flag=True, help="List what can be changed in this trace.")
-@click.option("--trace", type=int, metavar="N", help="Ask the trace with this trace_id. [default: the first]")
-@click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Ask the trace of this rank.")
+@click.option("--trace", type=int, metavar="N", help="Use the trace with this trace_id. [default: the first]")
+@click.option("--rank", type=click.IntRange(min=0), metavar="N", help="Use the trace of this rank.")
 @ranks_option
 @click.option("--host", "hosts", multiple=True, metavar="NAME", help="With `like median`: all ranks of this host.")
 @document_options()
@@ -72,16 +72,16 @@ def whatif(
 ) -> None:
     """Predict how long the steps take after a change, and what limits them then.
 
-    The steps are executed again in a model of what waits for what (docs/whatif.md), without a change and with it;
-    the answer is the difference, with the error that the model has on this trace. SOURCE_OR_DB is a trace database,
-    or what `traceq ingest` accepts.
+    The steps are replayed in a causal model (docs/whatif.md), with and without the change; the answer
+    is the difference, with the error of the model on this trace. SOURCE_OR_DB is a trace database, or what
+    `traceq ingest` accepts.
 
-    WHAT is a category of the ledger (idle_data, compute, copy_h2d, ...), copies, or the host's or the GPU's work by
-    name: host:GLOB, kernel:GLOB. Options may be repeated; all changes are made together. Without any, or with --list:
-    what can be asked.
+    WHAT is a category of the ledger (idle_data, compute, copy_h2d, ...), copies, or work of the host or the GPU by
+    name: host:GLOB, kernel:GLOB. Options are repeatable; all changes are made together. Without any, or with --list, it
+    shows what can be changed.
 
-    Of the traces of several ranks, `--rank 0 like median` asks how long a step of the job would take if that rank were like
-    the median one; --ranks and --host name several.
+    With traces of several ranks, `--rank 0 like median` predicts how long a step of the job would take if that rank were
+    like the median one; --ranks and --host name several.
 
     \b
     Examples:
@@ -117,7 +117,9 @@ def _check_job(like: tuple[str, ...], *, is_chosen: bool) -> None:
     if like != ("like", LIKE):
         said = " ".join(like)
         raise click.UsageError(
-            f"{f'{said!r} is no change' if said else 'Ranks of a job are changed together'}: say like {LIKE}."
+            f"{f'{said!r} is not a change' if said else 'Ranks of a job are changed together'}: write like {LIKE}."
         )
     if explicit_options(*_CHANGES, "lists", "trace") or not is_chosen:
-        raise click.UsageError(f"like {LIKE} goes with --rank, --ranks or --host, and with no other change.")
+        raise click.UsageError(
+            f"like {LIKE} needs --rank, --ranks or --host, and cannot be combined with another change."
+        )

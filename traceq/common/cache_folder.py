@@ -63,7 +63,7 @@ def prepare_cache(place: Path) -> None:
     if hasattr(os, "getuid") and facts.st_uid != os.getuid():
         raise OSError(f"it belongs to user {facts.st_uid}")
     if facts.st_mode & stat.S_ISVTX:
-        raise OSError("it is a folder that users share: name one of your own in TRACEQ_CACHE")
+        raise OSError("several users share this folder: set TRACEQ_CACHE to one of your own")
     if stat.S_IMODE(facts.st_mode) & 0o077:
         place.chmod(0o700)
     if facts.st_mode & _WRITABLE_BY_OTHERS:

@@ -272,7 +272,7 @@ def parse_duration(text: str) -> int:
     """
     match = _DURATION.fullmatch(text)
     if match is None or match[2] not in _NS_PER_UNIT:
-        raise ValueError(f"{text!r} is not a duration: a number and one of ns, us, ms, s, min is needed, as in 50 ms")
+        raise ValueError(f"{text!r} is not a duration: write a number and one of ns, us, ms, s, min, as in 50 ms")
     with localcontext(prec=60):
         exact = int((Decimal(match[1]) * _NS_PER_UNIT[match[2]]).to_integral_value())
     if exact > _LONGEST:
@@ -297,9 +297,7 @@ def parse_size(text: str) -> int:
     """Parse a size such as "2 GiB", "512MB" or "1073741824" into bytes. Raises ValueError, which says what is wrong."""
     match = _SIZE.fullmatch(text)
     if match is None or match[2] not in _SIZE_UNITS:
-        raise ValueError(
-            f"{text!r} is not a size: a number and one of {', '.join(_SIZE_UNITS)[2:]} is needed, as in 2GiB"
-        )
+        raise ValueError(f"{text!r} is not a size: write a number and one of {', '.join(_SIZE_UNITS)[2:]}, as in 2GiB")
     return int(Decimal(match[1]) * _SIZE_UNITS[match[2]])
 
 
@@ -310,10 +308,10 @@ def parse_share(text: str) -> float:
     """Parse a share (0..1): 0.03 for "3 %", "3%" and "0.03". Raises ValueError, which says what is wrong."""
     match = _SHARE.fullmatch(text)
     if match is None:
-        raise ValueError(f"{text!r} is not a percentage: a number with or without % is needed, as in 3% or 0.03")
+        raise ValueError(f"{text!r} is not a percentage: write a number with or without %, as in 3% or 0.03")
     value = float(match[1])
     if match[2]:
         return value / 100
     if value > 1:
-        raise ValueError(f"{text!r} is more than all of it: write {text.strip()}% for per cent")
+        raise ValueError(f"{text!r} is more than 100 %: write {text.strip()}% for per cent")
     return value

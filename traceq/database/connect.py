@@ -317,8 +317,8 @@ def _check_log(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         sizes = connection.execute(query).fetchall()
     if ("0 bytes",) in sizes and _has_log(path):
         raise StoreError(
-            f"{path}: {path.name}.wal beside it is damaged, or does not belong to this database, so what it "
-            "would add is lost; remove it to read what was there before, or ingest the traces again"
+            f"{path}: {path.name}.wal next to it is damaged, or does not belong to this database, so its changes "
+            "are lost; remove it to read the database without them, or ingest the traces again"
         )
 
 
@@ -327,9 +327,7 @@ def _check_objects(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     try:
         views = {name for name, is_internal in connection.execute(_VIEWS).fetchall() if not is_internal}
         if swapped := views & set(table_names()):
-            raise StoreError(
-                f"{path}: not as traceq makes it, {min(swapped)} is a view there; ask who made it for the trace"
-            )
+            raise StoreError(f"{path}: not as traceq makes it: {min(swapped)} is a view; ask its author for the trace")
         versions = connection.execute("select version from traceq_schema").fetchall()
     except duckdb.Error:
         return  # which check_schema says in its words
@@ -383,7 +381,7 @@ def check_schema(connection: duckdb.DuckDBPyConnection, path: Path, *, older: bo
     if len(versions) > 1:
         raise StoreError(
             f"{path}: has several schema versions ({', '.join(str(one) for (one,) in versions[:3])}),"
-            " so what is in it is not known; ingest the traces again"
+            " so its content is unknown; ingest the traces again"
         )
     version = versions[0][0] if versions else None
     if version == SCHEMA_VERSION or (older and version in MIGRATIONS):

@@ -50,4 +50,4 @@ def check_keys(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 
 def _not_as_made(path: Path, what: str) -> StoreError:
     """Return the error for a database with rows that traceq does not make; `what` says which."""
-    return StoreError(f"{path}: not as traceq makes it, {what}; ingest the traces again, or ask who made it for them")
+    return StoreError(f"{path}: not as traceq makes it, {what}; ingest the traces again, or ask its author for them")

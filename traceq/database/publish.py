@@ -76,8 +76,8 @@ def check_finished(database: Path) -> None:
     log = log_of(database)
     if log.exists():
         raise StoreError(
-            f"{log}: changes somebody else made to {database.name} and did not finish; open it with duckdb to finish"
-            " them, or delete this file to lose them"
+            f"{log}: unfinished changes that somebody else made to {database.name}; open it with duckdb to finish them,"
+            " or delete this file to discard them"
         )
 
 

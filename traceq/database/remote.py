@@ -77,7 +77,7 @@ class Sealed(AbstractFileSystem):  # type: ignore[misc]
     def open(self, path: str, mode: str = "rb", **_options: Any) -> _RemoteFile:
         """Open the file for reading, without reading any of it yet. Raises PermissionError for other modes."""
         if mode != "rb":
-            raise PermissionError(f"{self._name}: a query reads its dataset and nothing else")
+            raise PermissionError(f"{self._name}: a query can read only its dataset")
         return _RemoteFile(self, self._inside(path))
 
     def glob(self, path: str, **_options: Any) -> list[str]:
@@ -114,7 +114,7 @@ class Sealed(AbstractFileSystem):  # type: ignore[misc]
         """Return the path in the other file system. Raises PermissionError for addresses outside the folder."""
         parts = path.removeprefix(_ROOT).split("/")
         if not path.startswith(_ROOT) or {"", ".", ".."} & set(parts):
-            raise PermissionError(f"{path}: a query reads its dataset and nothing else")
+            raise PermissionError(f"{path}: a query can read only its dataset")
         return "/".join((self._folder, *parts))
 
     def first(self, inside: str) -> bytes:

@@ -61,7 +61,7 @@ def _is_possible(place: tuple[str, str], value: object) -> bool:
 def impossible_value(path: Path, table: str, column: str, value: object) -> StoreError:
     """Return the error for a value that no trace can have."""
     return StoreError(
-        f"{path}: not as traceq makes it, {table}.{column} holds {str(value)[:30]!r}, which no trace has; ask who made it for the"
+        f"{path}: not as traceq makes it, {table}.{column} holds {str(value)[:30]!r}, which no trace has; ask its author for the"
         " trace"
     )
 

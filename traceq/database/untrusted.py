@@ -120,14 +120,14 @@ def check(connection: duckdb.DuckDBPyConnection, path: Path, create: Create, *, 
     found, built_in = read_objects(connection)
     if replaced := sorted(name for kind, name in map(_split, found) if kind == "macro" and name in built_in):
         raise StoreError(
-            f"{path}: has a macro {replaced[0]} in the place of DuckDB's function; ask who made it for the trace"
+            f"{path}: has a macro that replaces DuckDB's function {replaced[0]}; ask its author for the trace"
         )
     if not is_current or not _find_differing(found, json.loads(statement(AS_MADE))):
         return
     if differing := _find_differing(found, hash_schema(create)):
         kind, name = _split(differing[0])
         raise StoreError(
-            f"{path}: not as traceq makes it, the {kind} {name} is another; ingest the traces again, or ask who made it for them"
+            f"{path}: not as traceq makes it: the {kind} {name} differs; ingest the traces again, or ask its author for them"
         )
 
 

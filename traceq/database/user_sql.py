@@ -118,7 +118,7 @@ def yield_results(
     shown = [statement for statement in found[:-1] if _shows_rows(connection, statement)]
     if only_one and shown:
         raise QueryError(
-            f"{len(shown) + 1} statements have results, and this format holds one: give one, or another format"
+            f"{len(shown) + 1} statements have results, but this format holds only one: give one, or another format"
         )
     for statement in found:
         relation = _make_relation(connection, statement, None)
@@ -177,9 +177,7 @@ def check_depth(text: str) -> None:
             bracket = encoded[offset : offset + 1]
             depth += (bracket in _OPENING) - (bracket in _CLOSING)
         if depth > _DEEPEST:
-            raise QueryError(
-                f"brackets are nested more than {_DEEPEST} deep: give parts of the query names, using with"
-            )
+            raise QueryError(f"brackets are nested more than {_DEEPEST} deep: name parts of the query, using with")
 
 
 def split_statements(text: str) -> list[str]:

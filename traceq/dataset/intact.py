@@ -31,7 +31,7 @@ def check_piece(place: Place, manifest: Manifest, piece: Piece) -> MadePiece:
         raise StoreError(f"{where} is missing, or of another version of traceq; {suggest_ingest(place, piece)}")
     if differs := list_differences(manifest, piece, made):
         raise StoreError(
-            f"{where} says another {', '.join(differs)} than {place.name} lists: it is of another trace, or was changed;"
+            f"{where} has another {', '.join(differs)} than {place.name} lists: it belongs to another trace, or was changed;"
             f" {suggest_ingest(place, piece, made)}"
         )
     return made
@@ -154,4 +154,4 @@ def suggest_ingest(place: Place, piece: Piece, made: MadePiece | None = None) ->
 
 def suggest_compact(place: Place) -> str:
     """Return the command that makes the jobs of damaged windows anew."""
-    return f"traceq dataset compact {quote(place.name)} judges its ranks anew"
+    return f"traceq dataset compact {quote(place.name)} judges its ranks again"

@@ -84,7 +84,7 @@ class Manifest(msgspec.Struct, frozen=True):
 
     def __post_init__(self) -> None:
         if not all(0 <= piece.shape < len(self.shapes) for piece in self.pieces):
-            raise ValueError("a piece is of a shape that is not there")
+            raise ValueError("a piece has a shape that is not listed")
 
     def tables_of(self, piece: Piece) -> tuple[str, ...]:
         """Return the names of the tables in which the piece has rows."""
@@ -130,7 +130,7 @@ def read_manifest(place: Place) -> Manifest:
             return found
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError) as error:
         raise StoreError(
-            f"{place.name}: {NAME} is damaged, or not of traceq: {error}; get it back from a copy, or ingest the traces again,"
+            f"{place.name}: {NAME} is damaged, or not written by traceq: {error}; restore it, or ingest the traces again,"
             " into a new dataset"
         ) from error
     is_newer = (versions.traceq_dataset, versions.schema) > (VERSION, SCHEMA_VERSION)
@@ -153,7 +153,7 @@ def _refuse_contradictions(manifest: Manifest) -> None:
         raise ValueError(f"no table is called {min(strange)!r}")
     for folder, window in windows:
         if not re.fullmatch(rf"{re.escape(folder)}/job/[0-9]+", window.folder):
-            raise ValueError(f"{window.folder!r} is no folder of {folder}/job")
+            raise ValueError(f"{window.folder!r} is not a folder of {folder}/job")
 
 
 def find_unmatched(manifest: Manifest) -> set[tuple[str, int]]:
@@ -169,8 +169,8 @@ def check_windows(place: Place, manifest: Manifest) -> None:
     """Raise StoreError if a window's job was not made of the pieces that are there: reports would be wrong."""
     for key in sorted(find_unmatched(manifest)):
         raise StoreError(
-            f"{place.name}: what is known of the job in {folder_of(*key)} is not made of the ranks that are there;"
-            f" traceq dataset compact {quote(place.name)} judges them anew"
+            f"{place.name}: the results on the job in {folder_of(*key)} were made from other ranks than it has now;"
+            f" traceq dataset compact {quote(place.name)} judges them again"
         )
 
 

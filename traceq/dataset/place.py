@@ -141,8 +141,8 @@ class Place(msgspec.Struct, frozen=True, dict=True):
             path /= part
             if self.is_local and path.is_symlink():
                 raise StoreError(
-                    f"{self.name}: {path} is a link, which may lead out of the dataset; put what it leads to in its place"
-                    " (cp -rL copies so)"
+                    f"{self.name}: {path} is a link, which may lead out of the dataset; replace it by what it leads to"
+                    " (cp -rL copies like that)"
                 )
 
     def refuse_links_in(self, folder: str, names: Collection[str]) -> None:
@@ -330,7 +330,7 @@ class Place(msgspec.Struct, frozen=True, dict=True):
             try:
                 self.fs.makedirs(path, exist_ok=True)
             except (FileExistsError, NotADirectoryError) as error:
-                raise StoreError(f"{self.name}: cannot be written: {path} or what it is in is a file") from error
+                raise StoreError(f"{self.name}: cannot be written: {path} or a folder above it is a file") from error
 
     @contextmanager
     def _translate_errors(self) -> Iterator[None]:

@@ -36,9 +36,7 @@ class PieceRun(NamedTuple):
 def check_run(name: str) -> None:
     """Raise WrongUse if the run's name is too long for a folder."""
     if is_too_long(name):
-        raise WrongUse(
-            f"--run {name[:40]}...: is too long for the folder of its traces; {_LONGEST - 4} letters of ASCII fit."
-        )
+        raise WrongUse(f"--run {name[:40]}...: is too long to name a folder; use at most {_LONGEST - 4} ASCII letters.")
 
 
 def is_too_long(name: str) -> bool:

@@ -181,7 +181,7 @@ def _check_windows(place: Place, manifest: Manifest, sizes: Mapping[str, int]) -
     """Yield a fault for each window whose job is out of date or cannot be read."""
     way_out = suggest_compact(place)
     for run, number in sorted(stale_windows(manifest, sizes)):
-        what = "what is known of its job is not made of the ranks that are there"
+        what = "the results on its job were made from other ranks than it has now"
         yield Fault(folder_of(run, number), what, way_out)
     for window, reason in unreadable_windows(place, manifest, sizes):
         yield Fault(window.folder, reason, way_out)

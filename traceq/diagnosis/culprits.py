@@ -96,7 +96,7 @@ def _add_around(
     while slice_id not in found:
         row = slices.get(slice_id)
         if row is None or (slice_id is not None and row["name"] is None):
-            raise StoreError(f"host slice {slice_id} is named, and not there: {_CHANGED}")
+            raise StoreError(f"host slice {slice_id} does not exist: {_CHANGED}")
         found[slice_id] = {**row, "own_ns": 0.0}
         slice_id = row["parent_id"]
         if slice_id is None:
@@ -133,7 +133,7 @@ def _walk_missing(
             return
         yield slice_id
         slice_id = slices[slice_id]["parent_id"]
-    raise StoreError(f"host slice {slice_id} lies within itself: {_CHANGED}")
+    raise StoreError(f"host slice {slice_id} contains itself: {_CHANGED}")
 
 
 def _add_child(parent: Node, row: dict[str, Any]) -> Node:

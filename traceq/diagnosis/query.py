@@ -157,7 +157,7 @@ def _refuse_unknown_key(line: str, place: str) -> None:
     near = get_close_matches(word, KEYS, 1)
     instead = f"write {near[0]!r}, or " if near else ""
     raise ValueError(
-        f"{place}: {match[1]!r} is no key of a rule's header; {instead}indent the line to go on with the text above it"
+        f"{place}: {match[1]!r} is not a key of a rule's header; {instead}indent the line to go on with the text above it"
     )
 
 
@@ -165,7 +165,7 @@ def _parse_condition(place: str, text: str) -> TableCondition:
     """Return the condition in the text after `only-with:`; raise ValueError if it is not `table: condition`."""
     table, _, holds = text.partition(": ")
     if not table.isidentifier() or not holds:
-        raise ValueError(f"only-with {text!r} in {place}: it is written as table: condition")
+        raise ValueError(f"only-with {text!r} in {place}: write it as table: condition")
     return TableCondition(table, holds)
 
 

@@ -48,6 +48,6 @@ def parse_threshold(place: str, text: str) -> Threshold:
     """
     written = _WRITTEN.fullmatch(text)
     if not written:
-        raise ValueError(f"threshold {text!r} in {place}: it is written as name = number: reason")
+        raise ValueError(f"threshold {text!r} in {place}: write it as name = number: reason")
     name, number, reason = written.groups()
     return Threshold(place, name, float(number) if "." in number else int(number), reason)

@@ -65,7 +65,7 @@ def load_rules(wanted: Sequence[str | Path] = ()) -> tuple[Rule, ...]:
     taken = {rule.name for rule in all_rules()}
     for rule in found:
         if rule.name in taken:
-            raise UnusableRule(f"rule {rule.name}: there is one of this name already; choose another name")
+            raise UnusableRule(f"rule {rule.name}: a rule of this name already exists; choose another name")
         taken.add(rule.name)
     return (*found, *(all_rules() if EXTRA in wanted else default_rules()))
 
@@ -103,7 +103,7 @@ def _from_file(path: Path) -> Rule:
     def find(subject: Subject, **settings: Setting) -> Claim | None:
         # what is none by itself could be two in the brackets of another
         if len(parse(query.text)) != 1:
-            raise ValueError("it is not one query")
+            raise ValueError("it is not a single query")
         return subject.claim_of(query, **settings)
 
     judge = make_judgement(find, query)
@@ -129,14 +129,14 @@ def _check_header(path: Path, query: RuleQuery) -> None:
         raise UnusableRule(f"{path}: captures {', '.join(unknown)}, which is not one of {', '.join(CAPTURES)}")
     if header.get("confidence", "low") not in get_args(Confidence) and not is_template(header["confidence"]):
         raise UnusableRule(
-            f"{path}: confidence {header['confidence']!r}; it is one of {', '.join(get_args(Confidence))}"
+            f"{path}: confidence {header['confidence']!r} is not one of {', '.join(get_args(Confidence))}"
         )
     for text in filter(is_template, header.values()):
         if wrong := template_error(text):
-            raise UnusableRule(f"{path}: {wrong}; a text is a template of Jinja")
+            raise UnusableRule(f"{path}: {wrong}; texts are Jinja templates")
     for key in ("low", "likely", "high"):
         if not _is_share(header.get(key, "1")):
-            raise UnusableRule(f"{path}: {key} is {header[key]!r}; it is a share from 0 to 1")
+            raise UnusableRule(f"{path}: {key} is {header[key]!r}, not a share from 0 to 1")
     low, likely, high = query.shares.values()
     if not low <= likely <= high:
         raise UnusableRule(f"{path}: low, likely and high are {low:g}, {likely:g} and {high:g}; put them in this order")
@@ -161,12 +161,12 @@ def _check_sql(path: Path, query: RuleQuery) -> None:
     except QueryError:
         is_query = False
     if not is_query:
-        raise UnusableRule(f"{path}: is no query: a rule reads the database, and writes nothing")
+        raise UnusableRule(f"{path}: is not a query: a rule may only read the database")
     if unknown := [name for name in query.listed("uses") if not is_shared(name)]:
-        raise UnusableRule(f"{path}: uses {', '.join(unknown)}, which is no shared query of traceq's")
+        raise UnusableRule(f"{path}: uses {', '.join(unknown)}, which is not a shared query of traceq")
     for table, holds in query.only_with:
         if not _is_query(f"select {holds} from {table}"):  # noqa: S608 - it is only parsed
-            raise UnusableRule(f"{path}: only-with {cut_name(holds)!r} is no condition on the rows of {table}")
+            raise UnusableRule(f"{path}: only-with {cut_name(holds)!r} is not a condition on the rows of {table}")
 
 
 def _is_query(text: str) -> bool:

@@ -84,12 +84,12 @@ METRICS: dict[str, Metric] = {
         ),
         Metric(
             "idle",
-            "when a GPU does nothing, and what the host did meanwhile",
+            "when a GPU is idle, and what the host does meanwhile",
             f"{_PER_CALL}, per operator or range, and per blocking call",
         ),
         Metric(
             "ledger",
-            "which part of each step a GPU computes, communicates, copies or is idle",
+            "for what part of each step a GPU computes, communicates, copies or is idle",
             "an event per kernel and copy",
         ),
         Metric(
@@ -101,16 +101,16 @@ METRICS: dict[str, Metric] = {
         Metric(
             "sync",
             "which calls wait for the GPU, and which work of the GPU waits for which",
-            "an event more per synchronization",
+            "one more event per synchronization",
         ),
         Metric(
             "copies",
-            "bytes, bandwidth, direction, pinned or pageable, hidden behind kernels or not",
+            "bytes, bandwidth, direction, pinned or pageable, overlapped with kernels or not",
             "an event per copy",
         ),
         Metric(
             "occupancy",
-            "waves, occupancy and what limits it, by how kernels were launched, not as they ran",
+            "waves, occupancy and what limits it, from how kernels were launched, not measured",
             "an event per kernel",
         ),
         Metric(
@@ -121,7 +121,7 @@ METRICS: dict[str, Metric] = {
         ),
         Metric(
             "communication",
-            "collectives: time, what hides behind compute, and per message size and group",
+            "collectives: time, overlap with compute, by message size and group",
             "an event per collective",
         ),
         Metric("data", "how long steps wait for input, and what that costs the GPU", "a mark per fetch"),
@@ -137,11 +137,11 @@ METRICS: dict[str, Metric] = {
             _PER_OPERATOR,
             ("torch",),
         ),
-        Metric("mfu", "which share of the GPU's peak a step's FLOPs reach", _PER_OPERATOR, ("torch",)),
+        Metric("mfu", "what share of the GPU's peak a step's FLOPs reach", _PER_OPERATOR, ("torch",)),
         Metric(
             "python",
             "which Python functions and modules the time went through",
-            "an event per Python call: steps get far longer, so take times from a capture without it",
+            "an event per Python call: steps get far longer, so measure times without it",
             ("torch",),
             "--stacks",
         ),

@@ -23,7 +23,7 @@ _CAPTURES: dict[str, Capture | str] = {
     "sync": Capture({**_BOTH, _EXPERIMENTAL: ("enable_cuda_sync_events=True",)}),
     "copies": Capture(_BOTH),
     "occupancy": Capture(_BOTH),
-    "hardware-counters": "what Kineto had for it (profiler_metrics) was removed",
+    "hardware-counters": "Kineto no longer has it (profiler_metrics was removed)",
     "communication": Capture(_BOTH, "one trace per rank; sizes and groups need torch.distributed with NCCL"),
     "data": Capture(_BOTH, "DataLoader is marked by PyTorch; other iterables: traceq.annotate.loader(iterable)"),
     "memory": Capture({**_BOTH, "profile_memory": ("True",)}, "what PyTorch's allocator handed out, and what it holds"),
@@ -31,7 +31,7 @@ _CAPTURES: dict[str, Capture | str] = {
     "mfu": _FLOPS,
     "python": Capture({**_BOTH, "with_stack": ("True",), "with_modules": ("True",)}),
     "graphs": Capture(_BOTH, "kernels of graphs are always traced one by one"),
-    "os": "it sees no calls of the operating system",
+    "os": "it does not record system calls",
 }
 
 _GPU = "ProfilerActivity.CUDA"

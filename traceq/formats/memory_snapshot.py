@@ -27,6 +27,6 @@ def memory_snapshot(metrics: Iterable[str], inputs: Iterable[str]) -> Format:
         ways={
             **dict.fromkeys(inputs, _A_TRACE),
             "allocations": COMMON_WAYS["allocations"],
-            "timeless": "a memory snapshot tells no times",
+            "timeless": "a memory snapshot has no times",
         },
     )

@@ -17,13 +17,13 @@ _CAPTURES: dict[str, Capture | str] = {
     "steps": Capture({"--trace": ("nvtx",)}, "mark the steps: traceq.annotate.step(), or an NVTX range around each"),
     "idle": Capture(
         {"--trace": ("cuda", "nvtx", "osrt"), **_GRAPH_NODES, **_SAMPLES},
-        "operators are seen only as far as NVTX ranges name them; code outside of calls is sampled where the kernel lets nsys"
+        "operators are seen only where NVTX ranges name them; code outside of calls is sampled where the kernel lets nsys"
         " (perf_event_paranoid at most 2)",
     ),
     "ledger": Capture(_KERNELS),
     "host": Capture(
         {"--trace": ("cuda", "nvtx", "osrt")},
-        "operators and phases are seen only as far as NVTX ranges name them: traceq.annotate.phase()",
+        "operators and phases are seen only where NVTX ranges name them: traceq.annotate.phase()",
     ),
     "launch": Capture(_KERNELS),
     "sync": Capture({"--trace": ("cuda",)}),
@@ -45,7 +45,7 @@ _CAPTURES: dict[str, Capture | str] = {
         " --trace-fork-before-exec=true only (leave it out if the program hangs)",
     ),
     "memory": Capture(
-        {"--trace": ("cuda",), "--cuda-memory-usage": ("true",)}, "what CUDA handed out: PyTorch's cache as a whole"
+        {"--trace": ("cuda",), "--cuda-memory-usage": ("true",)}, "what CUDA allocated: PyTorch's cache as a whole"
     ),
     "flops": _NO_SHAPES,
     "mfu": _NO_SHAPES,

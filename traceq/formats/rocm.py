@@ -17,11 +17,11 @@ _CAPTURES: dict[str, Capture | str] = {
         _MARKERS,
         'mark the steps: with torch.cuda.nvtx.range("step") is a range of roctx on ROCm; in C++ roctxRangePush and roctxRangePop',
     ),
-    "idle": Capture({**_CALLS, **_MARKERS}, "operators are seen only as far as ranges of roctx name them"),
+    "idle": Capture({**_CALLS, **_MARKERS}, "operators are seen only where roctx ranges name them"),
     "ledger": Capture(_WORK),
-    "host": Capture({**_CALLS, **_MARKERS}, "operators and phases are seen only as far as ranges of roctx name them"),
+    "host": Capture({**_CALLS, **_MARKERS}, "operators and phases are seen only where roctx ranges name them"),
     "launch": Capture(_CALLS),
-    "sync": "which work of the GPU waits for which is not recorded; calls that wait are, by --hip-trace",
+    "sync": "it does not record which GPU work waits for which; --hip-trace records calls that wait",
     "copies": Capture({"--memory-copy-trace": (), "--hip-trace": ()}, "whether host memory is pinned is not recorded"),
     "occupancy": "traceq knows the limits of NVIDIA's multiprocessors only; rocprof-compute shows occupancy",
     "hardware-counters": "traceq reads no counters of rocprofv3 (--pmc); rocprof-compute shows them",
@@ -32,9 +32,9 @@ _CAPTURES: dict[str, Capture | str] = {
     "memory": "traceq reads no allocations of rocprofv3; PyTorch's profiler records its allocator's",
     "flops": _NO_SHAPES,
     "mfu": _NO_SHAPES,
-    "python": "it sees no frames of Python; PyTorch's profiler does, with_stack=True",
+    "python": "it records no Python frames; PyTorch's profiler does, with_stack=True",
     "graphs": Capture(_KERNELS, "kernels of graphs are always traced one by one"),
-    "os": "it sees no calls of the operating system",
+    "os": "it does not record system calls",
 }
 
 _GPU = "rocprofv3 --kernel-trace --memory-copy-trace"

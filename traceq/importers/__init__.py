@@ -56,9 +56,7 @@ def all_importers() -> tuple[Importer, ...]:
     found = [*IMPORTERS]
     for load_plugin in load_plugins("traceq.importers"):
         if any(load_plugin.NAME == taken.NAME for taken in found):
-            raise UnusablePlugin(
-                f"importer {load_plugin.NAME}: there is one of this name already; remove the other package"
-            )
+            raise UnusablePlugin(f"importer {load_plugin.NAME}: another importer has this name; remove its package")
         found.append(load_plugin)
     return tuple(found)
 

@@ -54,8 +54,8 @@ class UnpackMeter:
         self._unpacked += more
         if self._unpacked > max(_ALWAYS_FINE, self._times * packed):
             raise UnusableTrace(
-                f"{self._name}: unpacks to more than {self._times:,} times its size, which no trace does; if it is one all"
-                f" the same, set {LIMIT} to a larger number, or unpack it first"
+                f"{self._name}: unpacks to more than {self._times:,} times its size, which traces do not; if it is one anyway,"
+                f" set {LIMIT} to a larger number, or unpack it first"
             )
 
 

@@ -50,8 +50,8 @@ def refuse_half_written(path: Path) -> None:
     with journal.open("rb") as file:
         if file.read(len(_HOT_JOURNAL)) == _HOT_JOURNAL:
             raise UnusableTrace(
-                f"{path}: {journal.name} beside it says that it was not written to its end; export it again, or let SQLite take"
-                f" back what is half-written: sqlite3 {path.name} .tables"
+                f"{path}: {journal.name} next to it shows that a write was not finished; export it again, or let SQLite undo"
+                f" that write: sqlite3 {path.name} .tables"
             )
 
 

@@ -38,7 +38,7 @@ _KNOWN_JSON = (
 _HEADER = 100
 
 _OTHER_PICKLE = (
-    "a pickle, but no memory snapshot as torch.cuda.memory._dump_snapshot() writes it; for safety no others are opened"
+    "a pickle, but not a memory snapshot from torch.cuda.memory._dump_snapshot(); for safety, traceq opens no others"
 )
 
 # (how the file begins, what it is and what to do)
@@ -55,7 +55,7 @@ _KNOWN_OTHERS = (
         SQLITE,
         "a SQLite database, but not an nsys export, rocpd or RPD, nor a snapshot; make one: nsys export --type sqlite REPORT",
     ),
-    (b"<", "an HTML or XML page, not a trace; a report is shown by traceq open, else download the raw file"),
+    (b"<", "an HTML or XML page, not a trace; traceq open shows a report, otherwise download the raw file"),
     (b"\x80", _OTHER_PICKLE),
     (
         b"NVR\x00",
@@ -63,7 +63,7 @@ _KNOWN_OTHERS = (
     ),
     (
         b"PERFILE2",
-        "perf.data of Linux' perf: samples of the host, without a GPU's work; record that with nsys or torch.profiler",
+        "perf.data of Linux' perf: samples of the host, without GPU work; record that with nsys or torch.profiler",
     ),
     (b"\x28\xb5\x2f\xfd", "compressed with zstd; unpack it first: zstd -d FILE"),
     (b"\xfd7zXZ\x00", "compressed with xz; unpack it first: xz -d FILE"),

@@ -238,7 +238,7 @@ def _limit_durations(connection: duckdb.DuckDBPyConnection, table: str) -> None:
     limit = REACH if total <= LATEST else min(REACH, LATEST // rows)
     ((found,),) = connection.execute(f"update staging.{table} set dur = 0 where dur > {limit}").fetchall()
     if found:
-        text = f"durations in {table} that no program can have were set to 0"
+        text = f"impossible durations in {table} were set to 0"
         add_note(connection, "data_loss", "duration_overflow", found, text)
 
 

@@ -54,7 +54,7 @@ def inductor_files(given: Sequence[str | Path], trace: Path) -> tuple[Path, ...]
             raise UnusableTrace(f"{path}: no such file")
         inside = [path] if path.is_file() else _files_inside(path)
         if not inside:
-            raise UnusableTrace(f"{path}: has nothing that Inductor writes about its kernels; see docs/capture.md")
+            raise UnusableTrace(f"{path}: contains nothing that Inductor writes about its kernels; see docs/capture.md")
         found += inside
     return tuple(found)
 
@@ -203,9 +203,9 @@ def _read_json(file: Path) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise UnusableTrace(f"{file}: is not JSON: {error.msg} in line {error.lineno}") from error
     except ValueError as error:  # of Python, for whole numbers
-        raise UnusableTrace(f"{file}: has a number of too many digits") from error
+        raise UnusableTrace(f"{file}: has a number with too many digits") from error
     except RecursionError as error:
-        raise UnusableTrace(f"{file}: is nested too deep") from error
+        raise UnusableTrace(f"{file}: is nested too deeply") from error
     return found if isinstance(found, dict) else {}
 
 

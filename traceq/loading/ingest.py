@@ -138,10 +138,10 @@ def check_offset(beside: MonitorLogs, sources: Sequence[Source]) -> None:
     if beside.offset is None:
         return
     if not abs(beside.offset) <= _FURTHEST:
-        raise WrongUse(f"--offset {beside.offset}: seconds, {_FURTHEST:,} at most")
+        raise WrongUse(f"--offset {beside.offset}: give seconds, at most {_FURTHEST:,}")
     if not any(logs_beside(source.path, beside.logs) for source in sources):
         raise WrongUse(
-            "--offset is added to the times of logs and memory snapshots beside the trace: name them, --with LOG"
+            "--offset is added to the times of logs and memory snapshots next to the trace: name them with --with LOG"
         )
 
 

@@ -179,7 +179,7 @@ def _place_by_clock(log: Log, trace: TraceClock, pairs: Pairs, zones: set[int]) 
     ((add, zone),) = fitting
     if is_utc:
         return _check_by_load(log, trace, pairs, Placement(add, "its times are UTC", "utc"))
-    words = "its times fit in one zone only" if stated is None else "its times are of the zone of the trace"
+    words = "its times fit in only one zone" if stated is None else "its times are in the trace's zone"
     return _check_by_load(log, trace, pairs, Placement(add, f"{words}, UTC{_zone_text(zone)}", "zone", zone))
 
 
@@ -198,18 +198,16 @@ def _place_in_zone(log: Log, trace: TraceClock, pairs: Pairs, places: list[tuple
     if not fits or (len(fits) > 1 and _distance_between(fits[0][0], fits[1][0]) < _BETTER):
         told = ", ".join(f"UTC{_zone_text(zone)}" for _, zone in places[:6])
         fitting = (
-            f"in several ({told})" if len(places) > 1 else f"in one ({told}), which a log of its length can by chance"
+            f"in several ({told})" if len(places) > 1 else f"in one ({told}), which can be chance for such a long log"
         )
         return Placement(
             None,
-            f"neither its times nor the trace name a zone, it fits the trace {fitting}, and the load does not tell: give"
+            f"neither its times nor the trace name a zone, it fits the trace {fitting}, and the load does not decide: give"
             f" --offset {-places[0][1] // SECOND} for UTC{_zone_text(places[0][1])}, or record times with their zone"
             " (S_TIME_FORMAT=ISO; TZ=UTC and --offset 0)",
         )
     fit, zone, add = fits[0]
-    where = (
-        f"of {len(places)} zones that fit, the load is that of" if len(places) > 1 else "its times and its load fit in"
-    )
+    where = f"of {len(places)} zones that fit, the load matches" if len(places) > 1 else "its times and its load fit in"
     return Placement(add, f"{where} UTC{_zone_text(zone)}", "load", zone, fit.add - add, fit.correlation)
 
 
@@ -357,12 +355,12 @@ def _explain_gap(first: int, last: int, trace: TraceClock, zone: int | None, *, 
     side = "after the end" if first > trace.until else "before the start"
     if zone is not None:
         return (
-            f"in the zone of the trace, UTC{_zone_text(zone)}, it is of another time, {_span_text(away)} {side} of it;"
-            " where it was written in another zone (a container), give --offset: 0 for times in UTC, -3600 for UTC+1"
+            f"in the trace's zone, UTC{_zone_text(zone)}, it covers another time, {_span_text(away)} {side} of the trace;"
+            " if it was written in another zone (a container), give --offset: 0 for times in UTC, -3600 for UTC+1"
         )
     if is_utc or away > _FURTHEST_ZONE:
-        return f"it is of another time, {_span_text(away)} {side} of the trace; if a clock was wrong, give --offset"
-    return "its times fit the trace in no time zone; if a clock was wrong, give --offset"
+        return f"it covers another time, {_span_text(away)} {side} of the trace; if a clock was wrong, give --offset"
+    return "its times do not fit the trace in any time zone; if a clock was wrong, give --offset"
 
 
 def _span_text(ns: int) -> str:

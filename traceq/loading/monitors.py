@@ -74,7 +74,7 @@ def _read_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Monit
                 raise
             add_note(connection, "data_loss", "monitor_log_left_out", 1, f"beside the trace, and left out: {error}")
     for path, first in twice:
-        add_note(connection, "info", "given_twice", 1, f"{path.name} holds the same as {first.name}, and is taken once")
+        add_note(connection, "info", "given_twice", 1, f"{path.name} is identical to {first.name}, and counts once")
     return logs
 
 
@@ -88,7 +88,7 @@ def _place_log(
     if offset is None and log.host and host and host != f"host-{hashlib.sha256(log.host.encode()).hexdigest()[:8]}":
         return Placement(
             None,
-            "it is of a machine of another name than the trace; where that is the same (a container), give --offset 0"
+            "its machine has another name than the trace's; if it is the same machine (a container), give --offset 0"
             " and times in UTC",
         )
     pairs = [(of_log, of_trace) for of_log in _gpus_of(log) for of_trace in devices]
@@ -136,7 +136,7 @@ def _devices_of(log: Log, placed: Placement, clock: TraceClock, devices: Sequenc
     if placed.add is None or not of_log or set(of_log) <= set(devices):
         return {gpu: gpu for gpu in of_log}, ""
     if len(of_log) == len(devices) == 1:
-        words = f"; its GPU {of_log[0]} is GPU {devices[0]} of the trace, as there is one in both"
+        words = f"; its GPU {of_log[0]} is GPU {devices[0]} of the trace, as both have only one"
         return {of_log[0]: devices[0]}, words
     found = {
         gpu: device
@@ -172,7 +172,9 @@ def _stage(
     if placed.add is None:
         said += f"not placed, {some(len(log.samples), 'sample')} left out: {placed.words}"
     else:
-        said += f"{some(len(kept), 'sample')}, {within:,} of the time of the trace; {placed.words}{_residual_text(placed)}{about}"
+        said += (
+            f"{some(len(kept), 'sample')}, {within:,} within the trace; {placed.words}{_residual_text(placed)}{about}"
+        )
     told = {
         "log_id": number,
         "path": str(path),
@@ -193,14 +195,14 @@ def _stage(
         severity, code = "data_loss", "monitor_log_left_out"
     add_note(connection, severity, code, len(log.samples), said)
     if log.left_out:
-        text = f"{path.name}: values that are no numbers, and those of the time before it, were left out"
+        text = f"{path.name}: values that are not numbers, and values from before the trace, were left out"
         add_note(connection, "info", "monitor_log_left_out", log.left_out, text)
 
 
 def _residual_text(placed: Placement) -> str:
     """Return words on how well the GPU load confirms the placement."""
     if placed.residual is None:
-        return "; the load does not tell how well"
+        return "; the load cannot confirm that"
     return f"; the load fits within {abs(placed.residual) / SECOND:.2g} s (correlation {placed.correlation:.2f})"
 
 
@@ -233,7 +235,7 @@ def read_snapshots(
     """
     paths, twice = split_duplicates([*filter(memory_snapshot.sniff, beside)])
     for path, first in twice:
-        text = f"{path.name} holds the same as {first.name}, and is taken once"
+        text = f"{path.name} is identical to {first.name}, and counts once"
         yield from batches_of("import_note", [{"severity": "info", "code": "given_twice", "count": 1, "text": text}])
     for path in paths:
         ((origin,),) = connection.execute("select max(utc_origin_ns) from staging.trace").fetchall()

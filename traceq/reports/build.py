@@ -34,7 +34,8 @@ from traceq.reports.model import (
     TraceReport,
 )
 from traceq.reports.queries import Queries, print_query
-from traceq.reports.topics import ServingSummary, Topics
+from traceq.reports.topics import Topics
+from traceq.reports.topics.serving import ServingSummary
 
 if TYPE_CHECKING:
     import duckdb

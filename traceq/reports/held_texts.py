@@ -13,7 +13,8 @@ from traceq.formats.made_with import is_harmless
 from traceq.reports.flame import Frame
 from traceq.reports.model import Device, DeviceLedger, Straggler
 from traceq.reports.timeline import Called
-from traceq.reports.topics import KernelName, PathName
+from traceq.reports.topics.critical_path import PathName
+from traceq.reports.topics.kernels import KernelName
 from traceq.runs.compare.comparison import ChangePart
 from traceq.runs.job.change import UnitChange
 from traceq.runs.job.job import JobStraggler

@@ -77,7 +77,7 @@ def save(name: str, runs: Sequence[Run], where: Path | None = None, *, force: bo
     """
     path = path_of(name, where)
     if path.exists() and not force:
-        raise UnusableBaseline(f"{name}: is there already, in {path}; --force replaces it")
+        raise UnusableBaseline(f"{name}: already exists, in {path}; --force replaces it")
     path.parent.mkdir(parents=True, exist_ok=True)
     saved = datetime.now(UTC).isoformat(timespec="seconds")
     with atomic_write(path) as file:

@@ -47,7 +47,7 @@ def test_a_percentile_needs_steps(name, least):
     assert outcome("step", name, at_most(MS), run(*[5] * (least - 1))) == (
         "cannot judge",
         None,
-        f"{least - 1} steps count, too few for {name}: {least} are the least",
+        f"{least - 1} steps count, too few for {name}: at least {least} are needed",
     )
     assert outcome("step", name, at_most(MS), run(*[5] * least))[0] == "fail"
     # Steps of several runs are pooled.
@@ -153,13 +153,13 @@ ONE = Limit("at most", Fraction(3), "")
         ("select dur from step", "the query returns several rows, not one number"),
         ("select 1, 2", "the query returns 2 columns, not one number"),
         ("select max(dur) from step where false", "the query returns NULL: the trace does not have this value"),
-        ("select 'nan'::double", "the query returns nan, no number"),
-        ("select -'inf'::double", "the query returns -inf, no number"),
-        ("select e'a\\x1b'", "the query returns no number but 'a\\\\x1b'"),
-        ("select true", "the query returns True, no number"),
-        ("select [1]", "the query returns [1], no number"),
-        ("select 1; select 2", "it is not one query"),
-        ("", "it is not one query"),
+        ("select 'nan'::double", "the query returns nan, not a number"),
+        ("select -'inf'::double", "the query returns -inf, not a number"),
+        ("select e'a\\x1b'", "the query returns 'a\\\\x1b', not a number"),
+        ("select true", "the query returns True, not a number"),
+        ("select [1]", "the query returns [1], not a number"),
+        ("select 1; select 2", "it is not a single query"),
+        ("", "it is not a single query"),
         ("select (" + "(" * 5000, "the query fails: brackets are nested more than 200 deep"),
         ("drop table step", "it is not a query: it must begin with select, from or with"),
         ("set memory_limit = '1GB'", "it is not a query: it must begin with select, from or with"),
@@ -249,7 +249,7 @@ def test_a_regression_that_may_be_above_what_is_allowed_cannot_be_judged():
     assert judged.state == "cannot judge"
     assert judged.measured == Fraction(comparison.change.delta_ns, comparison.change.base_ns)
     assert judged.reason.startswith(
-        "measured +10.0 %, and the steps do not exclude +12.9 % (98 % interval), where 11.0 % is"
+        "measured +10.0 %, and the steps do not rule out +12.9 % (98 % interval), but only 11.0 % is"
     )
 
 

@@ -80,7 +80,7 @@ def test_what_cannot_be_told_is_no_pass(slow):
     alone = [replace(slow[0], job=None)]
     for name in ("slowdown", "straggler", "step"):
         judged = outcome(name, (10**12, "ns"), alone)
-        assert (judged.state, judged.reason[:36]) == ("cannot judge", "there are not several ranks of one j")
+        assert (judged.state, judged.reason[:36]) == ("cannot judge", "these are not several ranks of one j")
     window = [replace(slow[0], step_source="window")]
     assert outcome("step", (10**12, "ns"), window).state == "cannot judge"
 
@@ -89,7 +89,7 @@ def test_a_regression_of_the_job_says_which_rank_moved_it(slow, even):
     found = compare_jobs(even, slow)
     judged = with_cause(judge_regression(Budget("compare", "main", ()), found), found)
     assert judged.state == "fail"
-    assert ". Moved by rank 3 (it costs the job " in judged.reason
+    assert ". The change comes from rank 3 (it costs the job " in judged.reason
     check = Check(None, tuple(slow), (judged,), baseline="main", comparison=found)
     text = CheckView(check).to_text().replace("\n", " ")
     assert "slowdown by late ranks" in text
@@ -126,7 +126,7 @@ def test_they_are_read_from_a_file(budgets):
         ("slowdown = 0.9", "0.9 is below 1"),
         ('slowdown = "fast"', "'fast' is not a factor"),
         ("slow = 2", "unknown key; "),
-        ('step = ">= 3 ms"', "has a most, no least"),
+        ('step = ">= 3 ms"', "can have a maximum but no minimum"),
         ("straggler = 3", "is not a limit here"),
     ],
 )

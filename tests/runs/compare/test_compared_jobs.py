@@ -123,7 +123,7 @@ def test_ranks_of_one_side_are_said_and_are_no_change(plain, slow_rank):
     assert found.job.only_base == (5,)
     assert not any(5 in unit.ranks for unit in found.job.units)
     assert not any(5 in each.ranks for each in found.job.stragglers_new)
-    assert "only the base has rank 5: not compared, and no change of the new" in found.remarks
+    assert "only the base has rank 5: they are not compared, and do not count as a change of the new" in found.remarks
 
 
 def test_who_moved_a_job_that_was_not_judged_is_not_said(plain, slow_rank):
@@ -132,7 +132,7 @@ def test_who_moved_a_job_that_was_not_judged_is_not_said(plain, slow_rank):
     found = compare_jobs(plain, blind)
     assert (found.verdict, found.job.moved) == ("regression", ())
     assert {unit.cost_delta_ns for unit in found.job.units} == {None}
-    assert "new: who is late cannot be told: too little is matched" in found.remarks
+    assert "new: cannot tell who is late: too little is matched" in found.remarks
 
 
 def test_what_stands_against_comparing_ranks_stands_against_their_jobs(plain, slow_rank):
@@ -152,7 +152,7 @@ def test_single_steps_show_whose_change_it_was_and_not_how_sure_that_is():
     found = compare_jobs(*sides)
     assert (found.verdict, [unit.name for unit in found.job.moved]) == ("cannot tell", ["rank 5"])
     assert found.job.moved[0].interval_ns is None
-    assert "As measured, and not shown to be more than chance, the step was moved by rank 5" in (
+    assert "By measurement, these moved the step, though it may be chance: rank 5" in (
         ComparisonView(found).to_text().replace("\n", " ")
     )
 
@@ -177,7 +177,7 @@ def test_text_json_and_ticket_agree_on_who_moved_the_step(plain, slow_rank):
     text = ComparisonView(found).to_text().replace("\n", " ")
     assert "longer, 7.679 ms before and" in text
     assert "over 16 ranks" in text
-    assert "Moved by rank 5 (it costs the job" in text
+    assert "The change comes from rank 5 (it costs the job" in text
     assert "Rank 5, whose change moved the step" in text
     content = json.loads(ComparisonView(found).to_json())
     assert [each["name"] for each in content["job"]["units"] if each["moved"]] == ["rank 5"]

@@ -40,7 +40,7 @@ def test_another_mix_of_kinds_is_no_change():
     assert verdicts(found) == {DECODE: "no change", PREFILL: "no change"}
     assert found.verdict == "no change"
     assert any(
-        remark.startswith(f"the server did other steps: {DECODE} 50.0 % against 80.6 %") for remark in found.remarks
+        remark.startswith(f"the server ran different steps: {DECODE} 50.0 % against 80.6 %") for remark in found.remarks
     )
 
 
@@ -59,7 +59,7 @@ def test_the_kind_that_surely_changed_is_shown():
 def test_servers_that_did_nothing_alike_cannot_be_compared():
     found = compare([server(1, 30, 0)], [server(2, 0, 30)])
     assert found.verdict == "cannot tell"
-    assert found.obstacles == (f"the server did other steps: {DECODE} against {PREFILL}",)
+    assert found.obstacles == (f"the server ran different steps: {DECODE} against {PREFILL}",)
 
 
 def test_shapes_of_a_bucket_may_differ():
@@ -90,7 +90,7 @@ def test_layers_are_not_compared_with_steps():
 def test_steps_found_by_other_marks_that_hold_several_others_are_no_steps_of_the_same_kind():
     found = compare([steps("ProfilerStep#", 1, 800, 200)], [steps("sequence of 200 launches", 2, 200, 50)])
     (said,) = found.obstacles
-    assert said.startswith("a step of the base holds the work of 4.0")
+    assert said.startswith("a step of the base contains the work of 4.0")
     assert (
         "(201.3 ms for ProfilerStep# against 49.92 ms for sequence of 200 launches); ingest with --step-range" in said
     )

@@ -46,8 +46,8 @@ def test_windows_that_hold_other_work_have_no_common_unit():
     found = compare([window(500, 50, name="base")], [window(300, 30)])
     (obstacle,) = found.obstacles
     assert obstacle == (
-        "the windows, in which no steps were found, of 500.0 ms and 300.0 ms, do not hold the same work: 0.0 % of the GPU's time "
-        "on one side is in what the other does as often; mark steps, or ingest with --step-range"
+        "no steps were found, and the windows, of 500.0 ms and 300.0 ms, do not contain the same work: only 0.0 % of one side's "
+        "GPU time is in work that the other does as often; mark steps, or ingest with --step-range"
     )
     assert found.change is None
 
@@ -79,8 +79,8 @@ def test_other_marks_around_other_work():
         [steps(20, unit_name="ProfilerStep#")],
         [steps(30, name="new", items=[item("gemm", 30 * MS, 24, steps=12)], **facts)],
     )
-    assert found.obstacles[0].startswith("steps are found by other marks (20.")
-    assert "0.0 % of the GPU's time on one side is in what the other does as often" in found.obstacles[0]
+    assert found.obstacles[0].startswith("steps were found by different marks (20.")
+    assert "only 0.0 % of one side's GPU time is in work that the other does as often" in found.obstacles[0]
     assert compare([steps(20, unit_name="ProfilerStep#")], [steps(30, name="new", **facts)]).obstacles == ()
 
 
@@ -100,8 +100,8 @@ def test_a_last_step_that_waits_for_its_last_kernel_is_none_of_the_others():
     found = compare([ends(50, name="base")], [ends(0, name="new")])
     (obstacle,) = found.obstacles
     assert obstacle == (
-        "the last steps do not end alike: after its mark the GPU idles for 50.00 ms against 0 ns before the last work of the "
-        "step, and the steps differ by that; the GPU works for 70.00 ms against 20.00 ms in all"
+        "the last steps end differently: after the mark, the GPU idles for 50.00 ms against 0 ns before the step's last "
+        "work, which makes the difference of the steps; in all, the GPU works for 70.00 ms against 20.00 ms"
     )
     assert found.change is None
 

@@ -142,7 +142,7 @@ def test_where_the_mean_says_otherwise_it_is_said():
     durations = noisy(100 * MS, 40, 0.005, 2)
     slow = [round(1.2 * dur) if number % 5 == 4 else dur for number, dur in enumerate(durations)]
     words = " ".join(text(compare([run(*noisy(100 * MS, 40, 0.005, 1), name="a")], [run(*slow, name="b")])).split())
-    assert "The mean of all steps changed and the other did not: +3.9" in words
+    assert "The mean of all steps changed, but the other did not: +3.9" in words
     assert "--by mean shows what they are made of." in words
 
 

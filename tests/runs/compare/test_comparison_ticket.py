@@ -41,8 +41,8 @@ def test_it_says_what_and_how_sure_and_why_and_how_to_repeat_it():
         "**Regression: a step takes 15.",
         "98 % interval",
         "1.25x slower at the same shape",
-        "One run a side: what runs differ by is assumed, 0.5 % of the step",
-        "- 3 or more runs a side (1 against 1 now), taken in turns",
+        "One run per side: the interval includes an assumed run-to-run noise, 0.5 % of the step",
+        "- 3 or more runs per side (1 against 1 now), taken in turns",
         "`traceq compare trace-000000000000.json trace-111111111111.json --level 0.02 --least 1% --by typical`",
         "0" * 64,
         "1" * 64,
@@ -100,8 +100,8 @@ def test_what_moved_the_other_way_is_no_reason():
     assert found.verdict == "cannot tell"
     assert found.change.delta_ns > 0 > found.named[0].delta_ns
     text = ticket(found)
-    assert "What caused it\n\nNothing: the step is not certain to have changed." in text
-    assert "Certain to have changed anyway, the other way:\n\n- kernels (compute, -6." in text
+    assert "What caused it\n\nNothing: it is not certain that the step changed." in text
+    assert "Nevertheless certainly changed, in the other direction:\n\n- kernels (compute, -6." in text
 
 
 @pytest.mark.parametrize(
@@ -141,11 +141,11 @@ def test_an_empty_side_has_a_ticket_too():
 
 def test_what_would_make_it_surer():
     base, new = sides()
-    assert [each.split(" (")[0] for each in list_advice(compare(base, new))] == ["3 or more runs a side"]
-    assert next(list_advice(compare(base, new, noise=KnownNoise(0)))).startswith("3 or more runs a side")
+    assert [each.split(" (")[0] for each in list_advice(compare(base, new))] == ["3 or more runs per side"]
+    assert next(list_advice(compare(base, new, noise=KnownNoise(0)))).startswith("3 or more runs per side")
     short = [[replace(side[0], steps=side[0].steps[:6])] for side in (base, new)]
     assert any(
-        each.startswith("20 counted steps a side or more (6 against 6 now)") for each in list_advice(compare(*short))
+        each.startswith("20 or more counted steps per side (6 against 6 now)") for each in list_advice(compare(*short))
     )
     other = [replace(new[0], device_name="NVIDIA A100", lost=("3 events",))]
     said = list(list_advice(compare(base, other)))

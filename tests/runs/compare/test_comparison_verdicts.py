@@ -94,15 +94,15 @@ def test_a_drift_as_large_as_the_change_is_no_verdict():
     found = compare([usual(1, share=0.005)], [run(*rising, name="b")])
     assert found.verdict == "cannot tell"
     assert found.reasons[0].startswith("steps drift by ")
-    assert "it depends on which part of a run was captured" in found.reasons[0]
-    assert any("new: steps of b get longer while it lasts, by " in remark for remark in found.remarks)
+    assert "which may depend on the part of a run that was captured" in found.reasons[0]
+    assert any("new: steps of b get longer during the run, by " in remark for remark in found.remarks)
 
 
 def test_a_drift_smaller_than_the_change_is_a_remark():
     falling = [dur - number * MS // 5 for number, dur in enumerate(noisy(130 * MS, share=0.005))]
     found = compare([usual(1, share=0.005)], [run(*falling, name="b")])
     assert found.verdict == "regression"
-    assert any("get shorter while it lasts" in remark for remark in found.remarks)
+    assert any("get shorter during the run" in remark for remark in found.remarks)
 
 
 @pytest.mark.parametrize(
@@ -161,14 +161,14 @@ OBSTACLES = [
     pytest.param(
         {"overhead_share": 0.01},
         {"overhead_share": 0.2},
-        "what the profiler costs: 1.0 % of a step against 20.0 %; record both with the same options of traceq record "
+        "profiler overhead: 1.0 % of a step against 20.0 %; record both with the same options of traceq record "
         "(--skip 20 or more measures that better), or compare --anyway",
         id="overhead",
     ),
     pytest.param(
         {"items": [item("gemm", 90, steps=30)]},
         {"items": [item("softmax", 90, steps=30)]},
-        "they do not run the same program: 0.0 % of the kernel time of one is known to the other",
+        "they do not run the same program: only 0.0 % of one's kernel time is in kernels of the other",
         id="program",
     ),
 ]
@@ -219,7 +219,7 @@ def test_a_change_that_the_profiler_cannot_explain_is_judged_and_the_interval_ho
     found, alike = compare(*sides), compare([usual(1)], [usual(2, middle=30 * MS)])
     assert (found.verdict, found.obstacles) == ("improvement", ())
     assert found.assumptions[-1] == (
-        "what the profiler costs: 0.0 % of a step against 20.0 %; the interval holds the change with and without it"
+        "profiler overhead: 0.0 % of a step against 20.0 %; the interval covers the change with and without it"
     )
     # 30 ms are 25 ms and a fifth of them.
     low, high = alike.change.interval_ns
@@ -230,8 +230,8 @@ def test_a_cost_of_the_profiler_that_is_not_known_is_said_with_a_way_to_know_it(
     found = compare([usual(1, overhead_share=0.0)], [usual(2, middle=110 * MS, loader_queue=8)])
     assert (found.verdict, found.obstacles) == ("regression", ())
     assert (
-        "new: what the profiler costs is not known, as the steps without it may have been fed from the full queue of a loader (8 "
-        "batches); record with --skip 34 or more"
+        "new: profiler overhead is not known: the steps without the profiler may have used batches that a loader had queued (8); "
+        "record with --skip 34 or more"
     ) in found.remarks
 
 
@@ -253,7 +253,7 @@ def test_noisy_steps_cannot_tell_and_say_what_would_have_been_seen():
     assert found.change.detectable_ns > 5 * MS
     assert found.reasons[0].startswith("a change below ")
     assert found.reasons[0].endswith(
-        "would not have been seen: steps differ too much among themselves; capture more of them"
+        "could have gone unnoticed, as steps differ too much among themselves; capture more of them"
     )
     assert verdict(usual(1, share=0.2), usual(2, share=0.2), sensitivity_share=0.5).startswith("no change")
 
@@ -261,8 +261,8 @@ def test_noisy_steps_cannot_tell_and_say_what_would_have_been_seen():
 def test_a_certain_change_below_the_floor_is_none():
     sides = usual(1, share=0.0005), usual(2, share=0.0005, middle=USUAL + MS // 2)
     assert verdict(*sides, noise=NONE) == (
-        "no change: the difference is significant (p = 0.0005), but below 1.0 % of the step, by which single "
-        "runs may differ without a cause"
+        "no change: the difference is significant (p = 0.0005), but below 1.0 % of the step, which single "
+        "runs may differ by without a cause"
     )
     assert verdict(*sides, noise=NONE, floor_share=0.001).startswith("regression")
 
@@ -275,7 +275,7 @@ def test_runs_that_differ_among_themselves_more_than_the_sides_are_not_called():
     assert found.verdict == "cannot tell"
     assert found.change.p > found.level
     assert found.change.interval_ns[0] < 0 < found.change.interval_ns[1]
-    assert found.reasons[0].endswith("for a comparison of 3 against 3; need 3 or more a side")
+    assert found.reasons[0].endswith("for a comparison of 3 against 3; give 3 or more per side")
 
 
 def test_two_runs_against_one_never_ask_for_more_than_the_whole_step():
@@ -283,9 +283,12 @@ def test_two_runs_against_one_never_ask_for_more_than_the_whole_step():
     found = compare([usual(1), usual(2, middle=112 * MS)], [usual(3, middle=103 * MS)])
     assert found.change.detectable_ns < USUAL / 2
     assert found.reasons[0].endswith(
-        "would not have been seen: the runs of a side differ too much for a comparison of 2 against 1; need 3 or more a side"
+        "could have gone unnoticed, as the runs of a side differ too much for a comparison of 2 against 1; "
+        "give 3 or more per side"
     )
-    assert found.assumptions[0].startswith("2 against 1 run: what runs differ by is assumed, 0.5 % of the step ")
+    assert found.assumptions[0].startswith(
+        "2 against 1 run: the interval includes an assumed run-to-run noise, 0.5 % of the step "
+    )
 
 
 def test_known_noise_of_runs_widens_the_interval_and_is_said():
@@ -298,7 +301,7 @@ def test_known_noise_of_runs_widens_the_interval_and_is_said():
     assert (low + high) / 2 == pytest.approx(known.change.delta_ns, rel=0.2)
     assert (high - low) / 2 == pytest.approx(2.9 * 0.02 * 2**0.5 * USUAL, rel=0.1)
     assert known.assumptions == (
-        "runs of one program are taken to differ by 2.0 % of the step (standard deviation, --noise)",
+        "runs of one program are expected to differ by 2.0 % of the step (standard deviation, --noise)",
     )
 
 

@@ -1,4 +1,4 @@
-"""Changes that steps do not prove, and that are many times what two such runs or windows differ by."""
+"""Changes that steps do not prove, but that are many times the usual difference of two such runs or windows."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def test_a_window_that_does_the_same_work_many_times_faster_is_a_likely_improvem
     found = compare([window(300, 60)], [window(100, 20, name="new")])
     assert found.verdict == "likely improvement"
     assert found.reasons[0] == (
-        "1 against 1 steps are too few for a test, but single ones that do the same work are taken to differ by 15.23 ms "
-        "(standard deviation): this is 15.8 times that"
+        "1 against 1 steps are too few for a test, but the change is 15.8 times what single steps of the same work are expected "
+        "to differ by, 15.23 ms (standard deviation)"
     )
     assert plain(verdict_sentence(found)) == (
-        "Likely improvement: the whole window takes 240.0 ms (66.7 %) shorter, 360.0 ms before and 120.0 ms now. Most of it: "
+        "Likely improvement: the whole window takes 240.0 ms (66.7 %) shorter, 360.0 ms before and 120.0 ms now. Most of it is "
         "kernels (compute, -200.0 ms), mostly gemm: 3.00x faster at the same shape, -200.0 ms."
     )
     assert [(each.category, each.interval_ns) for each in found.named] == [("compute", None)]
@@ -116,15 +116,15 @@ def cold(once, rest, name, kind="cold"):
 def test_one_off_work_that_is_over_is_a_likely_change_and_said_to_be_a_warm_up():
     assert told(cold(300, 20, "a"), cold(0, 20, "b", "unmarked")) == (
         "likely improvement: one-off work (loading and compiling code, first calls) took 300.0 ms of the base and 0 ns of the "
-        "new; without it 30.00 ms against 30.00 ms remain: of one program that is its warm-up"
+        "new; without it 30.00 ms against 30.00 ms remain; if both run the same program, that is its warm-up"
     )
 
 
 def test_one_off_work_of_both_sides_varies_from_run_to_run():
     assert told(cold(700, 90, "a"), cold(450, 90, "b")) == (
         "cannot tell: most of the difference is one-off work (loading and compiling code, first calls), 700.0 ms of the base and "
-        "450.0 ms of the new, which varies as much from run to run; without it 100.0 ms against 100.0 ms remain; warm up before "
-        "the capture"
+        "450.0 ms of the new, which can vary as much from run to run; without it 100.0 ms against 100.0 ms remain; warm up "
+        "before the capture"
     )
     assert told(cold(700, 90, "a"), cold(70, 90, "b")).startswith("cannot tell: ")
 
@@ -156,7 +156,7 @@ def test_loops_whose_steps_change_alike_are_compared_as_a_whole():
     found = compare([course(1, "a")], [course(0.9, "b", seed=1)])
     assert found.verdict == "likely improvement"
     assert found.reasons[0].startswith(
-        "steps change within a run, but alike in both, step by step: the 100 steps take 30"
+        "steps change during a run, but in the same way on both sides: all 100 steps take 30"
     )
     assert found.change.statistic == "mean"
     assert [each.category for each in found.named] == ["compute"]
@@ -192,7 +192,7 @@ def scattered(loading, name, seed):
 def test_a_part_that_changed_for_sure_makes_a_change_of_scattering_steps_likely():
     found = compare([scattered(20, "a", 3)], [scattered(0, "b", 53)])
     assert (found.verdict, 0.02 < found.change.p <= 0.1) == ("likely improvement", True)
-    assert "but idle_data changed for sure" in found.reasons[0]
+    assert "but idle_data certainly changed" in found.reasons[0]
     (cause,) = [each for each in found.named if each.category == "idle_data"]
     assert cause.interval_ns[1] < 0
 
@@ -213,15 +213,13 @@ def test_a_ticket_does_not_speak_of_noise_that_nobody_knows():
     words = " ".join(
         blocks_to_text(compose_ticket(compare([window(300, 60)], [window(290, 70, name="new")])), 120).split()
     )
-    assert (
-        "It is not known how certain the change of a part is, because a side has too few steps. The largest:" in words
-    )
+    assert "A side has too few steps to tell which parts certainly changed. The largest changes:" in words
     assert "- kernels (compute, -10.00 ms)" in words
     assert "its own noise" not in words
     likely = " ".join(
         blocks_to_text(compose_ticket(compare([window(300, 60)], [window(100, 20, name="new")])), 120).split()
     )
     assert (
-        "gemm: 3.00x faster at the same shape, -200.0 ms; how sure is not known; the part: 300.0 ms in 50 before"
+        "gemm: 3.00x faster at the same shape, -200.0 ms; its certainty is not known; the part: 300.0 ms in 50 before"
         in likely
     )

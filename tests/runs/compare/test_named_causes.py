@@ -53,8 +53,8 @@ def named(base, new, **options):
     ("changed", "expected"),
     [
         (kernel("gemm", 72 * MS, 6), "mostly gemm: 1.20x slower at the same shape, +12.00 ms"),
-        (kernel("gemm", 70 * MS, 7), "mostly gemm: 16.7 % more often (6.00 -> 7.00 a step), +10.00 ms"),
-        (kernel("gemm", 84 * MS, 7), "mostly gemm: 6.00 -> 7.00 a step, each 1.20x as long, +24.00 ms"),
+        (kernel("gemm", 70 * MS, 7), "mostly gemm: 16.7 % more often (6.00 -> 7.00 per step), +10.00 ms"),
+        (kernel("gemm", 84 * MS, 7), "mostly gemm: 6.00 -> 7.00 per step, each 1.20x as long, +24.00 ms"),
         (
             kernel("gemm<2>", 80 * MS, 6, operator="aten::mm"),
             "mostly gemm<2>: another kernel of that name, +20.00 ms",
@@ -78,7 +78,7 @@ def test_a_faster_kernel_and_one_that_is_gone():
 def test_a_kernel_whose_own_time_scatters_as_much_is_not_named():
     base, new = program(1, GEMM, ADD, scatter=0.8), program(2, kernel("gemm", 72 * MS, 6), ADD, scatter=0.8)
     (line,) = named(base, new)
-    assert line.endswith("no single part for sure")
+    assert line.endswith("without a single part that certainly changed")
 
 
 def test_runs_that_do_not_tell_how_parts_scatter_name_categories_only():

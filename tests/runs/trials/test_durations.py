@@ -26,7 +26,7 @@ def test_read(text, expected):
 @pytest.mark.parametrize("text", ["", "50", "ms", "-1 ms", "1e3 ms", "1 h", "nan s", "1,5 s", "\u0663 ms", "1 ms 2 us"])
 def test_refused(text):
     with pytest.raises(
-        ValueError, match="is not a duration: a number and one of ns, us, ms, s, min is needed, as in 50 ms"
+        ValueError, match="is not a duration: write a number and one of ns, us, ms, s, min, as in 50 ms"
     ):
         parse_duration(text)
 

@@ -63,7 +63,7 @@ def test_an_ablation_is_a_setting():
         (planned(), "Nothing to try"),
         (planned(vary={"num_worker": ("1",)}), r"no such knob. Did you mean num_workers\?"),
         (planned(vary={"num_workers": ("a",)}), "'a' is not a whole number"),
-        (planned("python t.py {n}", {"n": ("1",)}), "at least two;"),
+        (planned("python t.py {n}", {"n": ("1",)}), "at least two, the unchanged"),
         (planned("python t.py {num_workers}", ablate=("data",)), "has no values"),
         (planned(vary={"threads": ("1",)}, env={"threads": ("1",)}), "one of them"),
     ],

@@ -62,7 +62,7 @@ RANK = "[rank1]: ValueError: rank 1 has it\nW torchrun\ntorch.distributed.elasti
             WORKER,
             True,
             "out of memory",
-            "the kernel killed a process, as memory ran out: RuntimeError: DataLoader worker",
+            "the kernel killed a process because memory ran out: RuntimeError: DataLoader worker",
         ),
         (1, WORKER, False, "failed", "exit code 1: RuntimeError: DataLoader worker"),
         (-signal.SIGKILL, "", True, "out of memory", "the kernel killed it"),

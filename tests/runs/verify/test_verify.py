@@ -206,7 +206,7 @@ def test_without_a_verdict_the_command_that_would_give_one_is_printed():
     result = verified(20, device_name="another GPU")
     assert result.comparison.obstacles
     text = blocks_to_text(compose_verification(result))
-    assert f"Compare them all the same: traceq compare {STEP}.json {80 * MS}.json --anyway\n" in text
+    assert f"Compare them anyway: traceq compare {STEP}.json {80 * MS}.json --anyway\n" in text
 
 
 def test_pages_name_the_runs_without_their_folders():

@@ -147,7 +147,7 @@ def apply_change(world: ReplayWorld, scenario: Scenario, change: ReplayChange) -
         dur, transfer = scenario.weights.dur, world.transfers
         half = np.where(_find_slices(world, change.what), np.minimum(dur, transfer) / 2, 0.0)
         return replace(scenario, weights=replace(scenario.weights, dur=dur - half))
-    raise ValueError(f"unknown change {change.kind!r}; there are {', '.join(KINDS)}")
+    raise ValueError(f"unknown change {change.kind!r}; known are {', '.join(KINDS)}")
 
 
 def _scale_time(world: ReplayWorld, weights: Weights, what: str, left: float) -> Weights:

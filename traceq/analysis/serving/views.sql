@@ -281,7 +281,7 @@ select
     --: Why least_dur is NULL; NULL where it is known.
     case
         when weight_bytes is null and g.step is not null
-            then 'CUDA graphs compute it, and no other step records its operators'
+            then 'it was launched as a graph, and no other step records its operators'
         when weight_bytes is null then 'shapes of its matrix products are not recorded'
         when memory_bandwidth is null then 'memory bandwidth of the GPU is not known'
     end as reason

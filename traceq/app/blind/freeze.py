@@ -42,9 +42,9 @@ def freeze(folder: Path, after: str | None, judging: Callable[[str], None]) -> F
     """
     place = place_of(folder, after)
     if is_frozen(folder, after):
-        raise WrongUse(f"{place / NAME} is there: what is frozen is never made again.")
+        raise WrongUse(f"{place / NAME} already exists: frozen results are never overwritten.")
     if after is not None and not is_frozen(folder):
-        raise WrongUse(f"--again {after}: nothing is frozen yet that it could come after; leave it out.")
+        raise WrongUse(f"--again {after}: nothing is frozen yet; leave --again out.")
     files = {trace.name: trace for trace in traces_in(folder)}
     pairs = pairs_in(folder)
     _check_pairs(folder, pairs, files)
@@ -68,7 +68,7 @@ def _lock(place: Path) -> Iterator[None]:
         lock.touch(exist_ok=False)
     except FileExistsError as error:
         raise StoreError(
-            f"{place}: another run freezes this set; wait for it, or remove {lock} if none does"
+            f"{place}: another run is freezing this set; wait for it, or remove {lock} if none is"
         ) from error
     try:
         yield

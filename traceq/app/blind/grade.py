@@ -122,15 +122,15 @@ def _way_out(name: str, traces: dict[str, FrozenTrace]) -> str:
     """Return a hint for a label whose trace was not frozen: similar names, or all."""
     close = difflib.get_close_matches(name, traces, n=2)
     meant = f"; did you mean {' or '.join(close)}?" if close else f"; there are {', '.join(traces)}."
-    return f"{meant} A trace that came later is frozen by --again NAME, not blind"
+    return f"{meant} --again NAME freezes traces that came later, but not blind"
 
 
 def _check_unchanged(trace: FrozenTrace, now: dict[str, TraceFile]) -> None:
     """Raise UnusableLabel if the trace's files changed since it was frozen."""
     if trace.path in now and content_hash(now[trace.path].files) != trace.sha256:
         raise UnusableLabel(
-            f"{trace.path}: was changed after it was frozen: bring back the file with the sha256 {trace.sha256}, or freeze"
-            " this one with --again NAME, which is not blind"
+            f"{trace.path}: was changed after it was frozen: restore the file with the sha256 {trace.sha256}, or freeze"
+            " this one with --again NAME, not blind"
         )
 
 

@@ -40,10 +40,10 @@ def pairs_in(folder: Path) -> tuple[PairLabel, ...]:
     try:
         pairs = msgspec.json.decode(path.read_bytes(), type=tuple[PairLabel, ...])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UnusableLabel(f"{path}: is no list of pairs: {error}; docs/measuring.md shows one") from error
+        raise UnusableLabel(f"{path}: is not a list of pairs: {error}; docs/measuring.md shows one") from error
     for pair in pairs:
         if unknown := [word for word in pair.accepted if word not in WORDS]:
-            raise UnusableLabel(f"{path}: {unknown[0]!r} is no verdict of a pair: {', '.join(WORDS)}")
+            raise UnusableLabel(f"{path}: {unknown[0]!r} is not a verdict of a pair; these are: {', '.join(WORDS)}")
     return pairs
 
 

@@ -115,7 +115,7 @@ def watch(given: str) -> None:
     def begin() -> None:
         status.say("torch")
         if sys.version_info < OLDEST_PYTHON:
-            status.say("reason", text="the program runs on a Python older than 3.11, which traceq does not know")
+            status.say("reason", text="the program runs on a Python older than 3.11, which traceq cannot record")
             return
         try:
             sys.meta_path.append(WhereTraceqIs)

@@ -108,7 +108,7 @@ def leave_out_optimizer(torch: Any, hooks: KnobHooks) -> None:
     optimizer = torch.optim.Optimizer
     original = getattr(optimizer, "_patch_step_function", None)
     if original is None:
-        hooks.reasons["optimizer"] = "this version of PyTorch makes optimizers in another way"
+        hooks.reasons["optimizer"] = "this version of PyTorch creates optimizers in an unknown way"
         return
     hooks.reasons["optimizer"] = "no optimizer of PyTorch made a step"
 
@@ -137,7 +137,7 @@ def leave_out_communication(torch: Any, hooks: KnobHooks) -> None:
         hooks.reasons["communication"] = "this PyTorch has no torch.distributed"
         return
     hooks.reasons["communication"] = (
-        "the program uses no DistributedDataParallel, and what else communicates (FSDP, explicit collectives) cannot be left out"
+        "the program does not use DistributedDataParallel; other communication (FSDP, explicit collectives) cannot be left out"
     )
     parallel: Any = torch.nn.parallel.DistributedDataParallel
     original = parallel.__init__
@@ -166,7 +166,7 @@ def leave_out_logging(_torch: Any, hooks: KnobHooks) -> None:
     What the program computes for them still runs.
     """
     hooks.reasons["logging"] = (
-        "the program logs nothing that is known (print, logging, SummaryWriter, wandb, mlflow, tqdm)"
+        "the program uses none of the known ways to log (print, logging, SummaryWriter, wandb, mlflow, tqdm)"
     )
 
     def silent(*_args: Any, **_kwargs: Any) -> None:

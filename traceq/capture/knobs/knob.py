@@ -76,7 +76,7 @@ def require_one_of(*choices: str) -> Callable[[str], str]:
 
     def check(text: str) -> str:
         if text not in choices:
-            raise ValueError(f"{text!r} is none of {', '.join(choices)}")
+            raise ValueError(f"{text!r} is not one of {', '.join(choices)}")
         return text
 
     return check

@@ -12,7 +12,7 @@ from traceq.capture.knobs.knob import SWITCH, Knob, KnobHooks, is_on, parse_posi
 KNOBS = (
     Knob("num_workers", "worker processes of each DataLoader", "a number, 0 for none", parse_whole),
     Knob("prefetch_factor", "batches that each worker prepares ahead", "a number", parse_positive),
-    Knob("persistent_workers", "workers that live on from epoch to epoch", SWITCH, is_on),
+    Knob("persistent_workers", "workers kept from epoch to epoch", SWITCH, is_on),
     Knob("pin_memory", "batches in pinned memory", SWITCH, is_on),
     Knob("batch_size", "samples in each batch of the DataLoaders", "a number", parse_positive),
 )

@@ -10,7 +10,7 @@ from traceq.capture.knobs.knob import SWITCH, Knob, KnobHooks, is_on
 
 KNOBS = (
     Knob("fused", "one kernel that updates many parameters at once", SWITCH, is_on),
-    Knob("foreach", "operators on lists of parameters, not on one each", SWITCH, is_on),
+    Knob("foreach", "operators on whole lists of parameters", SWITCH, is_on),
     Knob("set_to_none", "zero_grad drops gradients (1) or zeroes them (0)", SWITCH, is_on),
 )
 

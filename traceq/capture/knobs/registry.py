@@ -42,7 +42,7 @@ def check(name: str, value: str) -> None:
         close = difflib.get_close_matches(name, KNOBS, n=2)
         hint = f" Did you mean {' or '.join(close)}?" if close else ""
         raise ValueError(
-            f"{name}: there is no such knob.{hint} Knobs are {', '.join(KNOBS)}; and each {{{name}}} that stands in the command"
+            f"{name}: there is no such knob.{hint} Knobs are {', '.join(KNOBS)}, and any {{{name}}} in the command"
         )
     try:
         KNOBS[name].check(value)

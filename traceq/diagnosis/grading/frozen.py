@@ -88,7 +88,7 @@ def parse_frozen(content: bytes, where: str) -> Frozen:
         frozen = msgspec.json.decode(content, type=Frozen)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UnusableLabel(
-            f"{where}: is not what traceq rules test --blind froze: {error}; bring it back as it was"
+            f"{where}: is not what traceq rules test --blind froze: {error}; restore the original"
         ) from error
     if frozen.version != _VERSION:
         raise UnusableLabel(

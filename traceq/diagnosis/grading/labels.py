@@ -97,7 +97,7 @@ def parse_label(content: bytes, where: str) -> Label:
     try:
         label = msgspec.json.decode(content, type=Label)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UnusableLabel(f"{where}: is no label: {error}; traceq rules test --causes shows one") from error
+        raise UnusableLabel(f"{where}: is not a label: {error}; traceq rules test --causes shows one") from error
     if faults := list(_find_faults(label.judged)):
         raise UnusableLabel(f"{where}: {'; '.join(faults)}")
     return label

@@ -78,7 +78,7 @@ def absent_late_rank(job: JobSubject) -> Iterator[JobFinding]:
         return
     if facts["ranks"] > 1 and (facts["matched_share"] or 0) < _MATCHED:
         matched = "an unknown share" if facts["matched_share"] is None else share(facts["matched_share"])
-        raise CannotTell(f"only {matched} of the collectives is matched between ranks")
+        raise CannotTell(f"only {matched} of the collectives are matched between ranks")
     if facts["wait_absent"] is None:
         raise CannotTell("no collective of known size recurs eight times in a group")
     if not facts["counted"]:
@@ -158,7 +158,7 @@ def slow_link(job: JobSubject) -> Iterator[JobFinding]:
     groups = job.ask("link")
     if not groups:
         raise CannotTell(
-            "there are no three complete groups with eight collectives each of one operation and size to compare"
+            "fewer than three complete groups have eight collectives of the same operation and size to compare"
         )
     worst = groups[0]
     if worst["times_usual"] <= _TIMES_USUAL or not worst["is_clear"]:

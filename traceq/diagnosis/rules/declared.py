@@ -232,7 +232,7 @@ def parse_confidence(value: str) -> Confidence:
     for known in get_args(Confidence):
         if value == known:
             return known  # type: ignore[no-any-return]
-    raise ValueError(f"confidence {value!r}; it is one of {', '.join(get_args(Confidence))}")
+    raise ValueError(f"confidence {value!r} is not one of {', '.join(get_args(Confidence))}")
 
 
 def _raise_refusals(query: RuleQuery, known: dict[str, Any], *, unknown: str, absent: str) -> None:

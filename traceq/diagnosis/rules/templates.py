@@ -79,7 +79,7 @@ def template_error(text: str) -> str | None:
     except (RecursionError, MemoryError, SyntaxError):  # of Jinja, and of Python, which runs what Jinja makes of it
         return f"nested too deeply in {shown}"
     except ValueError:  # of Python
-        return f"a number of too many digits in {shown}"
+        return f"a number with too many digits in {shown}"
     return None
 
 

@@ -167,7 +167,7 @@ NOTES: dict[str, tuple[str, str]] = {
     "invalid_utf8": ("info", "bytes that are not UTF-8 were replaced in names or arguments"),
     "malformed_arguments": (
         "data_loss",
-        "arguments that cannot be read (nested too deeply) were left out; their events are there",
+        "arguments that cannot be read (nested too deeply) were left out; their events were kept",
     ),
     "large_event": (
         "data_loss",
@@ -176,15 +176,15 @@ NOTES: dict[str, tuple[str, str]] = {
     "malformed_event": ("data_loss", "events that are not valid JSON were left out"),
     "jax_not_measured": (
         "data_loss",
-        "lanes of a GPU as JAX draws them are host slices of kind other: use the .xplane.pb that JAX wrote beside this file",
+        "lanes of a GPU as JAX draws them are host slices of kind other: use the .xplane.pb that JAX wrote next to this file",
     ),
     "metadata_damaged": ("data_loss", "the keys around the list of events are not valid JSON and were left out"),
-    "missing_comma": ("info", "commas between events on lines of their own are missing; they were read as if there"),
+    "missing_comma": ("info", "commas between lines of events are missing; the lines were read as if they had them"),
     "missing_device": ("data_loss", "GPU events that name no device were left out"),
     "missing_rank": ("info", "a distributed run whose trace does not say which rank it is"),
     "mtia_not_measured": (
         "data_loss",
-        "work of MTIA devices is kept as host slices of kind other: traceq measures GPUs, and tells here what the host does",
+        "work of MTIA devices is kept as host slices of kind other: traceq measures GPUs, so here it reports only the host",
     ),
     "negative_duration": ("info", "negative durations were set to 0"),
     "not_a_number": ("info", "NaN, Infinity or N/A instead of a number, read as null"),
@@ -194,7 +194,7 @@ NOTES: dict[str, tuple[str, str]] = {
     ),
     "number_out_of_range": (
         "data_loss",
-        "arguments and properties that their columns cannot hold (too large, no whole numbers) are NULL there",
+        "arguments and properties that their columns cannot hold (too large, or not whole numbers) are NULL there",
     ),
     "phase_not_stored": ("data_loss", "events of kinds that no table holds (objects, samples) were left out"),
     "profiler_message": ("info", "messages of the profiler itself"),
@@ -207,7 +207,7 @@ NOTES: dict[str, tuple[str, str]] = {
         "data_loss",
         "the file is cut off: the job was killed or the copy is incomplete; what is there was read",
     ),
-    "unescaped_backslash": ("info", "backslashes that begin no escape (paths of Windows) were read as backslashes"),
+    "unescaped_backslash": ("info", "backslashes that begin no escape (Windows paths) were read as backslashes"),
     "unclosed_range": ("info", "ranges without an end last to the end of the trace"),
     "unmatched_end": ("data_loss", "ends of ranges that never began were left out"),
 }

@@ -155,7 +155,7 @@ def _open_only_member(file: IO[bytes], path: Path) -> Readable:
         if len(found) > 1:
             raise UnusableTrace(f"{path}: the archive holds {len(found)} traces; unpack it and name the directory")
         if found and found[0].compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-            raise UnusableTrace(f"{path}: the archive is compressed in a way that few tools read; unpack it first")
+            raise UnusableTrace(f"{path}: the archive uses a compression that few tools support; unpack it first")
         if found:
             return _ArchiveMember(archive, found[0], path)
     except _DAMAGED_LIST as error:

@@ -109,7 +109,7 @@ def _make_stack_reader(parts: SnapshotParts) -> Callable[[Any], Stack | None]:
         try:
             listed = msgspec.json.decode(text, type=list[dict[str, Any]]) if text else []
         except (TypeError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            raise Malformed("its stacks are no lists of frames in JSON") from None
+            raise Malformed("its stacks are not lists of frames in JSON") from None
         frames = PickledItems()
         for frame in listed:
             pairs = Pairs()

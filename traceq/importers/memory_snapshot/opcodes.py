@@ -132,12 +132,10 @@ class PickleReader:
                 break
             step = steps[code]
             if step is None:
-                raise Malformed(
-                    f"opcode {bytes([code])!r} is none of those for numbers, text, lists and dicts; not read"
-                )
+                raise Malformed(f"opcode {bytes([code])!r} is not one for numbers, text, lists or dicts; not read")
             step()
         if self._below or len(self._stack) != 1:
-            raise Malformed("it ends with parts that belong to nothing")
+            raise Malformed("it does not end with a single object")
         self.result = self._stack[0]
 
     # --- bytes ---
@@ -202,19 +200,19 @@ class PickleReader:
 
     def _since_mark(self) -> list[Any]:
         if not self._below:
-            raise Malformed("a part ends that never began")
+            raise Malformed("an object ends that never began")
         taken = self._stack
         self._stack = self._below.pop()
         return taken
 
     def _get_top(self, kind: type) -> Any:
         if not self._stack or type(self._stack[-1]) is not kind:
-            raise Malformed("something is added to what is no list or dict, or is complete")
+            raise Malformed("something is added to an object that is not an open list or dict")
         return self._stack[-1]
 
     def _pop_value(self) -> Any:
         if not self._stack:
-            raise Malformed("it takes something from nothing")
+            raise Malformed("it takes a value from an empty stack")
         return self._stack.pop()
 
     def _settle_list(self, value: Any) -> Any:
@@ -285,12 +283,12 @@ class PickleReader:
     def _count_held(self, more: int) -> None:
         self._held += more
         if self._held > _MOST_HELD:
-            raise Malformed(f"it has more than {_MOST_HELD:,} items that are no part of a snapshot")
+            raise Malformed(f"it has more than {_MOST_HELD:,} items that do not belong to a snapshot")
 
     def _push_tuple(self, size: int) -> Callable[[], None]:
         def made() -> None:
             if len(self._stack) < size:
-                raise Malformed("it takes something from nothing")
+                raise Malformed("a tuple has too few values")
             split = len(self._stack) - size
             self._stack[split:] = [_check_plain(tuple(self._stack[split:]))]
 
@@ -304,7 +302,7 @@ class PickleReader:
 
     def _put(self, place: int) -> None:
         if place != len(self._memo):
-            raise Malformed("its objects are not numbered one after the other")
+            raise Malformed("its objects are not numbered consecutively")
         if place >= _MOST_OBJECTS:
             raise Malformed(f"it has more than {_MOST_OBJECTS:,} objects")
         # PyTorch's C++ numbers objects when they are complete: that of a row is gone then.
@@ -337,7 +335,7 @@ class PickleReader:
 
     def _look_up(self, number: int) -> Any:
         if not 0 <= number < len(self._memo):
-            raise Malformed("it refers to an object that is not there")
+            raise Malformed("it refers to an object that does not exist")
         if self._memo[number] == _NOWHERE:
             self._settle_empty(number)
         return self._kept[self._memo[number]]
@@ -355,7 +353,7 @@ class PickleReader:
                 if type(value) is PickledItems and value.place == number and not value and value.tag is None:
                     self._memo[number] = _EMPTY
                     return
-        raise Malformed("it refers to an object that is not complete, or is of no use twice")
+        raise Malformed("it refers to an object that is incomplete, or was not kept")
 
     def _push_reference(self, layout: struct.Struct) -> None:
         if not self._stack and self._get_level():
@@ -449,7 +447,7 @@ class PickleReader:
 
     def _check_protocol(self) -> None:
         if self._take(1)[0] not in _PROTOCOLS:
-            raise Malformed("its protocol is none of 2 to 5")
+            raise Malformed("its protocol is not 2 to 5")
 
 
 def _check_plain(values: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -211,7 +211,7 @@ class SnapshotParts:
         for number, block in enumerate(_check_blocks(pairs["blocks"])):
             start = address if block.address is None else block.address
             if start >= _INT64:
-                raise Malformed("the blocks of a segment lie beyond 64 bits")
+                raise Malformed("the blocks of a segment lie beyond 64-bit addresses")
             self._sink("allocator_block", (segment, number, start, *block[1:]))
             address = start + block.bytes
 
@@ -230,7 +230,7 @@ class SnapshotParts:
         size = _get_integer(pairs, key)
         self._bytes += abs(size)
         if size < 0 or self._bytes >= _MOST_BYTES:
-            raise Malformed(f"'{key}' is no size")
+            raise Malformed(f"'{key}' is not a size")
         return size
 
     def _mark(self, pairs: Pairs) -> None:
@@ -253,7 +253,7 @@ def _get_stack(pairs: Pairs) -> Stack | None:
     if type(stack) is Stack:
         return stack
     if stack not in ((), None):
-        raise Malformed("a stack holds more than frames")
+        raise Malformed("a stack holds something other than frames")
     return None
 
 
@@ -276,21 +276,21 @@ def _check_blocks(blocks: Any) -> Sequence[SegmentBlock]:
     if blocks == ():
         return ()
     if type(blocks) is not PickledItems or not all(type(block) is SegmentBlock for block in blocks):
-        raise Malformed("the blocks of a segment are no list of blocks")
+        raise Malformed("the blocks of a segment are not a list of blocks")
     return blocks
 
 
 def _get_text(pairs: Pairs, key: str) -> str:
     value = pairs.get(key)
     if type(value) is not str:
-        raise Malformed(f"'{key}' is no text")
+        raise Malformed(f"'{key}' is not text")
     return value
 
 
 def _get_integer(pairs: Pairs, key: str) -> int:
     value = pairs.get(key)
     if type(value) is not int or abs(value) >= _INT64:
-        raise Malformed(f"'{key}' is no number of at most 64 bits")
+        raise Malformed(f"'{key}' is not a number of at most 64 bits")
     return value
 
 
@@ -298,7 +298,7 @@ def _get_time(pairs: Pairs) -> int:
     """Return `time_us` of a dict as ns since 1970; raises Malformed if it is no such time."""
     ns = _get_integer(pairs, "time_us") * NS_PER_US
     if not 0 <= ns < _INT64:
-        raise Malformed("'time_us' is no time")
+        raise Malformed("'time_us' is not a time")
     return ns
 
 
@@ -306,7 +306,7 @@ def get_device(pairs: Pairs) -> int:
     """Return the number of the GPU in a dict, 0 where it names none; raises Malformed for an impossible number."""
     device = _get_optional(pairs, "device") or 0
     if not 0 <= device < _MOST_DEVICES:
-        raise Malformed("'device' is no number of a GPU")
+        raise Malformed("'device' is not the number of a GPU")
     return device
 
 

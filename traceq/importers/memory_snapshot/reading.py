@@ -62,7 +62,7 @@ def read(path: Path, progress: Callable[[int], None]) -> Iterator[tuple[str, pa.
     notes.info(
         "event_without_time",
         parts.timeless,
-        "events of the allocator without a time (PyTorch before 2.1 writes none): their order is known, and no duration",
+        "events of the allocator without a time (PyTorch before 2.1 writes none): only their order is known",
     )
     yield from notes.batches()
 
@@ -80,7 +80,7 @@ def _read_pickle(
             for _ in reader.run():
                 yield from gathered.take_batches(_ROWS)
         except _UNREADABLE as error:
-            raise UnusableTrace(f"{path}: no memory snapshot of PyTorch that can be read: {error}") from None
+            raise UnusableTrace(f"{path}: cannot be read as a memory snapshot of PyTorch: {error}") from None
         whole = reader.result
     yield from gathered.take_batches(0)
     return _read_settings(path, whole, parts)
@@ -104,7 +104,7 @@ def _read_database(
     except _UNREADABLE_TABLES as error:
         why = " ".join(str(error).split())
         raise UnusableTrace(
-            f"{path}: a memory snapshot of PyTorch as SQLite that cannot be read: {why}; dump a pickle in its place:"
+            f"{path}: cannot be read as a memory snapshot of PyTorch in SQLite: {why}; dump a pickle instead:"
             " torch.cuda.memory._dump_snapshot(FILE)"
         ) from None
     yield from gathered.take_batches(0)
@@ -146,7 +146,7 @@ def _read_settings(path: Path, whole: Any, parts: SnapshotParts) -> dict[str, An
         return {}
     if type(whole) is not Pairs or not {"segments", "device_traces"} & set(whole):
         raise UnusableTrace(
-            f"{path}: a pickle, but no memory snapshot of PyTorch: it has neither segments nor device_traces"
+            f"{path}: a pickle, but not a memory snapshot of PyTorch: it has neither segments nor device_traces"
         )
     traces = whole.get("device_traces", ())
     if sum(parts.events.values()) and not _are_in_place(traces, parts.events):

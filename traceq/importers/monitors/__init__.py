@@ -67,7 +67,7 @@ def read_log(path: Path) -> Log:
     reader = next((candidate for candidate in READERS if candidate.sniff(text[:_HEAD])), None)
     if reader is None:
         raise UnknownFormat(
-            f"{path}: no log of a monitor that traceq knows; --with takes logs of nvidia-smi (CSV with its header, dmon), DCGM,"
+            f"{path}: not a monitor log that traceq knows; --with takes logs of nvidia-smi (CSV with its header, dmon), DCGM,"
             " amd-smi, iostat -o JSON, sadf -j, vmstat, pidstat -h and Prometheus"
         )
     try:
@@ -76,15 +76,13 @@ def read_log(path: Path) -> Log:
         raise UnusableTrace(f"{path}: {error}") from error
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError, csv.Error) as error:
         raise UnusableTrace(
-            f"{path}: a log of {reader.TOOL} that is damaged: {_describe_error(error)}; record it again"
+            f"{path}: a damaged log of {reader.TOOL}: {_describe_error(error)}; record it again"
         ) from error
     if not all(map(_can_be, log.samples)) or not isinstance(log.host, str | None):
-        raise UnusableTrace(
-            f"{path}: a log of {log.tool} with times or numbers of GPUs that cannot be; record it again"
-        )
+        raise UnusableTrace(f"{path}: a log of {log.tool} with impossible times or GPU numbers; record it again")
     kept = [sample for sample in log.samples if abs(sample.value) < _MOST_VALUE]
     if not kept:
-        raise UnusableTrace(f"{path}: a log of {log.tool} without any sample; let it run longer")
+        raise UnusableTrace(f"{path}: a log of {log.tool} without samples; let it run longer")
     return replace(log, samples=kept, left_out=log.left_out + len(log.samples) - len(kept))
 
 
@@ -108,7 +106,7 @@ def _describe_error(error: Exception) -> str:
     if isinstance(error, IndexError):
         return "a list in it is empty"
     if isinstance(error, TypeError | AttributeError):
-        return "a part of it is of another kind than it should be (a number where a text or a list belongs)"
+        return "a value in it has the wrong type (a number instead of text or a list)"
     if isinstance(error, OverflowError):
-        return "it holds a number that cannot be"
+        return "it contains an impossible number"
     return "it is nested too deep" if isinstance(error, RecursionError) else str(error)

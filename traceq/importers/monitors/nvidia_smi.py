@@ -58,7 +58,7 @@ def read(text: str) -> Log:
     body = [row for row in rows[1:] if len(row) == len(names) and row != rows[0]]
     if not body and any(len(row) > len(names) for row in rows):
         raise UnusableTrace(
-            "nvidia-smi: its lines have more values than its header: where numbers have decimal commas (390,00 W), record it"
+            "nvidia-smi: its lines have more values than its header; if numbers have decimal commas (390,00 W), record it"
             " with LC_ALL=C"
         )
     times = [_time(names, row) for row in body]
@@ -100,7 +100,7 @@ def _number_devices(names: list[str], rows: list[list[str]], times: list[int]) -
     told = next((field for field in _IDENTITY if field in names), None)
     if told is None:
         if not is_steady(times):
-            raise UnusableTrace("nvidia-smi: the log does not say which GPU a line is of; query index, too")
+            raise UnusableTrace("nvidia-smi: the log does not say which GPU a line is about; query index, too")
         return [0] * len(rows)
     ids = [row[names.index(told)].strip() for row in rows]
     if told == "index":

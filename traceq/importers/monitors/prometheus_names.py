@@ -80,7 +80,7 @@ def check_one(told: Iterable[str | None]) -> None:
     """Raise UnusableTrace if `told` names several machines, because their GPUs and disks have the same names; None is ignored."""
     found = sorted({machine for machine in told if machine})
     if len(found) > 1:
-        raise UnusableTrace(f"series of {len(found)} machines ({found[0]}, {found[1]}, ...); query those of one")
+        raise UnusableTrace(f"series of {len(found)} machines ({found[0]}, {found[1]}, ...); query one machine")
 
 
 def convert_gauge(name: str, value: float) -> list[tuple[str, str | None, float]]:

@@ -64,7 +64,7 @@ class Devices:
         notes.info(
             "device_unclear",
             sum(pid >> _ID_BITS > 0 for pid, _ in links),
-            "GPUs of processes with one process id: the file does not tell which is whose; they are taken in its order.",
+            "GPUs of processes with one process id: the file does not say which GPU is whose; they are taken in its order.",
         )
         self._renumbered = _find_renumbering(links, gpus, notes)
         self._gpus, self._by_nsys_id = _number_gpus(gpus, ordinals, links, self._renumbered)
@@ -217,7 +217,7 @@ def _find_renumbering(links: dict[tuple[int, int], int], gpus: dict[int, Gpu], n
     notes.info(
         "devices_renumbered",
         len({*links.values()} | set(gpus)),
-        "GPUs are numbered as nsys does, because CUDA ordinals mean other GPUs in other processes.",
+        "GPUs have the numbers of nsys, because CUDA ordinals differ between processes.",
     )
     return {(pid << _PID_SHIFT) + ordinal: gpu for (pid, ordinal), gpu in links.items()}
 

@@ -46,7 +46,7 @@ def note_diagnostics(state: ImportState) -> None:
             "gpu_not_collected",
             1,
             f"nsys: {_NO_CUDA}. Its tracing of CUDA did not start in the program, or the program did not use a GPU: record again"
-            " with `nsys profile --trace=cuda,nvtx,osrt`, of the program itself and not of a wrapper that leaves it",
+            " with `nsys profile --trace=cuda,nvtx,osrt`, and start the program itself, not a wrapper that exits before it",
         )
     for severity, text in rows:
         message = remove_private(str(text or ""))
@@ -81,6 +81,6 @@ def note_other_tables(state: ImportState) -> None:
 
 def _note_unread(state: ImportState, table: str, read: str, rows: int, lacking: int) -> None:
     """Add a note on the rows of a table of which another version is read, data loss where `lacking` of them are not there."""
-    text = f"Rows of {table}, of which another version is read as {read}, so that nothing counts twice"
-    state.notes.info("table_twice", rows - lacking, f"{text}: that has the same.")
-    state.notes.data_loss("table_twice", lacking, f"{text}: that has no row of the same time, and they are left out.")
+    text = f"Rows of {table} that were not read, because {read} is read instead, so that nothing counts twice"
+    state.notes.info("table_twice", rows - lacking, f"{text}: it has the same rows.")
+    state.notes.data_loss("table_twice", lacking, f"{text}: it has no rows with these times.")

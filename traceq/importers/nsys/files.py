@@ -116,7 +116,7 @@ def _note_pending_writes(path: Path, notes: Notes) -> None:
         notes.data_loss(
             "wal_ignored",
             1,
-            "A -wal file with unfinished writes lies beside the export and is not read. Run: "
+            "A -wal file with unfinished writes lies next to the export and is not read. Run: "
             "sqlite3 EXPORT 'pragma wal_checkpoint(truncate)'",
         )
 

@@ -66,7 +66,7 @@ CALLS = (
         left_out=(
             (CARRIER_CLASS,),
             "cuda_backtrace_not_imported",
-            f"Rows of {RUNTIME} that repeat a CUDA call to carry its call stack (see backtrace); the call itself is there once.",
+            f"Rows of {RUNTIME} that repeat a CUDA call to carry its call stack (see backtrace); the call itself counts once.",
         ),
         versioned=True,
     ),
@@ -78,7 +78,7 @@ CALLS = (
         left_out=(
             _OS_MARK_CLASSES,
             "os_mark_not_imported",
-            "Rows of OSRT_API that mark where tracing started or finished in a process; they are no calls.",
+            "Rows of OSRT_API that mark where tracing started or finished in a process; they are not calls.",
         ),
     ),
     *(
@@ -273,7 +273,7 @@ def _global_id(state: ImportState, thread: Any, pid: Any, machine: int) -> int |
     state.notes.info(
         "thread_unclear",
         len(found) > 1,
-        f"Rows of {_ACCESSES} whose process id several processes have; their thread is unknown.",
+        f"Rows of {_ACCESSES} whose process id is shared by several processes; their thread is unknown.",
     )
     return found[0] | thread if len(found) == 1 else None
 

@@ -98,7 +98,7 @@ class Payloads:
         self._state.notes.data_loss(
             "payload_not_imported",
             left_out,
-            "Payloads of NVTX ranges that are not NCCL's, or not laid out as traceq knows; what they hold is left out.",
+            "Payloads of NVTX ranges that are not NCCL's, or have an unknown layout; their content is left out.",
         )
 
     def _unpack_fields(self, blob: bytes, domain: int | None) -> Fields:

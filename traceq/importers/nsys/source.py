@@ -148,7 +148,7 @@ class NsysExport:
             self.notes.data_loss(
                 "view_not_read",
                 1,
-                f"{table} is no table but a view, which runs what the file says; export the report again.",
+                f"{table} is a view, not a table, and a view runs SQL from the file; export the report again.",
             )
         self._unread.update(dict.fromkeys(others, table))
         if found is None or found == table:
@@ -332,7 +332,7 @@ class NsysExport:
         """Add a data-loss note that the table could be read up to row `done` only, with the first line of the error."""
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         self.notes.data_loss(
-            "table_damaged", 1, f"{table} could be read up to row {done} only ({reason}); export the report again."
+            "table_damaged", 1, f"{table} could be read only up to row {done} ({reason}); export the report again."
         )
 
 

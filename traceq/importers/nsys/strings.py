@@ -52,7 +52,7 @@ class Strings:
         notes.info(
             "duplicate_string_id",
             len(usable) - len(first),
-            "Rows of StringIds with an id that was there before; the first one counts.",
+            "Rows of StringIds with a repeated id; the first one counts.",
         )
 
     def _find(self, ids: pa.Array) -> tuple[pa.Array, npt.NDArray[np.int64]]:

@@ -57,8 +57,8 @@ class ProcessIds:
         notes.info(
             "process_ids_shared",
             sum(pid > _ID_MASK for pid in self._pids.values()),
-            "Processes with the process id of another one, of another container or virtual machine (their global ids differ);"
-            " each is kept apart, as pid + 16777216, pid + 33554432 and so on.",
+            "Processes that share a process id with one in another container or virtual machine (their global ids differ);"
+            " they are kept apart, as pid + 16777216, pid + 33554432 and so on.",
         )
 
 

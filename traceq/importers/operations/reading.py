@@ -146,15 +146,15 @@ def _build_collectives(parts: Communication, slice_id: Integers) -> pa.RecordBat
 def _note_counts(operations: Operations, inner: Communication, hidden: Communication) -> Batches:
     names = ", ".join(sorted({operations.names[kind] for kind in operations.kind[inner.row].tolist()}))
     notes = Notes()
-    text = "rows without a rank, a name or times, or with numbers that cannot be, were left out"
+    text = "rows without a rank, a name or times, or with impossible numbers, were left out"
     notes.data_loss("unreadable_operations", operations.unreadable, text)
     notes.info("empty_operations", operations.empty, "operations that took no time were left out")
-    text = f"ends that were moved back to the next start, less than {operations.loose // 1000} us before"
+    text = f"ends that were moved back to the next start, by less than {operations.loose // 1000} us"
     notes.info("loose_ends", operations.trimmed, text)
-    text = "steps whose times begin anew: laid out one after the other"
+    text = "steps whose times start over: laid out one after the other"
     notes.info("steps_laid_out", len(operations.steps) * operations.laid_out, text)
-    text = f"operations that end on all ranks at once: they hold a barrier ({names})"
+    text = f"operations that end on all ranks at once: they contain a barrier ({names})"
     notes.info("inner_barriers", len(inner.row), text)
-    text = "waits that the table does not name: ranks that had ended at different times went on at once"
+    text = "waits that the table does not list: ranks that ended at different times continued at the same time"
     notes.info("hidden_barriers", len(hidden.row), text)
     return notes.batches()

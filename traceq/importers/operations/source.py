@@ -45,7 +45,7 @@ def find_missing_columns(path: Path) -> str | None:
     missing = [f"{role} ({' or '.join(_NAMES[role])})" for role in _NEEDED if role not in found]
     if not any(role in found for role in _EITHER):
         missing.append(f"end or duration ({' or '.join(name for role in _EITHER for name in _NAMES[role])})")
-    return f"but no table of a job's operations: it has no column for {', '.join(missing)}" if missing else None
+    return f"but not a table of a job's operations: it has no column for {', '.join(missing)}" if missing else None
 
 
 def find_columns(names: Iterable[str]) -> dict[str, str]:

@@ -14,7 +14,7 @@ from traceq.importers.sqlite import DAMAGED_DATABASE, open_database, read_column
 _KERNELS_ALONE = (
     "info",
     "host_not_recorded",
-    "work of GPUs alone was recorded: what the host did is not in the file; rocprofv3 --sys-trace records calls and ranges",
+    "only GPU work was recorded, nothing of the host; rocprofv3 --sys-trace records calls and ranges, too",
 )
 
 
@@ -49,7 +49,7 @@ def _read_database(path: Path, builder: RowBuilder, kind: str | None) -> Rows:
             tables = read_columns(connection)
             for view in views_for_tables(connection):
                 builder.notes[
-                    "data_loss", "view_not_read", f"{view} is no table but a view, which runs what the file says"
+                    "data_loss", "view_not_read", f"{view} is a view, not a table, and a view runs SQL from the file"
                 ] += 1
             yield from (rpd.read if kind == "rpd" else rocpd.read)(connection, tables, builder)
     except DAMAGED_DATABASE as error:

@@ -33,7 +33,7 @@ def read(connection: sqlite3.Connection, tables: Mapping[str, set[str]], builder
         yield from build_calls(calls, builder)
     if "rocpd_monitor" in tables:
         (count,) = connection.execute("select count(*) from rocpd_monitor").fetchone()
-        text = "samples of clocks (rocpd_monitor) were left out: they number GPUs in another way than operations do"
+        text = "samples of clocks (rocpd_monitor) were left out: they number GPUs differently from operations"
         builder.notes["data_loss", "records_not_imported", text] += count
     yield from batches_of("trace", [{"producer": "rocmProfileData"}])
 

@@ -76,7 +76,7 @@ def read(path: Path, builder: RowBuilder) -> Rows:
     try:
         events = msgspec.json.decode(read_unpacked(path), type=list[_RpdEvent])
     except msgspec.ValidationError as error:
-        raise UnusableTrace(f"{path}: an event is not as RPD writes it ({error})") from error
+        raise UnusableTrace(f"{path}: an event is not in RPD's format ({error})") from error
     except _UNREADABLE as error:
         raise UnusableTrace(f"{path}: is cut short or damaged ({error}); copy it again") from error
     found = _sort_events(events, builder)

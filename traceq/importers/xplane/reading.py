@@ -43,14 +43,14 @@ _COLUMNS: Mapping[str, pa.DataType] = {
     "args": pa.string(),
 }
 
-_NO_TIME = ("data_loss", "no_start_time", "events whose time cannot be were left out")
-_AGGREGATED = ("data_loss", "aggregated_events", "events that stand for several and have no time were left out")
+_NO_TIME = ("data_loss", "no_start_time", "events with impossible times were left out")
+_AGGREGATED = ("data_loss", "aggregated_events", "events that stand for several others and have no time were left out")
 _OTHER_DEVICE = (
     "data_loss",
     "device_not_imported",
-    "planes of devices that are no GPUs (TPUs, custom ones) were left out: XProf shows them, traceq measures GPUs",
+    "planes of devices other than GPUs (TPUs, custom ones) were left out: XProf shows them, traceq measures GPUs",
 )
-_OTHER_LINE = ("data_loss", "line_not_imported", "lines of GPUs that are no streams were left out")
+_OTHER_LINE = ("data_loss", "line_not_imported", "lines of GPUs that are not streams were left out")
 
 
 def read(path: Path, progress: Callable[[int], None]) -> Rows:
@@ -63,7 +63,7 @@ def read(path: Path, progress: Callable[[int], None]) -> Rows:
         if not reader.slices:
             devices = [plane.name for plane in space.planes if plane.name.startswith("/device:")]
             why = (
-                f"its devices are no GPUs ({devices[0]})"
+                f"its devices are not GPUs ({devices[0]})"
                 if devices
                 else "was the profiler stopped before it could record?"
             )

@@ -54,7 +54,7 @@ def read_fields(buffer: Buffer, span: Span, *, is_cut: bool = False) -> Iterator
         except (IndexError, struct.error):
             raise DamagedMessage(f"it ends in the middle of a field, at byte {len(buffer)}") from None
         if at > end and not is_cut:
-            raise DamagedMessage(f"a field ends at byte {at}, behind what holds it")
+            raise DamagedMessage(f"a field ends at byte {at}, beyond the message around it")
         yield key >> 3, bits, part
 
 

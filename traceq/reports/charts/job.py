@@ -59,7 +59,7 @@ def draw_late(job: Job) -> Drawing:
         for start, length, level in _join_runs(row, most)
     ]
     names, high = list(rows), _ROW if len(rows) <= _NAMED_ROWS else _LOW_ROW
-    x = make_axis(0, job.lateness[0].places, whole=True, label=f"{_column_word(job)}, in the order of time")
+    x = make_axis(0, job.lateness[0].places, whole=True, label=f"{_column_word(job)}, in order of time")
     title = f"own time beyond the usual by up to {duration(most)} (dark)"
     return Drawing(title, [make_rows_panel(names, marks, x, row=high, every=-(-len(rows) // _NAMED_ROWS))])
 
@@ -228,7 +228,7 @@ def draw_worst(job: Job) -> Drawing:
         marks += make_row_bars(number, -sum(times), zip(("usual work", "wait", "transfer"), times, strict=True))
     names = [f"rank {rank.rank}" for rank in rows]
     x = make_axis(-longest / unit.size, 0, label=f"time before its end ({unit.name})")
-    title = f"the {_collective_name(rows[0])} that a rank came to latest"
+    title = f"the {_collective_name(rows[0])} that a rank reached latest"
     return Drawing(title, [make_rows_panel(names, marks, x, row=_WORST_ROW)], _WORST_LEGEND)
 
 
@@ -251,7 +251,7 @@ def describe_worst(job: Job) -> str:
     last = min(job.worst, key=lambda rank: rank.wait)
     first = max(job.worst, key=lambda rank: rank.wait)
     return (
-        f"The {_collective_name(last)} that a rank came to latest: rank {last.rank} worked {duration(last.own)} before it,"
+        f"The {_collective_name(last)} that a rank reached latest: rank {last.rank} worked {duration(last.own)} before it,"
         f" rank {first.rank} {duration(first.own)} and then waited {duration(first.wait)}"
         f" for a transfer of {duration(last.transfer)}."
     )

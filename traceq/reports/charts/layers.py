@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from traceq.common.units import share
 from traceq.reports.drawing import Anchor, Area, Axis, AxisUnit, Shape, Stroke, Text
-from traceq.reports.topics import MemoryLayer
+from traceq.reports.topics.memory import MemoryLayer
 
 # Of the counted steps or of a history.
 PARTS = 120

@@ -19,7 +19,7 @@ from traceq.reports.charts.layers import (
 )
 from traceq.reports.drawing import Axis, Drawing, Panel, Place, Shape, Stroke, Text, Tick, choose_size_unit, make_axis
 from traceq.reports.model import TraceReport
-from traceq.reports.topics import MemoryPart, MemoryPeak, StepStart
+from traceq.reports.topics.memory import MemoryPart, MemoryPeak, StepStart
 
 _PARTS = 60
 # More numbers of steps would touch each other.
@@ -79,7 +79,7 @@ def _make_time_axis(marks: Sequence[StepStart], unit: str) -> Axis:
     span = max((mark.span_ns for mark in marks), default=PARTS) or 1
     every = -(-len(marks) // _MOST_TICKS) or 1
     ticks = [Tick(mark.after_ns, str(mark.step)) for mark in marks][::every]
-    return Axis(0, span, ticks, label=f"number of the {unit} that begins there")
+    return Axis(0, span, ticks, label=f"{unit} that begins there")
 
 
 def _draw_level(time: Axis, y: float, text: str) -> list[Shape]:

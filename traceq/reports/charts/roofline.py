@@ -18,7 +18,7 @@ from traceq.reports.drawing import (
     shorten_label,
 )
 from traceq.reports.model import TraceReport
-from traceq.reports.topics import KernelSpeed
+from traceq.reports.topics.kernels import KernelSpeed
 
 # Radii in points.
 _LARGEST, _SMALLEST = 11.0, 2.7
@@ -132,7 +132,7 @@ def _explain_rest(report: TraceReport, dots: list[KernelSpeed]) -> list[str]:
                 f"Cannot tell the FLOP/s of {kernels}; by their shapes they move {format_bandwidth(row.gb_per_s)}."
             )
         else:
-            said.append(f"Cannot tell FLOP/s or bytes/s of {kernels}: the trace has no shapes that tell.")
+            said.append(f"Cannot tell FLOP/s or bytes/s of {kernels}: the trace has no usable shapes of them.")
     return said
 
 

@@ -38,7 +38,7 @@ from traceq.reports.drawing import (
     shorten_label,
 )
 from traceq.reports.model import TraceReport
-from traceq.reports.topics import MemoryFailure, MemoryHolder, MemoryLayer, SnapshotPeak
+from traceq.reports.topics.memory import MemoryFailure, MemoryHolder, MemoryLayer, SnapshotPeak
 
 # Of more snapshots those with the highest peaks are drawn.
 MOST_DRAWN = 8

@@ -73,7 +73,7 @@ def _compose_ledger(run: Run) -> Iterator[Block]:
         held.update(step.ledger)
     rows = sorted(((dur, category) for category, dur in held.items() if dur), key=lambda row: (-row[0], row[1]))
     if not rows or not total:
-        yield Paragraph(("It has no ledger: where the time of its steps goes is not known.",))
+        yield Paragraph(("It has no ledger, so it is not known where its steps' time goes.",))
         return
     steps = len(run.counted)
     yield Table(

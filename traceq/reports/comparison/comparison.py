@@ -167,7 +167,7 @@ def _do_disagree(comparison: Comparison, total: Change, other: Change) -> bool:
 def _describe_disagreement(comparison: Comparison, total: Change, other: Change) -> str:
     """Return the warning that the other statistic's change differs from the judged one's, and which option shows its causes."""
     names = {"typical": "the typical step", "mean": "the mean of all steps"}
-    says = "goes the other way" if other.delta_ns * total.delta_ns < 0 else "changed and the other did not"
+    says = "goes the other way" if other.delta_ns * total.delta_ns < 0 else "changed, but the other did not"
     return (
         f"{names[other.statistic].capitalize()} {says}: {change(other.delta_ns)} "
         f"({change_share(other.share)}), {describe_interval(comparison, other)}. A few much longer steps cause "
@@ -208,7 +208,7 @@ def _step_quantile(side: Side, quantile: float) -> int:
 def _compose_causes(comparison: Comparison, total: Change, top: int) -> Iterator[Block]:
     """Yield the section on the change by category: a table of all categories with their sum, then the large ones in detail."""
     yield Heading(3, ("What the change is made of",), anchor="causes")
-    yield Paragraph((f"{_name_ledger(comparison)} The changes add up to that of the step exactly.",))
+    yield Paragraph((f"{_name_ledger(comparison)} The changes add up exactly to that of the step.",))
     rows: list[tuple[str, ...]]
     rows = [(Literal(cause.category), *both_sides(cause), format_interval(cause)) for cause in comparison.causes]
     rows.append(("sum", *both_sides(total), format_interval(total)))
@@ -222,10 +222,10 @@ def _name_ledger(comparison: Comparison) -> str:
     """Return the sentence before the table of categories: whether they are about the GPU or the training thread, or unknown."""
     categories = {cause.category for cause in comparison.causes}
     if any(category.startswith(OF_HOST) for category in categories):
-        return "Where the time of a step goes on the training thread, on both sides: no GPU works in these runs."
+        return "Where a step's time goes on the training thread, on both sides: no GPU works in these runs."
     if categories <= {UNTOLD}:
-        return "Where the time of a step goes is not known: the runs have no ledger that both sides share."
-    return "Where the time of a step goes on the GPU, on both sides."
+        return "Where a step's time goes is not known: the runs have no ledger that both sides share."
+    return "Where a step's time goes on the GPU, on both sides."
 
 
 def _choose_causes(comparison: Comparison, total: Change) -> list[Cause]:

@@ -22,7 +22,7 @@ def describe_moved(job: JobChange) -> Spans:
         return (f". {explain_nobody(job)}",)
     told = [span for unit in job.moved[:_MOST_TOLD] for span in (*_describe_unit(unit), "; ")]
     more = len(job.moved) - _MOST_TOLD
-    return (". Moved by ", *told[:-1], *((f"; and {some(more, 'other')}",) if more > 0 else ()))
+    return (". The change comes from ", *told[:-1], *((f"; and {some(more, 'other')}",) if more > 0 else ()))
 
 
 def explain_nobody(job: JobChange) -> str:
@@ -32,9 +32,7 @@ def explain_nobody(job: JobChange) -> str:
 
 def _describe_unit(unit: UnitChange) -> Spans:
     """Return a rank, host or stage in words: what it costs the job per step before and now, and its change of own time."""
-    costs = (
-        f"it costs the job {maybe(duration, unit.base_cost_ns)} a step before, {maybe(duration, unit.new_cost_ns)} now"
-    )
+    costs = f"it costs the job {maybe(duration, unit.base_cost_ns)} per step before, {maybe(duration, unit.new_cost_ns)} now"
     own = f"own time {change(unit.own_delta_ns)}"
     return (Name(unit.name), f" ({costs}; {own})")
 
@@ -56,7 +54,7 @@ def _compose_stragglers(job: JobChange) -> Iterator[Block]:
         *(("now: ", *_describe_straggler(straggler)) for straggler in job.stragglers_new[:_LISTED]),
     )
     if found:
-        yield Paragraph(("Ranks that delay the job now and did not before, and ranks that no longer do:",))
+        yield Paragraph(("Ranks that now delay the job, and ranks that no longer do:",))
         yield Items(found)
 
 
@@ -64,9 +62,9 @@ def _introduce_moved(job: JobChange) -> str:
     """Return the words before the list of ranks that moved the step, for a comparison without a verdict."""
     known = any(unit.interval_ns is not None for unit in job.moved)
     return (
-        "As measured, the step was moved by "
+        "By measurement, these moved the step: "
         if known
-        else "As measured, and not shown to be more than chance, the step was moved by "
+        else "By measurement, these moved the step, though it may be chance: "
     )
 
 
@@ -109,8 +107,8 @@ def _compose_units(comparison: Comparison, job: JobChange, top: int) -> Iterator
     yield Paragraph(
         (
             (
-                "Per step. Own time excludes waiting for other ranks. Cost is what the job would save if this one were "
-                "typical."
+                "Per step. Own time excludes waiting for other ranks. Cost is what the job would save if this rank, host or "
+                "stage were typical."
             ),
         )
     )

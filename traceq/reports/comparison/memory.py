@@ -25,7 +25,7 @@ from traceq.reports.document import (
     make_table,
 )
 from traceq.reports.queries import read_rows
-from traceq.reports.topics import MemoryCategory, MemoryHolder, MemoryLayer, SnapshotPeak
+from traceq.reports.topics.memory import MemoryCategory, MemoryHolder, MemoryLayer, SnapshotPeak
 
 if TYPE_CHECKING:
     import duckdb

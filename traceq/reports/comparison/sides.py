@@ -36,10 +36,11 @@ def compose_findings(comparison: Comparison) -> Iterator[Block]:
 
 def _describe_finding(finding: FindingKept) -> Spans:
     """Return a finding in words: title, rule, saving per step and confidence."""
+    saves = "saves" if finding.only_bounds else "likely saves"
     return (
         f"{finding.title} (",
         Literal(finding.rule),
-        f"), {saving_text(finding)} a step {'' if finding.only_bounds else 'likely '}saved, {finding.confidence} confidence",
+        f"), {saves} {saving_text(finding)} per step, {finding.confidence} confidence",
     )
 
 
@@ -68,7 +69,7 @@ def _list_facts(side: Side) -> Iterator[tuple[str, Spans]]:
     found_by = Name(first.step_source) if first.step_source else "nothing"
     yield "steps", (f"{count(side.counted)} counted, {count(side.excluded)} left out; found by ", found_by)
     for key, value in first.payload.items():
-        yield f"{key} a step", (rate(value),)
+        yield f"{key} per step", (rate(value),)
 
 
 def _describe_method(comparison: Comparison) -> str:
@@ -81,7 +82,7 @@ def _describe_method(comparison: Comparison) -> str:
         else "A step is the mean of all counted steps of each run"
     )
     return (
-        f"{what}; runs of a side count the same. The interval is drawn by resampling steps and runs, p by dealing steps to "
-        f"the sides at random. A change counts from {share(comparison.floor_share)} of the base, at p of "
+        f"{what}; all runs of a side count the same. The interval comes from resampling steps and runs, p from assigning "
+        f"steps to the sides at random. A change counts from {share(comparison.floor_share)} of the base, at p of "
         f"{comparison.level:g} or less."
     )

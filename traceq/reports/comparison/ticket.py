@@ -120,11 +120,11 @@ def _compose_sure(comparison: Comparison) -> Iterator[Block]:
         yield from _compose_largest(comparison)
     else:
         none = "" if comparison.named else ", and no part changed by more than its own noise"
-        yield Paragraph((f"Nothing: the step is not certain to have changed{none}.",))
-    for words, goes in (("the way the step seems to have", True), ("the other way", False)):
+        yield Paragraph((f"Nothing: it is not certain that the step changed{none}.",))
+    for words, goes in (("in the direction of the step", True), ("in the other direction", False)):
         found = [each for each in comparison.named if (each.delta_ns * total.delta_ns > 0) == goes]
         if found:
-            yield Paragraph((f"Certain to have changed anyway, {words}:",))
+            yield Paragraph((f"Nevertheless certainly changed, {words}:",))
             yield _list_causes(comparison, found)
 
 
@@ -143,14 +143,12 @@ def _compose_largest(comparison: Comparison) -> Iterator[Block]:
         return
     largest = [cause for cause in comparison.causes if cause.delta_ns][:MOST_NAMED]
     if largest:
-        yield Paragraph(
-            ("It is not known how certain the change of a part is, because a side has too few steps. The largest:",)
-        )
+        yield Paragraph(("A side has too few steps to tell which parts certainly changed. The largest changes:",))
         yield Items(
             tuple((f"{in_words(each.category)} ({each.category}, {change(each.delta_ns)})",) for each in largest)
         )
     elif comparison.change is None:
-        yield Paragraph(("Nothing: a step is not the same on both sides.",))
+        yield Paragraph(("Nothing: the two sides have different kinds of steps.",))
     else:
         yield Paragraph(("Nothing: no part of the step changed.",))
 
@@ -158,7 +156,7 @@ def _compose_largest(comparison: Comparison) -> Iterator[Block]:
 def _describe_evidence(comparison: Comparison, cause: NamedCause) -> Spans:
     """Return the interval of a cause, and the time, count and shape of its part per step before and now."""
     level = format_confidence(comparison.level)
-    sure = "how sure is not known" if cause.interval_ns is None else f"{level} interval {format_interval(cause)}"
+    sure = "its certainty is not known" if cause.interval_ns is None else f"{level} interval {format_interval(cause)}"
     part = cause.part
     if part is None:
         return (sure,)
@@ -167,7 +165,7 @@ def _describe_evidence(comparison: Comparison, cause: NamedCause) -> Spans:
         for ns, calls in ((part.base_ns, part.base_count), (part.new_ns, part.new_count))
     )
     shape = (", ", Name(shortened(part.shape, _NAME))) if part.shape else ()
-    return (f"{sure}; the part: {base} before, {new} now a step", *shape)
+    return (f"{sure}; the part: {base} before, {new} now, per step", *shape)
 
 
 def _compose_advice(comparison: Comparison) -> Iterator[Block]:
@@ -186,14 +184,14 @@ def list_advice(comparison: Comparison) -> Iterator[str]:
         yield "runs that can be compared: the same GPU, settings, shapes and steps on both sides"
     if comparison.assumptions or min(runs) < ENOUGH_RUNS:
         yield (
-            f"{ENOUGH_RUNS} or more runs a side ({runs[0]} against {runs[1]} now), taken in turns: what runs differ by is then "
-            "measured and not assumed"
+            f"{ENOUGH_RUNS} or more runs per side ({runs[0]} against {runs[1]} now), taken in turns: run-to-run noise is then "
+            "measured instead of assumed"
         )
     fewest = min(base.counted, new.counted)
     if fewest < _FEW_STEPS:
-        yield f"{_FEW_STEPS} counted steps a side or more ({count(base.counted)} against {count(new.counted)} now)"
+        yield f"{_FEW_STEPS} or more counted steps per side ({count(base.counted)} against {count(new.counted)} now)"
     if base.drifts or new.drifts:
-        yield "steps captured later, when they no longer drift, the same ones on both sides"
+        yield "the same steps on both sides, captured later, when they no longer drift"
     if any(run.lost for side in (base, new) for run in side.runs):
         yield "captures that lost no events"
 

@@ -45,14 +45,14 @@ def first_cause(comparison: Comparison) -> Spans:
         return (f". No single part of it is certain; the largest is {said}",)
     first = comparison.named[0]
     words = "Most of it" if abs(first.delta_ns) * 2 >= abs(comparison.change.delta_ns) else "The largest part"
-    return (f". {words}: ", *describe_cause(first))
+    return (f". {words} is ", *describe_cause(first))
 
 
 def describe_cause(cause: NamedCause) -> Spans:
     """Return a cause in words: the category with its change, and the kernel, copy or other part that changed most in it."""
     begins = f"{in_words(cause.category)} ({cause.category}, {change(cause.delta_ns)})"
     if cause.part is None:
-        return (f"{begins}, no single part for sure",)
+        return (f"{begins}, without a single part that certainly changed",)
     name = cause.part.name or ""
     is_kernel = cause.category in _SAME and ("(" in name or "<" in name)
     first = shortened(canonical_name(name) if is_kernel else name, _NAME_WIDTH)
@@ -71,7 +71,7 @@ def describe_part(cause: NamedCause) -> str:
         return _GRAPHED[any("graph" in name.lower() for name in part.new_names)]
     if cause.how in _OTHERWISE or cause.per_call is None or cause.calls is None:
         return describe_same_copy(part) if cause.how == "other memory" else _OTHERWISE.get(cause.how, cause.how)
-    often = f"{rate(part.base_count)} -> {rate(part.new_count)} a step"
+    often = f"{rate(part.base_count)} -> {rate(part.new_count)} per step"
     if cause.how in ("more", "fewer"):
         return f"{share(abs(cause.calls - 1))} {'more' if cause.how == 'more' else 'less'} often ({often})"
     if cause.how == "both":
@@ -91,7 +91,7 @@ def other_causes(comparison: Comparison) -> Iterator[Spans]:
     if _is_change(comparison):
         yield from (("Also ", *describe_cause(cause), ".") for cause in comparison.named[1:])
     else:
-        yield from (("Certain anyway: ", *describe_cause(cause), ".") for cause in comparison.named)
+        yield from (("Certain nevertheless: ", *describe_cause(cause), ".") for cause in comparison.named)
     if comparison.across is not None:
         yield (_describe_across(comparison.across),)
 
@@ -159,5 +159,5 @@ def unit_name(comparison: Comparison) -> str:
 def describe_interval(comparison: Comparison, total: Change) -> str:
     """Return the interval of `total` with its confidence, as "98 % interval -2 ms to -1 ms", or that this is unknown."""
     if total.interval_ns is None:
-        return "how certain that is is not known"
+        return "its certainty is not known"
     return f"{format_confidence(comparison.level)} interval {format_interval(total)}"

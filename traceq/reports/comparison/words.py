@@ -33,7 +33,7 @@ def verdict_block(comparison: Comparison, spans: Spans) -> Verdict:
 def tell_way_out(comparison: Comparison) -> Spans:
     """Return a phrase, with the command, on what would give a verdict to a comparison that has none."""
     if comparison.obstacles:
-        return ("Compare them all the same: ", Literal(f"{brief_command(comparison)} --anyway"))
+        return ("Compare them anyway: ", Literal(f"{brief_command(comparison)} --anyway"))
     return ("Record both again, with more steps: ", Literal("traceq record --skip 50 --steps 20 -- PROGRAM"))
 
 
@@ -74,7 +74,7 @@ def format_confidence(level: float) -> str:
 def name_gpus(runs: Sequence[Run]) -> Spans:
     """Return the distinct names of the GPUs of the runs, or "none works in the steps" if no run has a GPU."""
     if all(run.device is None for run in runs):
-        return ("none works in the steps",)
+        return ("none is used in the steps",)
     return (Name(", ".join(sorted({run.device_name or "name not in the trace" for run in runs}))),)
 
 
@@ -113,7 +113,7 @@ def compose_knobs(differences: Sequence[Difference]) -> Iterator[Block]:
             (
                 f"{some(len(turned), 'setting')} changed: ",
                 *_list_differences(turned),
-                ": the change cannot be attributed to one of them.",
+                ": the change cannot be attributed to any one of them.",
             )
         )
     if others:

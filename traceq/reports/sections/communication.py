@@ -9,7 +9,7 @@ from traceq.reports.document import BarRow, Block, Heading, Name, Paragraph, Que
 from traceq.reports.model import TraceReport
 from traceq.reports.sections.missing import capture_with, cite_plan, how_to_record
 from traceq.reports.sections.pictures import draw_bars, draw_pictures
-from traceq.reports.topics import Blocking, Collective, CommunicationTotal, HostCollective
+from traceq.reports.topics.communication import Blocking, Collective, CommunicationTotal, HostCollective
 
 _LISTED = 8
 _CELLS: dict[str, Callable[[Collective], str]] = {

@@ -9,7 +9,7 @@ from traceq.reports.document import BarRow, Block, Heading, Items, Paragraph, Qu
 from traceq.reports.model import TraceReport
 from traceq.reports.sections.missing import how_to_record
 from traceq.reports.sections.pictures import draw_bars, draw_pictures
-from traceq.reports.topics import Copies, CopyGroup, CopyTotal, UnifiedMemory
+from traceq.reports.topics.copies import Copies, CopyGroup, CopyTotal, UnifiedMemory
 
 _LISTED = 8
 _DIRECTIONS = {"copy_h2d": "h2d (host to device)", "copy_d2h": "d2h (device to host)", "copy_other": "other"}

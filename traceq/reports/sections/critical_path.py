@@ -8,7 +8,7 @@ from traceq.analysis.categories import PATH_KINDS, on_path
 from traceq.common.units import count, duration, share
 from traceq.reports.document import Block, Heading, Name, Paragraph, Query, Spans, Table, make_table
 from traceq.reports.model import TraceReport
-from traceq.reports.topics import PathName, PathPart, PathSummary
+from traceq.reports.topics.critical_path import PathName, PathPart, PathSummary
 
 _PARTS = 6
 _NAMES = 5

@@ -9,7 +9,7 @@ from traceq.reports.document import BarRow, Block, Heading, Items, Name, Paragra
 from traceq.reports.model import TraceReport
 from traceq.reports.sections.missing import cite_plan, how_to_record
 from traceq.reports.sections.pictures import draw_bars, draw_pictures
-from traceq.reports.topics import DataStall, LoaderFetches
+from traceq.reports.topics.data import DataStall, LoaderFetches
 
 _PARTS = {
     "waiting": "waiting_ns",

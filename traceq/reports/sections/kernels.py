@@ -9,7 +9,7 @@ from traceq.reports.document import BarRow, Bars, Block, Heading, Name, Paragrap
 from traceq.reports.model import TraceReport
 from traceq.reports.sections.missing import capture_with
 from traceq.reports.sections.pictures import draw_pictures
-from traceq.reports.topics import GpuMetric, KernelFill, KernelName, Kernels, Mfu, OperatorKind
+from traceq.reports.topics.kernels import GpuMetric, KernelFill, KernelName, Kernels, Mfu, OperatorKind
 
 _LISTED = 4
 _ABOUT_TIMES = (

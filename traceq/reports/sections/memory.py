@@ -10,7 +10,7 @@ from traceq.reports.document import BarRow, Block, Curve, Heading, Name, Paragra
 from traceq.reports.model import TraceReport
 from traceq.reports.sections.missing import capture_with
 from traceq.reports.sections.pictures import draw_bars, draw_pictures
-from traceq.reports.topics import AllocatorCall, EventHolder, MemoryPeak
+from traceq.reports.topics.memory import AllocatorCall, EventHolder, MemoryPeak
 
 _LISTED = 4
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from traceq.common.units import count, duration, maybe, share, size, some
 from traceq.reports.document import Block, Heading, Name, Paragraph, Query, Table, make_table
 from traceq.reports.model import TraceReport
-from traceq.reports.topics import ModuleKind, ModuleTime
+from traceq.reports.topics.kernels import ModuleKind, ModuleTime
 
 # Of the time of all kernels: kinds with less are counted.
 _WORTH_LISTING = 0.01

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from traceq.common.units import count, duration, maybe, rate, share, size, some
 from traceq.reports.document import Block, Heading, Items, Paragraph, Query, Spans, Table, make_table
 from traceq.reports.model import TraceReport
-from traceq.reports.topics import ServingBatch, ServingRoofline, ServingStall, ServingSummary
+from traceq.reports.topics.serving import ServingBatch, ServingRoofline, ServingStall, ServingSummary
 
 _DIALECTS = {
     "vllm": "vLLM",

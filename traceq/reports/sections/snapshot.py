@@ -27,7 +27,7 @@ from traceq.reports.document import (
 )
 from traceq.reports.model import TraceReport
 from traceq.reports.sections.pictures import draw_pictures
-from traceq.reports.topics import Fragmentation, Memory, MemoryHolder, SnapshotPeak
+from traceq.reports.topics.memory import Fragmentation, Memory, MemoryHolder, SnapshotPeak
 
 # A line of the program is named as the owner of the peak if it holds at least so much of it.
 _WORTH_NAMING = 0.1

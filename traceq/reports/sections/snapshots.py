@@ -10,7 +10,7 @@ from traceq.common.units import count, duration, mebibytes, size, sizes_alike, s
 from traceq.reports.document import Block, Name, Paragraph, Reference, Spans, Table, Verdict, make_table
 from traceq.reports.model import TraceReport
 from traceq.reports.sections.snapshot import highest_peak
-from traceq.reports.topics import MemoryFailure, SnapshotPeak
+from traceq.reports.topics.memory import MemoryFailure, SnapshotPeak
 
 # Of a peak: ranks that differ by less are alike, as a line that holds less of it is not named.
 _WORTH_NAMING = 0.1

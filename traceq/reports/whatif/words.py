@@ -182,7 +182,7 @@ def _say_job_verdict(found: JobAnswer) -> str:
     who = list_ranks(found.ranks)
     like = f"With {who} like the usual rank"
     if found.recorded_ns - found.after_ns < _NOTHING * found.recorded_ns:
-        return f"{like} a step of the job takes {duration(found.recorded_ns)} as before: nobody waits for that alone"
+        return f"{like}, a step of the job still takes {duration(found.recorded_ns)}: no rank waits for that alone"
     saved = found.recorded_ns - found.after_ns
     faster = speed_up_text(found.recorded_ns, found.after_ns)
     return (

@@ -26,7 +26,7 @@ def parse_share(text: str) -> Fraction:
     """Parse the share, 0..1, in "3 %". Raises ValueError, which says what is wrong."""
     match = _PERCENT.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"{text!r} is not a percentage: a number and % is needed, as in 3 %")
+        raise ValueError(f"{text!r} is not a percentage: write a number and %, as in 3 %")
     return Fraction(Decimal(match[1])) / 100
 
 
@@ -111,7 +111,7 @@ def exact_number(value: object) -> Fraction | None:
         else abs(value) < 10**_MOST_DIGITS
     )
     if not is_usable:
-        raise ValueError(f"{quote_value(value)} is no limit")
+        raise ValueError(f"{quote_value(value)} is not a limit")
     return Fraction(value)
 
 
@@ -120,7 +120,7 @@ def quote_value(value: object) -> str:
     try:
         return shortened(str(value) if isinstance(value, Decimal) else repr(value), _WIDEST)
     except ValueError:  # of Python, for whole numbers
-        return "a number of too many digits"
+        return "a number with too many digits"
 
 
 def _split_bound(value: object, accepted: str) -> tuple[Bound | None, str]:

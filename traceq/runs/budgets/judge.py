@@ -68,7 +68,7 @@ def judge_step(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBudg
     least = LEAST_STEPS.get(budget.name, 1)
     if reason or len(durations) < least:
         counted = some(len(durations), "step counts", "steps count")
-        return cannot_judge(budget, reason or f"{counted}, too few for {budget.name}: {least} are the least")
+        return cannot_judge(budget, reason or f"{counted}, too few for {budget.name}: at least {least} are needed")
     query = "runs/budgets/typical.sql" if budget.name == "typical" else "analysis/steps/statistics.sql"
     return judge_by_limits(
         budget, _step_duration(budget.name, durations, measured), query=reproducing_query(measured, query)
@@ -232,7 +232,7 @@ def judge_job(budget: Budget, measured: Sequence[MeasuredBudget]) -> JudgedBudge
     """
     jobs = {event.run.job.sha256: event.run.job for event in measured if event.run.job is not None}
     if any(event.run.job is None for event in measured):
-        return cannot_judge(budget, "there are not several ranks of one job: ingest the traces of all ranks together")
+        return cannot_judge(budget, "these are not several ranks of one job: ingest the traces of all ranks together")
     if budget.name == "step":
         return _judge_job_step(
             budget, [(event.run.is_window, event.run.job) for event in measured if event.run.job is not None]
@@ -260,7 +260,7 @@ def _judge_job_step(budget: Budget, jobs: Sequence[tuple[bool, JobOfRun]]) -> Ju
     for _, each in jobs:
         counted = sorted(step.dur for step in each.steps if step.excluded is None)
         if not counted:
-            return cannot_judge(budget, "no step is on all ranks and counts")
+            return cannot_judge(budget, "no counted step is on all ranks")
         left_out = len(counted) // TRIM
         typical.append(Fraction(sum(counted[left_out : len(counted) - left_out]), len(counted) - 2 * left_out))
     return judge_by_limits(budget, sum(typical, Fraction(0)) / len(typical))
@@ -307,7 +307,7 @@ def ask_number(connection: duckdb.DuckDBPyConnection, query: str, run: Run, trac
         with one_line_errors(query):
             check_depth(query)
             if len(split_statements(query)) != 1:
-                return "it is not one query"
+                return "it is not a single query"
             (parsed,) = connection.extract_statements(query)
             if parsed.type.name != "SELECT" or writes_within(query):
                 return "it is not a query: it must begin with select, from or with"
@@ -339,13 +339,9 @@ def _read_number(value: object) -> Fraction | str:
         return "the query returns NULL: the trace does not have this value"
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         shown = printable(str(value)[:_LONGEST])
-        return (
-            f"the query returns no number but {shown!r}"
-            if isinstance(value, str)
-            else f"the query returns {shown}, no number"
-        )
+        return f"the query returns {repr(shown) if isinstance(value, str) else shown}, not a number"
     if isinstance(value, float) and not math.isfinite(value):
-        return f"the query returns {value}, no number"
+        return f"the query returns {value}, not a number"
     # A double is taken as it is written: 0.1 keeps a limit of 0.1.
     return Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
 

@@ -73,7 +73,7 @@ def read(path: Path) -> BudgetFile:
     except RecursionError as error:
         raise UnusableBudget(f"{path}: is not a budget file: its values are nested too deeply") from error
     except (ValueError, InvalidOperation) as error:  # TOMLDecodeError is one, too, and is above
-        raise UnusableBudget(f"{path}: is not a budget file: it has a number of too many digits") from error
+        raise UnusableBudget(f"{path}: is not a budget file: it has a number with too many digits") from error
     top = _TomlPlace(str(path), lines, ())
     _refuse_unknown(top, content, _TABLES)
     budgets: list[Budget] = []
@@ -116,13 +116,13 @@ def _read_text(path: Path) -> str:
     except OSError as error:
         raise UnusableBudget(f"{path}: cannot be read: {error.strerror}") from error
     if len(content) > _LARGEST:
-        raise UnusableBudget(f"{path}: is larger than 1 MiB, and so no file of budgets")
+        raise UnusableBudget(f"{path}: is larger than 1 MiB, so it is not a budget file")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise UnusableBudget(f"{path}: is not UTF-8 (byte {error.start}); save it as UTF-8") from error
     if max(line.count(".") for line in text.split("\n")) > _MOST_DOTS:
-        raise UnusableBudget(f"{path}: has more than {_MOST_DOTS:,} dots in a line: divide it")
+        raise UnusableBudget(f"{path}: has more than {_MOST_DOTS:,} dots in a line: split it")
     return text
 
 
@@ -166,11 +166,11 @@ def _read_findings(place: _TomlPlace, table: Mapping[str, Any]) -> Iterator[Budg
     for key, value in table.items():
         if key in remarking:
             raise place.error(
-                f"this rule only remarks, and has no saving to limit; `traceq explain {key}` says more", key
+                f"this rule only makes remarks and has no saving to limit; `traceq explain {key}` says more", key
             )
         if key in extra:
             raise place.error(
-                "this rule is of the pack extra, which budgets are not held against: no labelled real trace has confirmed it;"
+                "this rule is in the pack extra, which budgets cannot use: no labelled real trace has confirmed it;"
                 f" `traceq explain {key}` says more",
                 key,
             )
@@ -189,7 +189,7 @@ def _read_finding_limits(place: _TomlPlace, key: str, value: object) -> tuple[Li
         )
     limit = _parse_value(place, key, amounts.parse_time_or_share, value)
     if limit.bound == "at least":
-        raise place.error("a finding has a most, no least: leave out >=", key)
+        raise place.error("a finding can have a maximum but no minimum: leave out >=", key)
     if limit.unit == SHARE and limit.amount < Fraction(str(WORTH_LISTING)):
         raise place.error('a saving below 1 % of the step is not a finding: write "absent", or 1 % or more', key)
     return (limit,)
@@ -204,7 +204,7 @@ def _read_job(place: _TomlPlace, table: Mapping[str, Any]) -> Iterator[Budget]:
         else:
             limits = (_parse_value(place, key, _OF_JOB[key], value),)
         if any(limit.bound == "at least" for limit in limits):
-            raise place.error("a job has a most, no least: leave out >=", key)
+            raise place.error("a job can have a maximum but no minimum: leave out >=", key)
         yield Budget("job", key, limits, place.line(key))
 
 
@@ -217,7 +217,7 @@ def _read_sql_tables(top: _TomlPlace, tables: object) -> Iterator[Budget]:
         place = _TomlPlace(top.file, top.lines, ("sql", number))
         budget = _read_sql(place, table)
         if budget.name in names:
-            raise place.error(f"there is a budget {budget.name!r} already; choose another name", "name")
+            raise place.error(f"budget {budget.name!r} already exists; choose another name", "name")
         names.add(budget.name)
         yield budget
 
@@ -230,10 +230,10 @@ def _read_sql(place: _TomlPlace, table: Mapping[str, Any]) -> Budget:
     _refuse_unknown(place, table, _SQL)
     for key in ("name", "query"):
         if not isinstance(table.get(key), str) or not table[key].strip():
-            raise place.error("is missing: it is a text", key)
+            raise place.error("is missing: give a text", key)
     unit = table.get("unit", "")
     if not isinstance(unit, str):
-        raise place.error(f"{amounts.quote_value(unit)} is no text", "unit")
+        raise place.error(f"{amounts.quote_value(unit)} is not text", "unit")
     limits = []
     for key, bound in _BOUNDS.items():
         if key in table:

@@ -46,8 +46,8 @@ def _judge_within(budget: Budget, comparison: Comparison, change: Change, reason
     allowed = " and ".join(share(float(limit.amount)) for limit in budget.limits)
     return cannot_judge(
         budget,
-        f"measured {change_share(float(measured))}, and the steps do not exclude {change_share(float(highest))}"
-        f" ({per_cent(1 - comparison.level)} interval), where {allowed} is allowed: capture more of them, or"
+        f"measured {change_share(float(measured))}, and the steps do not rule out {change_share(float(highest))}"
+        f" ({per_cent(1 - comparison.level)} interval), but only {allowed} is allowed: capture more steps, or"
         " several runs",
         measured=measured,
     )

@@ -71,7 +71,7 @@ def _compare_work(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
     """Yield a sentence for each difference in work: marks, batches, shapes; kernels only if both sides ran on one kind of GPU."""
     first, second = kinds_of(base), kinds_of(new)
     if first and second and not first.keys() & second.keys():
-        yield f"the server did other steps: {', '.join(sorted(first))} against {', '.join(sorted(second))}"
+        yield f"the server ran different steps: {', '.join(sorted(first))} against {', '.join(sorted(second))}"
     yield from _compare_payload(base, new)
     yield from _compare_batches(base, new)
     shapes = list(_compare_shapes(base, new))
@@ -180,7 +180,7 @@ def _compare_programs(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
         if total:
             shares.append(alike / total)
     if len(shares) > 1 and min(shares) < _SAME_PROGRAM:
-        yield f"they do not run the same program: {share(min(shares))} of the kernel time of one is known to the other"
+        yield f"they do not run the same program: only {share(min(shares))} of one's kernel time is in kernels of the other"
 
 
 def _list_kernels(runs: Iterable[Run]) -> list[tuple[Item, str]]:
@@ -231,19 +231,19 @@ def find_remarks(base: Side, new: Side) -> Iterator[str]:
         yield f"{base.counted} steps are compared with {new.counted}: each side is judged by its own spread"
     for name, side in (("base", base), ("new", new)):
         if hides_kernels(side.runs):
-            yield f"{name}: CUDA graphs were traced as a whole: whether both sides run the same program is not known"
+            yield f"{name}: CUDA graphs were traced as a whole, so it is not known whether both sides run the same program"
     named = [any(run.device_name for run in side.runs) for side in (base, new)]
     if named[0] != named[1]:
         yield f"the {'new' if named[0] else 'base'} does not say which GPU it ran on"
     lacking = side_without_ledger(base.runs, new.runs)
     if lacking is not None:
         yield (
-            f"the {lacking} does not say where the time of the host goes, as baselines of earlier versions do not: what the "
-            "change is made of is not known; save it again with traceq baseline save"
+            f"the {lacking} has no host times, like all baselines of earlier versions, so what the change is made of is not "
+            "known; save it again with traceq baseline save"
         )
     snapshots = [any(run.made_with for run in side.runs) for side in (base, new)]
     if snapshots[0] != snapshots[1]:
-        yield f"only the {'base' if snapshots[0] else 'new'} says what it was made with: knobs that changed are not known"
+        yield f"only the {'base' if snapshots[0] else 'new'} has its settings, so it is not known which settings changed"
     yield from _compare_values("rank", base.runs, new.runs, lambda run: run.rank)
     yield from _compare_values("profiler", base.runs, new.runs, lambda run: run.producer or run.format)
     yield from _compare_conditions(base.runs, new.runs)
@@ -274,7 +274,7 @@ def compare_mix(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
     kinds = sorted(first.keys() | second.keys())
     if first and second and max(abs(shares[1].get(kind, 0) - shares[0].get(kind, 0)) for kind in kinds) > _SAME_MIX:
         said = (f"{kind} {share(shares[0].get(kind, 0))} against {share(shares[1].get(kind, 0))}" for kind in kinds)
-        yield f"the server did other steps: {', '.join(said)}; steps of each kind are compared with their like"
+        yield f"the server ran different steps: {', '.join(said)}; steps are compared with steps of the same kind"
 
 
 def _remark_side(name: str, side: Side) -> Iterator[str]:
@@ -298,7 +298,7 @@ def _remark_side(name: str, side: Side) -> Iterator[str]:
     for drift in side.drifts[:_LISTED]:
         way = "longer" if drift.change_ns > 0 else "shorter"
         yield (
-            f"{name}: steps of {drift.file} get {way} while it lasts, by {duration(abs(drift.change_ns))} from the first to "
+            f"{name}: steps of {drift.file} get {way} during the run, by {duration(abs(drift.change_ns))} from the first to "
             "the last"
         )
     if side.outliers:

@@ -275,7 +275,7 @@ def _list_assumptions(
     if noise is not None and change.noise_ns is not None and change.base_ns:
         yield describe_noise(noise, change.noise_ns / change.base_ns, runs)
     if profiling is not None and change.interval_ns is not None:
-        yield f"{profiling.told}; the interval holds the change with and without it"
+        yield f"{profiling.told}; the interval covers the change with and without it"
 
 
 def _sample(run: Run, names: Sequence[str]) -> statistics.Floats:

@@ -106,17 +106,17 @@ def _list_remarks(job: JobChange) -> list[str]:
     found = []
     for name, other, ranks in (("base", "new", job.only_base), ("new", "base", job.only_new)):
         if ranks:
-            found.append(f"only the {name} has {_list_ranks(ranks)}: not compared, and no change of the {other}")
+            found.append(
+                f"only the {name} has {_list_ranks(ranks)}: they are not compared, and do not count as a change of the {other}"
+            )
     for name, side in (("base", job.base), ("new", job.new)):
         if side.world_size is not None and len(side.ranks) < side.world_size:
             found.append(
                 f"{name}: {len(side.ranks)} of {side.world_size} ranks are here ({share(len(side.ranks) / side.world_size)})"
             )
-        found += [f"{name}: who is late cannot be told: {reason}" for reason in side.cannot_tell]
+        found += [f"{name}: cannot tell who is late: {reason}" for reason in side.cannot_tell]
         if not side.is_aligned:
-            found.append(
-                f"{name}: the clocks of its ranks could not be brought together: a step is the longest of any rank"
-            )
+            found.append(f"{name}: the clocks of its ranks could not be aligned, so a step is the longest of any rank")
     return found
 
 

@@ -80,13 +80,13 @@ def window_deviation(parts: Mapping[str, float], once_ns: float) -> float:
 def describe_noise(noise: KnownNoise, share: float, runs: tuple[int, int]) -> str:
     """Return a sentence on the noise: runs are taken to differ by `share` of the step; `runs` is the number on each side."""
     if noise.share is not None:
-        return f"runs of one program are taken to differ by {per_cent(share)} of the step (standard deviation, {noise.source})"
-    given = "one run a side" if runs == (1, 1) else f"{runs[0]} against {some(runs[1], 'run')}"
+        return f"runs of one program are expected to differ by {per_cent(share)} of the step (standard deviation, {noise.source})"
+    given = "one run per side" if runs == (1, 1) else f"{runs[0]} against {some(runs[1], 'run')}"
     return (
-        f"{given}: what runs differ by is assumed, {per_cent(share)} of the step (standard "
+        f"{given}: the interval includes an assumed run-to-run noise, {per_cent(share)} of the step (standard "
         f"deviation; {per_cent(OF_GPU_WORK)} of GPU work, {per_cent(OF_HOST_TIME)} of time that the host paces, "
-        f"{per_cent(OF_DATA_LOADING)} of data loading), and the interval holds it; need {ENOUGH_RUNS} or more runs a side, or "
-        "--noise, to do without"
+        f"{per_cent(OF_DATA_LOADING)} of data loading); give {ENOUGH_RUNS} or more runs per side, or --noise, to avoid the "
+        "assumption"
     )
 
 

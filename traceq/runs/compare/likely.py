@@ -1,7 +1,7 @@
-"""Judge changes that the steps at hand do not prove, but that are many times what two such runs or windows differ by.
+"""Judge changes that the steps do not prove, but that are many times the usual difference of two such runs or windows.
 
-One of three holds: steps are too few for a test (whole windows, single steps); or steps drift on both sides, as what the program
-does changes in its course, and the courses are the same; or steps scatter, and a part of them that makes the change does not.
+One of three holds: steps are too few for a test (whole windows, single steps); or steps drift on both sides in the same way,
+because the program's work changes during the run; or steps scatter, but the part of them that makes the change does not.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from traceq.runs.run import Run
 from traceq.runs.statistics import Statistic
 
 FACTOR = 5.0
-"""A change is likely from so many standard deviations of what two runs or windows differ by.
+"""A change is likely from this many standard deviations of the difference between two runs or windows.
 
-The shares of noise are no law of any machine: at twice of what is assumed it is still 2.5 of them.
+The assumed noise fits no machine exactly: with twice as much noise, the change is still 2.5 standard deviations.
 """
 LEAST = 0.05
-"""A change is likely from this share of the base on."""
+"""A change is likely only from this share of the base."""
 
 _LEAST_WORK = 0.5  # of the GPU's time, in what both sides do as often
 _FOREIGN = 0.1  # of its time, in what other steps launched
@@ -40,7 +40,7 @@ _AGAINST = 0.2  # of the change: what stretches of a course may go the other way
 _CHANCE = 5  # times the level: steps that differ as much by chance more often say nothing
 _MOSTLY = 0.5  # of the change
 _MANY_TIMES = math.exp(FACTOR * math.sqrt(2) * 0.5)
-"""One-off work is taken to vary by half (the deviation of its logarithm): 34 times is no chance."""
+"""One-off work is taken to vary by half (the standard deviation of its logarithm), so 34 times is not chance."""
 
 # Parts of a run: what is missing of them makes a difference, too (table triage).
 _FRAGMENTS = ("graph_capture", "devices_missing", "cut", "sampled", "lost", "clocks", "no_unit", "stopped")
@@ -109,7 +109,7 @@ def explain_one_off(base: Sequence[Run], new: Sequence[Run], change: Change) -> 
     rest = (duration(round(ns - each)) for ns, each in zip((change.base_ns, change.new_ns), once, strict=True))
     return (
         "most of the difference is one-off work (loading and compiling code, first calls), "
-        f"{_describe_sides(once)}, which varies as much from run to run; without it {' against '.join(rest)} remain; "
+        f"{_describe_sides(once)}, which can vary as much from run to run; without it {' against '.join(rest)} remain; "
         "warm up before the capture"
     )
 
@@ -131,14 +131,14 @@ def _judge_windows(base: Sequence[Run], new: Sequence[Run], change: Change, nois
         return None
     times = rate(abs(change.delta_ns) / deviation) if deviation else "many"
     reason = (
-        f"{_count_steps(base)} against {_count_steps(new)} steps are too few for a test, but single ones that do the same work "
-        f"are taken to differ by {duration(round(deviation))} (standard deviation): this is {times} times that"
+        f"{_count_steps(base)} against {_count_steps(new)} steps are too few for a test, but the change is {times} times what "
+        f"single steps of the same work are expected to differ by, {duration(round(deviation))} (standard deviation)"
     )
     if once.is_over and 2 * abs(once.delta) >= abs(change.delta_ns):
         reason = (
             f"one-off work (loading and compiling code, first calls) took {_describe_sides(once)}; without it "
-            f"{duration(round(change.base_ns - once.base))} against {duration(round(change.new_ns - once.new))} remain: of one "
-            "program that is its warm-up"
+            f"{duration(round(change.base_ns - once.base))} against {duration(round(change.new_ns - once.new))} remain; if both "
+            "run the same program, that is its warm-up"
         )
     return Likely(_choose_verdict(change.delta_ns), reason, change.statistic)
 
@@ -222,9 +222,9 @@ def _judge_courses(base: Sequence[Run], new: Sequence[Run], change: Change, nois
         return None
     return Likely(
         _choose_verdict(change.delta_ns),
-        f"steps change within a run, but alike in both, step by step: the {_count_steps(base)} steps take "
-        f"{duration(round(float(first.sum())))} against {duration(round(float(second.sum())))} in all, and the difference is "
-        f"{_count_deviations(change, deviation)} what two runs are taken to differ by (standard deviation)",
+        f"steps change during a run, but in the same way on both sides: all {_count_steps(base)} steps take "
+        f"{duration(round(float(first.sum())))} against {duration(round(float(second.sum())))}, and the difference is "
+        f"{_count_deviations(change, deviation)} the run-to-run noise (standard deviation)",
         "mean",
     )
 
@@ -254,9 +254,9 @@ def _judge_by_part(
         if is_sure and delta * change.delta_ns > 0 and abs(delta) >= _MOSTLY * abs(change.delta_ns):
             return Likely(
                 _choose_verdict(change.delta_ns),
-                f"steps scatter, and by chance they would differ as much with p = {change.p:.2g} (threshold {level:g}); but "
-                f"{name} changed for sure, by {share(abs(delta / change.delta_ns))} of the difference, which is "
-                f"{_count_deviations(change, deviation)} what two runs are taken to differ by (standard deviation)",
+                f"steps scatter, so chance alone could explain the difference (p = {change.p:.2g}, threshold {level:g}); but "
+                f"{name} certainly changed, by {share(abs(delta / change.delta_ns))} of the difference, which is "
+                f"{_count_deviations(change, deviation)} the run-to-run noise (standard deviation)",
                 change.statistic,
             )
     return None

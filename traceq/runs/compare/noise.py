@@ -80,7 +80,7 @@ def _describe_knobs(first: Run, run: Run) -> Iterator[str]:
     """Yield a sentence for each knob that is set differently in `run` than in `first`: its effect is not noise."""
     for each in filter(is_turned, find_differences(([first], [run]))):
         before, after = (" or ".join(values) for values in each.values)
-        yield f"{run.file} is of another setting than {first.file}: {each.words} {after}, not {before}"
+        yield f"{run.file} has a different setting from {first.file}: {each.words} {after}, not {before}"
 
 
 def _step_variance(steps: statistics.Floats, statistic: Statistic) -> float:

@@ -37,9 +37,7 @@ def compare_profiling(base: Sequence[Run], new: Sequence[Run]) -> Profiling | No
         float(step_ns(runs, "mean")) * each / (1 + each)
         for runs, each in zip((base, new), (before, after), strict=True)
     ]
-    return Profiling(
-        round(cost[1] - cost[0]), f"what the profiler costs: {share(before)} of a step against {share(after)}"
-    )
+    return Profiling(round(cost[1] - cost[0]), f"profiler overhead: {share(before)} of a step against {share(after)}")
 
 
 def explain_unmeasured(loader_queue: int) -> str:
@@ -47,8 +45,8 @@ def explain_unmeasured(loader_queue: int) -> str:
     # As trace.sql asks for; the first steps are not measured.
     skip = 4 * loader_queue + 2
     return (
-        "what the profiler costs is not known, as the steps without it may have been fed from the full queue of a loader "
-        f"({loader_queue} batches); record with --skip {skip} or more"
+        "profiler overhead is not known: the steps without the profiler may have used batches that a loader had queued "
+        f"({loader_queue}); record with --skip {skip} or more"
     )
 
 

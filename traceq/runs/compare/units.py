@@ -72,15 +72,15 @@ def _compare_marks(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
         for more, less, times in (("new", "base", min(ratios)), ("base", "new", 1 / max(ratios))):
             if times >= _OTHER_UNIT:
                 yield (
-                    f"a step of the {more} holds the work of {rate(times)} of the {less}: they are found by other marks "
-                    f"({_describe_steps(base, new)}); {way_out}"
+                    f"a step of the {more} contains the work of {rate(times)} steps of the {less}, as different marks were "
+                    f"used ({_describe_steps(base, new)}); {way_out}"
                 )
                 return
     alike = None if all(run.step_source in _SAID for run in (*base, *new)) else _measure_alike(base, new)
     if alike is not None and alike < _SAME_WORK:
         yield (
-            f"steps are found by other marks ({_describe_steps(base, new)}), and {share(alike)} of the GPU's time on one side is "
-            f"in what the other does as often; {way_out}"
+            f"steps were found by different marks ({_describe_steps(base, new)}), and only {share(alike)} of one side's GPU time "
+            f"is in work that the other does as often; {way_out}"
         )
 
 
@@ -127,8 +127,8 @@ def find_unlike_windows(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str
     if alike is not None and alike < _SAME_WORK:
         times = (duration(round(step_ns(runs, "typical"))) for runs in (base, new))
         yield (
-            f"the windows, in which no steps were found, of {' and '.join(times)}, do not hold the same work: {share(alike)} of "
-            "the GPU's time on one side is in what the other does as often; mark steps, or ingest with --step-range"
+            f"no steps were found, and the windows, of {' and '.join(times)}, do not contain the same work: only {share(alike)} "
+            "of one side's GPU time is in work that the other does as often; mark steps, or ingest with --step-range"
         )
 
 
@@ -143,6 +143,6 @@ def _compare_ends(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
     idle = (duration(round(sum(run.capture.idle_tail_ns for run in runs) / len(runs))) for runs in (base, new))
     work = (duration(sum(map(_sum_work, runs))) for runs in (base, new))
     yield (
-        f"the last steps do not end alike: after its mark the GPU idles for {' against '.join(idle)} before the last work of "
-        f"the step, and the steps differ by that; the GPU works for {' against '.join(work)} in all"
+        f"the last steps end differently: after the mark, the GPU idles for {' against '.join(idle)} before the step's last "
+        f"work, which makes the difference of the steps; in all, the GPU works for {' against '.join(work)}"
     )

@@ -29,8 +29,8 @@ def judge_change(
         return _judge_sure(sides, change, change.p, level)
     if is_sure:
         return "no change", (
-            f"the difference is significant (p = {change.p:.2g}), but below {share(floor_share)} of the step, by which single "
-            "runs may differ without a cause"
+            f"the difference is significant (p = {change.p:.2g}), but below {share(floor_share)} of the step, which single "
+            "runs may differ by without a cause"
         )
     judgement = _judge_unsure(sides, change, change.p, max(sensitivity_share, floor_share))
     drifted = _largest_drift(sides)
@@ -43,15 +43,15 @@ def _judge_unsure(sides: tuple[Side, Side], change: Change, p: float, sensitivit
     """Return "no change" if a change of `sensitivity_share` would have been found, else "cannot tell"; with the reason."""
     detectable = change.detectable_ns
     if detectable is None:
-        return "cannot tell", f"even a step twice as long would not have been seen: {_too_different(sides, change)}"
+        return "cannot tell", f"even a step twice as long could have gone unnoticed, as {_too_different(sides, change)}"
     if abs(change.delta_ns) > detectable:
         return "cannot tell", (
-            f"the sides differ by {_describe_amount(abs(change.delta_ns), change)}, but by chance they would as much with "
-            f"p = {p:.2g}: steps are of several kinds, or too few; capture more of them"
+            f"the sides differ by {_describe_amount(abs(change.delta_ns), change)}, but that can be chance (p = {p:.2g}), "
+            "as steps are of several kinds, or too few; capture more of them"
         )
     if detectable > sensitivity_share * change.base_ns:
         return "cannot tell", (
-            f"a change below {_describe_amount(detectable, change)} would not have been seen: {_too_different(sides, change)}"
+            f"a change below {_describe_amount(detectable, change)} could have gone unnoticed, as {_too_different(sides, change)}"
         )
     return "no change", (
         f"a change of {_describe_amount(detectable, change)} or more would have been found in 9 of 10 such comparisons"
@@ -73,11 +73,11 @@ def _too_different(sides: tuple[Side, Side], change: Change) -> str:
     detectable = change.base_ns if change.detectable_ns is None else change.detectable_ns
     if _MOSTLY_RUNS * detectable < (change.noise_ns or 0):
         given = "single runs" if runs == [1, 1] else f"{runs[0]} against {some(runs[1], 'run')}"
-        return f"{given} of one program may differ as much; need {ENOUGH_RUNS} or more a side"
+        return f"{given} of one program may differ as much; give {ENOUGH_RUNS} or more per side"
     if max(runs) > 1:
         return (
             f"the runs of a side differ too much for a comparison of {runs[0]} against {runs[1]}; "
-            f"need {ENOUGH_RUNS} or more a side"
+            f"give {ENOUGH_RUNS} or more per side"
         )
     return "steps differ too much among themselves; capture more of them"
 
@@ -90,8 +90,8 @@ def _largest_drift(sides: tuple[Side, Side]) -> int:
 def _explain_drift(drifted: int, change: Change) -> str:
     """Return the sentence for steps that drift by `drifted` ns within a run, so that the change cannot be told."""
     return (
-        f"steps drift by {duration(drifted)} within a run, and the sides differ by {duration(abs(change.delta_ns))}: "
-        "it depends on which part of a run was captured; capture the same steps of both, after they have settled"
+        f"steps drift by {duration(drifted)} within a run, and the sides differ by {duration(abs(change.delta_ns))}, "
+        "which may depend on the part of a run that was captured; capture the same steps of both, after they have settled"
     )
 
 

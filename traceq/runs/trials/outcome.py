@@ -95,11 +95,11 @@ def _explain_failure(ran: TrialResult) -> tuple[Outcome, str]:
         return "out of memory", said[:_LONGEST]
     killed = next((line for line in reversed(end) if _KILLED.search(line)), None)
     if killed is not None and ran.killed_for_memory:
-        return "out of memory", f"the kernel killed a process, as memory ran out: {killed}"[:_LONGEST]
+        return "out of memory", f"the kernel killed a process because memory ran out: {killed}"[:_LONGEST]
     if ran.exit_code in (-signal.SIGKILL, _SIGNALLED + signal.SIGKILL):
         if ran.killed_for_memory:
-            return "out of memory", "the kernel killed it, as memory ran out (SIGKILL)"
-        return "failed", "killed by SIGKILL, and the kernel counts no kill for memory"
+            return "out of memory", "the kernel killed it because memory ran out (SIGKILL)"
+        return "failed", "killed by SIGKILL, but the kernel counted no kill for lack of memory"
     how = f"ended by signal {-ran.exit_code}" if ran.exit_code < 0 else f"exit code {ran.exit_code}"
     errors = [line for line in end if _ERROR.match(line)]
     return "failed", ": ".join([how, *(errors or end)[-1:]])[:_LONGEST]

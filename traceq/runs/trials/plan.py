@@ -51,7 +51,7 @@ def check(plan: TrialPlan) -> None:
         raise WrongUse("No command to run: traceq experiment [OPTIONS] -- python train.py")
     if not (plan.vary or plan.env or plan.tries or plan.ablate):
         raise WrongUse(
-            "Nothing to try: say --vary num_workers=0,2,4, --env NAME=a,b, --try all (what a profile finds) or --ablate data."
+            "Nothing to try: give --vary num_workers=0,2,4, --env NAME=a,b, --try all (what a profile finds) or --ablate data."
         )
     _check_names(plan)
     for name, values in plan.vary.items():
@@ -61,9 +61,7 @@ def check(plan: TrialPlan) -> None:
             except ValueError as error:
                 raise WrongUse(f"--vary {error}") from error
     if not (plan.tries or list_settings(plan)):
-        raise WrongUse(
-            "These values are all the baseline's: give at least two; the first is that of the unchanged program."
-        )
+        raise WrongUse("These values are all the baseline's: give at least two, the unchanged program's first.")
 
 
 def _check_names(plan: TrialPlan) -> None:
@@ -73,7 +71,7 @@ def _check_names(plan: TrialPlan) -> None:
             raise WrongUse(f"{{{name}}} is in the command but has no values: --vary {name}=A,B")
     both = set(plan.vary) & set(plan.env)
     if both:
-        raise WrongUse(f"{both.pop()} is in --vary and in --env: it can be one of them.")
+        raise WrongUse(f"{both.pop()} is in --vary and in --env: it can be in only one of them.")
 
 
 def baseline_setting(plan: TrialPlan) -> Setting:
@@ -179,7 +177,7 @@ def read_vary(text: str) -> tuple[str, tuple[str, ...]]:
     name, equals, values = text.partition("=")
     if not equals or not _NAME.fullmatch(name) or not values:
         raise ValueError(
-            f"{text!r} is no NAME=VALUES: num_workers=0,2,4, batch_size=32..256x2 or batch_size=32..256+32"
+            f"{text!r} is not NAME=VALUES: write num_workers=0,2,4, batch_size=32..256x2 or batch_size=32..256+32"
         )
     found = tuple(dict.fromkeys(value for each in values.split(",") for value in _expand_values(each.strip(), text)))
     if len(found) > _MOST:
@@ -196,7 +194,7 @@ def _expand_values(part: str, text: str) -> list[str]:
     if match is None:
         if not part or re.search(r"[0-9]\.\.[0-9]", part):
             raise ValueError(
-                f"{text!r}: {part!r} is no value and no range: write 32..256x2 (times 2) or 32..256+32 (plus 32)"
+                f"{text!r}: {part!r} is neither a value nor a range: write 32..256x2 (times 2) or 32..256+32 (plus 32)"
             )
         return [part]
     low, high, by = (_parse_number(each, text) for each in (match[1], match[2], match[4]))
@@ -215,4 +213,4 @@ def _parse_number(text: str, whole: str) -> Decimal:
     try:
         return Decimal(text)
     except ArithmeticError:
-        raise ValueError(f"{whole!r}: {text!r} is no number") from None
+        raise ValueError(f"{whole!r}: {text!r} is not a number") from None

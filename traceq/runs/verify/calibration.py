@@ -308,5 +308,5 @@ def _find_impossible(line: Calibrated) -> str:
     if not line.saving_low_ns <= line.saving_ns <= line.saving_high_ns:
         return "the likely saving is not between its bounds"
     if line.won_low_ns > line.won_high_ns:
-        return "the interval of what was won ends before it begins"
+        return "the interval of the gain ends before it begins"
     return ""

@@ -17,7 +17,7 @@ _LOOKS = {"module": "annotation"}
 _CHANGES_IN_WORDS = (
     "longer by a quarter or more, or new",
     "longer",
-    "as long",
+    "unchanged",
     "shorter",
     "shorter by a fifth or more, or gone",
 )
@@ -98,12 +98,12 @@ def difference_legend() -> list[tuple[str, str]]:
 
 def describe_colours(flame: FlameDifference) -> str:
     """Return sentences on what counts as noise in the flame graph of a difference, and on frames of one run only."""
-    told = "Frames with a dotted upper edge are in one of the runs only."
+    told = "Frames with a dotted upper edge are in only one of the runs."
     if flame.frames[0].host.noise_ns is None:
-        return f"{told} What a single step differs by from another is not known: every difference has a colour."
+        return f"{told} With a single step per side the noise is not known, so every difference has a colour."
     return (
-        f"{told} As long is what differs by no more than noise, at {per_cent(1 - flame.level)} confidence: the frame's own"
-        f" scatter from step to step, and what runs differ by. About {per_cent(flame.level)} of the frames exceed it by chance."
+        f"{told} Unchanged frames differ by no more than noise, at {per_cent(1 - flame.level)} confidence: their own scatter"
+        f" from step to step, and run-to-run noise. About {per_cent(flame.level)} of the frames exceed it by chance."
     )
 
 
