@@ -164,38 +164,38 @@ def describe_account(report: TraceReport) -> Iterator[Block]:
     """
     if not report.account:
         return
-    numbers = {each.finding_id: number for number, each in enumerate(report.findings, 1)}
-    lines = [each for each in report.account if each.verdict != _SMALL]
-    critical = [each for each in lines if each.is_critical]
-    others = [each for each in lines if not each.is_critical]
-    small = [each for each in report.account if each.verdict == _SMALL and each.is_critical]
+    numbers = {finding.finding_id: number for number, finding in enumerate(report.findings, 1)}
+    lines = [line for line in report.account if line.verdict != _SMALL]
+    critical = [line for line in lines if line.is_critical]
+    others = [line for line in lines if not line.is_critical]
+    small = [line for line in report.account if line.verdict == _SMALL and line.is_critical]
     yield Heading(3, ("The account",), anchor="account")
     on = f" on GPU {critical[0].device}" if critical and others else ""
     yield Paragraph((f"Where the time of a {report.unit}{on} goes, and what can be said of it:",))
     yield _make_account_table(critical, numbers)
-    untold = [each for each in critical if each.finding_id is None]
+    untold = [line for line in critical if line.finding_id is None]
     if untold:
-        yield Items(tuple((Name(name_line(each)), f": {each.reason}. ", *split_code(each.remedy)) for each in untold))
+        yield Items(tuple((Name(name_line(line)), f": {line.reason}. ", *split_code(line.remedy)) for line in untold))
     if small:
-        part = sum(each.step_share for each in small)
+        part = sum(line.step_share for line in small)
         yield Paragraph((f"Lines below 5 % of the {report.unit} add up to {share(part)}.",))
     if others:
-        number = len({each.device for each in others})
+        number = len({line.device for line in others})
         yield Fold((f"The same for {some(number, 'other GPU')}",), (_make_account_table(others, numbers),))
 
 
 def _make_account_table(lines: Sequence[Line], numbers: Mapping[str, int]) -> Table:
     """Return the table of the account's lines, with a column for the GPU where they are not of the judged one."""
-    by_gpu = {} if all(each.is_critical for each in lines) else {"GPU": lambda each: str(each.device)}
+    by_gpu = {} if all(line.is_critical for line in lines) else {"GPU": lambda line: str(line.device)}
     return make_table(
         lines,
         {
             **by_gpu,
-            "line": lambda each: Name(name_line(each)),
-            "time": lambda each: duration(each.dur_ns),
-            "share": lambda each: share(each.step_share),
-            "verdict": lambda each: each.verdict,
-            "finding": lambda each: _link_finding(each, numbers),
+            "line": lambda line: Name(name_line(line)),
+            "time": lambda line: duration(line.dur_ns),
+            "share": lambda line: share(line.step_share),
+            "verdict": lambda line: line.verdict,
+            "finding": lambda line: _link_finding(line, numbers),
         },
         text=(1, 4, 5) if by_gpu else (0, 3, 4),
     )
