@@ -146,9 +146,9 @@ def test_what_fails_is_said_and_does_not_matter_to_the_program(monkeypatch, tmp_
     monkeypatch.setitem(sys.modules, "pynvml", broken)
     monkeypatch.setitem(sys.modules, "psutil", None)
     record(tmp_path / "x.monitor.jsonl", 0.1)
-    assert "sampled no longer: ZeroDivisionError: division by zero\n" in capsys.readouterr().err
+    assert "sampling of the machine stopped: ZeroDivisionError: division by zero\n" in capsys.readouterr().err
     record(tmp_path / "no" / "such" / "folder.jsonl", 0.1)
-    assert "sampled no longer: FileNotFoundError: " in capsys.readouterr().err
+    assert "sampling of the machine stopped: FileNotFoundError: " in capsys.readouterr().err
 
 
 @pytest.mark.slow

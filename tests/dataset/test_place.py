@@ -77,7 +77,7 @@ def test_no_link_leads_out_of_a_folder(tmp_path, files):
         ("link", lambda: place.move("run=x", "link/run=x")),
     ):
         with pytest.raises(
-            StoreError, match=rf"{job}: {job}/{link} is a link, which may lead out of the dataset; put "
+            StoreError, match=rf"{job}: {job}/{link} is a link, which may lead out of the dataset; replace it "
         ):
             work()
     assert (sorted(outside.rglob("*")), (outside / "piece.json").read_text()) == (before, "kept")
