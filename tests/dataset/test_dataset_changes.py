@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import pickle
 import shutil
@@ -11,6 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from handmade_job import rank_trace
+from msgspec.structs import replace
 
 import traceq
 from traceq.app.agent_queries import AgentQueries
@@ -18,7 +20,7 @@ from traceq.app.dataset import list_dataset, verify_dataset
 from traceq.database.connect import list_trusted_places, trust_places
 from traceq.dataset import intact
 from traceq.dataset.catalogue import create_catalogue
-from traceq.dataset.manifest import read_manifest
+from traceq.dataset.manifest import commit, read_manifest
 from traceq.dataset.piece import hash_file, make_piece, read_piece
 from traceq.dataset.place import Place, part_of
 from traceq.errors import QueryError, SchemaMismatch, StoreError
@@ -438,7 +440,7 @@ def test_verify_names_each_fault_and_its_ways_out(traceq_command, job):
     assert lines[0].startswith(f"{FIRST}/rank=0/piece.json: is missing; traceq ingest --force TRACE -o ")
     assert lines[1].startswith(f"{FIRST}/rank=1: is missing; ")
     assert lines[1].endswith(f"traceq dataset drop {job} --run small --window 0 --rank 1")
-    assert lines[2].startswith(f"{SECOND}/rank=3/piece.json: says another digest than ")
+    assert lines[2].startswith(f"{SECOND}/rank=3/piece.json: has another digest than ")
     assert lines[3].startswith(f"{SECOND}/rank=0: ")
     assert lines[4].startswith(f"{FIRST}: the results on its job were made from other ranks than it has now; ")
     assert lines[5].startswith(f"{SECOND}/job/1: cannot be read: ")
@@ -471,9 +473,9 @@ def counted_dataset(tmp_path, one_rank):
 
 def test_a_dataset_with_other_step_numbers_takes_no_new_rank(counted_dataset, job_traces):
     before = files(counted_dataset)
-    with pytest.raises(StoreError, match=r"counted: a traceq that numbered .* ingest all of the traces again"):
+    with pytest.raises(StoreError, match=r"counted: made by an older traceq, .* ingest all traces again"):
         traceq.ingest(job_traces / "window0" / "rank1.json", counted_dataset, run="x")
-    with pytest.raises(StoreError, match="numbered steps in another way"):
+    with pytest.raises(StoreError, match="numbered steps differently"):
         traceq.convert(counted_dataset, counted_dataset.with_name("job.duckdb"))
     after = files(counted_dataset)
     assert {name: after[name] for name in before} == before
@@ -490,8 +492,22 @@ def test_a_dataset_with_other_step_numbers_takes_ranks_once_all_of_its_traces_ar
     assert [window.ranks for window in list_dataset(str(counted_dataset)).windows] == [[0, 1]]
 
 
+def test_a_dataset_in_which_one_trace_cannot_be_replaced_keeps_its_numbering(tmp_path, counted_dataset, job_traces):
+    """The trace that failed kept its former steps, in a dataset that said to have none of them."""
+    second = shutil.copy(job_traces / "window0" / "rank1.json", tmp_path)
+    manifest = read_manifest(Place(str(counted_dataset)))
+    kept = replace(manifest.pieces[0], trace_id=9, rank=9, sha256=hashlib.sha256(Path(second).read_bytes()).hexdigest())
+    place = Place(str(counted_dataset))
+    commit(place, manifest, [*manifest.pieces, kept], manifest.windows, manifest.shapes)
+    Path(second).write_text('{"traceEvents": []}')
+    before = (counted_dataset / "dataset.json").read_bytes()
+    with pytest.raises(StoreError, match="numbered steps differently"):
+        traceq.ingest([job_traces / "window0" / "rank0.json", second], counted_dataset, run="x", force=True)
+    assert (counted_dataset / "dataset.json").read_bytes() == before
+
+
 def test_dropping_and_compacting_do_not_renumber_steps(traceq_command, counted_dataset):
     traceq_command("dataset", "compact", counted_dataset)
     (counted_dataset / "run=x" / "window=0" / "job").rename(counted_dataset / "gone")
-    assert "judged anew" in traceq_command("dataset", "compact", counted_dataset).stdout
+    assert "judged again" in traceq_command("dataset", "compact", counted_dataset).stdout
     assert read_manifest(Place(str(counted_dataset))).step_numbering == 0

@@ -91,5 +91,5 @@ def test_blocks_that_lie_beyond_64_bits_are_refused(tmp_path):
     for block in segment["blocks"]:
         del block["address"]
     segment["blocks"].append(segment["blocks"][1])
-    with pytest.raises(TraceqError, match="beyond 64 bits"):
+    with pytest.raises(TraceqError, match="beyond 64-bit addresses"):
         collect_tables(memory_snapshot.read(write_file(tmp_path, make_snapshot([], segments=[segment]))))

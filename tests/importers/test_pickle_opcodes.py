@@ -118,7 +118,7 @@ def test_each_opcode_within_a_snapshot_is_read_or_refused_in_a_line(tmp_path, mo
     # those that import, call, build, or ask whoever loads them for an object
     asking = {"GLOBAL", "STACK_GLOBAL", "REDUCE", "BUILD", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "EXT1", "EXT2", "EXT4"}
     asking |= {"PERSID", "BINPERSID", "NEXT_BUFFER", "READONLY_BUFFER"}
-    told = {line.partition("read: ")[2].split()[0] for (name, _), line in said.items() if name in asking}
+    told = {line.partition("of PyTorch: ")[2].split()[0] for (name, _), line in said.items() if name in asking}
     assert told == {"opcode"}
     assert peak < 32 << 20
     assert CANARY not in sys.modules

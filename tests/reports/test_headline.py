@@ -128,7 +128,11 @@ def test_a_late_start_that_no_replay_has_tried_does_not_outweigh_a_finding():
         "late-start", "rank 1", (1,), "came late", None, None, None, "high", "", "Start after a barrier", None
     )
     job = replace(BALANCED, late_start_ns=600 * MS, findings=(late,))
-    for saving, first in ((0.1, "Fix first: "), (0, "Late start: rank 1 came late")):
+    for saving, first in (
+        (0.1, "Fix first: "),
+        (0.002, "Late start: rank 1 came late"),
+        (0, "Late start: rank 1 came late"),
+    ):
         said = write_headline(two_ranks(job, saving)).verdict
         words = "\n".join("".join(spans) for spans in (said.spans, *said.lines))
         assert words.startswith(first)

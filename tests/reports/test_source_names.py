@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from traceq.common.text import shorten_sources
@@ -12,7 +14,8 @@ from traceq.common.text import shorten_sources
     [
         ([], []),
         ([""], [""]),
-        (["."], [""]),
+        (["."], [Path.cwd().name]),
+        (["https://host/x.json?signature=abc"], ["x.json"]),
         (["a.json"], ["a.json"]),
         (["/home/alice/a.json", "runs/b.json"], ["a.json", "b.json"]),
         (["s3://bucket/job/"], ["job"]),

@@ -412,6 +412,8 @@ ELSEWHERE = {
     "describe_snapshot": "test_memory_viz.py",
     "describe_modules": "tests/analysis/test_module.py",
     "draw_activity": "tests/reports/test_activity.py",
+    "draw_job_over_time": "tests/reports/test_job_timeline.py",
+    "drop_source_folders": "tests/reports/test_source_names.py",
     "draw_snapshots": "tests/cli/test_memory_snapshots.py",
     "find_judged_job": "no words",
     "list_asked": "no words",

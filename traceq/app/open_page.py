@@ -115,19 +115,23 @@ class _ReportList:
 
     def add_jobs(self) -> Iterator[str]:
         """Report on the ranks of one job in each folder together, if they are new or changed, and yield a line on each job."""
-        folders: dict[Path, list[Path]] = {}
-        for path in sorted(filter(Path.exists, self._ranks)):
-            folders.setdefault(path.parent, []).append(path)
-        for folder, paths in folders.items():
-            ranks = {self._ranks[path] for path in paths}
+        # the last trace of each rank: a run may write many windows into one folder
+        folders: dict[Path, dict[int, Path]] = {}
+        for path, rank in self._ranks.items():
+            if path.exists():
+                folders.setdefault(path.parent, {})[rank] = path
+        for folder, ranks in folders.items():
+            paths = sorted(ranks.values())
             if len(ranks) == 1 or self._joined.get(folder) == paths:
                 continue
             self._joined[folder] = paths
             below = "" if folder == self._watched else f"{folder.relative_to(self._watched)}: "
             shown = f"{below}{list_ranks(sorted(ranks))} together"
             row, content = self._report_on(folder, paths, shown)
-            if content is not None and find_judged_job(content) is not None:
+            if content is None or find_judged_job(content) is not None:
                 yield self._add_row(folder, row)
+            elif self._listed.pop(folder, None):
+                self.write_list()
 
     def _report_on(self, place: Path, sources: Sources, shown: str) -> tuple[ListedTrace, Report | None]:
         """Write the report on the sources, and return its row of the list and its content; without link and content on errors."""

@@ -127,7 +127,7 @@ class _Handler(BaseHTTPRequestHandler):
         if not _is_local(self.headers.get_all("Host", [])):
             self.send_error(HTTPStatus.FORBIDDEN, "Only for this machine")
             return b""
-        if address := self.server.follow_link(self.path, self.client_address[1]):
+        if self.command == "GET" and (address := self.server.follow_link(self.path, self.client_address[1])):
             self.send_response(HTTPStatus.SEE_OTHER)
             for name, value in {**_HEADERS, "Location": address, "Content-Length": "0"}.items():
                 self.send_header(name, value)
@@ -155,7 +155,9 @@ class _Handler(BaseHTTPRequestHandler):
 def _is_own_socket(port: int, server_port: int) -> bool:
     """Return whether sockets of this machine from `port` to the server's are this user's; False if there is none."""
     users = set()
-    for file in filter(Path.exists, _SOCKETS):
+    for file in _SOCKETS:
+        if not os.access(file, os.R_OK):  # without IPv6
+            continue
         for line in file.read_text().splitlines()[1:]:
             _, local, remote, *_, user = line.split()[:8]
             if [int(end.rpartition(":")[2], 16) for end in (local, remote)] == [port, server_port]:

@@ -15,7 +15,9 @@ from traceq.common.text import printable
 @click.argument("source", metavar="TRACE", shell_complete=completion.complete_files)
 @output_option
 @click.option(
-    "--seed", metavar="TEXT", help="Derive pseudonyms from this: give all files of a job the same. [default: random]"
+    "--seed",
+    metavar="TEXT",
+    help="Derive pseudonyms from this; give all files of a job the same seed. [default: random]",
 )
 @force_option
 def anonymise(*, source: str, output: Path | None, seed: str | None, force: bool) -> None:

@@ -102,7 +102,7 @@ def ingest(
     click.echo(summarize(result))
     if (options.capture or options.inductor) and result.skipped:
         print_note(
-            "traces that were in the database already were read without --capture and --inductor: --force reads them again."
+            "traces that were in the database already are unchanged: --force reads them again, with --capture and --inductor."
         )
     if result.failures:
         click.get_current_context().exit(1)

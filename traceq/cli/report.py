@@ -77,7 +77,8 @@ class TextOptions(NamedTuple):
 @click.option(
     "--ticket",
     is_flag=True,
-    help="Anonymise for sharing: replace host names, users and paths. Markdown is cut to 10 KB. [format: md]",
+    help="Anonymise for sharing: replace host names, users and paths. Markdown: at most 10 KB; other formats: everything."
+    " [format: md]",
 )
 @click.option(
     "--against",

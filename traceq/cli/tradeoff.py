@@ -36,7 +36,9 @@ def _parse_latency(text: str) -> int:
 @click.option(
     "--knob", metavar="NAME", help="Parameter that differs. [default: batch_size, samples, tokens or sequences]"
 )
-@click.option("--work", metavar="KEY", help="Mark that throughput counts. [default: samples, tokens, the knob]")
+@click.option(
+    "--work", metavar="KEY", help="What throughput counts: the name of a mark. [default: samples, tokens, the knob]"
+)
 @click.option("--latency-budget", type=Parsed("time", _parse_latency), help='Longest step allowed: "50 ms".')
 @click.option(
     "--percentile",

@@ -39,9 +39,9 @@ def trim(
 ) -> None:
     """Cut a trace down to some of its steps.
 
-    TRACE is a trace of the PyTorch profiler or an export of nsys; a directory of them is a job. The file keeps whatever ran
-    or was launched in the steps, and as much around it as the numbers of the steps depend on: traceq reports the same about
-    these steps as from the whole trace. Other tools read it like the whole trace.
+    TRACE is a trace of the PyTorch profiler or an export of nsys; a directory of them is a job. The file keeps whole
+    what ran or was launched in the steps, and as much around it as the numbers of the steps depend on: traceq reports the
+    same about these steps as from the whole trace. Other tools read it like the whole trace.
 
     \b
     Examples:

@@ -58,10 +58,11 @@ def verify(
     anyway: bool,
     read: ReadOptions,
 ) -> None:
-    """Say whether FINDING is gone after a fix, how much the fix saved, and whether that was predicted.
+    """Say whether FINDING is gone after a fix, how much the fix saved, and whether that matches the prediction.
 
     FINDING is a finding of the first run before the fix, as `traceq report` names it: F1, its id or its rule. The saving is
-    the difference of the mean steps, with an interval; the prediction is right if that reaches the finding's bounds.
+    the difference of the mean steps, with an interval; the prediction is right if the interval
+    overlaps the finding's bounds.
 
     \b
     Examples:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 # What Markdown could take for markup; names of C++ templates would otherwise vanish as HTML tags.
 _MARKUP = re.compile(r"[\\`*\[\]|~]|(?<![^\W_])_|_(?![^\W_])")
@@ -62,11 +62,17 @@ def shortened(text: str, limit: int) -> str:
 
 def shorten_sources(sources: Sequence[str]) -> list[str]:
     """Return the last name of each path or address, with as many folders before it as tell different ones apart."""
-    parts = [PurePath(source).parts for source in sources]
+    parts = [_split_source(source) for source in sources]
     most = max(map(len, parts), default=0)
     several = len(set(parts))
     last = next((last for last in range(1, most) if len({part[-last:] for part in parts}) == several), most)
     return [str(PurePath(*part[-last:])) if part else "" for part in parts]
+
+
+def _split_source(source: str) -> tuple[str, ...]:
+    """Return the parts of a path or an address: of "." those of the current folder, without what may sign an address (?...)."""
+    path = PurePath(source.partition("?")[0] if "://" in source else source)
+    return path.parts if path.name or not source else Path(source).absolute().parts
 
 
 def first_clause(text: str) -> str:

@@ -4,16 +4,15 @@
 -- moment, all of them where it is NULL: their names, the innermost of them, and the innermost line of the program.
 create or replace macro _stack_from(starts) as table
 with recursive
--- Found by `in`, apart from the chain below: a join with that would hold all slices at each step outward. Of other traces, whose slices
--- have the same ids, too many.
+-- Found by `in`, apart from the chain below: a join with that would hold all slices at each step outward.
 _named as (
     select trace_id, slice_id, parent_id, depth, kind, name, ts_end
     from cpu_slice
-    where slice_id in (select slice_id from query_table(starts))
+    where trace_id in (select trace_id from query_table(starts)) and slice_id in (select slice_id from query_table(starts))
     union
     select trace_id, slice_id, parent_id, depth, kind, name, ts_end
     from cpu_slice
-    where slice_id in (select distinct parent_id from _named)
+    where trace_id in (select trace_id from query_table(starts)) and slice_id in (select distinct parent_id from _named)
 ),
 
 _around as (

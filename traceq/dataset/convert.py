@@ -97,10 +97,12 @@ def to_database(place: Place, path: Path) -> int:
         with explain_damaged_files(place), closing(duckdb.connect(str(path), config=config)) as connection:
             if not place.is_local:
                 read_through(connection, place.name)
-            add_check(connection, check_files(place, manifest, manifest.pieces, ()))
+            check = check_files(place, manifest, manifest.pieces, ())
+            add_check(connection, check)
             connection.execute(f"attach '{str(catalogue).replace(chr(39), chr(39) * 2)}' as dataset (read_only)")
             for table in tables_of_traces(connection):
                 if table not in OF_JOBS:
+                    check(table)  # before DuckDB unpacks what may be damaged, in threads of its own
                     columns = stored_columns(columns_of(connection, table))
                     connection.execute(f"insert into {table} by name select {columns} from dataset.{table}")
             connection.execute("detach dataset")

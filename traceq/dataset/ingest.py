@@ -58,8 +58,8 @@ def ingest_dataset(sources: Sequence[Source], place: Place, asked: IngestRequest
     with lock_for_writing(place, asked.wait) as check:
         known = read_manifest(place)
         new, skipped = _split(sources, known, force=asked.force)
-        if new:
-            known = adopt_numbering(place, known, [piece for piece in known.pieces if piece.sha256 not in new])
+        if new:  # said before the traces are read; some of them may fail, and keep their former pieces
+            adopt_numbering(place, known, [piece for piece in known.pieces if piece.sha256 not in new])
         tasks = _plan_tasks(new, known, place, asked, workers)
         before = place.at_once(find_made_piece, tasks)
         done = {task.folder: made for task, made in zip(tasks, before, strict=True) if made is not None}
@@ -202,6 +202,7 @@ def _add(
     moved = {trace_id: piece for trace_id, piece in replaced.items() if asked.run not in (None, piece.run)}
     stays = {trace_id: piece for trace_id, piece in replaced.items() if trace_id not in moved}
     kept = [piece for piece in known.pieces if piece.trace_id not in replaced]
+    known = adopt_numbering(place, known, kept)
     shapes = list(known.shapes)
     added = []
     there = {(piece.run, piece.window, piece.rank) for piece in known.pieces}

@@ -181,8 +181,8 @@ def adopt_numbering(place: Place, known: Manifest, kept: Sequence[Piece]) -> Man
     """
     if kept and known.step_numbering != STEP_NUMBERING:
         raise StoreError(
-            f"{place.name}: a traceq that numbered steps in another way made it: step 3 of its {len(kept):,} traces is another"
-            " step than in traces that are ingested now; nothing was written, ingest all of the traces again, into a new dataset"
+            f"{place.name}: made by an older traceq, which numbered steps differently, so its {len(kept):,} traces do not fit new"
+            " ones; nothing was written: ingest all traces again, into a new dataset"
         )
     return msgspec.structs.replace(known, step_numbering=STEP_NUMBERING)
 

@@ -122,7 +122,7 @@ def _check_files(place: Place, manifest: Manifest, piece: Piece, sizes: Mapping[
         yield Fault(f"{piece.folder}/{NAME}", "was written by another version of traceq", suggest_ingest(place, piece))
         return
     if differs := list_differences(manifest, piece, made):
-        what = f"says another {', '.join(differs)} than {place.name} lists"
+        what = f"has another {', '.join(differs)} than {place.name} lists"
         yield Fault(f"{piece.folder}/{NAME}", what, suggest_ingest(place, piece, made))
         return
     size = sum(sizes[file] for file in files if not file.endswith(NAME))

@@ -195,7 +195,7 @@ def _stage(
         severity, code = "data_loss", "monitor_log_left_out"
     add_note(connection, severity, code, len(log.samples), said)
     if log.left_out:
-        text = f"{path.name}: values that are not numbers, and values from before the trace, were left out"
+        text = f"{path.name}: values that are not numbers, lines that cannot be read, and averages since boot were left out"
         add_note(connection, "info", "monitor_log_left_out", log.left_out, text)
 
 

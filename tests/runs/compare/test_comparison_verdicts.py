@@ -168,7 +168,7 @@ OBSTACLES = [
     pytest.param(
         {"items": [item("gemm", 90, steps=30)]},
         {"items": [item("softmax", 90, steps=30)]},
-        "they do not run the same program: only 0.0 % of one's kernel time is in kernels of the other",
+        "they do not run the same program: only 0.0 % of one side's kernel time is in kernels of the other",
         id="program",
     ),
 ]

@@ -50,7 +50,8 @@ def write_headline(report: Report) -> Headline:
     is_problem = of_job.outcome == "problem"
     is_unknown = of_job.outcome == "cannot tell" and of_trace.outcome == "healthy"
     win = win_of_job(job, max(map(_win_of_communication, list_asked(report))))
-    if is_unknown or (is_problem and win >= win_of_trace(best)):
+    has_deed = of_trace.outcome in ("problem", "look into")
+    if is_unknown or (is_problem and (win >= win_of_trace(best) or not has_deed)):
         return Headline(replace(of_job, lines=(*of_job.lines, *_list_first_finding(best))))
     if is_problem:
         of_trace = replace(of_trace, lines=(*of_trace.lines, ("The job: ", *of_job.spans)))

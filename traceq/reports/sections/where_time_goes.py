@@ -172,7 +172,8 @@ def describe_account(report: TraceReport) -> Iterator[Block]:
     yield Heading(3, ("The account",), anchor="account")
     on = f" on GPU {critical[0].device}" if critical and others else ""
     yield Paragraph((f"Where the time of a {report.unit}{on} goes, and what can be said of it:",))
-    yield _make_account_table(critical, numbers)
+    if critical:
+        yield _make_account_table(critical, numbers)
     untold = [line for line in critical if line.finding_id is None]
     if untold:
         yield Items(tuple((Name(name_line(line)), f": {line.reason}. ", *split_code(line.remedy)) for line in untold))
@@ -186,7 +187,11 @@ def describe_account(report: TraceReport) -> Iterator[Block]:
 
 def _make_account_table(lines: Sequence[Line], numbers: Mapping[str, int]) -> Table:
     """Return the table of the account's lines, with a column for the GPU where they are not of the judged one."""
-    by_gpu = {} if all(line.is_critical for line in lines) else {"GPU": lambda line: str(line.device)}
+    by_gpu = (
+        {}
+        if all(line.is_critical for line in lines)
+        else {"GPU": lambda line: "" if line.device is None else str(line.device)}
+    )
     return make_table(
         lines,
         {

@@ -180,7 +180,7 @@ def _compare_programs(base: Sequence[Run], new: Sequence[Run]) -> Iterator[str]:
         if total:
             shares.append(alike / total)
     if len(shares) > 1 and min(shares) < _SAME_PROGRAM:
-        yield f"they do not run the same program: only {share(min(shares))} of one's kernel time is in kernels of the other"
+        yield f"they do not run the same program: only {share(min(shares))} of one side's kernel time is in kernels of the other"
 
 
 def _list_kernels(runs: Iterable[Run]) -> list[tuple[Item, str]]:
@@ -238,7 +238,7 @@ def find_remarks(base: Side, new: Side) -> Iterator[str]:
     lacking = side_without_ledger(base.runs, new.runs)
     if lacking is not None:
         yield (
-            f"the {lacking} has no host times, like all baselines of earlier versions, so what the change is made of is not "
+            f"the {lacking} has no host times (baselines of earlier versions have none), so what the change is made of is not "
             "known; save it again with traceq baseline save"
         )
     snapshots = [any(run.made_with for run in side.runs) for side in (base, new)]

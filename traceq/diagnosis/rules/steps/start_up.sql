@@ -1,6 +1,6 @@
 -- What the training thread does in a phase of the run (start-up, or the tail), by the innermost slice, most time first.
 -- title: Start-up takes most of the run
--- finds: Runs that take longer to start than to do their work: importing modules, creating the CUDA context, loading and
+-- finds: Runs that take longer to start than to do their work: importing modules, creating the GPU context, loading and
 --   compiling code, reading files, before the first step or before the analysed window.
 -- matters: It makes no step longer, so it does not count as a saving; but for a program that runs briefly and often (a test, a
 --   batch job, a server that scales up), it is most of the cost.
@@ -20,7 +20,7 @@
 --   such a run can be saved here. The main thread: {%- for row in (rows | selectattr('phase_share', 'ge', told_share) |
 --   list)[:4] %} {{ row.what }} {%- if row.longest %} (the longest {{ row.longest | cut }}){% endif %} {{
 --   percent(row.phase_share) }} {%- if not loop.last %},{% endif %}{% endfor %}. {%- endif %}
--- fix: {% set what = (rows | rejectattr('what', 'equalto', 'the profiler') | first).what -%} {% if what == 'creating the CUDA
+-- fix: {% set what = (rows | rejectattr('what', 'equalto', 'the profiler') | first).what -%} {% if what == 'creating the GPU
 --   context and allocating' %}Keep the process alive: a pool of workers, or one process for many runs, creates the context only
 --   once. `{{ program.words.visible }}` hides GPUs that are not used {%- elif what == 'compiling and loading code' %}{{
 --   remedy('keep_compiled') }} {%- elif what == 'importing modules' %}Import modules where they are needed {%- if

@@ -79,9 +79,9 @@ function copyable(code, place) {
 
 document.querySelectorAll("table.sortable").forEach((table) => { filterable(table); sortable(table); });
 document.querySelectorAll("pre > code").forEach((code) => copyable(code, (button) => code.parentElement.before(button)));
-// Names in a sentence (`float(x)`) are for reading; what is to be typed is longer.
+// Commands, and lines of a program that do more than name something (`float(x)`).
 document.querySelectorAll(".deed code").forEach((code) => {
-  if (code.textContent.length >= 15) copyable(code, (button) => code.after(button));
+  if (/^(traceq|python|nsys|torchrun|rocprof\S*|pip) | -|=/.test(code.textContent)) copyable(code, (button) => code.after(button));
 });
 
 // A link into a folded section opens it; paper shows everything.
