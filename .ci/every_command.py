@@ -87,7 +87,7 @@ CASES = (
     Case("open report.html --no-browser", r"http://127\.0\.0\.1:\d+/", status=130, interrupt_s=5),
     Case("tables gpu_slice", r"trace_id +integer +Trace"),
     Case("help tasks", r"Attach it to a ticket +traceq report TRACE --ticket"),
-    Case("sql demo.duckdb --task gaps", r"31\.713  idle_data  enumerate\(DataLoader\)"),
+    Case("sql demo.duckdb --task gaps", r"31\.713  idle_data  NULL  ProfilerStep#\d+ > data > enumerate\(DataLoader\)"),
     Case("sql demo.duckdb 'select count(*) as kernels from kernel'", r"kernels\n-+\n +1560"),
     Case("shell demo.duckdb", r"\b1560\b", stdin="select count(*) from kernel;\n"),
     Case("explain launch-latency", r"launch-latency: GPU idle"),
