@@ -555,3 +555,13 @@ def test_rules_of_jobs_that_broke_are_listed():
         shown = listed(broken, in_full=in_full)
         assert any("These checks failed with an error, which says nothing about the job:" in line for line in shown)
         assert any("late-start: KeyError: 'own'" in line for line in shown)
+
+
+@pytest.mark.parametrize("ranks", [8, 64])
+def test_the_screen_of_a_job_has_at_most_48_lines(ranks):
+    """That of four ranks had 49."""
+    kinds = tuple(replace(JOB.collectives[0], bytes=1 << size) for size in range(10, 20))
+    report = report_of(replace(many(ranks), collectives=kinds, findings=(LATE,) * 9))
+    text = blocks_to_text(first_screen(report, "job.duckdb"), 100)
+    assert "5 more findings" in text
+    assert len(text.splitlines()) <= 48

@@ -143,7 +143,7 @@ def _page(blocks: Sequence[Block], rendered: dict[int, Markup], left_out: str | 
         return Markup("\n").join(rendered[id(block)] for block in chapter.blocks)
 
     chapters = _chapters(blocks, _TRACE)
-    style = "".join(_read_code(name) for name in _STYLES) + palette.write_stylesheet()
+    style = _squeeze_style("".join(map(_read_code, _STYLES)) + palette.write_stylesheet())
     page = template_environment().get_template("page.html")
 
     def render_page(script: str) -> str:
@@ -173,6 +173,11 @@ def _read_code(name: str) -> str:
     """Return a script or style sheet without indentation and without comments that begin a line."""
     lines = map(str.strip, _COMMENT.sub("", read_source(name)).splitlines())
     return "".join(f"{line}\n" for line in lines if line)
+
+
+def _squeeze_style(style: str) -> str:
+    """Return the style sheet without blanks that mean nothing: around braces, commas and semicolons, and after colons."""
+    return re.sub(r"(?<=:) ", "", re.sub(r"\s*([{},;])\s*", r"\1", style))
 
 
 def _title(chapters: Sequence[_Chapter]) -> str:

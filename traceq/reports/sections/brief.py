@@ -50,9 +50,16 @@ _GIVEN = ("monitor_log_left_out", "graph_capture")
 _WARNING_LENGTH = 190
 _MOST_REMARKS = 4
 _MOST_RANKS = 16
-_MOST_ON_EVERY_RANK = 3
+_MOST_ON_EVERY_RANK = 2
 # Findings of a trace that are listed below its job in short.
 _MOST_BELOW_JOB = 3
+# So that a job's screen is at most 48 lines: rows of its findings, kinds of collectives and ranks, of which the last get what
+# is left; and sentences on what is ruled out.
+_ROWS_OF_JOB = 10
+_MOST_FINDINGS_OF_JOB = 4
+_MOST_KINDS = 3
+_LEAST_RANKS = 3
+_MOST_RULED_OUT = 2
 # GPUs of one trace that are shown beside each other even where some of them are late.
 _FEW_DEVICES = 4
 
@@ -82,9 +89,13 @@ def first_screen(report: Report, source: str | None = None, most: int = _MOST_FI
     else:
         if is_in_short := len(report.traces) == 1 and headline.trace is not None and not _is_enough(report, job):
             most = min(most, _MOST_BELOW_JOB)
-        yield from describe_job(report, job, is_first=headline.trace is None, is_in_short=is_in_short)
-        if _is_enough(report, job):
-            yield from _on_every_rank(report, job)
+        is_enough = _is_enough(report, job)
+        on_every_rank = tuple(_on_every_rank(report, job)) if is_enough else ()
+        yield from describe_job(
+            report, job, is_first=headline.trace is None, is_in_short=is_in_short, lists_collectives=not on_every_rank
+        )
+        if is_enough:
+            yield from on_every_rank
             yield _next_commands_of_job(critical, called, several=len(report.traces) > 1)
             return
     shown: Block | None = None if is_on_top else headline.verdict
@@ -130,11 +141,13 @@ def describe_job(
     is_in_short: bool = False,
     strip: bool = True,
     in_full: bool = False,
+    lists_collectives: bool = True,
 ) -> Iterator[Block]:
     """Yield the blocks on a job: its verdict unless `is_first` (the report begins with it), findings, ranks and collectives.
 
     `opened` are the trace_ids with a section of their own. `strip` adds to each rank a line of characters on its
-    lateness, `in_full` the fixes and queries of findings. `is_in_short` gives the verdict only.
+    lateness, `in_full` the fixes and queries of findings. `is_in_short` gives the verdict only. Otherwise
+    rows are as many as a screen has room for, and collectives are listed only with `lists_collectives`.
     """
     present = list_present_ranks(job)
     verdict = describe_verdict(end_with_command(judge_job(report, job), name_source(report)))
@@ -145,15 +158,27 @@ def describe_job(
     if not is_first:
         yield verdict
     yield from split_path_of_job(job)
-    yield from list_job_findings(job, in_full=in_full)
-    yield from show_example(job)
-    yield from list_ruled_out(job)
+    if in_full:
+        yield from list_job_findings(job, in_full=True)
+        yield from show_example(job)
+        yield from list_ruled_out(job)
+    else:
+        yield from list_job_findings(job, in_full=False, most=_MOST_FINDINGS_OF_JOB)
+        yield from show_example(job)
+        yield from list_ruled_out(job, _MOST_RULED_OUT)
     if job.dur_ns is None:
         if len(report.traces) > 1:
             yield from list_traces(report, _MOST_RANKS)
         return
-    yield from list_ranks_of_job(job, opened, strip=strip)
-    yield from list_collectives_of_job(job)
+    if in_full:
+        yield from list_ranks_of_job(job, opened, strip=strip)
+        yield from list_collectives_of_job(job)
+    else:
+        kinds = min(len(job.collectives), _MOST_KINDS) if lists_collectives else 0
+        rows = _ROWS_OF_JOB - kinds - min(len(job.findings), _MOST_FINDINGS_OF_JOB)
+        yield from list_ranks_of_job(job, opened, strip=strip, most=max(rows, _LEAST_RANKS))
+        if kinds:
+            yield from list_collectives_of_job(job, kinds)
 
 
 def _on_every_rank(report: Report, job: Job) -> Iterator[Block]:

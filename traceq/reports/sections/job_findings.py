@@ -14,12 +14,12 @@ _MOST_LISTED = 8
 _MOST_IN_FULL = 16
 
 
-def list_job_findings(job: Job, *, in_full: bool) -> Iterator[Block]:
-    """Yield a table of a job's findings, and the rules that cannot tell or failed.
+def list_job_findings(job: Job, *, in_full: bool, most: int = _MOST_LISTED) -> Iterator[Block]:
+    """Yield a table of at most `most` of a job's findings (16 with `in_full`), and the rules that cannot tell or failed.
 
     With `in_full` each finding has its fix and the query of its evidence.
     """
-    shown = job.findings[: _MOST_IN_FULL if in_full else _MOST_LISTED]
+    shown = job.findings[: _MOST_IN_FULL if in_full else most]
     if shown:
         yield make_table(shown, _make_columns(job), text=(0, 1, 4, 5))
     if len(job.findings) > len(shown):

@@ -10,7 +10,6 @@ from traceq.common.units import count, duration, format_bandwidth, maybe, share,
 from traceq.reports.document import Block, Paragraph, Reference, make_table
 from traceq.reports.model import Job, JobCollective, JobRank
 
-# Of more ranks those that are alike share a line.
 _MOST_LINES = 16
 _STRIP = 28
 _LEVELS = "▁▂▃▄▅▆▇█"
@@ -24,10 +23,13 @@ class _RankLine(msgspec.Struct, frozen=True):
     others: int = 0
 
 
-def list_ranks_of_job(job: Job, opened: Collection[int] = (), *, strip: bool = True) -> Iterator[Block]:
+def list_ranks_of_job(
+    job: Job, opened: Collection[int] = (), *, strip: bool = True, most: int = _MOST_LINES
+) -> Iterator[Block]:
     """Yield a table of ranks: own work, transfers, waiting, and how much each holds up the others; nothing if unknown.
 
-    Ranks in `opened` (trace_ids) are links; `strip` adds a line of characters on when a rank is late.
+    It has at most `most` lines: of more ranks those that are alike share one. Ranks in `opened` (trace_ids) are links; `strip`
+    adds a line of characters on when a rank is late.
     """
     if job.dur_ns is None:
         return
@@ -43,10 +45,10 @@ def list_ranks_of_job(job: Job, opened: Collection[int] = (), *, strip: bool = T
     }
     if late_when:
         columns["late over time"] = lambda line: late_when.get(line.rank.rank, "")
-    lines = _choose_lines(job)
-    yield make_table(lines[:_MOST_LINES], columns, text=(0, 1, 7))
-    if len(lines) > _MOST_LINES:
-        yield Paragraph((f"{some(len(lines) - _MOST_LINES, 'more rank')} that others wait for.",))
+    lines = _choose_lines(job, most)
+    yield make_table(lines[:most], columns, text=(0, 1, 7))
+    if len(lines) > most:
+        yield Paragraph((f"{some(len(lines) - most, 'more rank')} that others wait for.",))
 
 
 def per_step(value: int | None, job: Job) -> str:
@@ -67,9 +69,9 @@ def find_usual_rank(job: Job) -> JobRank:
     return next(each for each in job.members if each.is_usual)
 
 
-def _choose_lines(job: Job) -> list[_RankLine]:
-    """Return the ranks to list: all of up to 16, else the late ones and a typical rank for the others of each stage."""
-    if len(job.members) <= _MOST_LINES:
+def _choose_lines(job: Job, most: int) -> list[_RankLine]:
+    """Return the ranks to list: all of up to `most`, else the late ones and a typical rank for the others of each stage."""
+    if len(job.members) <= most:
         return [_RankLine(each) for each in job.members]
     late = {rank: place for place, each in enumerate(job.stragglers) for rank in each.ranks}
     suspects = sorted((each for each in job.members if each.rank in late), key=lambda each: late[each.rank])
@@ -78,7 +80,7 @@ def _choose_lines(job: Job) -> list[_RankLine]:
         if each.rank not in late:
             by_stage.setdefault(each.stage, []).append(each)
     alike = [_RankLine(_typical_rank(each), len(each) - 1) for each in by_stage.values()]
-    return [*(_RankLine(each) for each in suspects[: max(_MOST_LINES - len(alike), 0)]), *alike]
+    return [*(_RankLine(each) for each in suspects[: max(most - len(alike), 0)]), *alike]
 
 
 def _typical_rank(ranks: list[JobRank]) -> JobRank:
@@ -114,10 +116,10 @@ def _level_of(value: int, most: int) -> str:
     return _LEVELS[round(value / most * (len(_LEVELS) - 1))] if value else _ON_TIME
 
 
-_MOST = 6
+_MOST_KINDS = 6
 
 
-def list_collectives_of_job(job: Job) -> Iterator[Block]:
+def list_collectives_of_job(job: Job, most: int = _MOST_KINDS) -> Iterator[Block]:
     """Yield the table of the job's collectives by kind, with their level if hosts are known; nothing without any."""
     found = job.collectives
     if not found:
@@ -135,8 +137,8 @@ def list_collectives_of_job(job: Job) -> Iterator[Block]:
     }
     if any(each.level for each in found):
         columns["level"] = lambda each: each.level or "-"
-    yield make_table(found[:_MOST], columns, text=(0, 9))
-    if len(found) > _MOST:
-        left = sum(each.wait_ns + each.transfer_ns for each in found[_MOST:])
+    yield make_table(found[:most], columns, text=(0, 9))
+    if len(found) > most:
+        left = sum(each.wait_ns + each.transfer_ns for each in found[most:])
         whole = sum(each.wait_ns + each.transfer_ns for each in found) or 1
-        yield Paragraph((f"{some(len(found) - _MOST, 'more kind')} with {share(left / whole)} of the time.",))
+        yield Paragraph((f"{some(len(found) - most, 'more kind')} with {share(left / whole)} of the time.",))

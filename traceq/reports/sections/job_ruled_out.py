@@ -20,8 +20,8 @@ _LOOKS_BOUND = 0.4
 _FALSE_FAST = 0.75
 
 
-def list_ruled_out(job: Job) -> Iterator[Block]:
-    """Yield sentences on causes that are ruled out, and on ranks that mislead when looked at alone.
+def list_ruled_out(job: Job, most: int = 3) -> Iterator[Block]:
+    """Yield at most `most` sentences on causes that are ruled out, and on ranks that mislead when looked at alone.
 
     Nothing unless late ranks hold up the job.
     """
@@ -29,7 +29,7 @@ def list_ruled_out(job: Job) -> Iterator[Block]:
         return
     lines = [line for line in (_rule_out_gpus(job), _rule_out_communication(job), _explain_early_ranks(job)) if line]
     if lines:
-        yield Items(tuple((line,) for line in lines))
+        yield Items(tuple((line,) for line in lines[:most]))
 
 
 def _rule_out_gpus(job: Job) -> str:
