@@ -126,7 +126,7 @@ if (await dots.count()) {
   await desktop.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
   facts.dotTip = await dots.locator(".tip").textContent();
 }
-const query = desktop.locator("details.sql summary").first();
+const query = desktop.locator("details.sql:has(> pre) > summary").first();
 if (await query.count()) {
   await query.focus();
   await desktop.keyboard.press("Enter");
