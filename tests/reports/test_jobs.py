@@ -559,7 +559,7 @@ def test_rules_of_jobs_that_broke_are_listed():
 
 @pytest.mark.parametrize("ranks", [8, 64])
 def test_the_screen_of_a_job_has_at_most_48_lines(ranks):
-    """That of four ranks had 49."""
+    """Count the lines of a screen with more ranks, findings and kinds of collectives than it has room for."""
     kinds = tuple(replace(JOB.collectives[0], bytes=1 << size) for size in range(10, 20))
     report = report_of(replace(many(ranks), collectives=kinds, findings=(LATE,) * 9))
     text = blocks_to_text(first_screen(report, "job.duckdb"), 100)

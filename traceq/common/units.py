@@ -108,7 +108,7 @@ def size(value: int) -> str:
 def sizes_alike(values: Iterable[int | None]) -> Callable[[int | None], str]:
     """Return a function that formats bytes in one unit that fits all of `values`, for a column of a table; "-" for None.
 
-    There are as few decimals, 1 to 3, as tell the most of them apart.
+    It writes as few decimals, 1 to 3, as tell most of them apart.
     """
     known = {value for value in values if value}
     at = SIZE_UNITS.index(choose_unit(max(known, default=0), SIZE_UNITS))
@@ -117,7 +117,7 @@ def sizes_alike(values: Iterable[int | None]) -> Callable[[int | None], str]:
         at -= 1
     unit, one = SIZE_UNITS[at]
 
-    def write(value: int | None, decimals: int) -> str:
+    def format_size(value: int | None, decimals: int) -> str:
         if value is None:
             return "-"
         if unit == "B" or not value:
@@ -125,8 +125,8 @@ def sizes_alike(values: Iterable[int | None]) -> Callable[[int | None], str]:
         least = 10**-decimals
         return f"< {least:.{decimals}f} {unit}" if value < least / 2 * one else f"{value / one:,.{decimals}f} {unit}"
 
-    fewest = max((1, 2, 3), key=lambda decimals: len({write(value, decimals) for value in known}))
-    return lambda value: write(value, fewest)
+    fewest = max((1, 2, 3), key=lambda decimals: len({format_size(value, decimals) for value in known}))
+    return lambda value: format_size(value, fewest)
 
 
 def durations_alike(values: Iterable[float | None]) -> Callable[[float | None], str]:
