@@ -3,7 +3,7 @@
     python tests/truth/record.py [--jobs N] [--merge]
 
 judges all labelled traces beside the checkout, which takes some ten minutes; with --merge none, only what was said blind (the
-files of blind) is put into the record that there is. Each finding counts once, with its trace, the
+files of blind) and pairs measured is put into the record that there is. Each finding counts once, with its trace, the
 program of the trace (programs.json: all versions and ranks of a program are one) and its verdict (traceq/diagnosis/grading).
 Rules of the pack extra are asked, too: a true finding here makes a rule one that is asked by default.
 """
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import subprocess
 import sys
 from collections import defaultdict
@@ -22,6 +23,8 @@ from typing import Any, get_args
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from labelled import real
+from pairs import measurements
+from pairs.catalogue import PAIRS
 
 from traceq.diagnosis.grading.grade import GradedResult
 
@@ -73,6 +76,23 @@ def merge_rows(said: Rows, blind: Rows) -> Rows:
     return found
 
 
+def pair_rows() -> dict[str, list[dict[str, str]]]:
+    """Return by rule the pairs in which it named the flaw: right if what the fix won lies within what was predicted, else partly.
+
+    Pairs whose rules were chosen after a report of them had been seen are left out.
+    """
+    measured = measurements.load()["pairs"]
+    said: dict[str, list[dict[str, str]]] = defaultdict(list)
+    for pair in PAIRS:
+        each = measured.get(pair.name)
+        if each is None or each["predicted"] is None or pair.changed:
+            continue
+        predicted, won = each["predicted"], statistics.median(measurements.won(each))
+        verdict = "right" if predicted["low"] <= won <= predicted["high"] else "partly"
+        said[predicted["rule"]].append({"program": pair.name, "verdict": verdict})
+    return dict(sorted(said.items()))
+
+
 def main() -> None:
     """Write the file."""
     arguments = argparse.ArgumentParser(description=__doc__)
@@ -81,7 +101,7 @@ def main() -> None:
     chosen = arguments.parse_args()
     if chosen.merge:
         content = json.loads(RECORD.read_text("utf-8"))
-        _write({**content, "rules": merge_rows(content["rules"], blind_rows())})
+        _write({**content, "rules": merge_rows(content["rules"], blind_rows()), "pairs": pair_rows()})
         return
     missing = [name for name, path in real.labelled() if not path.is_file()]
     if missing:
@@ -90,7 +110,8 @@ def main() -> None:
         [each for sample in get_args(real.Sample) for each in real.truths(sample)], chosen.jobs, extra=True
     )
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-    _write({"commit": commit.stdout.strip(), "rules": merge_rows(collect_rows(results), blind_rows())})
+    rules = merge_rows(collect_rows(results), blind_rows())
+    _write({"commit": commit.stdout.strip(), "rules": rules, "pairs": pair_rows()})
 
 
 def _write(content: dict[str, Any]) -> None:

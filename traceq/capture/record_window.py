@@ -13,6 +13,7 @@ from traceq.capture.overhead import Clock
 from traceq.capture.session import RecordingPlan, describe, make_profiler
 from traceq.capture.snapshot.seen import Seen
 from traceq.capture.snapshot.write import write_beside
+from traceq.capture.stack_sampler import StackSampler
 
 
 class RecordWindow:
@@ -51,6 +52,7 @@ class TorchWindow(RecordWindow):
         self._clock = clock
         self._before = before
         self._path: Path | None = None
+        self._sampler = StackSampler()
         self._profiler: Any = None
 
     def open(self) -> None:
@@ -72,6 +74,8 @@ class TorchWindow(RecordWindow):
             self._profiler.step()
             return False
         self._profiler.step()
+        if self._steps == self._options["warmup"] and not self._options["stacks"]:
+            self._sampler.start()
         return True
 
     def close(self) -> Path | None:
@@ -94,7 +98,7 @@ class TorchWindow(RecordWindow):
         """Add the profiler's overhead to the trace, which PyTorch accepts only while it records."""
         start = self._before + int(self._options["warmup"])
         # The first step of a run is like no other, and the first of the clock's begins with the import of torch.
-        describe(self._profiler, self._clock, (2, self._before), (start, start + self.recorded()))
+        describe(self._profiler, self._clock, self._sampler, (2, self._before), (start, start + self.recorded()))
 
     def _write(self, profiling: Any) -> None:
         name = self._options["name"]

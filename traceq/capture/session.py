@@ -15,6 +15,7 @@ from traceq.capture import files
 from traceq.capture.overhead import Clock, measure_overhead
 from traceq.capture.snapshot.seen import Seen
 from traceq.capture.snapshot.write import write_beside
+from traceq.capture.stack_sampler import StackSampler
 from traceq.capture.watch import Watch, is_another_active
 from traceq.common.version import __version__
 
@@ -67,6 +68,7 @@ class RecordingSession:
         self._watch = Watch()
         self._seen = Seen()
         self._unwatch: Callable[[], None] = lambda: None
+        self._sampler = StackSampler()
         self._profiler: Any = None
 
     def begin(self) -> None:
@@ -94,6 +96,8 @@ class RecordingSession:
             if self._ended == self._plan.end:
                 self._describe()
             self._call(self._profiler.step)
+            if self._ended == self._plan.start and not self._plan.stacks:
+                self._sampler.start()
             if self._ended == self._plan.end:
                 self._close()
         self._clock.begin()
@@ -160,7 +164,7 @@ class RecordingSession:
         if self._watch.noticed or self._is_saved:
             return
         # The first step of a run is like no other.
-        describe(self._profiler, self._clock, (1, self._plan.skip), (self._plan.start, self._plan.end))
+        describe(self._profiler, self._clock, self._sampler, (1, self._plan.skip), (self._plan.start, self._plan.end))
 
     def _save(self, profiler: Any) -> None:
         name = files.unwritten_name(self._plan.directory, self._plan.name)
@@ -204,8 +208,10 @@ def make_profiler(save: Callable[[Any], None], plan: RecordingPlan) -> Any:
     )
 
 
-def describe(profiler: Any, clock: Clock, unprofiled: tuple[int, int], profiled: tuple[int, int]) -> None:
-    """Add version, rank and the profiler's overhead to the trace.
+def describe(
+    profiler: Any, clock: Clock, sampler: StackSampler, unprofiled: tuple[int, int], profiled: tuple[int, int]
+) -> None:
+    """Add version, rank, the profiler's overhead and what was sampled to the trace; ends the sampling.
 
     `unprofiled` and `profiled` are ranges [from, up to) of iterations of the clock, which are compared.
     """
@@ -215,6 +221,8 @@ def describe(profiler: Any, clock: Clock, unprofiled: tuple[int, int], profiled:
     )
     described = {"version": __version__, **cost, **ranks}
     profiler.add_metadata_json("traceq", json.dumps(described))
+    if samples := sampler.stop():
+        profiler.add_metadata_json("traceq_samples", json.dumps(samples))
 
 
 def make_experimental_config(*, memory: bool) -> Any:

@@ -44,13 +44,30 @@ def rules_for(name: str) -> tuple[Rule, ...]:
     return all_rules() if is_of_extra(name) else default_rules()
 
 
-def select_rules(rules: Sequence[Rule], *, has_gpu: bool) -> list[Rule]:
-    """Return `rules`, where a GPU works in the trace without the rules that are for hosts only."""
-    return [rule for rule in rules if not (has_gpu and rule.is_of_host)]
+def select_rules(rules: Sequence[Rule], *, has_gpu: bool, is_recording: bool = False) -> list[Rule]:
+    """Return the rules to ask of a trace, where traceq's default rules are among `rules`, or else these.
+
+    Where a GPU works, rules that are for hosts only are left out. Of a recording of traceq rules that pairs have confirmed
+    are asked, too, and are then not of the pack extra.
+    """
+    chosen = list(rules)
+    if is_recording and {rule.name for rule in default_rules()} <= {rule.name for rule in rules}:
+        own = {rule.name for rule in all_rules()}
+        asked = {rule.name for rule in rules}
+        chosen = [rule for rule in rules if rule.name not in own]
+        chosen += [
+            rule._replace(is_extra=rule.is_extra and not rule.is_for_recordings)
+            for rule in all_rules()
+            if rule.name in asked or rule.is_for_recordings
+        ]
+    return [rule for rule in chosen if not (has_gpu and rule.is_of_host)]
 
 
 def count_left_out(asked: Sequence[Rule], *, has_gpu: bool) -> int:
-    """Return how many rules of the pack extra apply to a trace with or without a GPU, but are not among `asked`."""
+    """Return how many rules of the pack extra apply to a trace with or without a GPU, but are not among `asked`.
+
+    `asked` is what select_rules returned.
+    """
     names = {rule.name for rule in asked}
     return sum(rule.is_extra and rule.name not in names for rule in select_rules(all_rules(), has_gpu=has_gpu))
 

@@ -12,6 +12,7 @@ from math import sqrt
 from typing import Literal, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from traceq.common.units import some
 from traceq.database.sql import package
@@ -53,44 +54,84 @@ def wilson_low(true: int, said: int) -> float:
 
 
 class RuleRecord(msgspec.Struct, frozen=True):
-    """For each rule, the program and the verdict (right, partly, wrong) of each of its findings in labelled real traces."""
+    """For each rule, the program and the verdict (right, partly, wrong) of each of its findings in labelled real traces.
+
+    `pairs` has those in recordings of programs that were measured before and after a fix, by traceq itself. They say how
+    far a rule can be trusted in such recordings, and count where `counts_pairs`.
+    """
 
     entries: Mapping[str, tuple[tuple[str, Said], ...]] = msgspec.field(default_factory=dict)
+    pairs: Mapping[str, tuple[tuple[str, Said], ...]] = msgspec.field(default_factory=dict)
+    counts_pairs: bool = False
 
     def without_program(self, program: str) -> RuleRecord:
         """Return the record without findings in traces of the program, so that the program is judged by others only."""
-        return RuleRecord(
-            {
-                rule: tuple(statement for statement in said if statement[0] != program)
-                for rule, said in self.entries.items()
-            }
+        return replace(
+            self, entries=_without_program(self.entries, program), pairs=_without_program(self.pairs, program)
         )
+
+    def for_recordings(self) -> RuleRecord:
+        """Return the record by which recordings of traceq are judged: with pairs."""
+        return replace(self, counts_pairs=True)
 
     def has_confirmed(self, rule: str) -> bool:
         """Return whether a finding of the rule was right in at least one labelled trace."""
         return any(verdict == "right" for _, verdict in self.entries.get(rule, ()))
 
+    def is_confirmed_by_pairs(self, rule: str) -> bool:
+        """Return whether a prediction of the rule came true in at least one pair."""
+        return any(verdict == "right" for _, verdict in self.pairs.get(rule, ()))
+
     def confidence_of(self, rule: str) -> Confidence:
-        """Return the confidence that the rule's record allows for its findings: high, medium or low; low without a record."""
-        said = self.entries.get(rule, ())
-        true = [program for program, verdict in said if verdict == "right"]
-        bound = wilson_low(len(true), len(said))
-        for level, demand in _DEMANDS:
-            if len(true) >= demand.true and len(set(true)) >= demand.programs and bound >= demand.bound:
-                return level
-        return "low"
+        """Return the confidence that the rule's record allows for its findings: high, medium or low; low without a record.
+
+        Pairs allow medium at most: their programs are small, and were written for their flaws.
+        """
+        level = _confidence_by(self.entries.get(rule, ()))
+        if level == "high" or not self.counts_pairs:
+            return level
+        both = _confidence_by((*self.entries.get(rule, ()), *self.pairs.get(rule, ())))
+        return "low" if both == "low" else "medium"
 
     def describe_rule(self, rule: str) -> str:
-        """Return a sentence on how often, and in how many programs, the rule was right on labelled real traces."""
+        """Return sentences on how often, and in how many programs, the rule was right on labelled real traces, and in pairs."""
         said = self.entries.get(rule, ())
-        if not said:
-            return "No labelled trace has shown yet whether this rule is right."
-        true = [program for program, verdict in said if verdict == "right"]
-        times, programs = some(len(said), "time"), some(len(set(true)), "program")
+        known = "No labelled trace has shown yet whether this rule is right."
+        if said:
+            known = (
+                f"On labelled real traces this rule found something {some(len(said), 'time')} and was right "
+                f"{some(_count_right(said), 'time')}, in {some(len(_right_programs(said)), 'program')}."
+            )
+        if not self.counts_pairs or not (pairs := self.pairs.get(rule, ())):
+            return known
         return (
-            f"On labelled real traces this rule found something {times} and was right "
-            f"{some(len(true), 'time')}, in {programs}."
+            f"{known} In recordings of {some(len(pairs), 'program')} that were run before and after a fix, its prediction "
+            f"came true {some(_count_right(pairs), 'time')}."
         )
+
+
+_Statements = tuple[tuple[str, Said], ...]
+
+
+def _without_program(entries: Mapping[str, _Statements], program: str) -> dict[str, _Statements]:
+    return {rule: tuple(each for each in said if each[0] != program) for rule, said in entries.items()}
+
+
+def _right_programs(said: _Statements) -> set[str]:
+    return {program for program, verdict in said if verdict == "right"}
+
+
+def _count_right(said: _Statements) -> int:
+    return sum(verdict == "right" for _, verdict in said)
+
+
+def _confidence_by(said: _Statements) -> Confidence:
+    """Return the highest confidence whose demands these statements meet; low if none."""
+    true, bound = _count_right(said), wilson_low(_count_right(said), len(said))
+    for level, demand in _DEMANDS:
+        if true >= demand.true and len(_right_programs(said)) >= demand.programs and bound >= demand.bound:
+            return level
+    return "low"
 
 
 def lowest_confidence(*levels: Confidence) -> Confidence:
@@ -102,9 +143,8 @@ def lowest_confidence(*levels: Confidence) -> Confidence:
 def load_record() -> RuleRecord:
     """Return the record that comes with traceq, diagnosis/rules/record.json."""
     content = json.loads(package().joinpath("diagnosis/rules/record.json").read_text("utf-8"))
-    return RuleRecord(
-        {
-            rule: tuple((statement["program"], statement["verdict"]) for statement in said)
-            for rule, said in content["rules"].items()
-        }
+    entries, pairs = (
+        {rule: tuple((each["program"], each["verdict"]) for each in said) for rule, said in content[part].items()}
+        for part in ("rules", "pairs")
     )
+    return RuleRecord(entries, pairs)

@@ -132,6 +132,8 @@ def _build_database(task: Task, progress: Callable[[State], None]) -> Iterator[t
             stage_made_with(connection, task.source.path)
             if connection.execute("from staging.thread where thread_name = 'Host Threads' limit 1").fetchone():
                 sql.run(connection, "loading/calling_thread.sql")
+            if connection.execute("from staging.python_run limit 1").fetchone():
+                sql.run(connection, "loading/sampled_frames.sql")
             end_marks(connection)
             end_gpu_work(connection)
             _copy(connection, task)

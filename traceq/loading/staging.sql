@@ -32,3 +32,20 @@ create table staging.thread_switch (
     cpu integer,
     reason varchar
 );
+
+-- Equal samples in a row of a thread's Python stack, from the outermost frame on.
+create table staging.python_run (
+    thread_id integer not null,
+    ts bigint not null,
+    ts_last bigint not null,
+    period_ns bigint not null,
+    frames varchar [] not null
+);
+
+-- Python's garbage collections; the older the objects of a generation, the higher is its number.
+create table staging.collection (
+    thread_id integer not null,
+    ts bigint not null,
+    dur bigint not null,
+    generation integer not null
+);

@@ -205,6 +205,7 @@ class Rule(NamedTuple):
     judge: Judgement
     remarks: bool = False
     is_extra: bool = False
+    is_for_recordings: bool = False
     is_of_host: bool = False
     is_yours: bool = False
     of_allocations: bool = False
@@ -212,10 +213,11 @@ class Rule(NamedTuple):
 
     @property
     def pack(self) -> str:
-        """The packs of the rule, in words: default, yours, host, extra, or both of the latter."""
+        """The packs of the rule, in words: default, yours, or one or more of host, recordings and extra."""
         if self.is_yours:
             return "yours"
-        packs = [name for name, is_of_it in (("host", self.is_of_host), ("extra", self.is_extra)) if is_of_it]
+        kinds = (("host", self.is_of_host), ("recordings", self.is_for_recordings), ("extra", self.is_extra))
+        packs = [name for name, is_of_it in kinds if is_of_it]
         return ", ".join(packs) or "default"
 
 
@@ -270,12 +272,14 @@ def _load(place: str) -> Rule:
 def _make_rule(name: str, page: Manual, judge: Judgement, query: RuleQuery) -> Rule:
     rule = name.replace("_", "-")
     remarks = "remarks" in query.header
+    is_extra = not remarks and not load_record().has_confirmed(rule)
     return Rule(
         rule,
         page,
         judge,
         remarks,
-        is_extra=not remarks and not load_record().has_confirmed(rule),
+        is_extra=is_extra,
+        is_for_recordings=is_extra and load_record().is_confirmed_by_pairs(rule),
         is_of_host="host_alone" in query.listed("needs"),
         of_allocations="allocations" in query.listed("needs"),
         captures=query.listed("captures") or JUDGED,

@@ -19,6 +19,7 @@ from traceq.importers.chrome.decode import BlockDecoder, EventBlock, split
 from traceq.importers.chrome.header import build_notes
 from traceq.importers.chrome.repair import repair
 from traceq.importers.chrome.rows import BlockRows, TrackNumbers
+from traceq.importers.chrome.sampled import build_sample_batches, read_samples
 from traceq.importers.chrome.source import ByteStream
 from traceq.importers.rows import batches_of
 
@@ -303,6 +304,9 @@ class _TraceReader:
             self.notes["profiler_message"] += len(messages)
         trace = header.build_trace_row(members, is_kineto=self._is_kineto, first=self._first, notes=self.notes)
         yield from batches_of("trace", [trace])
+        yield from build_sample_batches(
+            read_samples(members, self.notes), self._threads, trace["utc_origin_ns"]
+        )
         yield from batches_of("device", header.build_device_rows(members, self.notes))
         yield from self._threads.build_batches()
         yield from build_notes(self.notes)

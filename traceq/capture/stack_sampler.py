@@ -1,0 +1,198 @@
+"""Sample the Python stacks of a process's threads, so that time between recorded operators has the names of functions."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import Any
+
+import traceq
+from traceq.capture.called_function import name_called_function
+
+# A sample takes the sampled thread some 100 us, most of it for handing over the interpreter's lock: 1 % of a step.
+PERIOD_S = 0.01
+
+# Deeper stacks keep their innermost frames.
+_DEEPEST = 128
+
+# Functions of traceq around the program's are left out.
+_OWN = f"{Path(traceq.__file__).parent}{os.sep}"
+
+# More than this is the trace of minutes: what follows is not sampled.
+_MOST_RUNS = 100_000
+
+# Shorter collections are of young objects only, and many.
+_SHORTEST_COLLECTION_NS = 100_000
+
+
+class StackSampler:
+    """A thread that notes which Python functions the other threads are in, from start() to stop(), and each garbage collection.
+
+    It needs the interpreter's lock for each sample: a thread that does not release it in a long call of C is seen when the
+    call ends, in the function that made the call.
+    """
+
+    def __init__(self, period_s: float = PERIOD_S) -> None:
+        self._period_s = period_s
+        self._native_ids: dict[int, int | None] = {}
+        self._codes: dict[CodeType, int] = {}
+        self._calls: dict[tuple[CodeType, int], dict[str, Any]] = {}
+        self._runs: list[_Run] = []
+        self._open: dict[int, _Run] = {}
+        self._collections: list[tuple[int, int, int, int]] = []
+        self._collection_ts = 0
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin to sample, in a thread that does not keep the process alive."""
+        gc.callbacks.append(self._note_collection)
+        self._thread = threading.Thread(target=self._sample_until_stopped, name="traceq stack sampler", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> dict[str, Any]:
+        """End sampling, and return the samples: {} before start(), or without a sample.
+
+        "functions" are names as PyTorch writes those of Python functions, "stacks" lists of their indices from the outermost
+        on, "runs" lists of native thread id, index of the stack, and first and last time (ns since 1970), in which all samples
+        of the thread were equal; "collections" are lists of native thread id, begin, end (ns since 1970) and generation;
+        "threads" are the names of threads by native id.
+        """
+        if self._thread is None:
+            return {}
+        gc.callbacks.remove(self._note_collection)
+        end = time.time_ns()
+        self._stopped.set()
+        thread, self._thread = self._thread, None
+        thread.join()
+        runs = [run for run in self._runs if run.ts <= end]
+        if not runs:
+            return {}
+        return {
+            "pid": os.getpid(),
+            "period_ns": round(self._period_s * 1e9),
+            **_describe_runs(runs, self._codes, self._calls),
+            "collections": [each for each in self._collections if each[0] != thread.native_id],
+            "threads": {thread.native_id: thread.name for thread in threading.enumerate() if thread.native_id},
+        }
+
+    def _sample_until_stopped(self) -> None:
+        own = threading.get_ident()
+        while len(self._runs) < _MOST_RUNS and not self._stopped.wait(self._period_s):
+            with _prevent_collection():
+                self._take_sample(own)
+
+    def _take_sample(self, own: int) -> None:
+        frames = sys._current_frames()  # noqa: SLF001 - documented, and the only way
+        now = time.time_ns()
+        if frames.keys() != self._native_ids.keys():
+            known = {thread.ident: thread.native_id for thread in threading.enumerate()}
+            self._native_ids = {ident: known.get(ident) for ident in frames}
+        for ident, frame in frames.items():
+            native_id = self._native_ids[ident]
+            if ident == own or native_id is None:
+                continue
+            stack = self._read_stack(frame)
+            run = self._open.get(native_id)
+            if run is not None and run.stack == stack:
+                run.last_ts = now
+            else:
+                self._open[native_id] = run = _Run(native_id, stack, now)
+                self._runs.append(run)
+
+    def _read_stack(self, innermost: FrameType) -> _Stack:
+        """Return the numbers of the functions from the innermost on, after the instruction (byte offset) that this one is at."""
+        codes = self._codes
+        self._calls.setdefault((innermost.f_code, innermost.f_lasti), innermost.f_globals)
+        stack = [innermost.f_lasti]
+        frame: FrameType | None = innermost
+        while frame is not None and len(stack) <= _DEEPEST:
+            code = frame.f_code
+            stack.append(codes.setdefault(code, len(codes)))
+            frame = frame.f_back
+        return tuple(stack)
+
+    def _note_collection(self, phase: str, info: dict[str, int]) -> None:
+        """Note a garbage collection; Python calls this on the thread that collects, at its "start" and "stop"."""
+        now = time.time_ns()
+        if phase == "start":
+            self._collection_ts = now
+        elif now - self._collection_ts >= _SHORTEST_COLLECTION_NS and len(self._collections) < _MOST_RUNS:
+            self._collections.append((threading.get_native_id(), self._collection_ts, now, info["generation"]))
+
+
+@contextmanager
+def _prevent_collection() -> Iterator[None]:
+    """Keep Python 3.11 from collecting garbage during the block, in which frames of running threads are walked.
+
+    There, reading a frame can start a collection, which lets the other threads run; the frame read next may then be gone, and
+    the process crashes (later versions collect between instructions only).
+    """
+    if sys.version_info >= (3, 12) or not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+# The instruction (byte offset) of the innermost function, then numbers of functions from the innermost on.
+_Stack = tuple[int, ...]
+
+
+class _Run:
+    """Equal samples in a row of a thread; times are ns since 1970."""
+
+    __slots__ = ("last_ts", "native_id", "stack", "ts")
+
+    def __init__(self, native_id: int, stack: _Stack, ts: int) -> None:
+        self.native_id = native_id
+        self.stack = stack
+        self.ts = self.last_ts = ts
+
+
+def _describe_runs(
+    runs: Sequence[_Run], codes: dict[CodeType, int], calls: dict[tuple[CodeType, int], dict[str, Any]]
+) -> dict[str, Any]:
+    """Return "functions", "stacks" and "runs" as stop() does: with the C function that the innermost function calls, if known.
+
+    Runs of a thread in a row that then have the same names become one.
+    """
+    folders = [str(Path(each).absolute()) for each in sys.path if each]
+    by_number = list(codes)
+    functions: dict[str, int] = {}
+    numbers = [
+        -1 if code.co_filename.startswith(_OWN) else functions.setdefault(_name_function(code, folders), len(functions))
+        for code in by_number
+    ]
+    called = {key: name_called_function(*key, names) for key, names in calls.items()}
+    stacks: dict[tuple[int, ...], int] = {}
+    found: list[list[int]] = []
+    last: dict[int, list[int]] = {}
+    for run in runs:
+        frames = [numbers[code] for code in reversed(run.stack[1:]) if numbers[code] >= 0]
+        if name := called[by_number[run.stack[1]], run.stack[0]]:
+            frames.append(functions.setdefault(name, len(functions)))
+        stack = stacks.setdefault(tuple(frames), len(stacks))
+        row = last.get(run.native_id)
+        if row is not None and row[1] == stack:
+            row[3] = run.last_ts
+        else:
+            last[run.native_id] = row = [run.native_id, stack, run.ts, run.last_ts]
+            found.append(row)
+    return {"functions": list(functions), "stacks": [list(stack) for stack in stacks], "runs": found}
+
+
+def _name_function(code: CodeType, folders: Sequence[str]) -> str:
+    """Return FILE(LINE): NAME, as PyTorch's profiler does: the file below the folder of sys.path that it is in."""
+    within = max((len(each) + 1 for each in folders if code.co_filename.startswith(f"{each}{os.sep}")), default=0)
+    return f"{code.co_filename[within:]}({code.co_firstlineno}): {code.co_name}"
