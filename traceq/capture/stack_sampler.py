@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import sysconfig
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -60,10 +61,10 @@ class StackSampler:
     def stop(self) -> dict[str, Any]:
         """End sampling, and return the samples: {} before start(), or without a sample.
 
-        "functions" are names as PyTorch writes those of Python functions, "stacks" lists of their indices from the outermost
-        on, "runs" lists of native thread id, index of the stack, and first and last time (ns since 1970), in which all samples
-        of the thread were equal; "collections" are lists of native thread id, begin, end (ns since 1970) and generation;
-        "threads" are the names of threads by native id.
+        "functions" are names as PyTorch writes those of Python functions, "own" the indices of those that are of no installed
+        library; "stacks" are lists of indices from the outermost on, "runs" lists of native thread id, index of the stack, and
+        first and last time (ns since 1970), in which all samples of the thread were equal; "collections" are lists of native
+        thread id, begin, end (ns since 1970) and generation; "threads" are the names of threads by native id.
         """
         if self._thread is None:
             return {}
@@ -163,10 +164,11 @@ class _Run:
 def _describe_runs(
     runs: Sequence[_Run], codes: dict[CodeType, int], calls: dict[tuple[CodeType, int], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return "functions", "stacks" and "runs" as stop() does: with the C function that the innermost function calls, if known.
+    """Return "functions", "own", "stacks" and "runs" as stop() does: with the C function that the innermost function calls, if known.
 
     Runs of a thread in a row that then have the same names become one.
     """
+    libraries = tuple(f"{path}{os.sep}" for path in sysconfig.get_paths().values())
     folders = [str(Path(each).absolute()) for each in sys.path if each]
     by_number = list(codes)
     functions: dict[str, int] = {}
@@ -174,6 +176,11 @@ def _describe_runs(
         -1 if code.co_filename.startswith(_OWN) else functions.setdefault(_name_function(code, folders), len(functions))
         for code in by_number
     ]
+    own = {
+        numbers[number]
+        for number, code in enumerate(by_number)
+        if numbers[number] >= 0 and not code.co_filename.startswith(("<", *libraries))
+    }
     called = {key: name_called_function(*key, names) for key, names in calls.items()}
     stacks: dict[tuple[int, ...], int] = {}
     found: list[list[int]] = []
@@ -189,7 +196,7 @@ def _describe_runs(
         else:
             last[run.native_id] = row = [run.native_id, stack, run.ts, run.last_ts]
             found.append(row)
-    return {"functions": list(functions), "stacks": [list(stack) for stack in stacks], "runs": found}
+    return {"functions": list(functions), "own": sorted(own), "stacks": [list(stack) for stack in stacks], "runs": found}
 
 
 def _name_function(code: CodeType, folders: Sequence[str]) -> str:

@@ -1,7 +1,6 @@
 -- Frames of Python from samples of stacks (staging.python_run), for time in which nothing more precise was recorded: within no
--- operator, call or frame of the thread. A sample counts from half way to the one before until half way to the next. The
--- innermost frame of the program and those that it called are kept; pieces below a twentieth of the period are left out: a sample
--- says little of them, and they would be many. Garbage collections (staging.collection) are known to the microsecond, and are
+-- operator, call or frame of the thread. A sample counts from half way to the one before until half way to the next. Pieces below
+-- a twentieth of the period are left out: a sample says little of them, and they would be many. Garbage collections (staging.collection) are known to the microsecond, and are
 -- frames inside the sampled ones. A trimmed trace has the samples of all of the trace.
 create temp table _sampled as
 with
@@ -62,8 +61,7 @@ piece as (
 seen as (
     select
         p.thread_id, p.ts, p.ts_end,
-        coalesce(p.ts < c.ts_end, false) as is_collection,
-        if(p.ts_end <= r.ts_end, r.frames, []) as frames
+        list_concat(if(p.ts_end <= r.ts_end, r.frames, []), if(p.ts < c.ts_end, ['Python GC'], [])) as frames
     from piece as p
     asof left join run as r on p.thread_id = r.thread_id and p.ts >= r.ts
     asof left join collection as c on p.thread_id = c.thread_id and p.ts >= c.ts
@@ -73,23 +71,10 @@ seen as (
         and p.ts >= w.ts
         and p.ts_end <= w.ts_end
         and (p.ts < c.ts_end or p.ts_end <= r.ts_end and p.ts_end - p.ts >= r.period_ns // 20)
-),
-
-kept as (
-    select
-        thread_id, ts, ts_end,
-        list_concat(
-            -- from the innermost frame of the program on; without any, the innermost alone
-            frames[greatest(1, len(frames) + 1 - coalesce(
-                nullif(list_position(list_transform(list_reverse(frames), lambda f: _is_line('python', f)), true), 0), 1
-            )):],
-            if(is_collection, ['Python GC'], [])
-        ) as frames
-    from seen
 )
 
 select thread_id, ts, ts_end - ts as dur, unnest(frames) as name, generate_subscripts(frames, 1) as level
-from kept;
+from seen;
 
 insert into staging.cpu_slice by name
 select

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -17,17 +18,25 @@ KEY = "traceq_samples"
 _WAITS = re.compile(
     r"<built-in (function|method) (.*\.)?(acquire|__enter__|wait|sleep|select|poll|epoll|recv\w*|accept|join|get|read|_wait\w*)>"
 )
+_BUILT_IN = "<built-in "
+_LOADER = re.compile(r"(^|/)torch/utils/data/")
+# Frames of PyTorch, but for those that save.
+_TORCH = re.compile(r"(^|/)torch/(?!serialization\.py|distributed/checkpoint/|utils/tensorboard/)|^<built-in function torch\.(?!save)")
+# A function that calls PyTorch in so much of its time, or is there in so much of a thread's time, is one around the step.
+_MOSTLY_TORCH, _NEARLY_ALWAYS = 0.5, 0.9
 
 
 class Samples(msgspec.Struct):
     """What the sampler writes; times are ns since 1970.
 
-    `runs` are [native thread id, index of a stack, first and last time], `collections` [native thread id, begin, end, generation].
+    `own` are indices of the program's own functions, `runs` [native thread id, index of a stack, first and last time],
+    `collections` [native thread id, begin, end, generation].
     """
 
     pid: int
     period_ns: int
     functions: list[str]
+    own: list[int]
     stacks: list[list[int]]
     runs: list[tuple[int, int, int, int]]
     collections: list[tuple[int, int, int, int]]
@@ -43,7 +52,7 @@ def read_samples(members: dict[str, Any], notes: Counter[str]) -> Samples | None
     except msgspec.ValidationError:
         notes["metadata_damaged"] += 1
         return None
-    if not all(0 <= index < len(samples.functions) for stack in samples.stacks for index in stack) or not all(
+    if not all(0 <= index < len(samples.functions) for stack in (samples.own, *samples.stacks) for index in stack) or not all(
         0 <= run[1] < len(samples.stacks) for run in samples.runs
     ):
         notes["metadata_damaged"] += 1
@@ -51,24 +60,25 @@ def read_samples(members: dict[str, Any], notes: Counter[str]) -> Samples | None
     return samples
 
 
-def build_sample_batches(
-    samples: Samples | None, threads: TrackNumbers, utc_origin_ns: int | None
-) -> Batches:
+def build_sample_batches(samples: Samples | None, threads: TrackNumbers, utc_origin_ns: int | None) -> Batches:
     """Return rows of staging.python_run and staging.collection, times as in the trace; none without `utc_origin_ns`.
 
     Of threads that have no other records only runs that do not wait are kept.
     """
     if samples is None or utc_origin_ns is None:
         return []
-    stacks = [[samples.functions[index] for index in stack] for stack in samples.stacks]
-    waits = [bool(stack) and _WAITS.fullmatch(stack[-1]) is not None for stack in stacks]
+    around = _find_functions_around(samples)
+    waits = [
+        bool(stack) and _WAITS.fullmatch(samples.functions[stack[-1]]) is not None for stack in samples.stacks
+    ]
+    frames = [choose_frames(stack, samples, around) for stack in samples.stacks]
     runs = [
         {
             "thread_id": threads.add(samples.pid, native_id, samples.threads.get(native_id)),
             "ts": first - utc_origin_ns,
             "ts_last": last - utc_origin_ns,
             "period_ns": samples.period_ns,
-            "frames": stacks[stack],
+            "frames": frames[stack],
         }
         for native_id, stack, first, last in samples.runs
         if not waits[stack] or threads.has(samples.pid, native_id)
@@ -83,3 +93,49 @@ def build_sample_batches(
         for native_id, begin, end, generation in samples.collections
     ]
     return batches_of("python_run", runs) + batches_of("collection", collections)
+
+
+def choose_frames(stack: Sequence[int], samples: Samples, around: set[int]) -> list[str]:
+    """Return the names of those functions of a stack that tell what its time goes into, from the outermost on.
+
+    These are the outermost of the program's own functions that is not `around` the step (in a fetch of a loader also the
+    innermost), the first function of a library that it calls, and the innermost one if that is written in C. Where no
+    function of the program's own is left: the innermost function, unless it is `around` the step.
+    """
+    names = [samples.functions[index] for index in stack]
+    own = set(samples.own) - around
+    begin = max((level + 1 for level, name in enumerate(names) if _LOADER.search(name)), default=0)
+    places = [level for level in range(begin, len(stack)) if stack[level] in own]
+    last = len(stack) - 1
+    if not places:
+        return names[last:] if stack and stack[last] not in around else []
+    chosen = {places[0], min(places[-1] + 1, last)}
+    if begin:
+        chosen.add(places[-1])
+    if names[last].startswith(_BUILT_IN):
+        chosen.add(last)
+    return [names[level] for level in sorted(chosen)]
+
+
+def _find_functions_around(samples: Samples) -> set[int]:
+    """Return the program's own functions that are around its steps: what they do is mostly calling PyTorch, or goes on always."""
+    total: Counter[int] = Counter()
+    inside: Counter[tuple[int, int]] = Counter()
+    of_torch: Counter[tuple[int, int]] = Counter()
+    is_torch = [_TORCH.search(name) is not None for name in samples.functions]
+    own = set(samples.own)
+    for native_id, stack, first, last in samples.runs:
+        # A single sample stands for a period.
+        length = last - first + samples.period_ns
+        total[native_id] += length
+        frames = samples.stacks[stack]
+        last_torch = max((level for level, index in enumerate(frames) if is_torch[index]), default=-1)
+        for index in own.intersection(frames):
+            inside[native_id, index] += length
+            if frames.index(index) < last_torch:
+                of_torch[native_id, index] += length
+    return {
+        index
+        for (native_id, index), length in inside.items()
+        if of_torch[native_id, index] >= _MOSTLY_TORCH * length or length >= _NEARLY_ALWAYS * total[native_id]
+    }
