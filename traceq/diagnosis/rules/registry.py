@@ -134,6 +134,8 @@ _PLACES: tuple[str, ...] = (
     # the host of traces without GPU work
     "host/host_gpu_unused",
     "host/host_anomaly_mode",
+    "host/host_garbage_collection",
+    "host/host_lock",
     "host/host_epoch_start",
     "host/host_logging",
     "host/host_fetch_work",

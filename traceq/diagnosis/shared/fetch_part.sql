@@ -1,7 +1,7 @@
 -- The training thread's time inside named ranges, or functions of the program's own files, in fetches that make their batch themselves: the
--- innermost of them, by piece of host_time. Ranges of the loader say nothing that the fetch does not. Digits are left out of names.
+-- innermost of them, by piece of host_time. Ranges of the loader say nothing that the fetch does not. Digits are left out of names of ranges.
 -- uses: host_time
-select p.piece_id, r.name, regexp_replace(r.name, '\d+', '#', 'g') as range, p.dur
+select p.piece_id, r.name, if(regexp_matches(r.name, '\.py\(\d+\): '), r.name, regexp_replace(r.name, '\d+', '#', 'g')) as range, p.dur
 from host_time as p
 inner join cpu_slice as c on c.trace_id = $trace_id and c.slice_id = p.slice_id
 inner join cpu_slice as f on f.trace_id = $trace_id and f.slice_id = p.context_slice_id

@@ -1,6 +1,6 @@
 -- The training thread's time beside the model by the range that it is in: one that is named for measuring or preparing (work), else, outside
 -- of a marked forward pass, the innermost range, or function of the program's own files that began in the step. By piece of host_time. Digits
--- are left out of names.
+-- are left out of names of ranges.
 -- uses: host_time, side_work
 with
 spent as (
@@ -34,7 +34,7 @@ spent as (
 )
 
 -- what is named for a part of the model is one
-select *, regexp_replace(name, '\d+', '#', 'g') as range
+select *, if(regexp_matches(name, '\.py\(\d+\): '), name, regexp_replace(name, '\d+', '#', 'g')) as range
 from spent
 where
     work is not null

@@ -16,12 +16,16 @@ KEY = "traceq_samples"
 
 # C functions that wait: of threads beside the one that trains, nothing else is known of such time.
 _WAITS = re.compile(
-    r"<built-in (function|method) (.*\.)?(acquire|__enter__|wait|sleep|select|poll|epoll|recv\w*|accept|join|get|read|_wait\w*)>"
+    r"<built-in (function|method) (.*\.)?(acquire|__enter__|wait|select|poll|epoll|recv\w*|accept|join|get|_wait\w*)>"
 )
 _BUILT_IN = "<built-in "
+# Parts of a function, which says more by its name.
+_PART = re.compile(r": <(listcomp|dictcomp|setcomp|genexpr|lambda)>$")
 _LOADER = re.compile(r"(^|/)torch/utils/data/")
 # Frames of PyTorch, but for those that save.
-_TORCH = re.compile(r"(^|/)torch/(?!serialization\.py|distributed/checkpoint/|utils/tensorboard/)|^<built-in function torch\.(?!save)")
+_TORCH = re.compile(
+    r"(^|/)torch/(?!serialization\.py|distributed/checkpoint/|utils/tensorboard/)|^<built-in function torch\.(?!save)"
+)
 # A function that calls PyTorch in so much of its time, or is there in so much of a thread's time, is one around the step.
 _MOSTLY_TORCH, _NEARLY_ALWAYS = 0.5, 0.9
 
@@ -105,11 +109,12 @@ def choose_frames(stack: Sequence[int], samples: Samples, around: set[int]) -> l
     names = [samples.functions[index] for index in stack]
     own = set(samples.own) - around
     begin = max((level + 1 for level, name in enumerate(names) if _LOADER.search(name)), default=0)
-    places = [level for level in range(begin, len(stack)) if stack[level] in own]
+    places = [level for level in range(begin, len(stack)) if stack[level] in own and not _PART.search(names[level])]
     last = len(stack) - 1
     if not places:
         return names[last:] if stack and stack[last] not in around else []
-    chosen = {places[0], min(places[-1] + 1, last)}
+    called = next((level for level in range(places[-1] + 1, last + 1) if not _PART.search(names[level])), places[-1])
+    chosen = {places[0], called}
     if begin:
         chosen.add(places[-1])
     if names[last].startswith(_BUILT_IN):
