@@ -125,8 +125,9 @@ def _wait_polling(child: subprocess.Popen[bytes], arrived: list[int]) -> None:
 class Request:
     """A program to record: its command, the profiler (`backend`: torch or nsys), the directory of traces, and the window.
 
-    The window is in optimizer steps: `skip`, then `warmup`, then `steps` that are recorded. `memory` records
-    allocations; `stacks` records the Python functions that ran, which makes steps longer.
+    The window is in optimizer steps: `skip`, then `warmup`, then `steps` that are recorded, or where these take less than a
+    second up to `most_steps`. `memory` records allocations; `stacks` records the Python functions that ran, which makes
+    steps longer.
     """
 
     command: tuple[str, ...]
@@ -137,6 +138,7 @@ class Request:
     skip: int
     memory: bool = False
     stacks: bool = False
+    most_steps: int = 0
 
 
 @dataclass(frozen=True)
@@ -268,7 +270,7 @@ def _make_environment(request: Request, directory: Path, name: str) -> dict[str,
         "backend": request.backend,
         "directory": str(directory),
         "name": name,
-        **{field: getattr(request, field) for field in ("steps", "warmup", "skip", "memory", "stacks")},
+        **{field: getattr(request, field) for field in ("steps", "most_steps", "warmup", "skip", "memory", "stacks")},
         "status": str(_status_path(directory, name)),
     }
     return {**inject_traceq(options, os.environ.get("PYTHONPATH")), **keep_marks()}

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from math import ceil
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from traceq.capture import files
@@ -14,6 +16,10 @@ from traceq.capture.session import RecordingPlan, describe, make_profiler
 from traceq.capture.snapshot.seen import Seen
 from traceq.capture.snapshot.write import write_beside
 from traceq.capture.stack_sampler import StackSampler
+
+
+# In a second a hundred samples of stacks show what takes a twentieth of a step.
+_LONG_ENOUGH_NS = 1_000_000_000
 
 
 class RecordWindow:
@@ -37,6 +43,10 @@ class RecordWindow:
         """Return the number of whole steps recorded so far, without warm-up."""
         return self._steps
 
+    def describe_progress(self) -> str:
+        """Say how many steps have been recorded."""
+        return f"recorded {self._steps} steps"
+
 
 class TorchWindow(RecordWindow):
     """A window that torch.profiler records, with a trace per process.
@@ -52,16 +62,33 @@ class TorchWindow(RecordWindow):
         self._clock = clock
         self._before = before
         self._path: Path | None = None
+        self._wanted = int(options["steps"])
         self._sampler = StackSampler()
         self._profiler: Any = None
 
     def open(self) -> None:
         """Start the profiler, which warms up for the first `warmup` steps."""
         options = self._options
-        chosen = {key: options[key] for key in ("warmup", "steps", "stacks", "memory")}
-        plan = RecordingPlan(Path(options["directory"]), options["name"], skip=0, **chosen)
+        self._wanted = self._choose_steps()
+        chosen = {key: options[key] for key in ("warmup", "stacks", "memory")}
+        plan = RecordingPlan(Path(options["directory"]), options["name"], skip=0, steps=self._wanted, **chosen)
         self._profiler = make_profiler(self._write, plan)
         self._profiler.start()
+
+    def _choose_steps(self) -> int:
+        """Return how many steps to record: as many as take a second, between `steps` and `most_steps`.
+
+        Ranks of a job record the same number of steps, `steps`, as each would choose another one.
+        """
+        least = int(self._options["steps"])
+        earlier = [] if files.is_distributed() else self._clock.lengths(2, self._before)
+        if not earlier or self._options["most_steps"] <= least:
+            return least
+        return min(max(least, ceil(_LONG_ENOUGH_NS / max(1, median(earlier)))), int(self._options["most_steps"]))
+
+    def describe_progress(self) -> str:
+        """Say how many steps of the window have been recorded."""
+        return f"recorded {self.recorded()} of {self._wanted} steps"
 
     def advance(self) -> bool:
         """Tell the profiler that a step ended; return whether another step of the window follows.
@@ -69,7 +96,7 @@ class TorchWindow(RecordWindow):
         After the window's last step the profiler writes the trace.
         """
         self._steps += 1
-        if self._steps == self._options["warmup"] + self._options["steps"]:
+        if self._steps == self._options["warmup"] + self._wanted:
             self._describe()
             self._profiler.step()
             return False
@@ -131,6 +158,10 @@ class CudaRange(RecordWindow):
     def advance(self) -> bool:
         """Count a step; return whether another step of the window follows."""
         return super().advance() and self._steps < self._wanted
+
+    def describe_progress(self) -> str:
+        """Say how many steps of the window have been recorded."""
+        return f"recorded {self._steps} of {self._wanted} steps"
 
     def close(self) -> None:
         """Call cudaProfilerStop once the device has finished the window's work."""

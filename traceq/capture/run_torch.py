@@ -250,7 +250,7 @@ class Recorder:
             path = self._run_as_own(self._window.close) if self._window else None
             recorded = self._window.recorded() if self._window else 0
             if reason:
-                self._say("reason", text=f"{reason} ({self._describe_progress(recorded)})")
+                self._say("reason", text=f"{reason} ({self._describe_progress()})")
             if path is None:
                 self._write_snapshot()
             self._say("end", path=path and str(path), steps=recorded)
@@ -269,10 +269,10 @@ class Recorder:
                 path = Path(self._options["status"]) / f"rank{files.rank()}{SUFFIX}"
                 write(path, sys.modules["torch"], self._seen)
 
-    def _describe_progress(self, recorded: int) -> str:
+    def _describe_progress(self) -> str:
         if self._window is None:
             return f"made {self._completed} of the {self._steps_before_window()} steps before the window"
-        return f"recorded {recorded} of {self._options['steps']} steps"
+        return self._window.describe_progress()
 
     def _give_up(self, error: Exception) -> None:
         self._over = True

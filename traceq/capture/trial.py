@@ -184,6 +184,7 @@ def _inject_traceq(launch: TrialLaunch, told: Path, path: str | None) -> dict[st
         "directory": str(launch.traces),
         "name": launch.name,
         "steps": max(1, launch.profiled),
+        "most_steps": 0,
         "warmup": 1,
         "skip": launch.warmup + launch.steps,
         "memory": False,

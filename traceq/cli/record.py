@@ -15,6 +15,10 @@ from traceq.common.text import printable
 from traceq.errors import TraceqError
 
 
+# Steps of a window whose length nobody asked for.
+_MOST_STEPS = 50
+
+
 def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]:
     """Return a decorator that declares an option for a whole number of at least `least`."""
     return click.option(
@@ -36,7 +40,13 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
     show_default=True,
     help="The PyTorch profiler, or Nsight Systems.",
 )
-@_number("--steps", 0, 5, "Steps to record. With nsys, 0 records all of the program.")
+@click.option(
+    "--steps",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Steps to record. With nsys, 0 records all of the program.  [default: 5; with torch, and in one process, as many as"
+    " take a second, at most 50]",
+)
 @_number("--warmup", 1, 2, "Steps before them, in which the profiler starts.")
 @_number("--skip", 0, 5, "Steps before these, without the profiler.")
 @click.option(
@@ -63,7 +73,7 @@ def record(
     *,
     command: tuple[str, ...],
     backend: str,
-    steps: int,
+    steps: int | None,
     warmup: int,
     skip: int,
     directory: Path,
@@ -89,7 +99,9 @@ def record(
     from traceq.capture.record import Request, plan
     from traceq.capture.record import record as run
 
-    request = Request(command, backend, directory, steps, warmup, skip, memory, stacks)
+    least = 5 if steps is None else steps
+    most = _MOST_STEPS if steps is None else least
+    request = Request(command, backend, directory, least, warmup, skip, memory, stacks, most)
     if not request.command:
         raise click.UsageError("No command to run: traceq record [OPTIONS] -- python train.py")
     if request.backend == "torch" and request.steps == 0:

@@ -27,7 +27,7 @@ _TORCH = re.compile(
     r"(^|/)torch/(?!serialization\.py|distributed/checkpoint/|utils/tensorboard/)|^<built-in function torch\.(?!save)"
 )
 # A function that calls PyTorch in so much of its time, or is there in so much of a thread's time, is one around the step.
-_MOSTLY_TORCH, _NEARLY_ALWAYS = 0.5, 0.9
+_MOSTLY_TORCH, _NEARLY_ALWAYS = 0.5, 0.98
 
 
 class Samples(msgspec.Struct):
@@ -113,7 +113,7 @@ def choose_frames(stack: Sequence[int], samples: Samples, around: set[int]) -> l
     last = len(stack) - 1
     if not places:
         return names[last:] if stack and stack[last] not in around else []
-    called = next((level for level in range(places[-1] + 1, last + 1) if not _PART.search(names[level])), places[-1])
+    called = next((level for level in range(places[-1] + 1, last + 1) if not _PART.search(names[level])), places[0])
     chosen = {places[0], called}
     if begin:
         chosen.add(places[-1])
@@ -123,11 +123,15 @@ def choose_frames(stack: Sequence[int], samples: Samples, around: set[int]) -> l
 
 
 def _find_functions_around(samples: Samples) -> set[int]:
-    """Return the program's own functions that are around its steps: what they do is mostly calling PyTorch, or goes on always."""
+    """Return the program's own functions that are around its steps: what they do is mostly calling PyTorch, or goes on always.
+
+    What a loader calls to make a batch is not around a step.
+    """
     total: Counter[int] = Counter()
     inside: Counter[tuple[int, int]] = Counter()
     of_torch: Counter[tuple[int, int]] = Counter()
     is_torch = [_TORCH.search(name) is not None for name in samples.functions]
+    is_loader = [_LOADER.search(name) is not None for name in samples.functions]
     own = set(samples.own)
     for native_id, stack, first, last in samples.runs:
         # A single sample stands for a period.
@@ -135,7 +139,8 @@ def _find_functions_around(samples: Samples) -> set[int]:
         total[native_id] += length
         frames = samples.stacks[stack]
         last_torch = max((level for level, index in enumerate(frames) if is_torch[index]), default=-1)
-        for index in own.intersection(frames):
+        loader = next((level for level, index in enumerate(frames) if is_loader[index]), len(frames))
+        for index in own.intersection(frames[:loader]):
             inside[native_id, index] += length
             if frames.index(index) < last_torch:
                 of_torch[native_id, index] += length
