@@ -1,51 +1,43 @@
--- Frames of Python from samples of stacks (staging.python_run), for time in which nothing more precise was recorded: within no
--- operator, call or frame of the thread. A sample counts from half way to the one before until half way to the next. Pieces below
--- a twentieth of the period are left out: a sample says little of them, and they would be many. Garbage collections (staging.collection) are known to the microsecond, and are
--- frames inside the sampled ones. A trimmed trace has the samples of all of the trace.
+-- Frames of Python from samples of stacks (staging.python_run), for gaps: time of a thread in which nothing more precise was recorded, no
+-- operator, call or frame. A sample names the gap that it was taken in; between two samples the names change half way. A gap without a
+-- sample is named as most time of the sampled gaps is that lie between slices of the same names: steps repeat. Gaps below a twentieth of the
+-- period are left out: a sample says little of them, and they would be many. Garbage collections (staging.collection) are known to the
+-- microsecond, and are frames inside the sampled ones. A trimmed trace has the samples of all of the trace.
 create temp table _sampled as
 with
-recorded as (
-    select min(ts) as ts, max(ts + dur) as ts_end from staging.cpu_slice
-),
-
-run as (
-    select
-        thread_id,
-        frames,
-        period_ns,
-        coalesce((ts + lag(ts_last) over thread) // 2, ts - period_ns // 2) as ts,
-        coalesce((ts_last + lead(ts) over thread) // 2, ts_last + period_ns // 2) as ts_end
-    from staging.python_run
-    window thread as (partition by thread_id order by ts)
-),
-
-collection as (
-    select thread_id, ts, ts + dur as ts_end from staging.collection
-),
-
 slice as (
     select
         thread_id,
         ts,
         ts + dur as ts_end,
+        regexp_replace(name, '\d+', '#', 'g') as name,
         kind in ('op', 'runtime', 'python', 'os', 'overhead') as is_precise
     from staging.cpu_slice
-    where thread_id in (select thread_id from run) and not coalesce(is_async, false) and dur > 0
+    where
+        thread_id in (select thread_id from staging.python_run union select thread_id from staging.collection)
+        and not coalesce(is_async, false)
+        and dur > 0
 ),
 
--- +1 where a precise slice begins, -1 where it ends; ranges only cut.
+recorded as (
+    select min(ts) as ts, max(ts + dur) as ts_end, any_value(p.period_ns) as period_ns
+    from staging.cpu_slice
+    cross join (select any_value(period_ns) as period_ns from staging.python_run) as p
+),
+
+-- Precise slices are counted, ranges only cut; threads without slices have one gap.
 edge as (
-    select thread_id, ts, is_precise::integer as opened from slice
+    select thread_id, ts, name, is_precise::integer as opened from slice
     union all
-    select thread_id, ts_end, -is_precise::integer from slice
+    select thread_id, ts_end, name, -is_precise::integer from slice
     union all
-    select thread_id, unnest([ts, ts_end]), 0 from run
-    union all
-    select thread_id, unnest([ts, ts_end]), 0 from collection
+    select t.thread_id, unnest([w.ts, w.ts_end]), '', 0
+    from (select distinct thread_id from staging.python_run) as t
+    cross join recorded as w
 ),
 
 moment as (
-    select thread_id, ts, sum(opened) as opened from edge group by all
+    select thread_id, ts, min(name) as name, sum(opened) as opened from edge group by thread_id, ts
 ),
 
 piece as (
@@ -53,28 +45,80 @@ piece as (
         thread_id,
         ts,
         lead(ts) over thread as ts_end,
+        name || chr(10) || lead(name) over thread as place,
         sum(opened) over thread as open_slices
     from moment
     window thread as (partition by thread_id order by ts)
 ),
 
-seen as (
-    select
-        p.thread_id, p.ts, p.ts_end,
-        list_concat(if(p.ts_end <= r.ts_end, r.frames, []), if(p.ts < c.ts_end, ['Python GC'], [])) as frames
+gap as (
+    select row_number() over () as gap_id, p.thread_id, p.ts, p.ts_end, p.place
     from piece as p
-    asof left join run as r on p.thread_id = r.thread_id and p.ts >= r.ts
-    asof left join collection as c on p.thread_id = c.thread_id and p.ts >= c.ts
     cross join recorded as w
-    where
-        p.open_slices = 0
-        and p.ts >= w.ts
-        and p.ts_end <= w.ts_end
-        and (p.ts < c.ts_end or p.ts_end <= r.ts_end and p.ts_end - p.ts >= r.period_ns // 20)
+    where p.open_slices = 0 and p.ts_end - p.ts >= w.period_ns // 20
+),
+
+-- Threads whose samples are cut by nothing have one row for each gap and run.
+sample as (
+    select
+        g.gap_id, g.thread_id, g.place, r.frames,
+        coalesce((lag(r.ts_last) over runs + r.ts) // 2, g.ts) as ts,
+        coalesce((r.ts_last + lead(r.ts) over runs) // 2, g.ts_end) as ts_end
+    from gap as g
+    inner join staging.python_run as r on r.thread_id = g.thread_id and r.ts < g.ts_end and r.ts_last >= g.ts
+    window runs as (partition by g.gap_id order by r.ts)
+),
+
+usual as (
+    select thread_id, place, max_by(frames, dur) as frames
+    from (select thread_id, place, frames, sum(ts_end - ts) as dur from sample group by all)
+    group by thread_id, place
+),
+
+named as (
+    select row_number() over () as part_id, *
+    from (
+        select thread_id, ts, ts_end, frames from sample where ts < ts_end
+        union all
+        select g.thread_id, g.ts, g.ts_end, u.frames
+        from gap as g
+        left join usual as u using (thread_id, place)
+        where g.gap_id not in (select gap_id from sample)
+    )
+),
+
+collection as (
+    select thread_id, ts, ts + dur as ts_end from staging.collection
+),
+
+cut as (
+    select part_id, ts from named
+    union
+    select n.part_id, m.ts
+    from named as n
+    inner join (select thread_id, unnest([ts, ts_end]) as ts from collection) as m
+        on m.thread_id = n.thread_id and m.ts > n.ts and m.ts < n.ts_end
+),
+
+part as (
+    select
+        n.thread_id,
+        c.ts,
+        coalesce(lead(c.ts) over (partition by c.part_id order by c.ts), n.ts_end) as ts_end,
+        coalesce(n.frames, []) as frames
+    from cut as c
+    inner join named as n using (part_id)
 )
 
-select thread_id, ts, ts_end - ts as dur, unnest(frames) as name, generate_subscripts(frames, 1) as level
-from seen;
+select
+    p.thread_id,
+    p.ts,
+    p.ts_end - p.ts as dur,
+    unnest(list_concat(p.frames, if(p.ts < c.ts_end, ['Python GC'], []))) as name,
+    generate_subscripts(list_concat(p.frames, if(p.ts < c.ts_end, ['Python GC'], [])), 1) as level
+from part as p
+asof left join collection as c on p.thread_id = c.thread_id and p.ts >= c.ts
+where p.ts < p.ts_end;
 
 insert into staging.cpu_slice by name
 select

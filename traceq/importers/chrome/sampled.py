@@ -22,10 +22,8 @@ _BUILT_IN = "<built-in "
 # Parts of a function, which says more by its name.
 _PART = re.compile(r": <(listcomp|dictcomp|setcomp|genexpr|lambda)>$")
 _LOADER = re.compile(r"(^|/)torch/utils/data/")
-# Frames of PyTorch, but for those that save.
-_TORCH = re.compile(
-    r"(^|/)torch/(?!serialization\.py|distributed/checkpoint/|utils/tensorboard/)|^<built-in function torch\.(?!save)"
-)
+# Functions of PyTorch's files, but for those that save.
+_TORCH = re.compile(r"(^|/)torch/(?!serialization\.py|distributed/checkpoint/|utils/tensorboard/)")
 # A function that calls PyTorch in so much of its time, or is there in so much of a thread's time, is one around the step.
 _MOSTLY_TORCH, _NEARLY_ALWAYS = 0.5, 0.98
 

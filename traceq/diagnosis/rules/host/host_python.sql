@@ -10,16 +10,16 @@
 --   moving work other than training to another thread.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.pytorch.org/docs/stable/torch.compiler.html
--- heading: {% if has('python_frames') %}Do less in Python between operators{% else %}Find out what runs between
+-- heading: {% if ask('host_named')[0].share >= 0.5 %}Do less in Python between operators{% else %}Find out what runs between
 --   operators{% endif %}: {{ percent(claimed_share) }} of {% if subject.is_window %}the
 --   window{% else %}a step{% endif %}
--- fix: {% if has('python_frames') %}{{ remedy('less_python') }} Most of the time is in {{ shares(rows) }}. The frames
+-- fix: {% if ask('host_named')[0].share >= 0.5 %}{{ remedy('less_python') }} Most of the time is in {{ shares(rows) }}. The frames
 --   show where to look. {%- else %}Record which lines take it: {% if program.is_pytorch %}`traceq record --stacks -- PROGRAM`{%
 --   else %}{{ way('python_frames', 'Python stacks') }}{% endif %}. Without them, writing logs and files looks like Python of
 --   the model. Most of the time is in {{ shares(rows) }}. If it is the model's own Python: {{ remedy('less_python') }}
 --   {%- endif %}
 -- confidence: {% if subject.present.gpus %}low{% else %}medium{% endif %}
--- reason: {% if has('python_frames') %}The frames are in the trace. {%- else %}No operator is running on this thread or another
+-- reason: {% if ask('host_named')[0].share >= 0.5 %}The frames are in the trace. {%- else %}No operator is running on this thread or another
 --   one: that is usually Python, or work that was not traced. {%- endif %}
 -- wrong-if: The thread waits for something that was not traced, such as a lock or another process{% if subject.present.gpus %},
 --   or a GPU whose work is not in this trace{% endif %}.

@@ -1,0 +1,133 @@
+"""Samples of Python stacks, and what is calling what in them."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import time
+
+import pytest
+
+from traceq.capture.called_function import name_called_function
+from traceq.capture.stack_sampler import StackSampler
+
+EVENT, LOCK = threading.Event(), threading.Lock()
+
+
+def wait_for_the_event():
+    EVENT.wait(30)
+
+
+def enter_the_lock():
+    with LOCK:
+        pass
+
+
+def sleep_over_lines():
+    time.sleep(
+        0.5,
+    )
+
+
+def sample(function, *, until):
+    """Return the samples of a thread that runs `function` until the call `until` ends it, as (names, ...) of its stacks."""
+    sampler = StackSampler(period_s=0.001)
+    thread = threading.Thread(target=function, name="worker")
+    sampler.start()
+    thread.start()
+    # Not how long sampling takes is tested, but that it happens.
+    deadline = time.monotonic() + 20
+    while len(sampler._runs) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    time.sleep(0.1)
+    until()
+    thread.join()
+    samples = sampler.stop()
+    runs = [run for run in samples["runs"] if run[0] == thread.native_id]
+    return samples, [[samples["functions"][index] for index in samples["stacks"][run[1]]] for run in runs]
+
+
+def test_a_thread_is_seen_in_the_function_that_waits():
+    EVENT.clear()
+    samples, stacks = sample(wait_for_the_event, until=EVENT.set)
+    longest = max(stacks, key=len)
+    place = f"{__file__}({wait_for_the_event.__code__.co_firstlineno}): wait_for_the_event"
+    assert any(place.endswith(name) for name in longest)
+    assert longest[-1] == "<built-in method waiter.acquire>"
+    own = {samples["functions"][index] for index in samples["own"]}
+    assert any(name.endswith(": wait_for_the_event") for name in own)
+    assert not any("threading.py" in name or "traceq/" in name for name in own)
+
+
+@pytest.mark.parametrize(
+    ("function", "named"),
+    [(enter_the_lock, "<built-in method LOCK.__enter__>"), (sleep_over_lines, "<built-in function time.sleep>")],
+)
+def test_the_function_written_in_c_is_named(function, named):
+    LOCK.acquire()
+    _, stacks = sample(function, until=LOCK.release)
+    assert named in {stack[-1] for stack in stacks}
+
+
+def test_times_are_those_of_the_clock():
+    EVENT.clear()
+    begin = time.time_ns()
+    samples, _ = sample(wait_for_the_event, until=EVENT.set)
+    end = time.time_ns()
+    assert all(begin <= first <= last <= end for _, _, first, last in samples["runs"])
+
+
+def test_collections_of_garbage_are_noted():
+    # A collection of so many objects takes longer than what is left out.
+    kept = [[number] for number in range(200_000)]
+    sampler = StackSampler(period_s=0.001)
+    sampler.start()
+    time.sleep(0.05)
+    gc.collect()
+    samples = sampler.stop()
+    assert kept
+    assert (threading.get_native_id(), 2) in {(native, generation) for native, _, _, generation in samples["collections"]}
+    assert all(begin < end for _, begin, end, _ in samples["collections"])
+
+
+def test_python_is_left_as_it_was():
+    before = sys.getswitchinterval(), list(gc.callbacks), threading.active_count(), gc.isenabled()
+    sampler = StackSampler(period_s=0.001)
+    sampler.start()
+    time.sleep(0.05)
+    sampler.stop()
+    assert (sys.getswitchinterval(), list(gc.callbacks), threading.active_count(), gc.isenabled()) == before
+    assert StackSampler().stop() == {}
+
+
+def call_of(code, wanted="CALL"):
+    """Return the offset of the last instruction of `code` whose name holds `wanted`."""
+    import dis
+
+    return [each.offset for each in dis.get_instructions(code) if wanted in each.opname and "PRE" not in each.opname][-1]
+
+
+def chained(path):
+    return open(path).read()  # noqa: SIM115, PTH123 - it is never run
+
+
+def subscripted(values):
+    return values[0](1)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [(chained, "<built-in method read>"), (subscripted, None)],
+)
+def test_what_has_no_name_is_not_named(function, expected):
+    code = function.__code__
+    assert name_called_function(code, call_of(code), globals()) == expected
+
+
+def test_an_instruction_that_calls_nothing_has_no_function():
+    code = chained.__code__
+    assert name_called_function(code, 0, globals()) is None
+    assert name_called_function(code, 10**6, globals()) is None
+    code = compile("f(1)", "/nowhere.py", "exec")
+    assert name_called_function(code, call_of(code), {}) is None
