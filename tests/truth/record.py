@@ -16,7 +16,7 @@ import statistics
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from labelled import real
 from pairs import measurements
 from pairs.catalogue import PAIRS
+from pairs.planted import load_measured
 
 from traceq.diagnosis.grading.grade import GradedResult
 
@@ -79,18 +80,27 @@ def merge_rows(said: Rows, blind: Rows) -> Rows:
 def pair_rows() -> dict[str, list[dict[str, str]]]:
     """Return by rule the pairs in which it named the flaw: right if what the fix won lies within what was predicted, else partly.
 
-    Pairs whose rules were chosen after a report of them had been seen are left out.
+    Pairs whose rules were chosen after a report of them had been seen are left out. A planted program counts by the rule that
+    named its flaw in most recordings.
     """
-    measured = measurements.load()["pairs"]
     said: dict[str, list[dict[str, str]]] = defaultdict(list)
+    of_pairs = measurements.load()["pairs"]
     for pair in PAIRS:
-        each = measured.get(pair.name)
-        if each is None or each["predicted"] is None or pair.changed:
-            continue
-        predicted, won = each["predicted"], statistics.median(measurements.won(each))
-        verdict = "right" if predicted["low"] <= won <= predicted["high"] else "partly"
-        said[predicted["rule"]].append({"program": pair.name, "verdict": verdict})
+        each = of_pairs.get(pair.name)
+        if each is not None and each["predicted"] is not None and not pair.changed:
+            said[each["predicted"]["rule"]].append(_verdict(pair.name, measurements.won(each), [each["predicted"]]))
+    for name, measured in load_measured().items():
+        named = [each for each in measured["predicted"] if each]
+        if 2 * len(named) > len(measured["predicted"]):
+            won = [1 - fixed / slow for slow, fixed in zip(measured["slow_ns"], measured["fixed_ns"], strict=True)]
+            rule = statistics.mode(each["rule"] for each in named)
+            said[rule].append(_verdict(name, won, [each for each in named if each["rule"] == rule]))
     return dict(sorted(said.items()))
+
+
+def _verdict(program: str, won: Sequence[float], predicted: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    low, high = (statistics.median(each[bound] for each in predicted) for bound in ("low", "high"))
+    return {"program": program, "verdict": "right" if low <= statistics.median(won) <= high else "partly"}
 
 
 def main() -> None:
