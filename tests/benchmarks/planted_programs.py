@@ -20,7 +20,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from pairs.planted import MEASURED, PLANTED, Measured, Planted, Predicted, find_named, load_measured, record_program, run_program
+from pairs.planted import (
+    MEASURED,
+    PLANTED,
+    Measured,
+    Planted,
+    Predicted,
+    find_named,
+    load_measured,
+    record_program,
+    run_program,
+)
 
 import traceq
 

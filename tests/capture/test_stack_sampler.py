@@ -87,7 +87,9 @@ def test_collections_of_garbage_are_noted():
     gc.collect()
     samples = sampler.stop()
     assert kept
-    assert (threading.get_native_id(), 2) in {(native, generation) for native, _, _, generation in samples["collections"]}
+    assert (threading.get_native_id(), 2) in {
+        (native, generation) for native, _, _, generation in samples["collections"]
+    }
     assert all(begin < end for _, begin, end, _ in samples["collections"])
 
 
@@ -105,11 +107,13 @@ def call_of(code, wanted="CALL"):
     """Return the offset of the last instruction of `code` whose name holds `wanted`."""
     import dis
 
-    return [each.offset for each in dis.get_instructions(code) if wanted in each.opname and "PRE" not in each.opname][-1]
+    return [each.offset for each in dis.get_instructions(code) if wanted in each.opname and "PRE" not in each.opname][
+        -1
+    ]
 
 
 def chained(path):
-    return open(path).read()  # noqa: SIM115, PTH123 - it is never run
+    return open(path).read()  # noqa: PTH123 - it is never run
 
 
 def subscripted(values):

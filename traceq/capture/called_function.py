@@ -21,7 +21,11 @@ def name_called_function(code: CodeType, offset: int, names: Mapping[str, Any]) 
     `offset` is in bytes (f_lasti), `names` are the global names of the function. A `with` statement calls "__enter__" of its
     object. None where the instruction is no call, or the source is not there.
     """
-    instruction = opname[code.co_code[offset]] if 0 <= offset < len(code.co_code) else ""
+    instructions = code.co_code
+    # Python lets go of its lock after a call, at the last of the cells that belong to the instruction.
+    while 0 < offset < len(instructions) and opname[instructions[offset]] == "CACHE":
+        offset -= 2
+    instruction = opname[instructions[offset]] if 0 <= offset < len(instructions) else ""
     # What Python 3.11 specializes is called by PRECALL.
     if not instruction.startswith(("CALL", "PRECALL", "BEFORE_WITH", "LOAD_SPECIAL")):
         return None
@@ -49,7 +53,8 @@ def _parse_source(code: CodeType, offset: int) -> ast.AST | None:
     for mode, source in (("eval", b"(" + text + b")"), ("exec", text)):
         with suppress(SyntaxError, ValueError):  # the file may have changed since it was imported
             parsed: Any = ast.parse(source, mode=mode)
-            return parsed.body if mode == "eval" else parsed.body[0]
+            node: ast.AST = parsed.body if mode == "eval" else parsed.body[0]
+            return node
     return None
 
 

@@ -17,7 +17,6 @@ from traceq.capture.snapshot.seen import Seen
 from traceq.capture.snapshot.write import write_beside
 from traceq.capture.stack_sampler import StackSampler
 
-
 # In a second a hundred samples of stacks show what takes a twentieth of a step.
 _LONG_ENOUGH_NS = 1_000_000_000
 

@@ -124,6 +124,9 @@ class StackSampler:
 
     def _read_stack(self, innermost: FrameType) -> _Stack:
         """Return the numbers of the functions from the innermost on, after the instruction (byte offset) that this one is at."""
+        # A collection that ends lets go of the lock in what notes it.
+        if innermost.f_code is StackSampler._note_collection.__code__ and innermost.f_back is not None:
+            innermost = innermost.f_back
         codes = self._codes
         self._calls.setdefault((innermost.f_code, innermost.f_lasti), innermost.f_globals)
         stack = [innermost.f_lasti]
@@ -210,7 +213,12 @@ def _describe_runs(
         else:
             last[run.native_id] = row = [run.native_id, stack, run.ts, run.last_ts]
             found.append(row)
-    return {"functions": list(functions), "own": sorted(own), "stacks": [list(stack) for stack in stacks], "runs": found}
+    return {
+        "functions": list(functions),
+        "own": sorted(own),
+        "stacks": [list(stack) for stack in stacks],
+        "runs": found,
+    }
 
 
 def _name_function(code: CodeType, folders: Sequence[str]) -> str:

@@ -14,7 +14,6 @@ from traceq.cli._options import FILE, F, within_limits
 from traceq.common.text import printable
 from traceq.errors import TraceqError
 
-
 # Steps of a window whose length nobody asked for.
 _MOST_STEPS = 50
 

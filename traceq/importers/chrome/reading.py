@@ -304,9 +304,7 @@ class _TraceReader:
             self.notes["profiler_message"] += len(messages)
         trace = header.build_trace_row(members, is_kineto=self._is_kineto, first=self._first, notes=self.notes)
         yield from batches_of("trace", [trace])
-        yield from build_sample_batches(
-            read_samples(members, self.notes), self._threads, trace["utc_origin_ns"]
-        )
+        yield from build_sample_batches(read_samples(members, self.notes), self._threads, trace["utc_origin_ns"])
         yield from batches_of("device", header.build_device_rows(members, self.notes))
         yield from self._threads.build_batches()
         yield from build_notes(self.notes)

@@ -54,9 +54,9 @@ def read_samples(members: dict[str, Any], notes: Counter[str]) -> Samples | None
     except msgspec.ValidationError:
         notes["metadata_damaged"] += 1
         return None
-    if not all(0 <= index < len(samples.functions) for stack in (samples.own, *samples.stacks) for index in stack) or not all(
-        0 <= run[1] < len(samples.stacks) for run in samples.runs
-    ):
+    if not all(
+        0 <= index < len(samples.functions) for stack in (samples.own, *samples.stacks) for index in stack
+    ) or not all(0 <= run[1] < len(samples.stacks) for run in samples.runs):
         notes["metadata_damaged"] += 1
         return None
     return samples
@@ -70,9 +70,7 @@ def build_sample_batches(samples: Samples | None, threads: TrackNumbers, utc_ori
     if samples is None or utc_origin_ns is None:
         return []
     around = _find_functions_around(samples)
-    waits = [
-        bool(stack) and _WAITS.fullmatch(samples.functions[stack[-1]]) is not None for stack in samples.stacks
-    ]
+    waits = [bool(stack) and _WAITS.fullmatch(samples.functions[stack[-1]]) is not None for stack in samples.stacks]
     frames = [choose_frames(stack, samples, around) for stack in samples.stacks]
     runs = [
         {
