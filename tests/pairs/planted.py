@@ -83,7 +83,7 @@ def record_program(program: str, output: Path, steps: int = 80) -> Path:
     command = [sys.executable, "-m", "traceq", "record", "--no-report", "-o", str(output), "--", sys.executable]
     command += [f"{program}.py", "--steps", str(steps)]
     environment = {**os.environ, "PYTHONPATH": str(FOLDER.parents[2])}
-    run = subprocess.run(command, cwd=FOLDER, env=environment, capture_output=True, text=True, timeout=300)
+    run = subprocess.run(command, cwd=FOLDER, env=environment, capture_output=True, text=True, timeout=300, check=False)
     if run.returncode:
         raise RuntimeError(f"{program}: {run.stderr[-2000:]}")
     (database,) = output.glob("*.duckdb")

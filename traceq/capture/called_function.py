@@ -46,10 +46,8 @@ def _parse_source(code: CodeType, offset: int) -> ast.AST | None:
     if first is None or last is None or begin is None or end is None:
         return None
     lines = [linecache.getline(code.co_filename, line).encode() for line in range(first, last + 1)]
-    if len(lines) == 1:
-        text = lines[0][begin:end]
-    else:
-        text = b"".join([lines[0][begin:], *lines[1:-1], lines[-1][:end]])
+    lines[-1] = lines[-1][:end]
+    text = b"".join([lines[0][begin:], *lines[1:]])
     for mode, source in (("eval", b"(" + text + b")"), ("exec", text)):
         with suppress(SyntaxError, ValueError):  # the file may have changed since it was imported
             parsed: Any = ast.parse(source, mode=mode)

@@ -14,7 +14,6 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
-import traceq
 from traceq.capture.called_function import name_called_function
 
 # A sample takes the sampled thread some 100 us, most of it for handing over the interpreter's lock: 0.5 % of a step.
@@ -28,7 +27,7 @@ _SWITCH_S = 0.0005
 _DEEPEST = 128
 
 # Functions of traceq around the program's are left out.
-_OWN = f"{Path(traceq.__file__).parent}{os.sep}"
+_OWN = f"{Path(__file__).parents[1]}{os.sep}"
 
 # More than this is the trace of minutes: what follows is not sampled.
 _MOST_RUNS = 100_000
@@ -96,7 +95,7 @@ class StackSampler:
                 with _prevent_collection():
                     running = self._take_sample(own)
                 # Several threads that run would take the lock from one another all the time.
-                sys.setswitchinterval(_SWITCH_S if running < 2 else usual)
+                sys.setswitchinterval(_SWITCH_S if running <= 1 else usual)
         finally:
             sys.setswitchinterval(usual)
 
@@ -181,7 +180,7 @@ class _Run:
 def _describe_runs(
     runs: Sequence[_Run], codes: dict[CodeType, int], calls: dict[tuple[CodeType, int], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return "functions", "own", "stacks" and "runs" as stop() does: with the C function that the innermost function calls, if known.
+    """Return "functions", "own", "stacks" and "runs" as stop() does, with the C functions that innermost functions call, if known.
 
     Runs of a thread in a row that then have the same names become one.
     """
