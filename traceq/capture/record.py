@@ -25,6 +25,7 @@ from traceq.common.owner import PATTERN, owner_word
 from traceq.common.process import find_tool
 from traceq.common.scratch import remove_gone
 from traceq.errors import MissingTool, StoreError, TraceqError
+from traceq.formats import printed
 from traceq.formats.made_with import SUFFIX
 
 INJECT = Path(__file__).parent / "inject"
@@ -126,7 +127,8 @@ class Request:
     """A program to record: its command, the profiler (`backend`: torch or nsys), the directory of traces, and the window.
 
     The window is in optimizer steps: `skip`, then `warmup`, then `steps` that are recorded. `memory` records
-    allocations; `stacks` records the Python functions that ran, which makes steps longer.
+    allocations; `stacks` records the Python functions that ran, which makes steps longer. `printed` keeps what the program
+    prints as step time, loss and the like.
     """
 
     command: tuple[str, ...]
@@ -137,6 +139,7 @@ class Request:
     skip: int
     memory: bool = False
     stacks: bool = False
+    printed: bool = True
 
 
 @dataclass(frozen=True)
@@ -186,7 +189,7 @@ def record(request: Request, launch: Launch) -> Recording:
             raise MissingTool(f"{launch.command[0]}: cannot be started: {error.strerror or error}") from error
         events = status.read(told)
         if request.backend == "nsys" and nsys.find_report(launch.directory / launch.name) is not None:
-            _put_snapshot(told, launch)
+            _put_beside(told, launch)
     if request.backend == "nsys":
         return _export_report(exit_code, launch, events)
     traces = tuple(Path(event.facts["path"]) for event in events if event.kind == "end" and event.facts["path"])
@@ -195,18 +198,19 @@ def record(request: Request, launch: Launch) -> Recording:
     )
 
 
-def _put_snapshot(told: Path, launch: Launch) -> None:
-    """Move the environment snapshot of the lowest rank from the directory `told` beside nsys's trace; ignore an OSError.
+def _put_beside(told: Path, launch: Launch) -> None:
+    """Move environment snapshot and printed values of the lowest rank from the directory `told` beside nsys's trace.
 
-    Without any snapshot there, write one of this machine.
+    Without any snapshot there, write one of this machine. An OSError is ignored.
     """
-    found = sorted(told.glob(f"rank*{SUFFIX}"), key=lambda path: (len(path.name), path.name))
-    target = launch.directory / f"{launch.name}{SUFFIX}"
-    with suppress(OSError):
-        if found:
-            shutil.move(found[0], target)
-        else:
-            write(target, None, None)
+    for suffix in (SUFFIX, printed.SUFFIX):
+        found = sorted(told.glob(f"rank*{suffix}"), key=lambda path: (len(path.name), path.name))
+        target = launch.directory / f"{launch.name}{suffix}"
+        with suppress(OSError):
+            if found:
+                shutil.move(found[0], target)
+            elif suffix == SUFFIX:
+                write(target, None, None)
 
 
 def _export_report(exit_code: int, launch: Launch, events: Sequence[status.Event]) -> Recording:
@@ -250,7 +254,7 @@ def _free_name(directory: Path, name: str) -> str:
     there = [path.name for path in directory.iterdir()] if directory.is_dir() else []
 
     def is_taken(name: str) -> bool:
-        endings = (".rank", ".duckdb", ".nsys-rep", ".sqlite", LOG_SUFFIX, SUFFIX)
+        endings = (".rank", ".duckdb", ".nsys-rep", ".sqlite", LOG_SUFFIX, SUFFIX, printed.SUFFIX)
         ours = (f".{name}.", *(f"{name}{ending}" for ending in endings))
         return any(file.startswith(ours) for file in there)
 
@@ -268,7 +272,7 @@ def _make_environment(request: Request, directory: Path, name: str) -> dict[str,
         "backend": request.backend,
         "directory": str(directory),
         "name": name,
-        **{field: getattr(request, field) for field in ("steps", "warmup", "skip", "memory", "stacks")},
+        **{field: getattr(request, field) for field in ("steps", "warmup", "skip", "memory", "stacks", "printed")},
         "status": str(_status_path(directory, name)),
     }
     return {**inject_traceq(options, os.environ.get("PYTHONPATH")), **keep_marks()}

@@ -24,10 +24,12 @@ from traceq.annotate import names
 from traceq.capture import files, watch
 from traceq.capture.overhead import Clock
 from traceq.capture.phases import Phases
+from traceq.capture.prints import PrintedLines
 from traceq.capture.record_window import CudaRange, RecordWindow, TorchWindow
 from traceq.capture.snapshot.seen import Seen
 from traceq.capture.snapshot.write import write
 from traceq.capture.watch import watch_starts
+from traceq.formats import printed
 from traceq.formats.made_with import SUFFIX
 
 Say = Callable[..., None]
@@ -54,6 +56,7 @@ class Recorder:
         self._say = say
         self._undo: list[Callable[[], None]] = []
         self._phases = Phases(self._begin_due_step)
+        self._printed = PrintedLines(lambda: self._completed)
         self._start_over()
 
     def _start_over(self) -> None:
@@ -75,6 +78,8 @@ class Recorder:
             watch_starts(self.on_other_profiler),
             self._seen.watch(torch),
         ]
+        if self._options.get("printed"):
+            self._printed.watch_streams()
         os.register_at_fork(after_in_child=self._on_fork)
         atexit.register(self._at_exit)
 
@@ -220,6 +225,7 @@ class Recorder:
         else:
             self._window = CudaRange(self._options) if self._options["steps"] else RecordWindow()
         self._seen.window_opens()
+        self._printed.window_opens()
         self._say("window")
         self._run_as_own(self._window.open)
         self._phases.start(sys.modules["torch"])
@@ -247,27 +253,33 @@ class Recorder:
         self._over = True
         try:
             self._phases.stop()
+            self._printed.window_closes()
             path = self._run_as_own(self._window.close) if self._window else None
             recorded = self._window.recorded() if self._window else 0
             if reason:
                 self._say("reason", text=f"{reason} ({self._describe_progress(recorded)})")
             if path is None:
-                self._write_snapshot()
+                self._write_for_nsys()
+            else:
+                self._printed.keep_beside(path)
             self._say("end", path=path and str(path), steps=recorded)
         except Exception as error:  # noqa: BLE001 - the program must go on, whatever fails here
             self._say("reason", text=_describe_failure(error))
         finally:
             self._take_away()
 
-    def _write_snapshot(self) -> None:
-        """With nsys, write this process's environment snapshot into the status directory; the parent puts it beside the trace.
+    def _write_for_nsys(self) -> None:
+        """With nsys, write this process's environment snapshot and printed values into the status directory.
 
-        Failures are ignored.
+        The parent puts them beside the trace. Failures are ignored. Without nsys there is no trace: read no more lines.
         """
-        if self._options["backend"] == "nsys":
-            with suppress(Exception):
-                path = Path(self._options["status"]) / f"rank{files.rank()}{SUFFIX}"
-                write(path, sys.modules["torch"], self._seen)
+        if self._options["backend"] != "nsys":
+            self._printed.stop_reading()
+            return
+        with suppress(Exception):
+            stem = Path(self._options["status"]) / f"rank{files.rank()}"
+            self._printed.keep_at(stem.with_name(f"{stem.name}{printed.SUFFIX}"))
+            write(stem.with_name(f"{stem.name}{SUFFIX}"), sys.modules["torch"], self._seen)
 
     def _describe_progress(self, recorded: int) -> str:
         if self._window is None:
@@ -277,6 +289,7 @@ class Recorder:
     def _give_up(self, error: Exception) -> None:
         self._over = True
         self._say("reason", text=_describe_failure(error))
+        self._printed.stop_reading()
         self._phases.stop()
         if self._window is not None:
             # A second failure of the same profiler says no more than the first, which is told.
@@ -326,6 +339,7 @@ class Recorder:
         if isinstance(self._window, TorchWindow):
             _end_without_destructors()
         self._phases.forget()
+        self._printed.drop_lines()
         self._start_over()
         if had_window or not self._undo:
             self._over = True

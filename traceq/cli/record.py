@@ -53,6 +53,9 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
 @click.option(
     "--stacks", is_flag=True, help="With every Python function that runs: names lines, makes steps far longer."
 )
+@click.option(
+    "--no-printed", is_flag=True, help="Do not keep the step times, losses and the like that the program prints."
+)
 @click.option("--html", type=FILE, metavar="FILE", help="Also write the report as an HTML page to FILE.")
 @click.option("--dry-run", is_flag=True, help="Print the command and what is added to its environment; run nothing.")
 @click.option("--no-report", is_flag=True, help="Make the database, but no report.")
@@ -69,6 +72,7 @@ def record(
     directory: Path,
     memory: bool,
     stacks: bool,
+    no_printed: bool,
     html: Path | None,
     dry_run: bool,
     no_report: bool,
@@ -89,7 +93,7 @@ def record(
     from traceq.capture.record import Request, plan
     from traceq.capture.record import record as run
 
-    request = Request(command, backend, directory, steps, warmup, skip, memory, stacks)
+    request = Request(command, backend, directory, steps, warmup, skip, memory, stacks, not no_printed)
     if not request.command:
         raise click.UsageError("No command to run: traceq record [OPTIONS] -- python train.py")
     if request.backend == "torch" and request.steps == 0:
