@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from traceq.capture import nsys, status
+from traceq.capture import loader_workers, nsys, status
 from traceq.capture.files import number_names
 from traceq.capture.monitor import SUFFIX as LOG_SUFFIX
 from traceq.capture.monitor import sample_machine
@@ -190,6 +190,9 @@ def record(request: Request, launch: Launch) -> Recording:
         events = status.read(told)
         if request.backend == "nsys" and nsys.find_report(launch.directory / launch.name) is not None:
             _put_beside(told, launch)
+        for event in events:
+            if event.kind == "end" and event.facts["path"]:
+                loader_workers.put_beside(Path(event.facts["path"]), told, event.pid)
     if request.backend == "nsys":
         return _export_report(exit_code, launch, events)
     traces = tuple(Path(event.facts["path"]) for event in events if event.kind == "end" and event.facts["path"])
@@ -273,6 +276,7 @@ def _make_environment(request: Request, directory: Path, name: str) -> dict[str,
         "directory": str(directory),
         "name": name,
         **{field: getattr(request, field) for field in ("steps", "warmup", "skip", "memory", "stacks", "printed")},
+        "workers": request.backend == "torch",
         "status": str(_status_path(directory, name)),
     }
     return {**inject_traceq(options, os.environ.get("PYTHONPATH")), **keep_marks()}

@@ -22,6 +22,7 @@ from typing import Any
 
 from traceq.annotate import names
 from traceq.capture import files, watch
+from traceq.capture.loader_workers import LoaderWorkers
 from traceq.capture.overhead import Clock
 from traceq.capture.phases import Phases
 from traceq.capture.prints import PrintedLines
@@ -57,6 +58,7 @@ class Recorder:
         self._undo: list[Callable[[], None]] = []
         self._phases = Phases(self._begin_due_step)
         self._printed = PrintedLines(lambda: self._completed)
+        self._workers = LoaderWorkers(Path(options["status"]))
         self._start_over()
 
     def _start_over(self) -> None:
@@ -64,7 +66,7 @@ class Recorder:
         self._seen = Seen()
         self._optimizer: weakref.ref[Any] | None = None
         self._marks_its_steps = self._stopped_marking = False
-        self._completed = self._boundaries = self._unmarked = 0
+        self._completed = self._boundaries = self._unmarked = self._advanced = 0
         self._window: RecordWindow | None = None
         self._over = False
         self._within_backward = self._is_due = self._is_own = self._is_busy = self._sigterm_came = False
@@ -78,6 +80,9 @@ class Recorder:
             watch_starts(self.on_other_profiler),
             self._seen.watch(torch),
         ]
+        if self._options.get("workers"):
+            with suppress(Exception):  # a PyTorch that is different inside: then nothing is known of its workers
+                self._undo.append(self._workers.watch_workers())
         if self._options.get("printed"):
             self._printed.watch_streams()
         os.register_at_fork(after_in_child=self._on_fork)
@@ -206,7 +211,13 @@ class Recorder:
                 self._open()
             return
         self._phases.end_step()
+        # Writing the trace takes long, in which the workers fill their queue.
+        if self._advanced == self._options["warmup"] + self._options["steps"] - 1:
+            self._workers.end_sampling()
         if self._run_as_own(self._window.advance):
+            self._advanced += 1
+            if self._advanced == self._options["warmup"]:
+                self._workers.begin_sampling()
             self._next_step()
         else:
             self._finish(None)
@@ -253,6 +264,7 @@ class Recorder:
         self._over = True
         try:
             self._phases.stop()
+            self._workers.end_sampling()
             self._printed.window_closes()
             path = self._run_as_own(self._window.close) if self._window else None
             recorded = self._window.recorded() if self._window else 0
@@ -290,6 +302,7 @@ class Recorder:
         self._over = True
         self._say("reason", text=_describe_failure(error))
         self._printed.stop_reading()
+        self._workers.end_sampling()
         self._phases.stop()
         if self._window is not None:
             # A second failure of the same profiler says no more than the first, which is told.

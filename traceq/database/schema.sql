@@ -458,6 +458,28 @@ create table if not exists printed_value (
     is_recorded boolean not null
 );
 
+--: One row per stack of Python functions that a worker process of a loader was sampled in while the steps were recorded,
+--: from the file that traceq record wrote beside the trace; no rows without one. Of a worker only its main thread.
+create table if not exists worker_sample (
+    --: Trace, of the process that trains.
+    trace_id integer not null,
+    --: Process of the worker.
+    pid bigint not null,
+    --: Number of the worker in its loader, from 0; NULL where it did not say.
+    worker integer,
+    --: fetch (it makes a batch: reading, transforming, collating), wait (for the next batch to make) or other.
+    state varchar not null,
+    --: In a fetch, the innermost function of the program, FILE(LINE): NAME, that of a library where it has none; NULL in
+    --: other states.
+    function varchar,
+    --: The functions of the stack, from the outermost on, separated by semicolons.
+    frames varchar not null,
+    --: How often it was sampled, 100 times a second where the worker lets it.
+    samples bigint not null,
+    --: Of all samples of this worker, how many these are.
+    worker_share double not null
+);
+
 --: One row per page fault of the CPU, or group of page faults of a GPU on one page, on unified memory; addresses are
 --: not kept.
 create table if not exists page_fault (

@@ -31,6 +31,7 @@ from traceq.loading.monitors import NOTHING, MonitorLogs, read_snapshots, stage_
 from traceq.loading.printed import stage_printed
 from traceq.loading.sources import Source
 from traceq.loading.staging import COPIED, READ, insert_fitting, list_staged
+from traceq.loading.worker_samples import stage_worker_samples
 
 # Batches are cut to DuckDB's row groups: an insert that ends inside one leaves rows that the next has to move.
 _ROWS_PER_INSERT = 122_880
@@ -132,6 +133,7 @@ def _build_database(task: Task, progress: Callable[[State], None]) -> Iterator[t
                 drop_impossible(connection)
             stage_made_with(connection, task.source.path)
             stage_printed(connection, task.source.path)
+            stage_worker_samples(connection, task.source.path)
             if connection.execute("from staging.thread where thread_name = 'Host Threads' limit 1").fetchone():
                 sql.run(connection, "loading/calling_thread.sql")
             end_marks(connection)

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from traceq.errors import WrongUse
-from traceq.formats import printed
+from traceq.formats import printed, worker_samples
 from traceq.formats.made_with import path_beside
 from traceq.loading.sources import find_sources, has_suffix_of_trace, logs_beside, stem_of
 
@@ -40,6 +40,7 @@ def traces_in(folder: Path) -> list[TraceFile]:
             *source.files,
             path_beside(source.path),
             path_beside(source.path, printed.SUFFIX),
+            path_beside(source.path, worker_samples.SUFFIX),
             *logs_beside(source.path, ()),
         )
     }
