@@ -11,14 +11,15 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-# A line without one of these words has no value: nearly all lines are told by it.
-MAY_HAVE_VALUE = re.compile(
+# A line without one of these has no value: nearly all lines are told by it, and the others by the pattern.
+_WORDS = ("loss", "/s", "/it", "/b", " per ", "_per_", "time", "dt", "lr", "learning", "norm", "mfu")
+_MAY_HAVE_VALUE = re.compile(
     r"(?i)loss|(?:it|step|iter|sample|token|tok|image|img|example|seq|batch)\w*(?: ?/ ?|[_ ]per[_ ])s|s ?/ ?(?:it|step|batch)"
     r"|time|\bdt\b|\blr\b|learning|norm|mfu"
 )
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-_NUMBER = r"([-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)(?![\d:]|\.\d)"
+_NUMBER = r"([-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)(?![\d:]|\.\d)"
 # Between a name and its value: `loss: 1`, `loss=1`, `'loss': 1`, `"loss": "1"`, `loss 1`, `Loss [ 1`.
 _IS = r"['\"]?\s*(?:[:=|]\s*)?['\"]?[\[(]?\s*"
 _TIME_UNIT = r"(ms|us|µs|seconds?|secs?|s)"
@@ -75,9 +76,15 @@ class ParsedLine(NamedTuple):
     values: tuple[Value, ...]
 
 
+def may_have_value(text: str) -> bool:
+    """Return whether the line may hold a value; a line of a hundred characters that has none takes a microsecond."""
+    lower = text.lower()
+    return any(word in lower for word in _WORDS) and _MAY_HAVE_VALUE.search(lower) is not None
+
+
 def parse_line(text: str) -> ParsedLine:
     """Return the values of training that a printed line holds; those of evaluation are left out."""
-    line = _ANSI.sub("", text)
+    line = " ".join(_ANSI.sub("", text).split())
     found: dict[tuple[str, str | None], float] = {}
     for quantity, value, unit in (*_find_numbers(line), *_find_step_times(line), *_find_rates(line)):
         if math.isfinite(value):

@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from traceq.capture.printed_lines import MAY_HAVE_VALUE, ParsedLine, parse_line
+from traceq.capture.printed_lines import ParsedLine, may_have_value, parse_line
 from traceq.capture.watch import replace_attribute
 from traceq.common.files import replace_file
 from traceq.common.version import __version__
@@ -181,7 +181,7 @@ class _LineReader:
     def _finish_line(self, text: str, now: int) -> None:
         self._add_text(text, now)
         line, self._begun = self._begun, ""
-        if len(line) <= _LONGEST_LINE and MAY_HAVE_VALUE.search(line):
+        if len(line) <= _LONGEST_LINE and may_have_value(line):
             self._take(self._begin_ns, line)
 
     def _add_text(self, text: str, now: int) -> None:

@@ -33,6 +33,9 @@ INJECT = Path(__file__).parent / "inject"
 # Of a `traceq record` that was killed: what processes said to it, and what it was ingesting, which no other run has the name of.
 _LEFT = re.compile(rf"\..+\.({PATTERN})\.(?:status|[0-9a-f]{{8}}\.ingest)")
 
+# Of a request, what the processes of the program are told.
+_OPTIONS = ("steps", "warmup", "skip", "memory", "stacks", "printed", "memory_history")
+
 # What a name may hold that becomes part of file names.
 _NOT_IN_NAMES = re.compile(r"[^\w.-]+")
 
@@ -128,7 +131,7 @@ class Request:
 
     The window is in optimizer steps: `skip`, then `warmup`, then `steps` that are recorded. `memory` records
     allocations; `stacks` records the Python functions that ran, which makes steps longer. `printed` keeps what the program
-    prints as step time, loss and the like.
+    prints as step time, loss and the like. `memory_history` writes PyTorch's snapshot of GPU memory beside each trace.
     """
 
     command: tuple[str, ...]
@@ -140,6 +143,7 @@ class Request:
     memory: bool = False
     stacks: bool = False
     printed: bool = True
+    memory_history: bool = False
 
 
 @dataclass(frozen=True)
@@ -275,7 +279,7 @@ def _make_environment(request: Request, directory: Path, name: str) -> dict[str,
         "backend": request.backend,
         "directory": str(directory),
         "name": name,
-        **{field: getattr(request, field) for field in ("steps", "warmup", "skip", "memory", "stacks", "printed")},
+        **{field: getattr(request, field) for field in _OPTIONS},
         "workers": request.backend == "torch",
         "status": str(_status_path(directory, name)),
     }

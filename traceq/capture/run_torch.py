@@ -23,6 +23,7 @@ from typing import Any
 from traceq.annotate import names
 from traceq.capture import files, watch
 from traceq.capture.loader_workers import LoaderWorkers
+from traceq.capture.memory_history import MemoryHistory
 from traceq.capture.overhead import Clock
 from traceq.capture.phases import Phases
 from traceq.capture.prints import PrintedLines
@@ -59,6 +60,7 @@ class Recorder:
         self._phases = Phases(self._begin_due_step)
         self._printed = PrintedLines(lambda: self._completed)
         self._workers = LoaderWorkers(Path(options["status"]))
+        self._history = MemoryHistory(sys.modules["torch"])
         self._start_over()
 
     def _start_over(self) -> None:
@@ -238,6 +240,8 @@ class Recorder:
         self._seen.window_opens()
         self._printed.window_opens()
         self._say("window")
+        if self._options.get("memory_history") and (reason := self._history.begin_history()):
+            self._say("reason", text=reason)
         self._run_as_own(self._window.open)
         self._phases.start(sys.modules["torch"])
         self._catch_sigterm()
@@ -274,11 +278,18 @@ class Recorder:
                 self._write_for_nsys()
             else:
                 self._printed.keep_beside(path)
+            self._end_history(path)
             self._say("end", path=path and str(path), steps=recorded)
         except Exception as error:  # noqa: BLE001 - the program must go on, whatever fails here
             self._say("reason", text=_describe_failure(error))
         finally:
             self._take_away()
+
+    def _end_history(self, trace: Path | None) -> None:
+        try:
+            self._history.end_history(trace)
+        except Exception as error:  # noqa: BLE001 - the trace is there, whatever PyTorch says of its memory
+            self._say("reason", text=f"no memory history: {type(error).__name__}: {' '.join(str(error).split())}")
 
     def _write_for_nsys(self) -> None:
         """With nsys, write this process's environment snapshot and printed values into the status directory.
@@ -303,6 +314,7 @@ class Recorder:
         self._say("reason", text=_describe_failure(error))
         self._printed.stop_reading()
         self._workers.end_sampling()
+        self._end_history(None)
         self._phases.stop()
         if self._window is not None:
             # A second failure of the same profiler says no more than the first, which is told.
