@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from snapshots import make_history, make_snapshot
+from importers.snapshots import make_history, make_snapshot
 
 from traceq.capture import record
 from traceq.common.owner import owner_word
