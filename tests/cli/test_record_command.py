@@ -110,6 +110,9 @@ def test_dry_run_prints_what_a_shell_understands_and_does_nothing(traceq, tmp_pa
         "skip": 5,
         "memory": False,
         "stacks": False,
+        "printed": True,
+        "memory_history": False,
+        "workers": True,
         "status": str(directory / f".it_s.{owner_word()}.status"),
     }
 

@@ -23,9 +23,8 @@
 -- fix: {% if worst.loader_kind != 'multi_process' -%} {{ remedy('workers', workers=workers_needed(facts)) }} A fetch takes {{
 --   per_fetch(facts) }}. If the steps are computed on the same cores, leave some to the workers, or prepare the data once and
 --   store it. {%- elif facts.worker_busy is not none and facts.worker_busy < least_busy -%} Workers that have time to spare are
---   not the limit. What is left: batches that are large to hand over (fewer or smaller tensors a batch, or a collate function that
---   returns one), pinning, the first batches of an epoch, and single slow batches ({{ remedy('prefetch') }}). A fetch takes {{
---   per_fetch(facts) }}. {%- elif facts.cores and facts.workers >= facts.cores -%} Make transforms cheaper, or prepare the data once and
+--   not the limit. What is left: data that takes long to hand over or to pin, the first fetches after the loader starts, and
+--   single slow ones. {{ remedy('prefetch') }} A fetch takes {{ per_fetch(facts) }}. {%- elif facts.cores and facts.workers >= facts.cores -%} Make transforms cheaper, or prepare the data once and
 --   store it: {{ plural(facts.workers, 'worker') }} on {{ plural(facts.cores | int, 'core') }} leave no core for more. A fetch
 --   takes {{ per_fetch(facts) }}. {%- else -%} Give the loader more workers{% if facts.workers %}, for instance {{ [2 *
 --   facts.workers, most_workers, (facts.cores or most_workers) | int] | min }}{% endif %}. More workers help as long as cores

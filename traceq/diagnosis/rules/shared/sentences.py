@@ -119,8 +119,8 @@ def describe_worker_work(subject: Subject) -> str:
         return ""
     first = rows[0]
     sampled = f"{some(first['workers'], 'sampled worker')} of the loader"
-    verb = "makes" if first["workers"] == 1 else "make"
-    said = f"{sampled} {verb} batches {share(first['fetching'])} of the time"
+    verb = "prepares" if first["workers"] == 1 else "prepare"
+    said = f"{sampled} {verb} input {share(first['fetching'])} of the time"
     listed = ", ".join(f"{cut_name(row['function'])} {share(row['share'])}" for row in rows if row["function"])
     return f"{said}: {listed}. " if listed else f"{said}. "
 
