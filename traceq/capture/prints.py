@@ -147,7 +147,7 @@ def _cover_write(stream: Any, read: Callable[[str], None]) -> Callable[[], None]
 
     stream.write = write_and_read
 
-    def uncover() -> None:
+    def uncover_write() -> None:
         # What has covered it since stays, and what it calls reads on: into lines that nobody parses any more.
         if vars(stream).get("write") is write_and_read:
             if covered is None:
@@ -155,7 +155,7 @@ def _cover_write(stream: Any, read: Callable[[str], None]) -> Callable[[], None]
             else:
                 stream.write = covered
 
-    return uncover
+    return uncover_write
 
 
 class _LineReader:

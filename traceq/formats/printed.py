@@ -54,12 +54,12 @@ def values_of(content: dict[str, Any]) -> Iterator[PrintedValue]:
                 yield value._replace(value=float(value.value))
 
 
-def _is_valid(each: PrintedValue) -> bool:
-    whole = (each.time_ns, each.line, each.steps_completed, *(() if each.step is None else (each.step,)))
+def _is_valid(printed: PrintedValue) -> bool:
+    whole = (printed.time_ns, printed.line, printed.steps_completed, *(() if printed.step is None else (printed.step,)))
     return (
         all(type(number) is int and 0 <= number < 1 << 62 for number in whole)
-        and isinstance(each.quantity, str)
-        and each.unit in QUANTITIES.get(each.quantity, ())
-        and type(each.value) in (int, float)
-        and math.isfinite(each.value)
+        and isinstance(printed.quantity, str)
+        and printed.unit in QUANTITIES.get(printed.quantity, ())
+        and type(printed.value) in (int, float)
+        and math.isfinite(printed.value)
     )

@@ -33,11 +33,11 @@ def stage_worker_samples(connection: duckdb.DuckDBPyConnection, trace: Path) -> 
         add_note(connection, "info", "workers_left_out", 1, f"{path.name}, beside the trace, is left out: {error}")
         return
     totals: Counter[int] = Counter()
-    for each in samples:
-        totals[each.pid] += each.samples
+    for sample in samples:
+        totals[sample.pid] += sample.samples
     rows = [
-        {**each._asdict(), "frames": ";".join(each.frames), "worker_share": each.samples / totals[each.pid]}
-        for each in samples
+        {**sample._asdict(), "frames": ";".join(sample.frames), "worker_share": sample.samples / totals[sample.pid]}
+        for sample in samples
     ]
     if rows:
         insert_fitting(connection, "worker_sample", pa.Table.from_pylist(rows, schema=_SCHEMA))
