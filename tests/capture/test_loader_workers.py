@@ -138,10 +138,15 @@ def test_samples_of_all_workers_of_a_process_lie_beside_its_trace(tmp_path):
     assert written["trace_bytes"] == 2
 
 
-def test_a_directory_that_is_gone_is_no_failure(tmp_path):
+def test_workers_that_nobody_watches_are_told_nothing_and_a_directory_that_is_gone_is_no_failure(tmp_path):
+    workers = loader_workers.LoaderWorkers(tmp_path)
+    workers.begin_sampling()
+    assert list(tmp_path.iterdir()) == []
     workers = loader_workers.LoaderWorkers(tmp_path / "gone")
+    undo = workers.watch_workers()
     workers.begin_sampling()
     workers.end_sampling()
+    undo()
     assert list(tmp_path.iterdir()) == []
 
 

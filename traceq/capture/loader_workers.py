@@ -39,6 +39,7 @@ class LoaderWorkers:
 
     def __init__(self, status: Path) -> None:
         self._status = status
+        self._is_watching = False
 
     def watch_workers(self) -> Callable[[], None]:
         """Have workers that are started from now on wait for begin_sampling(); return the function that stops this."""
@@ -56,10 +57,13 @@ class LoaderWorkers:
             finally:
                 sampled.end_sampling()
 
+        self._is_watching = True
         return replace_attribute(worker, "_worker_loop", _worker_loop)
 
     def begin_sampling(self) -> None:
-        """Tell the workers to sample their stacks from now on; failures are ignored."""
+        """Tell the workers to sample their stacks from now on, if they wait for it; failures are ignored."""
+        if not self._is_watching:
+            return
         with suppress(OSError):
             _flag_path(self._status, os.getpid()).touch()
 
