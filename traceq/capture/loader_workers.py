@@ -1,6 +1,6 @@
 """Sample the stacks of a DataLoader's worker processes while the training process records its steps.
 
-A trace has nothing of these processes. Each looks some 50 times a second whether a file in the recording's directory is there:
+A trace has nothing of these processes. Each looks some 30 times a second whether a file in the recording's directory is there:
 while it is, its stacks are sampled; when it is gone, they are written beside that file, and `traceq record` puts those of all
 workers beside the trace.
 """
@@ -28,8 +28,8 @@ from traceq.common.version import __version__
 from traceq.formats.made_with import path_beside, size_of_content
 from traceq.formats.worker_samples import MOST_STACKS, SUFFIX, VERSION
 
-# Seconds: a window of some steps begins late by so much, and a look takes some 10 µs.
-_LOOK_S = 0.02
+# Seconds: a window of some steps begins late by so much, and a look takes some 100 us of CPU.
+_LOOK_S = 0.03
 
 _FILE = re.compile(r"(.+)\(\d+\): ")
 
