@@ -78,7 +78,7 @@ def _explain_host(subject: Subject, words: str) -> tuple[str, str]:
     in_python = subject.program.language == "python"
     if words == HOST_LABELS["data"] and (work := describe_worker_work(subject)):
         reason = f"no confirmed rule has a remedy for {words}; {work.removesuffix('. ')}"
-        return reason, "See what would win: `traceq report --rules extra`"
+        return reason, "See what would win: `traceq report TRACE --rules extra`"
     return (
         f"no rule has a remedy for {words}",
         "Sample the host: `py-spy record -o host.svg -- PROGRAM`"

@@ -15,22 +15,25 @@
 -- try: num_workers, with persistent_workers; more workers if there are some already; cheaper transforms.
 -- references: https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
--- heading: {% set work = ask('worker_work') -%} {% if worst.loader_kind != 'multi_process' %}Load input in worker processes{%
---   elif work and work[0].fetching < least_busy %}Find what fetches wait for: the loader's workers are idle{% elif work and
---   work[0].function and facts.cores and facts.workers >= facts.cores %}Make {{ cut(work[0].function) }} cheaper in the
---   loader's workers{% elif facts.cores and facts.workers >= facts.cores %}Make input cheaper{% else %}Start more workers, or
---   make input cheaper{% endif %}: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif %} is spent fetching
--- fix: {% if worst.loader_kind != 'multi_process' -%} {{ remedy('workers', workers=workers_needed(facts)) }} A fetch takes {{
---   per_fetch(facts) }}. If the steps are computed on the same cores, leave some to the workers, or prepare the data once and
---   store it. {%- elif facts.worker_busy is not none and facts.worker_busy < least_busy -%} Workers that have time to spare are
---   not the limit. What is left: data that takes long to hand over or to pin, the first fetches after the loader starts, and
---   single slow ones. {{ remedy('prefetch') }} A fetch takes {{ per_fetch(facts) }}. {%- elif facts.cores and facts.workers >= facts.cores -%} Make transforms cheaper, or prepare the data once and
---   store it: {{ plural(facts.workers, 'worker') }} on {{ plural(facts.cores | int, 'core') }} leave no core for more. A fetch
---   takes {{ per_fetch(facts) }}. {%- else -%} Give the loader more workers{% if facts.workers %}, for instance {{ [2 *
---   facts.workers, most_workers, (facts.cores or most_workers) | int] | min }}{% endif %}. More workers help as long as cores
---   are free; if every core is busy, only cheaper transforms or data prepared in advance help. A fetch takes {{
---   per_fetch(facts) }}. {%- endif %}{% if not facts.cores %} It is not known how many cores the program may use. {%- endif %}
---   {{ busiest(facts) }}{{ worker_work() }}
+-- heading: {% set work = ask('worker_work') -%} {% if worst.loader_kind != 'multi_process' %}Load input in worker
+--   processes{% elif work and work[0].fetching < least_busy %}Find what fetches wait for: the loader's workers are idle{%
+--   elif work and work[0].function and facts.cores and facts.workers >= facts.cores %}Make {{ cut(work[0].function) }}
+--   cheaper in the loader's workers{% elif facts.cores and facts.workers >= facts.cores %}Make input cheaper{% else %}Start
+--   more workers, or make input cheaper{% endif %}: {{ percent(claimed_share) }} of {% if subject.is_window %}the window{%
+--   else %}a step{% endif %} is spent fetching
+-- fix: {% if worst.loader_kind != 'multi_process' -%} {{ remedy('workers', workers=workers_needed(facts)) }} A fetch takes
+--   {{ per_fetch(facts) }}. If the steps are computed on the same cores, leave some to the workers, or prepare the data once
+--   and store it. {%- elif facts.worker_busy is not none and facts.worker_busy < least_busy -%} Workers that have time to
+--   spare are not the limit. What is left: data that takes long to hand over or to pin, the first fetches after the loader
+--   starts, and single slow ones. {{ remedy('prefetch') }} A fetch takes {{ per_fetch(facts) }}. {%- elif facts.cores and
+--   facts.workers >= facts.cores -%} {% set work = ask('worker_work') %} Make {% if work and work[0].function %}{{
+--   cut(work[0].function) }}{% else %}transforms{% endif %} cheaper, or prepare the data once and store it: {{
+--   plural(facts.workers, 'worker') }} on {{ plural(facts.cores | int, 'core') }} leave no core for more. A fetch takes {{
+--   per_fetch(facts) }}. {%- else -%} Give the loader more workers{% if facts.workers %}, for instance {{ [2 *
+--   facts.workers, most_workers, (facts.cores or most_workers) | int] | min }}{% endif %}. More workers help as long as
+--   cores are free; if every core is busy, only cheaper transforms or data prepared in advance help. A fetch takes {{
+--   per_fetch(facts) }}. {%- endif %}{% if not facts.cores %} It is not known how many cores the program may use. {%- endif
+--   %} {{ busiest(facts) }}{{ worker_work() }}
 -- confidence: {% if worst.loader_kind is none %}medium{% else %}high{% endif %}
 -- reason: {% if worst.loader_kind is none %}The name shows that input is fetched, but not by which thread or process. {%- elif
 --   worst.loader_kind == 'multi_process' and facts.workers %}The loader has {{ plural(facts.workers, 'worker') }}, and the main
