@@ -150,8 +150,11 @@ def test_steps_phases_and_fetches_are_found_in_a_program_nobody_edited(recorded,
 @pytest.mark.slow
 def test_stacks_and_memory_are_recorded_where_they_are_wanted(recorded, program):
     job = program("train(6)\n")
-    for options in ({}, {"stacks": True, "memory": True}):
-        (trace,) = recorded(job, **options).traces
+    for options in ({}, {"stacks": True, "memory": True, "memory_history": True}):
+        result = recorded(job, **options)
+        (trace,) = result.traces
+        # here no program has a GPU
+        assert result.reasons == (("no memory history: the program uses no GPU through torch.cuda",) if options else ())
         with gzip.open(trace) as file:
             found = json.load(file)["traceEvents"]
         assert any(each.get("cat") == "python_function" for each in found) == bool(options)

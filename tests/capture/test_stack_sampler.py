@@ -75,7 +75,7 @@ def test_times_are_those_of_the_clock():
     begin = time.time_ns()
     samples, _ = sample(wait_for_the_event, until=EVENT.set)
     end = time.time_ns()
-    assert all(begin <= first <= last <= end for _, _, first, last in samples["runs"])
+    assert all(begin <= first <= last <= end for _, _, first, last, _ in samples["runs"])
 
 
 def test_collections_of_garbage_are_noted():

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from importers.snapshots import make_history, make_snapshot
 
 from traceq.capture import record
 from traceq.common.owner import owner_word
@@ -50,6 +52,29 @@ def test_without_a_report_the_next_command_is_the_report(traceq, leaves, tmp_pat
     assert outcome.stderr.endswith(f"traceq: next: traceq report {tmp_path / 'run.duckdb'}\n")
 
 
+def test_the_memory_history_beside_a_trace_is_read_with_it(traceq, leaves, tmp_path):
+    trace = tmp_path / "run.rank0.pt.trace.json.gz"
+    trace.write_bytes((EXPORT.parent / "kineto_2026.json.gz").read_bytes())
+    history = make_history("""
+        1775078551412316 alloc 100 64 main
+        1775078551412325 free 100 64 main
+    """)
+    snapshot = tmp_path / "run.rank0.memory.pickle"
+    snapshot.write_bytes(pickle.dumps(make_snapshot(history)))
+    leaves(traces=[trace])
+    outcome = traceq("record", "--no-report", "--memory-history", "-o", tmp_path, "--", "python", "run.py")
+    assert f"traceq: memory history: {snapshot}\n" in outcome.stderr
+    (database,) = tmp_path.glob("*.duckdb")
+    counted = traceq("sql", database, "select count(*) from allocator_event")
+    assert counted.stdout.split()[-1] == "2"
+
+
+def test_a_memory_history_is_only_for_the_profiler_of_pytorch(traceq):
+    outcome = traceq("record", "--backend", "nsys", "--memory-history", "--", "python", "run.py")
+    assert outcome.exit_code == 2
+    assert "--memory-history is for --backend torch" in outcome.stderr
+
+
 @pytest.mark.parametrize(("program", "expected"), [(0, 1), (3, 3)])
 def test_a_failed_ingest_does_not_hide_the_exit_code(traceq, leaves, tmp_path, program, expected):
     (tmp_path / "bad.json").write_text("no trace")
@@ -85,6 +110,9 @@ def test_dry_run_prints_what_a_shell_understands_and_does_nothing(traceq, tmp_pa
         "skip": 5,
         "memory": False,
         "stacks": False,
+        "printed": True,
+        "memory_history": False,
+        "workers": True,
         "status": str(directory / f".it_s.{owner_word()}.status"),
     }
 

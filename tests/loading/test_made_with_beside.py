@@ -69,10 +69,10 @@ def test_only_what_is_known_to_be_harmless_is_taken(trace):
     [
         ("{", "Expecting"),
         ("[" * 50_000, "it is nested too deeply"),
-        ("[]", "it is not a snapshot written by traceq"),
+        ("[]", "it was not written by traceq"),
         ('{"traceq_made_with": 2}', "it was written by a later version of traceq"),
         ('{"traceq_made_with": 1, "trace_bytes": 5}', "it belongs to another trace that had this name"),
-        (" " * 2**21, "it is too large to be a snapshot"),
+        (" " * 2**21, "it is larger than 1 MiB"),
     ],
 )
 def test_a_snapshot_that_is_none_is_left_out_with_a_note(trace, content, why):

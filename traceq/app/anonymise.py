@@ -18,6 +18,7 @@ from traceq.loading.sources import find_sources
 from traceq.sharing import chrome_names, nsys_names
 from traceq.sharing.made_with import TELLING, carry
 from traceq.sharing.names import Names
+from traceq.sharing.printed import carry_printed
 from traceq.sharing.secrets import secret_kinds, texts_of
 
 
@@ -59,6 +60,7 @@ def anonymise(source: str | Path, output: str | Path, *, seed: str | None = None
         _check_nothing_is_left(trace.path, made)
         put(made, output)
     carry(trace.path, output, without=TELLING)
+    carry_printed(trace.path, output)
     return Anonymised(output, records, +names.replaced, +removed)
 
 

@@ -22,12 +22,14 @@ from traceq.common.version import __version__
 from traceq.database.connect import SCHEMA_VERSION
 from traceq.database.empty import forget
 from traceq.errors import UnusableTrace
+from traceq.formats import made_with, printed, worker_samples
 from traceq.formats.made_with import path_beside
 from traceq.loading.inductor import inductor_files
 from traceq.loading.options import TraceOptions
 from traceq.loading.sources import capture_sources, content_hash, find_sources, logs_beside, paths_of
 
 _SUFFIX = ".duckdb"
+_BESIDE = (made_with.SUFFIX, printed.SUFFIX, worker_samples.SUFFIX)
 _UNSAFE = re.compile(r"[^\w.-]+")
 # The rooms of traceq on which the tables of a database depend.
 _ROOMS = ("analysis", "database", "formats", "importers", "loading")
@@ -105,7 +107,8 @@ def _name(source: str | Path, options: TraceOptions) -> str:
     found = find_sources([source])
     traces = [(str(trace.path.resolve()), content_hash(trace.files)) for trace in found]
     logs = [content_hash([log]) for trace in found for log in logs_beside(trace.path, ())]
-    made_with = [content_hash([path]) for trace in found if (path := path_beside(trace.path)).is_file()]
+    beside = [path_beside(trace.path, suffix) for trace in found for suffix in _BESIDE]
+    recorded = [content_hash([path]) for path in beside if path.is_file()]
     graphs = [content_hash(capture.files) for capture in capture_sources(options.capture)]
     given = paths_of(options.inductor)
     compiled = [(str(file), content_hash([file])) for trace in found for file in inductor_files(given, trace.path)]
@@ -115,7 +118,7 @@ def _name(source: str | Path, options: TraceOptions) -> str:
         code_hash(*_ROOMS),
         traces,
         logs,
-        made_with,
+        recorded,
         graphs,
         compiled,
         sorted(options.step_texts.items()),

@@ -24,6 +24,7 @@ from traceq.loading.sources import find_sources
 from traceq.sharing import chrome_part, nsys_part
 from traceq.sharing.made_with import carry
 from traceq.sharing.part import TracePart, part_of_steps, part_of_window, whole_part
+from traceq.sharing.printed import carry_printed
 
 _SUFFIXES = {"chrome": (".json", ".json.gz"), "nsys": (".sqlite", ".sqlite.gz", ".db")}
 _ENDINGS = (".json", ".gz", ".sqlite", ".db")
@@ -152,6 +153,7 @@ def _trim(source: TraceSource, target: Path, span: tuple[int, int] | None, read:
         run(connection, "sharing/sql/selection.sql", trace_id=trace_id, ts=part.ts, ts_end=part.ts_end)
         records = _write(connection, source, target, trace_id, part)
     carry(source.path, target)
+    carry_printed(source.path, target)
     return Trimmed(target, part.steps, records, target.stat().st_size, source.size)
 
 

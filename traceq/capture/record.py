@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from traceq.capture import nsys, status
+from traceq.capture import loader_workers, nsys, status
 from traceq.capture.files import number_names
 from traceq.capture.monitor import SUFFIX as LOG_SUFFIX
 from traceq.capture.monitor import sample_machine
@@ -25,12 +25,16 @@ from traceq.common.owner import PATTERN, owner_word
 from traceq.common.process import find_tool
 from traceq.common.scratch import remove_gone
 from traceq.errors import MissingTool, StoreError, TraceqError
+from traceq.formats import printed
 from traceq.formats.made_with import SUFFIX
 
 INJECT = Path(__file__).parent / "inject"
 
 # Of a `traceq record` that was killed: what processes said to it, and what it was ingesting, which no other run has the name of.
 _LEFT = re.compile(rf"\..+\.({PATTERN})\.(?:status|[0-9a-f]{{8}}\.ingest)")
+
+# Of a request, what the processes of the program are told.
+_OPTIONS = ("steps", "most_steps", "warmup", "skip", "memory", "stacks", "printed", "memory_history")
 
 # What a name may hold that becomes part of file names.
 _NOT_IN_NAMES = re.compile(r"[^\w.-]+")
@@ -127,7 +131,8 @@ class Request:
 
     The window is in optimizer steps: `skip`, then `warmup`, then `steps` that are recorded, or where these take less than a
     second up to `most_steps`. `memory` records allocations; `stacks` records the Python functions that ran, which makes
-    steps longer.
+    steps longer. `printed` keeps what the program prints as step time, loss and the like. `memory_history` writes PyTorch's
+    snapshot of GPU memory beside each trace.
     """
 
     command: tuple[str, ...]
@@ -138,6 +143,8 @@ class Request:
     skip: int
     memory: bool = False
     stacks: bool = False
+    printed: bool = True
+    memory_history: bool = False
     most_steps: int = 0
 
 
@@ -188,7 +195,10 @@ def record(request: Request, launch: Launch) -> Recording:
             raise MissingTool(f"{launch.command[0]}: cannot be started: {error.strerror or error}") from error
         events = status.read(told)
         if request.backend == "nsys" and nsys.find_report(launch.directory / launch.name) is not None:
-            _put_snapshot(told, launch)
+            _put_beside(told, launch)
+        for event in events:
+            if event.kind == "end" and event.facts["path"]:
+                loader_workers.put_beside(Path(event.facts["path"]), told, event.pid)
     if request.backend == "nsys":
         return _export_report(exit_code, launch, events)
     traces = tuple(Path(event.facts["path"]) for event in events if event.kind == "end" and event.facts["path"])
@@ -197,18 +207,19 @@ def record(request: Request, launch: Launch) -> Recording:
     )
 
 
-def _put_snapshot(told: Path, launch: Launch) -> None:
-    """Move the environment snapshot of the lowest rank from the directory `told` beside nsys's trace; ignore an OSError.
+def _put_beside(told: Path, launch: Launch) -> None:
+    """Move environment snapshot and printed values of the lowest rank from the directory `told` beside nsys's trace.
 
-    Without any snapshot there, write one of this machine.
+    Without any snapshot there, write one of this machine. An OSError is ignored.
     """
-    found = sorted(told.glob(f"rank*{SUFFIX}"), key=lambda path: (len(path.name), path.name))
-    target = launch.directory / f"{launch.name}{SUFFIX}"
-    with suppress(OSError):
-        if found:
-            shutil.move(found[0], target)
-        else:
-            write(target, None, None)
+    for suffix in (SUFFIX, printed.SUFFIX):
+        found = sorted(told.glob(f"rank*{suffix}"), key=lambda path: (len(path.name), path.name))
+        target = launch.directory / f"{launch.name}{suffix}"
+        with suppress(OSError):
+            if found:
+                shutil.move(found[0], target)
+            elif suffix == SUFFIX:
+                write(target, None, None)
 
 
 def _export_report(exit_code: int, launch: Launch, events: Sequence[status.Event]) -> Recording:
@@ -252,7 +263,7 @@ def _free_name(directory: Path, name: str) -> str:
     there = [path.name for path in directory.iterdir()] if directory.is_dir() else []
 
     def is_taken(name: str) -> bool:
-        endings = (".rank", ".duckdb", ".nsys-rep", ".sqlite", LOG_SUFFIX, SUFFIX)
+        endings = (".rank", ".duckdb", ".nsys-rep", ".sqlite", LOG_SUFFIX, SUFFIX, printed.SUFFIX)
         ours = (f".{name}.", *(f"{name}{ending}" for ending in endings))
         return any(file.startswith(ours) for file in there)
 
@@ -270,7 +281,8 @@ def _make_environment(request: Request, directory: Path, name: str) -> dict[str,
         "backend": request.backend,
         "directory": str(directory),
         "name": name,
-        **{field: getattr(request, field) for field in ("steps", "most_steps", "warmup", "skip", "memory", "stacks")},
+        **{field: getattr(request, field) for field in _OPTIONS},
+        "workers": request.backend == "torch",
         "status": str(_status_path(directory, name)),
     }
     return {**inject_traceq(options, os.environ.get("PYTHONPATH")), **keep_marks()}

@@ -22,12 +22,16 @@ from typing import Any
 
 from traceq.annotate import names
 from traceq.capture import files, watch
+from traceq.capture.loader_workers import LoaderWorkers
+from traceq.capture.memory_history import MemoryHistory
 from traceq.capture.overhead import Clock
 from traceq.capture.phases import Phases
+from traceq.capture.prints import PrintedLines
 from traceq.capture.record_window import CudaRange, RecordWindow, TorchWindow
 from traceq.capture.snapshot.seen import Seen
 from traceq.capture.snapshot.write import write
 from traceq.capture.watch import watch_starts
+from traceq.formats import printed
 from traceq.formats.made_with import SUFFIX
 
 Say = Callable[..., None]
@@ -54,6 +58,9 @@ class Recorder:
         self._say = say
         self._undo: list[Callable[[], None]] = []
         self._phases = Phases(self._begin_due_step)
+        self._printed = PrintedLines(lambda: self._completed)
+        self._workers = LoaderWorkers(Path(options["status"]))
+        self._history = MemoryHistory(sys.modules["torch"])
         self._start_over()
 
     def _start_over(self) -> None:
@@ -61,7 +68,7 @@ class Recorder:
         self._seen = Seen()
         self._optimizer: weakref.ref[Any] | None = None
         self._marks_its_steps = self._stopped_marking = False
-        self._completed = self._boundaries = self._unmarked = 0
+        self._completed = self._boundaries = self._unmarked = self._advanced = 0
         self._window: RecordWindow | None = None
         self._over = False
         self._within_backward = self._is_due = self._is_own = self._is_busy = self._sigterm_came = False
@@ -75,6 +82,11 @@ class Recorder:
             watch_starts(self.on_other_profiler),
             self._seen.watch(torch),
         ]
+        if self._options.get("workers"):
+            with suppress(Exception):  # a PyTorch that is different inside: then nothing is known of its workers
+                self._undo.append(self._workers.watch_workers())
+        if self._options.get("printed"):
+            self._printed.watch_streams()
         os.register_at_fork(after_in_child=self._on_fork)
         atexit.register(self._at_exit)
 
@@ -201,7 +213,13 @@ class Recorder:
                 self._open()
             return
         self._phases.end_step()
+        # Writing the trace takes long, in which the workers fill their queue.
+        if self._advanced == self._options["warmup"] + self._options["steps"] - 1:
+            self._workers.end_sampling()
         if self._run_as_own(self._window.advance):
+            self._advanced += 1
+            if self._advanced == self._options["warmup"]:
+                self._workers.begin_sampling()
             self._next_step()
         else:
             self._finish(None)
@@ -220,7 +238,10 @@ class Recorder:
         else:
             self._window = CudaRange(self._options) if self._options["steps"] else RecordWindow()
         self._seen.window_opens()
+        self._printed.window_opens()
         self._say("window")
+        if self._options.get("memory_history") and (reason := self._history.begin_history()):
+            self._say("reason", text=reason)
         self._run_as_own(self._window.open)
         self._phases.start(sys.modules["torch"])
         self._catch_sigterm()
@@ -247,27 +268,41 @@ class Recorder:
         self._over = True
         try:
             self._phases.stop()
+            self._workers.end_sampling()
+            self._printed.window_closes()
             path = self._run_as_own(self._window.close) if self._window else None
             recorded = self._window.recorded() if self._window else 0
             if reason:
                 self._say("reason", text=f"{reason} ({self._describe_progress()})")
             if path is None:
-                self._write_snapshot()
+                self._write_for_nsys()
+            else:
+                self._printed.keep_beside(path)
+            self._end_history(path)
             self._say("end", path=path and str(path), steps=recorded)
         except Exception as error:  # noqa: BLE001 - the program must go on, whatever fails here
             self._say("reason", text=_describe_failure(error))
         finally:
             self._take_away()
 
-    def _write_snapshot(self) -> None:
-        """With nsys, write this process's environment snapshot into the status directory; the parent puts it beside the trace.
+    def _end_history(self, trace: Path | None) -> None:
+        try:
+            self._history.end_history(trace)
+        except Exception as error:  # noqa: BLE001 - the trace is there, whatever PyTorch says of its memory
+            self._say("reason", text=f"no memory history: {type(error).__name__}: {' '.join(str(error).split())}")
 
-        Failures are ignored.
+    def _write_for_nsys(self) -> None:
+        """With nsys, write this process's environment snapshot and printed values into the status directory.
+
+        The parent puts them beside the trace. Failures are ignored. Without nsys there is no trace: read no more lines.
         """
-        if self._options["backend"] == "nsys":
-            with suppress(Exception):
-                path = Path(self._options["status"]) / f"rank{files.rank()}{SUFFIX}"
-                write(path, sys.modules["torch"], self._seen)
+        if self._options["backend"] != "nsys":
+            self._printed.stop_reading()
+            return
+        with suppress(Exception):
+            stem = Path(self._options["status"]) / f"rank{files.rank()}"
+            self._printed.keep_at(stem.with_name(f"{stem.name}{printed.SUFFIX}"))
+            write(stem.with_name(f"{stem.name}{SUFFIX}"), sys.modules["torch"], self._seen)
 
     def _describe_progress(self) -> str:
         if self._window is None:
@@ -277,6 +312,9 @@ class Recorder:
     def _give_up(self, error: Exception) -> None:
         self._over = True
         self._say("reason", text=_describe_failure(error))
+        self._printed.stop_reading()
+        self._workers.end_sampling()
+        self._end_history(None)
         self._phases.stop()
         if self._window is not None:
             # A second failure of the same profiler says no more than the first, which is told.
@@ -326,6 +364,7 @@ class Recorder:
         if isinstance(self._window, TorchWindow):
             _end_without_destructors()
         self._phases.forget()
+        self._printed.drop_lines()
         self._start_over()
         if had_window or not self._undo:
             self._over = True

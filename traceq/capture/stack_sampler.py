@@ -65,8 +65,8 @@ class StackSampler:
         """End sampling, and return the samples: {} before start(), or without a sample.
 
         "functions" are names as PyTorch writes those of Python functions, "own" the indices of those that are of no installed
-        library; "stacks" are lists of indices from the outermost on, "runs" lists of native thread id, index of the stack, and
-        first and last time (ns since 1970), in which all samples of the thread were equal; "collections" are lists of native
+        library; "stacks" are lists of indices from the outermost on, "runs" lists of native thread id, index of the stack, first
+        and last time (ns since 1970) and number of samples, in a row and equal; "collections" are lists of native
         thread id, begin, end (ns since 1970) and generation; "threads" are the names of threads by native id.
         """
         if self._thread is None:
@@ -115,6 +115,7 @@ class StackSampler:
             run = self._open.get(native_id)
             if run is not None and run.stack == stack:
                 run.last_ts = now
+                run.samples += 1
             else:
                 moved += run is not None
                 self._open[native_id] = run = _Run(native_id, stack, now)
@@ -169,18 +170,19 @@ _Stack = tuple[int, ...]
 class _Run:
     """Equal samples in a row of a thread; times are ns since 1970."""
 
-    __slots__ = ("last_ts", "native_id", "stack", "ts")
+    __slots__ = ("last_ts", "native_id", "samples", "stack", "ts")
 
     def __init__(self, native_id: int, stack: _Stack, ts: int) -> None:
         self.native_id = native_id
         self.stack = stack
         self.ts = self.last_ts = ts
+        self.samples = 1
 
 
 def _describe_runs(
     runs: Sequence[_Run], codes: dict[CodeType, int], calls: dict[tuple[CodeType, int], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return "functions", "own", "stacks" and "runs" as stop() does, with the C functions that innermost functions call, if known.
+    """Return "functions", "own", "stacks" and "runs" as stop() does, with the C functions that innermost functions call.
 
     Runs of a thread in a row that then have the same names become one.
     """
@@ -208,9 +210,9 @@ def _describe_runs(
         stack = stacks.setdefault(tuple(frames), len(stacks))
         row = last.get(run.native_id)
         if row is not None and row[1] == stack:
-            row[3] = run.last_ts
+            row[3:] = run.last_ts, row[4] + run.samples
         else:
-            last[run.native_id] = row = [run.native_id, stack, run.ts, run.last_ts]
+            last[run.native_id] = row = [run.native_id, stack, run.ts, run.last_ts, run.samples]
             found.append(row)
     return {
         "functions": list(functions),

@@ -60,7 +60,13 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
 )
 @click.option("--memory", is_flag=True, help="With every allocation of memory.")
 @click.option(
+    "--memory-history", is_flag=True, help="With PyTorch's history of GPU memory, as a snapshot beside each trace."
+)
+@click.option(
     "--stacks", is_flag=True, help="With every Python function that runs: names lines, makes steps far longer."
+)
+@click.option(
+    "--no-printed", is_flag=True, help="Do not keep the step times, losses and the like that the program prints."
 )
 @click.option("--html", type=FILE, metavar="FILE", help="Also write the report as an HTML page to FILE.")
 @click.option("--dry-run", is_flag=True, help="Print the command and what is added to its environment; run nothing.")
@@ -77,7 +83,9 @@ def record(
     skip: int,
     directory: Path,
     memory: bool,
+    memory_history: bool,
     stacks: bool,
+    no_printed: bool,
     html: Path | None,
     dry_run: bool,
     no_report: bool,
@@ -100,7 +108,9 @@ def record(
 
     least = 5 if steps is None else steps
     most = _MOST_STEPS if steps is None else least
-    request = Request(command, backend, directory, least, warmup, skip, memory, stacks, most)
+    request = Request(
+        command, backend, directory, least, warmup, skip, memory, stacks, not no_printed, memory_history, most
+    )
     if not request.command:
         raise click.UsageError("No command to run: traceq record [OPTIONS] -- python train.py")
     if request.backend == "torch" and request.steps == 0:
@@ -109,6 +119,8 @@ def record(
         )
     if request.backend == "nsys" and request.stacks:
         raise click.UsageError("--stacks is for --backend torch: nsys keeps Python stacks for its own viewer only.")
+    if request.backend == "nsys" and request.memory_history:
+        raise click.UsageError("--memory-history is for --backend torch: nsys records allocations with --memory.")
     launch = plan(request)
     if dry_run:
         additions = [f"{name}={shlex.quote(value)} \\" for name, value in launch.additions.items()]
@@ -136,10 +148,14 @@ def _ingest_and_report(
     An error is only printed, so that it does not hide the recorded program's exit code.
     """
     from traceq.app.ingest import ingest
+    from traceq.capture.memory_history import find_snapshot
     from traceq.cli.ingest import summarize
 
+    snapshots = tuple(snapshot for trace in traces if (snapshot := find_snapshot(trace)))
     try:
-        _print_line(summarize(within_limits(ingest)(traces, database)))
+        # Of several ranks, a snapshot would be read beside the traces of all.
+        logs = snapshots if len(traces) == 1 else ()
+        _print_line(summarize(within_limits(ingest)(traces, database, logs=logs)))
         if report:
             _report(context, database)
         if html is not None:
@@ -150,6 +166,8 @@ def _ingest_and_report(
     finally:
         for trace in traces:
             _print_line(f"trace: {trace}")
+        for snapshot in snapshots:
+            _print_line(f"memory history: {snapshot}")
     if not report:  # which says itself what is next
         _print_line(f"next: traceq report {shlex.quote(str(database))}")
     return True

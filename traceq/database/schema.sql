@@ -433,6 +433,53 @@ create table if not exists made_with (
     is_knob boolean not null
 );
 
+--: One row per value of the training that the program printed while traceq record watched it, as numbers and words of
+--: traceq's own; no rows without. Kept are some hundred lines before the end of the recording and after it.
+create table if not exists printed_value (
+    --: Trace.
+    trace_id integer not null,
+    --: When the line began, ns on the trace's clock; NULL where the trace does not say when it was recorded.
+    ts bigint,
+    --: Number of the line among those with values, from 0: values of a line are of one step.
+    line integer not null,
+    --: Number of the step in the same line, as the program counts; NULL without one.
+    step bigint,
+    --: Steps of the optimizer, or of the program's marks, that had ended when the line was printed; NULL after the
+    --: recording, when they are no longer counted.
+    steps_completed bigint,
+    --: step_time, throughput, prompt_throughput and generation_throughput (of a server), loss, learning_rate,
+    --: gradient_norm or mfu; never of an evaluation.
+    quantity varchar not null,
+    --: Its value.
+    value double not null,
+    --: Unit: ns, it/s, samples/s, tokens/s or share; NULL for a number without one.
+    unit varchar,
+    --: Whether the profiler warmed up or recorded meanwhile, which makes steps longer.
+    is_recorded boolean not null
+);
+
+--: One row per stack of Python functions that a worker process of a loader was sampled in while the steps were recorded,
+--: from the file that traceq record wrote beside the trace; no rows without one. Of a worker only its main thread.
+create table if not exists worker_sample (
+    --: Trace, of the process that trains.
+    trace_id integer not null,
+    --: Process of the worker.
+    pid bigint not null,
+    --: Number of the worker in its loader, from 0; NULL where it did not say.
+    worker integer,
+    --: fetch (it makes a batch: reading, transforming, collating), wait (for the next batch to make) or other.
+    state varchar not null,
+    --: In a fetch, the innermost function of the program, FILE(LINE): NAME, that of a library where it has none; NULL in
+    --: other states.
+    function varchar,
+    --: The functions of the stack, from the outermost on, separated by semicolons.
+    frames varchar not null,
+    --: How often it was sampled, 100 times a second where the worker lets it.
+    samples bigint not null,
+    --: Of all samples of this worker, how many these are.
+    worker_share double not null
+);
+
 --: One row per page fault of the CPU, or group of page faults of a GPU on one page, on unified memory; addresses are
 --: not kept.
 create table if not exists page_fault (

@@ -245,9 +245,12 @@ def _match_text(value: object) -> str:
     return str(value)
 
 
-def path_beside(trace: Path) -> Path:
-    """Return the path where the environment snapshot of the run that wrote this trace would be, whether or not it exists."""
-    return trace.with_name(f"{_ENDING.sub('', trace.name)}{SUFFIX}")
+def path_beside(trace: Path, suffix: str = SUFFIX) -> Path:
+    """Return the path where the environment snapshot of the run that wrote this trace would be, whether or not it exists.
+
+    With another `suffix`, the path of another file beside the trace.
+    """
+    return trace.with_name(f"{_ENDING.sub('', trace.name)}{suffix}")
 
 
 def size_of_content(trace: Path) -> int | None:

@@ -28,8 +28,10 @@ from traceq.loading.bounds import drop_impossible, end_gpu_work, end_marks
 from traceq.loading.inductor import read_inductor, split_readable
 from traceq.loading.made_with import stage_made_with
 from traceq.loading.monitors import NOTHING, MonitorLogs, read_snapshots, stage_logs
+from traceq.loading.printed import stage_printed
 from traceq.loading.sources import Source
 from traceq.loading.staging import COPIED, READ, insert_fitting, list_staged
+from traceq.loading.worker_samples import stage_worker_samples
 
 # Batches are cut to DuckDB's row groups: an insert that ends inside one leaves rows that the next has to move.
 _ROWS_PER_INSERT = 122_880
@@ -130,6 +132,8 @@ def _build_database(task: Task, progress: Callable[[State], None]) -> Iterator[t
             if stage_logs(connection, task.source.path, task.beside):
                 drop_impossible(connection)
             stage_made_with(connection, task.source.path)
+            stage_printed(connection, task.source.path)
+            stage_worker_samples(connection, task.source.path)
             if connection.execute("from staging.thread where thread_name = 'Host Threads' limit 1").fetchone():
                 sql.run(connection, "loading/calling_thread.sql")
             if connection.execute("from staging.python_run limit 1").fetchone():

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import duckdb
 import pyarrow as pa
 
-from traceq.formats.made_with import VERSION, is_knob, normalize_value, path_beside, size_of_content, unit_of
+from traceq.formats.made_with import SUFFIX, VERSION, is_knob, normalize_value, path_beside, size_of_content, unit_of
 from traceq.loading.staging import add_note, insert_fitting
 
 # No snapshot is nearly as large: whatever this is, it is not read.
@@ -47,16 +47,24 @@ def read(trace: Path) -> dict[str, Any]:
 
     Raises ValueError where the file is no snapshot or belongs to another trace, OSError where it cannot be read.
     """
-    path = path_beside(trace)
+    return read_beside(trace, SUFFIX, "traceq_made_with", VERSION)
+
+
+def read_beside(trace: Path, suffix: str, key: str, version: int) -> dict[str, Any]:
+    """Return the JSON object in a file that traceq wrote beside the trace: `key` holds its version, `version` the newest known.
+
+    Raises ValueError where the file is not of traceq or belongs to another trace, OSError where it cannot be read.
+    """
+    path = path_beside(trace, suffix)
     if path.stat().st_size > _LARGEST:
-        raise ValueError("it is too large to be a snapshot")
+        raise ValueError(f"it is larger than {_LARGEST >> 20} MiB")
     try:
         content = json.loads(path.read_text("utf-8"))
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
-    if not isinstance(content, dict) or not isinstance(content.get("traceq_made_with"), int):
-        raise ValueError("it is not a snapshot written by traceq")  # noqa: TRY004 - as all that is wrong with a file
-    if content["traceq_made_with"] > VERSION:
+    if not isinstance(content, dict) or not isinstance(content.get(key), int):
+        raise ValueError("it was not written by traceq")  # noqa: TRY004 - as all that is wrong with a file
+    if content[key] > version:
         raise ValueError("it was written by a later version of traceq")
     if content.get("trace_bytes") not in (None, size_of_content(trace)):
         raise ValueError("it belongs to another trace that had this name, or the trace was changed since")

@@ -13,8 +13,9 @@ READ = ("trace", "device", "thread", "synchronization", "cuda_event")
 
 # Tables that go from staging as they are; cpu_slice, gpu_slice and collective are joined up on the way.
 COPIED = (
-    *READ, "gpu_annotation", "counter", "page_fault", "graph_node", "file_access", "monitor_log", "made_with", "cpu_sample",
-    "backtrace", "import_note", "allocator_event", "allocator_segment", "allocator_block", "allocator_stack",
+    *READ, "gpu_annotation", "counter", "page_fault", "graph_node", "file_access", "monitor_log", "made_with",
+    "printed_value", "cpu_sample", "backtrace", "import_note", "allocator_event", "allocator_segment", "allocator_block",
+    "allocator_stack", "worker_sample",
 )  # fmt: skip
 
 _NUMBERS = {

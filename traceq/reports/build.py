@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
@@ -331,7 +331,9 @@ def _read_steps(queries: Queries, trace_id: int) -> Steps:
     excluded = queries.read_records(model.ExcludedStep, "step_excluded", trace_id=trace_id)
     statistics = next(iter(queries.read_rows("step_stats", trace_id=trace_id)), {"steps": 0, "excluded": 0})
     counted, _, *numbers = statistics.values()
-    return Steps(source.get("source"), source.get("name"), counted, excluded, *numbers)
+    printed = next(iter(queries.read_records(model.PrintedStep, "printed_step", trace_id=trace_id)), None)
+    steps = Steps(source.get("source"), source.get("name"), counted, excluded, *numbers)
+    return replace(steps, printed=printed)
 
 
 def _divide_ledger(

@@ -106,8 +106,24 @@ class ExcludedStep(msgspec.Struct, frozen=True):
     reason: str
 
 
+class PrintedStep(msgspec.Struct, frozen=True):
+    """The program's own step where it is a multiple of the steps here: the median of the `values` that it printed, ns.
+
+    `step_ns` is the median step here without the profiler, `times` the multiple, and `is_longer` whether the program's is longer.
+    """
+
+    printed_ns: float
+    values: int
+    step_ns: float
+    times: int
+    is_longer: bool
+
+
 class Steps(msgspec.Struct, frozen=True):
-    """Statistics of the counted steps, ns; `source` is where steps came from, `example` the name of one."""
+    """Statistics of the counted steps, ns; `source` is where steps came from, `example` the name of one.
+
+    `printed` is the step that the program printed, where it differs from these by a whole factor.
+    """
 
     source: str | None
     example: str | None
@@ -122,6 +138,7 @@ class Steps(msgspec.Struct, frozen=True):
     p95_ns: float | None = None
     p99_ns: float | None = None
     max_ns: int | None = None
+    printed: PrintedStep | None = None
 
     @property
     def is_window(self) -> bool:

@@ -47,6 +47,7 @@ _NEEDED_BY = {
     "module": ("module_kind", "module_top"),
     "monitor_step": ("condition",),
     "operator_cost": ("operator_kind", "mfu"),
+    "printed_value": ("printed_step",),
     "serving_mark": ("serving", "serving_batch", "serving_stall", "serving_roofline"),
     "straggler": ("straggler",),
     "unified_memory": ("unified_memory",),

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from labelled.cases.too_few_workers import sample_workers
+
 SINGLE = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"
 SEVERAL = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
 
@@ -10,6 +12,12 @@ def steps(trace, loader, fetch):
         trace.annotation(f"ProfilerStep#{step}", ts, 1000)
         trace.annotation(loader, ts + 10, fetch)
         trace.op("aten::mm", ts + 20 + fetch, 900 - fetch)
+
+
+def set_workers(trace, number):
+    """A loader with as many workers as the machine has cores."""
+    for topic, name in (("host", "cpus"), ("loader", "num_workers")):
+        trace.add("made_with", topic=topic, instance=0, name=name, value=str(number), is_knob=True)
 
 
 def found(trace):
@@ -45,5 +53,18 @@ def clean_with_a_gpu(trace):
 def clean_a_worker_for_each_core(trace):
     """More workers than cores make no more batches."""
     steps(trace, SEVERAL, 500)
-    for topic, name in (("host", "cpus"), ("loader", "num_workers")):
-        trace.add("made_with", topic=topic, instance=0, name=name, value="2", is_knob=True)
+    set_workers(trace, 2)
+
+
+def found_a_function_of_the_workers(trace):
+    """No core is free for more workers, but the ones that there are spend their time in one function."""
+    steps(trace, SEVERAL, 500)
+    set_workers(trace, 2)
+    sample_workers(trace, 45, 5)
+
+
+def clean_workers_that_wait(trace):
+    """Workers have time to spare: neither more of them nor a cheaper sample wins anything."""
+    steps(trace, SEVERAL, 500)
+    set_workers(trace, 2)
+    sample_workers(trace, 10, 40)

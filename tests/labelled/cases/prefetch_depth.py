@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from labelled.cases.too_few_workers import FETCH, worker
+from labelled.cases.too_few_workers import FETCH, sample_workers, worker
 
 
 def loop(trace, fetches):
@@ -17,6 +17,12 @@ def found(trace):
     loop(trace, [10_000, 500_000, 10_000, 12_000, 500_000, 9_000, 11_000])
     worker(trace, 1, 300_000)
     worker(trace, 2, 300_000)
+
+
+def found_by_samples_of_the_workers(trace):
+    """Their stacks show that they have time."""
+    loop(trace, [10_000, 500_000, 10_000, 12_000, 500_000, 9_000, 11_000])
+    sample_workers(trace, 10, 40)
 
 
 def clean(trace):

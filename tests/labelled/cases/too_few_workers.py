@@ -25,6 +25,23 @@ def worker(trace, thread, busy):
         trace.cpu("os", "poll", start + busy, 1_000_000 - busy, thread)
 
 
+def sample_workers(trace, fetching, waiting):
+    """Two workers that were sampled so often in a fetch, and waiting for the next batch to make."""
+    for pid in (11, 12):
+        for state, samples in (("fetch", fetching), ("wait", waiting)):
+            function = "data.py(8): decode" if state == "fetch" else None
+            trace.add(
+                "worker_sample",
+                pid=pid,
+                worker=pid - 11,
+                state=state,
+                function=function,
+                frames="fetch.py(49): fetch",
+                samples=samples,
+                worker_share=samples / (fetching + waiting),
+            )
+
+
 def found(trace):
     """Nothing but waiting is seen in the fetches."""
     loop(trace)
@@ -35,6 +52,24 @@ def found_workers_busy(trace):
     loop(trace)
     worker(trace, 1, 990_000)
     worker(trace, 2, 980_000)
+
+
+def found_workers_sampled_busy(trace):
+    """Their stacks say what they do."""
+    loop(trace)
+    sample_workers(trace, 45, 5)
+
+
+def clean_workers_sampled_waiting(trace):
+    """Their stacks say that they wait."""
+    loop(trace)
+    sample_workers(trace, 10, 40)
+
+
+def found_workers_sampled_too_rarely(trace):
+    """A few samples tell no share."""
+    loop(trace)
+    sample_workers(trace, 1, 4)
 
 
 def clean(trace):

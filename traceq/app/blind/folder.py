@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from traceq.errors import WrongUse
+from traceq.formats import printed, worker_samples
 from traceq.formats.made_with import path_beside
 from traceq.loading.sources import find_sources, has_suffix_of_trace, logs_beside, stem_of
 
@@ -33,7 +34,15 @@ def traces_in(folder: Path) -> list[TraceFile]:
     """
     sources = [source for source in find_sources([folder]) if not _is_own(source.path, folder)]
     taken = {
-        file for source in sources for file in (*source.files, path_beside(source.path), *logs_beside(source.path, ()))
+        file
+        for source in sources
+        for file in (
+            *source.files,
+            path_beside(source.path),
+            path_beside(source.path, printed.SUFFIX),
+            path_beside(source.path, worker_samples.SUFFIX),
+            *logs_beside(source.path, ()),
+        )
     }
     others = [
         path

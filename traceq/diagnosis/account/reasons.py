@@ -10,6 +10,7 @@ from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.diagnosis.account.line import Line
 from traceq.diagnosis.rules.shared.remedies import remedy_for
+from traceq.diagnosis.rules.shared.sentences import describe_worker_work
 from traceq.diagnosis.subject import Subject
 
 # What to try for families of kernels, by the remedy's name.
@@ -75,6 +76,9 @@ def remedy_above_limit(subject: Subject, line: Line) -> str:
 def _explain_host(subject: Subject, words: str) -> tuple[str, str]:
     """Return why nothing is known of host time, called `words`, and a command that samples the host."""
     in_python = subject.program.language == "python"
+    if words == HOST_LABELS["data"] and (work := describe_worker_work(subject)):
+        reason = f"no confirmed rule has a remedy for {words}; {work.removesuffix('. ')}"
+        return reason, "See what would win: `traceq report TRACE --rules extra`"
     return (
         f"no rule has a remedy for {words}",
         "Sample the host: `py-spy record -o host.svg -- PROGRAM`"

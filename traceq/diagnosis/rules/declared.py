@@ -13,7 +13,7 @@ Its texts are templates of Jinja, in which stand
     ask, has, way, lacks    of the trace, see traceq.diagnosis.subject
     time, percent, bytes_in, size, short_size, gb_per_s, number, share_of, plural, cut, names, kernel_name, operator_names,
     shares, unit, step_range, padding, per_step, of_step, copies, collectives, described, overlapped, late_device, exposed,
-    allocations, places, culprits, held_by, remedied, busiest, per_fetch, workers_needed
+    allocations, places, culprits, held_by, remedied, busiest, worker_work, per_fetch, workers_needed
                             which put these into words; see traceq.diagnosis.rules.shared
     | cut, | matched('a.b') filters: a name cut, and what of a text a regular expression (of DuckDB) matches; also match(...)
 
@@ -111,6 +111,7 @@ _OF_TRACE: dict[str, Callable[..., Any]] = {
     "allocations": sentences.describe_allocations,
     "places": sentences.describe_waits,
     "busiest": sentences.describe_fetch_work,
+    "worker_work": sentences.describe_worker_work,
     "workers_needed": sentences.workers_needed,
     "late_device": collectives.describe_late_device,
     "ask": Subject.ask,

@@ -31,7 +31,7 @@ _MOSTLY_TORCH, _NEARLY_ALWAYS = 0.5, 0.98
 class Samples(msgspec.Struct):
     """What the sampler writes; times are ns since 1970.
 
-    `own` are indices of the program's own functions, `runs` [native thread id, index of a stack, first and last time],
+    `own` are indices of the program's own functions, `runs` [native thread id, index of a stack, first and last time, samples],
     `collections` [native thread id, begin, end, generation].
     """
 
@@ -40,7 +40,7 @@ class Samples(msgspec.Struct):
     functions: list[str]
     own: list[int]
     stacks: list[list[int]]
-    runs: list[tuple[int, int, int, int]]
+    runs: list[tuple[int, int, int, int, int]]
     collections: list[tuple[int, int, int, int]]
     threads: dict[int, str]
 
@@ -80,7 +80,7 @@ def build_sample_batches(samples: Samples | None, threads: TrackNumbers, utc_ori
             "period_ns": samples.period_ns,
             "frames": frames[stack],
         }
-        for native_id, stack, first, last in samples.runs
+        for native_id, stack, first, last, _ in samples.runs
         if not waits[stack] or threads.has(samples.pid, native_id)
     ]
     collections = [
@@ -129,7 +129,7 @@ def _find_functions_around(samples: Samples) -> set[int]:
     is_torch = [_TORCH.search(name) is not None for name in samples.functions]
     is_loader = [_LOADER.search(name) is not None for name in samples.functions]
     own = set(samples.own)
-    for native_id, stack, first, last in samples.runs:
+    for native_id, stack, first, last, _ in samples.runs:
         # A single sample stands for a period.
         length = last - first + samples.period_ns
         total[native_id] += length

@@ -18,7 +18,7 @@ from traceq.reports.document import (
     Warn,
     make_table,
 )
-from traceq.reports.model import Condition, PhaseOfRun, Steps, Throughput, TraceReport, Unit
+from traceq.reports.model import Condition, PhaseOfRun, PrintedStep, Steps, Throughput, TraceReport, Unit
 from traceq.reports.sections.missing import how_to_record
 from traceq.reports.sections.pictures import draw_pictures
 
@@ -57,9 +57,19 @@ def describe_steps(report: TraceReport) -> Iterator[Block]:
     if judged := judged_words(report.phases_of_run):
         yield Paragraph((f"Judged: {judged}.",))
     yield from _offer_choice(report.units)
+    if facts.printed and not facts.is_window:
+        yield Paragraph((_compare_printed(facts.printed),))
     if not facts.is_window:
         yield from _describe_statistics(report)
     yield Query(report.queries["steps"])
+
+
+def _compare_printed(printed: PrintedStep) -> str:
+    """Return a sentence on the step time that the program printed, which is a multiple of the step here or a part of it."""
+    said = f"The program itself prints {duration(printed.printed_ns)} a step (median of {count(printed.values)})"
+    if printed.is_longer:
+        return f"{said}, {printed.times} times the step counted here: it may count {printed.times} of these as one."
+    return f"{said}: {printed.times} of its steps make one here, as when it counts the passes whose gradients it accumulates."
 
 
 def _explain_no_steps(report: TraceReport) -> Block:

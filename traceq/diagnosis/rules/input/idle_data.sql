@@ -9,11 +9,11 @@
 --   cheaper transforms.
 -- references: https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 --   https://docs.pytorch.org/docs/stable/data.html
--- fix: {% if facts.workers %}Make the work of the {{ facts.workers }} workers cheaper, or use more workers and a
---   longer prefetch queue. {%- else %}{{ remedy('workers', workers=4) }} {%- endif %} The GPU idles {{
---   per_step(claimed_ns) }} ({{ percent(claimed_ns / subject.step_ns) }}) while the host fetches from {{
---   cut(worst.name) }}{% if facts.fetches %}; a fetch takes {{ per_fetch(facts) }}{% endif %}. {{ busiest(facts) }}A
---   capture with {{ way('fetch_work', 'system calls') }} shows what it waits for.
+-- fix: {% if facts.workers %}Make the work of the {{ facts.workers }} workers cheaper, or use more workers and a longer
+--   prefetch queue. {%- else %}{{ remedy('workers', workers=4) }} {%- endif %} The GPU idles {{ per_step(claimed_ns) }} ({{
+--   percent(claimed_ns / subject.step_ns) }}) while the host fetches from {{ cut(worst.name) }}{% if facts.fetches %}; a
+--   fetch takes {{ per_fetch(facts) }}{% endif %}. {{ busiest(facts) }}{{ worker_work() }}A capture with {{
+--   way('fetch_work', 'system calls') }} shows what it waits for.
 -- confidence: medium
 -- reason: The range's name shows that it fetches input; what limits it is not known.
 -- wrong-if: A run on random input, created once on the GPU, has steps as long as these.

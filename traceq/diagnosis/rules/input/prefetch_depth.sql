@@ -2,15 +2,15 @@
 -- finds: A loader whose workers have time to spare, although training waits: some batches take far longer than others, and too
 --   few are ready to bridge the gap.
 -- matters: On average the workers are fast enough. A longer queue lets the fast batches make up for the slow ones.
--- measured: Only where the workers' system calls are traced, because without them slow workers look the same: they are busy
---   less than 0.7 of their time (data_worker), of at least 5 fetches one in ten is at least 5 times as long as the median
---   (waits of equal length would mean that handing batches over is slow), and the training thread waits. Idle time of cause
---   idle_data (idle_piece) counts by the share of waiting in the fetch. Shares: low 0.2, likely 0.7, high 1: how much a longer
---   queue bridges depends on how closely the slow batches follow one another.
+-- measured: Only where the workers' system calls are traced or their stacks sampled, because without them slow workers look
+--   the same: they are busy less than 0.7 of their time (data_worker, worker_sample), of at least 5 fetches one in ten is at
+--   least 5 times as long as the median (waits of equal length would mean that handing batches over is slow), and the
+--   training thread waits. Idle time of cause idle_data (idle_piece) counts by the share of waiting in the fetch. Shares:
+--   low 0.2, likely 0.7, high 1: how much a longer queue bridges depends on how closely the slow batches follow one another.
 -- try: prefetch_factor above its default of 2; batches of similar cost; in_order=False where the order does not matter.
 -- references: https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
 -- fix: {{ remedy('prefetch') }} {{ facts.workers }} workers are busy only {{ percent(facts.worker_busy) }} of the time, yet one
---   fetch in ten takes {{ time(facts.long_ns) }} or more (median {{ time(facts.median_ns) }}).
+--   fetch in ten takes {{ time(facts.long_ns) }} or more (median {{ time(facts.median_ns) }}). {{ worker_work() }}
 -- confidence: medium
 -- reason: The trace shows workers waiting although the program sometimes waits for them; that a longer queue would help is
 --   inferred.
@@ -18,8 +18,8 @@
 -- heading: Prefetch more batches
 -- needs: gpu, steps, fetches
 -- captures: host_only, steps, window
--- unknown: {% if ask('input_facts')[0].worker_busy is none %}{{ lacks('how busy workers are is not traced', 'worker_activity') }}
---   {%- endif %}
+-- unknown: {% if ask('input_facts')[0].worker_busy is none %}{{ lacks('how busy workers are is not known',
+--   'worker_activity') }} {%- endif %}
 -- when: {% set input = ask('input_facts')[0] -%}
 --   {% if input.worker_busy < most_busy and input.fetches >= least_fetches and input.long_ns >= times_longer *
 --   input.median_ns %}some batches take long though workers have time

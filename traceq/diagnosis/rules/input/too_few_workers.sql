@@ -5,22 +5,22 @@
 -- measured: Idle time of cause idle_data (idle_piece) under fetches from loaders with workers (data_fetch.loader_kind, or
 --   threads of workers in the trace), less the share in which the training thread itself works, if that is less than half.
 --   Unexplained time in such a fetch counts as waiting, because the profiler does not see the queue. Where the trace shows
---   workers, they must be busy at least 0.7 of their time: below that, there are enough of them (see prefetch-depth and
---   worker-imbalance). At least 3 fetches. Workers needed = workers x step / (step less this idle time), at most 16. Shares:
---   low 0.3 (cores or storage may be the limit next), likely 0.9, high 1.
+--   workers, or traceq record sampled their stacks, they must be busy at least 0.7 of their time: below that, there are
+--   enough of them (see prefetch-depth and worker-imbalance). At least 3 fetches. Workers needed = workers x step / (step
+--   less this idle time), at most 16. Shares: low 0.3 (cores or storage may be the limit next), likely 0.9, high 1.
 -- try: More workers, cheaper transforms, data prepared in advance, decoding on the GPU.
 -- references: https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading
 --   https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html
 -- fix: {% set times = subject.step_ns / [subject.step_ns - claimed_ns, 1.0] | max -%} {% if not facts.workers %}{{
---   remedy('workers', workers='N') }} Start {% if times >= worth_a_factor %}about {{ '%.1f' | format(times) }} times as many{%
---   else %}one or two more{% endif %}, up to the number of cores per GPU. {%- else %} {%- set enough = (facts.workers * times)
---   | round(0, 'ceil') | int %} {%- set needed = [enough, [most_workers, facts.workers + 1] | max] | min %} {{
---   remedy('workers', workers=needed) }} {{ plural(facts.workers, 'worker') }} prepare batches {%- if facts.worker_busy is not
---   none %} and are busy {{ percent(facts.worker_busy) }} of the time{% endif %}; about {{ needed }} could keep up. {%- endif
---   %} The program waits for the loader's workers: a fetch takes {{ per_fetch(facts) }}, and the GPU idles for {{
---   per_step(claimed_ns) }} because of it (a step takes {{ time(subject.step_ns) }}). If the machine has no more cores, make
---   batches cheaper: decode and resize in advance, or on the GPU {%- if program.is_pytorch %} (`torchvision.io.decode_jpeg(...,
---   device='cuda')` {%- if not program.is_amd %}, NVIDIA DALI {%- endif %}) {%- endif %}.
+--   remedy('workers', workers='N') }} Start {% if times >= worth_a_factor %}about {{ '%.1f' | format(times) }} times as
+--   many{% else %}one or two more{% endif %}, up to the number of cores per GPU. {%- else %} {%- set enough = (facts.workers
+--   * times) | round(0, 'ceil') | int %} {%- set needed = [enough, [most_workers, facts.workers + 1] | max] | min %} {{
+--   remedy('workers', workers=needed) }} {{ plural(facts.workers, 'worker') }} prepare batches {%- if facts.worker_busy is
+--   not none %} and are busy {{ percent(facts.worker_busy) }} of the time{% endif %}; about {{ needed }} could keep up. {%-
+--   endif %} The program waits for the loader's workers: a fetch takes {{ per_fetch(facts) }}, and the GPU idles for {{
+--   per_step(claimed_ns) }} because of it (a step takes {{ time(subject.step_ns) }}). {{ worker_work() }}If the machine has
+--   no more cores, make batches cheaper: decode and resize in advance, or on the GPU {%- if program.is_pytorch %}
+--   (`torchvision.io.decode_jpeg(..., device='cuda')` {%- if not program.is_amd %}, NVIDIA DALI {%- endif %}) {%- endif %}.
 -- confidence: {% if facts.worker_busy is not none or share_of(facts.waiting_ns, facts.fetch_ns) >= 0.5 %}high{% else %}medium{% endif %}
 -- reason: {% if facts.worker_busy is not none or share_of(facts.waiting_ns, facts.fetch_ns) >= 0.5 %}The trace shows the main
 --   thread waiting for workers. {%- else %}The loader has workers, and the trace shows nothing else in its fetches: that the

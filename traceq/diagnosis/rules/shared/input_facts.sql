@@ -1,11 +1,20 @@
 -- The training thread's fetches in the counted steps together, the loader's workers (0 where they are not known), and the cores for them.
+-- How busy workers are is told by their system calls, else by the stacks in which they were sampled.
 -- uses: counted, loader_workers, host_cores
+-- threshold: least_samples = 20: fewer tell no share
 -- threshold: most_workers = 16: more for one GPU rarely help: make the work of each smaller first
 with
 worker as (
     select case when bool_and(busy is not null) then sum(busy) / nullif(sum(dur), 0) end as busy_share
     from data_worker
     where trace_id = $trace_id and role = 'worker'
+),
+
+sampled as (
+    select coalesce(sum(samples) filter (state <> 'wait'), 0) / sum(samples) as busy_share
+    from worker_sample
+    where trace_id = $trace_id
+    having sum(samples) >= $least_samples
 )
 
 select
@@ -22,7 +31,7 @@ select
     (select total from step_stats where trace_id = $trace_id)::double as total_ns,
     coalesce((select workers from loader_workers), 0) as workers,
     (select cores from host_cores) as cores,
-    (select busy_share from worker) as worker_busy
+    coalesce((select busy_share from worker), (select busy_share from sampled)) as worker_busy
 from data_fetch as f
 inner join counted using (step)
 where f.trace_id = $trace_id and f.is_training

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from traceq.common.units import duration, share, short_size
+from traceq.common.units import duration, share, short_size, some
 from traceq.diagnosis.claim import Claim
 from traceq.diagnosis.rules.shared.wording import cut_name, gb_per_s, per_step, round_count, share_of, times_per_step
 from traceq.diagnosis.subject import Subject
@@ -110,6 +110,19 @@ def describe_fetch_work(subject: Subject, facts: dict[str, Any]) -> str:
     rows = [(row["name"], row["own_ns"] / facts["fetch_ns"]) for row in subject.ask("input_work")]
     listed = ", ".join(f"{cut_name(name)} {share(part)}" for name, part in rows if part >= least)
     return f"Most of the fetching time goes to {listed}. " if listed else ""
+
+
+def describe_worker_work(subject: Subject) -> str:
+    """Return sentences on what the loader's workers were sampled in; "" where none were, or too few times."""
+    rows = subject.ask("worker_work")
+    if not rows:
+        return ""
+    first = rows[0]
+    sampled = f"{some(first['workers'], 'sampled worker')} of the loader"
+    verb = "prepares" if first["workers"] == 1 else "prepare"
+    said = f"{sampled} {verb} input {share(first['fetching'])} of the time"
+    listed = ", ".join(f"{cut_name(row['function'])} {share(row['share'])}" for row in rows if row["function"])
+    return f"{said}: {listed}. " if listed else f"{said}. "
 
 
 def mean_fetch(facts: dict[str, Any]) -> str:
