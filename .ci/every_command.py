@@ -123,6 +123,8 @@ CASES = (
     Case("record -o recorded -- {python} program.py", r"\(--rules\s+extra\)"),
     Case("rules test --blind recorded", r"the results on 1 trace are frozen"),
     Case("experiment --vary num_workers=0,2 --repeats 2 -o tried -- {python} program.py", r"num_workers"),
+    Case("log --note 'tried in CI'", r"traceq-log\.jsonl: noted: tried in CI"),
+    Case("log", r"(?s)program\.py.*num_workers=2.*tried in CI"),
 )
 
 

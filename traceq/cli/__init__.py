@@ -46,6 +46,7 @@ class LazyCommands(LazyGroup):
             "whatif": ("traceq.cli.whatif", "Predict what a change would save, before you make it."),
             "experiment": ("traceq.cli.experiment", "Run a program with several settings, and report which win."),
             "verify": ("traceq.cli.verify", "Check whether a fix saved what its finding predicted."),
+            "log": ("traceq.cli.log", "Show what was tried, what it won, and what was rejected."),
         },
         "Share a trace": {
             "export": ("traceq.cli.export", "Write traces for Perfetto, speedscope, pprof; tables as files."),
