@@ -321,7 +321,9 @@ def test_the_configurations_start_the_command():
     page = (ROOT / "docs" / "agents.md").read_text("utf-8")
     configurations = [json.loads(each) for each in re.findall(r"```json\n(.*?)```", page, re.DOTALL)]
     servers = [next(iter(each.values()))["traceq"] for each in configurations]
-    assert [(each["command"], each["args"]) for each in servers] == [("traceq", ["mcp"])] * 2
+    over_http = [each.pop("url") for each in servers if each.get("type") == "http"]
+    assert [(each["command"], each["args"]) for each in servers if "command" in each] == [("traceq", ["mcp"])] * 2
+    assert [url.partition("Qm3")[0] for url in over_http] == ["http://127.0.0.1:8765/"]
 
 
 @pytest.mark.slow

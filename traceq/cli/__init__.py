@@ -52,7 +52,7 @@ class LazyCommands(LazyGroup):
             "export": ("traceq.cli.export", "Write traces for Perfetto, speedscope, pprof; tables as files."),
             "trim": ("traceq.cli.trim", "Cut a trace down to some of its steps."),
             "anonymise": ("traceq.cli.anonymise", "Write a copy of a trace without private names."),
-            "mcp": ("traceq.cli.mcp", "Serve reports, findings and SQL to agents (MCP over stdio)."),
+            "mcp": ("traceq.cli.mcp", "Serve reports, findings and SQL to agents (MCP), or print a skill."),
         },
         "Look things up": {
             "help": ("traceq.cli.help:show_help", "Show what to type for a task, or the help of a command."),
