@@ -253,6 +253,13 @@ def test_a_larger_budget_is_not_given(paths):
     assert len(answer.data["rows"]) <= 200
 
 
+def test_tables_that_the_tool_names_are_there(paths):
+    (named,) = re.findall(r"Tables: (.*?) and more", Session.sql.__doc__)
+    with Session() as session:
+        for table in named.split(", "):
+            assert session.sql(str(paths["demo"]), f"select * from {table} limit 1").data["columns"], table
+
+
 @pytest.mark.slow
 def test_what_a_session_made_of_traces_is_gone_after_it():
     with Session() as session:

@@ -62,7 +62,7 @@ def serve_http(server: MCPServer[Any], port: int, ready: Callable[[str], None]) 
         limit_concurrency=_MOST_OPEN,
         timeout_graceful_shutdown=_SECONDS_TO_END,
     )
-    with _listen(port) as listener:
+    with _open_socket(port) as listener:
         ready(f"http://{_LOOPBACK}:{listener.getsockname()[1]}/{token}/mcp")
         uvicorn.Server(config).run(sockets=[listener])
 
@@ -80,7 +80,7 @@ def _read_token() -> str:
     return token
 
 
-def _listen(port: int) -> socket.socket:
+def _open_socket(port: int) -> socket.socket:
     """Return a socket that listens on the port of the loopback address. Raises WrongUse if it cannot be used."""
     try:
         return socket.create_server((_LOOPBACK, port))

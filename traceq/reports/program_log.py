@@ -32,7 +32,7 @@ from traceq.sharing.signs import hide_in_name, hide_in_sentence
 
 SCHEMA_VERSION = 1
 
-_TITLE, _CHANGE, _REASON, _COMMAND = 44, 30, 200, 400
+_TITLE, _CHANGE, _REASON, _COMMAND = 90, 30, 200, 400
 _MOST_FAULTS, _MOST_RECORDINGS = 5, 5
 _DAY, _MINUTE = 10, 16
 # A path in a sentence (samples/s is none), and any in a word of a command: folders, then a name.
@@ -143,7 +143,7 @@ def _summarize_program(program: ProgramTried) -> Iterator[str]:
     rejected = [entry for entry in program.every_try if entry.decision == "reject"]
     decisions = [entry.final_decision for entry in program.findings]
     yield f"{some(len(program.recordings), 'recording')}, {some(len(program.findings), 'finding')}"
-    yield f" ({decisions.count('keep')} fixed, {decisions.count('reject')} rejected); "
+    yield f" ({decisions.count('keep')} kept, {decisions.count('reject')} rejected); "
     yield f"{some(len(tries), 'change')} tried: {len(kept)} kept, {len(rejected)} rejected, "
     yield f"{len(tries) - len(kept) - len(rejected)} undecided."
     untried = [entry for entry in open_ if not entry.tries]
@@ -185,7 +185,7 @@ def _describe_decision(finding: FindingTried) -> str:
     decided = finding.decided
     if decided is not None:
         by = "by hand" if decided.by == "hand" else decided.change or ""
-        return Name(shortened(printable(f"{'kept' if decided.decision == 'keep' else 'rejected'}: {by}"), _CHANGE))
+        return shortened(printable(f"{'kept' if decided.decision == 'keep' else 'rejected'}: {by}"), _CHANGE)
     if finding.is_gone:
         return "not in the latest recording"
     return "cannot tell" if finding.tries else "not tried"

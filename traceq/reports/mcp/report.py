@@ -149,14 +149,24 @@ def _describe_finding(report: TraceReport, chosen: Chosen) -> Iterator[AgentAnsw
     """Yield answers on the finding from the longest to the shortest; title, saving, fix and SQL always stay."""
     found = chosen.finding
     data = _finding_data(report, chosen)
-    facts = [*_finding_lines(report, chosen), *_stack_lines(report.stacks.get(found.finding_id))]
+    facts = _finding_lines(report, chosen)
+    stack = report.stacks.get(found.finding_id)
+    around = _stack_lines(stack)
+    if stack is not None and stack.line is not None:
+        # What names a line of the program stays.
+        facts, around = [*facts, *around], []
     rows = [f"Evidence ({_ROWS} of {some(len(found.instances.rows), 'row')}):", *_evidence_rows(found.instances)]
     evidence = rows if found.instances.rows else []
     claim = _sql_lines("how much it claims", found.summary.query)
     query = found.instances.query
     own = _sql_lines("the evidence", query)
-    yield _join_answer((*facts, *evidence, *own, *claim), {**data, "sql": query, "claim_sql": found.summary.query})
-    # As data the queries would be the same text again: there is not always room for that.
+    yield _join_answer(
+        (*facts, *around, *evidence, *own, *claim), {**data, "sql": query, "claim_sql": found.summary.query}
+    )
+    # As data the queries would be the same text again: there is not always room for that, nor for the stack.
+    yield _join_answer((*facts, *around, *evidence, *own, *claim), {**data, "sql": query})
+    del data["stack"]
+    yield _join_answer((*facts, *around, *evidence, *own, *claim), {**data, "sql": query})
     yield _join_answer((*facts, *evidence, *own, *claim), {**data, "sql": query})
     yield _join_answer((*facts, *evidence, *own), {**data, "sql": query})
     data["sql_note"] = _IN_TEXT
