@@ -26,7 +26,7 @@ from traceq.reports.document import (
 )
 from traceq.reports.renderers.json_text import json_text
 from traceq.reports.trials.words import format_roughly
-from traceq.runs.program_log import LogEntry, LogRead
+from traceq.runs.program_log import Decision, LogEntry, LogRead
 from traceq.runs.program_tries import FindingTried, ProgramTried, tell_programs
 from traceq.sharing.signs import hide_in_name, hide_in_sentence
 
@@ -139,20 +139,28 @@ def _summarize_program(program: ProgramTried) -> Iterator[str]:
     """Yield the spans of the first sentence: what was kept, rejected and is open, and what to try next."""
     open_ = [entry for entry in program.findings if entry.final_decision is None and not entry.is_gone]
     tries = [entry for entry in program.every_try if entry.outcome != "not run"]
-    kept = [entry for entry in program.every_try if entry.decision == "keep"]
-    rejected = [entry for entry in program.every_try if entry.decision == "reject"]
-    decisions = [entry.final_decision for entry in program.findings]
+    decided = _count_decisions([entry.final_decision for entry in program.findings])
     yield f"{some(len(program.recordings), 'recording')}, {some(len(program.findings), 'finding')}"
-    yield f" ({decisions.count('keep')} kept, {decisions.count('reject')} rejected); "
-    yield f"{some(len(tries), 'change')} tried: {len(kept)} kept, {len(rejected)} rejected, "
-    yield f"{len(tries) - len(kept) - len(rejected)} undecided."
+    yield f" ({decided}); " if decided else "; "
+    if tries:
+        undecided = sum(entry.decision is None for entry in tries)
+        counts = [_count_decisions([entry.decision for entry in tries]), f"{undecided} undecided" if undecided else ""]
+        yield f"{some(len(tries), 'change')} tried: {', '.join(filter(None, counts))}."
+    else:
+        yield "nothing tried."
     untried = [entry for entry in open_ if not entry.tries]
     if untried:
         first = untried[0].found
         yield " Not tried yet: "
         yield Title(shortened(printable(first.title or first.rule or ""), _TITLE))
-        yield f" ({_format_predicted(first)} predicted)" if first.predicted_high is not None else ""
+        yield f", predicted {_format_predicted(first)}" if first.predicted_high is not None else ""
         yield f", and {some(len(untried) - 1, 'more finding')}." if len(untried) > 1 else "."
+
+
+def _count_decisions(decisions: Sequence[Decision | None]) -> str:
+    """Return how many were kept and rejected, as "2 kept, 1 rejected"; empty for none."""
+    counts = {"kept": decisions.count("keep"), "rejected": decisions.count("reject")}
+    return ", ".join(f"{number} {word}" for word, number in counts.items() if number)
 
 
 def _compose_recordings(program: ProgramTried) -> Iterator[Block]:

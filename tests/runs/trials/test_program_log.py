@@ -203,6 +203,24 @@ def logs(*entries, faults=()):
     return LogRead(tuple(sorted(entries, key=lambda each: each.at)), ("/home/alice/traces/traceq-log.jsonl",), faults)
 
 
+def words_of(content):
+    """The page on one line."""
+    return " ".join(blocks_to_text(compose_log(content), 200).split())
+
+
+def test_the_page_begins_with_what_was_decided_and_what_was_not_tried():
+    entries = recorded(1, ("F1", "loader", 0.3), ("F2", "item-read", 0.1), ("F3", "small", 0.05))
+    untouched = words_of(logs(*entries))
+    assert (
+        "1 recording, 3 findings; nothing tried. Not tried yet: About loader, predicted 30 % (15 to 60 %), and 2 more findings."
+        in untouched
+    )
+    tries = (tried(2, "loader", "workers=4", 0.29, "keep"), tried(2, "item-read", "fused=1", 0.0, "reject", reason="x"))
+    text = words_of(logs(*entries, *tries))
+    assert "3 findings (1 kept, 1 rejected); 2 changes tried: 1 kept, 1 rejected. Not tried yet: About small, " in text
+    assert "- fused=1 for item-read (experiment, 2026-11-02): x" in text
+
+
 def test_a_finding_that_the_latest_recording_lacks_is_gone():
     program = tell(
         *recorded(1, ("F1", "loader", 0.3), ("F2", "item-read", 0.1)), *recorded(2, ("F1", "item-read", 0.15))
