@@ -154,4 +154,4 @@ def keep_experiment(found: Experiment, folder: Path, command: Sequence[str], tel
 def keep_verification(found: Verification, folder: Path, before: Sources, after: Sources) -> None:
     """Add what a fix won to the log in the folder. Raises StoreError if it cannot be written."""
     sides = (" ".join(Path(source).name for source in as_list(entry)) for entry in (before, after))
-    append_entries(folder, [log_verification(found, None, *sides)])
+    append_entries(folder, [log_verification(found, *sides)])

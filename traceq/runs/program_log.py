@@ -281,21 +281,24 @@ def _decide_on_win(found: Experiment, name: str) -> tuple[Decision | None, str, 
     return "keep", "better", f"at the cost of {', '.join(costs)}" if costs else ""
 
 
-def log_verification(verification: Verification, command: str | None, before: str, after: str) -> LogEntry:
-    """Return the entry of a verification: the fix is kept if it surely saved time, rejected if it cost some."""
-    finding, change = verification.finding, verification.comparison.change
-    step = change.base_ns if change is not None else None
-    low, high = verification.won_interval_ns or (None, None)
-    verdict = verification.comparison.verdict
-    decision: Decision | None = "keep" if verification.is_saved else "reject" if verdict == "regression" else None
+def log_verification(
+    verification: Verification, before: str, after: str, changed_results: str | None = None
+) -> LogEntry:
+    """Return the entry of a verification: the fix is kept if it surely saved time, rejected if it cost some.
 
-    def share_of(value: float | None, of: float | None = step) -> float | None:
-        return None if value is None or not of else value / of
+    `before` and `after` name the runs. With `changed_results`, which says how the results of the program (its loss)
+    differ, it is rejected.
+    """
+    finding, change = verification.finding, verification.comparison.change
+    low, high = verification.won_interval_ns or (None, None)
+    step = None if change is None else change.base_ns
+
+    def share_of(value: float | None) -> float | None:
+        return None if value is None or not step else value / step
 
     return LogEntry(
         format_now(),
         "verify",
-        program=command,
         source=f"{before} -> {after}",
         rule=finding.rule,
         finding_id=finding.finding_id,
@@ -309,9 +312,16 @@ def log_verification(verification: Verification, command: str | None, before: st
         won=share_of(verification.won_ns),
         won_low=share_of(low),
         won_high=share_of(high),
-        outcome=verdict,
+        outcome=verification.comparison.verdict,
         state=verification.state,
         prediction=verification.prediction,
-        decision=decision,
-        reason=verification.reason or "",
+        decision=_decide_on_fix(verification, changed_results),
+        reason=changed_results or verification.reason or "",
     )
+
+
+def _decide_on_fix(verification: Verification, changed_results: str | None) -> Decision | None:
+    """Return the decision on a fix that was verified, None where nothing is sure."""
+    if changed_results is not None or verification.comparison.verdict == "regression":
+        return "reject"
+    return "keep" if verification.is_saved else None
