@@ -110,6 +110,14 @@ def test_a_folder_that_cannot_be_written_is_an_error(tmp_path):
         append_entries(tmp_path / "file", [])
 
 
+def test_nothing_is_written_through_a_link_that_lies_there(tmp_path):
+    (tmp_path / "own").write_text("mine")
+    (tmp_path / NAME).symlink_to(tmp_path / "own")
+    with pytest.raises(StoreError, match="cannot be written"):
+        append_entries(tmp_path, recorded(1, ("F1", "item-read", 0.2)))
+    assert (tmp_path / "own").read_text() == "mine"
+
+
 def test_an_experiment_that_goes_on_replaces_what_it_said(tmp_path):
     first, second = (tried(day, "item-read", "amp=bf16", won) for day, won in ((1, 0.1), (2, 0.2)))
     append_entries(tmp_path, [first])
