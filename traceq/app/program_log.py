@@ -153,5 +153,9 @@ def keep_experiment(found: Experiment, folder: Path, command: Sequence[str], tel
 
 def keep_verification(found: Verification, folder: Path, before: Sources, after: Sources) -> None:
     """Add what a fix won to the log in the folder. Raises StoreError if it cannot be written."""
-    sides = (" ".join(Path(source).name for source in as_list(entry)) for entry in (before, after))
-    append_entries(folder, [log_verification(found, *sides)])
+    append_entries(folder, [log_verification(found, _name_runs(before), _name_runs(after))])
+
+
+def _name_runs(sources: Sources) -> str:
+    """Return the names of the runs' files, without folders."""
+    return " ".join(Path(source).name for source in as_list(sources))
