@@ -120,9 +120,13 @@ CASES = (
     Case("cache", r"\d entries, "),
     Case("completion bash", r"_traceq_completion\(\)"),
     Case("mcp", r'"serverInfo"', stdin=_INITIALIZE),
+    Case("mcp --http", r"http://127\.0\.0\.1:\d+/[\w-]{22}/mcp", status=130, interrupt_s=8),
+    Case("mcp --install-skill skills", r"skills/traceq/SKILL\.md"),
     Case("record -o recorded -- {python} program.py", r"\(--rules\s+extra\)"),
     Case("rules test --blind recorded", r"the results on 1 trace are frozen"),
     Case("experiment --vary num_workers=0,2 --repeats 2 -o tried -- {python} program.py", r"num_workers"),
+    Case("log --note 'tried in CI'", r"traceq-log\.jsonl: noted: tried in CI"),
+    Case("log", r"(?s)program\.py.*num_workers=2.*tried in CI"),
 )
 
 

@@ -20,7 +20,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 FLOORS = (ROOT / "constraints-floors.txt").read_text()
 
 ONLY_FOR_SHELL = ROOT / "traceq" / "cli" / "_prompt.py"
-ONLY_FOR_AGENTS = {ROOT / "traceq" / "cli" / name for name in ("mcp.py", "_mcp_lines.py")}
+ONLY_FOR_AGENTS = {ROOT / "traceq" / "cli" / name for name in ("mcp.py", "_mcp_http.py", "_mcp_lines.py")}
 ONLY_FOR_FIGURES = ROOT / "traceq" / "reports" / "charts" / "figure.py"
 ONLY_FOR_FRAMES = ROOT / "traceq" / "app" / "frames.py"
 ONLY_FOR_CLUSTERS = ROOT / "traceq" / "dataset" / "cluster.py"

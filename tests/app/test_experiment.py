@@ -12,6 +12,7 @@ from handmade_runs import run as made_run
 from traceq.app import experiment as app
 from traceq.app.experiment import Running, experiment
 from traceq.errors import NoSuchFinding, ProgramFailed, UnusableTrace, WrongUse
+from traceq.runs.program_log import NAME, read_log
 from traceq.runs.run import FindingKept
 from traceq.runs.trials.experiment import TrialLimits
 from traceq.runs.trials.folder import Folder
@@ -64,6 +65,9 @@ def test_all_settings_run_in_all_rounds(do, tmp_path, told):
     assert "; next kind=" in told[1]
     assert told[-1].endswith("a step")
     assert (tmp_path / "e" / "logs" / "kind=0.5-round3.log").read_text() == "0.5 1002\n"
+    logged = read_log([tmp_path / "e" / NAME]).entries
+    assert [(each.change, each.decision) for each in logged] == [("kind=0.5", "keep"), ("kind=2", "reject")]
+    assert logged[0].won == pytest.approx(0.5, abs=0.15)
 
 
 def test_a_setting_that_fails_is_a_result(do, tmp_path):

@@ -253,6 +253,13 @@ def test_a_larger_budget_is_not_given(paths):
     assert len(answer.data["rows"]) <= 200
 
 
+def test_tables_that_the_tool_names_are_there(paths):
+    (named,) = re.findall(r"Tables: (.*?) and more", Session.sql.__doc__)
+    with Session() as session:
+        for table in named.split(", "):
+            assert session.sql(str(paths["demo"]), f"select * from {table} limit 1").data["columns"], table
+
+
 @pytest.mark.slow
 def test_what_a_session_made_of_traces_is_gone_after_it():
     with Session() as session:
@@ -321,7 +328,9 @@ def test_the_configurations_start_the_command():
     page = (ROOT / "docs" / "agents.md").read_text("utf-8")
     configurations = [json.loads(each) for each in re.findall(r"```json\n(.*?)```", page, re.DOTALL)]
     servers = [next(iter(each.values()))["traceq"] for each in configurations]
-    assert [(each["command"], each["args"]) for each in servers] == [("traceq", ["mcp"])] * 2
+    over_http = [each.pop("url") for each in servers if each.get("type") == "http"]
+    assert [(each["command"], each["args"]) for each in servers if "command" in each] == [("traceq", ["mcp"])] * 2
+    assert [url.partition("Qm3")[0] for url in over_http] == ["http://127.0.0.1:8765/"]
 
 
 @pytest.mark.slow

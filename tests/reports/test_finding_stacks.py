@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
+
 import handmade_traces
 import pytest
 from handmade_traces import MadeUp, waiting
 from msgspec.structs import replace
 
 from traceq.reports.document import Card, Fold, Items
+from traceq.reports.mcp.report import answer_finding
 from traceq.reports.model import HostStack
 from traceq.reports.redact import redact_report
 from traceq.reports.renderers.to_html import to_html
+from traceq.reports.renderers.to_json import to_json
+from traceq.reports.renderers.to_llm import LIMIT, to_llm
 from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.reports.sections.brief import first_screen
 from traceq.reports.sections.compose import compose_finding
@@ -116,3 +121,37 @@ def test_a_ticket_does_not_tell_names_of_the_stack():
     for stack in trace.stacks.values():
         assert "secret" not in "".join(stack.frames)
         assert stack.line in stack.frames
+
+
+def test_programs_agents_and_language_models_get_the_stack():
+    report = with_stack(("cudaStreamSynchronize", LINE, "step"), LINE)
+    first, *others = json.loads(to_json(report))["traces"][0]["findings"]
+    assert first["stack"] == {"frames": ["cudaStreamSynchronize", LINE, "step"], "line": LINE, "is_captured": False}
+    assert {each["stack"] for each in others} <= {None}
+    answer = answer_finding(report, "F1", None, "all", 8_000)
+    assert answer.data["stack"] == first["stack"]
+    assert f"innermost first: cudaStreamSynchronize < {LINE} < step\nLine of the program: {LINE}\n" in answer.text
+    assert f"  at: `{LINE}`\n" in to_llm(report)
+
+
+def test_without_a_stack_nothing_is_said_of_one():
+    report = handmade_traces.report(waiting())
+    answer = answer_finding(report, "F1", None, "all", 8_000)
+    assert answer.data["stack"] is None
+    assert "innermost first" not in answer.text
+    assert "  at: " not in to_llm(report)
+
+
+def test_a_long_stack_is_cut_within_the_budget():
+    report = with_stack(tuple(f"file.py({number}): {'x' * 500}" for number in range(400)), "file.py(1): " + "x" * 500)
+    answer = answer_finding(report, "F1", None, "all", 4_000)
+    assert answer.size <= 4_000
+    assert " < 392 more\n" in answer.text
+    assert len(to_llm(report).encode()) < LIMIT
+
+
+def test_a_stack_of_a_ticket_names_no_file_of_the_program():
+    report = redact_report(with_stack(("cudaStreamSynchronize", LINE), LINE))
+    answer = answer_finding(report, "F1", None, "all", 8_000)
+    assert "secret_step" not in answer.text
+    assert "secret_step" not in to_json(report)

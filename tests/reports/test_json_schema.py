@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 from collections import defaultdict
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
@@ -13,12 +14,13 @@ from typing import Literal, Union, get_args, get_origin, get_type_hints
 import msgspec
 import pytest
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 from test_renderers import CASES, report
 
 from traceq.diagnosis import finding
 from traceq.health import verdict
 from traceq.reports import flame, timeline, topics
-from traceq.reports.model import SCHEMA_VERSION, Report, TraceReport
+from traceq.reports.model import SCHEMA_VERSION, HostStack, Report, TraceReport
 from traceq.reports.renderers.to_json import to_json
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "report.schema.json").read_text("utf-8"))
@@ -123,8 +125,11 @@ EVIDENCE = ".rows[][]"
 
 
 def test_keys_and_types_are_those_of_the_records():
-    """Compare the schema with two reports: one in which every field is known, one in which all that may be unknown is."""
+    """Compare the schema with reports in which every field is known, and in which all that may be unknown is."""
     reports = [Report((made(TraceReport, known=known),), "") for known in (True, False)]
+    (bare,) = reports[1].traces
+    stacks = {bare.findings[0].finding_id: HostStack(("frame",), None, is_captured=True)}
+    reports.append(Report((replace(bare, stacks=stacks),), ""))
     found = defaultdict(set)
     for each in reports:
         for path, type_ in types_in(json.loads(to_json(each))["traces"][0]):
@@ -138,7 +143,9 @@ def test_keys_and_types_are_those_of_the_records():
 
 
 # Shown by other formats.
-NOT_IN_JSON = {"activity", "over_time", "flame", "close_ups", "stacks"}
+NOT_IN_JSON = {"activity", "over_time", "flame", "close_ups"}
+# May lack what another record names.
+MAY_LACK = {"stacks"}
 
 # What the records of a report name in their annotations, and import for type checkers only.
 NAMES = {name: value for module in (finding, verdict, flame, timeline, topics) for name, value in vars(module).items()}
@@ -148,7 +155,9 @@ def made(type_, *, known):
     """A value of `type_`, in which what may be None is known everywhere, or nowhere; of lists and maps one item."""
     if isinstance(type_, type) and issubclass(type_, msgspec.Struct):
         hints = get_type_hints(type_, localns=NAMES)
-        names = [name for name in type_.__struct_fields__ if name not in NOT_IN_JSON]
+        names = [
+            name for name in type_.__struct_fields__ if name not in NOT_IN_JSON and (known or name not in MAY_LACK)
+        ]
         return type_(**{name: made(hints[name], known=known) for name in names})
     kind, of = get_origin(type_), [each for each in get_args(type_) if each is not ...]
     if kind in (Union, UnionType):
@@ -157,7 +166,7 @@ def made(type_, *, known):
         return of[0]
     if kind is tuple:
         return tuple(made(each, known=known) for each in of)
-    if kind is dict:
+    if kind in (dict, Mapping):
         return {made(of[0], known=known): made(of[1], known=known)}
     return type_(1)
 

@@ -107,7 +107,7 @@ class Session:
     def finding(
         self, source: str, finding: str = "F1", *, trace: int | None = None, part: Part = "all", max_chars: int = MOST
     ) -> AgentAnswer:
-        """Show a finding: title, saving per step with bounds, what to do, evidence rows, and SQL that reproduces its numbers.
+        """Show a finding: title, saving per step with bounds, what to do, call stack, evidence rows, and SQL of its numbers.
 
         source: an id or a path. finding: F1, F2, ... as `open` lists them, a finding's id, or the name of a rule; for a rule
         that found nothing or cannot tell, the answer says so and why. trace: a trace number, by default the one to look at
@@ -121,7 +121,7 @@ class Session:
     def sql(self, source: str, query: str, *, max_rows: int = 50, max_chars: int = MOST) -> AgentAnswer:
         """Ask the database in DuckDB's SQL, read-only: no file, no network, at most 30 s and 200 rows.
 
-        source: an id or a path. Tables: finding, step, kernel, time_ledger, launch, copy and more; `select table_name, comment
+        source: an id or a path. Tables: finding, step, kernel, time_ledger, launch, memcpy and more; `select table_name, comment
         from duckdb_tables()` lists them, duckdb_views() the views, duckdb_columns() their columns. Times are ns, sizes bytes.
         """
         self._refuse_if_anonymous("sql")

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from traceq.analysis.categories import BUSY
 from traceq.app.ingest import ingest
+from traceq.app.program_log import keep_experiment
 from traceq.app.source import read_runs_of
 from traceq.app.view import View
 from traceq.capture import files
@@ -88,7 +89,9 @@ def experiment(plan: TrialPlan, directory: Path, running: Running) -> Experiment
                 f"{some(len(folder.trials()), 'run')} kept in {directory}: the same command continues from here"
             )
             raise
-        return ExperimentView(_judge_trials(plan, folder, running, settings, trials))
+        found = _judge_trials(plan, folder, running, settings, trials)
+        keep_experiment(found, folder.path, plan.command, running.tell)
+        return ExperimentView(found)
 
 
 def _judge_trials(

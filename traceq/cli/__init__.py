@@ -46,12 +46,13 @@ class LazyCommands(LazyGroup):
             "whatif": ("traceq.cli.whatif", "Predict what a change would save, before you make it."),
             "experiment": ("traceq.cli.experiment", "Run a program with several settings, and report which win."),
             "verify": ("traceq.cli.verify", "Check whether a fix saved what its finding predicted."),
+            "log": ("traceq.cli.log", "Show what was tried, what it won, and what was rejected."),
         },
         "Share a trace": {
             "export": ("traceq.cli.export", "Write traces for Perfetto, speedscope, pprof; tables as files."),
             "trim": ("traceq.cli.trim", "Cut a trace down to some of its steps."),
             "anonymise": ("traceq.cli.anonymise", "Write a copy of a trace without private names."),
-            "mcp": ("traceq.cli.mcp", "Serve reports, findings and SQL to agents (MCP over stdio)."),
+            "mcp": ("traceq.cli.mcp", "Serve reports, findings and SQL to agents (MCP), or print a skill."),
         },
         "Look things up": {
             "help": ("traceq.cli.help:show_help", "Show what to type for a task, or the help of a command."),

@@ -132,6 +132,10 @@ def record(
     traces = tuple(request.directory / trace.name for trace in recorded.traces)
     database = request.directory / f"{launch.name}.duckdb"
     failed = bool(traces) and not _ingest_and_report(context, database, traces, report=not no_report, html=html)
+    if traces and not failed:
+        from traceq.app.program_log import keep_recording
+
+        within_limits(keep_recording)(request.directory, request.command, database, _print_line)
     context.exit(recorded.exit_code or int(failed))
 
 

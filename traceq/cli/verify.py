@@ -39,6 +39,12 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="With --append: any name for the program, so that all its fixes count as one program; only its hash is kept.",
 )
+@click.option(
+    "--log",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Also add the result to the log in DIR, which traceq log shows.",
+)
 @document_options()
 @rank_option("Compare")
 @noise_option
@@ -51,6 +57,7 @@ def verify(
     after: tuple[str, ...],
     append: Path | None,
     program: str | None,
+    log: Path | None,
     output: Path | None,
     format_: str,
     which: Which,
@@ -76,4 +83,8 @@ def verify(
     )
     if append is not None and (reason := view.append_to(append, program)) is not None:
         print_note(reason)
+    if log is not None:
+        from traceq.app.program_log import keep_verification
+
+        keep_verification(view.content, log, before, after)
     write_view(view, format_, output)

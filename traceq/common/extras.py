@@ -11,7 +11,7 @@ from traceq.errors import MissingTool
 _REQUIREMENTS = {
     "cluster": ("'distributed>=2024.8'",),
     "frames": ("'pandas>=2.2'",),
-    "mcp": ("'mcp>=2.3,<3'",),
+    "mcp": ("'mcp>=2.3,<3'", "'uvicorn>=0.31.1'"),
     "plots": ("'matplotlib>=3.8'",),
     "s3": ("'s3fs>=2024.12'",),
     "shell": ("'prompt-toolkit>=3.0.43'", "'pygments>=2.17'"),

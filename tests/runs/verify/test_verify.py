@@ -15,6 +15,7 @@ from traceq.reports.renderers.comparison_to_json import verification_to_json
 from traceq.reports.renderers.to_html import html_of
 from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.runs.compare.compare import compare
+from traceq.runs.program_log import log_verification
 from traceq.runs.run import FindingKept, PartKept
 from traceq.runs.verify.calibration import append, calibrate, read
 from traceq.runs.verify.verify import verify
@@ -269,3 +270,23 @@ def test_a_line_that_is_no_prediction_is_named(tmp_path):
     path.write_text('\n{"rule": "item-read"}\n', "utf-8")
     with pytest.raises(UnusableCalibration, match="line 1"):
         list(read(path))
+
+
+@pytest.mark.parametrize(
+    ("won", "changed", "decision", "outcome", "reason"),
+    [
+        (20, None, "keep", "improvement", ""),
+        (20, "the loss changed", "reject", "improvement", "the loss changed"),
+        (-20, None, "reject", "regression", "regression: "),
+        (0, None, None, "no change", "no change: "),
+    ],
+)
+def test_the_log_keeps_what_saved_time_and_rejects_what_cost_some(won, changed, decision, outcome, reason):
+    entry = log_verification(verified(won), "a.json", "b.json", changed)
+    assert (entry.decision, entry.outcome, entry.state) == (decision, outcome, "gone")
+    assert (entry.predicted, entry.predicted_low, entry.predicted_high) == pytest.approx((0.2, 0.1, 0.3), rel=0.02)
+    assert entry.won == pytest.approx(won / 100, abs=0.01)
+    assert entry.won_low <= entry.won <= entry.won_high
+    assert (entry.source, entry.rule, entry.step_ns) == ("a.json -> b.json", "item-read", pytest.approx(STEP, rel=0.02))
+    assert entry.reason.startswith(reason)
+    assert bool(entry.reason) is bool(reason)

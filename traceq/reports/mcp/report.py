@@ -13,7 +13,7 @@ from traceq.diagnosis.packs import is_of_extra
 from traceq.errors import StoreError
 from traceq.reports.document import Verdict, verdict_in_a_line
 from traceq.reports.mcp.budget import AgentAnswer, fit_answer
-from traceq.reports.model import Report, TraceReport
+from traceq.reports.model import HostStack, Report, TraceReport
 from traceq.reports.renderers.to_llm import LIMIT, summarize_finding, to_llm
 from traceq.reports.savings import saving_bounds, saving_share_text, step_ns
 from traceq.reports.sections.header import header_line
@@ -24,6 +24,7 @@ from traceq.reports.sections.verdict import write_verdict
 _NAME, _TITLE, _TEXT = 80, 200, 1_500
 _ROWS, _COLUMNS = 3, 8
 _MOST_TRACES, _MOST_FINDINGS, _MOST_REASONS = 20, 10, 8
+_FRAMES = 8
 _NOT_ASKED = "no labelled trace has confirmed this rule: `traceq report SOURCE --rules extra` runs it"
 _IN_TEXT = "the text has it; part='sql' gives the SQL alone"
 
@@ -149,13 +150,23 @@ def _describe_finding(report: TraceReport, chosen: Chosen) -> Iterator[AgentAnsw
     found = chosen.finding
     data = _finding_data(report, chosen)
     facts = _finding_lines(report, chosen)
+    stack = report.stacks.get(found.finding_id)
+    around = _stack_lines(stack)
+    if stack is not None and stack.line is not None:
+        # What names a line of the program stays.
+        facts, around = [*facts, *around], []
     rows = [f"Evidence ({_ROWS} of {some(len(found.instances.rows), 'row')}):", *_evidence_rows(found.instances)]
     evidence = rows if found.instances.rows else []
     claim = _sql_lines("how much it claims", found.summary.query)
     query = found.instances.query
     own = _sql_lines("the evidence", query)
-    yield _join_answer((*facts, *evidence, *own, *claim), {**data, "sql": query, "claim_sql": found.summary.query})
-    # As data the queries would be the same text again: there is not always room for that.
+    yield _join_answer(
+        (*facts, *around, *evidence, *own, *claim), {**data, "sql": query, "claim_sql": found.summary.query}
+    )
+    # As data the queries would be the same text again: there is not always room for that, nor for the stack.
+    yield _join_answer((*facts, *around, *evidence, *own, *claim), {**data, "sql": query})
+    del data["stack"]
+    yield _join_answer((*facts, *around, *evidence, *own, *claim), {**data, "sql": query})
     yield _join_answer((*facts, *evidence, *own, *claim), {**data, "sql": query})
     yield _join_answer((*facts, *evidence, *own), {**data, "sql": query})
     data["sql_note"] = _IN_TEXT
@@ -201,6 +212,29 @@ def _finding_lines(report: TraceReport, chosen: Chosen) -> list[str]:
     return [shortened(printable(line), _TEXT) for line in lines]
 
 
+def _stack_lines(stack: HostStack | None) -> list[str]:
+    """Return a line with the frames of the host at the worst occurrence, and one with the program's own; none without a stack."""
+    if stack is None:
+        return []
+    when = ", when its graph was captured" if stack.is_captured else ""
+    more = f" < {len(stack.frames) - _FRAMES} more" if len(stack.frames) > _FRAMES else ""
+    frames = " < ".join(_cut_frame(frame) for frame in stack.frames[:_FRAMES])
+    lines = [f"Call stack of the worst occurrence{when}, innermost first: {frames}{more}"]
+    return lines if stack.line is None else [*lines, f"Line of the program: {_cut_frame(stack.line)}"]
+
+
+def _cut_frame(frame: str) -> str:
+    return shortened(printable(frame), _NAME)
+
+
+def _stack_data(stack: HostStack | None) -> dict[str, Any] | None:
+    if stack is None:
+        return None
+    frames = [shortened(frame, _NAME) for frame in stack.frames[:_FRAMES]]
+    line = None if stack.line is None else shortened(stack.line, _NAME)
+    return {"frames": frames, "line": line, "is_captured": stack.is_captured}
+
+
 def _evidence_rows(evidence: Evidence) -> list[str]:
     """Return text lines: the names of the evidence's columns, then the cells of each of its first rows."""
     columns = evidence.columns[:_COLUMNS]
@@ -227,6 +261,7 @@ def _finding_data(report: TraceReport, chosen: Chosen) -> dict[str, Any]:
         "deed": shortened(found.deed, 2 * _TITLE),
         "fix": shortened(found.fix, _TEXT),
         "wrong_if": shortened(found.wrong_if, 2 * _TITLE),
+        "stack": _stack_data(report.stacks.get(found.finding_id)),
         "evidence": {
             "columns": list(columns),
             "rows": [

@@ -12,7 +12,7 @@ from traceq.reports.renderers.json_text import json_text, pick, to_dict
 from traceq.reports.sections.headline import name_source, write_headline
 from traceq.reports.sections.verdict import write_verdict
 
-# What only pages draw, and what SQL gives programs (stack_of).
+# What only pages draw; stacks stand with their findings.
 _DRAWN = ("step_ledgers", "activity", "over_time", "flame", "close_ups", "lateness", "worst", "stacks")
 
 
@@ -51,14 +51,14 @@ def _encode_trace(report: TraceReport, source: str) -> dict[str, Any]:
             {"device": ledger.device, "step": ledger.step, "dur_ns": ledger.dur, "parts_ns": dict(ledger.parts)}
             for ledger in report.step_ledgers
         ],
-        "findings": [_encode_finding(*numbered) for numbered in number_findings(report.findings)],
-        "extra_findings": [_encode_finding(*numbered) for numbered in number_findings(report.extra_findings)],
+        "findings": [_encode_finding(report, *numbered) for numbered in number_findings(report.findings)],
+        "extra_findings": [_encode_finding(report, *numbered) for numbered in number_findings(report.extra_findings)],
         "observations": [_with_id(observation) for observation in report.observations],
         "quality": [pick(metric, "metric", "state", "reason", "needs") for metric in report.quality],
     }
 
 
-def _encode_finding(number: str, finding: Finding) -> dict[str, Any]:
+def _encode_finding(report: TraceReport, number: str, finding: Finding) -> dict[str, Any]:
     content = _with_id(finding)
     del content["owned_by_category"]
     return {
@@ -70,6 +70,7 @@ def _encode_finding(number: str, finding: Finding) -> dict[str, Any]:
         "evidence": finding.summary,
         "query": finding.summary.query,
         "deed": finding.deed,
+        "stack": report.stacks.get(finding.finding_id),
     }
 
 

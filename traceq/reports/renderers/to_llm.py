@@ -178,6 +178,8 @@ def _list_confirmed(report: TraceReport) -> Iterator[LlmLine]:
             yield LlmLine(f"  fix: {_cut_text(each.fix, 2 * _SENTENCE)}", (_FINDING, number))
         else:
             yield LlmLine(f"  do: {_cut_text(each.deed, _SENTENCE)}", (group, number))
+        if (stack := report.stacks.get(each.finding_id)) is not None and stack.line is not None:
+            yield LlmLine(f"  at: `{_cut_text(stack.line, _NAME)}`", (_DETAIL, number))
         yield LlmLine(f"  unless: {_cut_text(each.wrong_if, _SENTENCE)}", (_DETAIL, number))
     left = [
         some(report.findings_left_out, "more finding") if report.findings_left_out else "",
