@@ -113,6 +113,7 @@ class TorchWindow(RecordWindow):
             self._profiler.on_trace_ready = None
         elif self._path is None:
             self._describe()
+        self._sampler.stop()
         self._profiler.stop()
         return self._path
 

@@ -132,6 +132,7 @@ class RecordingSession:
             move(*arguments)
 
     def _close(self) -> None:
+        self._sampler.stop()
         self._call(self._profiler.__exit__, None, None, None)
         self._profiler = None
         self._watch.end()
@@ -151,6 +152,7 @@ class RecordingSession:
 
     def _give_up(self, reason: str) -> None:
         """Abandon the profiler without stopping it: its session may be another's now, and stopping that crashes the process."""
+        self._sampler.stop()
         if self._profiler is not None:
             self._profiler.profiler = None  # or it would look like an active one
             self._profiler = None
