@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -28,6 +28,11 @@ _TORCH = re.compile(r"(^|/)torch/(?!serialization\.py|distributed/checkpoint/|ut
 _MOSTLY_TORCH, _NEARLY_ALWAYS = 0.5, 0.98
 
 
+# ns since 1970, until the year 2116, and a period of sampling.
+_Time = Annotated[int, msgspec.Meta(ge=0, le=1 << 62)]
+_Period = Annotated[int, msgspec.Meta(ge=1_000, le=60_000_000_000)]
+
+
 class Samples(msgspec.Struct):
     """What the sampler writes; times are ns since 1970.
 
@@ -36,12 +41,12 @@ class Samples(msgspec.Struct):
     """
 
     pid: int
-    period_ns: int
+    period_ns: _Period
     functions: list[str]
     own: list[int]
     stacks: list[list[int]]
-    runs: list[tuple[int, int, int, int, int]]
-    collections: list[tuple[int, int, int, int]]
+    runs: list[tuple[int, int, _Time, _Time, int]]
+    collections: list[tuple[int, _Time, _Time, int]]
     threads: dict[int, str]
 
 
@@ -65,23 +70,25 @@ def read_samples(members: dict[str, Any], notes: Counter[str]) -> Samples | None
 def build_sample_batches(samples: Samples | None, threads: TrackNumbers, utc_origin_ns: int | None) -> Batches:
     """Return rows of staging.python_run and staging.collection, times as in the trace; none without `utc_origin_ns`.
 
-    Of threads that have no other records only runs that do not wait are kept.
+    Threads that have no other records have no frames while they wait, and are left out if they do nothing else.
     """
     if samples is None or utc_origin_ns is None:
         return []
     around = _find_functions_around(samples)
     waits = [bool(stack) and _WAITS.fullmatch(samples.functions[stack[-1]]) is not None for stack in samples.stacks]
     frames = [choose_frames(stack, samples, around) for stack in samples.stacks]
+    others = {run[0] for run in samples.runs if not threads.has(samples.pid, run[0])}
+    working = {run[0] for run in samples.runs if not waits[run[1]]}
     runs = [
         {
             "thread_id": threads.add(samples.pid, native_id, samples.threads.get(native_id)),
             "ts": first - utc_origin_ns,
             "ts_last": last - utc_origin_ns,
             "period_ns": samples.period_ns,
-            "frames": frames[stack],
+            "frames": [] if waits[stack] and native_id in others else frames[stack],
         }
         for native_id, stack, first, last, _ in samples.runs
-        if not waits[stack] or threads.has(samples.pid, native_id)
+        if native_id in working or native_id not in others
     ]
     collections = [
         {
