@@ -60,8 +60,12 @@ def test_all_settings_run_in_all_rounds(do, tmp_path, told):
     assert len(trials(tmp_path)) == 9
     assert {each.setting.name: each.trials for each in content.results} == {"baseline": 3, "kind=0.5": 3, "kind=2": 3}
     assert content.choice.setting == "kind=0.5"
-    assert told[0].startswith("round 1, baseline: 1.0")
-    assert "; next kind=" in told[1]
+    assert told[0] == (
+        "runs the program as it is first: all else is compared with it. A run is ended after 2 + 4 steps"
+    )
+    assert told[1].startswith("round 1, baseline: 1.0")
+    assert told[2:5] == ["tries 2 settings:", "  1. kind=0.5", "  2. kind=2"]
+    assert "; next kind=2, " in told[5]
     assert told[-1].endswith("a step")
     assert (tmp_path / "e" / "logs" / "kind=0.5-round3.log").read_text() == "0.5 1002\n"
 
@@ -79,7 +83,10 @@ def test_a_setting_that_fails_is_a_result(do, tmp_path):
 def test_it_goes_on_where_it_stopped(do, tmp_path, told):
     do("1", "0.5", budget=0.0)
     assert trials(tmp_path) == []
-    assert told == ["the budget is used up: the same command continues from here"]
+    assert told[1:3] == [
+        "the budget is used up: the same command continues from here",
+        "not tried: kind=0.5 (the budget left no time for it)",
+    ]
     do("1", "0.5", repeats=1)
     before = trials(tmp_path)
     do("1", "0.5", repeats=2)
@@ -96,11 +103,11 @@ def test_it_goes_on_where_it_stopped(do, tmp_path, told):
 def test_ctrl_c_keeps_what_was_run(do, tmp_path, told, monkeypatch):
     run, calls = app.capture.run, []
 
-    def interrupted(launch):
+    def interrupted(launch, tell):
         calls.append(launch)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return run(launch)
+        return run(launch, tell)
 
     monkeypatch.setattr(app.capture, "run", interrupted)
     with pytest.raises(KeyboardInterrupt):
@@ -128,13 +135,13 @@ def test_findings_become_settings_and_what_won_is_run_together(do, tmp_path, tol
     monkeypatch.setattr(app, "usable_cpus", lambda: 2)
     run = app.capture.run
 
-    def faster(launch):
+    def faster(launch, tell):
         """The knobs reach the program by its name here: each is a factor of the step."""
         factor = {"tf32": 0.8, "compile": 0.5}
         share = 1.0
         for name in launch.values:
             share *= factor[name]
-        return run(replace(launch, command=(*launch.command[:-1], str(share)), values={}))
+        return run(replace(launch, command=(*launch.command[:-1], str(share)), values={}), tell)
 
     monkeypatch.setattr(app.capture, "run", faster)
     content = do("1", tries=("all",), repeats=3)
@@ -142,7 +149,16 @@ def test_findings_become_settings_and_what_won_is_run_together(do, tmp_path, tol
     assert names == ["baseline", "tf32=1", "compile=default", "compile=default tf32=1"]
     assert [win.setting for win in content.choice.wins] == ["compile=default", "tf32=1"]
     assert content.choice.setting == "compile=default tf32=1"
-    assert told[1] == "no setting is known for late-rank (about late-rank): change it by hand"
+    assert told[2] == "no setting is known for late-rank (about late-rank): change it by hand"
+    assert told[3:6] == [
+        "tries 2 settings, the largest predicted saving first:",
+        "  1. tf32=1: 20 % (10 to 40 %) of a step predicted, for tf32-off",
+        "  2. compile=default: 20 % (10 to 40 %) of a step predicted, for python-bound",
+    ]
+    assert told[-1] == (
+        "not tried: about late-rank (no knob does it, so change it by hand; 20 % (10 to 40 %) of a step predicted, for"
+        " late-rank)"
+    )
     assert "all together, round 1, " in " ".join(told)
     assert {name: each.predicted.share for each in content.checked for name in [each.setting]} == {
         "tf32=1": 0.2,

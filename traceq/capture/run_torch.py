@@ -22,6 +22,7 @@ from typing import Any
 
 from traceq.annotate import names
 from traceq.capture import files, watch
+from traceq.capture.losses import LossWatch
 from traceq.capture.overhead import Clock
 from traceq.capture.phases import Phases
 from traceq.capture.record_window import CudaRange, RecordWindow, TorchWindow
@@ -59,6 +60,7 @@ class Recorder:
     def _start_over(self) -> None:
         self._clock = Clock()
         self._seen = Seen()
+        self.losses = LossWatch()
         self._optimizer: weakref.ref[Any] | None = None
         self._marks_its_steps = self._stopped_marking = False
         self._completed = self._boundaries = self._unmarked = 0
@@ -74,6 +76,7 @@ class Recorder:
             watch.watch_program_marks(self.on_mark_begin, self.on_mark_end),
             watch_starts(self.on_other_profiler),
             self._seen.watch(torch),
+            self.losses.watch(torch),
         ]
         os.register_at_fork(after_in_child=self._on_fork)
         atexit.register(self._at_exit)
@@ -184,6 +187,7 @@ class Recorder:
             self._boundaries += 1
             if completed > 0 and self._window is None:
                 self._seen.step_ended()
+                self.losses.step_ended()
             if completed == 1 and self._window is None:
                 self._say("step")
             self._act_at_boundary()

@@ -1,0 +1,101 @@
+"""Tell from when on the batches that a DataLoader's workers prefetched no longer make steps shorter than they are.
+
+At its start, and while the first steps are slow, the workers of a loader fill a queue of num_workers x prefetch_factor
+batches. Steps that take theirs from it do not wait, even where the workers are too slow for the training.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from contextlib import suppress
+from typing import Any
+
+# Passes over a queue after which it is in its steady state, where its length cannot be seen (macOS), or never settles.
+_PASSES = 4
+
+
+class PrefetchWatch:
+    """The prefetch queues of the DataLoaders from which the program fetches."""
+
+    def __init__(self) -> None:
+        self._queues: weakref.WeakKeyDictionary[Any, _Queue] = weakref.WeakKeyDictionary()
+        self._used: dict[int, _Queue] = {}
+
+    def watch(self) -> None:
+        """Look at the queue before each fetch, from now on, in loaders with workers."""
+        from torch.utils.data import dataloader
+
+        batches_class: Any = dataloader._MultiProcessingDataLoaderIter  # noqa: SLF001 - as for _BaseDataLoaderIter
+        reset, fetch = batches_class._reset, batches_class._next_data  # noqa: SLF001
+
+        @functools.wraps(reset)
+        def _reset(batches: Any, *args: Any, **kwargs: Any) -> None:
+            # Persistent workers begin a new epoch so.
+            self._queues.pop(batches, None)
+            reset(batches, *args, **kwargs)
+
+        @functools.wraps(fetch)
+        def _next_data(batches: Any) -> Any:
+            with suppress(Exception):  # a PyTorch that is different inside: then the queue is not waited for
+                self._look(batches)
+            return fetch(batches)
+
+        batches_class._reset, batches_class._next_data = _reset, _next_data  # noqa: SLF001
+
+    def _look(self, batches: Any) -> None:
+        queue = self._queues.get(batches)
+        if queue is None:
+            queue = self._queues[batches] = _Queue(batches._num_workers, batches._prefetch_factor)  # noqa: SLF001
+        queue.fetch(_count_ready(batches))
+        self._used[id(queue)] = queue
+
+    def end_step(self) -> bool:
+        """End a step; return whether all queues from which it took batches are in their steady state."""
+        used, self._used = list(self._used.values()), {}
+        return all(queue.is_steady() for queue in used)
+
+    def longest_cycle(self) -> int:
+        """Return after how many batches the loaders' pattern repeats: the most workers of any; 1 without.
+
+        Workers that began together end together: of each such number of steps one waits, and the others do not.
+        """
+        return max((queue.workers for queue in self._queues.values()), default=1)
+
+
+class _Queue:
+    """A queue of batches that workers prefetch, by how many were ready at each fetch; None where that cannot be seen."""
+
+    def __init__(self, workers: int, factor: int) -> None:
+        self.workers = workers
+        self._size = workers * factor
+        self._ready: list[int | None] = []
+        self._was_empty = False
+
+    def fetch(self, ready: int | None) -> None:
+        """Note a fetch that finds `ready` batches."""
+        self._ready.append(ready)
+        self._was_empty |= ready == 0 and len(self._ready) > self._size
+
+    def is_steady(self) -> bool:
+        """Return whether all batches of the start are gone, and the queue was empty since, or no longer shrinks.
+
+        It is compared with itself one pass (its whole size) earlier, so that workers that end together do not matter.
+        """
+        if self._was_empty or len(self._ready) > _PASSES * self._size:
+            return True
+        if len(self._ready) <= 2 * self._size:
+            return False
+        now, before = self._ready[-1], self._ready[-1 - self._size]
+        return now is not None and before is not None and now >= before
+
+
+def _count_ready(batches: Any) -> int | None:
+    """Return how many batches of the loader's iterator are ready to be taken; None where the system does not say."""
+    queues = {id(queue): queue for queue in (batches._worker_result_queue, batches._data_queue)}  # noqa: SLF001
+    try:
+        waiting = sum(queue.qsize() for queue in queues.values())
+    except NotImplementedError:
+        return None
+    # Those that came before their turn have been taken from the queue.
+    return int(waiting) + sum(len(each) > 1 for each in batches._task_info.values())  # noqa: SLF001
