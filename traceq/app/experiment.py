@@ -274,7 +274,7 @@ class _Runner:
         Return False when the time budget is used up.
         """
         found = [compare_with_baseline(self._trials, setting) for setting in settings]
-        if not any(each is not None and each.size for each in found):
+        if not any(each is not None and (each.size or each.first_step) for each in found):
             return True
         return self._run_rounds(settings[:1], range(plans.EQUAL_ROUND, plans.EQUAL_ROUND + 1))
 

@@ -11,8 +11,10 @@ import weakref
 from contextlib import suppress
 from typing import Any
 
-# Passes over a queue after which it is in its steady state, where its length cannot be seen (macOS), or never settles.
-_PASSES = 4
+# Passes over a queue after which it is in its steady state where its length cannot be seen (macOS), and where it still shrinks.
+_PASSES, _MOST_PASSES = 4, 12
+# Fetches over which a queue that shrinks is seen to, at least: workers that are an eighth too slow.
+_LOOK_BACK = 8
 
 
 class PrefetchWatch:
@@ -80,14 +82,16 @@ class _Queue:
     def is_steady(self) -> bool:
         """Return whether all batches of the start are gone, and the queue was empty since, or no longer shrinks.
 
-        It is compared with itself one pass (its whole size) earlier, so that workers that end together do not matter.
+        It is compared with itself whole passes earlier, so that workers that end together do not matter.
         """
-        if self._was_empty or len(self._ready) > _PASSES * self._size:
+        fetched = len(self._ready)
+        if self._was_empty or fetched > _MOST_PASSES * self._size:
             return True
-        if len(self._ready) <= 2 * self._size:
-            return False
-        now, before = self._ready[-1], self._ready[-1 - self._size]
-        return now is not None and before is not None and now >= before
+        back = self._size * -(-_LOOK_BACK // self._size)
+        now, before = (self._ready[-1], self._ready[-1 - back]) if fetched > self._size + back else (None, None)
+        if now is None or before is None:
+            return self._ready[-1] is None and fetched > _PASSES * self._size
+        return now >= before
 
 
 def _count_ready(batches: Any) -> int | None:

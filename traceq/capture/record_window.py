@@ -40,12 +40,15 @@ class RecordWindow:
 class TorchWindow(RecordWindow):
     """A window that torch.profiler records, with a trace per process.
 
-    `before` is the number of iterations that `clock` has timed before the window. The environment snapshot, with
-    what was `seen` of the program, is written beside the trace.
+    `before` is the number of iterations that `clock` has timed before the window, `losses` those of the first steps. The
+    environment snapshot, with what was `seen` of the program, is written beside the trace.
     """
 
-    def __init__(self, options: Mapping[str, Any], clock: Clock, before: int, seen: Seen) -> None:
+    def __init__(
+        self, options: Mapping[str, Any], clock: Clock, before: int, seen: Seen, losses: dict[str, Any] | None = None
+    ) -> None:
         super().__init__()
+        self._losses = losses
         self._seen = seen
         self._options = options
         self._clock = clock
@@ -94,7 +97,7 @@ class TorchWindow(RecordWindow):
         """Add the profiler's overhead to the trace, which PyTorch accepts only while it records."""
         start = self._before + int(self._options["warmup"])
         # The first step of a run is like no other, and the first of the clock's begins with the import of torch.
-        describe(self._profiler, self._clock, (2, self._before), (start, start + self.recorded()))
+        describe(self._profiler, self._clock, (2, self._before), (start, start + self.recorded()), self._losses)
 
     def _write(self, profiling: Any) -> None:
         name = self._options["name"]

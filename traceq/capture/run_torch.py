@@ -219,8 +219,10 @@ class Recorder:
         return max(int(self._options["skip"]) + warmup, 0 if self._marks_its_steps else 1)
 
     def _open(self) -> None:
+        self.losses.stop()  # within the window its copies would be the program's
         if self._options["backend"] == "torch":
-            self._window = TorchWindow(self._options, self._clock, self._boundaries, self._seen)
+            losses = self.losses.describe()
+            self._window = TorchWindow(self._options, self._clock, self._boundaries, self._seen, losses)
         else:
             self._window = CudaRange(self._options) if self._options["steps"] else RecordWindow()
         self._seen.window_opens()

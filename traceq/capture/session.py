@@ -204,8 +204,14 @@ def make_profiler(save: Callable[[Any], None], plan: RecordingPlan) -> Any:
     )
 
 
-def describe(profiler: Any, clock: Clock, unprofiled: tuple[int, int], profiled: tuple[int, int]) -> None:
-    """Add version, rank and the profiler's overhead to the trace.
+def describe(
+    profiler: Any,
+    clock: Clock,
+    unprofiled: tuple[int, int],
+    profiled: tuple[int, int],
+    losses: dict[str, Any] | None = None,
+) -> None:
+    """Add version, rank, the profiler's overhead and the `losses` of the first steps to the trace.
 
     `unprofiled` and `profiled` are ranges [from, up to) of iterations of the clock, which are compared.
     """
@@ -213,7 +219,7 @@ def describe(profiler: Any, clock: Clock, unprofiled: tuple[int, int], profiled:
     cost = measure_overhead(
         clock.lengths(*unprofiled), clock.lengths(*profiled), clock.cpu(*unprofiled), clock.cpu(*profiled)
     )
-    described = {"version": __version__, **cost, **ranks}
+    described = {"version": __version__, **cost, **ranks, **({"losses": losses} if losses else {})}
     profiler.add_metadata_json("traceq", json.dumps(described))
 
 

@@ -27,6 +27,10 @@ _LAST_BITS = {"float16": 2 * 2.0**-10, "bfloat16": 2 * 2.0**-7}
 _SCATTER = 3.0
 
 
+# Random numbers of a dataset come from its workers, whose seeds depend on these.
+OF_WORKERS = frozenset(("num_workers", "persistent_workers"))
+
+
 class LossRecord(msgspec.Struct, frozen=True):
     """The losses of a run's first steps, by step: each scalar on which it called backward(), None if not finite.
 
@@ -46,9 +50,10 @@ class LossRecord(msgspec.Struct, frozen=True):
 class LossDifference(msgspec.Struct, frozen=True):
     """How far the losses of a run are from another's. Differences are relative.
 
-    `size` is the largest of the first steps, at `largest_step` (from 1); `first_step` is the first one beyond the
-    `tolerance` there, None if there is none. `equal` is the largest difference of two equal runs, None without them.
-    `what` is differing: the loss, or the output. `reason` says why nothing can be told, or what else differs.
+    `size` is the largest of the first steps, at `largest_step` (from 1), None where only one of the numbers is finite;
+    `first_step` is the first one beyond the `tolerance` there, None if there is none. `equal` is the largest difference
+    of two equal runs, None without them. `what` is differing: the loss, or the output. `reason` says why nothing can be
+    told, or what else differs.
     """
 
     state: LossState
@@ -90,7 +95,7 @@ def compare_losses(
     if has_other_work:
         return _leave_open(steps, "a step does other work")
     if base.seed != new.seed:
-        return _leave_open(steps, "the runs have different seeds")
+        return _leave_open(steps, "the runs have different seeds; torch.manual_seed(0) in the program makes them equal")
     found = [_compare_series(base, new, equals, "loss")]
     if any(base.outputs) and any(new.outputs):
         found.append(_compare_series(base, new, equals, "output"))
@@ -104,7 +109,11 @@ _ORDER: tuple[LossState, ...] = ("same", "cannot tell", "slightly changed", "cha
 
 def choose_worst(found: Sequence[LossDifference]) -> LossDifference | None:
     """Return the difference that says most: changed before slightly changed, and the larger before the smaller."""
-    return max(found, key=lambda each: (_ORDER.index(each.state), each.size or 0.0), default=None)
+    return max(found, key=lambda each: (_ORDER.index(each.state), _size_of(each)), default=None)
+
+
+def _size_of(found: LossDifference) -> float:
+    return found.size if found.size is not None else math.inf if found.first_step else 0.0
 
 
 def _leave_open(steps: int, reason: str) -> LossDifference:
@@ -133,14 +142,18 @@ def _compare_series(
     return LossDifference(
         state,
         steps,
-        size=differences[largest],
+        size=_only_finite(differences[largest]),
         largest_step=largest + 1,
         first_step=beyond[0] + 1 if beyond else None,
-        tolerance=tolerances[beyond[0] if beyond else largest],
-        equal=max(equal, default=None) if equal is not None else None,
+        tolerance=_only_finite(tolerances[beyond[0] if beyond else largest]),
+        equal=_only_finite(max(equal, default=None)) if equal is not None else None,
         what=what,
         reason=None if state != "cannot tell" else "two equal runs differ as much",
     )
+
+
+def _only_finite(value: float | None) -> float | None:
+    return None if value == math.inf else value
 
 
 def _series_of(record: LossRecord, what: str) -> tuple[tuple[float | None, ...], ...]:

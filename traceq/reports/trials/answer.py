@@ -7,16 +7,15 @@ from math import prod
 
 from traceq.common.units import duration, per_cent, size, some
 from traceq.reports.document import Block, Facts, Literal, Name, Outcome, Spans, Table, Title, Verdict
+from traceq.reports.losses import describe_losses, name_losses
 from traceq.reports.trials.words import (
     NAMED,
-    describe_losses,
     describe_not_tried,
     format_change,
     format_range,
     format_ratio,
     has_losses,
     list_settings,
-    name_losses,
     name_setting,
     per_second,
     title_of,
@@ -130,9 +129,10 @@ def _say_untested(found: Experiment) -> Spans:
 
 
 def _say_baseline(found: Experiment, choice: SettingChoice) -> Spans:
-    tried = [result for result in found.results if result.setting.kind not in ("baseline", "ablate")]
+    changes = [result for result in found.results if result.setting.kind not in ("baseline", "ablate")]
+    tried = [result for result in changes if result.outcome != _NOT_RUN]
     if not tried:
-        return ("No change was tried.",)
+        return ("No change was tried.", *_say_untested(found))
     which = (
         (name_setting(tried[0].setting.name), " is not") if len(tried) == 1 else (f"none of {len(tried)} settings is",)
     )

@@ -6,16 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from traceq.common.units import rate, share
 from traceq.reports.document import Block, Heading, Items, Name, Paragraph, Spans, Table, Title, make_table
+from traceq.reports.losses import describe_losses, name_losses
 from traceq.reports.trials.words import (
     NAMED,
-    describe_losses,
     format_change,
     format_measure,
     format_roughly,
     format_share,
     has_losses,
     list_settings,
-    name_losses,
     name_setting,
     per_second,
     title_of,

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from traceq.common.text import printable, shortened
 from traceq.common.units import UNKNOWN, change_share, duration, rate, share, short, size
 from traceq.reports.document import Name, Spans
-from traceq.runs.losses import LossDifference
 from traceq.runs.trials.experiment import Experiment, Measure, NotTried, Predicted, Quantity, SettingDifference
 from traceq.runs.trials.tradeoff import TradeoffTerms
 from traceq.runs.trials.trial import BASELINE
@@ -150,48 +149,9 @@ def describe_not_tried(each: NotTried) -> Spans:
     return (what, f" ({_WHY[each.why]}", *promise, ")")
 
 
-# Below this share a difference of losses has digits enough in exponential form.
-_TINY = 1e-6
-
-
-def format_difference(value: float) -> str:
-    """Return a relative difference of losses as per cent with two digits, as "2.1 %" or "0.00012 %"."""
-    if value == float("inf"):
-        return "to a number that is not finite"
-    if not value:
-        return "0 %"
-    return (
-        f"{100 * value:.1e} %" if value < _TINY else f"{float(f'{100 * value:.2g}'):f}".rstrip("0").rstrip(".") + " %"
-    )
-
-
 def has_losses(found: Experiment) -> bool:
     """Return whether the losses of any setting could be compared."""
     return any(each.losses is not None and each.losses.steps for each in found.results)
-
-
-def name_losses(found: LossDifference | None) -> str:
-    """Return in a few words whether results stay the same, for a table; a dash where nothing is known."""
-    if found is None:
-        return "-"
-    if found.state in ("same", "cannot tell"):
-        return found.state
-    return f"{found.state}, {format_difference(found.size or 0.0)}"
-
-
-def describe_losses(found: LossDifference) -> str:
-    """Return how far losses (or outputs) differ, and what equal runs show, as a clause; a reason where nothing can be told."""
-    if found.state == "cannot tell":
-        return f"cannot tell: {found.reason}"
-    equal = "no two equal runs were made" if found.equal is None else f"equal runs: {format_difference(found.equal)}"
-    where = f"in the first {found.steps} steps ({equal})"
-    if found.state == "same":
-        return f"the {found.what} differs by at most {format_difference(found.size or 0.0)} {where}"
-    because = f"; {found.reason}" if found.reason else ""
-    return (
-        f"the {found.what} differs by up to {format_difference(found.size or 0.0)} {where}, from step"
-        f" {found.first_step} on{because}"
-    )
 
 
 _FORMATS: Mapping[Quantity, Callable[[float], str]] = {

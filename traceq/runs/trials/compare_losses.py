@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from traceq.runs.losses import LossDifference, LossRecord, choose_worst, compare_losses
+from traceq.runs.losses import OF_WORKERS, LossDifference, LossRecord, choose_worst, compare_losses
 from traceq.runs.trials.plan import EQUAL_ROUND
 from traceq.runs.trials.trial import BASELINE, Setting, Trial
 from traceq.runs.trials.values import is_of_work, is_ranks
-
-# Random numbers of a dataset come from its workers, whose seeds depend on these.
-_OF_WORKERS = frozenset(("num_workers", "persistent_workers"))
 
 
 def compare_with_baseline(trials: Sequence[Trial], setting: Setting) -> LossDifference | None:
@@ -30,7 +27,7 @@ def compare_with_baseline(trials: Sequence[Trial], setting: Setting) -> LossDiff
                 bases[trial.round],
                 trial.losses,
                 equals,
-                has_other_data=not _OF_WORKERS.isdisjoint(names),
+                has_other_data=not OF_WORKERS.isdisjoint(names),
                 has_other_work=any(is_of_work(name) or is_ranks(name) for name in names),
             )
             for trial in good

@@ -89,9 +89,14 @@ def list_settings(plan: TrialPlan, own_values: Mapping[str, str] | None = None) 
     They change one knob each, or with `factorial` all combinations. `own_values` are the program's own of knobs, where
     they are known.
     """
-    own = {**(own_values or {}), **baseline_setting(plan).values}
+    usual, knobs = baseline_setting(plan).values, own_values or {}
+    inside = [name for name in plan.vary if name not in plan.in_command]
     offered = {
-        name: [value for value in values if not _is_own(plan, name, value, own)]
+        name: [
+            value
+            for value in values
+            if usual.get(name) != value and not (name in inside and is_own_value(name, value, knobs))
+        ]
         for name, values in {**plan.vary, **plan.env}.items()
     }
     if plan.factorial:
@@ -102,11 +107,6 @@ def list_settings(plan: TrialPlan, own_values: Mapping[str, str] | None = None) 
         found = [{name: value} for name, values in offered.items() for value in values]
     settings = [Setting(name_of(values), "vary", values) for values in found if values]
     return [*settings, *(Setting(f"without {each}", "ablate", {registry.ABLATE: each}) for each in plan.ablate)]
-
-
-def _is_own(plan: TrialPlan, name: str, value: str, own: Mapping[str, str]) -> bool:
-    """Return whether the baseline has this value; values of knobs are compared by what they mean (on is 1)."""
-    return own.get(name) == value or (name not in (*plan.in_command, *plan.env) and is_own_value(name, value, own))
 
 
 def is_own_value(knob: str, value: str, own_values: Mapping[str, str]) -> bool:
