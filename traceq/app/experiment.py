@@ -165,8 +165,11 @@ class _Runner:
         alone = [setting for setting in settings if not plans.is_together(setting)]
         wanted = self._drop_beyond_budget(alone)
         is_whole = self._run_rounds(wanted, range(1)) and self._run_equal(wanted)
-        repeats = self._count_rounds(wanted)
-        is_whole = is_whole and self._run_rounds(wanted, range(repeats))
+        repeats = 1
+        # Runs that took less time than was expected leave some for further rounds.
+        while is_whole and (more := self._count_rounds(wanted, repeats)) > repeats:
+            repeats = more
+            is_whole = self._run_rounds(wanted, range(repeats))
         if is_whole and ALL in self._plan.tries:
             together = [setting for setting in settings if plans.is_together(setting)] or self._combine_wins(alone)
             settings = [*alone, *together]
@@ -243,8 +246,8 @@ class _Runner:
             )
         return kept
 
-    def _count_rounds(self, wanted: Sequence[Setting]) -> int:
-        """Return the number of rounds: as many as asked for, or as the budget allows."""
+    def _count_rounds(self, wanted: Sequence[Setting], done: int) -> int:
+        """Return the number of rounds: as many as asked for, or as the budget allows, with the `done` ones."""
         left = self._seconds_left()
         seconds = {trial.setting: trial.seconds or 0.0 for trial in self._trials}
         if left is None or self._is_used_up:
@@ -252,6 +255,7 @@ class _Runner:
         combines = ALL in self._plan.tries and len(wanted) > 2  # noqa: PLR2004 - two changes
         return count_rounds(
             left,
+            done,
             self._running.repeats,
             sum(seconds.get(setting.name, 0.0) for setting in wanted if self._may_run(setting)),
             2 * seconds.get(BASELINE, 0.0) if combines else 0.0,

@@ -34,14 +34,19 @@ class LossWatch:
 
     def __init__(self) -> None:
         self._undo = ExitStack()
-        self._is_over = self._is_within = False
+        self._is_over = False
+        self._torch: Any = None
+        self.start_over()
+
+    def start_over(self) -> None:
+        """Forget what was kept, in a forked child; a watch that has ended stays so."""
+        self._is_within = False
         self._losses: list[list[Any]] = [[]]
         self._outputs: list[list[Any]] = [[]]
         self._batches: list[list[str]] = [[]]
         self._random: list[str] = []
         self._seed: int | None = None
         self._type: str | None = None
-        self._torch: Any = None
 
     def watch(self, torch: Any) -> Callable[[], None]:
         """Begin with the program's first step; return the function that ends the watch."""

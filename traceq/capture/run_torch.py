@@ -55,12 +55,13 @@ class Recorder:
         self._say = say
         self._undo: list[Callable[[], None]] = []
         self._phases = Phases(self._begin_due_step)
+        self.losses = LossWatch()
         self._start_over()
 
     def _start_over(self) -> None:
         self._clock = Clock()
         self._seen = Seen()
-        self.losses = LossWatch()
+        self.losses.start_over()
         self._optimizer: weakref.ref[Any] | None = None
         self._marks_its_steps = self._stopped_marking = False
         self._completed = self._boundaries = self._unmarked = 0

@@ -47,8 +47,13 @@ def test_fewer_rounds_leave_time_for_more_settings():
     ],
 )
 def test_rounds_fill_the_budget(left, together, rounds):
-    assert count_rounds(left, 9, 30.0, *together) == rounds
+    assert count_rounds(left, 1, 9, 30.0, *together) == rounds
 
 
 def test_runs_that_take_no_time_have_all_rounds():
-    assert count_rounds(1.0, 9, 0.0, 0.0, 0.0) == 9
+    assert count_rounds(1.0, 1, 9, 0.0, 0.0, 0.0) == 9
+
+
+def test_time_that_rounds_left_over_is_for_more_of_them():
+    assert count_rounds(59, 4, 9, 30.0, 0.0, 0.0) == 5
+    assert count_rounds(-10, 4, 9, 30.0, 0.0, 0.0) == 4

@@ -30,12 +30,14 @@ def count_settings(left: float, cost: RunCost, settings: int, repeats: int, *, c
     return max((number for number in range(1, settings + 1) if estimate(number) <= left), default=1)
 
 
-def count_rounds(left: float, repeats: int, round_seconds: float, together_seconds: float, recording: float) -> int:
-    """Return how many rounds fit into `left` seconds, at least 1 and at most `repeats`; the first of them has been run.
+def count_rounds(
+    left: float, done: int, repeats: int, round_seconds: float, together_seconds: float, recording: float
+) -> int:
+    """Return how many rounds fit into `left` seconds, with the `done` ones: no fewer than these, and at most `repeats`.
 
     A round takes `round_seconds`; as many rounds of what won together follow, which take `together_seconds` each, and one
     `recording` (0 each where nothing is combined).
     """
-    fixed = recording - round_seconds
-    most = (left - fixed) / (round_seconds + together_seconds) if round_seconds + together_seconds else repeats
-    return max(1, min(repeats, int(most)))
+    both = round_seconds + together_seconds
+    most = int((left - recording + done * round_seconds) / both) if both else repeats
+    return max(done, min(repeats, most))
