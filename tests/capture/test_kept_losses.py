@@ -22,7 +22,7 @@ data = TensorDataset(torch.arange(160.0).reshape(40, 4) / 100, torch.arange(40))
 def train(name, step, steps=3, outputs=False):
     torch.manual_seed(0)
     watch, hooks = LossWatch(), KnobHooks()
-    stop = watch.watch(torch)
+    stop = watch.watch_steps(torch)
     if outputs:
         watch.watch_outputs(hooks)
     model = torch.nn.Linear(4, 1, bias=False)
@@ -36,7 +36,7 @@ def train(name, step, steps=3, outputs=False):
         watch.step_ended()
         while hooks.at_first_step:
             hooks.at_first_step.pop()()
-    found[name] = watch.describe()
+    found[name] = watch.describe_steps()
     stop()
     found[name + " is over"] = (torch.autograd.backward, torch.amp.GradScaler.scale) == originals
 

@@ -27,7 +27,7 @@ def simulate(workers, factor, load, compute, first=0.0, steps=400, *, is_visible
         give(batch, 0.0)
     for step in range(steps):
         began = now
-        queue.fetch(sum(at <= now for _, at in done) if is_visible else None)
+        queue.note_fetch(sum(at <= now for _, at in done) if is_visible else None)
         _, at = heapq.heappop(done)
         now = max(now, at)
         give(step + workers * factor, now)

@@ -95,8 +95,8 @@ def experiment(plan: TrialPlan, directory: Path, running: Running) -> Experiment
             )
             raise
         found = _judge_trials(plan, folder, running, settings, trials)
-        for each in found.not_tried:
-            running.tell("".join(("not tried: ", *describe_not_tried(each))))
+        for untried in found.not_tried:
+            running.tell("".join(("not tried: ", *describe_not_tried(untried))))
         return ExperimentView(found)
 
 
@@ -185,9 +185,9 @@ class _Runner:
         self._run_rounds([own], range(1))
         values = next((trial.own_values for trial in self._trials if trial.setting == BASELINE), {})
         asked = plans.list_settings(self._plan, values)
-        for each in plans.list_settings(self._plan):
-            if each not in asked:
-                self._running.tell(f"{each.name} is not run: the program has this value, so that it is the baseline")
+        for setting in plans.list_settings(self._plan):
+            if setting not in asked and len(setting.values) == 1:
+                self._running.tell(f"{setting.name} is not run: the program has this value, so that it is the baseline")
         tried = self._choose_fixes(own, values) if self._plan.tries else []
         if self._trials and not (asked or self._plan.tries):
             raise WrongUse(
@@ -199,7 +199,7 @@ class _Runner:
             # Asked for twice: it keeps its name, and is held against the prediction as well.
             if same is not own:
                 by_values[tuple(setting.values.items())] = replace(same, finding=same.finding or setting.finding)
-        turned = {name for each in by_values.values() for name in plans.knobs_at(self._plan, each)}
+        turned = {name for setting in by_values.values() for name in plans.knobs_at(self._plan, setting)}
         kept = {name: value for name, value in values.items() if name in turned}
         settings = [replace(own, values={**kept, **own.values}), *list(by_values.values())[1:]]
         if self._trials:
@@ -216,13 +216,13 @@ class _Runner:
     def _describe_order(self, settings: Sequence[Setting]) -> None:
         """Tell which settings are tried, in which order, and with what prediction."""
         predictions = _list_predictions(settings, profile_of(self._folder, settings[0]))
-        tried = [each for each in settings if each.name != BASELINE]
+        tried = [setting for setting in settings if setting.name != BASELINE]
         first = ", the largest predicted saving first" if predictions else ""
         self._running.tell(f"tries {some(len(tried), 'setting')}{first}:")
-        for place, each in enumerate(tried, 1):
-            found = predictions.get(each.name)
+        for place, setting in enumerate(tried, 1):
+            found = predictions.get(setting.name)
             promise = () if found is None else (": ", *describe_promise(found))
-            self._running.tell("".join((f"  {place}. {each.name}", *promise)))
+            self._running.tell("".join((f"  {place}. {setting.name}", *promise)))
 
     def _drop_beyond_budget(self, alone: Sequence[Setting]) -> list[Setting]:
         """Return the baseline and the settings that the budget allows enough rounds of, in order; those that were begun stay."""
@@ -238,8 +238,8 @@ class _Runner:
             self._running.repeats,
             combines=ALL in self._plan.tries,
         )
-        kept = [each for place, each in enumerate(alone) if place <= number or each.name in begun]
-        dropped = [each.name for each in alone if each not in kept]
+        kept = [setting for place, setting in enumerate(alone) if place <= number or setting.name in begun]
+        dropped = [setting.name for setting in alone if setting not in kept]
         if dropped:
             self._running.tell(
                 f"the budget is enough for {some(len(kept) - 1, 'setting')}, and leaves no time for {', '.join(dropped)}"
@@ -278,7 +278,7 @@ class _Runner:
         Return False when the time budget is used up.
         """
         found = [compare_with_baseline(self._trials, setting) for setting in settings]
-        if not any(each is not None and (each.size or each.first_step) for each in found):
+        if not any(losses is not None and (losses.size or losses.first_step) for losses in found):
             return True
         return self._run_rounds(settings[:1], range(plans.EQUAL_ROUND, plans.EQUAL_ROUND + 1))
 

@@ -48,7 +48,7 @@ class LossWatch:
         self._seed: int | None = None
         self._type: str | None = None
 
-    def watch(self, torch: Any) -> Callable[[], None]:
+    def watch_steps(self, torch: Any) -> Callable[[], None]:
         """Begin with the program's first step; return the function that ends the watch."""
         self._torch = torch
         self._undo.callback(replace_attribute(torch.autograd, "backward", self._watch_backward(torch)))
@@ -62,7 +62,7 @@ class LossWatch:
 
             batches_class: Any = dataloader._BaseDataLoaderIter  # noqa: SLF001 - as in Phases
             self._undo.callback(replace_attribute(batches_class, "__next__", self._watch_fetch(batches_class.__next__)))
-        return self.stop
+        return self.end_watch
 
     def watch_outputs(self, hooks: KnobHooks) -> None:
         """Also keep the norms of the outputs of the outermost modules, from the second step on, once knobs have acted."""
@@ -79,14 +79,14 @@ class LossWatch:
         for kept in (self._losses, self._outputs, self._batches):
             kept.append([])
         if len(self._random) == MOST_STEPS:
-            self.stop()
+            self.end_watch()
 
-    def stop(self) -> None:
+    def end_watch(self) -> None:
         """End the watch; what was kept stays."""
         self._is_over = True
         self._undo.close()
 
-    def describe(self) -> dict[str, Any] | None:
+    def describe_steps(self) -> dict[str, Any] | None:
         """Return what was kept as plain values, waiting for the device; None without a whole step or a loss.
 
         A number that is not finite is None.
@@ -108,7 +108,7 @@ class LossWatch:
         original = torch.autograd.backward
 
         @functools.wraps(original)
-        def backward(*args: Any, **kwargs: Any) -> Any:
+        def keep_and_go_back(*args: Any, **kwargs: Any) -> Any:
             # Checkpointing calls it again within.
             if self._is_over or self._is_within or emit.is_compiling():
                 return original(*args, **kwargs)
@@ -119,7 +119,7 @@ class LossWatch:
             finally:
                 self._is_within = False
 
-        return backward
+        return keep_and_go_back
 
     def _keep_losses(self, tensors: Any) -> None:
         with suppress(Exception):  # the program must go on
@@ -136,13 +136,13 @@ class LossWatch:
 
     def _watch_scale(self, original: Any) -> Any:
         @functools.wraps(original)
-        def scale(scaler: Any, outputs: Any) -> Any:
+        def scale_and_remember(scaler: Any, outputs: Any) -> Any:
             scaled = original(scaler, outputs)
             if not self._is_over and isinstance(outputs, self._torch.Tensor) and not emit.is_compiling():
                 setattr(scaled, _UNSCALED, outputs.detach())
             return scaled
 
-        return scale
+        return scale_and_remember
 
     def _watch_fetch(self, original: Any) -> Any:
         @functools.wraps(original)
@@ -189,22 +189,22 @@ class LossWatch:
         original = getattr(model, name)
 
         @functools.wraps(original)
-        def call(*args: Any, **kwargs: Any) -> Any:
+        def call_and_keep(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)
             if not self._is_over and not emit.is_compiling() and self._torch.is_grad_enabled():
                 with suppress(Exception):  # the program must go on
                     self._keep_norms(result)
             return result
 
-        setattr(model, name, call)
+        setattr(model, name, call_and_keep)
 
     def _keep_norms(self, result: Any) -> None:
         from torch.utils import _pytree
 
-        tensors = [each for each in _pytree.tree_leaves(result) if isinstance(each, self._torch.Tensor)]
-        floats = [each for each in tensors if each.is_floating_point() and each.numel()]
+        tensors = [leaf for leaf in _pytree.tree_leaves(result) if isinstance(leaf, self._torch.Tensor)]
+        floats = [tensor for tensor in tensors if tensor.is_floating_point() and tensor.numel()]
         if not self._is_capturing():
-            self._outputs[-1] += [each.detach().float().norm() for each in floats[:_MOST_OUTPUTS]]
+            self._outputs[-1] += [tensor.detach().float().norm() for tensor in floats[:_MOST_OUTPUTS]]
 
 
 def _read_number(tensor: Any) -> float | None:

@@ -24,7 +24,7 @@ class PrefetchWatch:
         self._queues: weakref.WeakKeyDictionary[Any, _Queue] = weakref.WeakKeyDictionary()
         self._used: dict[int, _Queue] = {}
 
-    def watch(self) -> None:
+    def watch_fetches(self) -> None:
         """Look at the queue before each fetch, from now on, in loaders with workers."""
         from torch.utils.data import dataloader
 
@@ -32,24 +32,24 @@ class PrefetchWatch:
         reset, fetch = batches_class._reset, batches_class._next_data  # noqa: SLF001
 
         @functools.wraps(reset)
-        def _reset(batches: Any, *args: Any, **kwargs: Any) -> None:
+        def reset_and_forget(batches: Any, *args: Any, **kwargs: Any) -> None:
             # Persistent workers begin a new epoch so.
             self._queues.pop(batches, None)
             reset(batches, *args, **kwargs)
 
         @functools.wraps(fetch)
-        def _next_data(batches: Any) -> Any:
+        def look_and_fetch(batches: Any) -> Any:
             with suppress(Exception):  # a PyTorch that is different inside: then the queue is not waited for
-                self._look(batches)
+                self._look_at_queue(batches)
             return fetch(batches)
 
-        batches_class._reset, batches_class._next_data = _reset, _next_data  # noqa: SLF001
+        batches_class._reset, batches_class._next_data = reset_and_forget, look_and_fetch  # noqa: SLF001
 
-    def _look(self, batches: Any) -> None:
+    def _look_at_queue(self, batches: Any) -> None:
         queue = self._queues.get(batches)
         if queue is None:
             queue = self._queues[batches] = _Queue(batches._num_workers, batches._prefetch_factor)  # noqa: SLF001
-        queue.fetch(_count_ready(batches))
+        queue.note_fetch(_count_ready(batches))
         self._used[id(queue)] = queue
 
     def end_step(self) -> bool:
@@ -74,7 +74,7 @@ class _Queue:
         self._ready: list[int | None] = []
         self._was_empty = False
 
-    def fetch(self, ready: int | None) -> None:
+    def note_fetch(self, ready: int | None) -> None:
         """Note a fetch that finds `ready` batches."""
         self._ready.append(ready)
         self._was_empty |= ready == 0 and len(self._ready) > self._size
@@ -102,4 +102,4 @@ def _count_ready(batches: Any) -> int | None:
     except NotImplementedError:
         return None
     # Those that came before their turn have been taken from the queue.
-    return int(waiting) + sum(len(each) > 1 for each in batches._task_info.values())  # noqa: SLF001
+    return int(waiting) + sum(len(task) > 1 for task in batches._task_info.values())  # noqa: SLF001

@@ -77,7 +77,7 @@ class Recorder:
             watch.watch_program_marks(self.on_mark_begin, self.on_mark_end),
             watch_starts(self.on_other_profiler),
             self._seen.watch(torch),
-            self.losses.watch(torch),
+            self.losses.watch_steps(torch),
         ]
         os.register_at_fork(after_in_child=self._on_fork)
         atexit.register(self._at_exit)
@@ -220,9 +220,9 @@ class Recorder:
         return max(int(self._options["skip"]) + warmup, 0 if self._marks_its_steps else 1)
 
     def _open(self) -> None:
-        self.losses.stop()  # within the window its copies would be the program's
+        self.losses.end_watch()  # within the window its copies would be the program's
         if self._options["backend"] == "torch":
-            losses = self.losses.describe()
+            losses = self.losses.describe_steps()
             self._window = TorchWindow(self._options, self._clock, self._boundaries, self._seen, losses)
         else:
             self._window = CudaRange(self._options) if self._options["steps"] else RecordWindow()

@@ -175,7 +175,7 @@ class TrialRecorder(Recorder):
         """Install the recorder's hooks, and those that see the prefetch queues of DataLoaders."""
         super().watch(torch)
         with suppress(Exception):  # a PyTorch that is different inside: then no queue is waited for
-            self._prefetch.watch()
+            self._prefetch.watch_fetches()
 
     def on_other_profiler(self) -> None:
         """Note that the program runs its own profiler, for which no window is recorded.
@@ -255,7 +255,7 @@ class TrialRecorder(Recorder):
             "threads": torch.get_num_threads(),
             "warmup": self._warmed_up,
             "cycle": self._prefetch.longest_cycle(),
-            "losses": self.losses.describe(),
+            "losses": self.losses.describe_steps(),
             "own_values": {} if names else read_own_values(torch, self._seen),
         }
 

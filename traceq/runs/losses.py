@@ -34,9 +34,9 @@ OF_WORKERS = frozenset(("num_workers", "persistent_workers"))
 class LossRecord(msgspec.Struct, frozen=True):
     """The losses of a run's first steps, by step: each scalar on which it called backward(), None if not finite.
 
-    `outputs` are norms of what its models returned. `batches` are hashes of the batches that were fetched: of shapes, of
-    whole numbers, and of other numbers. `random` are hashes of the random numbers' state at the end of each step. `seed`
-    is PyTorch's seed after the first step, `type` the type of the losses.
+    `outputs` are norms of the tensors that its models returned. `batches` are hashes of the batches that were fetched: of
+    shapes, of whole numbers, and of other numbers. `random` are hashes of the random numbers' state at the end of each
+    step. `seed` is PyTorch's seed after the first step, `type` the type of the losses.
     """
 
     losses: tuple[tuple[float | None, ...], ...]
@@ -48,7 +48,7 @@ class LossRecord(msgspec.Struct, frozen=True):
 
 
 class LossDifference(msgspec.Struct, frozen=True):
-    """How far the losses of a run are from another's. Differences are relative.
+    """The relative differences of the losses of a run from another's.
 
     `size` is the largest of the first steps, at `largest_step` (from 1), None where only one of the numbers is finite;
     `first_step` is the first one beyond the `tolerance` there, None if there is none. `equal` is the largest difference
@@ -99,8 +99,8 @@ def compare_losses(
     found = [_compare_series(base, new, equals, "loss")]
     if any(base.outputs) and any(new.outputs):
         found.append(_compare_series(base, new, equals, "output"))
-    worst = max(found, key=lambda each: _ORDER.index(each.state))
-    return _explain(worst, base, new, has_other_data=has_other_data)
+    worst = max(found, key=lambda difference: _ORDER.index(difference.state))
+    return _explain_difference(worst, base, new, has_other_data=has_other_data)
 
 
 # From what says least to what says most.
@@ -109,7 +109,7 @@ _ORDER: tuple[LossState, ...] = ("same", "cannot tell", "slightly changed", "cha
 
 def choose_worst(found: Sequence[LossDifference]) -> LossDifference | None:
     """Return the difference that says most: changed before slightly changed, and the larger before the smaller."""
-    return max(found, key=lambda each: (_ORDER.index(each.state), _size_of(each)), default=None)
+    return max(found, key=lambda one: (_ORDER.index(one.state), _size_of(one)), default=None)
 
 
 def _size_of(found: LossDifference) -> float:
@@ -133,10 +133,10 @@ def _compare_series(
     differences = list(_list_differences(ours, others))
     equal = list(_list_differences(*(_series_of(record, what) for record in equals))) if equals else None
     tolerances = _list_tolerances(differences, equal, base.type)
-    beyond = [place for place, each in enumerate(differences) if each > tolerances[place]]
+    beyond = [place for place, share in enumerate(differences) if share > tolerances[place]]
     largest = max(range(steps), key=lambda place: differences[place])
-    state = _judge(differences, tolerances, beyond)
-    weak = next((each for each in equal or () if each > LARGE), None)
+    state = _judge_steps(differences, tolerances, beyond)
+    weak = next((share for share in equal or () if share > LARGE), None)
     if state == "same" and weak is not None:
         state = "cannot tell"
     return LossDifference(
@@ -170,10 +170,10 @@ def _list_differences(
     sizes = [abs(number) for step in ours for number in step if number is not None]
     usual = median(sizes) if sizes else 0.0
     for one, other in zip(ours, others, strict=False):
-        yield max((_difference(a, b, usual) for a, b in zip(one, other, strict=False)), default=0.0)
+        yield max((_divide_difference(a, b, usual) for a, b in zip(one, other, strict=False)), default=0.0)
 
 
-def _difference(one: float | None, other: float | None, usual: float) -> float:
+def _divide_difference(one: float | None, other: float | None, usual: float) -> float:
     if one == other:
         return 0.0
     if one is None or other is None:
@@ -187,22 +187,24 @@ def _list_tolerances(differences: Sequence[float], equal: Sequence[float] | None
     shown = list(accumulate(equal or (), max))
     shown += [shown[-1] if shown else 0.0] * (len(differences) - len(shown))
     rounding = [_ROUNDING * _GROWTH**place + last_bits for place in range(len(differences))]
-    return [max(least, _SCATTER * each) for least, each in zip(rounding, shown, strict=False)]
+    return [max(least, _SCATTER * share) for least, share in zip(rounding, shown, strict=False)]
 
 
-def _judge(differences: Sequence[float], tolerances: Sequence[float], beyond: Sequence[int]) -> LossState:
+def _judge_steps(differences: Sequence[float], tolerances: Sequence[float], beyond: Sequence[int]) -> LossState:
     """Return "changed" where a large difference comes in within a step, "slightly changed" for others beyond the tolerance."""
     if not beyond:
         return "same"
     before = 0.0
-    for each, tolerance in zip(differences, tolerances, strict=True):
-        if each > max(LARGE, tolerance) and each > _JUMP * before:
+    for share, tolerance in zip(differences, tolerances, strict=True):
+        if share > max(LARGE, tolerance) and share > _JUMP * before:
             return "changed"
-        before = max(before, each, tolerance)
+        before = max(before, share, tolerance)
     return "slightly changed"
 
 
-def _explain(found: LossDifference, base: LossRecord, new: LossRecord, *, has_other_data: bool) -> LossDifference:
+def _explain_difference(
+    found: LossDifference, base: LossRecord, new: LossRecord, *, has_other_data: bool
+) -> LossDifference:
     """Return the difference with what else differs up to its step; "cannot tell" where that explains it without the change."""
     if found.first_step is None:
         return found
@@ -229,7 +231,7 @@ _PARTS: tuple[BatchPart, ...] = ("shapes", "whole", "other")
 
 def _compare_batches(base: LossRecord, new: LossRecord, steps: int) -> BatchPart | None:
     """Return what differs first in the batches of the first `steps`: shapes, whole numbers or others; None if nothing."""
-    ours, others = ([each for step in record.batches[:steps] for each in step] for record in (base, new))
+    ours, others = ([batch for step in record.batches[:steps] for batch in step] for record in (base, new))
     for one, other in zip(ours, others, strict=False):
         for part, mine, its in zip(_PARTS, one.split("."), other.split("."), strict=False):
             if mine != its:

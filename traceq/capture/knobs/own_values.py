@@ -41,5 +41,5 @@ def _find_common(things: list[program.Facts], names: tuple[str, ...]) -> dict[st
     return {
         name: things[0][name]
         for name in names
-        if things and name in things[0] and all(each.get(name) == things[0][name] for each in things)
+        if things and name in things[0] and all(thing.get(name) == things[0][name] for thing in things)
     }

@@ -116,7 +116,7 @@ def _warn_of_changes(found: Experiment, chosen: str) -> Spans:
 
 def _list_untested(found: Experiment) -> list[NotTried]:
     """Return what was not tried and is predicted to save enough to count, the largest prediction first."""
-    return [each for each in found.not_tried if each.predicted is not None and each.predicted.share >= found.least]
+    return [one for one in found.not_tried if one.predicted is not None and one.predicted.share >= found.least]
 
 
 def _say_untested(found: Experiment) -> Spans:
@@ -125,7 +125,7 @@ def _say_untested(found: Experiment) -> Spans:
     if not untested:
         return ()
     more = f"; and {len(untested) - _UNTESTED} more" if len(untested) > _UNTESTED else ""
-    return (" Still untested: ", *_join_spans([describe_not_tried(each) for each in untested[:_UNTESTED]]), f"{more}.")
+    return (" Still untested: ", *_join_spans([describe_not_tried(one) for one in untested[:_UNTESTED]]), f"{more}.")
 
 
 def _say_baseline(found: Experiment, choice: SettingChoice) -> Spans:
@@ -231,9 +231,9 @@ def _list_rest(found: Experiment) -> Iterator[tuple[str, Spans]]:
     useless = [setting.setting.name for setting in tried if setting.outcome == _NOTHING]
     if useless:
         yield _NOTHING, list_settings(useless)
-    missing = [each for each in found.not_tried if each.why != "no knob acts"]
+    missing = [one for one in found.not_tried if one.why != "no knob acts"]
     if missing:
-        yield "not tried", tuple(_join_spans([describe_not_tried(each) for each in missing[:_LISTED]]))
+        yield "not tried", tuple(_join_spans([describe_not_tried(one) for one in missing[:_LISTED]]))
     failed = [result for result in found.results if result.outcome not in ("ok", _NOTHING, _NOT_RUN)]
     if failed:
         yield "failed", tuple(_list_failures(failed))
@@ -293,7 +293,7 @@ def _list_left(found: Experiment) -> Iterator[Spans]:
         yield (*list_settings(found.unsure, _LISTED), " again: one round does not show how certain a difference is")
     if found.unsure and found.needed is not None and found.needed > found.rounds:
         yield (*list_settings(found.unsure, _LISTED), f" again: {rounds_that_show(found)}")
-    if found.untried and not any(each.why == "by hand" for each in found.not_tried):
+    if found.untried and not any(one.why == "by hand" for one in found.not_tried):
         titles = [Name(each.title) for each in found.untried[:2]]
         more = f"; and {some(len(found.untried) - 2, 'more finding')}" if len(found.untried) > 2 else ""  # noqa: PLR2004
         yield ("by hand: ", *_join_spans(tuple((title,) for title in titles)), more)

@@ -88,7 +88,7 @@ def _tabulate_compared(found: Experiment, results: Sequence[SettingResult]) -> T
     texts = [0, len(columns) - 1]
     if has_losses(found):
         texts.append(len(columns))
-        columns["results"] = lambda each: "" if each.setting.kind == "baseline" else name_losses(each.losses)
+        columns["results"] = lambda one: "" if one.setting.kind == "baseline" else name_losses(one.losses)
     return make_table(results, columns, text=tuple(texts))
 
 
@@ -160,7 +160,7 @@ def _tabulate_predictions(rows: list[CheckedPrediction]) -> Table:
 
 def compose_losses(found: Experiment) -> Iterator[Block]:
     """Yield the section on whether settings compute what the baseline does, a line for each kind of answer."""
-    judged = [(each.setting.name, each.losses) for each in found.results if each.losses is not None]
+    judged = [(result.setting.name, result.losses) for result in found.results if result.losses is not None]
     if not judged:
         return
     yield Heading(3, ("Same results",), anchor="losses")

@@ -142,16 +142,17 @@ _WHY = {
 }
 
 
-def describe_not_tried(each: NotTried) -> Spans:
+def describe_not_tried(untried: NotTried) -> Spans:
     """Return what was not tried, its prediction and why, in a line."""
-    what = Name(each.predicted.title) if each.setting is None and each.predicted else name_setting(each.setting or "")
-    promise = () if each.predicted is None else ("; ", *describe_promise(each.predicted))
-    return (what, f" ({_WHY[each.why]}", *promise, ")")
+    predicted, setting = untried.predicted, untried.setting
+    what = Name(predicted.title) if setting is None and predicted else name_setting(setting or "")
+    promise = () if predicted is None else ("; ", *describe_promise(predicted))
+    return (what, f" ({_WHY[untried.why]}", *promise, ")")
 
 
 def has_losses(found: Experiment) -> bool:
     """Return whether the losses of any setting could be compared."""
-    return any(each.losses is not None and each.losses.steps for each in found.results)
+    return any(result.losses is not None and result.losses.steps for result in found.results)
 
 
 _FORMATS: Mapping[Quantity, Callable[[float], str]] = {

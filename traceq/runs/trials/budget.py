@@ -22,12 +22,12 @@ def count_settings(left: float, cost: RunCost, settings: int, repeats: int, *, c
     """
     rounds = min(repeats, LEAST_ROUNDS)
 
-    def estimate(number: int) -> float:
+    def estimate_seconds(number: int) -> float:
         runs = rounds * (number + 1) + (2 * rounds if combines and number > 1 else 0)
         # The baseline has run once, and runs once more to show how far equal runs differ.
         return runs * cost.run + (number + (combines and number > 1)) * cost.recording
 
-    return max((number for number in range(1, settings + 1) if estimate(number) <= left), default=1)
+    return max((number for number in range(1, settings + 1) if estimate_seconds(number) <= left), default=1)
 
 
 def count_rounds(
@@ -35,7 +35,7 @@ def count_rounds(
 ) -> int:
     """Return how many rounds fit into `left` seconds, with the `done` ones: no fewer than these, and at most `repeats`.
 
-    A round takes `round_seconds`; as many rounds of what won together follow, which take `together_seconds` each, and one
+    A round takes `round_seconds`; as many rounds of the winners together follow, which take `together_seconds` each, and one
     `recording` (0 each where nothing is combined).
     """
     both = round_seconds + together_seconds

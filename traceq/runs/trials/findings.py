@@ -116,7 +116,7 @@ def list_not_tried(
         if result.outcome in ("not run", "nothing to act on") and result.setting.name != BASELINE
     ]
     found += [NotTried(None, promise_of(finding, profiles[BASELINE]), "by hand") for finding in untried]
-    return tuple(sorted(found, key=lambda each: -(each.predicted.share if each.predicted else 0.0)))
+    return tuple(sorted(found, key=lambda one: -(one.predicted.share if one.predicted else 0.0)))
 
 
 def check_predictions(

@@ -163,9 +163,9 @@ def order(settings: Sequence[Setting], rounds: range) -> Iterator[tuple[int, Set
     """
     for round_ in rounds:
         if round_ == 0:
-            ordered = sorted(settings, key=lambda each: each.name != BASELINE)
+            ordered = sorted(settings, key=lambda setting: setting.name != BASELINE)
         else:
-            ordered = sorted(settings, key=lambda each: each.name)
+            ordered = sorted(settings, key=lambda setting: setting.name)
             random.Random(seed_of(round_)).shuffle(ordered)  # noqa: S311 - an order, no secret
         yield from ((round_, setting) for setting in ordered)
 

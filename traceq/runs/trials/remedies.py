@@ -115,7 +115,7 @@ def settings_for(findings: Sequence[FindingKept], asked: Sequence[str], cores: i
     has.
     """
     found: dict[str, Setting] = {}
-    for finding in sorted(_choose_findings(findings, asked), key=lambda each: -each.saving_ns):
+    for finding in sorted(_choose_findings(findings, asked), key=lambda finding: -finding.saving_ns):
         for values in list_ways(finding.rule, cores):
             kind: Kind = "ablate" if ABLATE in values else "try"
             name = f"without {values[ABLATE]}" if ABLATE in values else name_of(values)

@@ -225,7 +225,7 @@ def _make_result(
     table: ResultTable, setting: Setting, differences: Mapping[Quantity, SettingDifference]
 ) -> SettingResult:
     """Return the result of one setting from its trials; `differences` are its differences from the baseline."""
-    trials = [each for each in table.trials if each.setting == setting.name and each.round != EQUAL_ROUND]
+    trials = [trial for trial in table.trials if trial.setting == setting.name and trial.round != EQUAL_ROUND]
     failed = [trial for trial in trials if trial.outcome != "ok"]
     fine = [trial for trial in trials if trial.outcome == "ok"]
     works = [work_of_trial(each, table.work) for each in fine]

@@ -82,14 +82,14 @@ def verify(
         also_gone=tuple(each for each in comparison.findings_gone if each.rule != finding.rule),
         comparison=comparison,
         earlier=accuracy_of_rule(finding.rule).get(hardware_of(before)),
-        losses=_compare_losses(before, after, frozenset(each.name for each in comparison.made_with)),
+        losses=_compare_losses(before, after, frozenset(difference.name for difference in comparison.made_with)),
     )
 
 
 def _compare_losses(before: Sequence[Run], after: Sequence[Run], turned: frozenset[str]) -> LossDifference | None:
     """Compare the losses of the first run of each side; two runs of a side with one seed show how far equal runs differ.
 
-    `turned` are the names of what the runs were made with differently. None if no losses were recorded.
+    `turned` are the names of the settings that differ. None if no losses were recorded.
     """
     if not any(run.losses for run in (before[0], after[0])):
         return None
