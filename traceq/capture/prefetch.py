@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import functools
 import weakref
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from typing import Any
+
+from traceq.capture.watch import replace_attribute
 
 # Passes over a queue after which it is in its steady state where its length cannot be seen (macOS), and where it still shrinks.
 _PASSES, _MOST_PASSES = 4, 12
@@ -23,27 +26,35 @@ class PrefetchWatch:
     def __init__(self) -> None:
         self._queues: weakref.WeakKeyDictionary[Any, _Queue] = weakref.WeakKeyDictionary()
         self._used: dict[int, _Queue] = {}
+        self._undo = ExitStack()
 
-    def watch_fetches(self) -> None:
-        """Look at the queue before each fetch, from now on, in loaders with workers."""
-        from torch.utils.data import dataloader
+    def watch_fetches(self) -> Callable[[], None]:
+        """Look at the queue before each fetch, from now on, in loaders with workers; return the function that ends that."""
+        with suppress(Exception):  # a PyTorch that is different inside: then no queue is waited for
+            from torch.utils.data import dataloader
 
-        batches_class: Any = dataloader._MultiProcessingDataLoaderIter  # noqa: SLF001 - as for _BaseDataLoaderIter
-        reset, fetch = batches_class._reset, batches_class._next_data  # noqa: SLF001
+            batches_class: Any = dataloader._MultiProcessingDataLoaderIter  # noqa: SLF001 - as for _BaseDataLoaderIter
+            reset, fetch = batches_class._reset, batches_class._next_data  # noqa: SLF001
 
-        @functools.wraps(reset)
-        def reset_and_forget(batches: Any, *args: Any, **kwargs: Any) -> None:
-            # Persistent workers begin a new epoch so.
-            self._queues.pop(batches, None)
-            reset(batches, *args, **kwargs)
+            @functools.wraps(reset)
+            def reset_and_forget(batches: Any, *args: Any, **kwargs: Any) -> None:
+                # Persistent workers begin a new epoch so.
+                self._queues.pop(batches, None)
+                reset(batches, *args, **kwargs)
 
-        @functools.wraps(fetch)
-        def look_and_fetch(batches: Any) -> Any:
-            with suppress(Exception):  # a PyTorch that is different inside: then the queue is not waited for
-                self._look_at_queue(batches)
-            return fetch(batches)
+            @functools.wraps(fetch)
+            def look_and_fetch(batches: Any) -> Any:
+                with suppress(Exception):  # as above
+                    self._look_at_queue(batches)
+                return fetch(batches)
 
-        batches_class._reset, batches_class._next_data = reset_and_forget, look_and_fetch  # noqa: SLF001
+            self._undo.callback(replace_attribute(batches_class, "_reset", reset_and_forget))
+            self._undo.callback(replace_attribute(batches_class, "_next_data", look_and_fetch))
+        return self.end_watch
+
+    def end_watch(self) -> None:
+        """End the watch."""
+        self._undo.close()
 
     def _look_at_queue(self, batches: Any) -> None:
         queue = self._queues.get(batches)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from traceq.capture import files
-from traceq.capture.overhead import Clock
+from traceq.capture.overhead import Clock, Unprofiled
 from traceq.capture.session import RecordingPlan, describe, make_profiler
 from traceq.capture.snapshot.seen import Seen
 from traceq.capture.snapshot.write import write_beside
@@ -40,12 +40,17 @@ class RecordWindow:
 class TorchWindow(RecordWindow):
     """A window that torch.profiler records, with a trace per process.
 
-    `before` is the number of iterations that `clock` has timed before the window, `losses` those of the first steps. The
+    `before` are the iterations that `clock` has timed before the window, `losses` those of the first steps. The
     environment snapshot, with what was `seen` of the program, is written beside the trace.
     """
 
     def __init__(
-        self, options: Mapping[str, Any], clock: Clock, before: int, seen: Seen, losses: dict[str, Any] | None = None
+        self,
+        options: Mapping[str, Any],
+        clock: Clock,
+        before: Unprofiled,
+        seen: Seen,
+        losses: dict[str, Any] | None = None,
     ) -> None:
         super().__init__()
         self._losses = losses
@@ -95,9 +100,8 @@ class TorchWindow(RecordWindow):
 
     def _describe(self) -> None:
         """Add the profiler's overhead to the trace, which PyTorch accepts only while it records."""
-        start = self._before + int(self._options["warmup"])
-        # The first step of a run is like no other, and the first of the clock's begins with the import of torch.
-        describe(self._profiler, self._clock, (2, self._before), (start, start + self.recorded()), self._losses)
+        start = self._before.end + int(self._options["warmup"])
+        describe(self._profiler, self._clock, self._before, (start, start + self.recorded()), self._losses)
 
     def _write(self, profiling: Any) -> None:
         name = self._options["name"]

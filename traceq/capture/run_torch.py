@@ -23,8 +23,9 @@ from typing import Any
 from traceq.annotate import names
 from traceq.capture import files, watch
 from traceq.capture.losses import LossWatch
-from traceq.capture.overhead import Clock
+from traceq.capture.overhead import Clock, Unprofiled
 from traceq.capture.phases import Phases
+from traceq.capture.prefetch import PrefetchWatch
 from traceq.capture.record_window import CudaRange, RecordWindow, TorchWindow
 from traceq.capture.snapshot.seen import Seen
 from traceq.capture.snapshot.write import write
@@ -56,6 +57,7 @@ class Recorder:
         self._undo: list[Callable[[], None]] = []
         self._phases = Phases(self._begin_due_step)
         self.losses = LossWatch()
+        self._prefetch = PrefetchWatch()
         self._start_over()
 
     def _start_over(self) -> None:
@@ -65,8 +67,10 @@ class Recorder:
         self._optimizer: weakref.ref[Any] | None = None
         self._marks_its_steps = self._stopped_marking = False
         self._completed = self._boundaries = self._unmarked = 0
+        self._steady: int | None = None
         self._window: RecordWindow | None = None
         self._over = False
+        self._is_steady = False
         self._within_backward = self._is_due = self._is_own = self._is_busy = self._sigterm_came = False
 
     def watch(self, torch: Any) -> None:
@@ -78,6 +82,7 @@ class Recorder:
             watch_starts(self.on_other_profiler),
             self._seen.watch(torch),
             self.losses.watch_steps(torch),
+            self._prefetch.watch_fetches(),
         ]
         os.register_at_fork(after_in_child=self._on_fork)
         atexit.register(self._at_exit)
@@ -191,6 +196,9 @@ class Recorder:
                 self.losses.step_ended()
             if completed == 1 and self._window is None:
                 self._say("step")
+            self._is_steady = self._prefetch.end_step()
+            if self._is_steady and self._steady is None:
+                self._steady = self._boundaries
             self._act_at_boundary()
             self._clock.begin()
         except Exception as error:  # noqa: BLE001 - the program must go on, whatever fails here
@@ -220,10 +228,14 @@ class Recorder:
         return max(int(self._options["skip"]) + warmup, 0 if self._marks_its_steps else 1)
 
     def _open(self) -> None:
-        self.losses.end_watch()  # within the window its copies would be the program's
+        # Within the window their work would be the program's.
+        self.losses.end_watch()
+        self._prefetch.end_watch()
         if self._options["backend"] == "torch":
             losses = self.losses.describe_steps()
-            self._window = TorchWindow(self._options, self._clock, self._boundaries, self._seen, losses)
+            # The first step of a run is like no other, and the first of the clock's begins with the import of torch.
+            before = Unprofiled(2, self._boundaries, self._steady, self._prefetch.longest_cycle())
+            self._window = TorchWindow(self._options, self._clock, before, self._seen, losses)
         else:
             self._window = CudaRange(self._options) if self._options["steps"] else RecordWindow()
         self._seen.window_opens()

@@ -12,7 +12,6 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from traceq.annotate import emit
@@ -21,7 +20,6 @@ from traceq.capture.knobs import registry
 from traceq.capture.knobs.ablations import GIVES_FIRST
 from traceq.capture.knobs.knob import KnobHooks
 from traceq.capture.knobs.own_values import read_own_values
-from traceq.capture.prefetch import PrefetchWatch
 from traceq.capture.run_torch import Recorder, Say
 
 # Steps that are measured at most beyond those asked for: each is kept.
@@ -168,14 +166,7 @@ class TrialRecorder(Recorder):
         self._began = 0.0
         self._first = 0
         self._warmed_up: int | None = None
-        self._prefetch = PrefetchWatch()
         self._has_other_profiler = False
-
-    def watch(self, torch: Any) -> None:
-        """Install the recorder's hooks, and those that see the prefetch queues of DataLoaders."""
-        super().watch(torch)
-        with suppress(Exception):  # a PyTorch that is different inside: then no queue is waited for
-            self._prefetch.watch_fetches()
 
     def on_other_profiler(self) -> None:
         """Note that the program runs its own profiler, for which no window is recorded.
@@ -189,8 +180,7 @@ class TrialRecorder(Recorder):
         # The first mark of a step comes before one: no module has been called.
         while self._completed >= 1 and self._hooks.at_first_step:
             self._hooks.at_first_step.pop(0)()
-        is_steady = self._prefetch.end_step()
-        if self._warmed_up is None and is_steady and self._completed >= self._least_warmup():
+        if self._warmed_up is None and self._is_steady and self._completed >= self._least_warmup():
             self._begin_measuring()
         super()._act_at_boundary()
 

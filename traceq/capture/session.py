@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from traceq.capture import files
-from traceq.capture.overhead import Clock, measure_overhead
+from traceq.capture.overhead import Clock, Unprofiled, measure_overhead
 from traceq.capture.snapshot.seen import Seen
 from traceq.capture.snapshot.write import write_beside
 from traceq.capture.watch import Watch, is_another_active
@@ -160,7 +160,7 @@ class RecordingSession:
         if self._watch.noticed or self._is_saved:
             return
         # The first step of a run is like no other.
-        describe(self._profiler, self._clock, (1, self._plan.skip), (self._plan.start, self._plan.end))
+        describe(self._profiler, self._clock, Unprofiled(1, self._plan.skip), (self._plan.start, self._plan.end))
 
     def _save(self, profiler: Any) -> None:
         name = files.unwritten_name(self._plan.directory, self._plan.name)
@@ -207,18 +207,16 @@ def make_profiler(save: Callable[[Any], None], plan: RecordingPlan) -> Any:
 def describe(
     profiler: Any,
     clock: Clock,
-    unprofiled: tuple[int, int],
+    before: Unprofiled,
     profiled: tuple[int, int],
     losses: dict[str, Any] | None = None,
 ) -> None:
     """Add version, rank, the profiler's overhead and the `losses` of the first steps to the trace.
 
-    `unprofiled` and `profiled` are ranges [from, up to) of iterations of the clock, which are compared.
+    `profiled` is a range [from, up to) of iterations of the clock, which are compared with those `before`.
     """
     ranks = {} if files.is_distributed() else files.read_launcher_ranks()
-    cost = measure_overhead(
-        clock.lengths(*unprofiled), clock.lengths(*profiled), clock.cpu(*unprofiled), clock.cpu(*profiled)
-    )
+    cost = measure_overhead(clock, before, profiled)
     described = {"version": __version__, **cost, **ranks, **({"losses": losses} if losses else {})}
     profiler.add_metadata_json("traceq", json.dumps(described))
 

@@ -32,6 +32,8 @@ def describe_losses(found: LossDifference) -> str:
     """Return how far losses (or outputs) differ, and what equal runs show, as a clause; a reason where nothing can be told."""
     if found.state == "cannot tell":
         return f"cannot tell: {found.reason}"
+    if found.size == 0:
+        return f"every {found.what} of the first {found.steps} steps is equal"
     equal = "no two equal runs were made" if found.equal is None else f"equal runs: {format_difference(found.equal)}"
     where = f"in the first {found.steps} steps ({equal})"
     if found.state == "same":
