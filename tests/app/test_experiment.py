@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
+import msgspec
 import pytest
 from handmade_runs import run as made_run
 
 from traceq.app import experiment as app
 from traceq.app.experiment import Running, experiment
 from traceq.errors import NoSuchFinding, ProgramFailed, UnusableTrace, WrongUse
+from traceq.runs.losses import LossRecord
 from traceq.runs.run import FindingKept
 from traceq.runs.trials.experiment import TrialLimits
 from traceq.runs.trials.folder import Folder
@@ -196,3 +199,83 @@ def test_more_threads_than_cores_are_tried_with_fewer(do, monkeypatch, told):
     content = do("1", tries=("all",), repeats=1)
     assert [each.setting.name for each in content.results] == ["baseline", "threads=0"]
     assert "operators use 1 threads on 0 cores" in told
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock on which the first run takes as long as `first` says and others 5 s; `now` is what it shows."""
+    run, clock = app.capture.run, SimpleNamespace(now=0.0, first=5.0, runs=0)
+
+    def timed(launch, tell):
+        taken = clock.first if not clock.runs else 5.0
+        clock.runs += 1
+        clock.now += taken
+        return replace(run(launch, tell), seconds=taken)
+
+    monkeypatch.setattr(app.capture, "run", timed)
+    monkeypatch.setattr(app, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    return clock
+
+
+def test_a_budget_leaves_out_what_comes_last(do, clock, told):
+    """Nine runs of 5 s: three rounds of the baseline and two settings."""
+    content = do("1", "0.5", "0.6", "0.7", "0.8", budget=50.0, repeats=9)
+    assert {each.setting.name: each.trials for each in content.results} == {
+        **dict.fromkeys(("baseline", "kind=0.5", "kind=0.6"), 3),
+        **dict.fromkeys(("kind=0.7", "kind=0.8"), 0),
+    }
+    assert clock.now <= 50
+    assert "the budget is enough for 2 settings, and perhaps not for kind=0.7, kind=0.8" in told
+    assert told[-2:] == [f"not tried: kind={each} (the budget left no time for it)" for each in ("0.7", "0.8")]
+
+
+def test_time_that_is_left_is_for_what_was_left_out_and_then_for_rounds(do, clock, told):
+    clock.first = 20.0
+    content = do("1", "0.5", "0.6", "0.7", "0.8", budget=100.0, repeats=9)
+    assert {each.trials for each in content.results} == {3}
+    assert 80 < clock.now <= 100
+    do("1", "0.5", "0.6", "0.7", "0.8", budget=60.0, repeats=9)
+    assert told[-1].startswith("round 5")
+
+
+def test_what_has_the_programs_own_value_is_not_run(do, told, monkeypatch):
+    made, run = app.trial_of, app.capture.run
+    own = {"num_workers": "0", "fused": "0"}
+    monkeypatch.setattr(app, "trial_of", lambda *given: msgspec.structs.replace(made(*given), own_values=own))
+    content = do("1", num_workers="0,2", fused="1", repeats=1)
+    assert [each.setting.name for each in content.results] == ["baseline", "num_workers=2", "fused=1"]
+    assert content.result("baseline").setting.values == {"num_workers": "0", "fused": "0", "kind": "1"}
+    assert "num_workers=0 is not run: the program has this value, so that it is the baseline" in told
+    asked = []
+    monkeypatch.setattr(app.capture, "run", lambda launch, tell: (asked.append(launch.values), run(launch, tell))[1])
+    do("1", num_workers="0,2", fused="1", repeats=2)
+    assert {"num_workers": "0"} not in asked
+    assert {} in asked
+
+
+def test_values_that_are_all_the_programs_own_are_wrong_use(do, monkeypatch):
+    made = app.trial_of
+    monkeypatch.setattr(
+        app, "trial_of", lambda *given: msgspec.structs.replace(made(*given), own_values={"fused": "0"})
+    )
+    with pytest.raises(WrongUse, match="has all of these values itself"):
+        do("1", fused="0")
+
+
+def test_an_equal_run_is_made_where_losses_differ(do, monkeypatch, told):
+    made = app.trial_of
+
+    def with_losses(ran, setting, round_, *others):
+        loss = 1.1 if setting == "kind=0.5" else 1.0
+        return msgspec.structs.replace(made(ran, setting, round_, *others), losses=LossRecord(((loss,),) * 3, seed=7))
+
+    monkeypatch.setattr(app, "trial_of", with_losses)
+    content = do("1", "0.5", "2")
+    assert [text for text in told if text.startswith("an equal run, baseline")]
+    assert {each.setting.name: each.losses and each.losses.state for each in content.results} == {
+        "baseline": None,
+        "kind=0.5": "changed",
+        "kind=2": "same",
+    }
+    assert content.result("kind=0.5").losses.equal == 0.0
+    assert content.result("baseline").trials == 2

@@ -26,7 +26,7 @@ from traceq.reports.trials.experiment import compose_experiment
 from traceq.reports.trials.words import describe_not_tried, describe_promise
 from traceq.runs.run import Run
 from traceq.runs.trials import plan as plans
-from traceq.runs.trials.budget import RunCost, count_rounds, count_settings
+from traceq.runs.trials.budget import LEAST_ROUNDS, RunCost, count_rounds, count_settings
 from traceq.runs.trials.compare_losses import compare_with_baseline
 from traceq.runs.trials.experiment import Experiment, Goal, Predicted, TrialLimits
 from traceq.runs.trials.findings import list_lines, promise_of
@@ -165,8 +165,15 @@ class _Runner:
         alone = [setting for setting in settings if not plans.is_together(setting)]
         wanted = self._drop_beyond_budget(alone)
         is_whole = self._run_rounds(wanted, range(1)) and self._run_equal(wanted)
-        repeats = 1
-        # Runs that took less time than was expected leave some for further rounds.
+        repeats = self._count_rounds(wanted, 1)
+        if self._running.budget is not None:
+            repeats = min(repeats, LEAST_ROUNDS)
+        is_whole = is_whole and self._run_rounds(wanted, range(repeats))
+        # Runs that took less time than was expected leave some for further settings, and then for rounds.
+        for setting in alone:
+            if is_whole and setting not in wanted and self._has_time(alone, repeats):
+                wanted.append(setting)
+                is_whole = self._run_rounds([setting], range(repeats))
         while is_whole and (more := self._count_rounds(wanted, repeats)) > repeats:
             repeats = more
             is_whole = self._run_rounds(wanted, range(repeats))
@@ -231,20 +238,30 @@ class _Runner:
         if left is None or not taken:
             return list(alone)
         begun = {trial.setting for trial in self._trials}
-        number = count_settings(
-            left,
-            RunCost(sum(taken) / len(taken), self._recording_seconds),
-            len(alone) - 1,
-            self._running.repeats,
-            combines=ALL in self._plan.tries,
-        )
+        cost = RunCost(sum(taken) / len(taken), self._recording_seconds)
+        combines = self._may_combine(alone)
+        number = count_settings(left, cost, len(alone) - 1, self._running.repeats, combines=combines)
         kept = [setting for place, setting in enumerate(alone) if place <= number or setting.name in begun]
         dropped = [setting.name for setting in alone if setting not in kept]
         if dropped:
             self._running.tell(
-                f"the budget is enough for {some(len(kept) - 1, 'setting')}, and leaves no time for {', '.join(dropped)}"
+                f"the budget is enough for {some(len(kept) - 1, 'setting')}, and perhaps not for {', '.join(dropped)}"
             )
         return kept
+
+    def _may_combine(self, settings: Sequence[Setting]) -> bool:
+        """Return whether changes of the settings that win may be run together: of two knobs or more."""
+        knobs = {tuple(setting.values) for setting in settings if setting.kind in ("vary", "try")}
+        return ALL in self._plan.tries and len(knobs) > 1
+
+    def _has_time(self, settings: Sequence[Setting], rounds: int) -> bool:
+        """Return whether the budget has time for one more setting in `rounds` rounds, and for the winners together."""
+        left = self._seconds_left()
+        taken = [trial.seconds for trial in self._trials if trial.seconds is not None]
+        if left is None or not taken:
+            return True
+        cost = rounds * sum(taken) / len(taken) + self._recording_seconds
+        return left >= (3 if self._may_combine(settings) else 1) * cost
 
     def _count_rounds(self, wanted: Sequence[Setting], done: int) -> int:
         """Return the number of rounds: as many as asked for, or as the budget allows, with the `done` ones."""
@@ -252,7 +269,7 @@ class _Runner:
         seconds = {trial.setting: trial.seconds or 0.0 for trial in self._trials}
         if left is None or self._is_used_up:
             return self._running.repeats
-        combines = ALL in self._plan.tries and len(wanted) > 2  # noqa: PLR2004 - two changes
+        combines = self._may_combine(wanted)
         return count_rounds(
             left,
             done,

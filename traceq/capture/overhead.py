@@ -109,7 +109,9 @@ def measure_overhead(
 
 def _average_cycles(lengths: Sequence[int], cycle: int) -> list[float]:
     """Return the mean of each `cycle` lengths; what is left at the end is dropped."""
-    return [fmean(lengths[place : place + cycle]) for place in range(0, len(lengths) - cycle + 1, cycle)] if cycle else []
+    return (
+        [fmean(lengths[place : place + cycle]) for place in range(0, len(lengths) - cycle + 1, cycle)] if cycle else []
+    )
 
 
 def _find_median(times: Sequence[float]) -> int | None:
