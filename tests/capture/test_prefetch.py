@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import heapq
+from queue import Queue
 
 import pytest
 
-from traceq.capture.prefetch import _Queue
+from traceq.capture.prefetch import PrefetchWatch, _Queue
 
 
 def simulate(workers, factor, load, compute, first=0.0, steps=400, *, is_visible=True):
@@ -75,3 +76,50 @@ def test_steps_that_begin_earlier_are_too_short():
 def test_the_queue_of_fast_workers_settles_before_the_last_moment():
     _, begins = simulate(2, 2, 4, 3)
     assert begins == 13
+
+
+class Batches:
+    """What an iterator over a DataLoader of two workers shows; each has done `ready` batches."""
+
+    _num_workers, _prefetch_factor, _task_info = 2, 2, {}
+
+    def __init__(self, dataset, ready):
+        self._dataset = dataset
+        self._worker_result_queue = self._data_queue = Queue()
+        for _ in range(ready):
+            self._data_queue.put(0)
+
+
+def fetch(watch, batches, times):
+    """Whether the watch is in the steady state after each of these fetches, a step each."""
+    found = []
+    for _ in range(times):
+        watch._look_at_queue(batches)
+        found.append(watch.end_step())
+    return found
+
+
+def test_steps_without_a_loader_are_steady():
+    watch = PrefetchWatch()
+    assert watch.end_step()
+    assert watch.longest_cycle() == 1
+
+
+def test_a_queue_that_is_empty_again_is_steady():
+    watch, empty = PrefetchWatch(), Batches(object(), 0)
+    assert fetch(watch, empty, 6) == [False] * 4 + [True] * 2
+    assert watch.longest_cycle() == 2
+
+
+def test_epochs_that_end_before_their_queue_settles_are_not_waited_for():
+    watch, data = PrefetchWatch(), object()
+    first, second = Batches(data, 3), Batches(data, 3)
+    assert fetch(watch, first, 3) == [False] * 3
+    assert fetch(watch, second, 3) == [True] * 3
+
+
+def test_two_loaders_are_no_epochs_of_one():
+    watch = PrefetchWatch()
+    training, validation = Batches(object(), 3), Batches(object(), 3)
+    assert fetch(watch, training, 3) == [False] * 3
+    assert fetch(watch, validation, 3) == [False] * 3

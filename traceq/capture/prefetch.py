@@ -26,6 +26,8 @@ class PrefetchWatch:
     def __init__(self) -> None:
         self._queues: weakref.WeakKeyDictionary[Any, _Queue] = weakref.WeakKeyDictionary()
         self._used: dict[int, _Queue] = {}
+        self._latest: dict[int, _Queue] = {}
+        self._has_short_epochs = False
         self._undo = ExitStack()
 
     def watch_fetches(self) -> Callable[[], None]:
@@ -60,13 +62,17 @@ class PrefetchWatch:
         queue = self._queues.get(batches)
         if queue is None:
             queue = self._queues[batches] = _Queue(batches._num_workers, batches._prefetch_factor)  # noqa: SLF001
+            # Each epoch fills its queue anew: where it ends before that is settled, there is nothing to wait for.
+            before = self._latest.get(id(batches._dataset))  # noqa: SLF001
+            self._has_short_epochs |= before is not None and not before.is_steady()
+            self._latest[id(batches._dataset)] = queue  # noqa: SLF001
         queue.note_fetch(_count_ready(batches))
         self._used[id(queue)] = queue
 
     def end_step(self) -> bool:
-        """End a step; return whether all queues from which it took batches are in their steady state."""
+        """End a step; return whether all queues from which it took batches are in their steady state, or can be in none."""
         used, self._used = list(self._used.values()), {}
-        return all(queue.is_steady() for queue in used)
+        return self._has_short_epochs or all(queue.is_steady() for queue in used)
 
     def longest_cycle(self) -> int:
         """Return after how many batches the loaders' pattern repeats: the most workers of any; 1 without.
