@@ -145,6 +145,11 @@ def test_steps_phases_and_fetches_are_found_in_a_program_nobody_edited(recorded,
     left = [path for path in result.traces[0].parent.iterdir() if not path.name.endswith(beside)]
     assert left == [result.traces[0]]
     assert list_crossing(result.traces[0]) == []
+    kept = json.loads(gzip.decompress(result.traces[0].read_bytes()))["traceq"]["losses"]
+    assert (
+        [len(step) for step in kept["losses"]] == [len(step) for step in kept["batches"]] == [1] * len(kept["random"])
+    )
+    assert kept["losses"]
 
 
 @pytest.mark.slow

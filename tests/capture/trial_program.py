@@ -23,6 +23,7 @@ def make_measured(factor=1.0, **facts):
     steps = [round(STEP * factor * (1 + 0.01 * (trial["seed"] % 7) + 0.001 * each)) for each in range(trial["steps"])]
     told = {"in_job": 0, "steps_ns": steps, "work": {"samples": 8.0}, "gpu_memory_peak": None, "energy_j": None}
     print_fact("step")
+    told |= {"warmup": 2, "cycle": 1, "losses": None, "own_values": {}}
     print_fact("measured", **told, idle_knobs={}, threads=1, **facts)
     print_fact("end", path=None, steps=0)
 

@@ -29,6 +29,9 @@ WORKERS = {"num_workers": 4, "prefetch_factor": 2}
         pytest.param(52, 152, {"on_gpu": True, "loader": {"num_workers": 0}}, (1.923, None), id="no workers"),
         pytest.param(52, 152, {"loader": WORKERS}, (None, 8), id="CPU time not measured"),
         pytest.param(52, 152, {"cpu": (21, 26), "loader": WORKERS}, (0.034, None), id="CPU time and a queue"),
+        pytest.param(52, 152, {"on_gpu": True, "loader": WORKERS, "steady": True}, (1.923, None), id="steady"),
+        pytest.param(52, 52, {"on_gpu": True, "loader": WORKERS, "steady": False}, (None, 8), id="not steady"),
+        pytest.param(52, 52, {"on_gpu": True, "steady": False}, (0.0, None), id="a loader that nothing is known of"),
     ],
 )
 def test_what_recording_cost(without, within, facts, expected):
@@ -38,6 +41,7 @@ def test_what_recording_cost(without, within, facts, expected):
         "profiled_step_ns": within * MS,
         "unprofiled_steps": facts.get("steps", 3),
     }
+    measured |= {"is_steady": facts["steady"]} if "steady" in facts else {}
     for name, ms in zip(("unprofiled_cpu_ns", "profiled_cpu_ns"), facts.get("cpu", ()), strict=False):
         measured[name] = ms * MS
     connection = empty_tables()

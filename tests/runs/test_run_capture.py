@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from builder import TraceBuilder
+from tables import empty_tables, insert_row
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
+from traceq.runs.losses import LossRecord, read_losses
 
 
 def capture(trace, folder):
@@ -80,3 +84,22 @@ def test_the_gpu_idles_after_the_last_mark(tmp_path):
     trace.kernel("add", 100, 50, launched=(20, 5))
     trace.kernel("late", 2500, 100, launched=(1100, 5))
     assert capture(trace, tmp_path)["idle_tail_ns"] == 500
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        (
+            {"losses": [[2.5], [None]], "batches": [["1.2.3"], []], "random": ["a", "b"], "seed": 3, "type": "float32"},
+            LossRecord(((2.5,), (None,)), (), (("1.2.3",), ()), ("a", "b"), 3, "float32"),
+        ),
+        ("none", None),
+        (None, None),
+    ],
+)
+def test_losses_of_the_first_steps_come_with_the_trace(said, expected):
+    connection = empty_tables()
+    file = {"path": "a.json", "sha256": "", "size_bytes": 0, "format": "chrome", "ingested_at": "2026-01-01"}
+    insert_row(connection, "trace", args=json.dumps({"traceq": {"losses": said}}), **file)
+    (row,) = ask(connection, statement("runs/sql/losses.sql"), trace_id=1)
+    assert read_losses(json.loads(row["losses"]) if row["losses"] else None) == expected

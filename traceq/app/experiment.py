@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from statistics import median
 
 import msgspec
 from msgspec.structs import replace
@@ -21,12 +20,15 @@ from traceq.capture.knobs.registry import ABLATE
 from traceq.common.process import usable_cpus
 from traceq.common.units import duration, round_time, some
 from traceq.diagnosis.rules.registry import all_rules
-from traceq.errors import ProgramFailed, TraceqError, UnusableTrace
+from traceq.errors import ProgramFailed, TraceqError, UnusableTrace, WrongUse
 from traceq.reports.document import Block
 from traceq.reports.renderers.experiment_to_json import experiment_to_json
 from traceq.reports.trials.experiment import compose_experiment
+from traceq.reports.trials.words import describe_not_tried, describe_promise
 from traceq.runs.run import Run
 from traceq.runs.trials import plan as plans
+from traceq.runs.trials.budget import LEAST_ROUNDS, RunCost, count_rounds, count_settings
+from traceq.runs.trials.compare_losses import compare_with_baseline
 from traceq.runs.trials.experiment import Experiment, Goal, Predicted, TrialLimits
 from traceq.runs.trials.findings import list_lines, promise_of
 from traceq.runs.trials.folder import Folder, file_name
@@ -47,7 +49,10 @@ Tell = Callable[[str], None]
 
 
 class Running(msgspec.Struct, frozen=True):
-    """Options that may differ when an experiment is resumed. Times are seconds; `tell` receives lines of progress."""
+    """Options that may differ when an experiment is resumed. Times are seconds; `tell` receives lines of progress.
+
+    `outputs` also compares the norms of the model's outputs, beside the losses.
+    """
 
     repeats: int
     time_limit: float | None
@@ -55,6 +60,7 @@ class Running(msgspec.Struct, frozen=True):
     goal: Goal
     limits: TrialLimits
     tell: Tell
+    outputs: bool = False
 
 
 class ExperimentView(View[Experiment]):
@@ -90,6 +96,8 @@ def experiment(plan: TrialPlan, directory: Path, running: Running) -> Experiment
             )
             raise
         found = _judge_trials(plan, folder, running, settings, trials)
+        for untried in found.not_tried:
+            running.tell("".join(("not tried: ", *describe_not_tried(untried))))
         keep_experiment(found, folder.path, plan.command, running.tell)
         return ExperimentView(found)
 
@@ -101,7 +109,13 @@ def _judge_trials(
     profiles = {setting.name: run for setting in settings if (run := profile_of(folder, setting)) is not None}
     predictions = _list_predictions(settings, profiles.get(BASELINE))
     found = study_experiment(
-        settings, trials, goal=running.goal, limits=running.limits, predictions=predictions, profiles=profiles
+        settings,
+        trials,
+        goal=running.goal,
+        limits=running.limits,
+        predictions=predictions,
+        profiles=profiles,
+        tries_findings=bool(plan.tries),
     )
     checked = folder.path / CHECKED
     try:
@@ -144,41 +158,154 @@ class _Runner:
         self._trials = _drop_timed_out(folder.trials(), running.time_limit)
         self._began = time.monotonic()
         self._ran = 0
+        self._recording_seconds = 0.0
         self._is_used_up = False
 
     def run(self) -> tuple[list[Setting], list[Trial]]:
         """Choose the settings and run them, then the combination of the winners; return the settings and all trials."""
         settings = self._folder.settings() or self._choose_settings()
         alone = [setting for setting in settings if not plans.is_together(setting)]
-        is_whole = self._run_rounds(alone, range(self._running.repeats))
+        wanted = self._drop_beyond_budget(alone)
+        is_whole = self._run_rounds(wanted, range(1)) and self._run_equal(wanted)
+        repeats = self._count_rounds(wanted, 1)
+        if self._running.budget is not None:
+            repeats = min(repeats, LEAST_ROUNDS)
+        is_whole = is_whole and self._run_rounds(wanted, range(repeats))
+        # Runs that took less time than was expected leave some for further settings, and then for rounds.
+        for setting in alone:
+            if is_whole and setting not in wanted and self._has_time(alone, repeats):
+                wanted.append(setting)
+                is_whole = self._run_rounds([setting], range(repeats))
+        while is_whole and (more := self._count_rounds(wanted, repeats)) > repeats:
+            repeats = more
+            is_whole = self._run_rounds(wanted, range(repeats))
         if is_whole and ALL in self._plan.tries:
             together = [setting for setting in settings if plans.is_together(setting)] or self._combine_wins(alone)
             settings = [*alone, *together]
             self._folder.keep_settings(settings)
             if together:
-                self._run_rounds([alone[0], *together], plans.rounds_together(self._running.repeats))
+                self._run_rounds([alone[0], *together], plans.rounds_together(repeats))
         return settings, self._trials
 
     def _choose_settings(self) -> list[Setting]:
         """Run the baseline once, then return the settings to try: the plan's own, and remedies for findings of the baseline."""
         own = plans.baseline_setting(self._plan)
-        asked = plans.list_settings(self._plan)
+        self._describe_begin()
         self._run_rounds([own], range(1))
-        tried = self._choose_fixes(own) if self._plan.tries else []
+        values = next((trial.own_values for trial in self._trials if trial.setting == BASELINE), {})
+        asked = plans.list_settings(self._plan, values)
+        for setting in plans.list_settings(self._plan):
+            if setting not in asked and len(setting.values) == 1:
+                self._running.tell(f"{setting.name} is not run: the program has this value, so that it is the baseline")
+        tried = self._choose_fixes(own, values) if self._plan.tries else []
+        if self._trials and not (asked or self._plan.tries):
+            raise WrongUse(
+                "The program has all of these values itself, so that there is nothing to compare: give others."
+            )
         by_values = {tuple(each.values.items()): each for each in (own, *asked)}
         for setting in tried:
             same = by_values.setdefault(tuple(setting.values.items()), setting)
             # Asked for twice: it keeps its name, and is held against the prediction as well.
             if same is not own:
                 by_values[tuple(setting.values.items())] = replace(same, finding=same.finding or setting.finding)
-        settings = list(by_values.values())
-        self._folder.keep_settings(settings)
+        turned = {name for setting in by_values.values() for name in plans.knobs_at(self._plan, setting)}
+        kept = {name: value for name, value in values.items() if name in turned}
+        settings = [replace(own, values={**kept, **own.values}), *list(by_values.values())[1:]]
+        if self._trials:
+            self._folder.keep_settings(settings)
+            self._describe_order(settings)
         return settings
 
-    def _choose_fixes(self, own: Setting) -> list[Setting]:
+    def _describe_begin(self) -> None:
+        """Tell at once what is run first, and why."""
+        steps = f"{self._plan.warmup} + {self._plan.steps} steps"
+        why = "its recording says what to try" if self._plan.tries else "all else is compared with it"
+        self._running.tell(f"runs the program as it is first: {why}. A run is ended after {steps}")
+
+    def _describe_order(self, settings: Sequence[Setting]) -> None:
+        """Tell which settings are tried, in which order, and with what prediction."""
+        predictions = _list_predictions(settings, profile_of(self._folder, settings[0]))
+        tried = [setting for setting in settings if setting.name != BASELINE]
+        first = ", the largest predicted saving first" if predictions else ""
+        self._running.tell(f"tries {some(len(tried), 'setting')}{first}:")
+        for place, setting in enumerate(tried, 1):
+            found = predictions.get(setting.name)
+            promise = () if found is None else (": ", *describe_promise(found))
+            self._running.tell("".join((f"  {place}. {setting.name}", *promise)))
+
+    def _drop_beyond_budget(self, alone: Sequence[Setting]) -> list[Setting]:
+        """Return the baseline and the settings that the budget allows enough rounds of, in order; those that were begun stay."""
+        left = self._seconds_left()
+        taken = [trial.seconds for trial in self._trials if trial.seconds is not None]
+        if left is None or not taken:
+            return list(alone)
+        begun = {trial.setting for trial in self._trials}
+        cost = RunCost(sum(taken) / len(taken), self._recording_seconds)
+        combines = self._may_combine(alone)
+        number = count_settings(left, cost, len(alone) - 1, self._running.repeats, combines=combines)
+        kept = [setting for place, setting in enumerate(alone) if place <= number or setting.name in begun]
+        dropped = [setting.name for setting in alone if setting not in kept]
+        if dropped:
+            self._running.tell(
+                f"the budget is enough for {some(len(kept) - 1, 'setting')}, and perhaps not for {', '.join(dropped)}"
+            )
+        return kept
+
+    def _may_combine(self, settings: Sequence[Setting]) -> bool:
+        """Return whether changes of the settings that win may be run together: of two knobs or more."""
+        knobs = {tuple(setting.values) for setting in settings if setting.kind in ("vary", "try")}
+        return ALL in self._plan.tries and len(knobs) > 1
+
+    def _has_time(self, settings: Sequence[Setting], rounds: int) -> bool:
+        """Return whether the budget has time for one more setting in `rounds` rounds, and for the winners together."""
+        left = self._seconds_left()
+        taken = [trial.seconds for trial in self._trials if trial.seconds is not None]
+        if left is None or not taken:
+            return True
+        cost = rounds * sum(taken) / len(taken) + self._recording_seconds
+        return left >= (3 if self._may_combine(settings) else 1) * cost
+
+    def _count_rounds(self, wanted: Sequence[Setting], done: int) -> int:
+        """Return the number of rounds: as many as asked for, or as the budget allows, with the `done` ones."""
+        left = self._seconds_left()
+        seconds = {trial.setting: trial.seconds or 0.0 for trial in self._trials}
+        if left is None or self._is_used_up:
+            return self._running.repeats
+        combines = self._may_combine(wanted)
+        return count_rounds(
+            left,
+            done,
+            self._running.repeats,
+            sum(seconds.get(setting.name, 0.0) for setting in wanted if self._may_run(setting)),
+            2 * seconds.get(BASELINE, 0.0) if combines else 0.0,
+            self._recording_seconds if combines else 0.0,
+        )
+
+    def _seconds_left(self) -> float | None:
+        """Return what is left of the budget, s; None without one."""
+        return None if self._running.budget is None else self._running.budget - (time.monotonic() - self._began)
+
+    def _may_run(self, setting: Setting) -> bool:
+        """Return whether the setting has not failed; the baseline may at any time."""
+        return setting.name == BASELINE or all(
+            trial.outcome == "ok" for trial in self._trials if trial.setting == setting.name
+        )
+
+    def _run_equal(self, settings: Sequence[Setting]) -> bool:
+        """Run the baseline once more with the first round's seed where a setting's losses differ from its, to see by how much.
+
+        Return False when the time budget is used up.
+        """
+        found = [compare_with_baseline(self._trials, setting) for setting in settings]
+        if not any(losses is not None and (losses.size or losses.first_step) for losses in found):
+            return True
+        return self._run_rounds(settings[:1], range(plans.EQUAL_ROUND, plans.EQUAL_ROUND + 1))
+
+    def _choose_fixes(self, own: Setting, values: Mapping[str, str]) -> list[Setting]:
         """Return the settings that try the baseline's findings that the plan asks for, and fewer threads if there are too many.
 
-        Raises UnusableTrace without a recording of the baseline.
+        Without those that change nothing, as the program has these `values` of knobs. Raises UnusableTrace without a
+        recording of the baseline.
         """
         run = profile_of(self._folder, own)
         if run is None:
@@ -188,7 +315,11 @@ class _Runner:
         cores = usable_cpus()
         for finding in list_by_hand(run.findings, self._plan.tries, cores):
             self._running.tell(f"no setting is known for {finding.rule} ({finding.title}): change it by hand")
-        tried = settings_for(run.findings, self._plan.tries, cores)
+        tried = [
+            setting
+            for setting in settings_for(run.findings, self._plan.tries, cores)
+            if not all(plans.is_own_value(name, value, values) for name, value in setting.values.items())
+        ]
         threads = next((trial.threads for trial in self._trials if trial.threads), None)
         if (
             ALL in self._plan.tries
@@ -217,7 +348,7 @@ class _Runner:
         order = list(plans.order(settings, rounds))
         while left := self._list_left(order):
             round_, setting = left[0]
-            if self._running.budget is not None and time.monotonic() - self._began > self._running.budget:
+            if self._is_over_budget(setting):
                 if not self._is_used_up:
                     self._running.tell("the budget is used up: the same command continues from here")
                 self._is_used_up = True
@@ -230,6 +361,12 @@ class _Runner:
                 f"{plans.round_name(round_)}, {setting.name}: {_describe_trial(trial)}{self._describe_rest(order)}"
             )
         return True
+
+    def _is_over_budget(self, setting: Setting) -> bool:
+        """Return whether a run of the setting, if it takes as long as its last one, would end after the budget."""
+        left = self._seconds_left()
+        last = next((trial.seconds for trial in reversed(self._trials) if trial.setting == setting.name), None)
+        return left is not None and left < (last or 0.0)
 
     def _is_done(self, setting: Setting, round_: int) -> bool:
         """Return whether the setting need not run in this round: it ran in it, or failed in any round.
@@ -264,7 +401,9 @@ class _Runner:
         if launch.profiled:
             for trace in self._traces_of(launch):  # of a run that was ended
                 trace.unlink()
-        trial = trial_of(capture.run(launch), setting.name, round_, launch.seed, launch.warmup + launch.steps)
+        where = f"{plans.round_name(round_)}, {setting.name}"
+        ran = capture.run(launch, lambda text: self._running.tell(f"{where}: {text}"))
+        trial = trial_of(ran, setting.name, round_, launch.seed, launch.warmup + launch.steps)
         trial = replace(trial, time_limit=launch.time_limit)
         if setting.name == BASELINE and trial.outcome != "ok" and not self._trials:
             self._fail(trial, launch.log)
@@ -288,6 +427,7 @@ class _Runner:
             file_name(setting),
             self._folder.log_of(setting, round_),
             self._running.time_limit,
+            self._running.outputs,
         )
 
     def _traces_of(self, launch: capture.TrialLaunch) -> list[Path]:
@@ -311,12 +451,15 @@ class _Runner:
         database = self._folder.traces / f"{launch.name}.duckdb"
         if not traces:
             return trial
+        began = time.monotonic()
         try:
             ingest(traces, database, force=True)
             run = read_runs_of(database)[0]
         except TraceqError as error:
             self._running.tell(f"{trial.setting}: its recording cannot be read: {error}")
             return trial
+        finally:
+            self._recording_seconds = time.monotonic() - began
         return replace(trial, trace=str(database.relative_to(self._folder.path)), gpu_share=_gpu_share(run))
 
 
@@ -349,5 +492,9 @@ def _gpu_share(run: Run) -> float | None:
 
 
 def _describe_trial(trial: Trial) -> str:
-    """Return the trial's median step as text, or its outcome with the reason."""
-    return f"{duration(median(trial.steps_ns))} a step" if trial.steps_ns else f"{trial.outcome}: {trial.reason}"
+    """Return the trial's mean step as text, or its outcome with the reason."""
+    return (
+        f"{duration(round(sum(trial.steps_ns) / len(trial.steps_ns)))} a step"
+        if trial.steps_ns
+        else f"{trial.outcome}: {trial.reason}"
+    )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from statistics import median
-from typing import Any
+from collections.abc import Sequence
+from statistics import fmean, median
+from typing import Any, NamedTuple
 
 
 class Clock:
@@ -67,23 +68,51 @@ def _length_between(begin: tuple[int, Any], end: tuple[int, Any]) -> int:
     return round(milliseconds * 1e6)
 
 
-def measure_overhead(
-    unprofiled: list[int], profiled: list[int], unprofiled_cpu: list[int], profiled_cpu: list[int]
-) -> dict[str, int | float | None]:
-    """Return, by name, median lengths and CPU times (ns) of unprofiled and profiled iterations, counts and overhead.
+class Unprofiled(NamedTuple):
+    """Iterations of a clock before the profiler, from `first` up to `end`, and from when on they are a measure.
 
-    `overhead_share` is how much longer the median profiled iteration is (0.1: 10 %). A median without any
-    iteration, and the share then, is None.
+    From `steady` on no queue of prefetched batches makes them shorter; None if it still did at the end. Their pattern
+    repeats after `cycle` of them, the number of a loader's workers.
     """
-    without, within, cpu_without, cpu_within = (
-        round(median(times)) if times else None for times in (unprofiled, profiled, unprofiled_cpu, profiled_cpu)
-    )
+
+    first: int
+    end: int
+    steady: int | None = 0
+    cycle: int = 1
+
+
+def measure_overhead(
+    clock: Clock, before: Unprofiled, profiled: tuple[int, int]
+) -> dict[str, int | float | bool | None]:
+    """Return, by name, typical lengths and CPU times (ns) of iterations without and with the profiler, counts and overhead.
+
+    `profiled` is a range [from, up to) of iterations of the clock. `overhead_share` is how much longer the median
+    profiled iteration is (0.1: 10 %), or the median of means of whole cycles. A typical length without any iteration is
+    None, and so is the share without a whole cycle on both sides.
+    """
+    start = before.end if before.steady is None else max(before.first, before.steady)
+    lengths, lengths_profiled = clock.lengths(start, before.end), clock.lengths(*profiled)
+    without, within = (_average_cycles(times, before.cycle) for times in (lengths, lengths_profiled))
+    # What a thread computes does not depend on who waits for whom.
+    cpu_without, cpu_within = clock.cpu(before.first, before.end), clock.cpu(*profiled)
     return {
-        "unprofiled_step_ns": without,
-        "profiled_step_ns": within,
-        "unprofiled_cpu_ns": cpu_without,
-        "profiled_cpu_ns": cpu_within,
-        "overhead_share": round(within / without - 1, 4) if without and within else None,
-        "unprofiled_steps": len(unprofiled),
-        "profiled_steps": len(profiled),
+        "unprofiled_step_ns": _find_median(without or _average_cycles(lengths, len(lengths))),
+        "profiled_step_ns": _find_median(within or _average_cycles(lengths_profiled, len(lengths_profiled))),
+        "unprofiled_cpu_ns": _find_median(cpu_without),
+        "profiled_cpu_ns": _find_median(cpu_within),
+        "overhead_share": round(median(within) / median(without) - 1, 4) if without and within else None,
+        "unprofiled_steps": len(lengths),
+        "profiled_steps": len(lengths_profiled),
+        **({} if before.cycle == 1 else {"is_steady": bool(without)}),
     }
+
+
+def _average_cycles(lengths: Sequence[int], cycle: int) -> list[float]:
+    """Return the mean of each `cycle` lengths; what is left at the end is dropped."""
+    return (
+        [fmean(lengths[place : place + cycle]) for place in range(0, len(lengths) - cycle + 1, cycle)] if cycle else []
+    )
+
+
+def _find_median(times: Sequence[float]) -> int | None:
+    return round(median(times)) if times else None

@@ -7,11 +7,11 @@ import sys
 from collections.abc import Mapping
 from math import ceil
 from pathlib import Path
-from statistics import median
+from statistics import mean
 from typing import Any
 
 from traceq.capture import files
-from traceq.capture.overhead import Clock
+from traceq.capture.overhead import Clock, Unprofiled
 from traceq.capture.session import RecordingPlan, describe, make_profiler
 from traceq.capture.snapshot.seen import Seen
 from traceq.capture.snapshot.write import write_beside
@@ -26,6 +26,8 @@ class RecordWindow:
 
     def __init__(self) -> None:
         self._steps = 0
+        # Steps to record; 0 without limits.
+        self.wanted = 0
 
     def open(self) -> None:
         """Open the window before its first step, or before the first step of its warm-up; nothing to do without limits."""
@@ -50,44 +52,54 @@ class RecordWindow:
 class TorchWindow(RecordWindow):
     """A window that torch.profiler records, with a trace per process.
 
-    `before` is the number of iterations that `clock` has timed before the window. The environment snapshot, with
-    what was `seen` of the program, is written beside the trace.
+    `before` are the iterations that `clock` has timed before the window, `losses` those of the first steps. The
+    environment snapshot, with what was `seen` of the program, is written beside the trace.
     """
 
-    def __init__(self, options: Mapping[str, Any], clock: Clock, before: int, seen: Seen) -> None:
+    def __init__(
+        self,
+        options: Mapping[str, Any],
+        clock: Clock,
+        before: Unprofiled,
+        seen: Seen,
+        losses: dict[str, Any] | None = None,
+    ) -> None:
         super().__init__()
+        self._losses = losses
         self._seen = seen
         self._options = options
         self._clock = clock
         self._before = before
         self._path: Path | None = None
-        self._wanted = int(options["steps"])
+        self.wanted = int(options["steps"])
         self._sampler = StackSampler()
         self._profiler: Any = None
 
     def open(self) -> None:
         """Start the profiler, which warms up for the first `warmup` steps."""
         options = self._options
-        self._wanted = self._choose_steps()
+        self.wanted = self._choose_steps()
         chosen = {key: options[key] for key in ("warmup", "stacks", "memory")}
-        plan = RecordingPlan(Path(options["directory"]), options["name"], skip=0, steps=self._wanted, **chosen)
+        plan = RecordingPlan(Path(options["directory"]), options["name"], skip=0, steps=self.wanted, **chosen)
         self._profiler = make_profiler(self._write, plan)
         self._profiler.start()
 
     def _choose_steps(self) -> int:
         """Return how many steps to record: as many as take a second, between `steps` and `most_steps`.
 
-        Ranks of a job record the same number of steps, `steps`, as each would choose another one.
+        They are whole cycles of a loader's workers. Ranks of a job record the same number of steps, `steps`, as each would choose another one.
         """
-        least = int(self._options["steps"])
-        earlier = [] if files.is_distributed() else self._clock.lengths(2, self._before)
-        if not earlier or self._options["most_steps"] <= least:
+        least, most = int(self._options["steps"]), int(self._options["most_steps"])
+        before = self._before
+        earlier = [] if files.is_distributed() else self._clock.lengths(before.first, before.end)
+        if not earlier or most <= least:
             return least
-        return min(max(least, ceil(_LONG_ENOUGH_NS / max(1, median(earlier)))), int(self._options["most_steps"]))
+        enough = min(max(least, ceil(_LONG_ENOUGH_NS / max(1.0, mean(earlier)))), most)
+        return ceil(enough / before.cycle) * before.cycle
 
     def describe_progress(self) -> str:
         """Say how many steps of the window have been recorded."""
-        return f"recorded {self.recorded()} of {self._wanted} steps"
+        return f"recorded {self.recorded()} of {self.wanted} steps"
 
     def advance(self) -> bool:
         """Tell the profiler that a step ended; return whether another step of the window follows.
@@ -95,7 +107,7 @@ class TorchWindow(RecordWindow):
         After the window's last step the profiler writes the trace.
         """
         self._steps += 1
-        if self._steps == self._options["warmup"] + self._wanted:
+        if self._steps == self._options["warmup"] + self.wanted:
             self._describe()
             self._profiler.step()
             return False
@@ -123,9 +135,9 @@ class TorchWindow(RecordWindow):
 
     def _describe(self) -> None:
         """Add the profiler's overhead to the trace, which PyTorch accepts only while it records."""
-        start = self._before + int(self._options["warmup"])
-        # The first step of a run is like no other, and the first of the clock's begins with the import of torch.
-        describe(self._profiler, self._clock, self._sampler, (2, self._before), (start, start + self.recorded()))
+        start = self._before.end + int(self._options["warmup"])
+        window = (start, start + self.recorded())
+        describe(self._profiler, self._clock, self._before, window, self._sampler, self._losses)
 
     def _write(self, profiling: Any) -> None:
         name = self._options["name"]
@@ -144,7 +156,7 @@ class CudaRange(RecordWindow):
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         super().__init__()
-        self._wanted = int(options["steps"])
+        self.wanted = int(options["steps"])
 
     def open(self) -> None:
         """Call cudaProfilerStart. Raises RuntimeError without CUDA."""
@@ -157,11 +169,11 @@ class CudaRange(RecordWindow):
 
     def advance(self) -> bool:
         """Count a step; return whether another step of the window follows."""
-        return super().advance() and self._steps < self._wanted
+        return super().advance() and self._steps < self.wanted
 
     def describe_progress(self) -> str:
         """Say how many steps of the window have been recorded."""
-        return f"recorded {self._steps} of {self._wanted} steps"
+        return f"recorded {self._steps} of {self.wanted} steps"
 
     def close(self) -> None:
         """Call cudaProfilerStop once the device has finished the window's work."""

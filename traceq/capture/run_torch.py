@@ -23,9 +23,11 @@ from typing import Any
 from traceq.annotate import names
 from traceq.capture import files, watch
 from traceq.capture.loader_workers import LoaderWorkers
+from traceq.capture.losses import LossWatch
 from traceq.capture.memory_history import MemoryHistory
-from traceq.capture.overhead import Clock
+from traceq.capture.overhead import Clock, Unprofiled
 from traceq.capture.phases import Phases
+from traceq.capture.prefetch import PrefetchWatch
 from traceq.capture.prints import PrintedLines
 from traceq.capture.record_window import CudaRange, RecordWindow, TorchWindow
 from traceq.capture.snapshot.seen import Seen
@@ -61,16 +63,21 @@ class Recorder:
         self._printed = PrintedLines(lambda: self._completed)
         self._workers = LoaderWorkers(Path(options["status"]))
         self._history = MemoryHistory(sys.modules["torch"])
+        self.losses = LossWatch()
+        self._prefetch = PrefetchWatch()
         self._start_over()
 
     def _start_over(self) -> None:
         self._clock = Clock()
         self._seen = Seen()
+        self.losses.start_over()
         self._optimizer: weakref.ref[Any] | None = None
         self._marks_its_steps = self._stopped_marking = False
         self._completed = self._boundaries = self._unmarked = self._advanced = 0
+        self._steady: int | None = None
         self._window: RecordWindow | None = None
         self._over = False
+        self._is_steady = False
         self._within_backward = self._is_due = self._is_own = self._is_busy = self._sigterm_came = False
 
     def watch(self, torch: Any) -> None:
@@ -81,6 +88,8 @@ class Recorder:
             watch.watch_program_marks(self.on_mark_begin, self.on_mark_end),
             watch_starts(self.on_other_profiler),
             self._seen.watch(torch),
+            self.losses.watch_steps(torch),
+            self._prefetch.watch_fetches(),
         ]
         if self._options.get("workers"):
             with suppress(Exception):  # a PyTorch that is different inside: then nothing is known of its workers
@@ -196,8 +205,12 @@ class Recorder:
             self._boundaries += 1
             if completed > 0 and self._window is None:
                 self._seen.step_ended()
+                self.losses.step_ended()
             if completed == 1 and self._window is None:
                 self._say("step")
+            self._is_steady = self._prefetch.end_step()
+            if self._is_steady and self._steady is None:
+                self._steady = self._boundaries
             self._act_at_boundary()
             self._clock.begin()
         except Exception as error:  # noqa: BLE001 - the program must go on, whatever fails here
@@ -214,7 +227,7 @@ class Recorder:
             return
         self._phases.end_step()
         # Writing the trace takes long, in which the workers fill their queue.
-        if self._advanced == self._options["warmup"] + self._options["steps"] - 1:
+        if self._advanced == self._options["warmup"] + self._window.wanted - 1:
             self._workers.end_sampling()
         if self._run_as_own(self._window.advance):
             self._advanced += 1
@@ -233,8 +246,14 @@ class Recorder:
         return max(int(self._options["skip"]) + warmup, 0 if self._marks_its_steps else 1)
 
     def _open(self) -> None:
+        # Within the window their work would be the program's.
+        self.losses.end_watch()
+        self._prefetch.end_watch()
         if self._options["backend"] == "torch":
-            self._window = TorchWindow(self._options, self._clock, self._boundaries, self._seen)
+            losses = self.losses.describe_steps()
+            # The first step of a run is like no other, and the first of the clock's begins with the import of torch.
+            before = Unprofiled(2, self._boundaries, self._steady, self._prefetch.longest_cycle())
+            self._window = TorchWindow(self._options, self._clock, before, self._seen, losses)
         else:
             self._window = CudaRange(self._options) if self._options["steps"] else RecordWindow()
         self._seen.window_opens()

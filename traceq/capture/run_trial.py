@@ -19,6 +19,7 @@ from traceq.capture import files
 from traceq.capture.knobs import registry
 from traceq.capture.knobs.ablations import GIVES_FIRST
 from traceq.capture.knobs.knob import KnobHooks
+from traceq.capture.knobs.own_values import read_own_values
 from traceq.capture.run_torch import Recorder, Say
 
 # Steps that are measured at most beyond those asked for: each is kept.
@@ -146,7 +147,10 @@ def install(options: Mapping[str, Any], say: Say) -> None:
     registry.seed_random(torch, trial["seed"])
     registry.apply(torch, trial["values"], hooks)
     work.watch(torch)
-    TrialRecorder(options, say, hooks, work).watch(torch)
+    recorder = TrialRecorder(options, say, hooks, work)
+    recorder.watch(torch)
+    if trial["outputs"]:
+        recorder.losses.watch_outputs(hooks)
 
 
 class TrialRecorder(Recorder):
@@ -161,6 +165,7 @@ class TrialRecorder(Recorder):
         self._joules: float | None = None
         self._began = 0.0
         self._first = 0
+        self._warmed_up: int | None = None
         self._has_other_profiler = False
 
     def on_other_profiler(self) -> None:
@@ -175,12 +180,17 @@ class TrialRecorder(Recorder):
         # The first mark of a step comes before one: no module has been called.
         while self._completed >= 1 and self._hooks.at_first_step:
             self._hooks.at_first_step.pop(0)()
-        if self._window is None and self._completed == super()._steps_before_window() - self._trial["steps"]:
+        if self._warmed_up is None and self._is_steady and self._completed >= self._least_warmup():
             self._begin_measuring()
         super()._act_at_boundary()
 
+    def _least_warmup(self) -> int:
+        """Return the steps before the counted ones where no prefetch queue needs more."""
+        return super()._steps_before_window() - int(self._trial["steps"])
+
     def _begin_measuring(self) -> None:
         """Begin the counted steps: start the sums of work, energy (joules) and time."""
+        self._warmed_up = self._completed
         self._work.begin()
         self._energy = Energy(sys.modules["torch"])
         self._first = self._boundaries
@@ -189,11 +199,20 @@ class TrialRecorder(Recorder):
     def _steps_before_window(self) -> int:
         """Return the number of steps to complete before the window opens: warm-up and counted steps.
 
-        It grows while the counted steps have not taken `least_seconds`, up to 5,000 steps more.
+        It grows while the counted steps have not taken `least_seconds`, up to 5,000 steps more. Counted steps are whole
+        cycles of the loader's workers, as some steps of each wait for them and others do not.
         """
-        least = super()._steps_before_window()
+        if self._warmed_up is None:
+            return self._completed + 1
+        least = self._warmed_up + self._round_to_cycles(int(self._trial["steps"]))
         is_long = time.monotonic() - self._began >= self._trial["least_seconds"]
-        return least if is_long or self._completed >= least + _MOST else max(least, self._completed + 1)
+        if is_long or self._completed >= least + _MOST:
+            return self._warmed_up + self._round_to_cycles(max(self._completed, least) - self._warmed_up)
+        return max(least, self._completed + 1)
+
+    def _round_to_cycles(self, steps: int) -> int:
+        cycle = self._prefetch.longest_cycle()
+        return -(-steps // cycle) * cycle
 
     def _open(self) -> None:
         self._say("measured", **self._describe_measured())
@@ -204,11 +223,12 @@ class TrialRecorder(Recorder):
 
     def _at_exit(self) -> None:
         if self._window is None and not self._over:
-            if self._completed >= super()._steps_before_window():
+            asked = (self._least_warmup() if self._warmed_up is None else self._warmed_up) + int(self._trial["steps"])
+            if self._warmed_up is not None and self._completed >= asked:
                 self._say("measured", **self._describe_measured())
                 self._finish(None)
             else:
-                self._say("few", made=self._completed)
+                self._say("few", made=self._completed, asked=max(asked, self._completed + 1))
         super()._at_exit()
 
     def _describe_measured(self) -> dict[str, Any]:
@@ -223,6 +243,10 @@ class TrialRecorder(Recorder):
             "gpu_memory_peak": _gpu_memory_peak(torch),
             "idle_knobs": self._hooks.idle(names),
             "threads": torch.get_num_threads(),
+            "warmup": self._warmed_up,
+            "cycle": self._prefetch.longest_cycle(),
+            "losses": self.losses.describe_steps(),
+            "own_values": {} if names else read_own_values(torch, self._seen),
         }
 
     def _joules_per_step(self, steps: int) -> float | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from traceq.capture import files
-from traceq.capture.overhead import Clock, measure_overhead
+from traceq.capture.overhead import Clock, Unprofiled, measure_overhead
 from traceq.capture.snapshot.seen import Seen
 from traceq.capture.snapshot.write import write_beside
 from traceq.capture.stack_sampler import StackSampler
@@ -166,7 +166,8 @@ class RecordingSession:
         if self._watch.noticed or self._is_saved:
             return
         # The first step of a run is like no other.
-        describe(self._profiler, self._clock, self._sampler, (1, self._plan.skip), (self._plan.start, self._plan.end))
+        before = Unprofiled(1, self._plan.skip)
+        describe(self._profiler, self._clock, before, (self._plan.start, self._plan.end), self._sampler)
 
     def _save(self, profiler: Any) -> None:
         name = files.unwritten_name(self._plan.directory, self._plan.name)
@@ -211,17 +212,20 @@ def make_profiler(save: Callable[[Any], None], plan: RecordingPlan) -> Any:
 
 
 def describe(
-    profiler: Any, clock: Clock, sampler: StackSampler, unprofiled: tuple[int, int], profiled: tuple[int, int]
+    profiler: Any,
+    clock: Clock,
+    before: Unprofiled,
+    profiled: tuple[int, int],
+    sampler: StackSampler,
+    losses: dict[str, Any] | None = None,
 ) -> None:
-    """Add version, rank, the profiler's overhead and what was sampled to the trace; ends the sampling.
+    """Add version, rank, the profiler's overhead, the `losses` of the first steps and samples to the trace; end the sampling.
 
-    `unprofiled` and `profiled` are ranges [from, up to) of iterations of the clock, which are compared.
+    `profiled` is a range [from, up to) of iterations of the clock, which are compared with those `before`.
     """
     ranks = {} if files.is_distributed() else files.read_launcher_ranks()
-    cost = measure_overhead(
-        clock.lengths(*unprofiled), clock.lengths(*profiled), clock.cpu(*unprofiled), clock.cpu(*profiled)
-    )
-    described = {"version": __version__, **cost, **ranks}
+    cost = measure_overhead(clock, before, profiled)
+    described = {"version": __version__, **cost, **ranks, **({"losses": losses} if losses else {})}
     profiler.add_metadata_json("traceq", json.dumps(described))
     if samples := sampler.stop():
         profiler.add_metadata_json("traceq_samples", json.dumps(samples))

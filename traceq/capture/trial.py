@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,8 @@ _LOOK = 0.05
 _MEMORY = 1.0
 _RANKS = 30.0
 _PATIENCE = 5.0
+# Seconds between lines on a program that still runs.
+_NEWS = 20.0
 
 # A program that starts others while it is ended is looked at so many times.
 _MOST_ROUNDS = 10
@@ -37,7 +39,8 @@ class TrialLaunch:
     """One run of a program to start: `values` of knobs to apply in it, `variables` to add to its environment.
 
     The first `warmup` steps are not counted, the next `steps` are, and more where these take less than `least_seconds`.
-    Then `profiled` steps are recorded under the profiler (0: none), into NAME.* in `traces`.
+    Then `profiled` steps are recorded under the profiler (0: none), into NAME.* in `traces`. `outputs` keeps the norms
+    of the model's outputs in the first steps, beside their losses.
     """
 
     command: tuple[str, ...]
@@ -52,6 +55,7 @@ class TrialLaunch:
     name: str
     log: Path
     time_limit: float | None
+    outputs: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,10 +71,11 @@ class TrialResult:
     log: Path
 
 
-def run(launch: TrialLaunch) -> TrialResult:
+def run(launch: TrialLaunch, tell: Callable[[str], None] = lambda _: None) -> TrialResult:
     """Run the program until its steps are made, end all of its processes in any case, and return the outcome.
 
-    Its output goes to the log. Raises MissingTool when the command is missing.
+    Its output goes to the log; `tell` receives a few words on a program that takes long. Raises MissingTool when the
+    command is missing.
     """
     told = launch.traces / f".{launch.name}.status"
     with signals.raise_signals(), _empty_folder(told), processes.adopt_orphans(), launch.log.open("wb") as log:
@@ -80,7 +85,7 @@ def run(launch: TrialLaunch) -> TrialResult:
         try:
             with signals.defer_signals():
                 child = _start(launch, told, log)
-            watched = _RunningProgram(child, told, launch)
+            watched = _RunningProgram(child, told, launch, tell)
             end = watched.wait()
         finally:
             # Masked, a signal reaches the handler through other threads (numpy has some), so that is changed, too.
@@ -195,6 +200,7 @@ def _inject_traceq(launch: TrialLaunch, told: Path, path: str | None) -> dict[st
             "steps": launch.steps,
             "least_seconds": launch.least_seconds,
             "profile": launch.profiled > 0,
+            "outputs": launch.outputs,
             "values": dict(launch.values),
         },
     }
@@ -204,8 +210,13 @@ def _inject_traceq(launch: TrialLaunch, told: Path, path: str | None) -> dict[st
 class _RunningProgram:
     """A program that was started for a trial, observed through the reports of its processes."""
 
-    def __init__(self, child: subprocess.Popen[bytes], told: Path, launch: TrialLaunch) -> None:
+    def __init__(
+        self, child: subprocess.Popen[bytes], told: Path, launch: TrialLaunch, tell: Callable[[str], None]
+    ) -> None:
         self._child = child
+        self._tell = tell
+        self._began = time.monotonic()
+        self._news_due = self._began + _NEWS
         self._told = told
         self._deadline = None if launch.time_limit is None else time.monotonic() + launch.time_limit
         self._memory_due = time.monotonic() + _MEMORY
@@ -224,6 +235,9 @@ class _RunningProgram:
             now = time.monotonic()
             if self._deadline is not None and now > self._deadline:
                 return "time"
+            if now > self._news_due:
+                self._tell(f"{self._describe_stage()} after {now - self._began:.0f} s")
+                self._news_due = now + _NEWS
             if now > self._memory_due and not self._has_measured:
                 self._see_memory()
                 self._memory_due = now + _MEMORY
@@ -254,6 +268,13 @@ class _RunningProgram:
         self._first_done = self._first_done or time.monotonic()
         making = {event.pid for event in events if event.kind == "step"}
         return making <= done or time.monotonic() - self._first_done > _RANKS
+
+    def _describe_stage(self) -> str:
+        """Return in a few words how far the program is."""
+        if self._has_measured:
+            return "measured, still recording"
+        kinds = {event.kind for event in status.read(self._told)}
+        return "still measuring" if "step" in kinds else "no step yet"
 
     def _see_memory(self) -> None:
         pids = [self._child.pid, *processes.find_descendants(self._child.pid)]

@@ -116,6 +116,7 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
 @_number("--warmup", 1, 5, "Warm-up steps before these.")
 @click.option("--time-limit", type=_TIME, default="10 min", show_default=True, help="Time limit for one run.")
 @click.option("--budget", type=_TIME, help='Time limit for all runs: "30 min".')
+@click.option("--outputs", is_flag=True, help="Also compare the norms of the model's outputs, beside its losses.")
 @click.option(
     "--goal",
     type=click.Choice(("throughput", "latency", "memory")),
@@ -166,6 +167,7 @@ def experiment(
     warmup: int,
     time_limit: float,
     budget: float | None,
+    outputs: bool,
     goal: Goal,
     latency_budget: int | None,
     percentile: Percentile,
@@ -197,7 +199,7 @@ def experiment(
 
     plan = TrialPlan(command, vary, env, tries, ablate, factorial, steps, warmup)
     limits = TrialLimits(latency_budget, percentile, gpu_memory, host_memory)
-    view = run(plan, directory, Running(repeats, time_limit, budget, goal, limits, _print_progress))
+    view = run(plan, directory, Running(repeats, time_limit, budget, goal, limits, _print_progress, outputs))
     write_view(view, format_, None)
     if html is not None:
         view.save(html)

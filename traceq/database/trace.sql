@@ -2,7 +2,8 @@
 -- it; the two medians are those of steps without and with it. Where no GPU works recording takes no longer than it takes CPU time of the training
 -- thread: steps that were longer by more waited for something else, as for a loader whose queue was full at first. Else it is NULL where such
 -- a queue (loader_queue batches, NULL otherwise) may have fed most steps without, and they were shorter by more than 5 %. A queue that was full
--- drains slowly where the loader is nearly as fast as the steps: four of them are enough. recorded_ns is how long the profiler says it recorded.
+-- drains slowly where the loader is nearly as fast as the steps: four of them are enough. traceq record says itself whether
+-- steps without were in the steady state (is_steady). recorded_ns is how long the profiler says it recorded.
 with
 said as (
     select
@@ -13,6 +14,7 @@ said as (
         try_cast(json_extract_string(args, '/traceq/profiled_cpu_ns') as double)
         - try_cast(json_extract_string(args, '/traceq/unprofiled_cpu_ns') as double) as longer_cpu_ns,
         try_cast(json_extract_string(args, '/traceq/unprofiled_steps') as bigint) as unprofiled_steps,
+        try_cast(json_extract_string(args, '/traceq/is_steady') as boolean) as is_steady,
         try_cast(json_extract_string(args, '/recording/dur_ns') as bigint) as recorded_ns
     from trace
 ),
@@ -35,7 +37,7 @@ measured as (
             if(isfinite(s.profiled_step_ns), s.profiled_step_ns, null) as profiled_step_ns,
             if(isfinite(s.longer_cpu_ns) and d.trace_id is null, greatest(s.longer_cpu_ns, 0), null) as longer_cpu_ns
         ),
-        if(s.overhead_share > 0.05 and s.unprofiled_steps < 4 * q.batches, q.batches, null) as loader_queue
+        if(coalesce(not s.is_steady, s.overhead_share > 0.05 and s.unprofiled_steps < 4 * q.batches), q.batches, null) as loader_queue
     from said as s
     left join (select distinct trace_id from time_ledger) as d using (trace_id)
     left join queue as q using (trace_id)

@@ -17,6 +17,7 @@ from traceq.diagnosis.judge import Judged, not_asked
 from traceq.diagnosis.query import read, standalone_query
 from traceq.diagnosis.rules.registry import Rule
 from traceq.diagnosis.subject import Subject
+from traceq.runs.losses import read_losses
 from traceq.runs.read_job import read_jobs
 from traceq.runs.run import Amount, CaptureFacts, FindingKept, Item, PartKept, Run, RunStep
 
@@ -64,6 +65,7 @@ def _read_run(
     saturated = [observation.text for observation in judged.observations if observation.rule == _SATURATED]
     notes = ask(connection, statement("database/note.sql"), trace_id=trace_id)
     (capture,) = ask(connection, statement("runs/sql/capture.sql"), trace_id=trace_id, device=device)
+    losses = next((row["losses"] for row in ask(connection, statement("runs/sql/losses.sql"), trace_id=trace_id)), None)
     only_device_name = capture.pop("only_device_name")
     return Run(
         source=source,
@@ -108,6 +110,7 @@ def _read_run(
             row["name"]: row["value"] for row in ask(connection, statement("runs/sql/made_with.sql"), trace_id=trace_id)
         },
         capture=CaptureFacts(**capture),
+        losses=read_losses(json.loads(losses) if losses else None),
     )
 
 

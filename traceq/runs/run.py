@@ -14,6 +14,7 @@ from traceq.analysis.categories import OF_HOST
 from traceq.diagnosis.finding import Confidence
 from traceq.formats.capabilities import format_of
 from traceq.runs.job.job import JobOfRun
+from traceq.runs.losses import LossRecord
 
 TRIM = 4
 """The shortest and the longest 1/TRIM of the counted steps are left out of the typical step."""
@@ -133,7 +134,7 @@ class Run(msgspec.Struct, frozen=True):
     knobs as in the table made_with, empty without a snapshot. `job` is the multi-rank job that this trace is part of,
     or None. `overhead_share` and `loader_queue` are as in database/trace.sql. `start_up_ns` is the part of a single
     step or window that only happens the first time (creating contexts, loading and compiling code). `capture` is empty
-    in baselines of traceq 0.1.
+    in baselines of traceq 0.1. `losses` are those of the program's first steps, where `traceq record` kept them.
     """
 
     source: str
@@ -168,6 +169,7 @@ class Run(msgspec.Struct, frozen=True):
     loader_queue: int | None = None
     start_up_ns: int = 0
     capture: CaptureFacts = CaptureFacts()
+    losses: LossRecord | None = None
 
     @property
     def counted(self) -> tuple[RunStep, ...]:

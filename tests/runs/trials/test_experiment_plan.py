@@ -1,4 +1,5 @@
 import pytest
+from msgspec.structs import replace
 
 from traceq.errors import WrongUse
 from traceq.runs.trials import plan as plans
@@ -10,8 +11,8 @@ def planned(command="python train.py", vary=None, env=None, tries=(), ablate=(),
     return TrialPlan(tuple(command.split()), vary or {}, env or {}, tries, ablate, factorial, 20, 5)
 
 
-def names(plan):
-    return [each.name for each in plans.list_settings(plan)]
+def names(plan, own=None):
+    return [each.name for each in plans.list_settings(plan, own)]
 
 
 def test_a_knob_in_the_command_has_its_first_value_in_the_baseline():
@@ -82,7 +83,8 @@ def test_braces_that_are_no_knob_stay():
 def test_all_settings_run_once_a_round_in_an_order_by_the_seed():
     settings = [Setting(BASELINE, "baseline"), *(Setting(f"n={each}", "vary", {"n": str(each)}) for each in range(5))]
     order = list(plans.order(settings, range(4)))
-    assert order == list(plans.order(settings[::-1], range(4)))
+    assert order[6:] == list(plans.order(settings[::-1], range(1, 4)))
+    assert order[:6] == [(0, each) for each in settings], "the first round keeps the given order"
     rounds = [[each.name for number, each in order if number == round_] for round_ in range(4)]
     assert all(sorted(each) == sorted(rounds[0]) for each in rounds)
     assert rounds[0][0] == BASELINE
@@ -93,3 +95,26 @@ def test_the_baseline_is_not_always_first():
     settings = [Setting(BASELINE, "baseline"), Setting("n=1", "vary", {"n": "1"})]
     firsts = {each[0][1].name for each in zip(*[iter(plans.order(settings, range(20)))] * 2, strict=True)}
     assert firsts == {BASELINE, "n=1"}
+
+
+def test_values_that_the_program_has_are_the_baseline():
+    """Switches are compared by what they mean, other values of a command by their text."""
+    plan = planned(
+        vary={"num_workers": ("0", "2"), "fused": ("off", "on"), "compile": ("default",)}, env={"gc": ("off",)}
+    )
+    own = {"num_workers": "0", "fused": "0", "compile": "off", "gc": "off"}
+    assert names(plan, own) == ["num_workers=2", "fused=on", "compile=default", "gc=off"]
+    assert names(plan) == ["num_workers=0", "num_workers=2", "fused=off", "fused=on", "compile=default", "gc=off"]
+    plan = replace(plan, factorial=True, vary={"num_workers": ("0", "2"), "fused": ("on",)}, env={})
+    assert names(plan, own) == ["fused=on", "num_workers=2", "num_workers=2 fused=on"]
+
+
+def test_the_baseline_turns_no_knob():
+    """Its values are the program's own, and stand there for the report."""
+    plan = planned(vary={"num_workers": ("0", "2")})
+    assert plans.knobs_at(plan, Setting(BASELINE, "baseline", {"num_workers": "0"})) == {}
+    assert plans.knobs_at(plan, Setting("num_workers=2", "vary", {"num_workers": "2"})) == {"num_workers": "2"}
+
+
+def test_the_equal_run_has_the_seed_of_the_first_round():
+    assert plans.seed_of(plans.EQUAL_ROUND) == plans.seed_of(0) != plans.seed_of(1)

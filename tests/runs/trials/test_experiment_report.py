@@ -112,7 +112,7 @@ def test_what_ran_on_a_gpu_never_stands_beside_what_did_not():
         ("baseline : 10 10 10\na=1 : 9 9 9\nb=1 : 8 8 8", {}, "b=1 and a=1 together"),
         ("baseline : 10 10 failed 10\na=1 : 9 9 9 9", {}, "Set a=1: steps/s +11"),
         ("baseline : 10 10 failed 10\na=1 : 9 9 9 9", {}, "failed the baseline: failed in 1 of 4, failed in round 2"),
-        ("baseline : 10 10 10\na=1 : 9 9 9\nb=1 :", {}, "not run b=1"),
+        ("baseline : 10 10 10\na=1 : 9 9 9\nb=1 :", {}, "not tried b=1 (the budget left no time for it)"),
         ("baseline : 10 10 10\na=1 : 9 9 9\na=2 : 8 8 8\na=4 : 5 5 5", {}, "a above 4, the largest tried"),
         ("baseline : 10 10 10\na=1 : 12 12 12", {}, "worse a=1"),
         ("baseline : 10\na=1 : 9", {}, "a=1 again: one round does not show how certain a difference is"),

@@ -9,6 +9,7 @@ from traceq.runs.trials.outcome import read_tail, trial_of
 
 def measured(rank, steps, **facts):
     told = {"work": {}, "gpu_memory_peak": None, "energy_j": None, "idle_knobs": {}, "threads": 1} | facts
+    told |= {"warmup": 5, "cycle": 1, "losses": None, "own_values": {}}
     return Event("measured", 10 + rank, str(rank), float(10 - rank), {"in_job": rank, "steps_ns": steps} | told)
 
 
@@ -80,7 +81,7 @@ def test_an_end_before_the_steps_are_made_says_why(trial, code, log, killed, out
 
 
 def test_too_few_steps_are_counted(trial):
-    found = trial(Event("few", 1, None, 1.0, {"made": 4}))
+    found = trial(Event("few", 1, None, 1.0, {"made": 4, "asked": 25}))
     assert (found.outcome, found.reason[:34]) == ("too few steps", "the program ended after 4 of 25 st")
 
 

@@ -80,3 +80,17 @@ def test_all_ways_are_knobs_of_values_they_take(rule):
 def test_rules_have_their_names():
     named = set(remedies._WAYS) | set().union(*remedies._PARTS.values())
     assert not {each for each in named - {rule.replace("_", "-") for rule in RULES} if not each.startswith("host-")}
+
+
+def test_the_largest_saving_is_tried_first():
+    findings = [
+        FindingKept(rule, rule, "", saving, 0.0, 99.0, "high")
+        for rule, saving in (("tf32-off", 5.0), ("idle-data", 60.0), ("python-bound", 20.0), ("host-operators", 30.0))
+    ]
+    assert [name for name, _, _ in tried(findings, "all", cores=1)] == [
+        "num_workers=1",
+        "compile=default",
+        "amp=bf16",
+        "fused=1",
+        "tf32=1",
+    ]

@@ -6,15 +6,18 @@ import json
 
 import pytest
 from handmade_runs import MS, noisy, run
+from msgspec.structs import replace
 
 from traceq.app.compare import ComparisonView
 from traceq.app.verify import VerificationView, _with_earlier
 from traceq.errors import NoSuchFinding, UnusableCalibration
 from traceq.reports.comparison.verification import compose_verification
+from traceq.reports.document import Verdict
 from traceq.reports.renderers.comparison_to_json import verification_to_json
 from traceq.reports.renderers.to_html import html_of
 from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.runs.compare.compare import compare
+from traceq.runs.losses import LossRecord
 from traceq.runs.program_log import log_verification
 from traceq.runs.run import FindingKept, PartKept
 from traceq.runs.verify.calibration import append, calibrate, read
@@ -290,3 +293,60 @@ def test_the_log_keeps_what_saved_time_and_rejects_what_cost_some(won, changed, 
     assert (entry.source, entry.rule, entry.step_ns) == ("a.json -> b.json", "item-read", pytest.approx(STEP, rel=0.02))
     assert entry.reason.startswith(reason)
     assert bool(entry.reason) is bool(reason)
+
+
+def losses(*values, seed=0):
+    return LossRecord(tuple((value,) for value in values), random=("a",) * len(values), seed=seed, type="float32")
+
+
+def verified_losses(before, after, *again):
+    runs_before = [*runs(STEP, finding(20), losses=before), *(runs(STEP, seed=2, losses=each)[0] for each in again)]
+    return verify("item-read", runs_before, runs(STEP - 20 * MS, seed=1, losses=after))
+
+
+def test_a_fix_that_changes_results_says_so_first():
+    result = verified_losses(losses(2.0, 1.9, 1.8), losses(2.0, 1.9, 1.6))
+    text = said(result)
+    assert (
+        "The results changed: the loss differs by up to 11 % in the first 3 steps (no two equal runs were made)" in text
+    )
+    assert "from step 3 on. The finding is gone" in text
+    told = json.loads(verification_to_json(result))["losses"]
+    assert (told["state"], told["first_step"]) == ("changed", 3)
+    (box,) = [block for block in compose_verification(result) if isinstance(block, Verdict)]
+    assert box.outcome == "problem"
+
+
+def test_a_fix_that_keeps_results_says_so_among_the_facts():
+    result = verified_losses(losses(2.0, 1.9), losses(2.0, 1.9))
+    assert "results same: every loss of the first 2 steps is equal" in said(result)
+    assert "The results changed" not in said(result)
+
+
+def test_two_runs_before_the_fix_show_how_far_equal_runs_differ():
+    result = verified_losses(losses(2.0, 1.9), losses(2.0, 1.9005), losses(2.0, 1.9004))
+    assert (result.losses.state, result.losses.equal) == ("same", pytest.approx(0.0004 / 1.95, rel=1e-3))
+    assert (
+        verified_losses(losses(2.0, 1.9), losses(2.0, 1.9005), losses(5.0, 4.0, seed=1)).losses.state
+        == "slightly changed"
+    )
+
+
+def test_runs_of_other_seeds_leave_it_open():
+    result = verified_losses(losses(2.0, 1.9), losses(3.0, 1.8, seed=1))
+    assert "results cannot tell: the runs have different seeds; torch.manual_seed(0)" in said(result)
+
+
+def test_traces_without_losses_say_nothing_of_them():
+    assert verified(20).losses is None
+    assert "results" not in said(verified(20))
+
+
+def test_other_workers_may_give_other_data():
+    batches = ((("1.2.3",),) * 2, (("1.2.4",),) * 2)
+    records = [replace(losses(2.0, value), batches=each) for value, each in zip((1.9, 1.7), batches, strict=True)]
+    sides = [
+        runs(STEP, finding(20), losses=record, made_with={"num_workers": number})
+        for record, number in zip(records, "02", strict=True)
+    ]
+    assert verify("item-read", *sides).losses.state == "cannot tell"

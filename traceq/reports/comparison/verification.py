@@ -27,6 +27,7 @@ from traceq.reports.document import (
     Verdict,
     Warn,
 )
+from traceq.reports.losses import describe_losses
 from traceq.reports.savings import saving_text
 from traceq.runs.verify.verify import Verification, hardware_of
 
@@ -51,6 +52,8 @@ def compose_verification(verification: Verification) -> Iterator[Block]:
     yield Heading(1, ("traceq verify",))
     yield Heading(2, (finding.title,), anchor="finding")
     said = f"{_STATES[verification.state]}; {_describe_gain(verification)}; {_PREDICTIONS[verification.prediction]}."
+    if verification.losses is not None and verification.losses.state == "changed":
+        said = f"The results changed: {describe_losses(verification.losses)}. {said}"
     outcome = _judge_outcome(verification)
     lines = (tell_way_out(comparison),) if outcome == "cannot tell" else ()
     yield Verdict((said,), outcome, lines=lines, label="After the fix")
@@ -74,10 +77,12 @@ def compose_verification(verification: Verification) -> Iterator[Block]:
 
 
 def _judge_outcome(verification: Verification) -> Outcome:
-    """Return "problem" if the finding is still there or the step got longer, "healthy" if it is gone and time was saved.
+    """Return "problem" if results changed, the finding is there or the step got longer, "healthy" if it is gone and time saved.
 
     Otherwise return "cannot tell".
     """
+    if verification.losses is not None and verification.losses.state == "changed":
+        return "problem"
     if verification.comparison.verdict == "regression" or verification.state in ("smaller", "still there"):
         return "problem"
     return "healthy" if verification.state == "gone" and verification.is_saved else "cannot tell"
@@ -99,7 +104,7 @@ def _describe_gain(verification: Verification) -> str:
 
 
 def _list_facts(verification: Verification) -> Iterator[tuple[str, Spans]]:
-    """Yield (label, text) on the fix: the finding, its predicted and measured saving, what is left, accuracy, steps."""
+    """Yield (label, text) on the fix: the finding, its predicted and measured saving, what is left, losses, accuracy, steps."""
     finding, after = verification.finding, verification.after
     yield "finding", (Name(finding.finding_id),)
     low, high = duration(finding.saving_low_ns), duration(finding.saving_high_ns)
@@ -111,6 +116,9 @@ def _list_facts(verification: Verification) -> Iterator[tuple[str, Spans]]:
         what = "won" if verification.is_saved else "shorter by"
         yield what, (f"{change(verification.won_ns)} a step; {level} interval {least} to {most}",)
     yield "now", (f"{saving_text(after)} a step left to save" if after else "no longer found",)
+    if verification.losses is not None:
+        state = "" if verification.losses.state == "cannot tell" else f"{verification.losses.state}: "
+        yield "results", (f"{state}{describe_losses(verification.losses)}",)
     if verification.earlier is not None:
         of = f" of this rule {ON[hardware_of(verification.comparison.base.runs)]}"
         yield "earlier", (describe_accuracy(verification.earlier, of),)

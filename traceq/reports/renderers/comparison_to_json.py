@@ -127,6 +127,7 @@ def verification_to_json(verification: Verification) -> str:
             **pick(verification, "finding", "state", "after", "won_ns", "won_interval_ns", "prediction", "reason"),
             "also_gone": verification.also_gone,
             "earlier": verification.earlier,
+            "losses": verification.losses,
             **pick(comparison, "verdict", "comparable", "assumptions"),
             "causes": [pick(cause, "category", "base_ns", "new_ns", "delta_ns") for cause in comparison.causes],
         }

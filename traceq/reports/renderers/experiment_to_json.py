@@ -40,6 +40,7 @@ def experiment_to_json(found: Experiment) -> str:
                 for each in found.removed
             ],
             "untried": [_encode_finding(each) for each in found.untried],
+            "not_tried": found.not_tried,
         }
     )
 
@@ -52,6 +53,7 @@ def _encode_setting(result: SettingResult) -> dict[str, Any]:
         "work_per_step": result.work,
         "measures": {name: pick(each, "value", "interval", "trials") for name, each in sorted(result.measures.items())},
         "changes": dict(sorted(result.differences.items())),
+        "losses": result.losses,
     }
 
 

@@ -7,22 +7,26 @@ from math import prod
 
 from traceq.common.units import duration, per_cent, size, some
 from traceq.reports.document import Block, Facts, Literal, Name, Outcome, Spans, Table, Title, Verdict
+from traceq.reports.losses import describe_losses, name_losses
 from traceq.reports.trials.words import (
     NAMED,
+    describe_not_tried,
     format_change,
     format_range,
     format_ratio,
+    has_losses,
     list_settings,
     name_setting,
     per_second,
     title_of,
 )
-from traceq.runs.trials.experiment import Experiment, Quantity, SettingChoice, SettingResult, TrialLimits, Win
+from traceq.runs.trials.experiment import Experiment, NotTried, Quantity, SettingChoice, SettingResult, TrialLimits, Win
 from traceq.runs.trials.study_experiment import EFFECT
 from traceq.runs.trials.trial import BASELINE
 from traceq.runs.trials.values import is_of_work, number_in
 
 _LISTED = 4
+_UNTESTED = 2
 # Knobs that change what is computed, and with it what is learned, as those do that change the work of a step.
 _LEARNS_ELSE = frozenset({"amp", "tf32"})
 # More rounds nobody runs.
@@ -46,6 +50,8 @@ def _judge_outcome(found: Experiment) -> Outcome:
         return "cannot tell"
     if found.choice.wins:
         return "problem"
+    if _list_untested(found):
+        return "cannot tell"
     tried = [result for result in found.results if result.setting.kind not in ("baseline", "ablate")]
     is_told = any(_verdict_of(found, setting) != "cannot tell" for setting in tried) or not tried
     return "healthy" if is_told else "cannot tell"
@@ -84,31 +90,63 @@ def _say_unknown(found: Experiment) -> Spans:
 def _say_setting(found: Experiment, choice: SettingChoice, chosen: str) -> Spans:
     wins = [win.setting for win in choice.wins]
     others = [name for name in wins if name != chosen]
+    changed = _warn_of_changes(found, chosen)
+    end = (*_say_limits(found), *_say_untested(found))
     if choice.together:
-        return ("Set ", name_setting(chosen), f", all together: {_describe_gain(found, chosen)}.", *_say_limits(found))
+        return (*changed, "Set ", name_setting(chosen), f", all together: {_describe_gain(found, chosen)}.", *end)
     also: Spans = ()
     if others and choice.combined is not None:
         also = (" It is not certain that adding more helps: ", *list_settings(others), ".")
     elif others:
         also = (" Also worthwhile on its own: ", *list_settings(others), ".")
-    return ("Set ", name_setting(chosen), f": {_describe_gain(found, chosen)}.", *also, *_say_limits(found))
+    return (*changed, "Set ", name_setting(chosen), f": {_describe_gain(found, chosen)}.", *also, *end)
+
+
+def _warn_of_changes(found: Experiment, chosen: str) -> Spans:
+    """Return sentences on wins that change the program's losses, which come before what they win; empty without any."""
+    wins = [win.setting for win in found.choice.wins] if found.choice else []
+    warned: list[str] = []
+    for state, words in (("changed", "changes"), ("slightly changed", "slightly changes")):
+        for name in dict.fromkeys((chosen, *wins)):
+            losses = found.result(name).losses
+            if losses is not None and losses.state == state:
+                warned += [name_setting(name), f" {words} the results: {describe_losses(losses)}. "]
+    return tuple(warned)
+
+
+def _list_untested(found: Experiment) -> list[NotTried]:
+    """Return what was not tried and is predicted to save enough to count, the largest prediction first."""
+    return [one for one in found.not_tried if one.predicted is not None and one.predicted.share >= found.least]
+
+
+def _say_untested(found: Experiment) -> Spans:
+    """Return a sentence on the largest predictions that were not tried, and why; empty without any."""
+    untested = _list_untested(found)
+    if not untested:
+        return ()
+    more = f"; and {len(untested) - _UNTESTED} more" if len(untested) > _UNTESTED else ""
+    return (" Still untested: ", *_join_spans([describe_not_tried(one) for one in untested[:_UNTESTED]]), f"{more}.")
 
 
 def _say_baseline(found: Experiment, choice: SettingChoice) -> Spans:
-    tried = [result for result in found.results if result.setting.kind not in ("baseline", "ablate")]
+    changes = [result for result in found.results if result.setting.kind not in ("baseline", "ablate")]
+    tried = [result for result in changes if result.outcome != _NOT_RUN]
     if not tried:
-        return ("No change was tried.",)
+        return ("No change was tried.", *_say_untested(found))
     which = (
         (name_setting(tried[0].setting.name), " is not") if len(tried) == 1 else (f"none of {len(tried)} settings is",)
     )
     unsure = [name for name in choice.alike if name != BASELINE]
     open_ = (" It is within the noise of ", *list_settings(unsure, _LISTED), ".") if unsure else ()
+    # What was tried says nothing of what may win more.
+    first = ("Of what was tried, ",) if _list_untested(found) else ("Keep the baseline: ",)
     return (
-        "Keep the baseline: ",
+        *first,
         *which,
         f" certain to be better for {name_goal(found)}.",
         *open_,
         *_say_limits(found),
+        *_say_untested(found),
     )
 
 
@@ -141,27 +179,34 @@ def _describe_limits(limits: TrialLimits) -> Spans:
 
 
 def _tabulate_wins(found: Experiment, wins: Sequence[Win]) -> Table:
-    """Return a table of the changes worth making, a row each: setting, gain, cost, and settings not told from it."""
+    """Return a table of the changes worth making, a row each: setting, gain, losses, cost, and settings not told from it."""
     title = per_second(found) if found.quantity == "throughput" else name_goal(found)
     rows = tuple(
         (
             name_setting(win.setting),
             format_ratio(win.ratio, win.interval),
+            name_losses(found.result(win.setting).losses),
             _describe_costs(found, win),
             Title("".join(list_settings(win.alike, _LISTED))),
         )
         for win in wins
     )
-    columns = ("what to set", f"{title}, 95 %", "what it costs", "within the noise of")
-    kept = len(columns) - (not any(win.alike for win in wins))
-    return Table(columns[:kept], tuple(row[:kept] for row in rows), text_columns=(0, 2, 3)[: kept - 1])
+    columns = ("what to set", f"{title}, 95 %", "results", "what it costs", "within the noise of")
+    shown = [0, 1, *([2] if has_losses(found) else []), 3, *([4] if any(win.alike for win in wins) else [])]
+    return Table(
+        tuple(columns[place] for place in shown),
+        tuple(tuple(row[place] for place in shown) for row in rows),
+        text_columns=tuple(place for place in range(len(shown)) if place != 1),
+    )
 
 
 def _describe_costs(found: Experiment, win: Win) -> str:
     """Return which quantities a win makes worse, by how much, and which cannot be told."""
     differences = found.result(win.setting).differences
     costs = [f"{_name_cost(found, name)} {format_change(differences[name]).partition(' (')[0]}" for name in win.costs]
-    if any(knob in _LEARNS_ELSE or is_of_work(knob) for knob in found.result(win.setting).setting.values):
+    result = found.result(win.setting)
+    is_same = result.losses is not None and result.losses.state == "same"
+    if any((knob in _LEARNS_ELSE and not is_same) or is_of_work(knob) for knob in result.setting.values):
         costs.append("perhaps accuracy")
     unsure = [_name_cost(found, name) for name, each in differences.items() if each.verdict == "cannot tell"]
     if unsure:
@@ -174,21 +219,21 @@ def _name_cost(found: Experiment, name: Quantity) -> str:
 
 
 def _list_rest(found: Experiment) -> Iterator[tuple[str, Spans]]:
-    """Yield (label, text) on results beside the wins: no use, worse, cannot tell, combined, not run, failed, left to try."""
+    """Yield (label, text) on results beside the wins: no use, worse, cannot tell, combined, not tried, failed, left to try."""
     tried = [result for result in found.results if result.setting.kind not in ("baseline", "ablate")]
     judged = [setting for setting in tried if setting.outcome == "ok"]
     for label, verdict in (("no use", "no difference"), ("worse", "worse"), ("cannot tell", "cannot tell")):
         results = [result for result in judged if _verdict_of(found, result) == verdict]
         if results:
             yield label, tuple(_list_results(results, found.quantity))
+    if found.choice is not None and found.choice.combined is not None:
+        yield "together", (_describe_combined(found, found.choice, found.choice.combined),)
     useless = [setting.setting.name for setting in tried if setting.outcome == _NOTHING]
     if useless:
         yield _NOTHING, list_settings(useless)
-    if found.choice is not None and found.choice.combined is not None:
-        yield "together", (_describe_combined(found, found.choice, found.choice.combined),)
-    missing = [result.setting.name for result in found.results if result.outcome == _NOT_RUN]
+    missing = [one for one in found.not_tried if one.why != "no knob acts"]
     if missing:
-        yield _NOT_RUN, list_settings(missing)
+        yield "not tried", tuple(_join_spans([describe_not_tried(one) for one in missing[:_LISTED]]))
     failed = [result for result in found.results if result.outcome not in ("ok", _NOTHING, _NOT_RUN)]
     if failed:
         yield "failed", tuple(_list_failures(failed))
@@ -248,7 +293,7 @@ def _list_left(found: Experiment) -> Iterator[Spans]:
         yield (*list_settings(found.unsure, _LISTED), " again: one round does not show how certain a difference is")
     if found.unsure and found.needed is not None and found.needed > found.rounds:
         yield (*list_settings(found.unsure, _LISTED), f" again: {rounds_that_show(found)}")
-    if found.untried:
+    if found.untried and not any(one.why == "by hand" for one in found.not_tried):
         titles = [Name(each.title) for each in found.untried[:2]]
         more = f"; and {some(len(found.untried) - 2, 'more finding')}" if len(found.untried) > 2 else ""  # noqa: PLR2004
         yield ("by hand: ", *_join_spans(tuple((title,) for title in titles)), more)

@@ -14,6 +14,7 @@ from traceq.reports.trials.parts import (
     compose_compared,
     compose_detailed,
     compose_effects,
+    compose_losses,
     compose_predictions,
     compose_removed,
     compose_scaling,
@@ -22,13 +23,14 @@ from traceq.reports.trials.words import list_settings, name_setting
 from traceq.runs.trials.experiment import Experiment
 
 _HOW = (
-    "A typical step is the mean of the middle half, throughput is work divided by the time of all steps, and "
-    "percentiles are over the steps of all trials. Brackets show 95 % intervals, from how much trials differ."
+    "A typical step is the mean of the middle half (of whole cycles, where workers load batches in turn), throughput is "
+    "work divided by the time of all steps, and percentiles are over the steps of all trials. Brackets show 95 % "
+    "intervals, from how much trials differ."
 )
 
 
 def compose_experiment(found: Experiment) -> Iterator[Block]:
-    """Yield the whole report of traceq experiment: the answer, comparison, charts, predictions, effects and measurements."""
+    """Yield the whole report of traceq experiment: answer, comparison, charts, losses, predictions, effects and measurements."""
     yield Heading(1, ("traceq experiment",))
     yield Heading(2, (f"What to set for {found.goal}",), anchor="experiment")
     yield from compose_first_screen(found)
@@ -38,6 +40,7 @@ def compose_experiment(found: Experiment) -> Iterator[Block]:
         yield Picture("experiment-steps", chart_steps.describe(found), partial(chart_steps.draw, found))
     if chart_front.has_data(found):
         yield Picture("experiment-front", chart_front.describe(found), partial(chart_front.draw, found))
+    yield from compose_losses(found)
     yield from compose_predictions(found)
     yield from compose_ablations(found)
     yield from compose_effects(found)

@@ -6,17 +6,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from traceq.common.units import rate, share
 from traceq.reports.document import Block, Heading, Items, Name, Paragraph, Spans, Table, Title, make_table
+from traceq.reports.losses import describe_losses, name_losses
 from traceq.reports.trials.words import (
     NAMED,
     format_change,
     format_measure,
     format_roughly,
     format_share,
+    has_losses,
     list_settings,
     name_setting,
     per_second,
     title_of,
 )
+from traceq.runs.losses import LossState
 from traceq.runs.run import FindingKept
 from traceq.runs.trials.curve import MOST_ERROR
 from traceq.runs.trials.experiment import (
@@ -82,7 +85,11 @@ def _tabulate_compared(found: Experiment, results: Sequence[SettingResult]) -> T
         **{f"{title_of(found, quantity)}, 95 %": _change_cell(quantity) for quantity in quantities},
         "verdict": lambda each: _verdict_cell(found, each),
     }
-    return make_table(results, columns, text=(0, len(columns) - 1))
+    texts = [0, len(columns) - 1]
+    if has_losses(found):
+        texts.append(len(columns))
+        columns["results"] = lambda one: "" if one.setting.kind == "baseline" else name_losses(one.losses)
+    return make_table(results, columns, text=tuple(texts))
 
 
 def _change_cell(quantity: Quantity) -> Callable[[SettingResult], str]:
@@ -149,6 +156,31 @@ def _tabulate_predictions(rows: list[CheckedPrediction]) -> Table:
         },
         text=(0, 1, 4, 5),
     )
+
+
+def compose_losses(found: Experiment) -> Iterator[Block]:
+    """Yield the section on whether settings compute what the baseline does, a line for each kind of answer."""
+    judged = [(result.setting.name, result.losses) for result in found.results if result.losses is not None]
+    if not judged:
+        return
+    yield Heading(3, ("Same results",), anchor="losses")
+    lines: dict[str, list[str]] = {}
+    for name, losses in judged:
+        lines.setdefault(f"{_STATES[losses.state]}{describe_losses(losses)}", []).append(name)
+    yield Items(tuple((*list_settings(names), ": ", line, ".") for line, names in lines.items()))
+    yield Paragraph((_HOW_SAME,))
+
+
+_STATES: Mapping[LossState, str] = {
+    "same": "same: ",
+    "slightly changed": "slightly changed, as by other rounding: ",
+    "changed": "changed: ",
+    "cannot tell": "",
+}
+_HOW_SAME = (
+    "Compared are the losses of the first steps with those of the baseline of the same round and seed: the numbers on "
+    "which the program calls backward()."
+)
 
 
 def compose_ablations(found: Experiment) -> Iterator[Block]:

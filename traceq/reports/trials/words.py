@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from traceq.common.text import printable, shortened
 from traceq.common.units import UNKNOWN, change_share, duration, rate, share, short, size
 from traceq.reports.document import Name, Spans
-from traceq.runs.trials.experiment import Experiment, Measure, Quantity, SettingDifference
+from traceq.runs.trials.experiment import Experiment, Measure, NotTried, Predicted, Quantity, SettingDifference
 from traceq.runs.trials.tradeoff import TradeoffTerms
 from traceq.runs.trials.trial import BASELINE
 
@@ -127,6 +127,32 @@ def format_roughly(value: float | None, interval: Interval | None) -> str:
         return UNKNOWN
     texts = [f"{100 * each:.0f}" if abs(each) >= _WHOLE else f"{100 * each:.1f}" for each in (value, *(interval or ()))]
     return f"{texts[0]} %" if interval is None else f"{texts[0]} % ({texts[1]} to {texts[2]} %)"
+
+
+def describe_promise(found: Predicted) -> Spans:
+    """Return a prediction in words, as "50 % (0 to 74 %) of a step predicted, for synchronous-loader"."""
+    saving = format_roughly(found.share, (found.low_share, found.high_share))
+    return (f"{saving} of a step predicted, for ", Name(found.rule))
+
+
+_WHY = {
+    "the budget": "the budget left no time for it",
+    "no knob acts": "the knob finds nothing to act on",
+    "by hand": "no knob does it, so change it by hand",
+}
+
+
+def describe_not_tried(untried: NotTried) -> Spans:
+    """Return what was not tried, its prediction and why, in a line."""
+    predicted, setting = untried.predicted, untried.setting
+    what = Name(predicted.title) if setting is None and predicted else name_setting(setting or "")
+    promise = () if predicted is None else ("; ", *describe_promise(predicted))
+    return (what, f" ({_WHY[untried.why]}", *promise, ")")
+
+
+def has_losses(found: Experiment) -> bool:
+    """Return whether the losses of any setting could be compared."""
+    return any(result.losses is not None and result.losses.steps for result in found.results)
 
 
 _FORMATS: Mapping[Quantity, Callable[[float], str]] = {

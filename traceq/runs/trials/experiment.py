@@ -10,6 +10,7 @@ from typing import Literal
 
 import msgspec
 
+from traceq.runs.losses import LossDifference
 from traceq.runs.run import FindingKept
 from traceq.runs.trials.tradeoff import Percentile
 from traceq.runs.trials.trial import BASELINE, Outcome, Setting
@@ -71,7 +72,8 @@ class SettingResult(msgspec.Struct, frozen=True):
 
     `outcome` is that of the first trial that was not ok, else `ok`; `not run` without trials. `reason` is its error,
     `failed` the number of such trials. Unknown quantities are not in `measures`. `differences` cover the step,
-    throughput, memory and energy; empty for the baseline. `work` is the amount per step that throughput counts.
+    throughput, memory and energy; empty for the baseline. `work` is the amount per step that throughput counts. `losses`
+    says whether it computes the same; None for the baseline, ablations, and without a round in which both ran.
     """
 
     setting: Setting
@@ -84,6 +86,7 @@ class SettingResult(msgspec.Struct, frozen=True):
     on_gpu: bool
     measures: Mapping[Quantity, Measure]
     differences: Mapping[Quantity, SettingDifference]
+    losses: LossDifference | None = None
 
     @property
     def is_judged(self) -> bool:
@@ -193,6 +196,18 @@ class Removed(msgspec.Struct, frozen=True):
     unsure: tuple[FindingKept, ...]
 
 
+class NotTried(msgspec.Struct, frozen=True):
+    """A setting or a finding that was not tried, with its predicted saving.
+
+    `setting` is None for a finding that no knob can fix. `why`: the budget ended before, the knob found nothing to act
+    on, or the change has to be made by hand.
+    """
+
+    setting: str | None
+    predicted: Predicted | None
+    why: Literal["the budget", "no knob acts", "by hand"]
+
+
 class Ablation(msgspec.Struct, frozen=True):
     """The most that a part of the program costs: the time saved without it, as a share of the time for the same work.
 
@@ -236,7 +251,8 @@ class Experiment(msgspec.Struct, frozen=True):
     measures the goal, None where it is not known. `noise` is the standard deviation between trials of a setting in that
     quantity, beyond what a round has in common, as a share. `needed` is the number of rounds that would show a
     difference of 5 % between settings that cannot be told apart (if there are none, between any). `untried` are
-    findings of the baseline without a setting, `unsure` are changes whose effect on the goal more rounds would show.
+    findings of the baseline without a setting, `not_tried` are these and the settings that did not run, the largest
+    prediction first, `unsure` are changes whose effect on the goal more rounds would show.
     """
 
     goal: Goal
@@ -257,6 +273,7 @@ class Experiment(msgspec.Struct, frozen=True):
     ablations: tuple[Ablation, ...]
     scaling: tuple[Scaling, ...]
     untried: tuple[FindingKept, ...]
+    not_tried: tuple[NotTried, ...]
     unsure: tuple[str, ...]
     noise: float | None
     needed: int | None

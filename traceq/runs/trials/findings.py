@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from traceq.runs.run import FindingKept, Run
-from traceq.runs.trials.experiment import Ablation, CheckedPrediction, Experiment, Predicted, Removed, SettingResult
+from traceq.runs.trials.experiment import (
+    Ablation,
+    CheckedPrediction,
+    Experiment,
+    NotTried,
+    Predicted,
+    Removed,
+    SettingResult,
+)
 from traceq.runs.trials.remedies import is_tried
 from traceq.runs.trials.results import ResultTable
 from traceq.runs.trials.trial import BASELINE, Setting
@@ -86,6 +94,29 @@ def find_untried(settings: Sequence[Setting], profiles: Mapping[str, Run]) -> It
         is_asked = finding.finding_id in tried or is_tried(finding.rule, settings)
         if not is_asked and not any(_compare_state(finding, base, run) == "gone" for run in runs):
             yield finding
+
+
+def list_not_tried(
+    results: Sequence[SettingResult],
+    untried: Sequence[FindingKept],
+    predictions: Mapping[str, Predicted],
+    profiles: Mapping[str, Run],
+) -> tuple[NotTried, ...]:
+    """Return the settings that did not run or act, and the `untried` findings; the largest predicted saving first.
+
+    `predictions` and `profiles` are by name of setting.
+    """
+    found = [
+        NotTried(
+            result.setting.name,
+            predictions.get(result.setting.name),
+            "the budget" if result.outcome == "not run" else "no knob acts",
+        )
+        for result in results
+        if result.outcome in ("not run", "nothing to act on") and result.setting.name != BASELINE
+    ]
+    found += [NotTried(None, promise_of(finding, profiles[BASELINE]), "by hand") for finding in untried]
+    return tuple(sorted(found, key=lambda one: -(one.predicted.share if one.predicted else 0.0)))
 
 
 def check_predictions(

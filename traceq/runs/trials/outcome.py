@@ -11,6 +11,7 @@ from typing import Any
 from traceq.capture import status
 from traceq.capture.trial import TrialResult
 from traceq.common.text import printable
+from traceq.runs.losses import read_losses
 from traceq.runs.trials.trial import Outcome, Trial
 
 # What programs say when memory ran out.
@@ -35,12 +36,12 @@ _LONGEST = 200
 def trial_of(ran: TrialResult, setting: str, round_: int, seed: int, asked: int) -> Trial:
     """Return the trial of a program's run: measurements if it went well, else its outcome and reason.
 
-    `asked` is the number of steps that were to be measured.
+    `asked` is the number of steps that were to be made.
     """
     measured = _list_measurements(ran.events)
     outcome, reason = _find_outcome(ran, measured, asked)
     if not measured or outcome != "ok":
-        return Trial(setting, round_, seed, outcome, reason)
+        return Trial(setting, round_, seed, outcome, reason, seconds=ran.seconds)
     facts = [event.facts for event in measured]
     return Trial(
         setting,
@@ -53,6 +54,11 @@ def trial_of(ran: TrialResult, setting: str, round_: int, seed: int, asked: int)
         host_memory_peak=ran.host_memory_peak,
         energy_j=_combine_known(sum, [fact["energy_j"] for fact in facts]),
         threads=facts[0]["threads"],
+        seconds=ran.seconds,
+        warmup=facts[0]["warmup"],
+        cycle=facts[0]["cycle"],
+        losses=read_losses(facts[0]["losses"]),
+        own_values=facts[0]["own_values"],
     )
 
 
@@ -107,7 +113,9 @@ def _explain_failure(ran: TrialResult) -> tuple[Outcome, str]:
 
 def _explain_few_steps(ran: TrialResult, asked: int) -> str:
     """Return a sentence on why a program that ended well made too few of the `asked` steps."""
-    made = max((event.facts["made"] for event in ran.events if event.kind == "few"), default=0)
+    few = [event.facts for event in ran.events if event.kind == "few"]
+    made = max((fact["made"] for fact in few), default=0)
+    asked = max((fact["asked"] for fact in few), default=asked)
     if made:
         return (
             f"the program ended after {made} of {asked} steps: lower --steps and --warmup, or let it train for longer"

@@ -20,6 +20,8 @@ _FIRST_SEED = 1000
 
 # Rounds of what won together have numbers from here on: the baseline runs again beside it.
 _TOGETHER = 1000
+# In this round the baseline runs once more with the seed of the first round, to see how much the losses of equal runs differ.
+EQUAL_ROUND = 2000
 
 
 class TrialPlan(msgspec.Struct, frozen=True):
@@ -81,13 +83,22 @@ def baseline_setting(plan: TrialPlan) -> Setting:
     return Setting(BASELINE, "baseline", values)
 
 
-def list_settings(plan: TrialPlan) -> list[Setting]:
-    """Return the settings of --vary, --env and --ablate besides the baseline.
+def list_settings(plan: TrialPlan, own_values: Mapping[str, str] | None = None) -> list[Setting]:
+    """Return the settings of --vary, --env and --ablate besides the baseline, without values that the program has anyway.
 
-    They change one knob each, or with `factorial` all combinations.
+    They change one knob each, or with `factorial` all combinations. `own_values` are the program's own of knobs, where
+    they are known.
     """
-    own = baseline_setting(plan).values
-    offered = {name: [v for v in values if own.get(name) != v] for name, values in {**plan.vary, **plan.env}.items()}
+    usual, knobs = baseline_setting(plan).values, own_values or {}
+    inside = [name for name in plan.vary if name not in plan.in_command]
+    offered = {
+        name: [
+            value
+            for value in values
+            if usual.get(name) != value and not (name in inside and is_own_value(name, value, knobs))
+        ]
+        for name, values in {**plan.vary, **plan.env}.items()
+    }
     if plan.factorial:
         choices = [[None, *values] for values in offered.values()]
         combined = [dict(zip(offered, each, strict=True)) for each in itertools.product(*choices)]
@@ -96,6 +107,17 @@ def list_settings(plan: TrialPlan) -> list[Setting]:
         found = [{name: value} for name, values in offered.items() for value in values]
     settings = [Setting(name_of(values), "vary", values) for values in found if values]
     return [*settings, *(Setting(f"without {each}", "ablate", {registry.ABLATE: each}) for each in plan.ablate)]
+
+
+def is_own_value(knob: str, value: str, own_values: Mapping[str, str]) -> bool:
+    """Return whether the program gives this value to what the knob sets, as far as is known."""
+    if knob not in own_values or knob not in registry.KNOBS:
+        return False
+    check = registry.KNOBS[knob].check
+    try:
+        return check(value) == check(own_values[knob])
+    except ValueError:  # what no knob can set: compile is off
+        return False
 
 
 def name_of(values: Mapping[str, str]) -> str:
@@ -113,7 +135,12 @@ def command_at(plan: TrialPlan, setting: Setting) -> tuple[str, ...]:
 
 
 def knobs_at(plan: TrialPlan, setting: Setting) -> dict[str, str]:
-    """Return the values of the knobs and the ablation that the setting turns inside the program, by name."""
+    """Return the values of the knobs and the ablation that the setting turns inside the program, by name.
+
+    None for the baseline: its values are the program's own.
+    """
+    if setting.name == BASELINE:
+        return {}
     known = (*registry.KNOBS, registry.ABLATE)
     return {n: v for n, v in setting.values.items() if n in known and n not in plan.in_command and n not in plan.env}
 
@@ -125,20 +152,22 @@ def variables_at(plan: TrialPlan, setting: Setting) -> dict[str, str]:
 
 def seed_of(round_: int) -> int:
     """Return the random seed of a round, which all its settings share."""
-    return _FIRST_SEED + round_
+    return _FIRST_SEED + (0 if round_ == EQUAL_ROUND else round_)
 
 
 def order(settings: Sequence[Setting], rounds: range) -> Iterator[tuple[int, Setting]]:
     """Yield round and setting in the order to run: all settings once per round, shuffled with the round's seed.
 
-    The first round begins with the baseline, without which there is nothing to compare.
+    The first round runs the baseline, without which there is nothing to compare, and then the settings as they are given:
+    what is predicted to win most comes first.
     """
     for round_ in rounds:
-        shuffled = sorted(settings, key=lambda each: each.name)
-        random.Random(seed_of(round_)).shuffle(shuffled)  # noqa: S311 - an order, no secret
         if round_ == 0:
-            shuffled.sort(key=lambda each: each.name != BASELINE)
-        yield from ((round_, setting) for setting in shuffled)
+            ordered = sorted(settings, key=lambda setting: setting.name != BASELINE)
+        else:
+            ordered = sorted(settings, key=lambda setting: setting.name)
+            random.Random(seed_of(round_)).shuffle(ordered)  # noqa: S311 - an order, no secret
+        yield from ((round_, setting) for setting in ordered)
 
 
 def is_together(setting: Setting) -> bool:
@@ -152,7 +181,9 @@ def rounds_together(repeats: int) -> range:
 
 
 def round_name(round_: int) -> str:
-    """Return the round's name for messages: "round 1", or "all together, round 1"."""
+    """Return the round's name for messages: "round 1", "all together, round 1", or "an equal run"."""
+    if round_ == EQUAL_ROUND:
+        return "an equal run"
     return f"round {round_ + 1}" if round_ < _TOGETHER else f"all together, round {round_ - _TOGETHER + 1}"
 
 

@@ -109,12 +109,13 @@ def _fill_in_cores(value: str, cores: int) -> list[str]:
 
 
 def settings_for(findings: Sequence[FindingKept], asked: Sequence[str], cores: int) -> list[Setting]:
-    """Return the settings that try the findings asked for (F1, a rule, an id, or `all`), in the order of the findings.
+    """Return the settings that try the findings asked for (F1, a rule, an id, or `all`), the largest predicted saving first.
 
-    A setting to which several findings lead belongs to the first. Raises NoSuchFinding for a name that no finding has.
+    A setting to which several findings lead belongs to the first of them. Raises NoSuchFinding for a name that no finding
+    has.
     """
     found: dict[str, Setting] = {}
-    for finding in _choose_findings(findings, asked):
+    for finding in sorted(_choose_findings(findings, asked), key=lambda finding: -finding.saving_ns):
         for values in list_ways(finding.rule, cores):
             kind: Kind = "ablate" if ABLATE in values else "try"
             name = f"without {values[ABLATE]}" if ABLATE in values else name_of(values)

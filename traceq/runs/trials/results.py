@@ -11,8 +11,10 @@ import numpy as np
 
 from traceq.common.distributions import LEVEL, student_quantile, widening
 from traceq.runs.statistics import Floats, typical_step
+from traceq.runs.trials.compare_losses import compare_with_baseline
 from traceq.runs.trials.experiment import MORE_IS_BETTER, Measure, Quantity, SettingDifference, SettingResult
 from traceq.runs.trials.paired import Mean, Rounds, judge_differences, log_ratios, mean_of, subtract_means
+from traceq.runs.trials.plan import EQUAL_ROUND
 from traceq.runs.trials.trial import BASELINE, Setting, Trial
 from traceq.runs.trials.values import STEPS
 
@@ -41,7 +43,7 @@ def work_of_trial(trial: Trial, work: str) -> float:
 
 
 _VALUES: Mapping[Quantity, Callable[[Trial, str], float | None]] = {
-    "step": lambda trial, _: typical_step(_steps_of(trial)),
+    "step": lambda trial, _: typical_step(_average_cycles(_steps_of(trial), trial.cycle)),
     # Over all steps: what a checkpoint or a log line now and then costs is part of it.
     "throughput": lambda trial, work: work_of_trial(trial, work) * _NS_PER_S / (float(_steps_of(trial).mean()) or 1.0),
     "gpu_memory": lambda trial, _: trial.gpu_memory_peak,
@@ -59,6 +61,8 @@ def group_by_round(trials: Iterable[Trial], quantity: Quantity, work: str) -> di
     """Return the quantity by setting and round, for trials that ran and measured it; a round's last trial counts."""
     found: dict[str, dict[int, float]] = {}
     for trial in trials:
+        if trial.round == EQUAL_ROUND:  # it is there for its losses
+            continue
         value = _VALUES[quantity](trial, work) if trial.outcome == "ok" and trial.steps_ns else None
         if value is not None:
             found.setdefault(trial.setting, {})[trial.round] = value
@@ -137,6 +141,22 @@ def _steps_of(trial: Trial) -> Floats:
     return np.array(trial.steps_ns, dtype=np.float64)
 
 
+# Fewer means have no middle half.
+_LEAST_CYCLES = 4
+
+
+def _average_cycles(steps: Floats, cycle: int) -> Floats:
+    """Return the mean step of each `cycle` steps, as some of them wait for the workers of a loader and the others do not.
+
+    With fewer than four whole cycles it is the mean of all steps.
+    """
+    whole = len(steps) // cycle
+    if cycle == 1 or not len(steps):
+        return steps
+    means: Floats = steps[: whole * cycle].reshape(whole, cycle).mean(1)
+    return means if whole >= _LEAST_CYCLES else np.array([steps.mean()])
+
+
 # Of which the difference to the baseline is judged.
 COMPARED: tuple[Quantity, ...] = ("step", "throughput", "gpu_memory", "host_memory", "energy")
 
@@ -205,7 +225,7 @@ def _make_result(
     table: ResultTable, setting: Setting, differences: Mapping[Quantity, SettingDifference]
 ) -> SettingResult:
     """Return the result of one setting from its trials; `differences` are its differences from the baseline."""
-    trials = [trial for trial in table.trials if trial.setting == setting.name]
+    trials = [trial for trial in table.trials if trial.setting == setting.name and trial.round != EQUAL_ROUND]
     failed = [trial for trial in trials if trial.outcome != "ok"]
     fine = [trial for trial in trials if trial.outcome == "ok"]
     works = [work_of_trial(each, table.work) for each in fine]
@@ -226,4 +246,5 @@ def _make_result(
         on_gpu=any(each.gpu_memory_peak or each.gpu_share for each in fine),
         measures=measures,
         differences=differences,
+        losses=compare_with_baseline(table.trials, setting),
     )

@@ -10,7 +10,7 @@ from traceq.runs.run import Run
 from traceq.runs.trials.choose_setting import choose_setting, goal_quantity, split_front, weigh_settings
 from traceq.runs.trials.effects import effects_of, grid_of, interactions_of
 from traceq.runs.trials.experiment import Experiment, Goal, Predicted, Quantity, SettingResult, TrialLimits
-from traceq.runs.trials.findings import check_predictions, find_ablations, find_removed, find_untried
+from traceq.runs.trials.findings import check_predictions, find_ablations, find_removed, find_untried, list_not_tried
 from traceq.runs.trials.results import ResultTable, choose_work, results_of
 from traceq.runs.trials.scaling import scaling_of
 from traceq.runs.trials.trial import BASELINE, Setting, Trial
@@ -73,12 +73,13 @@ def study_experiment(
     least: float = LEAST,
     predictions: Mapping[str, Predicted] | None = None,
     profiles: Mapping[str, Run] | None = None,
+    tries_findings: bool = False,
 ) -> Experiment:
     """Judge the trials of an experiment and return its result. `settings` includes the baseline, named BASELINE.
 
     `predictions` are by name of the setting that tries the finding, or of an ablation; `profiles` are the recorded runs
     by setting. `work` is what throughput counts; None for what all trials count. `least` is the least effect that
-    matters (share).
+    matters (share). `tries_findings`: the settings are to try what the baseline's recording finds.
     """
     given, known = limits or TrialLimits(), profiles or {}
     table = ResultTable(tuple(settings), tuple(trials), work or choose_work(trials), least)
@@ -88,6 +89,7 @@ def study_experiment(
     grid, quantity = grid_of(settings), goal_quantity(field, goal)
     judged, unsure = quantity or "step", _list_unsure(results, quantity)
     spread = spread_of(ratios_of(table, judged))
+    untried = tuple(find_untried(settings, known))
     return Experiment(
         goal=goal,
         quantity=quantity,
@@ -108,7 +110,8 @@ def study_experiment(
         checked=tuple(check_predictions(table, results, predictions or {}, known)),
         ablations=tuple(find_ablations(table, results, predictions or {})),
         scaling=tuple(scaling_of(table, results)),
-        untried=tuple(find_untried(settings, known)),
+        untried=untried,
+        not_tried=list_not_tried(results, untried if tries_findings else (), predictions or {}, known),
         unsure=unsure,
         noise=None if spread is None else spread / sqrt(2),
         needed=rounds_needed(table, judged, unsure),

@@ -7,6 +7,8 @@ from typing import Literal
 
 import msgspec
 
+from traceq.runs.losses import LossRecord
+
 Kind = Literal["baseline", "vary", "try", "ablate"]
 Outcome = Literal["ok", "failed", "out of memory", "timed out", "too few steps", "nothing to act on", "not run"]
 
@@ -42,7 +44,9 @@ class Trial(msgspec.Struct, frozen=True):
     joules per step over all devices, `gpu_share` the share of time in which the GPU is busy; None where not known.
     `reason` explains an outcome that is not ok; `nothing to act on`: the program lacks what the knob changes. `threads`
     is the number of CPU threads of an operator. `trace` is the recording of some later steps, relative to the
-    experiment's folder. `time_limit` is in seconds.
+    experiment's folder. `time_limit` is in seconds, `seconds` how long the run took. `warmup` is the number of steps
+    before the counted ones, `cycle` after how many of these their pattern repeats (workers of a loader). `losses` are
+    those of the first steps, `own_values` what the program itself gives to knobs (known of baselines).
     """
 
     setting: str
@@ -59,3 +63,8 @@ class Trial(msgspec.Struct, frozen=True):
     threads: int | None = None
     trace: str | None = None
     time_limit: float | None = None
+    seconds: float | None = None
+    warmup: int | None = None
+    cycle: int = 1
+    losses: LossRecord | None = None
+    own_values: Mapping[str, str] = msgspec.field(default_factory=dict)

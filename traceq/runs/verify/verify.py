@@ -14,6 +14,7 @@ from traceq.errors import NoSuchFinding
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.comparison import Comparison
 from traceq.runs.compare.known_noise import KnownNoise
+from traceq.runs.losses import OF_WORKERS, LossDifference, LossRecord, compare_losses
 from traceq.runs.run import FindingKept, PartKept, Run
 
 State = Literal["gone", "smaller", "still there", "cannot tell"]
@@ -30,7 +31,7 @@ class Verification(msgspec.Struct, frozen=True):
     cannot be compared. `after` is the finding in the runs after the fix, on its own or as part of another; None if it
     is gone. `reason` says why `state` or `prediction` cannot be told. `also_gone` are other findings that vanished,
     which share the saving. `earlier` is the accuracy of the rule's earlier predictions on such hardware, None without
-    any.
+    any. `losses` says whether the program still computes the same; None where neither side has recorded losses.
     """
 
     finding: FindingKept
@@ -43,6 +44,7 @@ class Verification(msgspec.Struct, frozen=True):
     also_gone: tuple[FindingKept, ...]
     comparison: Comparison
     earlier: Accuracy | None = None
+    losses: LossDifference | None = None
 
     @property
     def is_saved(self) -> bool:
@@ -80,7 +82,34 @@ def verify(
         also_gone=tuple(each for each in comparison.findings_gone if each.rule != finding.rule),
         comparison=comparison,
         earlier=accuracy_of_rule(finding.rule).get(hardware_of(before)),
+        losses=_compare_losses(before, after, frozenset(difference.name for difference in comparison.made_with)),
     )
+
+
+def _compare_losses(before: Sequence[Run], after: Sequence[Run], turned: frozenset[str]) -> LossDifference | None:
+    """Compare the losses of the first run of each side; two runs of a side with one seed show how far equal runs differ.
+
+    `turned` are the names of the settings that differ. None if no losses were recorded.
+    """
+    if not any(run.losses for run in (before[0], after[0])):
+        return None
+    equals = next((pair for side in (before, after) if (pair := _find_equal_pair(side)) is not None), None)
+    return compare_losses(
+        before[0].losses,
+        after[0].losses,
+        equals,
+        has_other_data=not OF_WORKERS.isdisjoint(turned),
+        has_other_work=not _OF_WORK.isdisjoint(turned),
+    )
+
+
+_OF_WORK = frozenset(("batch_size", "world_size"))
+
+
+def _find_equal_pair(runs: Sequence[Run]) -> tuple[LossRecord, LossRecord] | None:
+    """Return the losses of the first two of the runs if they have the same seed, else None."""
+    found = [run.losses for run in runs[:2] if run.losses is not None]
+    return (found[0], found[1]) if len(found) > 1 and found[0].seed == found[1].seed else None
 
 
 def hardware_of(runs: Sequence[Run]) -> Hardware:
