@@ -14,10 +14,12 @@ from traceq.app.view import View
 from traceq.diagnosis.choose import number_findings
 from traceq.errors import StoreError, TraceqError
 from traceq.reports.document import Block
+from traceq.reports.losses import describe_losses
 from traceq.reports.model import TraceReport
 from traceq.reports.program_log import compose_log, encode_log, hide_places
 from traceq.reports.savings import step_ns
 from traceq.reports.sections.headline import find_critical_trace, write_headline
+from traceq.runs.losses import LossDifference
 from traceq.runs.program_log import (
     NAME,
     Decision,
@@ -146,14 +148,23 @@ def _log_findings(bare: LogEntry, trace: TraceReport) -> Iterable[LogEntry]:
 def keep_experiment(found: Experiment, folder: Path, command: Sequence[str], tell: Tell) -> None:
     """Add what an experiment tried to the log in its folder; `tell` gets a line where that fails."""
     try:
-        append_entries(folder, log_experiment(found, command, folder.name))
+        changed = {result.setting.name: why for result in found.results if (why := _describe_change(result.losses))}
+        append_entries(folder, log_experiment(found, command, folder.name, changed))
     except TraceqError as error:
         tell(f"the tries are not in the log: {error}")
 
 
 def keep_verification(found: Verification, folder: Path, before: Sources, after: Sources) -> None:
     """Add what a fix won to the log in the folder. Raises StoreError if it cannot be written."""
-    append_entries(folder, [log_verification(found, _name_runs(before), _name_runs(after))])
+    changed = _describe_change(found.losses)
+    append_entries(folder, [log_verification(found, _name_runs(before), _name_runs(after), changed)])
+
+
+def _describe_change(losses: LossDifference | None) -> str | None:
+    """Return how the results of the program changed; None where they did not, or nothing tells."""
+    return (
+        f"the results changed: {describe_losses(losses)}" if losses is not None and losses.state == "changed" else None
+    )
 
 
 def _name_runs(sources: Sources) -> str:
