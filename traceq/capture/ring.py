@@ -1,0 +1,235 @@
+"""A ring of the last steps in memory: marks, garbage collections, samples of Python stacks, counters of each step.
+
+What is kept of a step is bounded, and what it costs: the ring is kept over a whole training.
+"""
+
+from __future__ import annotations
+
+import gc
+import resource
+import sys
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from threading import get_ident, get_native_id
+from typing import Any
+
+from traceq.annotate import names, to_ring
+from traceq.capture.thread_stacks import Stacks, read_stacks
+
+# Seconds between samples, while a step lasts as usual and once it lasts longer.
+PERIOD_S, SLOW_PERIOD_S = 0.02, 0.005
+
+# Of one CPU; where a sample takes more than that, samples are further apart.
+_MOST_COST, _MOST_COST_SLOW = 0.003, 0.02
+
+# Samples are also further apart than this part of the time since the step began: about 200, and 460 more for ten times the time.
+_SHARE_OF_STEP = 1 / 200
+_LONGEST_PERIOD_S = 0.25
+
+_FETCH = names.fetch("")[:-1]
+
+_MOST_THREADS = 8
+_MOST_MARKS = 5000  # a step
+_MOST_PAUSES = 1000  # a step
+_LEAST_PAUSE_NS = 100_000
+
+# Reading the counters of PyTorch's allocator takes some 0.1 ms.
+_LEAST_BETWEEN_READINGS_NS = 100_000_000
+
+
+@dataclass(slots=True)
+class KeptMark:
+    """A mark with the thread that began it; times are perf_counter's (ns), `end` is None while it is open."""
+
+    name: str
+    thread: int
+    begin: int
+    end: int | None = None
+
+
+@dataclass(slots=True)
+class Pause:
+    """A garbage collection: times are perf_counter's (ns)."""
+
+    thread: int
+    begin: int
+    end: int
+    generation: int
+    collected: int
+
+
+@dataclass(slots=True)
+class KeptStep:
+    """What the ring keeps of a step, from the end of the step before to its own end: times are perf_counter's (ns)."""
+
+    number: int
+    begin: int
+    end: int = 0
+    counts: dict[str, int] = field(default_factory=dict)  # of the training thread, in the step
+    marks: list[KeptMark] = field(default_factory=list)
+    instants: list[tuple[int, int, str]] = field(default_factory=list)  # time, thread, name
+    pauses: list[Pause] = field(default_factory=list)
+    samples: list[tuple[int, Stacks]] = field(default_factory=list)
+    memory: dict[int, dict[str, int]] = field(default_factory=dict)  # by GPU, at the end of the step
+
+
+class Ring:
+    """The last `size` steps that ended, and the one that runs. Steps begin and end in one thread, the training's."""
+
+    def __init__(self, size: int, first: int) -> None:
+        self.steps: deque[KeptStep] = deque(maxlen=size)
+        self.thread = get_native_id()
+        self._counts = _count_of_thread()
+        self._memory_read = 0
+        self._sampler = _Sampler()
+        self._pause_begun = 0
+        self.current = KeptStep(first, time.perf_counter_ns())
+
+    def start(self) -> None:
+        """Listen to marks and collections, and sample stacks from now on. Raises RuntimeError where another ring does."""
+        if to_ring.listener is not None:
+            raise RuntimeError("another ring of steps is kept in this process, and there can be only one")
+        to_ring.listener = self
+        gc.callbacks.append(self._on_collection)
+        self._sampler.start(self.current)
+
+    def stop(self) -> None:
+        """Stop listening and sampling."""
+        if to_ring.listener is self:
+            to_ring.listener = None
+        self.forget()
+        self._sampler.stop()
+
+    def forget(self) -> None:
+        """Stop listening to collections; all that a forked child has to do, which has no sampling thread."""
+        if self._on_collection in gc.callbacks:
+            gc.callbacks.remove(self._on_collection)
+
+    def end_step(self) -> KeptStep:
+        """End the step that runs, and return it; what follows belongs to no step until begin_step()."""
+        step = self.current
+        step.end = time.perf_counter_ns()
+        counts = _count_of_thread()
+        step.counts = {name: counts[name] - before for name, before in self._counts.items()}
+        if step.end - self._memory_read > _LEAST_BETWEEN_READINGS_NS:
+            self._memory_read = step.end
+            step.memory = read_memory()
+        self.steps.append(step)
+        return step
+
+    def begin_step(self, number: int, limit: int | None) -> None:
+        """Begin the step `number`; samples are closer once it lasts `limit` (ns), if that is known."""
+        self._counts = _count_of_thread()
+        self.current = KeptStep(number, time.perf_counter_ns())
+        self._sampler.follow(self.current, limit)
+
+    def begin_mark(self, name: str) -> KeptMark | None:
+        """Keep the begin of a mark of this thread; None beyond 5,000 marks of a step."""
+        marks = self.current.marks
+        if len(marks) >= _MOST_MARKS:
+            return None
+        mark = KeptMark(name, get_native_id(), time.perf_counter_ns())
+        marks.append(mark)
+        return mark
+
+    def end_mark(self, mark: KeptMark) -> None:
+        """Keep the end of a mark."""
+        mark.end = time.perf_counter_ns()
+
+    def is_fetching(self) -> bool:
+        """Return whether the mark that was begun last is that of a fetch, and still open."""
+        last = self.current.marks[-1] if self.current.marks else None
+        return last is not None and last.end is None and last.name.startswith(_FETCH)
+
+    def note_instant(self, name: str) -> None:
+        """Keep a mark without duration."""
+        instants = self.current.instants
+        if len(instants) < _MOST_MARKS:
+            instants.append((time.perf_counter_ns(), get_native_id(), name))
+
+    def _on_collection(self, phase: str, info: dict[str, int]) -> None:
+        now = time.perf_counter_ns()
+        if phase == "start":
+            self._pause_begun = now
+        elif now - self._pause_begun >= _LEAST_PAUSE_NS and len(self.current.pauses) < _MOST_PAUSES:
+            self.current.pauses.append(
+                Pause(get_native_id(), self._pause_begun, now, info["generation"], info["collected"])
+            )
+
+
+def _count_of_thread() -> dict[str, int]:
+    """Return what the calling thread has used so far: CPU time (ns), page faults that read a disk, times it lost its CPU."""
+    usage = resource.getrusage(getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF))
+    return {
+        "cpu_ns": time.thread_time_ns(),
+        "major_faults": usage.ru_majflt,
+        "waits": usage.ru_nvcsw,
+        "preemptions": usage.ru_nivcsw,
+    }
+
+
+def read_memory() -> dict[int, dict[str, int]]:
+    """Return by GPU what PyTorch's allocator holds (bytes) and what it had to do so far; {} where no GPU is in use."""
+    torch: Any = sys.modules.get("torch")
+    if torch is None or not hasattr(torch, "cuda") or not torch.cuda.is_initialized():
+        return {}
+    found = {}
+    for device in range(torch.cuda.device_count()):
+        stats = torch.cuda.memory_stats_as_nested_dict(device)
+        if stats.get("num_device_alloc") or stats.get("reserved_bytes", {}).get("all", {}).get("current"):
+            found[device] = {
+                "allocated": stats["allocated_bytes"]["all"]["current"],
+                "reserved": stats["reserved_bytes"]["all"]["current"],
+                **{name: stats[name] for name in ("num_alloc_retries", "num_device_alloc", "num_ooms") if name in stats},
+            }
+    return found
+
+
+class _Sampler:
+    """A thread that samples the Python stacks of the others into the step that runs.
+
+    It needs the interpreter's lock for each sample: a thread that does not release it in a long call of C is seen at
+    the end of the call.
+    """
+
+    def __init__(self) -> None:
+        self._stopping = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._following: tuple[KeptStep, int | None] | None = None
+
+    def start(self, step: KeptStep) -> None:
+        """Begin to sample into the step."""
+        self._following = step, None
+        self._stopping.acquire()
+        self._thread = threading.Thread(target=self._run, name="traceq ring", daemon=True)
+        self._thread.start()
+
+    def follow(self, step: KeptStep, limit: int | None) -> None:
+        """Sample into this step from now on; more often once it lasts `limit` (ns)."""
+        self._following = step, limit
+
+    def stop(self) -> None:
+        """End sampling."""
+        if self._thread is not None:
+            self._stopping.release()
+            self._thread.join()
+            self._thread = None
+
+    def _run(self) -> None:
+        own, wait = get_ident(), PERIOD_S
+        # A lock with a time limit: an Event makes a lock for each wait.
+        while not self._stopping.acquire(timeout=wait):
+            wait = self._sample(own)
+
+    def _sample(self, own: int) -> float:
+        """Take a sample; return the seconds until the next one is due."""
+        assert self._following is not None
+        step, limit = self._following
+        began, now = time.thread_time(), time.perf_counter_ns()
+        step.samples.append((now, read_stacks(own, _MOST_THREADS)))
+        is_slow = limit is not None and now - step.begin > limit
+        cost = (time.thread_time() - began) / (_MOST_COST_SLOW if is_slow else _MOST_COST)
+        period = max(SLOW_PERIOD_S if is_slow else PERIOD_S, (now - step.begin) / 1e9 * _SHARE_OF_STEP)
+        return max(cost, min(period, _LONGEST_PERIOD_S))

@@ -1,0 +1,150 @@
+"""A ring of steps as a trace in the format of PyTorch's profiler (Chrome's, as Kineto writes it)."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import sys
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from traceq.annotate import names
+from traceq.capture.ring import KeptStep
+from traceq.capture.thread_stacks import name_function
+
+Event = dict[str, Any]
+
+# As rules name collections, which have no frame of their own.
+_COLLECTION = "Python GC"
+
+_STEP = names.step(0)[:-1]
+
+
+def write_ring(path: str, steps: Sequence[KeptStep], training_thread: int, about: Mapping[str, object]) -> None:
+    """Write the steps as a trace to `path`, with `about` under "traceq"; `training_thread` is the native id of the thread."""
+    base = time.time_ns() - time.perf_counter_ns()
+    pid = os.getpid()
+    events = [
+        {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": Path(sys.executable).name}},
+        *_name_threads(pid),
+        *(event for step in steps for event in _describe_step(step, training_thread, steps[-1].end)),
+        *_draw_samples(steps),
+    ]
+    for event in events:
+        event.setdefault("pid", pid)
+        if "ts" in event:
+            event["ts"] = _to_us(event["ts"] - steps[0].begin)
+        if "dur" in event:
+            event["dur"] = _to_us(event["dur"])
+    document = {
+        "schemaVersion": 1,
+        "displayTimeUnit": "ms",
+        "baseTimeNanoseconds": base + steps[0].begin,
+        "traceq": dict(about),
+        "traceEvents": events,
+        "traceName": path,
+    }
+    # The name at the end, on a line of its own, where files.save() looks for it.
+    text = json.dumps(document).replace('"traceName": ', '\n"traceName": ')
+    Path(path).write_text(f"{text[:-1]}\n}}\n", encoding="utf-8")
+
+
+def _to_us(ns: int) -> float:
+    return ns / 1000
+
+
+def _name_threads(pid: int) -> Iterator[Event]:
+    for thread in threading.enumerate():
+        if thread.native_id is not None:
+            yield {"ph": "M", "name": "thread_name", "pid": pid, "tid": thread.native_id, "args": {"name": thread.name}}
+
+
+def _describe_step(step: KeptStep, training_thread: int, last: int) -> Iterator[Event]:
+    """Yield events of the step's marks, with its counts as arguments of its own mark, of its collections and of its memory.
+
+    Where marks are off, the step gets a mark over all of its time. `last` (ns) is the end of the trace.
+    """
+    own = names.step(step.number)
+    marks = [_draw_mark(mark.name, mark.thread, mark.begin, mark.end, last) for mark in step.marks]
+    if not any(mark["name"].startswith(_STEP) for mark in marks):
+        marks.insert(0, _draw_mark(own, training_thread, step.begin, step.end, last))
+    for mark in marks:
+        if mark["name"] == own:
+            mark["args"] = {**step.counts, **mark.get("args", {})}
+    yield from marks
+    for ts, thread, name in step.instants:
+        yield {"ph": "X", "cat": "user_annotation", "name": name, "tid": thread, "ts": ts, "dur": 0}
+    for pause in step.pauses:
+        yield {
+            "ph": "X",
+            "cat": "python_function",
+            "name": _COLLECTION,
+            "tid": pause.thread,
+            "ts": pause.begin,
+            "dur": pause.end - pause.begin,
+            "args": {"generation": pause.generation, "collected": pause.collected},
+        }
+    for device, counts in step.memory.items():
+        known = {"Device Type": 1, "Device Id": device}
+        totals = {"Total Allocated": counts["allocated"], "Total Reserved": counts["reserved"]}
+        rest = {name: value for name, value in counts.items() if name not in ("allocated", "reserved")}
+        yield {
+            "ph": "i",
+            "s": "t",
+            "cat": "cpu_instant_event",
+            "name": "[memory]",
+            "tid": training_thread,
+            "ts": step.end,
+            "args": {**known, **totals, **rest},
+        }
+
+
+def _draw_mark(name: str, thread: int, begin: int, end: int | None, last: int) -> Event:
+    event = {"ph": "X", "cat": "user_annotation", "name": name, "tid": thread, "ts": begin}
+    return event | ({"dur": end - begin} if end is not None else {"dur": last - begin, "args": {"finished": False}})
+
+
+def _draw_samples(steps: Sequence[KeptStep]) -> Iterator[Event]:
+    """Yield a slice for each function that samples of a thread found in a row, nested as they were called.
+
+    A sample stands from half way to the one before until half way to the next one.
+    """
+    folders = [str(Path(each).absolute()) for each in sys.path if each]
+    by_thread: dict[int, list[tuple[int, tuple[CodeType, ...]]]] = defaultdict(list)
+    for ts, stacks in (sample for step in steps for sample in step.samples):
+        for thread, stack in stacks:
+            by_thread[thread].append((ts, stack[::-1]))
+    for thread, samples in by_thread.items():
+        for code, begin, end, count in _join_samples(samples, steps[0].begin, steps[-1].end):
+            yield {
+                "ph": "X",
+                "cat": "python_function",
+                "name": name_function(code, folders),
+                "tid": thread,
+                "ts": begin,
+                "dur": end - begin,
+                "args": {"samples": count},
+            }
+
+
+def _join_samples(
+    samples: Sequence[tuple[int, tuple[CodeType, ...]]], begin: int, end: int
+) -> Iterable[tuple[CodeType, int, int, int]]:
+    """Return (function, begin, end, number of samples) of stacks (outermost first) in order of time, between two times (ns)."""
+    borders = [begin, *((a + b) // 2 for (a, _), (b, _) in itertools.pairwise(samples)), end]
+    opened: list[tuple[CodeType, int, int]] = []  # function, begin, number of its first sample
+    found: list[tuple[CodeType, int, int, int]] = []
+    for number, stack in enumerate([*(stack for _, stack in samples), ()]):
+        common = 0
+        while common < min(len(opened), len(stack)) and opened[common][0] is stack[common]:
+            common += 1
+        for code, since, first in opened[common:]:
+            found.append((code, since, borders[number], number - first))
+        opened[common:] = [(code, borders[number], number) for code in stack[common:]]
+    return [each for each in found if each[2] > each[1]]
