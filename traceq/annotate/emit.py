@@ -51,9 +51,7 @@ def enabled() -> bool:
 def is_active() -> bool:
     """Return whether a mark would be written here and now: marks are on, and a profiler or a ring of steps listens."""
     return is_wanted() and (
-        to_ring.listener is not None
-        or (_nvtx_wanted and to_nvtx.may_listen)
-        or (_torch_wanted and to_torch.listens())
+        to_ring.listener is not None or (_nvtx_wanted and to_nvtx.may_listen) or (_torch_wanted and to_torch.listens())
     )
 
 

@@ -60,8 +60,8 @@ def profile(
     `skip`). These traces hold marks, fetches, garbage collections and samples of Python stacks, no operators and kernels.
     They are DIRECTORY/NAME-slowSTEP.rank0.pt.trace.json.gz, at most 50. PyTorch is not needed.
 
-    The trace of a window holds what operators and kernels did, with shapes, synchronizations and the marks of traceq.annotate, and
-    under "traceq" how much longer profiled steps took than those before.
+    The trace of a window holds what operators and kernels did, with shapes, synchronizations and the marks of
+    traceq.annotate, and under "traceq" how much longer profiled steps took than those before.
 
     Raises ValueError where a number is too small, the name is no file name or options do not go together, MissingTool where
     there is no PyTorch.

@@ -83,9 +83,9 @@ class Ring:
         self.thread = get_native_id()
         self._counts = _count_of_thread()
         self._memory_read = 0
-        self._sampler = _Sampler()
         self._pause_begun = 0
         self.current = KeptStep(first, time.perf_counter_ns())
+        self._sampler = _Sampler(self.current)
 
     def start(self) -> None:
         """Listen to marks and collections, and sample stacks from now on. Raises RuntimeError where another ring does."""
@@ -93,7 +93,7 @@ class Ring:
             raise RuntimeError("another ring of steps is kept in this process, and there can be only one")
         to_ring.listener = self
         gc.callbacks.append(self._on_collection)
-        self._sampler.start(self.current)
+        self._sampler.start()
 
     def stop(self) -> None:
         """Stop listening and sampling."""
@@ -107,8 +107,8 @@ class Ring:
         if self._on_collection in gc.callbacks:
             gc.callbacks.remove(self._on_collection)
 
-    def end_step(self) -> KeptStep:
-        """End the step that runs, and return it; what follows belongs to no step until begin_step()."""
+    def end_step(self) -> None:
+        """End the step that runs; what follows belongs to no step until begin_step()."""
         step = self.current
         step.end = time.perf_counter_ns()
         counts = _count_of_thread()
@@ -117,7 +117,6 @@ class Ring:
             self._memory_read = step.end
             step.memory = read_memory()
         self.steps.append(step)
-        return step
 
     def begin_step(self, number: int, limit: int | None) -> None:
         """Begin the step `number`; samples are closer once it lasts `limit` (ns), if that is known."""
@@ -182,7 +181,9 @@ def read_memory() -> dict[int, dict[str, int]]:
             found[device] = {
                 "allocated": stats["allocated_bytes"]["all"]["current"],
                 "reserved": stats["reserved_bytes"]["all"]["current"],
-                **{name: stats[name] for name in ("num_alloc_retries", "num_device_alloc", "num_ooms") if name in stats},
+                **{
+                    name: stats[name] for name in ("num_alloc_retries", "num_device_alloc", "num_ooms") if name in stats
+                },
             }
     return found
 
@@ -194,21 +195,21 @@ class _Sampler:
     the end of the call.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, step: KeptStep) -> None:
         self._stopping = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._following: tuple[KeptStep, int | None] | None = None
+        self._step = step
+        self._limit: int | None = None
 
-    def start(self, step: KeptStep) -> None:
+    def start(self) -> None:
         """Begin to sample into the step."""
-        self._following = step, None
         self._stopping.acquire()
         self._thread = threading.Thread(target=self._run, name="traceq ring", daemon=True)
         self._thread.start()
 
     def follow(self, step: KeptStep, limit: int | None) -> None:
         """Sample into this step from now on; more often once it lasts `limit` (ns)."""
-        self._following = step, limit
+        self._step, self._limit = step, limit
 
     def stop(self) -> None:
         """End sampling."""
@@ -225,11 +226,10 @@ class _Sampler:
 
     def _sample(self, own: int) -> float:
         """Take a sample; return the seconds until the next one is due."""
-        assert self._following is not None
-        step, limit = self._following
+        step, limit = self._step, self._limit
         began, now = time.thread_time(), time.perf_counter_ns()
         step.samples.append((now, read_stacks(own, _MOST_THREADS)))
         is_slow = limit is not None and now - step.begin > limit
         cost = (time.thread_time() - began) / (_MOST_COST_SLOW if is_slow else _MOST_COST)
         period = max(SLOW_PERIOD_S if is_slow else PERIOD_S, (now - step.begin) / 1e9 * _SHARE_OF_STEP)
-        return max(cost, min(period, _LONGEST_PERIOD_S))
+        return min(max(cost, period), _LONGEST_PERIOD_S)

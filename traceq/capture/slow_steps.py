@@ -14,12 +14,14 @@ from typing import Any
 
 from traceq.annotate import emit, names
 from traceq.capture import files
-from traceq.capture.ring import PERIOD_S, KeptStep, Ring
+from traceq.capture.ring import PERIOD_S, Ring
 from traceq.capture.ring_trace import write_ring
+from traceq.capture.slow_cause import find_cause
 from traceq.capture.snapshot.seen import Seen
 from traceq.capture.snapshot.write import write_beside
 from traceq.capture.usual_time import MOST_IN_A_ROW, UsualTime
 from traceq.capture.watch import replace_attribute
+from traceq.common.units import duration
 from traceq.common.version import __version__
 
 # Of a process: what is slow all the time needs no more examples, and must not fill a disk.
@@ -29,7 +31,10 @@ _MOST_BYTES = 200_000_000
 
 @dataclass(frozen=True)
 class FollowPlan:
-    """When a ring of `ring` steps is written: after a step longer than `factor` times its usual time, but for the first `skip`."""
+    """Where and when the last `ring` steps are written: when a step is `factor` times as long as usual.
+
+    The first `skip` steps do not count. `first` is the number of the first step.
+    """
 
     directory: Path
     name: str
@@ -70,10 +75,10 @@ class FollowSession:
         if self._ring is None:
             return
         with self._report_failures():
-            step = self._ring.end_step()
+            self._ring.end_step()
             self._ended += 1
             if whole and self._ended > self._plan.skip:
-                self._judge(step)
+                self._judge(self._ring)
             self._ring.begin_step(self._plan.first + self._ended, self._find_late())
 
     def end(self, error: BaseException | None, *, within_step: bool) -> None:  # noqa: ARG002 - as RecordingSession.end
@@ -89,33 +94,37 @@ class FollowSession:
             )
         else:
             found = f"{self._slow} of them slow" if self._slow else "none of them slow"
-            self._tell(f"{self._ended} steps followed, {found}; a step usually takes {_spell(usual)}")
+            self._tell(f"{self._ended} steps followed, {found}; a step usually takes {duration(usual)}")
 
-    def _judge(self, step: KeptStep) -> None:
+    def _judge(self, ring: Ring) -> None:
+        """Judge the last step of the ring, and write the ring if it was slow."""
+        step = ring.steps[-1]
         length = step.end - step.begin
         usual = self._usual.judge(length)
         if usual is not None:
             self._slow += 1
-            self._write(step, length, usual)
+            self._write(ring, length, usual)
         if self._usual.is_new:
-            self._tell(
-                f"{MOST_IN_A_ROW} slow steps in a row, up to step {step.number}: the usual time, {_spell(usual or 0)}, is learnt anew"
-            )
+            self._tell(f"{MOST_IN_A_ROW} slow steps in a row, up to step {step.number}: the usual time is learnt anew")
 
     def _find_late(self) -> int | None:
         """Return the time (ns) after which a step is likely to be slow: half way from the usual time to what is slow."""
         usual, limit = self._usual.usual(), self._usual.limit()
         return None if usual is None or limit is None else (usual + limit) // 2
 
-    def _write(self, step: KeptStep, length: int, usual: int) -> None:
-        assert self._ring is not None
-        told = f"step {step.number} took {_spell(length)}, {length / usual:.1f} times the usual {_spell(usual)}"
+    def _write(self, ring: Ring, length: int, usual: int) -> None:
+        """Write the ring, whose last step took `length`, unless enough is written already."""
+        step = ring.steps[-1]
+        told = f"step {step.number} took {duration(length)}, {length / usual:.1f} times the usual {duration(usual)}"
         if self._files >= _MOST_FILES or self._bytes >= _MOST_BYTES:
             if self._files < _MOST_FILES + 1:
                 self._files = _MOST_FILES + 1
-                self._tell(f"{told}; no more traces are written: {_MOST_FILES} or {_MOST_BYTES // 1_000_000} MB are enough")
+                self._tell(
+                    f"{told}; no more traces are written: {_MOST_FILES} or {_MOST_BYTES // 1_000_000} MB are enough"
+                )
             return
-        ring, plan = self._ring, self._plan
+        plan, steps = self._plan, list(ring.steps)
+        cause = find_cause(steps, ring.thread, usual)
         about = {
             "version": __version__,
             **_read_ranks(),
@@ -124,8 +133,8 @@ class FollowSession:
             "usual_step_ns": usual,
             "slow_factor": plan.factor,
             "sampling_period_ns": round(PERIOD_S * 1e9),
+            **({} if cause is None else {"slow_cause": cause.name, "slow_cause_ns": cause.extra}),
         }
-        steps = list(ring.steps)
         name = files.unwritten_name(plan.directory, f"{plan.name}-slow{step.number}")
         path = files.save(lambda raw: write_ring(raw, steps, ring.thread, about), plan.directory, name)
         self._files += 1
@@ -134,7 +143,8 @@ class FollowSession:
             write_beside(path, sys.modules["torch"], Seen())
         self._wrote(path)
         if files.rank() == 0:
-            self._tell(f"{told}; to see why: traceq report {shlex.quote(str(path))}")
+            more = "" if cause is None else f", {duration(cause.extra)} of that in {cause.name}"
+            self._tell(f"{told}{more}; to see why: traceq report {shlex.quote(str(path))}")
 
     @contextmanager
     def _report_failures(self) -> Iterator[None]:
@@ -167,10 +177,6 @@ def _read_ranks() -> dict[str, int]:
     if not files.is_distributed():
         return files.read_launcher_ranks()
     return {"rank": files.rank(), "world_size": sys.modules["torch"].distributed.get_world_size()}
-
-
-def _spell(ns: int) -> str:
-    return f"{ns / 1e9:.2f} s" if ns >= 1_000_000_000 else f"{ns / 1e6:.1f} ms"
 
 
 def _forget_in_children(ring: Ring) -> None:

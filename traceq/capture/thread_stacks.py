@@ -38,7 +38,7 @@ def read_stacks(leave_out: int, most: int) -> Stacks:
 
 
 def _list_codes(innermost: FrameType) -> tuple[CodeType, ...]:
-    codes = []
+    codes: list[CodeType] = []
     frame: FrameType | None = innermost
     while frame is not None and len(codes) < _DEEPEST:
         codes.append(frame.f_code)

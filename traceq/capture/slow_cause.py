@@ -1,0 +1,66 @@
+"""What a slow step did that its neighbours in the ring did not, as far as samples and collections tell."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import sysconfig
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType
+
+from traceq.capture.ring import KeptStep
+from traceq.capture.thread_stacks import name_function
+
+# What takes this part of the extra time is its cause.
+_MOST_OF_IT = 0.5
+
+_OF_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+
+@dataclass(frozen=True)
+class SlowCause:
+    """What most of a slow step's extra time went into, a function or garbage collection, and how much of it (ns)."""
+
+    name: str
+    extra: int
+
+
+def find_cause(steps: Sequence[KeptStep], thread: int, usual: int) -> SlowCause | None:
+    """Return what took at least half of the time by which the last of the steps is longer than `usual` (ns); None if unknown.
+
+    It is garbage collection, or the innermost function of the program in the training thread (its native id).
+    """
+    slow, others = steps[-1], steps[:-1]
+    wanted = _MOST_OF_IT * (slow.end - slow.begin - usual)
+    collected = sum(pause.end - pause.begin for pause in slow.pauses)
+    if collected >= wanted:
+        return SlowCause("garbage collection", collected)
+    usually: dict[tuple[CodeType, ...], float] = defaultdict(float)
+    for step in others:
+        for path, spent in _sum_paths(step, thread).items():
+            usually[path] += spent / len(others)
+    extra = {path: spent - usually[path] for path, spent in _sum_paths(slow, thread).items()}
+    # Of functions that called each other, all but one side branch at most have half: the longest path is the innermost.
+    path = max((path for path, more in extra.items() if more >= wanted), key=len, default=())
+    named = [number for number, code in enumerate(path, 1) if code.co_name != "<module>"]
+    own = [number for number in named if not path[number - 1].co_filename.startswith(_OF_LIBRARIES)]
+    if not named:
+        return None
+    last = (own or named)[-1]
+    folders = [str(Path(each).absolute()) for each in sys.path if each]
+    return SlowCause(name_function(path[last - 1], folders), round(extra[path[:last]]))
+
+
+def _sum_paths(step: KeptStep, thread: int) -> dict[tuple[CodeType, ...], int]:
+    """Return the time (ns) of the step in each path of calls of the thread (outermost first), by its samples."""
+    samples = [(ts, stack) for ts, stacks in step.samples for native_id, stack in stacks if native_id == thread]
+    borders = [step.begin, *((a + b) // 2 for (a, _), (b, _) in itertools.pairwise(samples)), step.end]
+    found: dict[tuple[CodeType, ...], int] = defaultdict(int)
+    for (_, stack), begin, end in zip(samples, borders, borders[1:], strict=False):
+        path = stack[::-1]
+        for depth in range(1, len(path) + 1):
+            found[path[:depth]] += end - begin
+    return found
