@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 from traceq.common.files import replace_file
@@ -53,11 +53,11 @@ class TraceFolder:
         return found
 
 
-def wait_for_files(paths: Iterable[Path], seconds: float, goes_on: Callable[[], bool] = lambda: True) -> list[Path]:
-    """Return those of the files that are there, once all are, after `seconds`, or when `goes_on` says no."""
+def wait_for_files(paths: Iterable[Path], seconds: float) -> list[Path]:
+    """Return those of the files that are there, once all are or after `seconds`."""
     wanted = list(paths)
     deadline = time.monotonic() + seconds
-    while not all(path.exists() for path in wanted) and time.monotonic() < deadline and goes_on():
+    while not all(path.exists() for path in wanted) and time.monotonic() < deadline:
         time.sleep(_PERIOD_S)
     return [path for path in wanted if path.exists()]
 

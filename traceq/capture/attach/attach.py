@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,14 +90,14 @@ def _record(request: AttachRequest, target: Target, name: str) -> list[Path]:
         found = servers.record_sglang(address, folder, steps=request.steps, patience=request.patience)
         where = f"{folder}"
     else:
-        found, where = _record_with_dynolog(request, address)
+        return _record_with_dynolog(request, address, name)
     if not found:
         raise UnreachableProgram(_explain_nothing(kind, address, where, request))
-    return [fetch(path, request.directory / f"{name}.{path.name.removeprefix('traceq-')}") for path in found]
+    return [fetch(path, request.directory / f"{name}.{path.name}") for path in found]
 
 
-def _record_with_dynolog(request: AttachRequest, address: Address) -> tuple[list[Path], str]:
-    """Return the traces that dynolog's programs wrote, and where they were to write them."""
+def _record_with_dynolog(request: AttachRequest, address: Address, name: str) -> list[Path]:
+    """Return the traces of dynolog's programs, fetched to the request's directory and removed where they were written."""
     folder = request.trace_dir and _check_folder(request.trace_dir)
     pids = () if request.pid is None else (request.pid,)
     told = dynolog.trigger(address, steps=request.steps, pids=pids, folder=folder)
@@ -104,13 +105,21 @@ def _record_with_dynolog(request: AttachRequest, address: Address) -> tuple[list
         raise UnreachableProgram(
             f"{address}: {told.busy} processes are being recorded already; try again when that is over"
         )
-    files = ", ".join(map(str, told.files))
+    files = ", ".join(map(str, told.files.values()))
     if folder is None and not address.is_local():
         raise UnreachableProgram(
-            f"{address}: the traces are being written on that machine: {files}; copy them from there and run traceq report, "
-            "or name a folder that both machines see: --trace-dir DIR"
+            f"{address}: the traces are being written on that machine: {files}; copy them from there and run traceq "
+            "report, or name a folder that both machines see: --trace-dir DIR"
         )
-    return wait_for_files(told.files, request.patience), files
+    found = wait_for_files(told.files.values(), request.patience)
+    if not found:
+        raise UnreachableProgram(_explain_nothing("dynolog", address, files, request))
+    traces = {pid: path for pid, path in told.files.items() if path in found}
+    fetched = [fetch(path, request.directory / f"{name}.pid{pid}{_SUFFIX}") for pid, path in traces.items()]
+    for path in found:
+        with suppress(OSError):  # another user's, and there to stay
+            path.unlink()
+    return fetched
 
 
 def _choose_folder(request: AttachRequest, address: Address) -> Path:

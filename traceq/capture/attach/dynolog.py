@@ -30,11 +30,10 @@ FOLDER = Path("/tmp")  # noqa: S108 - a name that nobody can guess, in the one f
 
 @dataclass(frozen=True)
 class Triggered:
-    """The processes that were told to record, those that record already, and the files that they will write."""
+    """The files that processes were told to write, by process id, and the number of processes that record already."""
 
-    pids: tuple[int, ...]
+    files: dict[int, Path]
     busy: int
-    files: tuple[Path, ...]
 
 
 def trigger(address: Address, *, steps: int, pids: tuple[int, ...], folder: Path | None) -> Triggered:
@@ -71,9 +70,9 @@ def trigger(address: Address, *, steps: int, pids: tuple[int, ...], folder: Path
             f"{address}: dynolog knows no {which}: start the program with KINETO_USE_DAEMON=1, and dynolog with "
             "--enable_ipc_monitor; a program is known a few seconds after its start"
         )
-    told = tuple(int(pid) for pid in answer.get("activityProfilersTriggered", ()))
+    told = [int(pid) for pid in answer.get("activityProfilersTriggered", ())]
     return Triggered(
-        told, int(answer.get("activityProfilersBusy", 0)), tuple(log.with_stem(f"{log.stem}_{pid}") for pid in told)
+        {pid: log.with_stem(f"{log.stem}_{pid}") for pid in told}, int(answer.get("activityProfilersBusy", 0))
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import linecache
 import re
 import subprocess
 import sys
@@ -57,12 +58,13 @@ _KERNEL_WAITS = tuple(
 
 @dataclass(frozen=True)
 class ThreadStack:
-    """A thread: its name, whether it runs, what it waits for, and its functions from the innermost on."""
+    """A thread: its name, whether it runs, what it waits for, the line it is at, and its functions from the innermost on."""
 
     name: str
     native_id: int
     runs: bool
     waits_for: str | None
+    line: str
     frames: tuple[str, ...]
 
 
@@ -82,7 +84,8 @@ def dump_stacks(pid: int) -> list[ThreadStack]:
     )
     if done.returncode:
         raise UnreachableProgram(f"process {pid}: {_explain(' '.join(done.stderr.split()))}")
-    return [_read_thread(pid, thread) for thread in json.loads(done.stdout)]
+    threads = [_read_thread(pid, thread) for thread in json.loads(done.stdout)]
+    return sorted(threads, key=lambda thread: (thread.native_id != pid, thread.native_id))
 
 
 def describe_stacks(pid: int, threads: list[ThreadStack]) -> str:
@@ -90,7 +93,8 @@ def describe_stacks(pid: int, threads: list[ThreadStack]) -> str:
     lines = [f"process {pid}, {len(threads)} Python thread{'s' if len(threads) != 1 else ''}"]
     for thread in threads:
         does = "runs" if thread.runs else f"waits for {thread.waits_for}" if thread.waits_for else "waits"
-        lines += ["", f"{thread.name} ({thread.native_id}): {does}", *(f"    {frame}" for frame in thread.frames)]
+        at = f", at: {thread.line}" if thread.line else ""
+        lines += ["", f"{thread.name} ({thread.native_id}): {does}{at}", *(f"    {frame}" for frame in thread.frames)]
     return "\n".join(lines) + "\n"
 
 
@@ -126,6 +130,7 @@ def _read_thread(pid: int, thread: dict[str, Any]) -> ThreadStack:
         native_id,
         runs,
         None if runs else _find_wait([f"{each['filename']} {each['name']}" for each in frames], pid, native_id),
+        linecache.getline(frames[0]["filename"], frames[0]["line"]).strip() if frames else "",
         tuple(f"{each['name']} ({each['filename']}:{each['line']})" for each in frames),
     )
 
@@ -136,6 +141,6 @@ def _find_wait(innermost: list[str], pid: int, native_id: int) -> str | None:
         if any(pattern.search(frame) for frame in innermost[:_DEEP]):
             return wait
     channel = ""
-    with suppress(OSError):
+    with suppress(OSError):  # a thread that has ended, or a system without /proc
         channel = Path(f"/proc/{pid}/task/{native_id}/wchan").read_text(encoding="utf-8")
     return next((wait for pattern, wait in _KERNEL_WAITS if pattern.search(channel)), None)
