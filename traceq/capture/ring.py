@@ -35,6 +35,9 @@ _MOST_MARKS = 5000  # a step
 _MOST_PAUSES = 1000  # a step
 _LEAST_PAUSE_NS = 100_000
 
+# More than judging a step takes.
+_LONG_BETWEEN_NS = 1_000_000
+
 # Reading the counters of PyTorch's allocator takes some 0.1 ms.
 _LEAST_BETWEEN_READINGS_NS = 100_000_000
 
@@ -111,8 +114,8 @@ class Ring:
         """End the step that runs; what follows belongs to no step until begin_step()."""
         step = self.current
         step.end = time.perf_counter_ns()
-        counts = _count_of_thread()
-        step.counts = {name: counts[name] - before for name, before in self._counts.items()}
+        before, self._counts = self._counts, _count_of_thread()
+        step.counts = {name: after - before[name] for name, after in self._counts.items()}
         if step.end - self._memory_read > _LEAST_BETWEEN_READINGS_NS:
             self._memory_read = step.end
             step.memory = read_memory()
@@ -120,8 +123,10 @@ class Ring:
 
     def begin_step(self, number: int, limit: int | None) -> None:
         """Begin the step `number`; samples are closer once it lasts `limit` (ns), if that is known."""
-        self._counts = _count_of_thread()
-        self.current = KeptStep(number, time.perf_counter_ns())
+        begun = time.perf_counter_ns()
+        if begun - self.current.end > _LONG_BETWEEN_NS:
+            self._counts = _count_of_thread()  # without what it took to write a trace
+        self.current = KeptStep(number, begun)
         self._sampler.follow(self.current, limit)
 
     def begin_mark(self, name: str) -> KeptMark | None:

@@ -7,6 +7,7 @@ import linecache
 import re
 import subprocess
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,8 @@ from traceq.common.process import find_tool, is_running
 from traceq.errors import MissingTool, UnreachableProgram, WrongUse
 
 _SECONDS = 60
+
+_LIBRARY = re.compile(r"/lib/python\d[^/]*/|^<")
 
 # What the innermost frames of a waiting thread say: a pattern of "FILE FUNCTION" of one of them, the file by its last parts.
 _DEEP = 6
@@ -130,9 +133,15 @@ def _read_thread(pid: int, thread: dict[str, Any]) -> ThreadStack:
         native_id,
         runs,
         None if runs else _find_wait([f"{each['filename']} {each['name']}" for each in frames], pid, native_id),
-        linecache.getline(frames[0]["filename"], frames[0]["line"]).strip() if frames else "",
+        _read_line(frames),
         tuple(f"{each['name']} ({each['filename']}:{each['line']})" for each in frames),
     )
+
+
+def _read_line(frames: Sequence[dict[str, Any]]) -> str:
+    """Return the source line of the innermost frame that is of no library, "" without one or its file."""
+    own = next((frame for frame in frames if not _LIBRARY.search(frame["filename"])), None)
+    return "" if own is None else linecache.getline(own["filename"], own["line"]).strip()
 
 
 def _find_wait(innermost: list[str], pid: int, native_id: int) -> str | None:
