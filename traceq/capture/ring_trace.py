@@ -46,13 +46,36 @@ def write_ring(path: str, steps: Sequence[KeptStep], training_thread: int, about
         "schemaVersion": 1,
         "displayTimeUnit": "ms",
         "baseTimeNanoseconds": base + steps[0].begin,
-        "traceq": dict(about),
+        "traceq": {**about, "trim": _describe_part(steps, pid, training_thread)},
         "traceEvents": events,
         "traceName": path,
     }
     # The name at the end, on a line of its own, where files.save() looks for it.
     text = json.dumps(document).replace('"traceName": ', '\n"traceName": ')
     Path(path).write_text(f"{text[:-1]}\n}}\n", encoding="utf-8")
+
+
+def _describe_part(steps: Sequence[KeptStep], pid: int, training_thread: int) -> dict[str, object]:
+    """Return the steps as `traceq trim` describes those that it cut out of a trace: all of them count, with these ends."""
+    thread = {"pid": str(pid), "tid": str(training_thread)}
+    first = steps[0].begin
+    return {
+        "source": "mark",
+        "unit": _STEP,
+        "clock": "host",
+        "is_followed": True,
+        "training": thread,
+        "steps": [
+            {
+                "name": names.step(step.number),
+                "number": step.number,
+                "ts": step.begin - first,
+                "ts_end": step.end - first,
+                **thread,
+            }
+            for step in steps
+        ],
+    }
 
 
 def _to_us(ns: int) -> float:
