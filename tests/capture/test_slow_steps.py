@@ -21,7 +21,7 @@ from traceq.annotate import emit, to_ring
 from traceq.capture import ring as rings
 from traceq.capture import slow_steps
 from traceq.capture.profile import profile
-from traceq.capture.ring import KeptStep, Pause
+from traceq.capture.ring import KeptStep, Pause, ThreadUse
 from traceq.capture.slow_cause import find_cause
 from traceq.capture.thread_stacks import read_stacks
 from traceq.capture.usual_time import UsualTime
@@ -121,7 +121,7 @@ def test_the_usual_time_is_that_of_the_last_101_steps():
         usual.judge(length)
     assert usual.usual() == 50 * MS
     usual.judge(30 * MS)
-    assert (usual.usual(), usual.limit()) == (30 * MS, 60 * MS)
+    assert (usual.usual(), usual.limit) == (30 * MS, 60 * MS)
 
 
 def test_a_step_that_fails_is_not_judged(tmp_path, clock):
@@ -155,16 +155,24 @@ def test_the_function_that_made_a_step_slow_is_named(tmp_path, capsys):
     assert dur > 300 * MS
 
 
+def keep_step(begin, end, *samples):
+    step = KeptStep(7, begin * MS, ThreadUse(0, 0, 0, 0))
+    step.end = end * MS
+    step.samples += samples
+    return step
+
+
 def test_collections_are_named_before_the_function_they_interrupt():
-    slow = KeptStep(7, 0, 300 * MS, pauses=[Pause(1, 10, 200 * MS, 2, 0)])
+    slow = keep_step(0, 300)
+    slow.pauses.append(Pause(1, 10, 200 * MS, 2, 0))
     cause = find_cause([slow], thread=1, usual=20 * MS)
     assert (cause.name, cause.extra) == ("garbage collection", 200 * MS - 10)
 
 
 def test_what_every_step_does_is_no_cause():
     frames = (write_slowly.__code__,)
-    usual = KeptStep(1, 0, 100 * MS, samples=[(50 * MS, [(1, frames)])])
-    slow = KeptStep(2, 100 * MS, 250 * MS, samples=[(150 * MS, [(1, frames)]), (230 * MS, [(1, ())])])
+    usual = keep_step(0, 100, (50 * MS, [(1, frames)]))
+    slow = keep_step(100, 250, (150 * MS, [(1, frames)]), (230 * MS, [(1, ())]))
     assert find_cause([usual, slow], thread=1, usual=100 * MS) is None
 
 

@@ -11,9 +11,9 @@ import sys
 import threading
 import time
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import get_ident, get_native_id
-from typing import Any
+from typing import Any, NamedTuple
 
 from traceq.annotate import names, to_ring
 from traceq.capture.thread_stacks import Stacks, read_stacks
@@ -34,6 +34,8 @@ _MOST_THREADS = 8
 _MOST_MARKS = 5000  # a step
 _MOST_PAUSES = 1000  # a step
 _LEAST_PAUSE_NS = 100_000
+
+_OF_THREAD = getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF)  # of the process on macOS
 
 # More than judging a step takes.
 _LONG_BETWEEN_NS = 1_000_000
@@ -63,19 +65,33 @@ class Pause:
     collected: int
 
 
-@dataclass(slots=True)
-class KeptStep:
-    """What the ring keeps of a step, from the end of the step before to its own end: times are perf_counter's (ns)."""
+class ThreadUse(NamedTuple):
+    """What a thread has used: CPU time (ns), page faults that read a disk, times that it waited or lost its CPU."""
 
-    number: int
-    begin: int
-    end: int = 0
-    counts: dict[str, int] = field(default_factory=dict)  # of the training thread, in the step
-    marks: list[KeptMark] = field(default_factory=list)
-    instants: list[tuple[int, int, str]] = field(default_factory=list)  # time, thread, name
-    pauses: list[Pause] = field(default_factory=list)
-    samples: list[tuple[int, Stacks]] = field(default_factory=list)
-    memory: dict[int, dict[str, int]] = field(default_factory=dict)  # by GPU, at the end of the step
+    cpu_ns: int
+    major_faults: int
+    waits: int
+    preemptions: int
+
+
+class KeptStep:
+    """What the ring keeps of a step, from the end of the step before to its own end; times are perf_counter's (ns).
+
+    `used` is the use of the training thread before and after it, `memory` by GPU what PyTorch's allocator says at its end.
+    """
+
+    __slots__ = ("begin", "end", "instants", "marks", "memory", "number", "pauses", "samples", "used")
+
+    def __init__(self, number: int, begin: int, used: ThreadUse) -> None:
+        self.number = number
+        self.begin = begin
+        self.end = 0
+        self.used = used, used
+        self.marks: list[KeptMark] = []
+        self.instants: list[tuple[int, int, str]] = []  # time, thread, name
+        self.pauses: list[Pause] = []
+        self.samples: list[tuple[int, Stacks]] = []
+        self.memory: dict[int, dict[str, int]] = {}
 
 
 class Ring:
@@ -84,10 +100,9 @@ class Ring:
     def __init__(self, size: int, first: int) -> None:
         self.steps: deque[KeptStep] = deque(maxlen=size)
         self.thread = get_native_id()
-        self._counts = _count_of_thread()
         self._memory_read = 0
         self._pause_begun = 0
-        self.current = KeptStep(first, time.perf_counter_ns())
+        self.current = KeptStep(first, time.perf_counter_ns(), _read_use())
         self._sampler = _Sampler(self.current)
 
     def start(self) -> None:
@@ -110,24 +125,25 @@ class Ring:
         if self._on_collection in gc.callbacks:
             gc.callbacks.remove(self._on_collection)
 
-    def end_step(self) -> None:
-        """End the step that runs; what follows belongs to no step until begin_step()."""
+    def end_step(self) -> KeptStep:
+        """End the step that runs, and return it; what follows belongs to no step until begin_step()."""
         step = self.current
         step.end = time.perf_counter_ns()
-        before, self._counts = self._counts, _count_of_thread()
-        step.counts = {name: after - before[name] for name, after in self._counts.items()}
+        step.used = step.used[0], _read_use()
         if step.end - self._memory_read > _LEAST_BETWEEN_READINGS_NS:
             self._memory_read = step.end
             step.memory = read_memory()
         self.steps.append(step)
+        return step
 
-    def begin_step(self, number: int, limit: int | None) -> None:
-        """Begin the step `number`; samples are closer once it lasts `limit` (ns), if that is known."""
-        begun = time.perf_counter_ns()
-        if begun - self.current.end > _LONG_BETWEEN_NS:
-            self._counts = _count_of_thread()  # without what it took to write a trace
-        self.current = KeptStep(number, begun)
-        self._sampler.follow(self.current, limit)
+    def begin_step(self, number: int, late: int | None) -> None:
+        """Begin the step `number`; samples are closer once it lasts `late` (ns), if that is known."""
+        begin, last = time.perf_counter_ns(), self.current
+        used = (
+            last.used[1] if begin - last.end < _LONG_BETWEEN_NS else _read_use()
+        )  # without what a trace took to write
+        self.current = KeptStep(number, begin, used)
+        self._sampler.follow(self.current, late)
 
     def begin_mark(self, name: str) -> KeptMark | None:
         """Keep the begin of a mark of this thread; None beyond 5,000 marks of a step."""
@@ -163,15 +179,11 @@ class Ring:
             )
 
 
-def _count_of_thread() -> dict[str, int]:
-    """Return what the calling thread has used so far: CPU time (ns), page faults that read a disk, times it lost its CPU."""
-    usage = resource.getrusage(getattr(resource, "RUSAGE_THREAD", resource.RUSAGE_SELF))
-    return {
-        "cpu_ns": time.thread_time_ns(),
-        "major_faults": usage.ru_majflt,
-        "waits": usage.ru_nvcsw,
-        "preemptions": usage.ru_nivcsw,
-    }
+def _read_use() -> ThreadUse:
+    """Return what the calling thread has used so far."""
+    usage = resource.getrusage(_OF_THREAD)
+    cpu = round((usage.ru_utime + usage.ru_stime) * 1e9)
+    return ThreadUse(cpu, usage.ru_majflt, usage.ru_nvcsw, usage.ru_nivcsw)
 
 
 def read_memory() -> dict[int, dict[str, int]]:
@@ -204,7 +216,7 @@ class _Sampler:
         self._stopping = threading.Lock()
         self._thread: threading.Thread | None = None
         self._step = step
-        self._limit: int | None = None
+        self._late: int | None = None
 
     def start(self) -> None:
         """Begin to sample into the step."""
@@ -212,9 +224,9 @@ class _Sampler:
         self._thread = threading.Thread(target=self._run, name="traceq ring", daemon=True)
         self._thread.start()
 
-    def follow(self, step: KeptStep, limit: int | None) -> None:
-        """Sample into this step from now on; more often once it lasts `limit` (ns)."""
-        self._step, self._limit = step, limit
+    def follow(self, step: KeptStep, late: int | None) -> None:
+        """Sample into this step from now on; more often once it lasts `late` (ns)."""
+        self._step, self._late = step, late
 
     def stop(self) -> None:
         """End sampling."""
@@ -231,10 +243,10 @@ class _Sampler:
 
     def _sample(self, own: int) -> float:
         """Take a sample; return the seconds until the next one is due."""
-        step, limit = self._step, self._limit
+        step, late = self._step, self._late
         began, now = time.thread_time(), time.perf_counter_ns()
         step.samples.append((now, read_stacks(own, _MOST_THREADS)))
-        is_slow = limit is not None and now - step.begin > limit
+        is_slow = late is not None and now - step.begin > late
         cost = (time.thread_time() - began) / (_MOST_COST_SLOW if is_slow else _MOST_COST)
         period = max(SLOW_PERIOD_S if is_slow else PERIOD_S, (now - step.begin) / 1e9 * _SHARE_OF_STEP)
         return min(max(cost, period), _LONGEST_PERIOD_S)

@@ -97,9 +97,11 @@ def _describe_step(step: KeptStep, training_thread: int, last: int) -> Iterator[
     marks = [_draw_mark(mark.name, mark.thread, mark.begin, mark.end, last) for mark in step.marks]
     if not any(mark["name"].startswith(_STEP) for mark in marks):
         marks.insert(0, _draw_mark(own, training_thread, step.begin, step.end, last))
+    before, after = (use._asdict() for use in step.used)
+    used = {name: after[name] - before[name] for name in after}
     for mark in marks:
         if mark["name"] == own:
-            mark["args"] = {**step.counts, **mark.get("args", {})}
+            mark["args"] = {**used, **mark.get("args", {})}
     yield from marks
     for ts, thread, name in step.instants:
         yield {"ph": "X", "cat": "user_annotation", "name": name, "tid": thread, "ts": ts, "dur": 0}

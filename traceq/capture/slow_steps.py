@@ -6,8 +6,8 @@ import os
 import shlex
 import sys
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,23 +63,35 @@ class FollowSession:
 
     def begin(self) -> None:
         """Start the ring before the first step."""
-        with self._report_failures():
+        try:
             ring = Ring(self._plan.ring, self._plan.first)
             ring.start()
             self._ring = ring
             _forget_in_children(ring)
             self._unwatch = _watch_fetches(ring)
+        except Exception as error:  # noqa: BLE001 - the program must go on, whatever fails here
+            self._give_up(error)
 
     def end_step(self, *, whole: bool) -> None:
         """End a step and write the ring if it was slow. One that is not `whole` (it ended by an exception) is not judged."""
         if self._ring is None:
             return
-        with self._report_failures():
-            self._ring.end_step()
+        # Without a context manager, which would cost as much as all the rest.
+        try:
+            step = self._ring.end_step()
             self._ended += 1
             if whole and self._ended > self._plan.skip:
-                self._judge(self._ring)
-            self._ring.begin_step(self._plan.first + self._ended, self._find_late())
+                usual = self._usual.judge(step.end - step.begin)
+                if usual is not None:
+                    self._slow += 1
+                    self._write(self._ring, usual)
+                if self._usual.is_new:
+                    self._tell(
+                        f"{MOST_IN_A_ROW} slow steps in a row: the usual time is learnt anew after step {step.number}"
+                    )
+            self._ring.begin_step(self._plan.first + self._ended, self._usual.late)
+        except Exception as error:  # noqa: BLE001 - the program must go on, whatever fails here
+            self._give_up(error)
 
     def end(self, error: BaseException | None, *, within_step: bool) -> None:  # noqa: ARG002 - as RecordingSession.end
         """End the session after the last step and say what it found."""
@@ -96,25 +108,10 @@ class FollowSession:
             found = f"{self._slow} of them slow" if self._slow else "none of them slow"
             self._tell(f"{self._ended} steps followed, {found}; a step usually takes {duration(usual)}")
 
-    def _judge(self, ring: Ring) -> None:
-        """Judge the last step of the ring, and write the ring if it was slow."""
+    def _write(self, ring: Ring, usual: int) -> None:
+        """Write the ring, whose last step is slow, unless enough is written already."""
         step = ring.steps[-1]
         length = step.end - step.begin
-        usual = self._usual.judge(length)
-        if usual is not None:
-            self._slow += 1
-            self._write(ring, length, usual)
-        if self._usual.is_new:
-            self._tell(f"{MOST_IN_A_ROW} slow steps in a row, up to step {step.number}: the usual time is learnt anew")
-
-    def _find_late(self) -> int | None:
-        """Return the time (ns) after which a step is likely to be slow: half way from the usual time to what is slow."""
-        usual, limit = self._usual.usual(), self._usual.limit()
-        return None if usual is None or limit is None else (usual + limit) // 2
-
-    def _write(self, ring: Ring, length: int, usual: int) -> None:
-        """Write the ring, whose last step took `length`, unless enough is written already."""
-        step = ring.steps[-1]
         told = f"step {step.number} took {duration(length)}, {length / usual:.1f} times the usual {duration(usual)}"
         if self._files >= _MOST_FILES or self._bytes >= _MOST_BYTES:
             if self._files < _MOST_FILES + 1:
@@ -146,19 +143,13 @@ class FollowSession:
             more = "" if cause is None else f", {duration(cause.extra)} of that in {cause.name}"
             self._tell(f"{told}{more}; to see why: traceq report {shlex.quote(str(path))}")
 
-    @contextmanager
-    def _report_failures(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            self._give_up(f"{self._plan.directory}: cannot be written: {error.strerror or error}")
-        except Exception as error:  # noqa: BLE001 - the program must go on, whatever fails here
-            self._give_up(f"{type(error).__name__}: {' '.join(str(error).split())}")
-
-    def _give_up(self, reason: str) -> None:
+    def _give_up(self, error: Exception) -> None:
         with suppress(Exception):  # the first failure says more
             self._stop()
         self._ring = None
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        if isinstance(error, OSError):
+            reason = f"{self._plan.directory}: cannot be written: {error.strerror or error}"
         self._tell(f"steps are no longer followed: {reason}; training goes on without it")
 
     def _stop(self) -> None:

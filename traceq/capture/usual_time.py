@@ -28,20 +28,17 @@ class UsualTime:
         self._sorted: list[int] = []
         self._in_a_row = 0
         self.is_new = False  # whether the step judged last made the usual time be learnt anew
+        self.limit: int | None = None  # above which a step is slow (ns)
+        self.late: int | None = None  # half way there from the usual time: the step is likely to be slow (ns)
 
     def usual(self) -> int | None:
         """Return the usual time (ns), None while it is not known."""
         return self._sorted[len(self._sorted) // 2] if len(self._sorted) >= _LEAST else None
 
-    def limit(self) -> int | None:
-        """Return the time (ns) above which a step is slow, None while it is not known."""
-        usual = self.usual()
-        return None if usual is None else max(round(usual * self._factor), usual + LEAST_EXCESS_NS)
-
     def judge(self, length: int) -> int | None:
         """Add a step of `length` (ns); return the usual time before it if it is slow, else None."""
-        usual, limit = self.usual(), self.limit()
-        is_slow = limit is not None and length > limit
+        is_slow = self.limit is not None and length > self.limit
+        usual = self.usual() if is_slow else None
         self._in_a_row = self._in_a_row + 1 if is_slow else 0
         self.is_new = self._in_a_row == MOST_IN_A_ROW
         if self.is_new:
@@ -52,4 +49,10 @@ class UsualTime:
         insort(self._sorted, length)
         if len(self._recent) > _MOST:
             del self._sorted[bisect_left(self._sorted, self._recent.popleft())]
-        return usual if is_slow else None
+        now = self.usual()
+        if now is None:
+            self.limit = self.late = None
+        else:
+            self.limit = max(round(now * self._factor), now + LEAST_EXCESS_NS)
+            self.late = (now + self.limit) // 2
+        return usual
