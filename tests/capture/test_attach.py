@@ -20,9 +20,9 @@ from dynolog_stand_in import Daemon
 
 import traceq
 from traceq.capture.attach import dynolog, http, py_spy, target
-from traceq.capture.attach.address import Address
+from traceq.capture.attach.address import HostPort
 from traceq.capture.attach.arrivals import TraceFolder
-from traceq.capture.attach.attach import AttachRequest, attach
+from traceq.capture.attach.attach import AttachRequest, ask_program
 from traceq.errors import MissingTool, UnreachableProgram, WrongUse
 
 EVENTS = [
@@ -107,7 +107,7 @@ def test_vllm_is_started_and_stopped_and_its_traces_are_fetched(serve, tmp_path)
         return ""
 
     server = serve({"GET /version": '{"version": "0.13.0"}', "POST /start_profile": "", "POST /stop_profile": stop})
-    attached = attach(request(f"http://{server.address}", tmp_path, trace_dir=folder))
+    attached = ask_program(request(f"http://{server.address}", tmp_path, trace_dir=folder))
     assert [path.name for path in attached.traces] == [
         "vllm.host_dp0_rank0.17.pt.trace.json",
         "vllm.host_dp0_rank1.17.pt.trace.json",
@@ -119,27 +119,27 @@ def test_vllm_is_started_and_stopped_and_its_traces_are_fetched(serve, tmp_path)
 def test_vllm_without_a_profiler_says_how_to_start_it(serve, tmp_path):
     server = serve({"GET /version": '{"version": "0.13.0"}'})
     with pytest.raises(UnreachableProgram, match=r"started without a profiler: start it with --profiler-config"):
-        attach(request(f"vllm:{server.address}", tmp_path, trace_dir=tmp_path))
+        ask_program(request(f"vllm:{server.address}", tmp_path, trace_dir=tmp_path))
     assert [each.path for each in server.asked] == ["/start_profile"]
 
 
 def test_vllm_does_not_tell_where_its_traces_are(serve, tmp_path):
     server = serve({"POST /start_profile": "", "POST /stop_profile": ""})
     with pytest.raises(WrongUse, match=r"torch_profiler_dir .*--trace-dir DIR"):
-        attach(request(f"vllm:{server.address}", tmp_path))
+        ask_program(request(f"vllm:{server.address}", tmp_path))
     assert server.asked == []
 
 
 def test_traces_that_come_to_no_folder_seen_from_here_are_told(serve, tmp_path):
     server = serve({"POST /start_profile": "", "POST /stop_profile": ""})
     with pytest.raises(UnreachableProgram, match=r"no trace came within 0.2 s.*the same folder as you"):
-        attach(request(f"vllm:{server.address}", tmp_path, trace_dir=tmp_path, patience=0.2))
+        ask_program(request(f"vllm:{server.address}", tmp_path, trace_dir=tmp_path, patience=0.2))
 
 
 def test_a_server_that_fails_says_why(serve, tmp_path):
     server = serve({"POST /start_profile": "", "POST /stop_profile": (500, '{"error":\n "engine is dead"}')})
     with pytest.raises(UnreachableProgram, match=r'/stop_profile answered 500: \{"error": "engine is dead"\}'):
-        attach(request(f"vllm:{server.address}", tmp_path, trace_dir=tmp_path))
+        ask_program(request(f"vllm:{server.address}", tmp_path, trace_dir=tmp_path))
 
 
 # SGLang
@@ -151,7 +151,7 @@ def test_sglang_records_steps_into_the_folder_it_is_told(serve, tmp_path):
         return "Start profiling.\n"
 
     server = serve({"GET /get_model_info": '{"model_path": "m"}', "POST /start_profile": start})
-    attached = attach(request(f"http://{server.address}", tmp_path))
+    attached = ask_program(request(f"http://{server.address}", tmp_path))
     assert [path.name for path in attached.traces] == ["sglang.1796-TP-0.trace.json"]
     assert read_steps(attached) == 1
     assert server.asked[-1].body == {
@@ -165,13 +165,13 @@ def test_sglang_records_steps_into_the_folder_it_is_told(serve, tmp_path):
 def test_an_idle_sglang_is_stopped(serve, tmp_path):
     server = serve({"POST /start_profile": "Start profiling.\n", "POST /stop_profile": "Stop profiling.\n"})
     with pytest.raises(UnreachableProgram, match="does the program work on requests"):
-        attach(request(f"sglang:{server.address}", tmp_path, patience=0.2))
+        ask_program(request(f"sglang:{server.address}", tmp_path, patience=0.2))
     assert [each.path for each in server.asked] == ["/start_profile", "/stop_profile"]
 
 
 def test_another_machine_needs_a_folder_that_both_see(tmp_path):
     with pytest.raises(WrongUse, match=r"another machine, .*--trace-dir DIR"):
-        attach(request("sglang:192.0.2.1:30000", tmp_path))
+        ask_program(request("sglang:192.0.2.1:30000", tmp_path))
 
 
 # Ray
@@ -196,7 +196,7 @@ def test_ray_hands_out_the_trace_of_a_worker(serve, tmp_path):
             "GET /api/v0/logs/file": TRACE,
         }
     )
-    attached = attach(request(f"http://{server.address}", tmp_path, pid=12))
+    attached = ask_program(request(f"http://{server.address}", tmp_path, pid=12))
     assert [path.name for path in attached.traces] == ["ray.pt.trace.json"]
     assert read_steps(attached) == 1
     assert server.asked[-2].query == {"pid": ["12"], "node_id": ["c5"], "num_iterations": ["3"]}
@@ -206,9 +206,9 @@ def test_ray_hands_out_the_trace_of_a_worker(serve, tmp_path):
 def test_ray_with_several_workers_asks_which(serve, tmp_path):
     server = serve({"GET /api/v0/workers": workers(11, 12)})
     with pytest.raises(WrongUse, match=r"which worker\? name one with --pid; there are: 11 on 192.0.2.2, 12 on"):
-        attach(request(f"ray:{server.address}", tmp_path))
+        ask_program(request(f"ray:{server.address}", tmp_path))
     with pytest.raises(UnreachableProgram, match="no worker 13; there are: 11 on"):
-        attach(request(f"ray:{server.address}", tmp_path, pid=13))
+        ask_program(request(f"ray:{server.address}", tmp_path, pid=13))
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_ray_with_several_workers_asks_which(serve, tmp_path):
 def test_ray_says_why_it_does_not_record(serve, tmp_path, answer, words):
     server = serve({"GET /api/v0/workers": workers(11), "GET /worker/gpu_profile": answer})
     with pytest.raises(UnreachableProgram, match=f"{answer[1]}.*{words}"):
-        attach(request(f"ray:{server.address}", tmp_path))
+        ask_program(request(f"ray:{server.address}", tmp_path))
     assert list((tmp_path / "traces").iterdir()) == []
 
 
@@ -234,7 +234,7 @@ def test_only_the_given_address_is_asked(serve, tmp_path):
         }
     )
     with pytest.raises(UnreachableProgram, match=f"sends on to {other.address}"):
-        attach(request(f"ray:{server.address}", tmp_path))
+        ask_program(request(f"ray:{server.address}", tmp_path))
     assert other.asked == []
 
 
@@ -243,7 +243,7 @@ def test_only_the_given_address_is_asked(serve, tmp_path):
 
 def test_dynolog_is_told_what_to_record(tmp_path):
     daemon = Daemon(pids=[21, 22])
-    told = dynolog.trigger(Address("127.0.0.1", daemon.port), steps=3, pids=(22,), folder=tmp_path)
+    told = dynolog.trigger_traces(HostPort("127.0.0.1", daemon.port), steps=3, pids=(22,), folder=tmp_path)
     daemon.close()
     (asked,) = daemon.requests
     config = dict(line.split("=", 1) for line in asked.pop("config").split("\n"))
@@ -262,17 +262,18 @@ def test_traces_of_dynolog_are_fetched_and_removed(tmp_path, monkeypatch):
     told = dynolog.Triggered({21: tmp_path / "traceq-1_21.json", 22: tmp_path / "traceq-1_22.json"}, 0)
     for pid, path in told.files.items():
         path.write_text(TRACE.replace('"pid": 1', f'"pid": {pid}'))
-    monkeypatch.setattr(dynolog, "trigger", lambda *_, **__: told)
-    attached = attach(request("dynolog", tmp_path))
+    monkeypatch.setattr(dynolog, "trigger_traces", lambda *_, **__: told)
+    attached = ask_program(request("dynolog", tmp_path))
     assert [path.name for path in attached.traces] == ["dynolog.pid21.pt.trace.json", "dynolog.pid22.pt.trace.json"]
     assert read_steps(attached) == 2
     assert not any(path.exists() for path in told.files.values())
 
 
 def test_traces_on_another_machine_are_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(dynolog, "trigger", lambda *_, **__: dynolog.Triggered({21: Path("/tmp/traceq-1_21.json")}, 0))  # noqa: S108
-    with pytest.raises(UnreachableProgram, match=r"on that machine: /tmp/traceq-1_21.json; copy them from there"):
-        attach(request("dynolog:192.0.2.1", tmp_path))
+    told = dynolog.Triggered({21: Path("/far/traceq-1_21.json")}, 0)
+    monkeypatch.setattr(dynolog, "trigger_traces", lambda *_, **__: told)
+    with pytest.raises(UnreachableProgram, match=r"on that machine: /far/traceq-1_21.json; copy them from there"):
+        ask_program(request("dynolog:192.0.2.1", tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -288,7 +289,7 @@ def test_traces_on_another_machine_are_told(tmp_path, monkeypatch):
 def test_dynolog_that_does_not_record_says_why(tmp_path, answer, words):
     daemon = Daemon(answer=answer)
     with pytest.raises(UnreachableProgram, match=words):
-        attach(request(f"dynolog:127.0.0.1:{daemon.port}", tmp_path))
+        ask_program(request(f"dynolog:127.0.0.1:{daemon.port}", tmp_path))
     daemon.close()
 
 
@@ -318,7 +319,7 @@ def test_a_real_pytorch_records_what_dynolog_is_told(tmp_path):
         deadline = time.monotonic() + 120
         while not daemon.known and time.monotonic() < deadline and program.poll() is None:
             time.sleep(0.1)
-        attached = attach(request(f"dynolog:127.0.0.1:{daemon.port}", tmp_path, patience=120.0))
+        attached = ask_program(request(f"dynolog:127.0.0.1:{daemon.port}", tmp_path, patience=120.0))
         (path,) = attached.traces
         assert path.name == f"dynolog.pid{program.pid}.pt.trace.json"
         traceq.ingest([path], tmp_path / "t.duckdb")
@@ -370,14 +371,14 @@ def test_where_nothing_listens_that_is_said(tmp_path):
         port = closed.getsockname()[1]
     for kind in ("dynolog", "ray", "sglang"):
         with pytest.raises(UnreachableProgram, match=f"^127.0.0.1:{port}: connection refused: nothing listens there"):
-            attach(request(f"{kind}:127.0.0.1:{port}", tmp_path))
+            ask_program(request(f"{kind}:127.0.0.1:{port}", tmp_path))
 
 
 def test_a_server_that_never_answers_is_given_up():
     with socket.create_server(("127.0.0.1", 0)) as silent:
-        address = Address("127.0.0.1", silent.getsockname()[1])
+        address = HostPort("127.0.0.1", silent.getsockname()[1])
         with pytest.raises(UnreachableProgram, match=r"no answer within 0.05 s"):
-            http.ask(address, "GET", "/version", seconds=0.05)
+            http.send_request(address, "GET", "/version", seconds=0.05)
 
 
 def test_a_trace_that_still_grows_is_waited_for(tmp_path, monkeypatch):
@@ -394,7 +395,7 @@ def test_a_trace_that_still_grows_is_waited_for(tmp_path, monkeypatch):
 
     writer = threading.Thread(target=write)
     writer.start()
-    assert folder.wait(60) == [tmp_path / "t.json"]
+    assert folder.wait_for_traces(60) == [tmp_path / "t.json"]
     assert len(grown) == 4
     writer.join()
 
@@ -445,7 +446,7 @@ def py_spy_says(tmp_path, monkeypatch):
 
 def test_the_stacks_of_a_process_say_what_each_thread_waits_for(tmp_path, py_spy_says):
     py_spy_says(json.dumps(FROZEN))
-    attached = attach(request(str(os.getpid()), tmp_path))
+    attached = ask_program(request(str(os.getpid()), tmp_path))
     assert (tmp_path / "asked").read_text() == f"dump --json --pid {os.getpid()}"
     assert attached.traces == ()
     assert attached.file.name == f"pid{os.getpid()}.stacks.txt"
@@ -485,11 +486,11 @@ def test_without_py_spy_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     with pytest.raises(MissingTool, match=r"pip install 'py-spy>=0.4'"):
-        attach(request(str(os.getpid()), tmp_path))
+        ask_program(request(str(os.getpid()), tmp_path))
 
 
 def test_a_process_that_is_gone_is_told(tmp_path):
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     with pytest.raises(WrongUse, match=f"^--attach {gone.pid}: no process has this id"):
-        attach(request(str(gone.pid), tmp_path))
+        ask_program(request(str(gone.pid), tmp_path))

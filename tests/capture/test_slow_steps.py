@@ -112,16 +112,16 @@ def test_too_few_steps_to_judge_are_told(tmp_path, clock, capsys):
 )
 def test_a_step_is_slow_by_the_median_of_those_before_it(lengths, slow):
     usual = UsualTime(2)
-    assert [number for number, length in enumerate(lengths) if usual.judge(round(length * MS)) is not None] == slow
+    assert [number for number, length in enumerate(lengths) if usual.judge_step(round(length * MS)) is not None] == slow
 
 
 def test_the_usual_time_is_that_of_the_last_101_steps():
     usual = UsualTime(2)
     for length in (*[50 * MS] * 200, *[30 * MS] * 50):
-        usual.judge(length)
-    assert usual.usual() == 50 * MS
-    usual.judge(30 * MS)
-    assert (usual.usual(), usual.limit) == (30 * MS, 60 * MS)
+        usual.judge_step(length)
+    assert usual.find_usual() == 50 * MS
+    usual.judge_step(30 * MS)
+    assert (usual.find_usual(), usual.limit) == (30 * MS, 60 * MS)
 
 
 def test_a_step_that_fails_is_not_judged(tmp_path, clock):

@@ -140,7 +140,9 @@ def test_what_runs_already_is_asked_and_reported_on(traceq, monkeypatch, tmp_pat
     trace = tmp_path / "vllm.sqlite"
     trace.write_bytes(EXPORT.read_bytes())
     asked = []
-    monkeypatch.setattr(attach, "attach", lambda request: asked.append(request) or attach.Attached("vllm", (trace,)))
+    monkeypatch.setattr(
+        attach, "ask_program", lambda request: asked.append(request) or attach.Attached("vllm", (trace,))
+    )
     outcome = traceq("record", "--attach", "vllm", "--seconds", 2, "--steps", 4, "--no-report", "-o", tmp_path)
     assert outcome.exit_code == 0
     assert asked == [attach.AttachRequest("vllm", tmp_path, 4, 2.0, 300.0)]
@@ -149,7 +151,7 @@ def test_what_runs_already_is_asked_and_reported_on(traceq, monkeypatch, tmp_pat
 
 def test_stacks_of_a_process_go_to_stdout(traceq, monkeypatch, tmp_path):
     found = attach.Attached("pid7", stacks="process 7\n\x1b[31m", file=tmp_path / "pid7.stacks.txt")
-    monkeypatch.setattr(attach, "attach", lambda _: found)
+    monkeypatch.setattr(attach, "ask_program", lambda _: found)
     outcome = traceq("record", "--attach", "7", "-o", tmp_path)
     assert (outcome.exit_code, outcome.stdout) == (0, "process 7\n\\x1b[31m")
     assert outcome.stderr == f"traceq: stacks: {tmp_path / 'pid7.stacks.txt'}\n"

@@ -120,7 +120,7 @@ class ProfiledRun:
 
     def __enter__(self) -> Self:
         if self._session is not None:
-            self._session.begin()
+            self._session.begin_session()
             # For who never leaves the block, as when a framework skips its last hook after an error.
             atexit.register(self.__exit__)
         return self
@@ -133,7 +133,7 @@ class ProfiledRun:
     ) -> None:
         """End the recording; a step that advance() left open is recorded as unfinished."""
         if self._session is not None and self._is_here():
-            self._session.end(error, within_step=self._mark is not None)
+            self._session.end_session(error, within_step=self._mark is not None)
             self._session = None
         atexit.unregister(self.__exit__)
         self._end_mark()

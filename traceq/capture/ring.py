@@ -66,7 +66,7 @@ class Pause:
 
 
 class ThreadUse(NamedTuple):
-    """What a thread has used: CPU time (ns), page faults that read a disk, times that it waited or lost its CPU."""
+    """The use of a thread: CPU time (ns), page faults that read a disk, times that it waited or lost its CPU."""
 
     cpu_ns: int
     major_faults: int
@@ -75,7 +75,7 @@ class ThreadUse(NamedTuple):
 
 
 class KeptStep:
-    """What the ring keeps of a step, from the end of the step before to its own end; times are perf_counter's (ns).
+    """The details of a step that the ring keeps, from the end of the step before to its own end; times are perf_counter's (ns).
 
     `used` is the use of the training thread before and after it, `memory` by GPU what PyTorch's allocator says at its end.
     """
@@ -105,22 +105,22 @@ class Ring:
         self.current = KeptStep(first, time.perf_counter_ns(), _read_use())
         self._sampler = _Sampler(self.current)
 
-    def start(self) -> None:
+    def start_listening(self) -> None:
         """Listen to marks and collections, and sample stacks from now on. Raises RuntimeError where another ring does."""
         if to_ring.listener is not None:
             raise RuntimeError("another ring of steps is kept in this process, and there can be only one")
         to_ring.listener = self
         gc.callbacks.append(self._on_collection)
-        self._sampler.start()
+        self._sampler.start_sampling()
 
-    def stop(self) -> None:
+    def stop_listening(self) -> None:
         """Stop listening and sampling."""
         if to_ring.listener is self:
             to_ring.listener = None
-        self.forget()
-        self._sampler.stop()
+        self.forget_collections()
+        self._sampler.stop_sampling()
 
-    def forget(self) -> None:
+    def forget_collections(self) -> None:
         """Stop listening to collections; all that a forked child has to do, which has no sampling thread."""
         if self._on_collection in gc.callbacks:
             gc.callbacks.remove(self._on_collection)
@@ -143,7 +143,7 @@ class Ring:
             last.used[1] if begin - last.end < _LONG_BETWEEN_NS else _read_use()
         )  # without what a trace took to write
         self.current = KeptStep(number, begin, used)
-        self._sampler.follow(self.current, late)
+        self._sampler.follow_step(self.current, late)
 
     def begin_mark(self, name: str) -> KeptMark | None:
         """Keep the begin of a mark of this thread; None beyond 5,000 marks of a step."""
@@ -218,30 +218,30 @@ class _Sampler:
         self._step = step
         self._late: int | None = None
 
-    def start(self) -> None:
+    def start_sampling(self) -> None:
         """Begin to sample into the step."""
         self._stopping.acquire()
-        self._thread = threading.Thread(target=self._run, name="traceq ring", daemon=True)
+        self._thread = threading.Thread(target=self._sample_until_stopped, name="traceq ring", daemon=True)
         self._thread.start()
 
-    def follow(self, step: KeptStep, late: int | None) -> None:
+    def follow_step(self, step: KeptStep, late: int | None) -> None:
         """Sample into this step from now on; more often once it lasts `late` (ns)."""
         self._step, self._late = step, late
 
-    def stop(self) -> None:
+    def stop_sampling(self) -> None:
         """End sampling."""
         if self._thread is not None:
             self._stopping.release()
             self._thread.join()
             self._thread = None
 
-    def _run(self) -> None:
+    def _sample_until_stopped(self) -> None:
         own, wait = get_ident(), PERIOD_S
         # A lock with a time limit: an Event makes a lock for each wait.
         while not self._stopping.acquire(timeout=wait):
-            wait = self._sample(own)
+            wait = self._take_sample(own)
 
-    def _sample(self, own: int) -> float:
+    def _take_sample(self, own: int) -> float:
         """Take a sample; return the seconds until the next one is due."""
         step, late = self._step, self._late
         began, now = time.thread_time(), time.perf_counter_ns()

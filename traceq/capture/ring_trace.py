@@ -140,7 +140,7 @@ def _draw_samples(steps: Sequence[KeptStep]) -> Iterator[Event]:
 
     A sample stands from half way to the one before until half way to the next one.
     """
-    folders = [str(Path(each).absolute()) for each in sys.path if each]
+    folders = [str(Path(folder).absolute()) for folder in sys.path if folder]
     by_thread: dict[int, list[tuple[int, tuple[CodeType, ...]]]] = defaultdict(list)
     for ts, stacks in (sample for step in steps for sample in step.samples):
         for thread, stack in stacks:
@@ -172,4 +172,4 @@ def _join_samples(
         for code, since, first in opened[common:]:
             found.append((code, since, borders[number], number - first))
         opened[common:] = [(code, borders[number], number) for code in stack[common:]]
-    return [each for each in found if each[2] > each[1]]
+    return [piece for piece in found if piece[2] > piece[1]]

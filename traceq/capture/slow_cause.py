@@ -1,4 +1,4 @@
-"""What a slow step did that its neighbours in the ring did not, as far as samples and collections tell."""
+"""The cause of a slow step: what it did that its neighbours in the ring did not, as far as samples and collections tell."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OF_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdl
 
 @dataclass(frozen=True)
 class SlowCause:
-    """What most of a slow step's extra time went into, a function or garbage collection, and how much of it (ns)."""
+    """The function, or garbage collection, that most of a slow step's extra time went into, and how much of it (ns)."""
 
     name: str
     extra: int
@@ -50,7 +50,7 @@ def find_cause(steps: Sequence[KeptStep], thread: int, usual: int) -> SlowCause 
     if not named:
         return None
     last = (own or named)[-1]
-    folders = [str(Path(each).absolute()) for each in sys.path if each]
+    folders = [str(Path(folder).absolute()) for folder in sys.path if folder]
     return SlowCause(name_function(path[last - 1], folders), round(extra[path[:last]]))
 
 

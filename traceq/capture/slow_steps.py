@@ -31,7 +31,7 @@ _MOST_BYTES = 200_000_000
 
 @dataclass(frozen=True)
 class FollowPlan:
-    """Where and when the last `ring` steps are written: when a step is `factor` times as long as usual.
+    """The folder, and when the last `ring` steps are written: when a step is `factor` times as long as usual.
 
     The first `skip` steps do not count. `first` is the number of the first step.
     """
@@ -61,11 +61,11 @@ class FollowSession:
         self._ring: Ring | None = None
         self._unwatch: Callable[[], None] = lambda: None
 
-    def begin(self) -> None:
+    def begin_session(self) -> None:
         """Start the ring before the first step."""
         try:
             ring = Ring(self._plan.ring, self._plan.first)
-            ring.start()
+            ring.start_listening()
             self._ring = ring
             _forget_in_children(ring)
             self._unwatch = _watch_fetches(ring)
@@ -81,34 +81,34 @@ class FollowSession:
             step = self._ring.end_step()
             self._ended += 1
             if whole and self._ended > self._plan.skip:
-                usual = self._usual.judge(step.end - step.begin)
+                usual = self._usual.judge_step(step.end - step.begin)
                 if usual is not None:
                     self._slow += 1
-                    self._write(self._ring, usual)
+                    self._write_ring(self._ring, usual)
                 if self._usual.is_new:
-                    self._tell(
+                    self._tell_user(
                         f"{MOST_IN_A_ROW} slow steps in a row: the usual time is learnt anew after step {step.number}"
                     )
             self._ring.begin_step(self._plan.first + self._ended, self._usual.late)
         except Exception as error:  # noqa: BLE001 - the program must go on, whatever fails here
             self._give_up(error)
 
-    def end(self, error: BaseException | None, *, within_step: bool) -> None:  # noqa: ARG002 - as RecordingSession.end
+    def end_session(self, error: BaseException | None, *, within_step: bool) -> None:  # noqa: ARG002 - as RecordingSession.end_session
         """End the session after the last step and say what it found."""
         if self._ring is None:
             return
-        self._stop()
-        usual = self._usual.usual()
+        self._stop_following()
+        usual = self._usual.find_usual()
         if usual is None:
-            self._tell(
+            self._tell_user(
                 f"no step could be judged: the usual time is known after skip={self._plan.skip} and 10 more steps, "
                 f"and there were {self._ended}"
             )
         else:
             found = f"{self._slow} of them slow" if self._slow else "none of them slow"
-            self._tell(f"{self._ended} steps followed, {found}; a step usually takes {duration(usual)}")
+            self._tell_user(f"{self._ended} steps followed, {found}; a step usually takes {duration(usual)}")
 
-    def _write(self, ring: Ring, usual: int) -> None:
+    def _write_ring(self, ring: Ring, usual: int) -> None:
         """Write the ring, whose last step is slow, unless enough is written already."""
         step = ring.steps[-1]
         length = step.end - step.begin
@@ -116,7 +116,7 @@ class FollowSession:
         if self._files >= _MOST_FILES or self._bytes >= _MOST_BYTES:
             if self._files < _MOST_FILES + 1:
                 self._files = _MOST_FILES + 1
-                self._tell(
+                self._tell_user(
                     f"{told}; no more traces are written: {_MOST_FILES} or {_MOST_BYTES // 1_000_000} MB are enough"
                 )
             return
@@ -141,24 +141,24 @@ class FollowSession:
         self._wrote(path)
         if files.rank() == 0:
             more = "" if cause is None else f", {duration(cause.extra)} of that in {cause.name}"
-            self._tell(f"{told}{more}; to see why: traceq report {shlex.quote(str(path))}")
+            self._tell_user(f"{told}{more}; to see why: traceq report {shlex.quote(str(path))}")
 
     def _give_up(self, error: Exception) -> None:
         with suppress(Exception):  # the first failure says more
-            self._stop()
+            self._stop_following()
         self._ring = None
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
         if isinstance(error, OSError):
             reason = f"{self._plan.directory}: cannot be written: {error.strerror or error}"
-        self._tell(f"steps are no longer followed: {reason}; training goes on without it")
+        self._tell_user(f"steps are no longer followed: {reason}; training goes on without it")
 
-    def _stop(self) -> None:
+    def _stop_following(self) -> None:
         if self._ring is not None:
-            self._ring.stop()
+            self._ring.stop_listening()
             self._ring = None
         self._unwatch()
 
-    def _tell(self, text: str) -> None:
+    def _tell_user(self, text: str) -> None:
         rank = files.rank()
         self._say(f"rank {rank}: {text}" if rank else text)
 
@@ -174,12 +174,12 @@ def _forget_in_children(ring: Ring) -> None:
     """Have forked children take the ring's hook away. It holds no reference to the ring: nobody can take it away again."""
     held = weakref.ref(ring)
 
-    def forget() -> None:
+    def forget_ring() -> None:
         found = held()
         if found is not None:
-            found.forget()
+            found.forget_collections()
 
-    os.register_at_fork(after_in_child=forget)
+    os.register_at_fork(after_in_child=forget_ring)
 
 
 def _watch_fetches(ring: Ring) -> Callable[[], None]:
@@ -191,11 +191,11 @@ def _watch_fetches(ring: Ring) -> Callable[[], None]:
     original = batches_class.__next__
     name = names.fetch("loader")
 
-    def fetch(batches: Any) -> Any:
+    def fetch_batch(batches: Any) -> Any:
         mark = None if ring.is_fetching() else emit.push(name)
         try:
             return original(batches)
         finally:
             emit.pop(mark)
 
-    return replace_attribute(batches_class, "__next__", fetch)
+    return replace_attribute(batches_class, "__next__", fetch_batch)

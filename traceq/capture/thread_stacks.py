@@ -47,6 +47,6 @@ def _list_codes(innermost: FrameType) -> tuple[CodeType, ...]:
 
 
 def name_function(code: CodeType, folders: Sequence[str]) -> str:
-    """Return FILE(LINE): NAME, as PyTorch's profiler writes it: the file below the folder of `folders` that it is in."""
-    within = max((len(each) + 1 for each in folders if code.co_filename.startswith(f"{each}{os.sep}")), default=0)
+    """Return FILE(LINE): NAME, as PyTorch's profiler writes it: the file below the one of `folders` that holds it."""
+    within = max((len(folder) + 1 for folder in folders if code.co_filename.startswith(f"{folder}{os.sep}")), default=0)
     return f"{code.co_filename[within:]}({code.co_firstlineno}): {code.co_name}"

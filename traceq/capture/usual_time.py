@@ -31,14 +31,14 @@ class UsualTime:
         self.limit: int | None = None  # above which a step is slow (ns)
         self.late: int | None = None  # half way there from the usual time: the step is likely to be slow (ns)
 
-    def usual(self) -> int | None:
+    def find_usual(self) -> int | None:
         """Return the usual time (ns), None while it is not known."""
         return self._sorted[len(self._sorted) // 2] if len(self._sorted) >= _LEAST else None
 
-    def judge(self, length: int) -> int | None:
+    def judge_step(self, length: int) -> int | None:
         """Add a step of `length` (ns); return the usual time before it if it is slow, else None."""
         is_slow = self.limit is not None and length > self.limit
-        usual = self.usual() if is_slow else None
+        usual = self.find_usual() if is_slow else None
         self._in_a_row = self._in_a_row + 1 if is_slow else 0
         self.is_new = self._in_a_row == MOST_IN_A_ROW
         if self.is_new:
@@ -49,7 +49,7 @@ class UsualTime:
         insort(self._sorted, length)
         if len(self._recent) > _MOST:
             del self._sorted[bisect_left(self._sorted, self._recent.popleft())]
-        now = self.usual()
+        now = self.find_usual()
         if now is None:
             self.limit = self.late = None
         else:

@@ -138,7 +138,7 @@ def record(
                 "--attach TARGET asks a program that runs already: it goes without a command, "
                 "--backend, --memory, --stacks and --dry-run."
             )
-        _attach(
+        _attach_program(
             context,
             AttachRequest(attach, directory, steps, seconds, wait, pid, trace_dir),
             report=not no_report,
@@ -168,11 +168,11 @@ def record(
     context.exit(recorded.exit_code or int(failed))
 
 
-def _attach(context: click.Context, request: AttachRequest, *, report: bool, html: Path | None) -> None:
+def _attach_program(context: click.Context, request: AttachRequest, *, report: bool, html: Path | None) -> None:
     """Ask a program that runs already for a trace and report on it, or print the stacks of a process."""
-    from traceq.capture.attach.attach import attach
+    from traceq.capture.attach.attach import ask_program
 
-    attached = attach(request)
+    attached = ask_program(request)
     if attached.stacks is not None:
         click.echo(without_controls(attached.stacks), nl=False)
         _print_line(f"stacks: {attached.file}")

@@ -1,4 +1,4 @@
-"""Where a program is reached."""
+"""Addresses of programs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Address:
+class HostPort:
     """A host and a port."""
 
     host: str

@@ -21,9 +21,9 @@ class TraceFolder:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._before = self._look()
+        self._before = self._list_states()
 
-    def wait(self, seconds: float, least: int = 1) -> list[Path]:
+    def wait_for_traces(self, seconds: float, least: int = 1) -> list[Path]:
         """Return the new or changed traces once there are `least` and none has changed for a second.
 
         After `seconds` return those that are complete, which may be none.
@@ -32,7 +32,7 @@ class TraceFolder:
         last: dict[Path, tuple[int, int]] = {}
         since = time.monotonic()
         while time.monotonic() < deadline:
-            found = {path: state for path, state in self._look().items() if self._before.get(path) != state}
+            found = {path: state for path, state in self._list_states().items() if self._before.get(path) != state}
             if found != last:
                 last, since = found, time.monotonic()
             elif len(found) >= least and time.monotonic() - since >= _CALM_S:
@@ -40,7 +40,7 @@ class TraceFolder:
             time.sleep(_PERIOD_S)
         return sorted(path for path in last if not path.name.endswith(".tmp.json"))
 
-    def _look(self) -> dict[Path, tuple[int, int]]:
+    def _list_states(self) -> dict[Path, tuple[int, int]]:
         """Return time (ns) and size by path of the traces in the folder and one folder below; servers make one for each rank."""
         found = {}
         for path in (*_list_files(self.folder), *(f for sub in _list_folders(self.folder) for f in _list_files(sub))):
@@ -62,7 +62,7 @@ def wait_for_files(paths: Iterable[Path], seconds: float) -> list[Path]:
     return [path for path in wanted if path.exists()]
 
 
-def fetch(path: Path, to: Path) -> Path:
+def copy_trace(path: Path, to: Path) -> Path:
     """Copy a trace to `to`, complete or not at all, and return `to`. Raises OSError where it cannot be read or written."""
     to.parent.mkdir(parents=True, exist_ok=True)
     with path.open("rb") as source, replace_file(to) as target:

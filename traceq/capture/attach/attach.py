@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from traceq.capture.attach import dynolog, py_spy, ray, servers
-from traceq.capture.attach.address import Address
-from traceq.capture.attach.arrivals import fetch, wait_for_files
+from traceq.capture.attach.address import HostPort
+from traceq.capture.attach.arrivals import copy_trace, wait_for_files
 from traceq.capture.attach.target import Target, parse_target
 from traceq.capture.record import free_name
 from traceq.common.files import replace_file
@@ -36,7 +36,7 @@ class AttachRequest:
 
 @dataclass(frozen=True)
 class Attached:
-    """What came of it: traces under the name `name`, or the text of a process's stacks and the file that holds it."""
+    """The outcome: traces under the name `name`, or the text of a process's stacks and the file that holds it."""
 
     name: str
     traces: tuple[Path, ...] = ()
@@ -44,7 +44,7 @@ class Attached:
     file: Path | None = None
 
 
-def attach(request: AttachRequest) -> Attached:
+def ask_program(request: AttachRequest) -> Attached:
     """Ask the program for a trace, and bring it to the request's directory.
 
     Raises WrongUse, UnreachableProgram or MissingTool where that does not work, StoreError where the directory cannot be
@@ -55,8 +55,8 @@ def attach(request: AttachRequest) -> Attached:
     try:
         request.directory.mkdir(parents=True, exist_ok=True)
         if target.pid is not None:
-            return _dump(request, target.pid, name)
-        traces = _record(request, target, name)
+            return _dump_process(request, target.pid, name)
+        traces = _record_target(request, target, name)
     except OSError as error:
         where = error.filename2 or error.filename or request.directory
         raise StoreError(
@@ -65,7 +65,7 @@ def attach(request: AttachRequest) -> Attached:
     return Attached(name, tuple(traces))
 
 
-def _dump(request: AttachRequest, pid: int, name: str) -> Attached:
+def _dump_process(request: AttachRequest, pid: int, name: str) -> Attached:
     text = py_spy.describe_stacks(pid, py_spy.dump_stacks(pid))
     file = request.directory / f"{name}.stacks.txt"
     with replace_file(file) as opened:
@@ -73,7 +73,7 @@ def _dump(request: AttachRequest, pid: int, name: str) -> Attached:
     return Attached(name, (), text, file)
 
 
-def _record(request: AttachRequest, target: Target, name: str) -> list[Path]:
+def _record_target(request: AttachRequest, target: Target, name: str) -> list[Path]:
     """Return the traces, fetched to the request's directory."""
     kind, address = target.kind, target.address
     if kind == "ray":
@@ -93,14 +93,14 @@ def _record(request: AttachRequest, target: Target, name: str) -> list[Path]:
         return _record_with_dynolog(request, address, name)
     if not found:
         raise UnreachableProgram(_explain_nothing(kind, address, where, request))
-    return [fetch(path, request.directory / f"{name}.{path.name}") for path in found]
+    return [copy_trace(path, request.directory / f"{name}.{path.name}") for path in found]
 
 
-def _record_with_dynolog(request: AttachRequest, address: Address, name: str) -> list[Path]:
+def _record_with_dynolog(request: AttachRequest, address: HostPort, name: str) -> list[Path]:
     """Return the traces of dynolog's programs, fetched to the request's directory and removed where they were written."""
     folder = request.trace_dir and _check_folder(request.trace_dir)
     pids = () if request.pid is None else (request.pid,)
-    told = dynolog.trigger(address, steps=request.steps, pids=pids, folder=folder)
+    told = dynolog.trigger_traces(address, steps=request.steps, pids=pids, folder=folder)
     if not told.files:
         raise UnreachableProgram(
             f"{address}: {told.busy} processes are being recorded already; try again when that is over"
@@ -115,14 +115,14 @@ def _record_with_dynolog(request: AttachRequest, address: Address, name: str) ->
     if not found:
         raise UnreachableProgram(_explain_nothing("dynolog", address, files, request))
     traces = {pid: path for pid, path in told.files.items() if path in found}
-    fetched = [fetch(path, request.directory / f"{name}.pid{pid}{_SUFFIX}") for pid, path in traces.items()]
+    fetched = [copy_trace(path, request.directory / f"{name}.pid{pid}{_SUFFIX}") for pid, path in traces.items()]
     for path in found:
         with suppress(OSError):  # another user's, and there to stay
             path.unlink()
     return fetched
 
 
-def _choose_folder(request: AttachRequest, address: Address) -> Path:
+def _choose_folder(request: AttachRequest, address: HostPort) -> Path:
     """Return the folder that a server is told to write to. Raises WrongUse where it could not be read from here."""
     if request.trace_dir is None and not address.is_local():
         raise WrongUse(
@@ -139,7 +139,7 @@ def _check_folder(folder: Path) -> Path:
     return folder.absolute()
 
 
-def _explain_nothing(kind: str, address: Address, where: str, request: AttachRequest) -> str:
+def _explain_nothing(kind: str, address: HostPort, where: str, request: AttachRequest) -> str:
     does = "make optimizer steps" if kind == "dynolog" else "work on requests"
     return (
         f"{address}: no trace came within {request.patience:g} s; it was to be written to {where}; does the program {does}, "

@@ -17,7 +17,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from traceq.capture.attach.address import Address
+from traceq.capture.attach.address import HostPort
 from traceq.capture.attach.http import SOON, explain_failure
 from traceq.errors import UnreachableProgram
 
@@ -36,7 +36,7 @@ class Triggered:
     busy: int
 
 
-def trigger(address: Address, *, steps: int, pids: tuple[int, ...], folder: Path | None) -> Triggered:
+def trigger_traces(address: HostPort, *, steps: int, pids: tuple[int, ...], folder: Path | None) -> Triggered:
     """Have PyTorch programs at the daemon's machine record `steps` optimizer steps, all of them if no `pids` are given.
 
     They write into `folder`, /tmp if that is None. Raises UnreachableProgram where the daemon does not answer, or knows no
@@ -50,7 +50,7 @@ def trigger(address: Address, *, steps: int, pids: tuple[int, ...], folder: Path
         "ACTIVITIES_ITERATIONS": steps,
         "PROFILE_REPORT_INPUT_SHAPES": "true",
     }
-    answer = _call(
+    answer = _send_request(
         address,
         {
             "fn": "setKinetOnDemandRequest",
@@ -76,8 +76,8 @@ def trigger(address: Address, *, steps: int, pids: tuple[int, ...], folder: Path
     )
 
 
-def _call(address: Address, request: Mapping[str, object]) -> dict[str, Any]:
-    """Return the daemon's answer. Raises UnreachableProgram where there is none, or none that can be read."""
+def _send_request(address: HostPort, request: Mapping[str, object]) -> dict[str, Any]:
+    """Return the daemon's answer. Raises UnreachableProgram without one, or one that cannot be read."""
     message = json.dumps(request).encode()
     try:
         with socket.create_connection((address.host, address.port), SOON) as connection:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from traceq.capture.attach.address import Address
+from traceq.capture.attach.address import HostPort
 from traceq.common.files import replace_file
 from traceq.errors import UnreachableProgram
 
@@ -34,20 +34,20 @@ class Answer:
         self.status = response.status
         self.text = response.read(_MOST_BYTES).decode("utf-8", "replace")
 
-    def words(self) -> str:
+    def join_words(self) -> str:
         """Return the body on one line, for a message."""
         return " ".join(self.text.split())[:_MOST_WORDS] or "without a word"
 
 
-def ask(address: Address, method: str, path: str, body: object = None, *, seconds: float = SOON) -> Answer:
-    """Return the answer to a request with `body` as JSON. Raises UnreachableProgram where there is none within `seconds`."""
-    with closing(_connect(address, seconds)) as connection:
-        return Answer(_request(address, connection, method, path, body, seconds))
+def send_request(address: HostPort, method: str, path: str, body: object = None, *, seconds: float = SOON) -> Answer:
+    """Return the answer to a request with `body` as JSON. Raises UnreachableProgram without one within `seconds`."""
+    with closing(_open_connection(address, seconds)) as connection:
+        return Answer(_get_response(address, connection, method, path, body, seconds))
 
 
-def ask_json(address: Address, method: str, path: str) -> Mapping[str, Any]:
-    """Return the object in the answer; {} for any other answer. Raises UnreachableProgram where there is none."""
-    answer = ask(address, method, path)
+def request_json(address: HostPort, method: str, path: str) -> Mapping[str, Any]:
+    """Return the object in the answer; {} for any other answer. Raises UnreachableProgram without an answer."""
+    answer = send_request(address, method, path)
     try:
         found = json.loads(answer.text) if answer.status == OK else {}
     except ValueError:
@@ -55,26 +55,28 @@ def ask_json(address: Address, method: str, path: str) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def download(address: Address, path: str, to: Path, query: Mapping[str, object], *, seconds: float) -> Answer | None:
+def download_file(
+    address: HostPort, path: str, to: Path, query: Mapping[str, object], *, seconds: float
+) -> Answer | None:
     """Write the body of the answer to the file `to`, following redirects within the address; None if that worked.
 
-    Returns the server's answer where it is another one than a file. Raises UnreachableProgram where there is none.
+    Returns the server's answer where it is another one than a file. Raises UnreachableProgram without an answer.
     """
     target = f"{path}?{urlencode(query)}"
     for _ in range(_MOST_REDIRECTS):
-        with closing(_connect(address, seconds)) as connection:
-            response = _request(address, connection, "GET", target, None, seconds)
+        with closing(_open_connection(address, seconds)) as connection:
+            response = _get_response(address, connection, "GET", target, None, seconds)
             if response.status == OK:
                 with replace_file(to) as file:
                     shutil.copyfileobj(response, file, 1 << 20)
                 return None
             if response.status not in _REDIRECTS:
                 return Answer(response)
-            target = _follow(address, response.getheader("Location", ""))
+            target = _follow_redirect(address, response.getheader("Location", ""))
     raise UnreachableProgram(f"{address}: redirects {path} again and again; open it in a browser to see where it leads")
 
 
-def _follow(address: Address, location: str) -> str:
+def _follow_redirect(address: HostPort, location: str) -> str:
     """Return the path and query of a redirect. Raises UnreachableProgram where it leads to another address."""
     parts = urlsplit(location)
     if parts.netloc and (parts.hostname, parts.port or 80) != (address.host, address.port):
@@ -84,12 +86,12 @@ def _follow(address: Address, location: str) -> str:
     return f"{parts.path}?{parts.query}" if parts.query else parts.path
 
 
-def _connect(address: Address, seconds: float) -> HTTPConnection:
+def _open_connection(address: HostPort, seconds: float) -> HTTPConnection:
     return HTTPConnection(address.host, address.port, timeout=seconds)
 
 
-def _request(
-    address: Address, connection: HTTPConnection, method: str, path: str, body: object, seconds: float
+def _get_response(
+    address: HostPort, connection: HTTPConnection, method: str, path: str, body: object, seconds: float
 ) -> HTTPResponse:
     content = None if body is None else json.dumps(body).encode()
     headers = {} if content is None else {"Content-Type": "application/json"}
@@ -100,7 +102,7 @@ def _request(
         raise explain_failure(address, error, seconds) from error
 
 
-def explain_failure(address: Address, error: Exception, seconds: float) -> UnreachableProgram:
+def explain_failure(address: HostPort, error: Exception, seconds: float) -> UnreachableProgram:
     """Return the error for an address that did not answer: what failed, and the way out."""
     if isinstance(error, ConnectionRefusedError):
         return UnreachableProgram(

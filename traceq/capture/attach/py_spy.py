@@ -86,7 +86,7 @@ def dump_stacks(pid: int) -> list[ThreadStack]:
         check=False,
     )
     if done.returncode:
-        raise UnreachableProgram(f"process {pid}: {_explain(' '.join(done.stderr.split()))}")
+        raise UnreachableProgram(f"process {pid}: {_explain_failure(' '.join(done.stderr.split()))}")
     threads = [_read_thread(pid, thread) for thread in json.loads(done.stdout)]
     return sorted(threads, key=lambda thread: (thread.native_id != pid, thread.native_id))
 
@@ -111,7 +111,7 @@ def _find_py_spy() -> str:
     return found
 
 
-def _explain(words: str) -> str:
+def _explain_failure(words: str) -> str:
     """Return py-spy's error with the way out, where one is known."""
     if "ermission" in words or "ptrace" in words.lower():
         return (
@@ -132,9 +132,9 @@ def _read_thread(pid: int, thread: dict[str, Any]) -> ThreadStack:
         str(thread.get("thread_name") or "thread"),
         native_id,
         runs,
-        None if runs else _find_wait([f"{each['filename']} {each['name']}" for each in frames], pid, native_id),
+        None if runs else _find_wait([f"{frame['filename']} {frame['name']}" for frame in frames], pid, native_id),
         _read_line(frames),
-        tuple(f"{each['name']} ({each['filename']}:{each['line']})" for each in frames),
+        tuple(f"{frame['name']} ({frame['filename']}:{frame['line']})" for frame in frames),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from traceq.capture.attach import http
-from traceq.capture.attach.address import Address
+from traceq.capture.attach.address import HostPort
 from traceq.errors import UnreachableProgram, WrongUse
 
 _MOST_LISTED = 8
@@ -24,7 +24,7 @@ class Worker:
     ip: str
 
 
-def record_worker(address: Address, pid: int | None, to: Path, *, steps: int, patience: float) -> Path:
+def record_worker(address: HostPort, pid: int | None, to: Path, *, steps: int, patience: float) -> Path:
     """Have the dashboard record `steps` optimizer steps of a worker, and download the trace to `to`.
 
     `pid` may be None where there is only one worker. Raises UnreachableProgram where that does not work, WrongUse where
@@ -32,22 +32,22 @@ def record_worker(address: Address, pid: int | None, to: Path, *, steps: int, pa
     """
     worker = _choose_worker(address, pid)
     query = {"pid": worker.pid, "node_id": worker.node_id, "num_iterations": steps}
-    answer = http.download(address, "/worker/gpu_profile", to, query, seconds=patience)
+    answer = http.download_file(address, "/worker/gpu_profile", to, query, seconds=patience)
     if answer is not None:
-        raise _explain(address, answer)
+        raise _explain_answer(address, answer)
     return to
 
 
-def _explain(address: Address, answer: http.Answer) -> UnreachableProgram:
+def _explain_answer(address: HostPort, answer: http.Answer) -> UnreachableProgram:
     """Return the error for an answer that is no trace; Ray says itself what lacks."""
     if answer.status == http.FORBIDDEN:
         way = "start the head node with RAY_DASHBOARD_ENABLE_PROFILING=1"
     else:
         way = "workers need KINETO_USE_DAEMON=1 and KINETO_DAEMON_INIT_DELAY_S=5, their node dynolog and a GPU"
-    return UnreachableProgram(f"{address}: Ray's dashboard answered {answer.status}: {answer.words()}; {way}")
+    return UnreachableProgram(f"{address}: Ray's dashboard answered {answer.status}: {answer.join_words()}; {way}")
 
 
-def _choose_worker(address: Address, pid: int | None) -> Worker:
+def _choose_worker(address: HostPort, pid: int | None) -> Worker:
     workers = _list_workers(address)
     chosen = [worker for worker in workers if pid in (None, worker.pid)]
     if len(chosen) == 1:
@@ -61,10 +61,10 @@ def _choose_worker(address: Address, pid: int | None) -> Worker:
     )
 
 
-def _list_workers(address: Address) -> list[Worker]:
+def _list_workers(address: HostPort) -> list[Worker]:
     """Return the cluster's workers that are alive, without drivers. Raises UnreachableProgram where Ray does not list them."""
     query = urlencode({"detail": 1, "limit": 1000})
-    answer = http.ask(address, "GET", f"/api/v0/workers?{query}", seconds=60)
+    answer = http.send_request(address, "GET", f"/api/v0/workers?{query}", seconds=60)
     try:
         rows: list[dict[str, Any]] = json.loads(answer.text)["data"]["result"]["result"]
         return [
@@ -74,6 +74,6 @@ def _list_workers(address: Address) -> list[Worker]:
         ]
     except (ValueError, KeyError, TypeError) as error:
         raise UnreachableProgram(
-            f"{address}: Ray's dashboard does not list its workers (status {answer.status}: {answer.words()}); install "
+            f"{address}: Ray's dashboard does not list its workers (status {answer.status}: {answer.join_words()}); install "
             "ray[default] on its head node"
         ) from error

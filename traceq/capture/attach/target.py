@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from traceq.capture.attach import http
-from traceq.capture.attach.address import Address
+from traceq.capture.attach.address import HostPort
 from traceq.errors import UnreachableProgram, WrongUse
 
 # Kinds of programs that are asked, with the port that each listens on where nothing else is said.
@@ -20,7 +20,7 @@ class Target:
     """A kind of program (a key of PORTS) at an address, or the process `pid` of this machine."""
 
     kind: str
-    address: Address
+    address: HostPort
     pid: int | None = None
 
 
@@ -30,7 +30,7 @@ def parse_target(text: str) -> Target:
     Raises WrongUse where it names none, UnreachableProgram where the server does not answer.
     """
     if text.isascii() and text.isdigit():
-        return Target(f"pid{text}", Address("localhost", 0), int(text))
+        return Target(f"pid{text}", HostPort("localhost", 0), int(text))
     kind, _, rest = text.partition(":")
     if kind in PORTS:
         return Target(kind, _parse_address(rest, PORTS[kind], text))
@@ -41,25 +41,25 @@ def parse_target(text: str) -> Target:
     if kind != "http" and not (rest.isascii() and rest.isdigit()):
         raise WrongUse(f"--attach {text}: not known; give {_FORMS}")
     address = _parse_address(text, 80, text)
-    return Target(_recognize(address), address)
+    return Target(_recognize_server(address), address)
 
 
-def _parse_address(text: str, port: int, whole: str) -> Address:
+def _parse_address(text: str, port: int, whole: str) -> HostPort:
     """Return the address of [http://]HOST[:PORT][/...], localhost and `port` for what lacks; `whole` is for the message."""
     try:
         parts = urlsplit(text if "://" in text else f"//{text.removeprefix('//')}")
-        return Address(parts.hostname or "localhost", parts.port or port)
+        return HostPort(parts.hostname or "localhost", parts.port or port)
     except ValueError as error:
         raise WrongUse(f"--attach {whole}: no address: {error}; give {_FORMS}") from error
 
 
-def _recognize(address: Address) -> str:
+def _recognize_server(address: HostPort) -> str:
     """Return what serves at the address, by a question that only servers of its kind answer."""
-    if "ray_version" in http.ask_json(address, "GET", "/api/version"):
+    if "ray_version" in http.request_json(address, "GET", "/api/version"):
         return "ray"
-    if "model_path" in http.ask_json(address, "GET", "/get_model_info"):
+    if "model_path" in http.request_json(address, "GET", "/get_model_info"):
         return "sglang"
-    if "version" in http.ask_json(address, "GET", "/version"):
+    if "version" in http.request_json(address, "GET", "/version"):
         return "vllm"
     raise UnreachableProgram(
         f"{address}: answers, but is no vLLM, SGLang or Ray dashboard that is known; name what it is: vllm:{address}"
