@@ -12,14 +12,17 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass
+from itertools import pairwise
 from threading import get_ident, get_native_id
+from types import CodeType
 from typing import Any, NamedTuple
 
 from traceq.annotate import names, to_ring
 from traceq.capture.thread_stacks import Stacks, read_stacks
 
 # Seconds between samples, while a step lasts as usual and once it lasts longer.
-PERIOD_S, SLOW_PERIOD_S = 0.02, 0.005
+# Each takes the interpreter's lock from the training thread, and on a busy machine its CPU: that costs more than the sample.
+PERIOD_S, SLOW_PERIOD_S = 0.1, 0.005
 
 # Of one CPU; where a sample takes more than that, samples are further apart.
 _MOST_COST, _MOST_COST_SLOW = 0.003, 0.02
@@ -65,6 +68,14 @@ class Pause:
     collected: int
 
 
+class StackSpan(NamedTuple):
+    """A stack of functions (the outermost first), and the time from `begin` to `end` (ns) that a sample of it stands for."""
+
+    stack: tuple[CodeType, ...]
+    begin: int
+    end: int
+
+
 class ThreadUse(NamedTuple):
     """The use of a thread: CPU time (ns), page faults that read a disk, times that it waited or lost its CPU."""
 
@@ -92,6 +103,20 @@ class KeptStep:
         self.pauses: list[Pause] = []
         self.samples: list[tuple[int, Stacks]] = []
         self.memory: dict[int, dict[str, int]] = {}
+
+    def spread_samples(self, thread: int) -> list[StackSpan]:
+        """Return the samples of the thread, each from half way to the one before until half way to the next, within the step.
+
+        The first begins as long before as it ends after, and the last the other way round: what was before is not known.
+        """
+        samples = [(ts, stack) for ts, stacks in self.samples for native_id, stack in stacks if native_id == thread]
+        times = [ts for ts, _ in samples]
+        gaps = [later - ts for ts, later in pairwise(times)] or [round(PERIOD_S * 1e9)]
+        before, after = [gaps[0], *gaps], [*gaps, gaps[-1]]
+        return [
+            StackSpan(stack[::-1], max(self.begin, ts - gap // 2), min(self.end, ts + next_gap // 2))
+            for (ts, stack), gap, next_gap in zip(samples, before, after, strict=False)
+        ]
 
 
 class Ring:

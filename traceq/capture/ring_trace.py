@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import sys
 import threading
 import time
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
 from traceq.annotate import names
-from traceq.capture.ring import KeptStep
+from traceq.capture.ring import KeptStep, StackSpan
 from traceq.capture.thread_stacks import name_function
 
 Event = dict[str, Any]
@@ -136,40 +134,31 @@ def _draw_mark(name: str, thread: int, begin: int, end: int | None, last: int) -
 
 
 def _draw_samples(steps: Sequence[KeptStep]) -> Iterator[Event]:
-    """Yield a slice for each function that samples of a thread found in a row, nested as they were called.
-
-    A sample stands from half way to the one before until half way to the next one.
-    """
+    """Yield a slice for each function that samples of a thread found in a row within a step, nested as they were called."""
     folders = [str(Path(folder).absolute()) for folder in sys.path if folder]
-    by_thread: dict[int, list[tuple[int, tuple[CodeType, ...]]]] = defaultdict(list)
-    for ts, stacks in (sample for step in steps for sample in step.samples):
-        for thread, stack in stacks:
-            by_thread[thread].append((ts, stack[::-1]))
-    for thread, samples in by_thread.items():
-        for code, begin, end, count in _join_samples(samples, steps[0].begin, steps[-1].end):
-            yield {
-                "ph": "X",
-                "cat": "python_function",
-                "name": name_function(code, folders),
-                "tid": thread,
-                "ts": begin,
-                "dur": end - begin,
-                "args": {"samples": count},
-            }
+    for step in steps:
+        for thread in {native_id for _, stacks in step.samples for native_id, _ in stacks}:
+            for code, begin, end, count in _join_spans(step.spread_samples(thread)):
+                yield {
+                    "ph": "X",
+                    "cat": "python_function",
+                    "name": name_function(code, folders),
+                    "tid": thread,
+                    "ts": begin,
+                    "dur": end - begin,
+                    "args": {"samples": count},
+                }
 
 
-def _join_samples(
-    samples: Sequence[tuple[int, tuple[CodeType, ...]]], begin: int, end: int
-) -> Iterable[tuple[CodeType, int, int, int]]:
-    """Return (function, begin, end, number of samples) of stacks (outermost first) in order of time, between two times (ns)."""
-    borders = [begin, *((a + b) // 2 for (a, _), (b, _) in itertools.pairwise(samples)), end]
+def _join_spans(spans: Sequence[StackSpan]) -> list[tuple[CodeType, int, int, int]]:
+    """Return (function, begin, end (ns), number of samples) of functions that consecutive spans share, the outermost first."""
     opened: list[tuple[CodeType, int, int]] = []  # function, begin, number of its first sample
     found: list[tuple[CodeType, int, int, int]] = []
-    for number, stack in enumerate([*(stack for _, stack in samples), ()]):
+    last = spans[-1].end if spans else 0
+    for number, (stack, begin, _) in enumerate([*spans, StackSpan((), last, last)]):
         common = 0
         while common < min(len(opened), len(stack)) and opened[common][0] is stack[common]:
             common += 1
-        for code, since, first in opened[common:]:
-            found.append((code, since, borders[number], number - first))
-        opened[common:] = [(code, borders[number], number) for code in stack[common:]]
+        found += [(code, since, begin, number - first) for code, since, first in opened[common:]]
+        opened[common:] = [(code, begin, number) for code in stack[common:]]
     return [piece for piece in found if piece[2] > piece[1]]

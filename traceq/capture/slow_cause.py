@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import sys
 import sysconfig
 from collections import defaultdict
@@ -56,11 +55,8 @@ def find_cause(steps: Sequence[KeptStep], thread: int, usual: int) -> SlowCause 
 
 def _sum_paths(step: KeptStep, thread: int) -> dict[tuple[CodeType, ...], int]:
     """Return the time (ns) of the step in each path of calls of the thread (outermost first), by its samples."""
-    samples = [(ts, stack) for ts, stacks in step.samples for native_id, stack in stacks if native_id == thread]
-    borders = [step.begin, *((a + b) // 2 for (a, _), (b, _) in itertools.pairwise(samples)), step.end]
     found: dict[tuple[CodeType, ...], int] = defaultdict(int)
-    for (_, stack), begin, end in zip(samples, borders, borders[1:], strict=False):
-        path = stack[::-1]
+    for path, begin, end in step.spread_samples(thread):
         for depth in range(1, len(path) + 1):
             found[path[:depth]] += end - begin
     return found
