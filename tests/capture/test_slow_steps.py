@@ -176,6 +176,13 @@ def test_what_every_step_does_is_no_cause():
     assert find_cause([usual, slow], thread=1, usual=100 * MS) is None
 
 
+def test_one_sample_is_no_evidence():
+    frames = (write_slowly.__code__,)
+    samples = [(number * 10 * MS, [(1, frames)]) for number in range(1, 30)]
+    assert find_cause([keep_step(0, 300, samples[0])], thread=1, usual=20 * MS) is None
+    assert find_cause([keep_step(0, 300, *samples)], thread=1, usual=20 * MS).name.endswith(": write_slowly")
+
+
 def test_marks_payload_and_fetches_are_in_the_trace(tmp_path, clock):
     with profile(tmp_path, on_slow=2, skip=0, ring=1) as run:
         for number in run.loader(range(14), "numbers"):

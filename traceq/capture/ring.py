@@ -274,4 +274,7 @@ class _Sampler:
         is_slow = late is not None and now - step.begin > late
         cost = (time.thread_time() - began) / (_MOST_COST_SLOW if is_slow else _MOST_COST)
         period = max(SLOW_PERIOD_S if is_slow else PERIOD_S, (now - step.begin) / 1e9 * _SHARE_OF_STEP)
+        if late is not None and not is_slow and late / 1e9 > PERIOD_S:
+            # In time for the moment when the step is late; for shorter steps that would be a sample for each of them.
+            period = min(period, max(SLOW_PERIOD_S, (step.begin + late - now) / 1e9))
         return min(max(cost, period), _LONGEST_PERIOD_S)
