@@ -115,7 +115,7 @@ def test_what_only_samples_the_machine_is_imported_there_only():
 
 EXTRAS = [
     each
-    for extra in ("shell", "mcp", "plots", "frames", "cluster", "s3", "monitor")
+    for extra in ("shell", "mcp", "plots", "frames", "cluster", "s3", "pyspy", "monitor")
     for each in PROJECT["optional-dependencies"][extra]
 ]
 

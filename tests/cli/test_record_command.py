@@ -11,6 +11,7 @@ import pytest
 from importers.snapshots import make_history, make_snapshot
 
 from traceq.capture import record
+from traceq.capture.attach import attach
 from traceq.common.owner import owner_word
 
 EXPORT = Path(__file__).parents[2] / "fixtures" / "run" / "nsys_2026.2.sqlite"
@@ -161,3 +162,31 @@ def test_what_a_killed_recording_left_goes_with_the_next(traceq, tmp_path):
     assert traceq("record", "-o", tmp_path, "--", sys.executable, "-c", "").exit_code == 0
     assert [each.exists() for each in (*left, other)] == [False, False, True]
     assert [path for path in tmp_path.iterdir() if path.suffix == ".status"] == [other]
+
+
+def test_what_runs_already_is_asked_and_reported_on(traceq, monkeypatch, tmp_path):
+    trace = tmp_path / "vllm.sqlite"
+    trace.write_bytes(EXPORT.read_bytes())
+    asked = []
+    monkeypatch.setattr(
+        attach, "ask_program", lambda request: asked.append(request) or attach.Attached("vllm", (trace,))
+    )
+    outcome = traceq("record", "--attach", "vllm", "--seconds", 2, "--steps", 4, "--no-report", "-o", tmp_path)
+    assert outcome.exit_code == 0
+    assert asked == [attach.AttachRequest("vllm", tmp_path, 4, 2.0, 300.0)]
+    assert outcome.stderr.endswith(f"traceq: next: traceq report {tmp_path / 'vllm.duckdb'}\n")
+
+
+def test_stacks_of_a_process_go_to_stdout(traceq, monkeypatch, tmp_path):
+    found = attach.Attached("pid7", stacks="process 7\n\x1b[31m", file=tmp_path / "pid7.stacks.txt")
+    monkeypatch.setattr(attach, "ask_program", lambda _: found)
+    outcome = traceq("record", "--attach", "7", "-o", tmp_path)
+    assert (outcome.exit_code, outcome.stdout) == (0, "process 7\n\\x1b[31m")
+    assert outcome.stderr == f"traceq: stacks: {tmp_path / 'pid7.stacks.txt'}\n"
+
+
+@pytest.mark.parametrize("extra", [["--memory"], ["--backend", "nsys"], ["--dry-run"], ["--", "python", "run.py"]])
+def test_what_runs_already_cannot_be_started(traceq, extra):
+    outcome = traceq("record", "--attach", "7", *extra)
+    assert outcome.exit_code == 2
+    assert "--attach TARGET asks a program that runs already" in outcome.stderr

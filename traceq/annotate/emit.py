@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from typing import Any
 
-from traceq.annotate import to_nvtx, to_torch
+from traceq.annotate import to_nvtx, to_ring, to_torch
 
 _VARIABLE = "TRACEQ_ANNOTATE"
 _CHOICES = {"all": (True, True), "nvtx": (True, False), "torch": (False, True), "off": (False, False)}
 
-# What pop() needs to end a mark in both tools.
-Mark = tuple[to_nvtx.Range | None, to_torch.TorchRecord | None]
+# What pop() needs to end a mark in NVTX, in the PyTorch profiler and in a ring of the last steps.
+Mark = tuple[to_nvtx.Range | None, to_torch.TorchRecord | None, Any]
 
 
 def _read_choice() -> tuple[bool, bool]:
@@ -48,8 +49,10 @@ def enabled() -> bool:
 
 
 def is_active() -> bool:
-    """Return whether a mark would be written here and now: marks are on, and a profiler listens."""
-    return is_wanted() and ((_nvtx_wanted and to_nvtx.may_listen) or (_torch_wanted and to_torch.listens()))
+    """Return whether a mark would be written here and now: marks are on, and a profiler or a ring of steps listens."""
+    return is_wanted() and (
+        to_ring.listener is not None or (_nvtx_wanted and to_nvtx.may_listen) or (_torch_wanted and to_torch.listens())
+    )
 
 
 def is_wanted() -> bool:
@@ -79,7 +82,9 @@ def pop(mark: Mark | None) -> None:
     """
     if mark is None:
         return
-    range_, record = mark
+    range_, record, kept = mark
+    if kept is not None and to_ring.listener is not None:
+        to_ring.listener.end_mark(kept)
     if record is not None:
         to_torch.end(record)
     if range_ is not None:
@@ -95,11 +100,14 @@ def instant(name: str) -> None:
 def begin(name: str, *, crosses: bool) -> Mark:
     """Begin a mark as push() does, for callers that have checked is_active()."""
     range_ = to_nvtx.begin(name, crosses=crosses) if _nvtx_wanted and to_nvtx.may_listen else None
-    return range_, to_torch.begin(name) if _torch_wanted else None
+    kept = to_ring.listener.begin_mark(name) if to_ring.listener is not None else None
+    return range_, to_torch.begin(name) if _torch_wanted else None, kept
 
 
 def write_instant(name: str) -> None:
     """Write a mark as instant() does, for callers that have checked is_active()."""
+    if to_ring.listener is not None:
+        to_ring.listener.note_instant(name)
     if _nvtx_wanted:
         to_nvtx.instant(name)
     record = to_torch.begin(name) if _torch_wanted else None

@@ -32,8 +32,8 @@ def rank() -> int:
 
 def is_distributed() -> bool:
     """Return whether torch.distributed is initialized; PyTorch's profiler then writes rank and world size itself."""
-    distributed = sys.modules["torch"].distributed
-    return bool(distributed.is_available() and distributed.is_initialized())
+    distributed = getattr(sys.modules.get("torch"), "distributed", None)
+    return distributed is not None and bool(distributed.is_available() and distributed.is_initialized())
 
 
 def read_launcher_ranks() -> dict[str, int]:

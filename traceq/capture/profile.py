@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from traceq.capture.session import RecordingSession
+    from traceq.capture.slow_steps import FollowSession
 
 _T = TypeVar("_T")
 
@@ -38,6 +39,8 @@ def profile(
     first: int = 0,
     stacks: bool = False,
     memory: bool = False,
+    ring: int = 5,
+    on_slow: float | None = None,
 ) -> ProfiledRun:
     """Profile some steps of a training loop: `with traceq.profile("traces") as run:`, with run.step() around each step.
 
@@ -52,18 +55,27 @@ def profile(
     thread and in those that PyTorch starts from it. With None for a directory nothing is profiled, and steps are marked
     all the same.
 
-    The trace holds what operators and kernels did, with shapes, synchronizations and the marks of traceq.annotate, and
-    under "traceq" how much longer profiled steps took than those before.
+    With `on_slow`, no window is recorded: the whole training is followed, and the last `ring` steps are written each time
+    that a step lasts more than `on_slow` times as long as usual (the median of up to 101 steps before it, without the first
+    `skip`). These traces hold marks, fetches, garbage collections and samples of Python stacks, no operators and kernels.
+    They are DIRECTORY/NAME-slowSTEP.rank0.pt.trace.json.gz, at most 50. PyTorch is not needed.
 
-    Raises ValueError where a number is too small or the name is no file name, MissingTool where there is no PyTorch.
+    The trace of a window holds what operators and kernels did, with shapes, synchronizations and the marks of
+    traceq.annotate, and under "traceq" how much longer profiled steps took than those before.
+
+    Raises ValueError where a number is too small, the name is no file name or options do not go together, MissingTool where
+    there is no PyTorch.
     """
-    for what, number, least in (("steps", steps, 1), ("warmup", warmup, 1), ("skip", skip, 0), ("first", first, 0)):
+    given = (("steps", steps, 1), ("warmup", warmup, 1), ("skip", skip, 0), ("first", first, 0), ("ring", ring, 1))
+    for what, number, least in given:
         if number < least:
             raise ValueError(f"{what}={number}: must be at least {least}")
     if not name or Path(name).name != name:
         raise ValueError(f"name={name!r}: must be the beginning of a file name, without directories")
     if directory is None:
         return ProfiledRun(None, first)
+    if on_slow is not None:
+        return _follow(Path(directory), name, skip, first, ring, on_slow, profiles=stacks or memory)
     if importlib.util.find_spec("torch") is None:
         raise MissingTool("traceq.profile needs PyTorch, which is not installed here: pip install torch")
     from traceq.capture.session import RecordingPlan, RecordingSession
@@ -71,6 +83,20 @@ def profile(
     # The program may change its directory before the trace is written.
     plan = RecordingPlan(Path(directory).absolute(), name, skip, warmup, steps, first, stacks, memory)
     return ProfiledRun(RecordingSession(plan, _say), first)
+
+
+def _follow(
+    directory: Path, name: str, skip: int, first: int, ring: int, factor: float, *, profiles: bool
+) -> ProfiledRun:
+    """Return the run of a training that is followed for slow steps. Raises ValueError for a `factor` of 1 or less."""
+    from traceq.capture.slow_steps import FollowPlan, FollowSession
+
+    if not factor > 1:
+        raise ValueError(f"on_slow={factor}: must be more than 1, such as 2 for steps of twice their usual time")
+    if profiles:
+        raise ValueError("on_slow= goes without stacks=True and memory=True: no profiler runs while steps are followed")
+    plan = FollowPlan(directory.absolute(), name, skip, first, ring, factor)
+    return ProfiledRun(FollowSession(plan, _say), first)
 
 
 def _say(text: str) -> None:
@@ -85,7 +111,7 @@ class ProfiledRun:
     before to the end of this one (so that it holds the fetch of the data as well), with K = N - `first`.
     """
 
-    def __init__(self, session: RecordingSession | None, first: int) -> None:
+    def __init__(self, session: RecordingSession | FollowSession | None, first: int) -> None:
         self._session = session
         self._number = first
         self._mark: emit.Mark | None = None
@@ -94,7 +120,7 @@ class ProfiledRun:
 
     def __enter__(self) -> Self:
         if self._session is not None:
-            self._session.begin()
+            self._session.begin_session()
             # For who never leaves the block, as when a framework skips its last hook after an error.
             atexit.register(self.__exit__)
         return self
@@ -107,7 +133,7 @@ class ProfiledRun:
     ) -> None:
         """End the recording; a step that advance() left open is recorded as unfinished."""
         if self._session is not None and self._is_here():
-            self._session.end(error, within_step=self._mark is not None)
+            self._session.end_session(error, within_step=self._mark is not None)
             self._session = None
         atexit.unregister(self.__exit__)
         self._end_mark()

@@ -170,7 +170,7 @@ class Recording:
 def plan(request: Request) -> Launch:
     """Return how the program of `request` is to be started, with a free name for its traces; nothing is run or written."""
     directory = request.directory.absolute()
-    name = _free_name(directory, _name_after(request.command))
+    name = free_name(directory, _name_after(request.command))
     command = request.command
     if request.backend == "nsys":
         prefix = nsys.profile_command(directory / name, windowed=request.steps > 0, memory=request.memory)
@@ -258,12 +258,13 @@ def _name_after(command: Sequence[str]) -> str:
     return _NOT_IN_NAMES.sub("_", name).lstrip(".-") or "program"
 
 
-def _free_name(directory: Path, name: str) -> str:
+def free_name(directory: Path, name: str) -> str:
     """Return the first of NAME, NAME-2, NAME-3, ... under which the directory holds no traces or files of a recording."""
     there = [path.name for path in directory.iterdir()] if directory.is_dir() else []
 
     def is_taken(name: str) -> bool:
-        endings = (".rank", ".duckdb", ".nsys-rep", ".sqlite", LOG_SUFFIX, SUFFIX, printed.SUFFIX)
+        traces = (".rank", ".duckdb", ".nsys-rep", ".sqlite", ".pt.trace.json")
+        endings = (*traces, ".stacks.txt", LOG_SUFFIX, SUFFIX, printed.SUFFIX)
         ours = (f".{name}.", *(f"{name}{ending}" for ending in endings))
         return any(file.startswith(ours) for file in there)
 

@@ -85,9 +85,9 @@ class TorchWindow(RecordWindow):
         self._profiler.start()
 
     def _choose_steps(self) -> int:
-        """Return how many steps to record: as many as take a second, between `steps` and `most_steps`.
+        """Return how many steps to record: as many as take a second, between `steps` and `most_steps`, in whole cycles of workers.
 
-        They are whole cycles of a loader's workers. Ranks of a job record the same number of steps, `steps`, as each would choose another one.
+        Ranks of a job record the same number of steps, `steps`, as each would choose another one.
         """
         least, most = int(self._options["steps"]), int(self._options["most_steps"])
         before = self._before

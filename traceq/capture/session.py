@@ -71,7 +71,7 @@ class RecordingSession:
         self._sampler = StackSampler()
         self._profiler: Any = None
 
-    def begin(self) -> None:
+    def begin_session(self) -> None:
         """Start the profiler and the clock before the first step."""
         with self._report_failures():
             self._profiler = make_profiler(self._save, self._plan)
@@ -102,7 +102,7 @@ class RecordingSession:
                 self._close()
         self._clock.begin()
 
-    def end(self, error: BaseException | None, *, within_step: bool) -> None:
+    def end_session(self, error: BaseException | None, *, within_step: bool) -> None:
         """End the session after the last step, and save the trace if a step was recorded, or in part, when an error ended it."""
         if self._profiler is None:
             return

@@ -8,13 +8,13 @@ import sys
 import sysconfig
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
 from traceq.capture.called_function import name_called_function
+from traceq.capture.thread_stacks import name_function, prevent_collection
 
 # A sample takes the sampled thread some 100 us, most of it for handing over the interpreter's lock: 0.5 % of a step.
 PERIOD_S = 0.02
@@ -92,7 +92,7 @@ class StackSampler:
         usual = sys.getswitchinterval()
         try:
             while len(self._runs) < _MOST_RUNS and not self._stopped.wait(self._period_s):
-                with _prevent_collection():
+                with prevent_collection():
                     running = self._take_sample(own)
                 # Several threads that run would take the lock from one another all the time.
                 sys.setswitchinterval(_SWITCH_S if running <= 1 else usual)
@@ -146,23 +146,6 @@ class StackSampler:
             self._collections.append((threading.get_native_id(), self._collection_ts, now, info["generation"]))
 
 
-@contextmanager
-def _prevent_collection() -> Iterator[None]:
-    """Keep Python 3.11 from collecting garbage during the block, in which frames of running threads are walked.
-
-    There, reading a frame can start a collection, which lets the other threads run; the frame read next may then be gone, and
-    the process crashes (later versions collect between instructions only).
-    """
-    if sys.version_info >= (3, 12) or not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
-
-
 # The instruction (byte offset) of the innermost function, then numbers of functions from the innermost on.
 _Stack = tuple[int, ...]
 
@@ -191,7 +174,7 @@ def _describe_runs(
     by_number = list(codes)
     functions: dict[str, int] = {}
     numbers = [
-        -1 if code.co_filename.startswith(_OWN) else functions.setdefault(_name_function(code, folders), len(functions))
+        -1 if code.co_filename.startswith(_OWN) else functions.setdefault(name_function(code, folders), len(functions))
         for code in by_number
     ]
     own = {
@@ -220,9 +203,3 @@ def _describe_runs(
         "stacks": [list(stack) for stack in stacks],
         "runs": found,
     }
-
-
-def _name_function(code: CodeType, folders: Sequence[str]) -> str:
-    """Return FILE(LINE): NAME, as PyTorch's profiler does: the file below the folder of sys.path that it is in."""
-    within = max((len(each) + 1 for each in folders if code.co_filename.startswith(f"{each}{os.sep}")), default=0)
-    return f"{code.co_filename[within:]}({code.co_firstlineno}): {code.co_name}"

@@ -6,13 +6,17 @@ import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from traceq.cli import completion
 from traceq.cli._options import FILE, F, within_limits
-from traceq.common.text import printable
+from traceq.common.text import printable, without_controls
 from traceq.errors import TraceqError
+
+if TYPE_CHECKING:
+    from traceq.capture.attach.attach import AttachRequest
 
 # Steps of a window whose length nobody asked for.
 _MOST_STEPS = 50
@@ -68,6 +72,34 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
 @click.option(
     "--no-printed", is_flag=True, help="Do not keep the step times, losses and the like that the program prints."
 )
+@click.option(
+    "--attach", metavar="TARGET", help="Ask what runs already: dynolog, vllm, sglang, ray, a URL, or a process id."
+)
+@click.option(
+    "--pid", type=click.IntRange(min=1), metavar="PID", help="With --attach: only this process of dynolog or Ray."
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    default=5.0,
+    show_default=True,
+    metavar="S",
+    help="With --attach: how long vLLM records.",
+)
+@click.option(
+    "--wait",
+    type=click.FloatRange(min=0, min_open=True),
+    default=300.0,
+    show_default=True,
+    metavar="S",
+    help="With --attach: how long to wait for the trace.",
+)
+@click.option(
+    "--trace-dir",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="With --attach: where the program writes traces, seen from here.",
+)
 @click.option("--html", type=FILE, metavar="FILE", help="Also write the report as an HTML page to FILE.")
 @click.option("--dry-run", is_flag=True, help="Print the command and what is added to its environment; run nothing.")
 @click.option("--no-report", is_flag=True, help="Make the database, but no report.")
@@ -86,6 +118,11 @@ def record(
     memory_history: bool,
     stacks: bool,
     no_printed: bool,
+    attach: str | None,
+    pid: int | None,
+    seconds: float,
+    wait: float,
+    trace_dir: Path | None,
     html: Path | None,
     dry_run: bool,
     no_report: bool,
@@ -96,16 +133,35 @@ def record(
     training steps with a profiler, ingests the traces and reports on them. Steps are found by the calls of an optimizer's
     step(). The program keeps its output and exit code; apart from the report, traceq writes to stderr.
 
+    With --attach and no COMMAND, a program that runs already is asked: PyTorch through dynolog, vLLM, SGLang, Ray. With a
+    process id, py-spy prints what each Python thread of it does or waits for.
+
     \b
     Examples:
       traceq record -- python train.py --epochs 1
       traceq record --skip 50 --steps 10 -o traces -- torchrun --nproc-per-node 2 train.py
       traceq record --stacks --memory --html report.html -- python train.py
       traceq record --backend nsys -- python train.py
+      traceq record --attach vllm:localhost:8000 --trace-dir /tmp/traces
+      traceq record --attach 4711
     """  # noqa: D301 - click wants the backspace itself
+    from traceq.capture.attach.attach import AttachRequest
     from traceq.capture.record import Request, plan
     from traceq.capture.record import record as run
 
+    if attach is not None:
+        if command or backend != "torch" or memory or stacks or dry_run:
+            raise click.UsageError(
+                "--attach TARGET asks a program that runs already: it goes without a command, "
+                "--backend, --memory, --stacks and --dry-run."
+            )
+        _attach_program(
+            context,
+            AttachRequest(attach, directory, steps, seconds, wait, pid, trace_dir),
+            report=not no_report,
+            html=html,
+        )
+        return
     least = 5 if steps is None else steps
     most = _MOST_STEPS if steps is None else least
     request = Request(
@@ -137,6 +193,19 @@ def record(
 
         within_limits(keep_recording)(request.directory, request.command, database, _print_line)
     context.exit(recorded.exit_code or int(failed))
+
+
+def _attach_program(context: click.Context, request: AttachRequest, *, report: bool, html: Path | None) -> None:
+    """Ask a program that runs already for a trace and report on it, or print the stacks of a process."""
+    from traceq.capture.attach.attach import ask_program
+
+    attached = ask_program(request)
+    if attached.stacks is not None:
+        click.echo(without_controls(attached.stacks), nl=False)
+        _print_line(f"stacks: {attached.file}")
+        return
+    database = request.directory / f"{attached.name}.duckdb"
+    context.exit(int(not _ingest_and_report(context, database, attached.traces, report=report, html=html)))
 
 
 def _print_line(text: str) -> None:

@@ -13,6 +13,7 @@ _REQUIREMENTS = {
     "frames": ("'pandas>=2.2'",),
     "mcp": ("'mcp>=2.3,<3'", "'uvicorn>=0.31.1'"),
     "plots": ("'matplotlib>=3.8'",),
+    "pyspy": ("'py-spy>=0.4'",),
     "s3": ("'s3fs>=2024.12'",),
     "shell": ("'prompt-toolkit>=3.0.43'", "'pygments>=2.17'"),
 }

@@ -25,6 +25,15 @@ def found_without_gpu(trace):
         trace.op("aten::mm", 1000 * step + 10 if step < 7 else 1000 * step + 2010, 800)
 
 
+def found_function(trace):
+    """As the ring of traceq.profile(on_slow=...) shows it: steps and samples of functions."""
+    for step in range(6):
+        begin, dur = 1000 * step, 3000 if step == 5 else 1000
+        trace.annotation(f"traceq.step#{step}", begin, dur)
+        trace.cpu("python", "train.py(1): train", begin, dur)
+        trace.cpu("python", "train.py(8): write_log", begin + 100, dur - 900)
+
+
 def clean(trace):
     """The last step waits for the GPU, which lags behind the host."""
     for step in range(8):

@@ -14,8 +14,9 @@ How it is measured
     Steps of a server that compute prompts are left out: they are as long as their prompts (serving_step).
     The last step of a trace is left out when it lasts to the end of its GPU work, which other steps leave to the
     next. What they have more of is the ledger (time_ledger; host_ledger without a GPU) of each less the mean of the
-    other steps; without a GPU, the innermost range that is longer by most of that is named. This is a remark, not a
-    finding: other rules claim this time by its causes. The excess must be at least 1 % of the time in all.
+    other steps; without a GPU, the innermost range or Python function that is longer by most of that is named. This is
+    a remark, not a finding: other rules claim this time by its causes. The excess must be at least 1 % of the time in
+    all.
 
 What to try
     Look at the named slice in that step; make rare work asynchronous, or do it outside the measured loop.

@@ -91,12 +91,12 @@ place as (
     group by p.step, p.cause
 ),
 
--- without a GPU: the longest range of each name in a step, against that of the usual ones
+-- without a GPU: the longest range or Python frame of each name in a step, against that of the usual ones
 host_range as (
     select j.step, j.is_slow, c.name, max(c.dur) as dur, max_by(c.ts, {'dur': c.dur, 'ts': -c.ts}) as ts
     from judged as j
     inner join cpu_slice as c on c.ts >= j.ts and c.ts < j.ts + j.dur and c.name <> j.name
-    where c.trace_id = $trace_id and c.kind = 'annotation' and $device < -1
+    where c.trace_id = $trace_id and c.kind in ('annotation', 'python') and $device < -1
     group by all
 ),
 
@@ -132,7 +132,7 @@ cross join spread as p
 cross join usual as u
 left join change as c on c.step = j.step and c.change >= $part_share * (j.dur - u.dur)
 left join place as w on w.step = j.step and w.cause = c.category
-left join host_place as h on h.step = j.step and c.category = 'host_annotation'
+left join host_place as h on h.step = j.step and c.category in ('host_annotation', 'host_python')
 where j.is_slow
 order by j.dur desc, j.step, c.change desc, c.category
 limit $most_rows
