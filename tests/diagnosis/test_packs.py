@@ -50,7 +50,34 @@ def test_packs_follow_from_the_record():
     assert [rule.is_extra for rule in promises] == [not record.has_confirmed(rule.name) for rule in promises]
     assert not any(rule.is_extra for rule in all_rules() if rule.remarks)
     assert {record.confidence_of(rule.name) for rule in EXTRA_RULES} == {"low"}
-    assert {rule.pack for rule in all_rules()} == {"default", "extra", "host", "host, extra"}
+    assert {rule.pack for rule in all_rules()} == {"default", "extra", "host", "host, extra", "host, recordings, extra"}
+
+
+def test_pairs_say_which_extra_rules_are_asked_of_recordings():
+    """A rule that pairs have confirmed is none of the pack extra there; without the default rules nothing is added."""
+    for_recordings = {rule.name for rule in all_rules() if rule.is_for_recordings}
+    assert {"host-data-loading", "host-logging", "host-lock"} <= for_recordings
+    assert all(rule.is_extra for rule in all_rules() if rule.is_for_recordings)
+    usual, recorded = (select_rules(default_rules(), has_gpu=False, is_recording=each) for each in (False, True))
+    assert {rule.name for rule in recorded} - {rule.name for rule in usual} == for_recordings
+    assert not any(rule.is_extra for rule in recorded)
+    order = [rule.name for rule in all_rules()]
+    assert [rule.name for rule in recorded] == sorted((rule.name for rule in recorded), key=order.index)
+    assert count_left_out(recorded, has_gpu=False) == count_left_out(usual, has_gpu=False) - len(for_recordings)
+    some = default_rules()[:3]
+    assert select_rules(some, has_gpu=True, is_recording=True) == list(some)
+
+
+def test_pairs_raise_confidence_to_medium_at_most():
+    pairs = {"rule": tuple((f"program{number}", "right") for number in range(9))}
+    record = RuleRecord(pairs=pairs)
+    assert record.confidence_of("rule") == "low"
+    assert record.for_recordings().confidence_of("rule") == "medium"
+    assert record.for_recordings().without_program("program1").describe_rule("rule") == (
+        "No labelled trace has shown yet whether this rule is right. In recordings of 8 programs that were run before and"
+        " after a fix, its prediction came true 8 times."
+    )
+    assert RuleRecord(pairs={"rule": (("a", "partly"),)}).is_confirmed_by_pairs("rule") is False
 
 
 def test_partly_right_confirms_nothing():

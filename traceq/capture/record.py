@@ -34,7 +34,7 @@ INJECT = Path(__file__).parent / "inject"
 _LEFT = re.compile(rf"\..+\.({PATTERN})\.(?:status|[0-9a-f]{{8}}\.ingest)")
 
 # Of a request, what the processes of the program are told.
-_OPTIONS = ("steps", "most_steps", "warmup", "skip", "memory", "stacks", "printed", "memory_history")
+_OPTIONS = ("steps", "most_steps", "warmup", "skip", "memory", "stacks", "samples", "printed", "memory_history")
 
 # What a name may hold that becomes part of file names.
 _NOT_IN_NAMES = re.compile(r"[^\w.-]+")
@@ -131,8 +131,8 @@ class Request:
 
     The window is in optimizer steps: `skip`, then `warmup`, then `steps` that are recorded, or where these take less than a
     second up to `most_steps`. `memory` records allocations; `stacks` records the Python functions that ran, which makes
-    steps longer. `printed` keeps what the program prints as step time, loss and the like. `memory_history` writes PyTorch's
-    snapshot of GPU memory beside each trace.
+    steps longer, and `samples` samples them where it does not. `printed` keeps what the program prints as step time, loss
+    and the like. `memory_history` writes PyTorch's snapshot of GPU memory beside each trace.
     """
 
     command: tuple[str, ...]
@@ -145,6 +145,7 @@ class Request:
     stacks: bool = False
     printed: bool = True
     memory_history: bool = False
+    samples: bool = True
     most_steps: int = 0
 
 
@@ -283,7 +284,7 @@ def _make_environment(request: Request, directory: Path, name: str) -> dict[str,
         "directory": str(directory),
         "name": name,
         **{field: getattr(request, field) for field in _OPTIONS},
-        "workers": request.backend == "torch",
+        "workers": request.backend == "torch" and request.samples,
         "status": str(_status_path(directory, name)),
     }
     return {**inject_traceq(options, os.environ.get("PYTHONPATH")), **keep_marks()}

@@ -85,7 +85,7 @@ class TorchWindow(RecordWindow):
         self._profiler.start()
 
     def _choose_steps(self) -> int:
-        """Return how many steps to record: as many as take a second, between `steps` and `most_steps`, in whole cycles of workers.
+        """Return how many steps to record: what takes a second, between `steps` and `most_steps`, in whole cycles of workers.
 
         Ranks of a job record the same number of steps, `steps`, as each would choose another one.
         """
@@ -112,7 +112,7 @@ class TorchWindow(RecordWindow):
             self._profiler.step()
             return False
         self._profiler.step()
-        if self._steps == self._options["warmup"] and not self._options["stacks"]:
+        if self._steps == self._options["warmup"] and self._options["samples"] and not self._options["stacks"]:
             self._sampler.start()
         return True
 

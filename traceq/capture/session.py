@@ -42,6 +42,7 @@ class RecordingPlan:
     first: int = 0
     stacks: bool = False
     memory: bool = False
+    samples: bool = True
 
     @property
     def start(self) -> int:
@@ -96,7 +97,7 @@ class RecordingSession:
             if self._ended == self._plan.end:
                 self._describe()
             self._call(self._profiler.step)
-            if self._ended == self._plan.start and not self._plan.stacks:
+            if self._ended == self._plan.start and self._plan.samples and not self._plan.stacks:
                 self._sampler.start()
             if self._ended == self._plan.end:
                 self._close()

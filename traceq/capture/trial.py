@@ -190,6 +190,7 @@ def _inject_traceq(launch: TrialLaunch, told: Path, path: str | None) -> dict[st
         "name": launch.name,
         "steps": max(1, launch.profiled),
         "most_steps": 0,
+        "samples": True,
         "warmup": 1,
         "skip": launch.warmup + launch.steps,
         "memory": False,

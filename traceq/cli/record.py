@@ -69,6 +69,7 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
 @click.option(
     "--stacks", is_flag=True, help="With every Python function that runs: names lines, makes steps far longer."
 )
+@click.option("--no-samples", is_flag=True, help="Do not sample what Python runs between operators.")
 @click.option(
     "--no-printed", is_flag=True, help="Do not keep the step times, losses and the like that the program prints."
 )
@@ -117,6 +118,7 @@ def record(
     memory: bool,
     memory_history: bool,
     stacks: bool,
+    no_samples: bool,
     no_printed: bool,
     attach: str | None,
     pid: int | None,
@@ -149,6 +151,8 @@ def record(
     from traceq.capture.record import Request, plan
     from traceq.capture.record import record as run
 
+    least = 5 if steps is None else steps
+    most = _MOST_STEPS if steps is None else least
     if attach is not None:
         if command or backend != "torch" or memory or stacks or dry_run:
             raise click.UsageError(
@@ -157,15 +161,24 @@ def record(
             )
         _attach_program(
             context,
-            AttachRequest(attach, directory, steps, seconds, wait, pid, trace_dir),
+            AttachRequest(attach, directory, least, seconds, wait, pid, trace_dir),
             report=not no_report,
             html=html,
         )
         return
-    least = 5 if steps is None else steps
-    most = _MOST_STEPS if steps is None else least
     request = Request(
-        command, backend, directory, least, warmup, skip, memory, stacks, not no_printed, memory_history, most
+        command,
+        backend,
+        directory,
+        least,
+        warmup,
+        skip,
+        memory,
+        stacks,
+        printed=not no_printed,
+        memory_history=memory_history,
+        samples=not no_samples,
+        most_steps=most,
     )
     if not request.command:
         raise click.UsageError("No command to run: traceq record [OPTIONS] -- python train.py")

@@ -105,7 +105,7 @@ part as (
         n.thread_id,
         c.ts,
         coalesce(lead(c.ts) over (partition by c.part_id order by c.ts), n.ts_end) as ts_end,
-        coalesce(n.frames, []) as frames
+        if(n.frames <> '', string_split(n.frames, chr(10)), []) as frames
     from cut as c
     inner join named as n using (part_id)
 )

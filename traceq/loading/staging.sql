@@ -33,13 +33,13 @@ create table staging.thread_switch (
     reason varchar
 );
 
--- Equal samples in a row of a thread's Python stack, from the outermost frame on.
+-- Equal samples in a row of a thread's Python stack; frames are lines, from the outermost on.
 create table staging.python_run (
     thread_id integer not null,
     ts bigint not null,
     ts_last bigint not null,
     period_ns bigint not null,
-    frames varchar [] not null
+    frames varchar not null
 );
 
 -- Python's garbage collections; the older the objects of a generation, the higher is its number.

@@ -85,7 +85,7 @@ def build_sample_batches(samples: Samples | None, threads: TrackNumbers, utc_ori
             "ts": first - utc_origin_ns,
             "ts_last": last - utc_origin_ns,
             "period_ns": samples.period_ns,
-            "frames": [] if waits[stack] and native_id in others else frames[stack],
+            "frames": "" if waits[stack] and native_id in others else "\n".join(frames[stack]),
         }
         for native_id, stack, first, last, _ in samples.runs
         if native_id in working or native_id not in others

@@ -14,7 +14,7 @@
 --   for {{ 'these collections' if facts.collections > 1 else 'this collection' }}. {% else %}Call `gc.collect(); gc.freeze()` after
 --   start-up, so that later collections do not visit what was there before. {% endif %}They take {{ per_step(claimed_ns) }}.
 -- confidence: high
--- reason: The recording notes when Python collects garbage, or the trace names it.
+-- reason: The recording notes each collection, or the trace names it.
 -- wrong-if: Memory of the host grows without limit when garbage is collected less often.
 -- needs: steps, host_alone
 -- facts: host_collections
