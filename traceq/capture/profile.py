@@ -39,6 +39,7 @@ def profile(
     first: int = 0,
     stacks: bool = False,
     memory: bool = False,
+    samples: bool = True,
     ring: int = 5,
     on_slow: float | None = None,
 ) -> ProfiledRun:
@@ -52,7 +53,8 @@ def profile(
 
     `first` is the number of the first step, for training that is resumed; `stacks` records Python's calls as well (costly,
     and the trace then holds the paths of source files); `memory` records each allocation, and then only what runs in this
-    thread and in those that PyTorch starts from it. With None for a directory nothing is profiled, and steps are marked
+    thread and in those that PyTorch starts from it. Without `stacks`, `samples` has the trace say which functions run between
+    operators, and in which files they are (at most 2 % of a step). With None for a directory nothing is profiled, and steps are marked
     all the same.
 
     With `on_slow`, no window is recorded: the whole training is followed, and the last `ring` steps are written each time
@@ -81,7 +83,7 @@ def profile(
     from traceq.capture.session import RecordingPlan, RecordingSession
 
     # The program may change its directory before the trace is written.
-    plan = RecordingPlan(Path(directory).absolute(), name, skip, warmup, steps, first, stacks, memory)
+    plan = RecordingPlan(Path(directory).absolute(), name, skip, warmup, steps, first, stacks, memory, samples)
     return ProfiledRun(RecordingSession(plan, _say), first)
 
 

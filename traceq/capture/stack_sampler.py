@@ -128,8 +128,10 @@ class StackSampler:
         if innermost.f_code is StackSampler._note_collection.__code__ and innermost.f_back is not None:
             innermost = innermost.f_back
         codes = self._codes
-        self._calls.setdefault((innermost.f_code, innermost.f_lasti), innermost.f_globals)
-        stack = [innermost.f_lasti]
+        # Read once: the thread may go on in between.
+        offset = innermost.f_lasti
+        self._calls.setdefault((innermost.f_code, offset), innermost.f_globals)
+        stack = [offset]
         frame: FrameType | None = innermost
         while frame is not None and len(stack) <= _DEEPEST:
             code = frame.f_code
