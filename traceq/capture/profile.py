@@ -54,8 +54,8 @@ def profile(
     `first` is the number of the first step, for training that is resumed; `stacks` records Python's calls as well (costly,
     and the trace then holds the paths of source files); `memory` records each allocation, and then only what runs in this
     thread and in those that PyTorch starts from it. Without `stacks`, `samples` has the trace say which functions run between
-    operators, and in which files they are (at most 2 % of a step). With None for a directory nothing is profiled, and steps are marked
-    all the same.
+    operators, and in which files they are (at most 2 % of a step). With None for a directory nothing is profiled, and steps
+    are marked all the same.
 
     With `on_slow`, no window is recorded: the whole training is followed, and the last `ring` steps are written each time
     that a step lasts more than `on_slow` times as long as usual (the median of up to 101 steps before it, without the first

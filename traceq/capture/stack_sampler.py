@@ -16,8 +16,9 @@ from typing import Any
 from traceq.capture.called_function import name_called_function
 from traceq.capture.thread_stacks import name_function, prevent_collection
 
-# A sample takes the sampled thread some 100 us, most of it for handing over the interpreter's lock: 0.5 % of a step.
-PERIOD_S = 0.02
+# A sample costs the sampled thread some 400 us, most of it for handing over the interpreter's lock and back: 1.6 % of a step
+# (tests/benchmarks/sampling_cost.py).
+PERIOD_S = 0.025
 
 # How long a thread of Python that runs keeps the interpreter's lock while the sampler waits for it. With Python's own 5 ms most
 # samples would be taken where the thread gives the lock away by itself: in calls of C that are short.
