@@ -71,12 +71,12 @@ def measure(program: Callable[[], None], *, is_sampled: bool) -> dict[str, float
     """Return the times (s) of 60 calls, by clock; starting and ending the sampler does not count."""
     sampler = StackSampler()
     if is_sampled:
-        sampler.start()
+        sampler.begin_sampling()
     begins = {name: clock() for name, clock in CLOCKS.items()}
     for _ in range(60):
         program()
     taken = {name: clock() - begins[name] for name, clock in CLOCKS.items()}
-    sampler.stop()
+    sampler.end_sampling()
     return taken
 
 

@@ -34,7 +34,7 @@ def sample(function, *, until):
     """Return the samples of a thread that runs `function` until the call `until` ends it, as (names, ...) of its stacks."""
     sampler = StackSampler(period_s=0.001)
     thread = threading.Thread(target=function, name="worker")
-    sampler.start()
+    sampler.begin_sampling()
     thread.start()
     # Not how long sampling takes is tested, but that it happens.
     deadline = time.monotonic() + 20
@@ -43,7 +43,7 @@ def sample(function, *, until):
     time.sleep(0.1)
     until()
     thread.join()
-    samples = sampler.stop()
+    samples = sampler.end_sampling()
     runs = [run for run in samples["runs"] if run[0] == thread.native_id]
     return samples, [[samples["functions"][index] for index in samples["stacks"][run[1]]] for run in runs]
 
@@ -82,10 +82,10 @@ def test_collections_of_garbage_are_noted():
     # A collection of so many objects takes longer than what is left out.
     kept = [[number] for number in range(200_000)]
     sampler = StackSampler(period_s=0.001)
-    sampler.start()
+    sampler.begin_sampling()
     time.sleep(0.05)
     gc.collect()
-    samples = sampler.stop()
+    samples = sampler.end_sampling()
     assert kept
     assert (threading.get_native_id(), 2) in {
         (native, generation) for native, _, _, generation in samples["collections"]
@@ -96,11 +96,11 @@ def test_collections_of_garbage_are_noted():
 def test_python_is_left_as_it_was():
     before = sys.getswitchinterval(), list(gc.callbacks), threading.active_count(), gc.isenabled()
     sampler = StackSampler(period_s=0.001)
-    sampler.start()
+    sampler.begin_sampling()
     time.sleep(0.05)
-    sampler.stop()
+    sampler.end_sampling()
     assert (sys.getswitchinterval(), list(gc.callbacks), threading.active_count(), gc.isenabled()) == before
-    assert StackSampler().stop() == {}
+    assert StackSampler().end_sampling() == {}
 
 
 def call_of(code, wanted="CALL"):

@@ -114,10 +114,10 @@ class _SampledWorker:
                 if self._stopped.wait(_LOOK_S) or not os.path.exists(self._status):  # noqa: PTH110
                     return
             sampler = StackSampler()
-            sampler.start()
+            sampler.begin_sampling()
             while os.path.exists(flag) and not self._stopped.wait(_LOOK_S):  # noqa: PTH110
                 pass
-            found = sampler.stop()
+            found = sampler.end_sampling()
             if found:
                 path = self._status / f"{self._trainer}.worker-{os.getpid()}.json"
                 with replace_file(path) as file:

@@ -77,7 +77,7 @@ def profile(
     if directory is None:
         return ProfiledRun(None, first)
     if on_slow is not None:
-        return _follow(Path(directory), name, skip, first, ring, on_slow, profiles=stacks or memory)
+        return _follow_steps(Path(directory), name, skip, first, ring, on_slow, profiles=stacks or memory)
     if importlib.util.find_spec("torch") is None:
         raise MissingTool("traceq.profile needs PyTorch, which is not installed here: pip install torch")
     from traceq.capture.session import RecordingPlan, RecordingSession
@@ -87,7 +87,7 @@ def profile(
     return ProfiledRun(RecordingSession(plan, _say), first)
 
 
-def _follow(
+def _follow_steps(
     directory: Path, name: str, skip: int, first: int, ring: int, factor: float, *, profiles: bool
 ) -> ProfiledRun:
     """Return the run of a training that is followed for slow steps. Raises ValueError for a `factor` of 1 or less."""

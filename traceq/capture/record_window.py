@@ -113,7 +113,7 @@ class TorchWindow(RecordWindow):
             return False
         self._profiler.step()
         if self._steps == self._options["warmup"] and self._options["samples"] and not self._options["stacks"]:
-            self._sampler.start()
+            self._sampler.begin_sampling()
         return True
 
     def close(self) -> Path | None:
@@ -125,7 +125,7 @@ class TorchWindow(RecordWindow):
             self._profiler.on_trace_ready = None
         elif self._path is None:
             self._describe()
-        self._sampler.stop()
+        self._sampler.end_sampling()
         self._profiler.stop()
         return self._path
 

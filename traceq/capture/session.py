@@ -98,7 +98,7 @@ class RecordingSession:
                 self._describe()
             self._call(self._profiler.step)
             if self._ended == self._plan.start and self._plan.samples and not self._plan.stacks:
-                self._sampler.start()
+                self._sampler.begin_sampling()
             if self._ended == self._plan.end:
                 self._close()
         self._clock.begin()
@@ -133,7 +133,7 @@ class RecordingSession:
             move(*arguments)
 
     def _close(self) -> None:
-        self._sampler.stop()
+        self._sampler.end_sampling()
         self._call(self._profiler.__exit__, None, None, None)
         self._profiler = None
         self._watch.end()
@@ -153,7 +153,7 @@ class RecordingSession:
 
     def _give_up(self, reason: str) -> None:
         """Abandon the profiler without stopping it: its session may be another's now, and stopping that crashes the process."""
-        self._sampler.stop()
+        self._sampler.end_sampling()
         if self._profiler is not None:
             self._profiler.profiler = None  # or it would look like an active one
             self._profiler = None
@@ -228,7 +228,7 @@ def describe(
     cost = measure_overhead(clock, before, profiled)
     described = {"version": __version__, **cost, **ranks, **({"losses": losses} if losses else {})}
     profiler.add_metadata_json("traceq", json.dumps(described))
-    if samples := sampler.stop():
+    if samples := sampler.end_sampling():
         profiler.add_metadata_json("traceq_samples", json.dumps(samples))
 
 

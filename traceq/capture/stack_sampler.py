@@ -38,7 +38,7 @@ _SHORTEST_COLLECTION_NS = 100_000
 
 
 class StackSampler:
-    """A thread that notes which Python functions the other threads are in, from start() to stop(), and each garbage collection.
+    """A thread that notes which Python functions the other threads are in, and each garbage collection.
 
     It needs the interpreter's lock for each sample: a thread that does not release it in a long call of C is seen when the
     call ends, in the function that made the call.
@@ -49,21 +49,21 @@ class StackSampler:
         self._native_ids: dict[int, int | None] = {}
         self._codes: dict[CodeType, int] = {}
         self._calls: dict[tuple[CodeType, int], dict[str, Any]] = {}
-        self._runs: list[_Run] = []
-        self._open: dict[int, _Run] = {}
+        self._runs: list[_SampleRun] = []
+        self._open: dict[int, _SampleRun] = {}
         self._collections: list[tuple[int, int, int, int]] = []
         self._collection_ts = 0
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def start(self) -> None:
+    def begin_sampling(self) -> None:
         """Begin to sample, in a thread that does not keep the process alive."""
         gc.callbacks.append(self._note_collection)
         self._thread = threading.Thread(target=self._sample_until_stopped, name="traceq stack sampler", daemon=True)
         self._thread.start()
 
-    def stop(self) -> dict[str, Any]:
-        """End sampling, and return the samples: {} before start(), or without a sample.
+    def end_sampling(self) -> dict[str, Any]:
+        """End sampling, and return the samples: {} before begin_sampling(), or without a sample.
 
         "functions" are names as PyTorch writes those of Python functions, "own" the indices of those that are of no installed
         library; "stacks" are lists of indices from the outermost on, "runs" lists of native thread id, index of the stack, first
@@ -84,7 +84,7 @@ class StackSampler:
             "pid": os.getpid(),
             "period_ns": round(self._period_s * 1e9),
             **_describe_runs(runs, self._codes, self._calls),
-            "collections": [each for each in self._collections if each[0] != thread.native_id],
+            "collections": [row for row in self._collections if row[0] != thread.native_id],
             "threads": {thread.native_id: thread.name for thread in threading.enumerate() if thread.native_id},
         }
 
@@ -119,7 +119,7 @@ class StackSampler:
                 run.samples += 1
             else:
                 moved += run is not None
-                self._open[native_id] = run = _Run(native_id, stack, now)
+                self._open[native_id] = run = _SampleRun(native_id, stack, now)
                 self._runs.append(run)
         return moved
 
@@ -153,7 +153,7 @@ class StackSampler:
 _Stack = tuple[int, ...]
 
 
-class _Run:
+class _SampleRun:
     """Equal samples in a row of a thread; times are ns since 1970."""
 
     __slots__ = ("last_ts", "native_id", "samples", "stack", "ts")
@@ -166,14 +166,14 @@ class _Run:
 
 
 def _describe_runs(
-    runs: Sequence[_Run], codes: dict[CodeType, int], calls: dict[tuple[CodeType, int], dict[str, Any]]
+    runs: Sequence[_SampleRun], codes: dict[CodeType, int], calls: dict[tuple[CodeType, int], dict[str, Any]]
 ) -> dict[str, Any]:
-    """Return "functions", "own", "stacks" and "runs" as stop() does, with the C functions that innermost functions call.
+    """Return "functions", "own", "stacks" and "runs" as end_sampling() does, with the C functions that innermost functions call.
 
     Runs of a thread in a row that then have the same names become one.
     """
     libraries = tuple(f"{path}{os.sep}" for path in sysconfig.get_paths().values())
-    folders = [str(Path(each).absolute()) for each in sys.path if each]
+    folders = [str(Path(folder).absolute()) for folder in sys.path if folder]
     by_number = list(codes)
     functions: dict[str, int] = {}
     numbers = [

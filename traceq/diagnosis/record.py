@@ -114,7 +114,7 @@ _Statements = tuple[tuple[str, Said], ...]
 
 
 def _without_program(entries: Mapping[str, _Statements], program: str) -> dict[str, _Statements]:
-    return {rule: tuple(each for each in said if each[0] != program) for rule, said in entries.items()}
+    return {rule: tuple(entry for entry in said if entry[0] != program) for rule, said in entries.items()}
 
 
 def _right_programs(said: _Statements) -> set[str]:
@@ -144,7 +144,7 @@ def load_record() -> RuleRecord:
     """Return the record that comes with traceq, diagnosis/rules/record.json."""
     content = json.loads(package().joinpath("diagnosis/rules/record.json").read_text("utf-8"))
     entries, pairs = (
-        {rule: tuple((each["program"], each["verdict"]) for each in said) for rule, said in content[part].items()}
+        {rule: tuple((entry["program"], entry["verdict"]) for entry in said) for rule, said in content[part].items()}
         for part in ("rules", "pairs")
     )
     return RuleRecord(entries, pairs)

@@ -65,11 +65,11 @@ class TrackNumbers:
             self._numbers.setdefault(_normalize_track(track), len(self._numbers))
         return pa.array([self._numbers[_normalize_track(track)] for track in tracks], pa.int32())
 
-    def has(self, pid: int, tid: int) -> bool:
+    def has_track(self, pid: int, tid: int) -> bool:
         """Return whether the track has slices."""
         return (pid, tid) in self._numbers
 
-    def add(self, pid: int, tid: int, name: str | None) -> int:
+    def add_track(self, pid: int, tid: int, name: str | None) -> int:
         """Return the thread_id of a track that may have no slices; `name` is the thread's, where no metadata event says it."""
         if name:
             self._thread_names.setdefault((pid, tid), name)

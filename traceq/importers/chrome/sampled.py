@@ -34,7 +34,7 @@ _Period = Annotated[int, msgspec.Meta(ge=1_000, le=60_000_000_000)]
 
 
 class Samples(msgspec.Struct):
-    """What the sampler writes; times are ns since 1970.
+    """Samples of a process as the recorder writes them; times are ns since 1970.
 
     `own` are indices of the program's own functions, `runs` [native thread id, index of a stack, first and last time, samples],
     `collections` [native thread id, begin, end, generation].
@@ -77,11 +77,11 @@ def build_sample_batches(samples: Samples | None, threads: TrackNumbers, utc_ori
     around = _find_functions_around(samples)
     waits = [bool(stack) and _WAITS.fullmatch(samples.functions[stack[-1]]) is not None for stack in samples.stacks]
     frames = [choose_frames(stack, samples, around) for stack in samples.stacks]
-    others = {run[0] for run in samples.runs if not threads.has(samples.pid, run[0])}
+    others = {run[0] for run in samples.runs if not threads.has_track(samples.pid, run[0])}
     working = {run[0] for run in samples.runs if not waits[run[1]]}
     runs = [
         {
-            "thread_id": threads.add(samples.pid, native_id, samples.threads.get(native_id)),
+            "thread_id": threads.add_track(samples.pid, native_id, samples.threads.get(native_id)),
             "ts": first - utc_origin_ns,
             "ts_last": last - utc_origin_ns,
             "period_ns": samples.period_ns,
@@ -92,7 +92,7 @@ def build_sample_batches(samples: Samples | None, threads: TrackNumbers, utc_ori
     ]
     collections = [
         {
-            "thread_id": threads.add(samples.pid, native_id, samples.threads.get(native_id)),
+            "thread_id": threads.add_track(samples.pid, native_id, samples.threads.get(native_id)),
             "ts": begin - utc_origin_ns,
             "dur": end - begin,
             "generation": generation,
