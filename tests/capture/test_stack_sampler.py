@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import threading
 import time
@@ -11,6 +12,7 @@ import pytest
 
 from traceq.capture.called_function import name_called_function
 from traceq.capture.stack_sampler import StackSampler
+from traceq.capture.thread_stacks import prevent_collection
 
 EVENT, LOCK = threading.Event(), threading.Lock()
 
@@ -135,3 +137,12 @@ def test_an_instruction_that_calls_nothing_has_no_function():
     assert name_called_function(code, 10**6, globals()) is None
     code = compile("f(1)", "/nowhere.py", "exec")
     assert name_called_function(code, call_of(code), {}) is None
+
+
+def test_a_child_that_is_forked_during_a_sample_collects_garbage():
+    with prevent_collection():
+        child = os.fork()
+        if not child:
+            os._exit(0 if gc.isenabled() else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert gc.isenabled()

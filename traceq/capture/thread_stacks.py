@@ -39,10 +39,26 @@ def prevent_collection() -> Iterator[None]:
         yield
         return
     gc.disable()
+    _prevented.set()
     try:
         yield
     finally:
+        _prevented.clear()
         gc.enable()
+
+
+# Set while a thread keeps garbage from being collected; a process that is forked meanwhile has no such thread.
+_prevented = threading.Event()
+
+
+def _collect_in_child() -> None:
+    if _prevented.is_set():
+        _prevented.clear()
+        gc.enable()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_collect_in_child)
 
 
 def _list_codes(innermost: FrameType) -> tuple[CodeType, ...]:

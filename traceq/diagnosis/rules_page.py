@@ -32,7 +32,8 @@ prints. How to add a rule: [writing-rules.md](writing-rules.md); how well they j
 
 Rules marked *extra* have not been right on any labelled real trace yet. They run with `--rules extra`, change nothing
 in what the others say, and their findings have low confidence and are listed separately. Rules marked *host* run
-where no GPU works ([decision 0031](decisions/0031-packs.md)).
+where no GPU works ([decision 0031](decisions/0031-packs.md)). Rules marked *recordings* run by default on what traceq
+recorded itself, as measured programs have confirmed them ([decision 0039](decisions/0039-recordings.md)).
 
 """
 
@@ -50,6 +51,7 @@ _EXTRA = (
     "Pack: extra. No labelled real trace has confirmed this rule yet: it runs with `--rules extra`, and its "
     "findings have low confidence and are never listed first."
 )
+_RECORDINGS = "Pack: recordings. Of what traceq recorded itself it is asked by default."
 _HOST = "Pack: host. It runs for programs that use no GPU."
 
 _THRESHOLDS = """\
@@ -75,8 +77,9 @@ rule that is for some programs does not run on the others; one without a remedy 
 
 
 def describe_pack(rule: Rule) -> str:
-    """Return sentences that say when a rule of the pack host or extra is asked; "" for other rules."""
-    return " ".join(text for text, is_of_it in ((_HOST, rule.is_of_host), (_EXTRA, rule.is_extra)) if is_of_it)
+    """Return sentences that say when a rule of the packs host, extra or recordings is asked; "" for other rules."""
+    packs = ((_HOST, rule.is_of_host), (_EXTRA, rule.is_extra), (_RECORDINGS, rule.is_for_recordings))
+    return " ".join(text for text, is_of_it in packs if is_of_it)
 
 
 def manual_page(rules: Sequence[Rule]) -> str:
