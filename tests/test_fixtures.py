@@ -60,6 +60,7 @@ def test_no_fixture_lies_outside_the_described_folders():
         "lab",
         "make",
         "pairs",
+        "programs",
         "release_0_1",
         "run",
     }
