@@ -17,7 +17,7 @@
 --   writes it in the background. {% endif %}{% else %}Keep values as tensors until they are written, and write them together.
 --   {% endif %}{{ cut(worst.name) }} runs in {{ steps_with_it }} of {{ steps }} steps, {{ per_step(claimed_ns) }}.
 -- confidence: medium
--- reason: The name suggests that it logs or saves; the time is measured.
+-- reason: Its name, or what it calls, suggests that it logs or saves; the time is measured.
 -- wrong-if: The name is misleading, or each of these records is needed at once.
 -- needs: steps, host_alone
 -- threshold: often = 0.5: in fewer than half of the steps it is rare already
