@@ -40,14 +40,14 @@ def sample(function, *, until):
     thread.start()
     # Not how long sampling takes is tested, but that it happens.
     deadline = time.monotonic() + 20
-    while len(sampler._runs) < 2 and time.monotonic() < deadline:
+    while len(sampler._samples) < 20 and time.monotonic() < deadline:
         time.sleep(0.01)
     time.sleep(0.1)
     until()
     thread.join()
     samples = sampler.end_sampling()
-    runs = [run for run in samples["runs"] if run[0] == thread.native_id]
-    return samples, [[samples["functions"][index] for index in samples["stacks"][run[1]]] for run in runs]
+    stacks = dict.fromkeys(stack for native_id, stack, _ in samples["samples"] if native_id == thread.native_id)
+    return samples, [[samples["functions"][index] for index in samples["stacks"][stack]] for stack in stacks]
 
 
 def test_a_thread_is_seen_in_the_function_that_waits():
@@ -77,7 +77,7 @@ def test_times_are_those_of_the_clock():
     begin = time.time_ns()
     samples, _ = sample(wait_for_the_event, until=EVENT.set)
     end = time.time_ns()
-    assert all(begin <= first <= last <= end for _, _, first, last, _ in samples["runs"])
+    assert all(begin <= ts <= end for _, _, ts in samples["samples"])
 
 
 def test_collections_of_garbage_are_noted():
@@ -103,6 +103,51 @@ def test_python_is_left_as_it_was():
     sampler.end_sampling()
     assert (sys.getswitchinterval(), list(gc.callbacks), threading.active_count(), gc.isenabled()) == before
     assert StackSampler().end_sampling() == {}
+
+
+def test_a_program_that_empties_the_callbacks_of_the_collector_is_not_disturbed(monkeypatch):
+    monkeypatch.setattr(gc, "callbacks", [])
+    sampler = StackSampler(period_s=0.001)
+    sampler.begin_sampling()
+    gc.callbacks.clear()
+    time.sleep(0.05)
+    assert sampler.end_sampling()["samples"]
+    assert sampler.end_sampling() == {}
+
+
+def test_where_no_thread_can_be_started_there_are_no_samples(monkeypatch):
+    def refuse(_thread):
+        raise RuntimeError("can't start new thread")
+
+    before = list(gc.callbacks)
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    sampler = StackSampler()
+    sampler.begin_sampling()
+    assert sampler.end_sampling() == {}
+    assert gc.callbacks == before
+
+
+def test_a_child_that_is_forked_while_sampling_has_nothing_of_it():
+    before, usual = list(gc.callbacks), sys.getswitchinterval()
+    sampler = StackSampler(period_s=0.001)
+    sampler.begin_sampling()
+    time.sleep(0.05)
+    child = os.fork()
+    if not child:
+        os._exit(0 if gc.callbacks == before and sys.getswitchinterval() == usual and gc.isenabled() else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert sampler.end_sampling()["samples"]
+
+
+def test_threads_that_follow_one_another_are_told_apart():
+    sampler = StackSampler(period_s=0.001)
+    sampler.begin_sampling()
+    threads = [threading.Thread(target=time.sleep, args=(0.05,)) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+        thread.join()
+    sampled = {native_id for native_id, _, _ in sampler.end_sampling()["samples"]}
+    assert {thread.native_id for thread in threads} <= sampled
 
 
 def call_of(code, wanted="CALL"):

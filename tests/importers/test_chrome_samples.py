@@ -24,7 +24,7 @@ PERIOD = 20
 def metadata(*samples, collections=(), thread=TID, threads=None):
     """The member that traceq writes, of samples (ms, names from the outermost on); times are relative to the trace's zero."""
     stacks = [[FUNCTIONS.index(name) for name in names] for _, names in samples]
-    runs = [[thread, number, ORIGIN + ms * 10**6, ORIGIN + ms * 10**6, 1] for number, (ms, _) in enumerate(samples)]
+    rows = [[thread, number, ORIGIN + ms * 10**6] for number, (ms, _) in enumerate(samples)]
     noted = [[thread, ORIGIN + begin * 10**6, ORIGIN + end * 10**6, 2] for begin, end in collections]
     return {
         "pid": PID,
@@ -32,7 +32,7 @@ def metadata(*samples, collections=(), thread=TID, threads=None):
         "functions": FUNCTIONS,
         "own": OWN,
         "stacks": stacks,
-        "runs": runs,
+        "samples": rows,
         "collections": noted,
         "threads": {str(TID): "MainThread"} if threads is None else threads,
     }
@@ -81,6 +81,18 @@ def test_between_two_samples_of_a_gap_names_change_half_way(tmp_path):
     assert frames_of(tmp_path, *steps(1), samples=sorted(samples)) == [f"0  30  20  {LOG}", f"0  50  30  {HELP}"]
 
 
+def test_a_thread_that_was_elsewhere_between_equal_samples_is_not_taken_to_have_stayed(tmp_path):
+    """LOG in the gaps of both steps, and HELP in between: in the gap without a sample."""
+    events = [
+        make_op("aten::mm", 0, 30_000),
+        make_op("aten::mm", 80_000, 20_000),
+        make_op("aten::add", 150_000, 10_000),
+    ]
+    events += [make_op("aten::mm", 210_000, 10_000)]
+    samples = [(50, [MAIN, LOG]), (90, [MAIN, TORCH]), (180, [MAIN, LOG])]
+    assert frames_of(tmp_path, *events, samples=samples) == [f"0  30  50  {LOG}", f"0  160  50  {LOG}"]
+
+
 def test_the_outermost_function_of_the_program_the_library_and_the_c_function_are_kept(tmp_path):
     samples = [(10, [MAIN, TORCH]), (50, [MAIN, LOG, HELP, JSON, DUMPS]), (90, [MAIN, TORCH])]
     assert frames_of(tmp_path, *steps(1), samples=samples) == [f"0  30  50  {name}" for name in (LOG, JSON, DUMPS)]
@@ -116,12 +128,13 @@ def test_a_thread_without_operators_is_shown_while_it_does_something(tmp_path):
     "damage",
     [
         {"stacks": [[99]]},
-        {"runs": [[TID, 5, 1, 2, 1]]},
+        {"samples": [[TID, 5, 1]]},
         {"own": [-1]},
         {"functions": None},
-        {"runs": "x"},
+        {"samples": "x"},
+        {"collections": [[TID, 1, 2, 1 << 70]]},
         {"period_ns": 0},
-        {"runs": [[TID, 0, 1 << 70, 1 << 70, 1]]},
+        {"samples": [[TID, 0, 1 << 70]]},
     ],
 )
 def test_damaged_samples_are_left_out_with_a_note(tmp_path, damage):
@@ -135,7 +148,7 @@ def test_damaged_samples_are_left_out_with_a_note(tmp_path, damage):
 
 def test_without_the_zero_of_its_clock_a_trace_has_no_samples(tmp_path):
     tables = read_tables(tmp_path, *steps(1), after={"traceq_samples": metadata((50, [MAIN, LOG]))})
-    assert "python_run" not in tables
+    assert "python_sample" not in tables
 
 
 @pytest.mark.parametrize("seed", range(5))

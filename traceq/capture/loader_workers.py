@@ -134,11 +134,10 @@ def _summarize_samples(found: dict[str, Any], number: int | None) -> dict[str, o
     """Return the stacks of this worker's main thread, the most frequent first, with the number of samples of each."""
     main = threading.main_thread().native_id
     counted: Counter[int] = Counter()
-    for thread, stack, _, _, samples in found["runs"]:
-        if thread == main:
-            counted[stack] += samples
+    for thread, stack, _ in found["samples"]:
+        counted[stack] += thread == main
     functions = found["functions"]
-    kept = counted.most_common(MOST_STACKS)
+    kept = (+counted).most_common(MOST_STACKS)
     used = sorted({function for stack, _ in kept for function in found["stacks"][stack]})
     places = {function: place for place, function in enumerate(used)}
     return {

@@ -17,7 +17,7 @@ from traceq.capture.snapshot.seen import Seen
 from traceq.capture.snapshot.write import write_beside
 from traceq.capture.stack_sampler import StackSampler
 
-# In a second a hundred samples of stacks show what takes a twentieth of a step.
+# In a second forty samples of stacks show what takes a tenth of a step.
 _LONG_ENOUGH_NS = 1_000_000_000
 
 
@@ -95,7 +95,8 @@ class TorchWindow(RecordWindow):
         if not earlier or most <= least:
             return least
         enough = min(max(least, ceil(_LONG_ENOUGH_NS / max(1.0, mean(earlier)))), most)
-        return ceil(enough / before.cycle) * before.cycle
+        whole = ceil(enough / before.cycle) * before.cycle
+        return whole if whole <= most else enough
 
     def describe_progress(self) -> str:
         """Say how many steps of the window have been recorded."""
@@ -121,12 +122,15 @@ class TorchWindow(RecordWindow):
 
         Before the window's last step, the part recorded so far is written if it has a whole step.
         """
-        if not self.recorded():
-            self._profiler.on_trace_ready = None
-        elif self._path is None:
-            self._describe()
-        self._sampler.end_sampling()
-        self._profiler.stop()
+        try:
+            if not self.recorded():
+                self._profiler.on_trace_ready = None
+            elif self._path is None:
+                self._describe()
+            self._sampler.end_sampling()
+        finally:
+            # A profiler that is left running crashes the process at its end.
+            self._profiler.stop()
         return self._path
 
     def recorded(self) -> int:

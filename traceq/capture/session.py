@@ -150,6 +150,8 @@ class RecordingSession:
         except RuntimeError as error:
             # What PyTorch raises for all that fails below Python.
             self._give_up(f"the PyTorch profiler failed: {' '.join(str(error).split())}")
+        except Exception as error:  # noqa: BLE001 - nothing that goes wrong with profiling ends the training
+            self._give_up(f"recording failed: {type(error).__name__}: {' '.join(str(error).split())}")
 
     def _give_up(self, reason: str) -> None:
         """Abandon the profiler without stopping it: its session may be another's now, and stopping that crashes the process."""

@@ -8,7 +8,9 @@ import sys
 import sysconfig
 import threading
 import time
+import weakref
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -31,7 +33,13 @@ _DEEPEST = 128
 _OWN = f"{Path(__file__).parents[1]}{os.sep}"
 
 # More than this is the trace of minutes: what follows is not sampled.
-_MOST_RUNS = 100_000
+_MOST_SAMPLES = 100_000
+
+# Beside the thread that starts first; of more threads a sample would take too long.
+_MOST_THREADS = 16
+
+# A sample of deep stacks or many threads takes longer: the next is then so much later that this share of a core is not exceeded.
+_LARGEST_SHARE = 0.015
 
 # Shorter collections are of young objects only, and many.
 _SHORTEST_COLLECTION_NS = 100_000
@@ -46,82 +54,89 @@ class StackSampler:
 
     def __init__(self, period_s: float = PERIOD_S) -> None:
         self._period_s = period_s
-        self._native_ids: dict[int, int | None] = {}
+        self._switch_s = sys.getswitchinterval()
         self._codes: dict[CodeType, int] = {}
         self._calls: dict[tuple[CodeType, int], dict[str, Any]] = {}
-        self._runs: list[_SampleRun] = []
-        self._open: dict[int, _SampleRun] = {}
+        self._samples: list[tuple[int, _Stack, int]] = []
         self._collections: list[tuple[int, int, int, int]] = []
         self._collection_ts = 0
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
 
     def begin_sampling(self) -> None:
-        """Begin to sample, in a thread that does not keep the process alive."""
-        gc.callbacks.append(self._note_collection)
-        self._thread = threading.Thread(target=self._sample_until_stopped, name="traceq stack sampler", daemon=True)
-        self._thread.start()
+        """Begin to sample, in a thread that does not keep the process alive; where none can be started, there are no samples."""
+        thread = threading.Thread(target=self._sample_until_stopped, name="traceq stack sampler", daemon=True)
+        with suppress(RuntimeError):
+            thread.start()
+            self._thread = thread
+            _active.add(self)
+            gc.callbacks.append(self._note_collection)
 
     def end_sampling(self) -> dict[str, Any]:
-        """End sampling, and return the samples: {} before begin_sampling(), or without a sample.
+        """End sampling, and return the samples: {} before begin_sampling(), when called again, or without a sample.
 
         "functions" are names as PyTorch writes those of Python functions, "own" the indices of those that are of no installed
-        library; "stacks" are lists of indices from the outermost on, "runs" lists of native thread id, index of the stack, first
-        and last time (ns since 1970) and number of samples, in a row and equal; "collections" are lists of native
-        thread id, begin, end (ns since 1970) and generation; "threads" are the names of threads by native id.
+        library; "stacks" are lists of indices from the outermost on, "samples" lists of native thread id, index of the stack,
+        and time (ns since 1970); "collections" are lists of native thread id, begin, end (ns since 1970) and generation;
+        "threads" are the names of threads by native id.
         """
         if self._thread is None:
             return {}
-        gc.callbacks.remove(self._note_collection)
         end = time.time_ns()
         self._stopped.set()
         thread, self._thread = self._thread, None
+        self._note_no_collections()
         thread.join()
-        runs = [run for run in self._runs if run.ts <= end]
-        if not runs:
-            return {}
-        return {
+        samples = [sample for sample in self._samples if sample[2] <= end]
+        found = {
             "pid": os.getpid(),
             "period_ns": round(self._period_s * 1e9),
-            **_describe_runs(runs, self._codes, self._calls),
+            **_describe_samples(samples, self._codes, self._calls),
             "collections": [row for row in self._collections if row[0] != thread.native_id],
             "threads": {thread.native_id: thread.name for thread in threading.enumerate() if thread.native_id},
         }
+        self._codes, self._calls, self._samples, self._collections = {}, {}, [], []
+        return found if samples else {}
+
+    def undo_in_child(self) -> None:
+        """Undo in a forked child, which has no sampling thread, what sampling changed."""
+        self._thread = None
+        self._note_no_collections()
+        sys.setswitchinterval(self._switch_s)
+
+    def _note_no_collections(self) -> None:
+        _active.discard(self)
+        with suppress(ValueError):  # the program has emptied the list
+            gc.callbacks.remove(self._note_collection)
 
     def _sample_until_stopped(self) -> None:
         own = threading.get_ident()
-        usual = sys.getswitchinterval()
+        wait = self._period_s
+        last: dict[int, _Stack] = {}
         try:
-            while len(self._runs) < _MOST_RUNS and not self._stopped.wait(self._period_s):
+            while len(self._samples) < _MOST_SAMPLES and not self._stopped.wait(wait):
+                begin = time.thread_time()
                 with prevent_collection():
-                    running = self._take_sample(own)
+                    stacks = self._take_sample(own)
+                running = sum(last.get(native_id) not in (None, stack) for native_id, stack in stacks.items())
+                last = stacks
                 # Several threads that run would take the lock from one another all the time.
-                sys.setswitchinterval(_SWITCH_S if running <= 1 else usual)
+                sys.setswitchinterval(_SWITCH_S if running <= 1 else self._switch_s)
+                wait = max(self._period_s, (time.thread_time() - begin) / _LARGEST_SHARE)
         finally:
-            sys.setswitchinterval(usual)
+            sys.setswitchinterval(self._switch_s)
 
-    def _take_sample(self, own: int) -> int:
-        """Note where each thread is; return how many have moved on since the last sample."""
-        moved = 0
+    def _take_sample(self, own: int) -> dict[int, _Stack]:
+        """Note where the threads that started first are; return their stacks by native thread id."""
         frames = sys._current_frames()  # noqa: SLF001 - documented, and the only way
         now = time.time_ns()
-        if frames.keys() != self._native_ids.keys():
-            known = {thread.ident: thread.native_id for thread in threading.enumerate()}
-            self._native_ids = {ident: known.get(ident) for ident in frames}
-        for ident, frame in frames.items():
-            native_id = self._native_ids[ident]
-            if ident == own or native_id is None:
-                continue
-            stack = self._read_stack(frame)
-            run = self._open.get(native_id)
-            if run is not None and run.stack == stack:
-                run.last_ts = now
-                run.samples += 1
-            else:
-                moved += run is not None
-                self._open[native_id] = run = _SampleRun(native_id, stack, now)
-                self._runs.append(run)
-        return moved
+        stacks = {}
+        # Which thread has an ident is asked each time: the next one gets that of a thread that has ended.
+        for thread in threading.enumerate()[: _MOST_THREADS + 2]:
+            if thread.ident in frames and thread.ident != own and thread.native_id is not None:
+                stacks[thread.native_id] = stack = self._read_stack(frames[thread.ident])
+                self._samples.append((thread.native_id, stack, now))
+        return stacks
 
     def _read_stack(self, innermost: FrameType) -> _Stack:
         """Return the numbers of the functions from the innermost on, after the instruction (byte offset) that this one is at."""
@@ -145,7 +160,7 @@ class StackSampler:
         now = time.time_ns()
         if phase == "start":
             self._collection_ts = now
-        elif now - self._collection_ts >= _SHORTEST_COLLECTION_NS and len(self._collections) < _MOST_RUNS:
+        elif now - self._collection_ts >= _SHORTEST_COLLECTION_NS and len(self._collections) < _MOST_SAMPLES:
             self._collections.append((threading.get_native_id(), self._collection_ts, now, info["generation"]))
 
 
@@ -153,25 +168,25 @@ class StackSampler:
 _Stack = tuple[int, ...]
 
 
-class _SampleRun:
-    """Equal samples in a row of a thread; times are ns since 1970."""
-
-    __slots__ = ("last_ts", "native_id", "samples", "stack", "ts")
-
-    def __init__(self, native_id: int, stack: _Stack, ts: int) -> None:
-        self.native_id = native_id
-        self.stack = stack
-        self.ts = self.last_ts = ts
-        self.samples = 1
+# Samplers that sample now; a process that is forked meanwhile has copies of what they changed.
+_active: weakref.WeakSet[StackSampler] = weakref.WeakSet()
 
 
-def _describe_runs(
-    runs: Sequence[_SampleRun], codes: dict[CodeType, int], calls: dict[tuple[CodeType, int], dict[str, Any]]
+def _undo_in_child() -> None:
+    for sampler in list(_active):
+        sampler.undo_in_child()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_undo_in_child)
+
+
+def _describe_samples(
+    samples: Sequence[tuple[int, _Stack, int]],
+    codes: dict[CodeType, int],
+    calls: dict[tuple[CodeType, int], dict[str, Any]],
 ) -> dict[str, Any]:
-    """Return "functions", "own", "stacks" and "runs" as end_sampling() does, with the C functions that innermost functions call.
-
-    Runs of a thread in a row that then have the same names become one.
-    """
+    """Return "functions", "own", "stacks" and "samples" as end_sampling() does, with the C functions that are called."""
     libraries = tuple(f"{path}{os.sep}" for path in sysconfig.get_paths().values())
     folders = [str(Path(folder).absolute()) for folder in sys.path if folder]
     by_number = list(codes)
@@ -187,22 +202,15 @@ def _describe_runs(
     }
     called = {key: name_called_function(*key, names) for key, names in calls.items()}
     stacks: dict[tuple[int, ...], int] = {}
-    found: list[list[int]] = []
-    last: dict[int, list[int]] = {}
-    for run in runs:
-        frames = [numbers[code] for code in reversed(run.stack[1:]) if numbers[code] >= 0]
-        if name := called[by_number[run.stack[1]], run.stack[0]]:
+    rows = []
+    for native_id, (offset, *walked), ts in samples:
+        frames = [numbers[code] for code in reversed(walked) if numbers[code] >= 0]
+        if name := called[by_number[walked[0]], offset]:
             frames.append(functions.setdefault(name, len(functions)))
-        stack = stacks.setdefault(tuple(frames), len(stacks))
-        row = last.get(run.native_id)
-        if row is not None and row[1] == stack:
-            row[3:] = run.last_ts, row[4] + run.samples
-        else:
-            last[run.native_id] = row = [run.native_id, stack, run.ts, run.last_ts, run.samples]
-            found.append(row)
+        rows.append([native_id, stacks.setdefault(tuple(frames), len(stacks)), ts])
     return {
         "functions": list(functions),
         "own": sorted(own),
         "stacks": [list(stack) for stack in stacks],
-        "runs": found,
+        "samples": rows,
     }

@@ -29,7 +29,7 @@ _WITHOUT_TIME = {"gpu_slice": "ts = 0 and dur = 0", "cpu_slice": "ts = 0 and dur
 _TIMED = (
     *_WITHOUT_TIME,
     *("gpu_annotation", "synchronization", "cuda_event", "counter", "page_fault", "file_access", "cpu_sample", "thread_switch"),
-    *("allocator_event", "graph_node", "python_run", "collection"),
+    *("allocator_event", "graph_node", "python_sample", "collection"),
 )  # fmt: skip
 _LASTING = (*_WITHOUT_TIME, "gpu_annotation", "synchronization", "page_fault", "file_access")
 

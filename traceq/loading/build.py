@@ -136,7 +136,7 @@ def _build_database(task: Task, progress: Callable[[State], None]) -> Iterator[t
             stage_worker_samples(connection, task.source.path)
             if connection.execute("from staging.thread where thread_name = 'Host Threads' limit 1").fetchone():
                 sql.run(connection, "loading/calling_thread.sql")
-            if connection.execute("from staging.python_run limit 1").fetchone():
+            if connection.execute("from staging.python_sample limit 1").fetchone():
                 sql.run(connection, "loading/sampled_frames.sql")
             end_marks(connection)
             end_gpu_work(connection)

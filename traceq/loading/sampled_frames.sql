@@ -1,4 +1,4 @@
--- Frames of Python from samples of stacks (staging.python_run), for gaps: time of a thread in which nothing more precise was recorded, no
+-- Frames of Python from samples of stacks (staging.python_sample), for gaps: time of a thread in which nothing more precise was recorded, no
 -- operator, call or frame. A sample names the gap that it was taken in; between two samples the names change half way. A gap without a
 -- sample is named as most time of the sampled gaps is that lie between slices of the same names: steps repeat. Gaps below a twentieth of the
 -- period are left out: a sample says little of them, and they would be many. Garbage collections (staging.collection) are known to the
@@ -14,7 +14,7 @@ slice as (
         kind in ('op', 'runtime', 'python', 'os', 'overhead') as is_precise
     from staging.cpu_slice
     where
-        thread_id in (select thread_id from staging.python_run union select thread_id from staging.collection)
+        thread_id in (select thread_id from staging.python_sample union select thread_id from staging.collection)
         and not coalesce(is_async, false)
         and dur > 0
 ),
@@ -22,7 +22,7 @@ slice as (
 recorded as (
     select min(ts) as ts, max(ts + dur) as ts_end, any_value(p.period_ns) as period_ns
     from staging.cpu_slice
-    cross join (select any_value(period_ns) as period_ns from staging.python_run) as p
+    cross join (select any_value(period_ns) as period_ns from staging.python_sample) as p
 ),
 
 -- Precise slices are counted, ranges only cut; threads without slices have one gap.
@@ -32,7 +32,7 @@ edge as (
     select thread_id, ts_end, name, -is_precise::integer from slice
     union all
     select t.thread_id, unnest([w.ts, w.ts_end]), '', 0
-    from (select distinct thread_id from staging.python_run) as t
+    from (select distinct thread_id from staging.python_sample) as t
     cross join recorded as w
 ),
 
@@ -58,15 +58,37 @@ gap as (
     where p.open_slices = 0 and p.ts_end - p.ts >= w.period_ns // 20
 ),
 
--- Threads whose samples are cut by nothing have one row for each gap and run.
+sampled_gap as (
+    select
+        g.gap_id, g.thread_id, g.place, g.ts as gap_ts, g.ts_end as gap_end, p.ts, p.frames,
+        p.frames is distinct from lag(p.frames) over (partition by g.gap_id order by p.ts) as is_new
+    from staging.python_sample as p
+    asof inner join gap as g on g.thread_id = p.thread_id and p.ts >= g.ts
+    where p.ts < g.ts_end
+),
+
+-- Equal samples in a row.
+run as (
+    select
+        gap_id,
+        any_value(thread_id) as thread_id,
+        any_value(place) as place,
+        any_value(frames) as frames,
+        any_value(gap_ts) as gap_ts,
+        any_value(gap_end) as gap_end,
+        min(ts) as ts,
+        max(ts) as ts_last
+    from (select *, sum(is_new::integer) over (partition by gap_id order by ts) as number from sampled_gap)
+    group by gap_id, number
+),
+
 sample as (
     select
-        g.gap_id, g.thread_id, g.place, r.frames,
-        coalesce((lag(r.ts_last) over runs + r.ts) // 2, g.ts) as ts,
-        coalesce((r.ts_last + lead(r.ts) over runs) // 2, g.ts_end) as ts_end
-    from gap as g
-    inner join staging.python_run as r on r.thread_id = g.thread_id and r.ts < g.ts_end and r.ts_last >= g.ts
-    window runs as (partition by g.gap_id order by r.ts)
+        gap_id, thread_id, place, frames,
+        coalesce((lag(ts_last) over gap + ts) // 2, gap_ts) as ts,
+        coalesce((ts_last + lead(ts) over gap) // 2, gap_end) as ts_end
+    from run
+    window gap as (partition by gap_id order by ts)
 ),
 
 usual as (
@@ -95,9 +117,9 @@ cut as (
     select part_id, ts from named
     union
     select n.part_id, m.ts
-    from named as n
-    inner join (select thread_id, unnest([ts, ts_end]) as ts from collection) as m
-        on m.thread_id = n.thread_id and m.ts > n.ts and m.ts < n.ts_end
+    from (select thread_id, unnest([ts, ts_end]) as ts from collection) as m
+    asof inner join named as n on m.thread_id = n.thread_id and m.ts > n.ts
+    where m.ts < n.ts_end
 ),
 
 part as (

@@ -33,11 +33,10 @@ create table staging.thread_switch (
     reason varchar
 );
 
--- Equal samples in a row of a thread's Python stack; frames are lines, from the outermost on.
-create table staging.python_run (
+-- Samples of threads' Python stacks; frames are lines, from the outermost on.
+create table staging.python_sample (
     thread_id integer not null,
     ts bigint not null,
-    ts_last bigint not null,
     period_ns bigint not null,
     frames varchar not null
 );

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
@@ -30,14 +30,18 @@ _MOSTLY_TORCH, _NEARLY_ALWAYS = 0.5, 0.98
 
 # ns since 1970, until the year 2116, and a period of sampling.
 _Time = Annotated[int, msgspec.Meta(ge=0, le=1 << 62)]
+_Generation = Annotated[int, msgspec.Meta(ge=0, le=2)]
+_T = TypeVar("_T")
+# As long as the recorder makes them, at most.
+_List = Annotated[list[_T], msgspec.Meta(max_length=100_000 + 16)]
 _Period = Annotated[int, msgspec.Meta(ge=1_000, le=60_000_000_000)]
 
 
 class Samples(msgspec.Struct):
     """Samples of a process as the recorder writes them; times are ns since 1970.
 
-    `own` are indices of the program's own functions, `runs` [native thread id, index of a stack, first and last time, samples],
-    `collections` [native thread id, begin, end, generation].
+    `own` are indices of the program's own functions, `samples` [native thread id, index of a stack, time], `collections`
+    [native thread id, begin, end, generation].
     """
 
     pid: int
@@ -45,8 +49,8 @@ class Samples(msgspec.Struct):
     functions: list[str]
     own: list[int]
     stacks: list[list[int]]
-    runs: list[tuple[int, int, _Time, _Time, int]]
-    collections: list[tuple[int, _Time, _Time, int]]
+    samples: _List[tuple[int, int, _Time]]
+    collections: _List[tuple[int, _Time, _Time, _Generation]]
     threads: dict[int, str]
 
 
@@ -61,14 +65,14 @@ def read_samples(members: dict[str, Any], notes: Counter[str]) -> Samples | None
         return None
     if not all(
         0 <= index < len(samples.functions) for stack in (samples.own, *samples.stacks) for index in stack
-    ) or not all(0 <= run[1] < len(samples.stacks) for run in samples.runs):
+    ) or not all(0 <= stack < len(samples.stacks) for _, stack, _ in samples.samples):
         notes["metadata_damaged"] += 1
         return None
     return samples
 
 
 def build_sample_batches(samples: Samples | None, threads: TrackNumbers, utc_origin_ns: int | None) -> Batches:
-    """Return rows of staging.python_run and staging.collection, times as in the trace; none without `utc_origin_ns`.
+    """Return rows of staging.python_sample and staging.collection, times as in the trace; none without `utc_origin_ns`.
 
     Threads that have no other records have no frames while they wait, and are left out if they do nothing else.
     """
@@ -76,18 +80,17 @@ def build_sample_batches(samples: Samples | None, threads: TrackNumbers, utc_ori
         return []
     around = _find_functions_around(samples)
     waits = [bool(stack) and _WAITS.fullmatch(samples.functions[stack[-1]]) is not None for stack in samples.stacks]
-    frames = [choose_frames(stack, samples, around) for stack in samples.stacks]
-    others = {run[0] for run in samples.runs if not threads.has_track(samples.pid, run[0])}
-    working = {run[0] for run in samples.runs if not waits[run[1]]}
-    runs = [
+    frames = ["\n".join(choose_frames(stack, samples, around)) for stack in samples.stacks]
+    others = {native_id for native_id, _, _ in samples.samples if not threads.has_track(samples.pid, native_id)}
+    working = {native_id for native_id, stack, _ in samples.samples if not waits[stack]}
+    rows = [
         {
             "thread_id": threads.add_track(samples.pid, native_id, samples.threads.get(native_id)),
-            "ts": first - utc_origin_ns,
-            "ts_last": last - utc_origin_ns,
+            "ts": ts - utc_origin_ns,
             "period_ns": samples.period_ns,
-            "frames": "" if waits[stack] and native_id in others else "\n".join(frames[stack]),
+            "frames": "" if waits[stack] and native_id in others else frames[stack],
         }
-        for native_id, stack, first, last, _ in samples.runs
+        for native_id, stack, ts in samples.samples
         if native_id in working or native_id not in others
     ]
     collections = [
@@ -99,7 +102,7 @@ def build_sample_batches(samples: Samples | None, threads: TrackNumbers, utc_ori
         }
         for native_id, begin, end, generation in samples.collections
     ]
-    return batches_of("python_run", runs) + batches_of("collection", collections)
+    return batches_of("python_sample", rows) + batches_of("collection", collections)
 
 
 def choose_frames(stack: Sequence[int], samples: Samples, around: set[int]) -> list[str]:
@@ -136,19 +139,18 @@ def _find_functions_around(samples: Samples) -> set[int]:
     is_torch = [_TORCH.search(name) is not None for name in samples.functions]
     is_loader = [_LOADER.search(name) is not None for name in samples.functions]
     own = set(samples.own)
-    for native_id, stack, first, last, _ in samples.runs:
-        # A single sample stands for a period.
-        length = last - first + samples.period_ns
-        total[native_id] += length
+    counted = Counter((native_id, stack) for native_id, stack, _ in samples.samples)
+    for (native_id, stack), count in counted.items():
+        total[native_id] += count
         frames = samples.stacks[stack]
         last_torch = max((level for level, index in enumerate(frames) if is_torch[index]), default=-1)
         loader = next((level for level, index in enumerate(frames) if is_loader[index]), len(frames))
         for index in own.intersection(frames[:loader]):
-            inside[native_id, index] += length
+            inside[native_id, index] += count
             if frames.index(index) < last_torch:
-                of_torch[native_id, index] += length
+                of_torch[native_id, index] += count
     return {
         index
-        for (native_id, index), length in inside.items()
-        if of_torch[native_id, index] >= _MOSTLY_TORCH * length or length >= _NEARLY_ALWAYS * total[native_id]
+        for (native_id, index), count in inside.items()
+        if of_torch[native_id, index] >= _MOSTLY_TORCH * count or count >= _NEARLY_ALWAYS * total[native_id]
     }
