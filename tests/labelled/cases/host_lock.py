@@ -29,10 +29,6 @@ def found_in_a_with_statement(trace):
     steps(trace, 500, frames=("train.py(30): add_loss", "<built-in method self.lock.__enter__>"))
 
 
-def found_in_a_queue(trace):
-    steps(trace, 500, frames=("train.py(30): add_loss", "queue.py(154): get"))
-
-
 def clean(trace):
     steps(trace, 5)
 
@@ -42,6 +38,15 @@ def clean_under_a_fetch(trace):
     steps(trace, 500)
     for step in range(3):
         trace.annotation("load_batch", 1000 * step + 390, 520)
+
+
+def clean_in_a_queue(trace):
+    """What another thread makes is waited for."""
+    steps(trace, 500, frames=("train.py(30): next_batch", "queue.py(154): get", WAIT))
+
+
+def clean_event(trace):
+    steps(trace, 500, frames=("train.py(30): throttle", "threading.py(604): wait", WAIT))
 
 
 def clean_another_name(trace):

@@ -1,10 +1,11 @@
 -- The training thread's time in waiting for locks, in a trace without GPU work.
 -- title: Steps wait for a lock
--- finds: Time in which the training thread waits for a lock, a condition, a queue or the end of another thread, by Python's frames,
---   outside of fetches of input and in traces without GPU activity. What another thread of the program does meanwhile is told.
+-- finds: Time in which the training thread waits for a lock, by Python's frames, outside of fetches of input and in traces without
+--   GPU activity, and what another thread of the program does meanwhile. Waiting for another thread's work (an event, a queue, a
+--   future, the end of a thread) does not count.
 -- matters: The thread does nothing while another one keeps what it waits for.
--- measured: Own time of the training thread in the counted steps (host_time) in calls of acquire, wait and join, in entering
---   a `with` statement, and in functions of threading.py and queue.py. Shares: low 0.2 (the other thread's work is needed
+-- measured: Own time of the training thread in the counted steps (host_time) in calls of acquire, and in entering a `with`
+--   statement, unless a function of threading.py, queue.py or concurrent.futures calls them. Shares: low 0.2 (the other thread's work is needed
 --   first), likely 0.9 (the lock is kept for the copy only), high 1.
 -- try: Keep a lock only while data is copied, and write, send or compute without it; a queue of its own for each thread.
 -- references: https://docs.python.org/3/library/threading.html#lock-objects
