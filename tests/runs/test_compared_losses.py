@@ -86,7 +86,9 @@ def test_equal_runs_that_differ_much_leave_it_open():
     ("batch", "facts", "state", "reason"),
     [
         ("00000000.22222222.33333333", {"has_other_data": True}, "changed", "batches have other shapes"),
-        ("11111111.22222222.00000000", {}, "changed", "batches have other contents"),
+        ("00000000.22222222.33333333", {}, "changed", "batches have other shapes"),
+        ("11111111.22222222.00000000", {"equals": (BASE, BASE)}, "changed", "batches have other contents"),
+        ("11111111.22222222.00000000", {}, "cannot tell", "two runs per side show that"),
         ("11111111.22222222.00000000", {"has_other_data": True}, "cannot tell", "as random augmentation does"),
         ("11111111.00000000.00000000", {"has_other_data": True}, "cannot tell", "other samples, or in another order"),
     ],
@@ -95,6 +97,36 @@ def test_other_batches_explain_a_difference(batch, facts, state, reason):
     found = compare_losses(BASE, with_difference(0.0, 0.05, batches=with_batch(batch, 1)), **facts)
     assert found.state == state
     assert reason in found.reason
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_batches_that_differ_in_equal_runs_explain_a_difference(part):
+    """As augmentation by Python's random does without a seed: the loss of equal runs differs by chance."""
+    other, again = (".".join([*BATCH.split(".")[:part], each, *BATCH.split(".")[part + 1 :]]) for each in "xy")
+    new = with_difference(0.05, batches=with_batch(other))
+    equals = (BASE, with_difference(1e-4, batches=with_batch(again, 4)))
+    found = compare_losses(BASE, new, equals)
+    assert (found.state, found.size) == ("cannot tell", pytest.approx(0.05))
+    assert "those of two equal runs differ, too" in found.reason
+    assert compare_losses(BASE, with_difference(0.05), equals).state == "changed", "its own batches are the same"
+
+
+def test_shapes_that_change_from_step_to_step_tell_nothing_without_equal_runs():
+    padded = replace(BASE, batches=tuple((f"{step}.2.3",) for step in range(STEPS)))
+    new = with_difference(0.05, base=padded, batches=padded.batches[::-1])
+    assert compare_losses(padded, new).state == "cannot tell"
+    assert compare_losses(padded, new, (padded, padded)).state == "changed"
+
+
+def test_equal_runs_that_differ_before_leave_a_larger_difference_open():
+    """As numpy's random numbers in the program do, which no state that is kept shows."""
+    equals = (BASE, with_difference(0.01))
+    found = compare_losses(BASE, with_difference(0.05), equals)
+    assert (found.state, found.reason) == ("cannot tell", "two equal runs differ by more than 0.1 %")
+    assert compare_losses(BASE, with_difference(0.05, batches=with_batch("0.2.3")), equals).state == "changed"
+    assert compare_losses(BASE, with_difference(0.05), (BASE, with_difference(0.0, 0.01))).state == "changed"
+    endless = replace(BASE, losses=((None,),) * STEPS)
+    assert compare_losses(BASE, endless, equals).state == "changed"
 
 
 def test_batches_after_the_difference_do_not_explain_it():

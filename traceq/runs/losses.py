@@ -100,7 +100,7 @@ def compare_losses(
     if any(base.outputs) and any(new.outputs):
         found.append(_compare_series(base, new, equals, "output"))
     worst = max(found, key=lambda difference: _ORDER.index(difference.state))
-    return _explain_difference(worst, base, new, has_other_data=has_other_data)
+    return _explain_difference(worst, base, new, equals, has_other_data=has_other_data)
 
 
 # From what says least to what says most.
@@ -203,26 +203,70 @@ def _judge_steps(differences: Sequence[float], tolerances: Sequence[float], beyo
 
 
 def _explain_difference(
-    found: LossDifference, base: LossRecord, new: LossRecord, *, has_other_data: bool
+    found: LossDifference,
+    base: LossRecord,
+    new: LossRecord,
+    equals: tuple[LossRecord, LossRecord] | None,
+    *,
+    has_other_data: bool,
 ) -> LossDifference:
     """Return the difference with what else differs up to its step; "cannot tell" where that explains it without the change."""
     if found.first_step is None:
         return found
     data = _compare_batches(base, new, found.first_step)
-    if data == "shapes":
-        return msgspec.structs.replace(found, reason="batches have other shapes")
-    if data is not None and has_other_data:
+    chance = None if data is None else _explain_batches(data, base, equals, has_other_data=has_other_data)
+    if chance is None and data != "shapes":
+        chance = _explain_numbers(found, base, new, equals, has_same_data=data is None)
+    if chance is not None:
+        return msgspec.structs.replace(found, state="cannot tell", reason=chance)
+    if data is not None:
+        return msgspec.structs.replace(
+            found, reason=f"batches have other {'shapes' if data == 'shapes' else 'contents'}"
+        )
+    return found
+
+
+def _explain_batches(
+    data: BatchPart, base: LossRecord, equals: tuple[LossRecord, LossRecord] | None, *, has_other_data: bool
+) -> str | None:
+    """Return why batches that differ in `data` may differ without the change; None if they may not.
+
+    Without equal runs only batches whose shapes are the same in every step of `base` may not get others.
+    """
+    what = "shapes" if data == "shapes" else "contents"
+    if equals is not None and _compare_batches(*equals, min(len(record.batches) for record in equals)) is not None:
+        return f"batches have other {what}, and those of two equal runs differ, too"
+    if has_other_data and data != "shapes":
         why = (
             "other samples, or in another order" if data == "whole" else "as random augmentation does with other seeds"
         )
-        return msgspec.structs.replace(found, state="cannot tell", reason=f"batches have other contents: {why}")
-    if data is not None:
-        return msgspec.structs.replace(found, reason="batches have other contents")
-    if base.random[: found.first_step] != new.random[: found.first_step]:
-        return msgspec.structs.replace(
-            found, state="cannot tell", reason="random numbers are drawn differently, as for dropout"
-        )
-    return found
+        return f"batches have other contents: {why}"
+    if equals is None and (data != "shapes" or _has_changing_shapes(base)):
+        return f"batches have other {what}, perhaps by random numbers without a seed; two runs per side show that"
+    return None
+
+
+def _has_changing_shapes(record: LossRecord) -> bool:
+    """Return whether the batches of a step have other shapes than those of another, as padding to the longest text makes."""
+    return len({tuple(batch.partition(".")[0] for batch in step) for step in record.batches}) > 1
+
+
+def _explain_numbers(
+    found: LossDifference,
+    base: LossRecord,
+    new: LossRecord,
+    equals: tuple[LossRecord, LossRecord] | None,
+    *,
+    has_same_data: bool,
+) -> str | None:
+    """Return why the numbers may differ without the change up to `first_step`, a finite difference; None if they may not."""
+    if has_same_data and base.random[: found.first_step] != new.random[: found.first_step]:
+        return "random numbers are drawn differently, as for dropout"
+    if equals is not None and found.size is not None:
+        shown = list(_list_differences(*(_series_of(record, found.what) for record in equals)))[: found.first_step]
+        if max(shown, default=0.0) > LARGE:
+            return "two equal runs differ by more than 0.1 %"
+    return None
 
 
 BatchPart = Literal["shapes", "whole", "other"]

@@ -99,13 +99,24 @@ def test_accuracy_is_no_cost_where_losses_are_the_same():
 
 
 @pytest.mark.parametrize(
-    ("name", "state"), [("num_workers=2", "cannot tell"), ("batch_size=2", "cannot tell"), ("x=2", "changed")]
+    ("name", "again", "state"),
+    [
+        ("num_workers=2", "4", "cannot tell"),
+        ("batch_size=2", "4", "cannot tell"),
+        ("x=2", "3", "changed"),
+        ("x=2", "5", "cannot tell"),
+        ("x=2", None, "cannot tell"),
+    ],
 )
-def test_what_a_knob_does_to_the_data_is_no_change_of_results(name, state):
+def test_what_a_knob_does_to_the_data_is_no_change_of_results(name, again, state):
+    """`again` is the contents of the batches of a second, equal baseline; None without one."""
     settings, trials = made(f"baseline : 10\n{name} : 9")
     batches = (("1.2.3",),) * 10
     records = {"baseline": record(batches=batches), name: record(0.05, batches=(("1.2.4",),) * 10)}
     trials = [replace(each, losses=records[each.setting]) for each in trials]
+    if again is not None:
+        equal = record(batches=((f"1.2.{again}",),) * 10)
+        trials.append(replace(trials[0], round=EQUAL_ROUND, losses=equal))
     assert compare_with_baseline(trials, settings[1]).state == state
 
 

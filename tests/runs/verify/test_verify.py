@@ -350,3 +350,13 @@ def test_other_workers_may_give_other_data():
         for record, number in zip(records, "02", strict=True)
     ]
     assert verify("item-read", *sides).losses.state == "cannot tell"
+
+
+def test_two_equal_runs_with_augmentation_that_has_no_seed_are_not_rejected():
+    """Two recordings of one program that draws from Python's random were told as changed, and the log rejected the fix."""
+    one, other, third = (replace(losses(2.0, 1.0 + at), batches=((f"1.2.{at}",),) * 2) for at in (1, 2, 3))
+    for result in (verified_losses(one, other), verified_losses(one, other, third)):
+        assert result.losses.state == "cannot tell"
+        assert "The results changed" not in said(result)
+    again = replace(one, losses=one.losses)
+    assert "The results changed" in said(verified_losses(one, other, again))
