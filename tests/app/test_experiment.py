@@ -249,7 +249,7 @@ def test_what_has_the_programs_own_value_is_not_run(do, told, monkeypatch):
     content = do("1", num_workers="0,2", fused="1", repeats=1)
     assert [each.setting.name for each in content.results] == ["baseline", "num_workers=2", "fused=1"]
     assert content.result("baseline").setting.values == {"num_workers": "0", "fused": "0", "kind": "1"}
-    assert "num_workers=0 is not run: the program has this value, so that it is the baseline" in told
+    assert "num_workers=0 is skipped: it is already the program's value" in told
     asked = []
     monkeypatch.setattr(app.capture, "run", lambda launch, tell: (asked.append(launch.values), run(launch, tell))[1])
     do("1", num_workers="0,2", fused="1", repeats=2)

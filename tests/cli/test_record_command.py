@@ -107,10 +107,12 @@ def test_dry_run_prints_what_a_shell_understands_and_does_nothing(traceq, tmp_pa
         "directory": str(directory),
         "name": "it_s",
         "steps": 7,
+        "most_steps": 7,
         "warmup": 2,
         "skip": 5,
         "memory": False,
         "stacks": False,
+        "samples": True,
         "printed": True,
         "memory_history": False,
         "workers": True,
@@ -189,4 +191,4 @@ def test_stacks_of_a_process_go_to_stdout(traceq, monkeypatch, tmp_path):
 def test_what_runs_already_cannot_be_started(traceq, extra):
     outcome = traceq("record", "--attach", "7", *extra)
     assert outcome.exit_code == 2
-    assert "--attach TARGET asks a program that runs already" in outcome.stderr
+    assert "--attach asks a program that is already running" in outcome.stderr

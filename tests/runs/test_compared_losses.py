@@ -145,7 +145,7 @@ def test_other_random_numbers_leave_it_open():
     [
         (BASE, None, {}, "no loss of the second run is known"),
         (None, BASE, {}, "no loss of the first run is known"),
-        (None, None, {}, "no loss is known"),
+        (None, None, {}, "no loss was recorded"),
         (BASE, replace(BASE, seed=1), {}, "the runs have different seeds"),
         (BASE, BASE, {"has_other_work": True}, "a step does other work"),
         (BASE, replace(BASE, losses=((1.0, 1.0),) * STEPS), {}, "a different number of times"),

@@ -196,11 +196,11 @@ class _Runner:
         asked = plans.list_settings(self._plan, values)
         for setting in plans.list_settings(self._plan):
             if setting not in asked and len(setting.values) == 1:
-                self._running.tell(f"{setting.name} is not run: the program has this value, so that it is the baseline")
+                self._running.tell(f"{setting.name} is skipped: it is already the program's value")
         tried = self._choose_fixes(own, values) if self._plan.tries else []
         if self._trials and not (asked or self._plan.tries):
             raise WrongUse(
-                "The program has all of these values itself, so that there is nothing to compare: give others."
+                "The program has all of these values itself, so there is nothing to compare; give other values."
             )
         by_values = {tuple(each.values.items()): each for each in (own, *asked)}
         for setting in tried:

@@ -140,9 +140,11 @@ def _cover_write(stream: Any, read: Callable[[str], None]) -> Callable[[], None]
     covered = vars(stream).get("write")
     original = stream.write
 
-    def write_and_read(text: str, /) -> Any:
-        written = original(text)
-        read(text)
+    def write_and_read(*args: Any, **kwargs: Any) -> Any:
+        # A stream of the program's own may take more than the text.
+        written = original(*args, **kwargs)
+        if args and isinstance(args[0], str):
+            read(args[0])
         return written
 
     stream.write = write_and_read

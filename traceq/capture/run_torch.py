@@ -285,23 +285,25 @@ class Recorder:
         if self._over:
             return
         self._over = True
+        path = None
         try:
             self._phases.stop()
             self._workers.end_sampling()
             self._printed.window_closes()
             path = self._run_as_own(self._window.close) if self._window else None
             recorded = self._window.recorded() if self._window else 0
-            if reason:
+            # Fewer steps than take a second are not worth a word where they are as many as the user asked for.
+            if reason and not 0 < int(self._options["steps"]) <= recorded:
                 self._say("reason", text=f"{reason} ({self._describe_progress()})")
             if path is None:
                 self._write_for_nsys()
             else:
                 self._printed.keep_beside(path)
-            self._end_history(path)
             self._say("end", path=path and str(path), steps=recorded)
         except Exception as error:  # noqa: BLE001 - the program must go on, whatever fails here
             self._say("reason", text=_describe_failure(error))
         finally:
+            self._end_history(path)
             self._take_away()
 
     def _end_history(self, trace: Path | None) -> None:

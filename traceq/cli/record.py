@@ -66,15 +66,15 @@ def _number(name: str, least: int, default: int, help_: str) -> Callable[[F], F]
 @click.option(
     "--memory-history", is_flag=True, help="With PyTorch's history of GPU memory, as a snapshot beside each trace."
 )
-@click.option(
-    "--stacks", is_flag=True, help="With every Python function that runs: names lines, makes steps far longer."
-)
+@click.option("--stacks", is_flag=True, help="Record every Python call: names source lines, makes steps far longer.")
 @click.option("--no-samples", is_flag=True, help="Do not sample what Python runs between operators.")
 @click.option(
     "--no-printed", is_flag=True, help="Do not keep the step times, losses and the like that the program prints."
 )
 @click.option(
-    "--attach", metavar="TARGET", help="Ask what runs already: dynolog, vllm, sglang, ray, a URL, or a process id."
+    "--attach",
+    metavar="PROGRAM",
+    help="Profile a program that is already running: dynolog, vllm, sglang, ray, a URL, or a process id.",
 )
 @click.option(
     "--pid", type=click.IntRange(min=1), metavar="PID", help="With --attach: only this process of dynolog or Ray."
@@ -135,7 +135,7 @@ def record(
     training steps with a profiler, ingests the traces and reports on them. Steps are found by the calls of an optimizer's
     step(). The program keeps its output and exit code; apart from the report, traceq writes to stderr.
 
-    With --attach and no COMMAND, a program that runs already is asked: PyTorch through dynolog, vLLM, SGLang, Ray. With a
+    With --attach and no COMMAND, traceq asks a running program for a trace: PyTorch through dynolog, vLLM, SGLang, Ray. With a
     process id, py-spy prints what each Python thread of it does or waits for.
 
     \b
@@ -156,7 +156,7 @@ def record(
     if attach is not None:
         if command or backend != "torch" or memory or stacks or dry_run:
             raise click.UsageError(
-                "--attach TARGET asks a program that runs already: it goes without a command, "
+                "--attach asks a program that is already running: it goes without a command, "
                 "--backend, --memory, --stacks and --dry-run."
             )
         _attach_program(

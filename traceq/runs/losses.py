@@ -90,7 +90,7 @@ def compare_losses(
     if base is None or new is None:
         both = base is None and new is None
         which = "" if both else f" of the {'first' if base is None else 'second'} run"
-        return _leave_open(0, f"no loss{which} is known: backward() is called on no single number")
+        return _leave_open(0, f"no loss{which} was recorded: backward() was never called on a scalar")
     steps = min(len(base.losses), len(new.losses))
     if has_other_work:
         return _leave_open(steps, "a step does other work")

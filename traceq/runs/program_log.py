@@ -27,7 +27,7 @@ VERSION = 1
 
 # Not through a link that lies there.
 _TO_APPEND = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-_ANY_MODE = 0o666
+_PRIVATE = 0o600
 # More rounds nobody runs.
 _MOST_ROUNDS = 50
 
@@ -100,7 +100,7 @@ def append_entries(folder: Path, entries: Sequence[LogEntry]) -> Path:
     lines = b"".join(msgspec.json.encode(entry) + b"\n" for entry in entries)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with os.fdopen(os.open(path, _TO_APPEND, _ANY_MODE), "a+b") as file:
+        with os.fdopen(os.open(path, _TO_APPEND, _PRIVATE), "a+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
             size = file.seek(0, os.SEEK_END)
             if size:
