@@ -143,8 +143,8 @@ def test_other_random_numbers_leave_it_open():
 @pytest.mark.parametrize(
     ("base", "new", "facts", "reason"),
     [
-        (BASE, None, {}, "no loss of the second run is known"),
-        (None, BASE, {}, "no loss of the first run is known"),
+        (BASE, None, {}, "no loss of the second run was recorded"),
+        (None, BASE, {}, "no loss of the first run was recorded"),
         (None, None, {}, "no loss was recorded"),
         (BASE, replace(BASE, seed=1), {}, "the runs have different seeds"),
         (BASE, BASE, {"has_other_work": True}, "a step does other work"),
