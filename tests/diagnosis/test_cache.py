@@ -149,9 +149,10 @@ def test_the_view_of_findings_is_what_was_judged(database):
 def test_every_file_that_judging_reads_is_in_the_key(tmp_path, monkeypatch):
     package = Path(traceq.__file__).parent
     copied = shutil.copytree(package, tmp_path / "traceq", ignore=shutil.ignore_patterns("__pycache__"))
-    monkeypatch.setattr(code_hash, "files", lambda _: copied)
+    monkeypatch.setattr(code_hash, "_PACKAGE", copied)
 
     def hashed():
+        code_hash._hash_room.cache_clear()
         return code_hash.code_hash.__wrapped__(*cache._REACHED)
 
     before = hashed()
@@ -161,6 +162,8 @@ def test_every_file_that_judging_reads_is_in_the_key(tmp_path, monkeypatch):
         assert hashed() != before, path
         path.write_bytes(content)
     assert hashed() == before
+    # What was hashed is the copy.
+    code_hash._hash_room.cache_clear()
 
 
 def read_while_judging(package):
