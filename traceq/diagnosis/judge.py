@@ -133,7 +133,6 @@ def _load_subject(
     judges_idle = triage is None or triage.reason not in ("sampled", "graph_capture")
     if not judges_idle:
         ledger = {category: dur for category, dur in ledger.items() if category not in IDLE}
-    present = Present(connection, trace["trace_id"], device, trace["steps"])
     return Subject(
         connection=connection,
         workspace=Workspace(connection, trace["trace_id"], device, scaled),
@@ -153,8 +152,9 @@ def _load_subject(
         program=program_of(connection, trace["trace_id"]),
         triage=triage,
         goal=goal,
-        present=present,
-        record=record.for_recordings() if present["is_recording"] else record,
+        is_recording=trace["is_recording"],
+        present=Present(connection, trace["trace_id"], device, trace["steps"]),
+        record=record.for_recordings() if trace["is_recording"] else record,
         # A ledger without steps is that of a database that somebody changed: nothing can be told of a step then.
         ledger={category: dur / trace["steps"] for category, dur in ledger.items()} if trace["steps"] else {},
         ledgers=ledgers,
@@ -202,7 +202,7 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
     clean: list[Clean] = []
     broken: list[Failed] = []
     has_gpu = subject.device is not None
-    selected = select_rules(rules, has_gpu=has_gpu, is_recording=bool(subject.present["is_recording"]))
+    selected = select_rules(rules, has_gpu=has_gpu, is_recording=subject.is_recording)
     asked, not_applicable = leave_to_job(subject, selected)
     if not format_of(subject.format).has_times:
         asked = [rule for rule in asked if rule.of_allocations]

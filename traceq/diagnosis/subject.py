@@ -52,7 +52,7 @@ class Subject(msgspec.Struct, frozen=True):
     the training thread's (host_ledger): ns per counted step by category; `ledgers` are those of all devices, in ns over
     all counted steps. `device` is None without GPU work. Where idle time is only what the capture left out, or nothing
     was to run, `judges_idle` is False, and `ledger` has no idle categories. `triage`: what the capture is; None for a
-    memory snapshot. `record`: how often rules were right.
+    memory snapshot. `is_recording`: traceq itself recorded the trace. `record`: how often rules were right.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -69,6 +69,7 @@ class Subject(msgspec.Struct, frozen=True):
     step_ns: float
     is_window: bool
     judges_idle: bool
+    is_recording: bool
     program: Program
     triage: Triage | None
     goal: Goal

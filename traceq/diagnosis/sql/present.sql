@@ -110,9 +110,5 @@ select
     (select count(*) from data_fetch where trace_id = $trace_id and is_training) as fetches,
     (select count(*) from host_ledger where trace_id = $trace_id and phase <> 'other' and category <> 'data') as phases,
     (select count(*) from memory_step where trace_id = $trace_id and device = $device) as memory_samples,
-    -- by traceq.profile or traceq record
-    (
-        select count(json_extract_string(args, '/traceq/version')) from trace where trace_id = $trace_id
-    ) as is_recording,
     (select count(*) from memory_peak where trace_id = $trace_id) as allocations
 from host, gpu, copies, communication, occupancy, operators, monitored, unmeasured

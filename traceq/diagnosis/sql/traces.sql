@@ -1,5 +1,5 @@
 -- The traces to judge, with the critical device of each: the one that is busy longest in the counted steps. A step cannot get
--- shorter than that, so findings are about it.
+-- shorter than that, so findings are about it. is_recording: traceq record or traceq.profile recorded the trace.
 with
 busy as (
     select l.trace_id, l.device, coalesce(sum(l.dur) filter (not starts_with(l.category, 'idle_')), 0) as dur
@@ -22,7 +22,8 @@ select
     d.compute_capability,
     coalesce(s.steps, 0) as steps,
     s.mean as step_ns,
-    (select any_value(source) from step where step.trace_id = t.trace_id) as step_source
+    (select any_value(source) from step where step.trace_id = t.trace_id) as step_source,
+    json_extract_string(t.args, '/traceq/version') is not null as is_recording
 from trace as t
 left join critical as c using (trace_id)
 left join device as d on d.trace_id = t.trace_id and d.device = c.device
