@@ -283,6 +283,7 @@ def test_traces_on_another_machine_are_told(tmp_path, monkeypatch):
         (b'{"status": "failed with exception = x"}', "refused the request: failed with exception = x"),
         (b"no json", "does not speak dynolog's protocol"),
         (b"", "does not speak dynolog's protocol"),
+        (b'{"processesMatched": [1], "activityProfilersTriggered": ["abc"]}', "names no processes in its answer"),
         (b'{"processesMatched": [1], "activityProfilersBusy": 1}', "1 processes are being recorded already"),
     ],
 )
@@ -379,6 +380,28 @@ def test_a_server_that_never_answers_is_given_up():
         address = HostPort("127.0.0.1", silent.getsockname()[1])
         with pytest.raises(UnreachableProgram, match=r"no answer within 0.05 s"):
             http.send_request(address, "GET", "/version", seconds=0.05)
+
+
+@pytest.mark.parametrize(
+    ("headers", "body", "words"),
+    [
+        ("Content-Length: 1000", b"abc", "the connection was closed after 3 of 1,000 bytes of the trace"),
+        ("Transfer-Encoding: chunked", b"3\r\nabc\r\n9\r\nxy", "IncompleteRead"),
+    ],
+)
+def test_a_download_that_is_cut_short_leaves_no_trace(tmp_path, headers, body, words):
+    def answer(server):
+        connection, _ = server.accept()
+        with connection:
+            connection.recv(1 << 16)
+            connection.sendall(f"HTTP/1.1 200 OK\r\n{headers}\r\n\r\n".encode() + body)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=answer, args=(server,), daemon=True).start()
+        address = HostPort("127.0.0.1", server.getsockname()[1])
+        with pytest.raises(UnreachableProgram, match=words):
+            http.download_file(address, "/t.json", tmp_path / "t.json", {}, seconds=5)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_trace_that_still_grows_is_waited_for(tmp_path, monkeypatch):
@@ -479,6 +502,14 @@ def test_the_stacks_of_a_process_say_what_each_thread_waits_for(tmp_path, py_spy
 def test_py_spy_that_fails_says_the_way_out(py_spy_says, error, words):
     py_spy_says("", error=error)
     with pytest.raises(UnreachableProgram, match=words):
+        py_spy.dump_stacks(os.getpid())
+
+
+def test_py_spy_that_never_ends_is_given_up(tmp_path, py_spy_says, monkeypatch):
+    py_spy_says("")
+    (tmp_path / "bin" / "py-spy").write_text("#!/bin/sh\nexec sleep 60\n")
+    monkeypatch.setattr(py_spy, "_SECONDS", 0.2)
+    with pytest.raises(UnreachableProgram, match=r"py-spy read nothing of it within 0.2 s"):
         py_spy.dump_stacks(os.getpid())
 
 

@@ -1,4 +1,4 @@
-"""traceq record --attach: a program that runs already is asked for a trace, and the trace is fetched."""
+"""traceq record --attach: ask a running program for a trace, and fetch it."""
 
 from __future__ import annotations
 

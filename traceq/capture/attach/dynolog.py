@@ -70,10 +70,12 @@ def trigger_traces(address: HostPort, *, steps: int, pids: tuple[int, ...], fold
             f"{address}: dynolog knows no {which}: start the program with KINETO_USE_DAEMON=1, and dynolog with "
             "--enable_ipc_monitor; a program is known a few seconds after its start"
         )
-    told = [int(pid) for pid in answer.get("activityProfilersTriggered", ())]
-    return Triggered(
-        {pid: log.with_stem(f"{log.stem}_{pid}") for pid in told}, int(answer.get("activityProfilersBusy", 0))
-    )
+    try:
+        triggered = [int(pid) for pid in answer.get("activityProfilersTriggered", ())]
+        busy = int(answer.get("activityProfilersBusy", 0))
+    except (TypeError, ValueError) as error:
+        raise UnreachableProgram(f"{address}: dynolog names no processes in its answer ({error}); update it") from error
+    return Triggered({pid: log.with_stem(f"{log.stem}_{pid}") for pid in triggered}, busy)
 
 
 def _send_request(address: HostPort, request: Mapping[str, object]) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse
 from pathlib import Path
 from typing import Any
@@ -27,12 +27,12 @@ _REDIRECTS = range(300, 400)
 OK, FORBIDDEN, NOT_FOUND = 200, 403, 404
 
 
+@dataclass(frozen=True)
 class Answer:
     """A server's answer: its status, and its body as text (the first megabyte)."""
 
-    def __init__(self, response: HTTPResponse) -> None:
-        self.status = response.status
-        self.text = response.read(_MOST_BYTES).decode("utf-8", "replace")
+    status: int
+    text: str
 
     def join_words(self) -> str:
         """Return the body on one line, for a message."""
@@ -42,7 +42,7 @@ class Answer:
 def send_request(address: HostPort, method: str, path: str, body: object = None, *, seconds: float = SOON) -> Answer:
     """Return the answer to a request with `body` as JSON. Raises UnreachableProgram without one within `seconds`."""
     with closing(_open_connection(address, seconds)) as connection:
-        return Answer(_get_response(address, connection, method, path, body, seconds))
+        return _read_answer(address, _get_response(address, connection, method, path, body, seconds), seconds)
 
 
 def request_json(address: HostPort, method: str, path: str) -> Mapping[str, Any]:
@@ -68,12 +68,35 @@ def download_file(
             response = _get_response(address, connection, "GET", target, None, seconds)
             if response.status == OK:
                 with replace_file(to) as file:
-                    shutil.copyfileobj(response, file, 1 << 20)
+                    for part in _read_parts(address, response, seconds):
+                        file.write(part)
                 return None
             if response.status not in _REDIRECTS:
-                return Answer(response)
+                return _read_answer(address, response, seconds)
             target = _follow_redirect(address, response.getheader("Location", ""))
     raise UnreachableProgram(f"{address}: redirects {path} again and again; open it in a browser to see where it leads")
+
+
+def _read_answer(address: HostPort, response: HTTPResponse, seconds: float) -> Answer:
+    try:
+        return Answer(response.status, response.read(_MOST_BYTES).decode("utf-8", "replace"))
+    except (OSError, HTTPException) as error:
+        raise explain_failure(address, error, seconds) from error
+
+
+def _read_parts(address: HostPort, response: HTTPResponse, seconds: float) -> Iterator[bytes]:
+    """Yield the body of the answer, part by part. Raises UnreachableProgram where it ends before its announced length."""
+    announced, received = response.length, 0
+    try:
+        while part := response.read(1 << 20):
+            received += len(part)
+            yield part
+    except (OSError, HTTPException) as error:
+        raise explain_failure(address, error, seconds) from error
+    if announced is not None and received < announced:
+        raise UnreachableProgram(
+            f"{address}: the connection was closed after {received:,} of {announced:,} bytes of the trace; ask again"
+        )
 
 
 def _follow_redirect(address: HostPort, location: str) -> str:

@@ -78,13 +78,13 @@ def dump_stacks(pid: int) -> list[ThreadStack]:
     """
     if not is_running(pid):
         raise WrongUse(f"--attach {pid}: no process has this id on this machine; find it with ps -ef")
-    done = subprocess.run(
-        [_find_py_spy(), "dump", "--json", "--pid", str(pid)],
-        capture_output=True,
-        text=True,
-        timeout=_SECONDS,
-        check=False,
-    )
+    command = [_find_py_spy(), "dump", "--json", "--pid", str(pid)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise UnreachableProgram(
+            f"process {pid}: py-spy read nothing of it within {_SECONDS:g} s; its state is in /proc/{pid}/status"
+        ) from error
     if done.returncode:
         raise UnreachableProgram(f"process {pid}: {_explain_failure(' '.join(done.stderr.split()))}")
     threads = [_read_thread(pid, thread) for thread in json.loads(done.stdout)]
