@@ -187,6 +187,13 @@ def test_stacks_of_a_process_go_to_stdout(traceq, monkeypatch, tmp_path):
     assert outcome.stderr == f"traceq: stacks: {tmp_path / 'pid7.stacks.txt'}\n"
 
 
+@pytest.mark.parametrize("extra", [["--pid", "3"], ["--seconds", "5"], ["--wait", "9"], ["--trace-dir", "."]])
+def test_options_of_attach_are_refused_without_it(traceq, extra):
+    outcome = traceq("record", *extra, "--dry-run", "--", "python", "run.py")
+    assert outcome.exit_code == 2
+    assert f"{extra[0]} goes with --attach only." in outcome.stderr
+
+
 @pytest.mark.parametrize("extra", [["--memory"], ["--backend", "nsys"], ["--dry-run"], ["--", "python", "run.py"]])
 def test_what_runs_already_cannot_be_started(traceq, extra):
     outcome = traceq("record", "--attach", "7", *extra)

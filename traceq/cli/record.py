@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from traceq.cli import completion
 from traceq.cli._options import FILE, F, within_limits
@@ -166,6 +167,7 @@ def record(
             html=html,
         )
         return
+    _reject_options_of_attach(context)
     request = Request(
         command,
         backend,
@@ -208,8 +210,15 @@ def record(
     context.exit(recorded.exit_code or int(failed))
 
 
+def _reject_options_of_attach(context: click.Context) -> None:
+    """Raise UsageError where an option is given that goes with --attach only."""
+    for name in ("pid", "seconds", "wait", "trace_dir"):
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"--{name.replace('_', '-')} goes with --attach only.")
+
+
 def _attach_program(context: click.Context, request: AttachRequest, *, report: bool, html: Path | None) -> None:
-    """Ask a program that runs already for a trace and report on it, or print the stacks of a process."""
+    """Ask a running program for a trace and report on it, or print the stacks of a process."""
     from traceq.capture.attach.attach import ask_program
 
     attached = ask_program(request)
