@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from traceq.capture.losses import LossWatch
+
 PROGRAM = """
 import json, torch
 from torch.utils.data import DataLoader, TensorDataset
@@ -127,6 +129,20 @@ def test_batches_and_random_numbers_are_known_by_hashes(found):
     assert (len(shapes), len(whole), len(other)) == (1, 3, 3)
     assert len(set(found["plain"]["random"])) == 1
     assert len(set(found["random"]["random"])) == 3
+
+
+def test_the_hash_of_a_batch_does_not_depend_on_its_strides():
+    torch = pytest.importorskip("torch")
+    watch = LossWatch()
+    watch._torch = torch
+    plain = torch.arange(2 * 3 * 50 * 40, dtype=torch.float32).reshape(2, 3, 50, 40)
+    other = plain.contiguous(memory_format=torch.channels_last)
+    assert not other.is_contiguous()
+    changed = other.clone()
+    changed[0, 0, 0, 0] = -1
+    assert watch._hash_batch([other]) == watch._hash_batch([plain])
+    assert watch._hash_batch([changed]) != watch._hash_batch([plain])
+    assert watch._hash_batch([torch.tensor(3)]) != watch._hash_batch([torch.tensor(4)])
 
 
 def test_norms_of_outputs_are_kept_from_the_second_step_on(found):

@@ -52,6 +52,7 @@ LINES = [
     ("\x1b[32mstep 5\x1b[0m \x1b[1mloss\x1b[0m: \x1b[31m0.5\x1b[0m", 5, {"loss": 0.5}),
     # no values of a step
     ("2024-05-01 12:03:04 time: 1714564984", None, {}),
+    ("connect time=0.2 s, inference time 0.4 s, request time: 3 ms", None, {}),
     ("total time 12.3 s, val loss: 0.3, best loss 0.2, loss: nan", None, {}),
     ("Downloading: 100%|##| 12.3M/12.3M [00:01<00:00, 9.2MB/s]", None, {}),
 ]  # fmt: skip
@@ -180,6 +181,22 @@ def test_stopped_streams_are_as_before_and_a_cover_of_the_program_stays(watch):
     assert "write" not in vars(sys.stderr)
     assert covered == [8, 1]
     assert logging.FileHandler.emit.__module__ == "logging"
+
+
+def test_a_stream_of_the_program_takes_what_it_took_before(watch, monkeypatch):
+    watched = watch()
+    watched.stop_reading()
+
+    class Tee(io.StringIO):
+        def write(self, text, flush=False):
+            return super().write(f"{text}!" if flush else text)
+
+    tee = Tee()
+    monkeypatch.setattr(sys, "stdout", tee)
+    watched.watch_streams()
+    assert (sys.stdout.write("a", flush=True), sys.stdout.write(text="b")) == (2, 1)
+    watched.stop_reading()
+    assert tee.getvalue() == "a!b"
 
 
 def test_a_stream_that_cannot_be_covered_is_left_alone(monkeypatch):

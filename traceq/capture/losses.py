@@ -167,13 +167,24 @@ class LossWatch:
             shapes = zlib.crc32(f"{tuple(leaf.shape)} {leaf.dtype}".encode(), shapes)
             if leaf.device.type != "cpu" or not leaf.numel():
                 continue
-            sample = leaf.detach().reshape(-1)[:: max(1, leaf.numel() // _SAMPLED)].contiguous()
+            sample = self._take_sample(leaf.detach())
             content = sample.view(self._torch.uint8).numpy().tobytes()
             if leaf.is_floating_point() or leaf.is_complex():
                 other = zlib.crc32(content, other)
             else:
                 whole = zlib.crc32(content, whole)
         return f"{shapes:08x}.{whole:08x}.{other:08x}"
+
+    def _take_sample(self, tensor: Any) -> Any:
+        """Return some _SAMPLED elements of the tensor, in the order of its dimensions whatever its strides; it is not copied."""
+        step = max(1, tensor.numel() // _SAMPLED)
+        if tensor.is_contiguous():
+            return tensor.view(-1)[::step].contiguous()
+        place, index = self._torch.arange(0, tensor.numel(), step, device=tensor.device), []
+        for size in reversed(tensor.shape):
+            index.append(place % size)
+            place = place // size
+        return tensor[tuple(reversed(index))]
 
     def _hash_random(self) -> str:
         """Return a hash of the states of PyTorch's random numbers (CPU, and the current GPU); empty if unknown."""

@@ -31,7 +31,7 @@ _NS = {"us": 1e3, "µs": 1e3, "ms": 1e6}
 _EVALUATION = re.compile(r"(?i)(?:\b|_)(?:val(?:id(?:ation)?)?|eval(?:uation)?|test|dev|best)[\s_/.-]*\Z")
 _OTHER_TIME = re.compile(
     r"(?i)(?:\b|_)(?:data|load(?:ing)?|total|epoch|remaining|compile|eta|wall|forward|fwd|backward|bwd|optimizer|save|run|elapsed"
-    r"|start|end|date|cpu|gpu|max|min|at|of|in)[\s_/.-]*\Z"
+    r"|start|end|date|cpu|gpu|max|min|at|of|in|connect(?:ion)?|inference|eval(?:uation)?|request)[\s_/.-]*\Z"
 )
 
 _LOSS = re.compile(rf"(?i)(?<![a-z0-9])(?:[a-z]+[_ /])?loss(?:\s*\(\w+\))?{_IS}{_NUMBER}")
