@@ -241,6 +241,15 @@ def test_every_end_leaves_a_trace_or_a_line(recorded, program, tmp_path):
 
 
 @pytest.mark.slow
+def test_a_window_that_could_be_longer_is_complete_with_the_steps_that_were_asked_for(recorded, program):
+    """Steps of some milliseconds would be recorded up to a second; the program ends before."""
+    script = program("train(12)\n")
+    found = recorded(script, most_steps=50)
+    assert (len(found.traces), found.reasons) == (1, ())
+    short = recorded(program("train(5)\n"), most_steps=50)
+    assert [reason.partition(" (")[0] for reason in short.reasons] == ["the program ended in the window"]
+
+
 def test_all_kinds_of_loops_have_their_steps(recorded, program):
     result = recorded(
         program(

@@ -292,8 +292,7 @@ class Recorder:
             self._printed.window_closes()
             path = self._run_as_own(self._window.close) if self._window else None
             recorded = self._window.recorded() if self._window else 0
-            # Fewer steps than take a second are not worth a word where they are as many as the user asked for.
-            if reason and not 0 < int(self._options["steps"]) <= recorded:
+            if reason:
                 self._say("reason", text=f"{reason} ({self._describe_progress()})")
             if path is None:
                 self._write_for_nsys()
@@ -354,7 +353,9 @@ class Recorder:
                 self._finish("the program ended before the window began: lower --skip and --warmup")
             return
         self._end_last_step()
-        self._finish(None if type(self._window) is RecordWindow else "the program ended in the window")
+        # A window may be longer than what was asked for, so as to last a second.
+        is_enough = self._window.recorded() >= int(self._options["steps"])
+        self._finish(None if is_enough else "the program ended in the window")
 
     def _end_last_step(self) -> None:
         """End the program's last step, after which no other begins to end it."""
