@@ -19,7 +19,7 @@ TraceqError
 |-- UnusableLabel     a label of a trace, or what was frozen of it, cannot be used
 |-- BrokenIdentity    numbers in a trace database that must agree do not
 |-- ProgramFailed     a program that an experiment is about does not run as it is
-|-- UnreachableProgram   a program that runs already cannot be asked for a trace
+|-- UnreachableProgram   a running program cannot be asked for a trace
 `-- MissingTool       something outside Python is needed (nsys)
 
 Messages say what, where and the way out, in one line; `slug` anchors them in docs/messages.md.
@@ -113,7 +113,7 @@ class ProgramFailed(TraceqError):
 
 
 class UnreachableProgram(TraceqError):
-    """A program that runs already does not answer, refuses, or records nothing; the message says what would let it."""
+    """A running program does not answer, refuses, or records nothing; the message says what would let it."""
 
 
 class MissingTool(TraceqError):

@@ -20,12 +20,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from pairs.measurements import Predicted
 from pairs.planted import (
     MEASURED,
     PLANTED,
     Measured,
     Planted,
-    Predicted,
     find_named,
     load_measured,
     record_program,

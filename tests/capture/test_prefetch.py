@@ -66,7 +66,7 @@ def test_where_the_queue_cannot_be_seen_four_passes_are_waited_for():
 
 
 def test_steps_that_begin_earlier_are_too_short():
-    """What is avoided: with five steps before them, and a first one that takes long, they are served from the queue."""
+    """With five steps before them, and a first one that takes long, they are served from the queue."""
     lengths, begins = simulate(8, 2, 10, 0.5, first=50)
     early, counted = lengths[5:13], lengths[begins : begins + 16]
     assert sum(early) / 8 < 0.5 * 10 / 8
@@ -79,7 +79,7 @@ def test_the_queue_of_fast_workers_settles_before_the_last_moment():
 
 
 class Batches:
-    """What an iterator over a DataLoader of two workers shows; each has done `ready` batches."""
+    """A stand-in for the iterator of a DataLoader with two workers that have made `ready` batches."""
 
     _num_workers, _prefetch_factor, _task_info = 2, 2, {}
 

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
+from pairs.measurements import Predicted
 from traceq.diagnosis.finding import Finding
 
 FOLDER = Path(__file__).parents[2] / "fixtures" / "make" / "programs"
@@ -45,15 +46,6 @@ PLANTED = (
     Planted("json_log", "json", ("host-logging",), "report"),
     Planted("pandas_collate", "pandas", ("host-fetch-work", "host-data-loading"), "merge_rows", needs="pandas"),
 )
-
-
-class Predicted(TypedDict):
-    """What the finding on a flaw says in one recording: shares of a step."""
-
-    rule: str
-    low: float
-    likely: float
-    high: float
 
 
 class Measured(TypedDict):

@@ -13,7 +13,7 @@ MS = 1_000_000
 
 
 def printed(values, *, quantity="step_time", unit="ns", step=None, recorded=False, source="traceq.step"):
-    """What is told of values that the program printed, one after each step of the trace, of which each takes 100 ms."""
+    """Return what the report says of printed values, one after each step of the trace; a step takes 100 ms."""
     trace = TraceBuilder()
     for number in range(6):
         trace.annotation(f"{source}#{number}", 100 * number * MS, 100 * MS)

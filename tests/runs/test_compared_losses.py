@@ -59,7 +59,7 @@ def test_a_difference_that_comes_in_at_once_is_a_change_and_one_that_grows_is_ro
 
 
 def test_rounding_of_a_chaotic_training_is_no_change_and_jumps_are_none_of_chance():
-    """Of 200 pairs whose differences grow by up to five times a step, from single-precision rounding on."""
+    """Try 200 pairs whose differences grow by up to five times a step, from single-precision rounding on."""
     noise = random.Random(1)  # noqa: S311
     for _ in range(200):
         shares = [1e-7]
@@ -101,7 +101,7 @@ def test_other_batches_explain_a_difference(batch, facts, state, reason):
 
 @pytest.mark.parametrize("part", range(3))
 def test_batches_that_differ_in_equal_runs_explain_a_difference(part):
-    """As augmentation by Python's random does without a seed: the loss of equal runs differs by chance."""
+    """Unseeded augmentation by Python's random makes the loss of equal runs differ by chance."""
     other, again = (".".join([*BATCH.split(".")[:part], each, *BATCH.split(".")[part + 1 :]]) for each in "xy")
     new = with_difference(0.05, batches=with_batch(other))
     equals = (BASE, with_difference(1e-4, batches=with_batch(again, 4)))
@@ -119,7 +119,7 @@ def test_shapes_that_change_from_step_to_step_tell_nothing_without_equal_runs():
 
 
 def test_equal_runs_that_differ_before_leave_a_larger_difference_open():
-    """As numpy's random numbers in the program do, which no state that is kept shows."""
+    """Unseeded random numbers of NumPy do that, and no state that is kept shows them."""
     equals = (BASE, with_difference(0.01))
     found = compare_losses(BASE, with_difference(0.05), equals)
     assert (found.state, found.reason) == ("cannot tell", "two equal runs differ by more than 0.1 %")

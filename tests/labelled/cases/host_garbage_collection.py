@@ -11,7 +11,7 @@ def steps(trace, *frames, length=400):
 
 
 def found(trace):
-    """As traceq notes it while it records."""
+    """A collection that traceq noted while it recorded."""
     steps(trace, "Python GC")
 
 

@@ -25,7 +25,7 @@ def found_with_the_holder(trace):
 
 
 def found_in_a_with_statement(trace):
-    """As traceq names it where it samples stacks."""
+    """Sampled stacks have this name for it."""
     steps(trace, 500, frames=("train.py(30): add_loss", "<built-in method self.lock.__enter__>"))
 
 
@@ -41,7 +41,7 @@ def clean_under_a_fetch(trace):
 
 
 def clean_in_a_queue(trace):
-    """What another thread makes is waited for."""
+    """The thread waits for the work of another one."""
     steps(trace, 500, frames=("train.py(30): next_batch", "queue.py(154): get", WAIT))
 
 

@@ -26,7 +26,7 @@ def found_without_gpu(trace):
 
 
 def found_function(trace):
-    """As the ring of traceq.profile(on_slow=...) shows it: steps and samples of functions."""
+    """Steps and samples of functions, from the ring of traceq.profile(on_slow=...)."""
     for step in range(6):
         begin, dur = 1000 * step, 3000 if step == 5 else 1000
         trace.annotation(f"traceq.step#{step}", begin, dur)

@@ -126,7 +126,7 @@ def test_ablations_are_not_compared():
 
 
 def test_steps_that_wait_in_turn_for_workers_are_averaged_over_cycles():
-    """Of two workers that end together one step waits for 200 ms and the next one does not."""
+    """With two workers that end together one step waits for 200 ms, and the next one does not."""
     settings, trials = made("baseline : 100 100 100\nnum_workers=2 : 100 100 100")
     pairs = [200_000_000, 4_000_000] * 9 + [4_000_000, 200_000_000]
     trials = [replace(each, steps_ns=tuple(pairs), cycle=2) if each.setting != "baseline" else each for each in trials]
