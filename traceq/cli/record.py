@@ -18,6 +18,7 @@ from traceq.errors import TraceqError
 
 if TYPE_CHECKING:
     from traceq.capture.attach.attach import AttachRequest
+    from traceq.capture.record import Request
 
 # Steps of a window whose length nobody asked for.
 _MOST_STEPS = 50
@@ -182,16 +183,7 @@ def record(
         samples=not no_samples,
         most_steps=most,
     )
-    if not request.command:
-        raise click.UsageError("No command to run: traceq record [OPTIONS] -- python train.py")
-    if request.backend == "torch" and request.steps == 0:
-        raise click.UsageError(
-            "--steps 0 is for --backend nsys; the PyTorch profiler needs a window of at least one step."
-        )
-    if request.backend == "nsys" and request.stacks:
-        raise click.UsageError("--stacks is for --backend torch: nsys keeps Python stacks for its own viewer only.")
-    if request.backend == "nsys" and request.memory_history:
-        raise click.UsageError("--memory-history is for --backend torch: nsys records allocations with --memory.")
+    _reject_combinations(request)
     launch = plan(request)
     if dry_run:
         additions = [f"{name}={shlex.quote(value)} \\" for name, value in launch.additions.items()]
@@ -208,6 +200,20 @@ def record(
 
         within_limits(keep_recording)(request.directory, request.command, database, _print_line)
     context.exit(recorded.exit_code or int(failed))
+
+
+def _reject_combinations(request: Request) -> None:
+    """Raise UsageError for a request without a command, or with what its profiler cannot do."""
+    if not request.command:
+        raise click.UsageError("No command to run: traceq record [OPTIONS] -- python train.py")
+    if request.backend == "torch" and request.steps == 0:
+        raise click.UsageError(
+            "--steps 0 is for --backend nsys; the PyTorch profiler needs a window of at least one step."
+        )
+    if request.backend == "nsys" and request.stacks:
+        raise click.UsageError("--stacks is for --backend torch: nsys keeps Python stacks for its own viewer only.")
+    if request.backend == "nsys" and request.memory_history:
+        raise click.UsageError("--memory-history is for --backend torch: nsys records allocations with --memory.")
 
 
 def _reject_options_of_attach(context: click.Context) -> None:
