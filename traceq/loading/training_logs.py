@@ -9,7 +9,7 @@ import duckdb
 import pyarrow as pa
 
 from traceq.importers.training_logs import read_training_log
-from traceq.importers.training_logs.reading import TrainingLog
+from traceq.importers.training_logs.reading import LogEvent, LogValue, TrainingLog
 from traceq.loading.sources import split_duplicates
 
 _VALUE = pa.schema({
@@ -25,6 +25,7 @@ _LOG = pa.schema({
     "shift": pa.int64(), "first_at": pa.int64(), "last_at": pa.int64(), "gpus": pa.int64(), "rank": pa.int64(),
     "lines": pa.int64(), "lines_left_out": pa.int64(),
 })  # fmt: skip
+_FIELDS = {"dur": "dur_ns"}
 
 
 def insert_training_logs(
@@ -47,7 +48,8 @@ def insert_training_logs(
 
 def _build_rows(trace_id: int, number: int, path: Path, log: TrainingLog) -> dict[str, pa.Table]:
     """Return the rows of one log by table."""
-    times = [entry.at_ns for entry in (*log.values, *log.events) if entry.at_ns is not None]
+    entries: list[LogValue | LogEvent] = [*log.values, *log.events]
+    times = [entry.at_ns for entry in entries if entry.at_ns is not None]
     about = {
         "file": path.name,
         "format": log.format,
@@ -60,27 +62,16 @@ def _build_rows(trace_id: int, number: int, path: Path, log: TrainingLog) -> dic
         "lines": log.lines,
         "lines_left_out": log.left_out,
     }
-    values = {
-        name: [getattr(value, field) for value in log.values] for name, field in _FIELDS.items() if name in _VALUE.names
-    }
-    events = {
-        name: [getattr(event, field) for event in log.events] for name, field in _FIELDS.items() if name in _EVENT.names
-    }
     return {
         "run_log": pa.Table.from_pylist([{"trace_id": trace_id, "log_id": number, **about}], schema=_LOG),
-        "run_value": _build_table(trace_id, number, values, len(log.values), _VALUE),
-        "run_event": _build_table(trace_id, number, events, len(log.events), _EVENT),
+        "run_value": _build_table(trace_id, number, log.values, _VALUE),
+        "run_event": _build_table(trace_id, number, log.events, _EVENT),
     }
-
-
-_FIELDS = {
-    "line": "line", "step": "step", "at_ns": "at_ns", "dur": "dur_ns", "quantity": "quantity", "value": "value",
-    "unit": "unit", "mark": "mark", "phase": "phase", "detail": "detail",
-}  # fmt: skip
 
 
 def _build_table(
-    trace_id: int, number: int, columns: dict[str, list[object]], rows: int, schema: pa.Schema
+    trace_id: int, number: int, entries: Sequence[LogValue] | Sequence[LogEvent], schema: pa.Schema
 ) -> pa.Table:
-    """Return a table of the columns of one log, with the numbers of trace and log in front."""
-    return pa.table({"trace_id": [trace_id] * rows, "log_id": [number] * rows, **columns}, schema=schema)
+    """Return a table of the entries of one log, with the numbers of trace and log in front."""
+    own = {name: [getattr(entry, _FIELDS.get(name, name)) for entry in entries] for name in schema.names[2:]}
+    return pa.table({"trace_id": [trace_id] * len(entries), "log_id": [number] * len(entries), **own}, schema=schema)
