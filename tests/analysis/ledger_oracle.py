@@ -47,7 +47,7 @@ def cover(lines: Sequence[Line], events: Sequence[Event]) -> list[Piece]:
         begin = line.end - line.steps * (line.dur or 0)
         anew = before is None
         if before is not None:
-            ended = any(e.phase == "allocation" and before.end <= e.end <= line.end for e in events)
+            ended = any(e.phase == "allocation" and before.end <= e.end < line.end for e in events)
             anew = line.attempt != before.attempt or ended
             begin = max(begin, before.end)
             starts = [e.at for e in events if e.phase in ("start_up", "allocation") and before.end < e.at <= line.end]
@@ -160,7 +160,7 @@ def _kept(
 ) -> dict[int, int | None]:
     firsts = {a: min(p.line.step - p.line.steps + 1 for p in run) for a, run in runs.items()}
     kept: dict[int, int | None] = {}
-    saves = [e.end for e in events if e.phase == "checkpoint"]
+    saves = [e for e in events if e.phase == "checkpoint"]
     for attempt, run in runs.items():
         later = [first for other, first in firsts.items() if other > attempt]
         end, last = run[-1].line.end, run[-1].line.step
@@ -175,8 +175,8 @@ def _kept(
         else:
             steps = []
             for save in saves:
-                before = [p for p in (p for r in runs.values() for p in r) if p.line.end <= save]
-                if before and run[0].begin <= save <= min(failures):
+                before = [p for r in runs.values() for p in r if p.line.end <= save.at]
+                if before and run[0].begin <= save.end <= min(failures):
                     at = max(p.line.end for p in before)
                     steps += [p.line.step for p in before if p.line.end == at][-1:]
             fitting = [step for step in steps if firsts[attempt] <= step <= last]

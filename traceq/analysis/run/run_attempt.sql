@@ -5,15 +5,51 @@
 -- reads: run_event, run_log, run_step, run_value
 -- makes: _run_interval, _run_kept, _run_life, _run_line, _run_mark, _run_moment, _run_usual, run_attempt
 
--- Events on the clock of the steps.
+-- Events on the clock of the steps. Those without a time come after the last time known before their line, one after the
+-- other, and end before the next one; that is not said of starts, as the time before them would count as start-up.
 create or replace temp table _run_mark as
+with
+said as (
+    select
+        e.log_id, e.line, e.mark, e.phase, e.step, e.detail,
+        e.at_ns + coalesce(l.shift, 0) as ts,
+        if(e.mark = 'interval', greatest(coalesce(e.dur, 0), 0), 0) as dur
+    from run_event as e
+    inner join run_log as l using (trace_id, log_id)
+    where e.trace_id = $trace_id
+),
+
+known as (
+    select log_id, line, at_ns as ts from run_step where trace_id = $trace_id and at_ns is not null
+    union all
+    select log_id, line, ts + dur from said where ts is not null
+),
+
+untimed as (
+    select s.*, b.ts as ts_before, b.line as line_before, coalesce(a.ts, b.ts + s.dur) as ts_after
+    from (from said where ts is null and phase in ('checkpoint', 'compile', 'data', 'evaluation', 'failure')) as s
+    asof inner join known as b on b.log_id = s.log_id and b.line <= s.line
+    asof left join known as a on a.log_id = s.log_id and a.line > s.line
+),
+
+chained as (
+    select
+        *,
+        ts_before + (sum(dur) over (partition by log_id, line_before order by line, phase, mark rows unbounded preceding))::bigint
+        as ts_end
+    from untimed
+)
+
+select log_id, line, mark, phase, step, detail, ts, ts + dur as ts_end, true as is_timed
+from said
+where ts is not null
+union all
 select
-    e.log_id, e.line, e.mark, e.phase, e.step, e.detail,
-    e.at_ns + coalesce(l.shift, 0) as ts,
-    e.at_ns + coalesce(l.shift, 0) + if(e.mark = 'interval', greatest(coalesce(e.dur, 0), 0), 0) as ts_end
-from run_event as e
-inner join run_log as l using (trace_id, log_id)
-where e.trace_id = $trace_id and e.at_ns is not null;
+    log_id, line, mark, phase, step, detail,
+    greatest(least(ts_end - dur, ts_after), ts_before) as ts,
+    greatest(least(ts_end, ts_after), ts_before) as ts_end,
+    false
+from chained;
 
 -- What events tell of with begin and end: intervals, and a begin with the next end of its phase in the same log.
 create or replace temp table _run_interval as
@@ -59,6 +95,7 @@ said as (
     select
         log_id, line, attempt as log_attempt, step, at_ns as ts_end, dur,
         greatest(coalesce(steps, 1), 1) as steps,
+        bool_and(at_ns % 1000000000 = 0) over (partition by log_id) as is_in_seconds,
         row_number() over in_order as number,
         lag(at_ns) over in_order as end_before,
         lag(log_id) over in_order as log_before,
@@ -93,18 +130,35 @@ begun as (
         b.started,
         s.ts_end - coalesce(s.steps * s.dur, 0) as earliest,
         s.end_before is null
-        or j.off >= s.end_before
+        or coalesce(j.off >= s.end_before, false)
         or (s.log_before = s.log_id and s.attempt_before <> s.log_attempt)
-        or (s.log_before <> s.log_id and (s.step - s.steps <> s.step_before or b.changed is not null)) as begins
+        -- a log may go on where another one ended
+        or (
+            s.log_before <> s.log_id
+            and (
+                s.step - s.steps <> s.step_before
+                or b.changed is not null
+                or coalesce(l.first_at + coalesce(l.shift, 0) between s.end_before and s.ts_end - coalesce(s.steps * s.dur, 0), false)
+            )
+        ) as begins
     from said as s
+    inner join run_log as l on l.trace_id = $trace_id and l.log_id = s.log_id
     left join between_lines as b using (number)
-    asof left join job_end as j on j.off <= s.ts_end
+    asof left join job_end as j on j.off < s.ts_end
 )
 
 select
     number, log_id, line, step, steps, ts_end, dur,
-    count_if(coalesce(begins, false)) over (order by number) as attempt,
-    least(ts_end, greatest(earliest, coalesce(end_before, earliest), if(begins, coalesce(started, earliest), earliest))) as ts,
+    count_if(begins) over (order by number) as attempt,
+    least(
+        ts_end,
+        case
+            -- times in whole seconds are too coarse to tell of less between two lines
+            when is_in_seconds and not begins and dur is not null and earliest - end_before < 1000000000 then end_before
+            when begins then greatest(earliest, coalesce(end_before, earliest), coalesce(started, earliest))
+            else greatest(earliest, end_before)
+        end
+    ) as ts,
     if(begins, null, ts_end - end_before) as gap
 from begun;
 
@@ -150,8 +204,15 @@ known as (
     select 'start', ts, log_id, null, null from first_line
     union all
     select 'failure', ts, log_id, line, detail
-    from _run_mark
-    where phase = 'failure' and mark <> 'end'
+    from _run_mark as m
+    where phase = 'failure' and mark <> 'end' and (
+        is_timed
+        or not exists (
+            from _run_mark as o
+            where o.phase = 'failure' and o.mark <> 'end' and o.is_timed and o.ts >= m.ts
+                and not exists (from run_time as r where r.ts_end > m.ts and r.ts < o.ts)
+        )
+    )
     union all
     select 'off', ts_end, null, null, null
     from job as j
@@ -288,13 +349,15 @@ why as (
         any_value(m.log_id order by m.ts, m.log_id, m.line) as failure_log_id,
         any_value(m.line order by m.ts, m.log_id, m.line) as failure_line
     from _run_life as t
-    inner join _run_moment as m
-        on m.kind = 'failure'
-        and m.ts >= t.failed_at
+    inner join _run_mark as m
+        on m.phase = 'failure'
+        and m.mark <> 'end'
+        and m.ts >= least(t.failed_at, t.ts_end)
         and m.ts < coalesce(
             (select min(s.ts) from _run_moment as s where s.kind = 'start' and s.ts > t.failed_at), t.ts_next, m.ts + 1
         )
     inner join run_log as l on l.trace_id = $trace_id and l.log_id = m.log_id
+    where t.failed_at is not null
     group by t.attempt
 ),
 
@@ -321,7 +384,7 @@ sized as (
 ),
 
 lost as (
-    select l.attempt, sum(least(greatest(l.step - k.last_kept, 0), l.steps))::bigint as lost_steps
+    select l.attempt, sum(if(k.last_kept is null, null, least(greatest(l.step - k.last_kept, 0), l.steps)))::bigint as lost_steps
     from _run_line as l
     inner join _run_kept as k using (attempt)
     group by l.attempt

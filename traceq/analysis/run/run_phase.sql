@@ -209,9 +209,7 @@ numbered as (
     from (
         select
             *,
-            (category, attempt, is_inferred, log_id, line) is distinct from lag((category, attempt, is_inferred, log_id, line)) over (
-                order by ts
-            ) as changes
+            (category, attempt, is_inferred) is distinct from lag((category, attempt, is_inferred)) over (order by ts) as changes
         from owned
     )
 ),
@@ -224,8 +222,8 @@ piece as (
         any_value(category) as category,
         any_value(is_inferred) as is_inferred,
         any_value(gpus) as gpus,
-        any_value(log_id) as log_id,
-        any_value(line) as line
+        any_value(log_id order by ts) as log_id,
+        any_value(line order by ts) as line
     from numbered
     group by piece
 ),
