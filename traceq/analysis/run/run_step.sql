@@ -7,20 +7,20 @@
 create or replace temp table _run_line as
 with
 written as (
-    select log_id, line, step, min(at_ns) as at_ns, false as is_start
+    select log_id, line, step, min(rowid) as place, min(at_ns) as at_ns, false as is_start
     from run_value
     where
         trace_id = $trace_id and step is not null
         and quantity in ('step_time', 'loss', 'gradient_norm', 'learning_rate', 'throughput', 'memory', 'mfu', 'tokens', 'samples')
     group by log_id, line, step
     union all
-    select log_id, line, null, null, true
+    select log_id, line, null, null, null, true
     from run_event
     where trace_id = $trace_id and mark = 'begin' and phase in ('start_up', 'restart')
 ),
 
 counted as (
-    select *, count(*) filter (is_start) over (partition by log_id order by line, is_start desc, step) as starts
+    select *, count(*) filter (is_start) over (partition by log_id order by line, is_start desc, place) as starts
     from written
 ),
 
@@ -32,13 +32,13 @@ neighbours as (
         lag(starts) over in_file as starts_before
     from counted
     where not is_start
-    window in_file as (partition by log_id order by line, step)
+    window in_file as (partition by log_id order by line, place)
 )
 
 select
     log_id, line, step, at_ns,
     1 + count(*) filter (starts > starts_before or (step < before and coalesce(after <= before, true)))
-        over (partition by log_id order by line, step) as attempt
+        over (partition by log_id order by line, place) as attempt
 from neighbours;
 
 insert into run_step by name
@@ -46,15 +46,15 @@ with
 -- What the first line with it says of a step.
 said as (
     select
-        n.log_id, n.attempt, n.step, min(n.line) as line, arg_min(n.at_ns, n.line) as at_ns,
-        arg_min(v.value, n.line) filter (v.quantity = 'step_time') as logged,
-        arg_min(v.value, n.line) filter (v.quantity = 'loss') as loss,
+        n.log_id, n.attempt, n.step, min(n.line) as line, arg_min(n.at_ns, v.rowid) as at_ns,
+        arg_min(v.value, v.rowid) filter (v.quantity = 'step_time') as logged,
+        arg_min(v.value, v.rowid) filter (v.quantity = 'loss') as loss,
         -- tokens before samples, samples before steps
-        arg_min({'value': v.value, 'unit': v.unit}, ((case when v.unit like 'tok%' then 0 when v.unit like 'sample%' then 1 else 2 end), n.line))
+        arg_min({'value': v.value, 'unit': v.unit}, ((case when v.unit like 'tok%' then 0 when v.unit like 'sample%' then 1 else 2 end), v.rowid))
             filter (v.quantity = 'throughput' and v.value >= 0) as throughput,
-        arg_min(v.value, n.line) filter (v.quantity = 'memory') as memory,
-        arg_min(v.value, n.line) filter (v.quantity = 'mfu') as mfu,
-        arg_min(v.value, n.line) filter (v.quantity = 'tokens' and v.value >= 0) as tokens
+        arg_min(v.value, v.rowid) filter (v.quantity = 'memory') as memory,
+        arg_min(v.value, v.rowid) filter (v.quantity = 'mfu') as mfu,
+        arg_min(v.value, v.rowid) filter (v.quantity = 'tokens' and v.value >= 0) as tokens
     from _run_line as n
     inner join run_value as v on v.trace_id = $trace_id and v.log_id = n.log_id and v.line = n.line and v.step = n.step
     group by n.log_id, n.attempt, n.step

@@ -30,7 +30,7 @@ _PATTERNS = Path(__file__).parent / "patterns"
 _COMMON = "common.toml"
 
 # Groups that are no quantities.
-OF_LINE = ("step", "time", "rank")
+OF_LINE = ("step", "time", "rank", "epochs_before", "steps_per_epoch")
 _OF_EVENT = ("step", "time", "duration", "detail")
 
 
@@ -52,6 +52,7 @@ class _Time(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class _Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pattern: str
     also: list[str] = []
+    next: str | None = None
 
 
 class _Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -90,10 +91,19 @@ class TimePattern(msgspec.Struct, frozen=True):
 
 
 class LinePattern(msgspec.Struct, frozen=True):
-    """A line with values: `pattern` finds it, and `also` find more values in it. Groups are quantities, step, time or rank."""
+    """A line with values: `pattern` finds it, `also` find more in it, and `next` what belongs to it in one of the next lines.
+
+    Groups are quantities and those of OF_LINE: a step that counts within an epoch has epochs_before and steps_per_epoch.
+    """
 
     pattern: re.Pattern[str]
     also: tuple[re.Pattern[str], ...]
+    next: re.Pattern[str] | None
+
+    @property
+    def patterns(self) -> tuple[re.Pattern[str], ...]:
+        """All patterns of the line."""
+        return (self.pattern, *self.also, *((self.next,) if self.next else ()))
 
 
 class EventPattern(msgspec.Struct, frozen=True):
@@ -188,7 +198,7 @@ class _Checked:
             events=tuple(self._check_event(number, event) for number, event in enumerate(declared.event)),
             quantities={name: self._check_quantity(name, each) for name, each in declared.quantity.items()},
         )
-        groups = {group for line in lines for part in (line.pattern, *line.also) for group in part.groupindex}
+        groups = {group for line in lines for part in line.patterns for group in part.groupindex}
         for name in declared.quantity:
             if name not in groups:
                 raise self._wrong(f"quantity.{name}", f"no pattern of a [[line]] has a group (?P<{name}>...)")
@@ -218,12 +228,15 @@ class _Checked:
         key = f"line[{number}]"
         pattern = self._compile(f"{key}.pattern", line.pattern)
         also = self._compile_all(f"{key}.also", line.also)
-        groups = {group for part in (pattern, *also) for group in part.groupindex}
+        found = LinePattern(pattern, also, self._compile(f"{key}.next", line.next) if line.next else None)
+        groups = {group for part in found.patterns for group in part.groupindex}
         if not groups - set(OF_LINE):
             raise self._wrong(key, "has no group that is a quantity, such as (?P<loss>{number})")
         if "step" not in groups and not declared.step_before:
             raise self._wrong(key, "has no group (?P<step>...), and the file has no step_before to know the step from")
-        return LinePattern(pattern, also)
+        if ("epochs_before" in groups) != ("steps_per_epoch" in groups):
+            raise self._wrong(key, "groups epochs_before and steps_per_epoch go together")
+        return found
 
     def _check_event(self, number: int, event: _Event) -> EventPattern:
         key = f"event[{number}]"

@@ -25,7 +25,7 @@ from traceq.importers.training_logs.reading import (
     convert_value,
     duration_of,
 )
-from traceq.importers.training_logs.text_format import OF_LINE, EventPattern, LinePattern, TextFormat, TimePattern
+from traceq.importers.training_logs.text_format import OF_LINE, EventPattern, TextFormat, TimePattern
 
 # Longer lines are no lines of a training log; what is read of one costs time and memory.
 _LONGEST = 1 << 14
@@ -47,6 +47,8 @@ _UNSAFE_DETAIL = re.compile(r"\S*[/\\@]\S*|[^\w .,:;=()%+-]")
 _SOURCE = re.compile(r'"""|#!|from [\w.]+ import |import \w+$|#include')
 _SOURCE_LINES = 20
 _MOST_DIGITS = 20
+# What belongs to a line comes in one of so many lines after it.
+_NEXT_LINES = 4
 
 # (ns since 1970, whether it is UTC for certain)
 _Stamp = tuple[int, bool]
@@ -100,7 +102,7 @@ def find_format(path: Path, given: Sequence[TextFormat], known: Sequence[TextFor
 def _count_lines(form: TextFormat, lines: Sequence[str]) -> int:
     """Return how many of the lines are of the format."""
     patterns = [*form.recognise, *(line.pattern for line in form.lines)]
-    bare = [_RANK.sub("", line, count=1) for line in lines]
+    bare = [_split_rank(line)[1] for line in lines]
     return sum(any(pattern.search(line) for pattern in patterns) for line in bare)
 
 
@@ -112,6 +114,15 @@ def read_text_log(path: Path, form: TextFormat) -> TrainingLog:
     return reading.finish()
 
 
+class _Found(NamedTuple):
+    """A line with values: its number, time and rank, and the text of each group of its patterns."""
+
+    line: int
+    stamp: _Stamp | None
+    rank: int | None
+    groups: dict[str, str]
+
+
 class _Reading:
     """The values and events of the lines so far, with the rank that wrote each."""
 
@@ -120,6 +131,7 @@ class _Reading:
         self._values: list[tuple[int | None, bool | None, LogValue]] = []
         self._events: list[tuple[int | None, bool | None, LogEvent]] = []
         self._steps: dict[int | None, int] = {}
+        self._waiting: dict[int | None, tuple[_Found, re.Pattern[str], int]] = {}
         self._gpus: int | None = None
         self._rank: int | None = None
         self._lines = self._left_out = 0
@@ -135,42 +147,58 @@ class _Reading:
         for pattern in self._form.step_before:
             if (match := pattern.search(text)) and (step := _parse_step(match["step"])) is not None:
                 self._steps[rank] = step
+        self._complete(rank, text)
         is_damaged = False
         for candidate in self._form.lines:
             if match := candidate.pattern.search(text):
-                is_damaged |= not self._add_values(line, rank, stamp, text, candidate, match)
+                found = _Found(line.number, stamp, rank, _groups_of(match, line))
+                for pattern in candidate.also:
+                    found.groups.update(_groups_of(pattern.search(text), line))
+                if candidate.next is None:
+                    is_damaged |= not self._add_values(found)
+                else:
+                    self._flush(rank)
+                    self._waiting[rank] = (found, candidate.next, _NEXT_LINES)
         self._left_out += is_damaged
         self._add_events(line.number, rank, stamp, text)
 
-    def _add_values(
-        self, line: Line, rank: int | None, stamp: _Stamp | None, text: str, found: LinePattern, match: re.Match[str]
-    ) -> bool:
+    def _complete(self, rank: int | None, text: str) -> None:
+        """Add to the line that waits for what belongs to it, if any, what this one says; after a few it waits no longer."""
+        if rank not in self._waiting:
+            return
+        found, pattern, left = self._waiting[rank]
+        match = pattern.search(text)
+        if match:
+            found.groups.update(_groups_of(match, None))
+        self._waiting[rank] = (found, pattern, left - 1)
+        if match or left == 1:
+            self._flush(rank)
+
+    def _flush(self, rank: int | None) -> None:
+        """Add the values of the line that waits."""
+        if rank in self._waiting:
+            found, _, _ = self._waiting.pop(rank)
+            self._left_out += not self._add_values(found)
+
+    def _add_values(self, found: _Found) -> bool:
         """Add the values of a line; return whether all that it has could be read."""
-        groups = {name: (value, match.end(name)) for name, value in match.groupdict().items() if value is not None}
-        for pattern in found.also:
-            if more := pattern.search(text):
-                groups |= {
-                    name: (value, more.end(name)) for name, value in more.groupdict().items() if value is not None
-                }
-        written = groups.get("step")
-        step = _parse_step(written[0]) if written else self._steps.get(rank)
-        if (written and step is None) or (written and not line.is_whole and written[1] == len(text)):
+        groups = found.groups
+        step = _step_of(groups) if "step" in groups else self._steps.get(found.rank)
+        if step is None and "step" in groups:
             return False
-        rank = _parse_step(groups["rank"][0]) if "rank" in groups else rank
+        rank = _parse_step(groups["rank"]) if "rank" in groups else found.rank
         is_complete = True
-        for group, (number, end) in groups.items():
+        for group, number in groups.items():
             if group in OF_LINE:
                 continue
             said = self._form.quantity_of(group)
-            # of a number that the end of the file cuts, digits may be missing
-            is_cut = not line.is_whole and end == len(text)
             name = said.quantity or group
-            converted = None if is_cut else convert_value(name, _parse_number(number) * said.scale, said.unit)
+            converted = convert_value(name, _parse_number(number) * said.scale, said.unit)
             if converted is None:
                 is_complete = False
             else:
-                value = LogValue(line.number, stamp and stamp[0], step, name, *converted)
-                self._values.append((rank, stamp and stamp[1], value))
+                at, is_utc = found.stamp or (None, None)
+                self._values.append((rank, is_utc, LogValue(found.line, at, step, name, *converted)))
         return is_complete
 
     def _add_events(self, number: int, rank: int | None, stamp: _Stamp | None, text: str) -> None:
@@ -186,6 +214,8 @@ class _Reading:
 
     def finish(self) -> TrainingLog:
         """Return the log: of several ranks the values of the lowest, with the failures of all."""
+        for waiting in list(self._waiting):
+            self._flush(waiting)
         ranks = {rank for rank, _, _ in self._values}
         kept = None if None in ranks else min((rank for rank in ranks if rank is not None), default=None)
         values = [entry for entry in self._values if entry[0] == kept]
@@ -267,6 +297,28 @@ def _build_event(
     detail = pattern.detail or _UNSAFE_DETAIL.sub("", groups.get("detail") or "").strip()[:_LONGEST_DETAIL] or None
     step = _parse_step(groups["step"]) if groups.get("step") else None
     return LogEvent(number, at, duration, pattern.mark, pattern.phase, step, detail)
+
+
+def _groups_of(match: re.Match[str] | None, line: Line | None) -> dict[str, str]:
+    """Return the text of each group that matched; a number at the end of a file that ends within a line becomes "cut".
+
+    Digits of it may be missing.
+    """
+    if match is None:
+        return {}
+    groups = {name: text for name, text in match.groupdict().items() if text is not None}
+    if line is not None and not line.is_whole:
+        return {name: "cut" if match.end(name) == len(match.string) else text for name, text in groups.items()}
+    return groups
+
+
+def _step_of(groups: dict[str, str]) -> int | None:
+    """Return the number of the step in the groups of a line, that within an epoch counted from the first; None if it is none."""
+    step = _parse_step(groups["step"])
+    if step is None or "epochs_before" not in groups:
+        return step
+    epochs, length = _parse_step(groups["epochs_before"]), _parse_step(groups["steps_per_epoch"])
+    return None if epochs is None or length is None else epochs * length + step
 
 
 def _find_count(pattern: re.Pattern[str] | None, text: str, group: str) -> int | None:
