@@ -17,7 +17,7 @@ from traceq.importers.training_logs.reading import LogEvent, LogValue, TrainingL
 FORMAT = "kubernetes"
 
 _LARGEST = 64 << 20
-_UNSAFE = re.compile(r"[^\w .:-]")
+_UNSAFE = re.compile(r"[^\w .,:-]")
 
 
 def sniff(_path: Path, head: bytes) -> bool:
@@ -99,7 +99,7 @@ class _Pod:
                 yield LogEvent(self.number, started, None, "begin", "start_up")
             if ended is not None and found.get("exitCode") != 0:
                 reason = disrupted if ended == self.ended and disrupted else found.get("reason")
-                detail = f"{reason or 'Error'} (exit code {found.get('exitCode')})"
+                detail = f"{reason or 'Error'}, exit code {found.get('exitCode')}"
                 yield LogEvent(self.number, ended, None, "moment", "failure", None, _UNSAFE.sub("", detail)[:80])
 
 
