@@ -78,6 +78,24 @@ def test_steps_that_a_restart_does_again_are_lost_the_first_time():
     assert run.text(query) == "1 100 1 7 4 failure out of GPU memory 8\n2 130 4 10 0 - - 8"
 
 
+def test_what_an_early_end_costs_goes_to_the_next_first_step_and_the_compilation_after_it():
+    run = Run()
+    run.log(first_at=0, last_at=500, gpus=8)
+    run.steps(range(1, 8), 20, 10)
+    run.event("failure", 100)
+    run.event("start_up", 140, mark="begin")
+    run.event("checkpoint", 145, 5, detail="load")
+    run.steps([4], 160, 30, attempt=2)
+    run.steps(range(5, 10), 190, 10, attempt=2)
+    run.fill()
+    query = "select ended_at, lost, hang, restart, queue, start_up, compile, other, dur, gpu_dur from run_restart"
+    assert run.text(query) == "100 50 0 40 0 15 20 5 130 1040"
+    assert run.text("select category, dur, round(share, 3), is_billed, gpu_dur from run_goodput order by all") == (
+        "checkpoint 5 0.01 True 40\ncompile 20 0.04 True 160\nlost 50 0.1 True 400\nrestart 40 0.08 True 320\n"
+        "start_up 35 0.07 True 280\nstep 90 0.18 True 720\nunattributed 260 0.52 True 2080"
+    )
+
+
 def test_time_without_a_sign_of_life_before_a_failure_is_a_hang():
     run = Run()
     run.log(first_at=0, last_at=800)

@@ -86,6 +86,7 @@ SCHEMA = (
     "analysis/kernels/gpu_model.sql",
     "analysis/kernels/views.sql",
     "analysis/monitors/views.sql",
+    "analysis/run/phase_views.sql",
     "analysis/copies/views.sql",
     "analysis/data/views.sql",
     "analysis/memory/views.sql",

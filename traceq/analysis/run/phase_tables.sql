@@ -15,6 +15,8 @@ create table if not exists run_attempt (
     started_at bigint,
     --: When the first step began, ns.
     first_step_at bigint not null,
+    --: When it failed, else its last sign of life, ns.
+    ended_at bigint not null,
     --: Number of the first step that it did.
     first_step bigint not null,
     --: Number of the last step that it logged.

@@ -397,6 +397,7 @@ select
     t.ended_at - t.begun_at as dur,
     s.started_at,
     t.ts as first_step_at,
+    coalesce(t.failed_at, t.silent_at) as ended_at,
     t.first_step,
     t.last_step,
     o.lost_steps,
