@@ -26,7 +26,7 @@ known as (
 ),
 
 untimed as (
-    select s.*, b.ts as ts_before, b.line as line_before, coalesce(a.ts, b.ts + s.dur) as ts_after
+    select s.*, b.ts as ts_before, b.line as line_before, a.ts as ts_after
     from (from said where ts is null and phase in ('checkpoint', 'compile', 'data', 'evaluation', 'failure')) as s
     asof inner join known as b on b.log_id = s.log_id and b.line <= s.line
     asof left join known as a on a.log_id = s.log_id and a.line > s.line
@@ -46,8 +46,8 @@ where ts is not null
 union all
 select
     log_id, line, mark, phase, step, detail,
-    greatest(least(ts_end - dur, ts_after), ts_before) as ts,
-    greatest(least(ts_end, ts_after), ts_before) as ts_end,
+    greatest(least(ts_end - dur, coalesce(ts_after, ts_end)), ts_before) as ts,
+    greatest(least(ts_end, coalesce(ts_after, ts_end)), ts_before) as ts_end,
     false
 from chained;
 
@@ -114,7 +114,7 @@ between_lines as (
         max(m.ts) filter (m.phase <> 'allocation' and m.mark <> 'end') as changed
     from (from said where log_before <> log_id or attempt_before <> log_attempt) as s
     inner join _run_mark as m on m.ts <= s.ts_end and m.ts > s.end_before
-    where m.phase in ('allocation', 'failure', 'start_up')
+    where m.phase in ('allocation', 'failure', 'start_up') or (m.phase = 'restart' and m.mark = 'begin')
     group by s.number
 ),
 
@@ -199,7 +199,8 @@ job as (
 known as (
     select 'start' as kind, ts, log_id, line, detail
     from _run_mark
-    where phase in ('start_up', 'allocation') and mark <> 'end'
+    -- what launchers say that start it anew
+    where (phase in ('start_up', 'allocation') and mark <> 'end') or (phase = 'restart' and mark = 'begin')
     union all
     select 'start', ts, log_id, null, null from first_line
     union all
@@ -407,7 +408,9 @@ select
         when t.failed_at is not null then 'failure'
         when t.ts_next is not null then 'restart'
     end as ended_by,
-    nullif(concat_ws('; ', y.by_log, if(y.by_scheduler = y.by_log, null, y.by_scheduler)), '') as reason,
+    nullif(
+        concat_ws('; ', if(y.by_log ilike '%preempt%' and y.by_scheduler ilike '%preempt%', null, y.by_log), y.by_scheduler), ''
+    ) as reason,
     coalesce(z.gpus, g.gpus, (select max(gpus) from run_log where trace_id = $trace_id)) as gpus,
     t.log_id,
     y.failure_log_id,
