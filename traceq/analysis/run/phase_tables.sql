@@ -21,6 +21,8 @@ create table if not exists run_attempt (
     first_step bigint not null,
     --: Number of the last step that it logged.
     last_step bigint not null,
+    --: Steps that its lines stand for.
+    steps bigint not null,
     --: Steps that were done again later, or that no checkpoint holds: those after the point where the next attempt
     --: began. NULL: cannot tell, as the run failed for good and no log tells of a checkpoint.
     lost_steps bigint,

@@ -385,7 +385,7 @@ sized as (
 ),
 
 lost as (
-    select l.attempt, sum(if(k.last_kept is null, null, least(greatest(l.step - k.last_kept, 0), l.steps)))::bigint as lost_steps
+    select l.attempt, sum(l.steps)::bigint as steps, sum(if(k.last_kept is null, null, least(greatest(l.step - k.last_kept, 0), l.steps)))::bigint as lost_steps
     from _run_line as l
     inner join _run_kept as k using (attempt)
     group by l.attempt
@@ -401,6 +401,7 @@ select
     coalesce(t.failed_at, t.silent_at) as ended_at,
     t.first_step,
     t.last_step,
+    o.steps,
     o.lost_steps,
     k.checkpoint_step,
     case
