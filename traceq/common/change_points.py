@@ -27,6 +27,7 @@ _FEWEST = 8
 _TRIMMED, _OF_NORMAL = 0.9, 0.623  # the lowest 90 % of squared normal deviations have this share of their variance
 _CLIP = 3.0
 _MOST_CORRELATED = 0.9
+_FEW_BLOCKS, _ENOUGH_FOR_TWO, _ENOUGH_MEANS = 400, 60, 32
 _BAI = 11.0
 _NORMAL_95 = 1.96
 
@@ -185,22 +186,73 @@ def _quantum(values: Floats) -> float:
 
 
 def _long_run_variance(blocks: Floats, quantum: float) -> float:
-    """Return the long-run variance of a block, from differences, so that changes and slopes hardly count.
+    """Return the long-run variance of a block, however the level changes.
 
-    For AR(1) it is that of the differences / 2 x (1 + r) / (1 - r)^2, where r comes from lags 1 and 2, and is raised by one
-    standard error. Noise that is slower than AR(1) shows in differences of means of several blocks; the larger counts.
+    Of many blocks it comes from differences alone. Of few these tell little: the noise that is left beside the best line or
+    stretch at another level tells more, and beside the two best; the least counts, since a model that is wrong makes more.
     """
     count = len(blocks)
+    if count > _FEW_BLOCKS:
+        variance = max(_from_differences(blocks, quantum, 1), _from_means(blocks))
+    else:
+        rest = _rest_of_best(blocks)
+        variance = min(_from_differences(blocks, quantum, 2), _from_rest(rest, 1))
+        if count >= _ENOUGH_FOR_TWO:
+            variance = min(variance, _from_rest(_rest_of_best(rest), 2))
+    return max(variance, quantum**2 / 12, 1e-24 * float(np.median(blocks)) ** 2, 1e-300)
+
+
+def _from_differences(blocks: Floats, quantum: float, errors: int) -> float:
+    """Return the long-run variance of AR(1) noise with autocorrelation r, by differences at lags 1 and 2.
+
+    It is half the variance of differences x (1 + r) / (1 - r)^2; r is raised by `errors` standard errors.
+    """
     near, far = (_variance_of(_without_drift(blocks[lag:] - blocks[:-lag])) for lag in (1, 2))
-    near = max(near, quantum**2 / 6, 1e-24 * float(np.median(blocks)) ** 2, 1e-300)
-    correlation = min(max(far / near - 1, 0.0) + 1 / math.sqrt(count), _MOST_CORRELATED)
-    variance = near / 2 * (1 + correlation) / (1 - correlation) ** 2
-    width = 2
-    while count // width >= 32:  # noqa: PLR2004 - fewer differences tell less than AR(1) does
-        means = blocks[: count // width * width].reshape(-1, width).mean(axis=1)
+    near = max(near, quantum**2 / 6, 1e-300)
+    correlation = min(max(far / near - 1, 0.0) + errors / math.sqrt(len(blocks)), _MOST_CORRELATED)
+    return near / 2 * (1 + correlation) / (1 - correlation) ** 2
+
+
+def _from_means(blocks: Floats) -> float:
+    """Return the largest long-run variance that differences of means of 2, 4, 8... blocks tell: noise slower than AR(1)."""
+    variance, width = 0.0, 2
+    while len(blocks) // width >= _ENOUGH_MEANS:
+        means = blocks[: len(blocks) // width * width].reshape(-1, width).mean(axis=1)
         variance = max(variance, width / 2 * _variance_of(_without_drift(np.diff(means))))
         width *= 2
     return variance
+
+
+def _from_rest(rest: Floats, models: int) -> float:
+    """Return the long-run variance of AR(1) noise that `models` lines or stretches leave over.
+
+    Its autocorrelation is raised by what fitting takes from it, about (1 + 3 r) / n a model (Marriott and Pope 1954,
+    Biometrika 41), and by a standard error for each model.
+    """
+    count = len(rest)
+    squares = float(rest @ rest)
+    if squares == 0:
+        return 0.0
+    plain = float(rest[1:] @ rest[:-1]) / squares
+    correlation = max(plain + models * (1 + 3 * plain) / count, 0.0) + models / math.sqrt(count)
+    correlation = min(correlation, _MOST_CORRELATED)
+    return squares / (count - 3 * models) * (1 + correlation) / (1 - correlation)
+
+
+def _rest_of_best(blocks: Floats) -> Floats:
+    """Return what the better of the best line and the best stretch at another level leaves over; one end may be the series' own."""
+    count = len(blocks)
+    centred = blocks - blocks.mean()
+    x = np.arange(count) - (count - 1) / 2
+    line = centred - x * float(x @ centred) / float(x @ x)
+    sums = np.concatenate(([0.0], np.cumsum(centred)))
+    begin, end = np.triu_indices(count + 1, 3)
+    begin, end = begin[end - begin <= count - 3], end[end - begin <= count - 3]
+    best = int(((sums[end] - sums[begin]) ** 2 / ((end - begin) * (count - (end - begin)))).argmax())
+    is_inside = np.zeros(count, dtype=bool)
+    is_inside[begin[best] : end[best]] = True
+    stretch = centred - np.where(is_inside, centred[is_inside].mean(), centred[~is_inside].mean())
+    return np.asarray(min(line, stretch, key=lambda rest: float(rest @ rest)))
 
 
 def _without_drift(differences: Floats) -> Floats:
@@ -218,9 +270,11 @@ def _slope_penalty(count: int) -> float:
     return float(np.interp(math.log(count), np.log(_COUNTS), _SLOPE_PENALTIES))
 
 
-_COUNTS = (8, 20, 40, 100, 300, 2_000)
-_PENALTIES = (30.0, 24.0, 30.0, 30.0, 17.0, 17.0)
-_SLOPE_PENALTIES = (24.0, 20.0, 20.0, 20.0, 10.0, 10.0)
+# 99 % quantiles of what the best change of a series without one explains, by its number of blocks: made series with AR(1)
+# of 0, 0.3 and 0.6 and tails, the largest of the three (tests/benchmarks/fit_change_points.py).
+_COUNTS = (8, 10, 14, 20, 30, 40, 60, 100, 200, 400, 2_000)
+_PENALTIES = (26.0, 26.0, 34.0, 34.0, 31.0, 28.0, 26.0, 24.0, 17.0, 16.0, 16.0)
+_SLOPE_PENALTIES = (22.0, 22.0, 25.0, 24.0, 20.0, 18.0, 15.0, 13.0, 9.0, 8.0, 8.0)
 
 
 def _squares(values: Floats) -> float:
