@@ -28,6 +28,7 @@ _TRIMMED, _OF_NORMAL = 0.9, 0.623  # the lowest 90 % of squared normal deviation
 _CLIP = 3.0
 _MOST_CORRELATED = 0.9
 _FEW_BLOCKS, _ENOUGH_FOR_TWO, _ENOUGH_MEANS = 400, 60, 32
+_NEAR = 40
 _BAI = 11.0
 _NORMAL_95 = 1.96
 
@@ -156,8 +157,7 @@ def _prepare(values: ArrayLike | Sequence[float | None], shortest: int | None) -
     blocks = _clip(medians, 2 * least_blocks - 1)
     quantum = _quantum(blocks)
     variance = _long_run_variance(blocks, quantum)
-    first = known[: len(known) // size * size].reshape(-1, size)[:, 0] if size > 1 else known
-    spread = math.sqrt(max(_variance_of(np.diff(known)) / 2, quantum**2 / 12)) if len(first) else 0.0
+    spread = math.sqrt(max(_variance_of(np.diff(known)) / 2, quantum**2 / 12))
     return _Series(known, position, blocks, size, least_blocks, variance, spread)
 
 
@@ -240,7 +240,7 @@ def _from_rest(rest: Floats, models: int) -> float:
 
 
 def _rest_of_best(blocks: Floats) -> Floats:
-    """Return what the better of the best line and the best stretch at another level leaves over; one end may be the series' own."""
+    """Return what the better of the best line and the best stretch at another level leaves over."""
     count = len(blocks)
     centred = blocks - blocks.mean()
     x = np.arange(count) - (count - 1) / 2
@@ -322,7 +322,8 @@ def _level_changes(series: _Series, floor: float, warm_up: float) -> list[LevelC
             break
         del cuts[weakest]
     edges = [begin * series.size]
-    edges += [_locate(series, low, cut, high) for low, cut, high in _triples(begin, cuts, len(series.blocks))]
+    for low, cut, high in _triples(begin, cuts, len(series.blocks)):
+        edges.append(_locate(series, low, cut, high, edges[-1] + 1))
     edges.append(len(series.values))
     return [_describe(series, *edges[number : number + 3]) for number in range(len(edges) - 2)]
 
@@ -339,30 +340,31 @@ def _worths(series: _Series, begin: int, cuts: list[int], floor: float, penalty:
     for low, cut, high in _triples(begin, cuts, len(series.blocks)):
         before, after = series.blocks[low:cut], series.blocks[cut:high]
         explained = _squares(series.blocks[low:high]) - _squares(before) - _squares(after)
-        local = _scaled_variance(series, before, after)
+        local = _scaled_variance(series, low, cut, high)
         least = max(floor * abs(float(np.median(before))), series.spread / 4)
         size = abs(float(np.median(after)) - float(np.median(before)))
         worths.append(min(explained / (penalty * local), size / least if least else math.inf))
     return worths
 
 
-def _scaled_variance(series: _Series, before: Floats, after: Floats) -> float:
-    """Return the long-run variance of a block next to a change: larger than that of the series where noise is larger there."""
+def _scaled_variance(series: _Series, low: int, cut: int, high: int) -> float:
+    """Return the long-run variance of a block at a cut between two others: larger than the series' where noise is larger there.
+
+    Noise is that of both sides, and of _NEAR blocks on both sides of the cut; the largest counts.
+    """
     of_all = _variance_of(np.diff(series.blocks))
-    local = max(
-        (_variance_of(np.diff(part)) for part in (before, after) if len(part) >= _FEWEST),
-        default=0.0,
-    )
+    parts = (series.blocks[low:cut], series.blocks[cut:high], series.blocks[max(cut - _NEAR, 0) : cut + _NEAR])
+    local = max((_variance_of(np.diff(part)) for part in parts if len(part) >= _FEWEST), default=0.0)
     return series.variance * max(1.0, local / of_all if of_all else 1.0)
 
 
-def _locate(series: _Series, low: int, cut: int, high: int) -> int:
-    """Return the value at which the level changes, found among single values around the cut between blocks."""
+def _locate(series: _Series, low: int, cut: int, high: int, earliest: int) -> int:
+    """Return the value at which the level changes, from `earliest` on: by single values around a cut between blocks."""
     if series.size == 1:
         return cut
     before, after = (float(np.median(part)) for part in (series.blocks[low:cut], series.blocks[cut:high]))
     reach = 2 * series.size
-    first, last = max(low * series.size, cut * series.size - reach), min(high * series.size, cut * series.size + reach)
+    first, last = max(earliest, cut * series.size - reach), min(high * series.size - 1, cut * series.size + reach)
     near = series.values[first:last]
     room = 2 * series.spread
     near = np.clip(near, min(before, after) - room, max(before, after) + room)
@@ -379,10 +381,7 @@ def _describe(series: _Series, low: int, index: int, high: int) -> LevelChange:
     """
     before, after = series.values[low:index], series.values[index:high]
     levels = float(np.median(before)), float(np.median(after))
-    edges = low // series.size, index // series.size, high // series.size
-    variance = series.size * _scaled_variance(
-        series, series.blocks[edges[0] : edges[1]], series.blocks[edges[1] : edges[2]]
-    )
+    variance = series.size * _scaled_variance(series, low // series.size, index // series.size, high // series.size)
     reach = (
         int(min(_BAI * variance / (levels[1] - levels[0]) ** 2, len(series.values))) + 1
         if levels[0] != levels[1]
