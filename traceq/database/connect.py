@@ -68,6 +68,7 @@ SCHEMA = (
     "analysis/data/tables.sql",
     "analysis/memory/tables.sql",
     "analysis/monitors/tables.sql",
+    "analysis/run/tables.sql",
     "analysis/communication/tables.sql",
     "analysis/kernels/tables.sql",
     "analysis/graphs/tables.sql",
