@@ -55,9 +55,11 @@ _SPANS = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
 
 
 def time_span(nanoseconds: float | None) -> str:
-    """Format ns of a long time in two units: 3 d 4 h, 18 h 20 min, 12 min 30 s; below a minute as duration() does."""
-    if nanoseconds is None or nanoseconds < _SPANS[2][1] * 10**9:
+    """Format ns of a long time in two units: 3 d 4 h, 18 h 20 min, 12 min 30 s, 45 s; below 10 s as duration() does."""
+    if nanoseconds is None or nanoseconds < 10 * 10**9:
         return duration(nanoseconds)
+    if round(nanoseconds / 10**9) < _SPANS[2][1]:
+        return f"{nanoseconds / 10**9:.0f} s"
     for (large, size), (small, part) in pairwise(_SPANS):
         whole = round(nanoseconds / (part * 10**9)) * part
         if whole >= size:

@@ -12,8 +12,6 @@ from traceq.runs.goodput.goodput import Goodput
 
 # Less than this share of the wall time is worth no advice.
 _LEAST = 0.01
-_MOST_ADVICE = 4
-_HALF = 0.5
 
 
 class Advice(NamedTuple):
@@ -25,10 +23,10 @@ class Advice(NamedTuple):
 
 
 def list_advice(found: Goodput) -> list[Advice]:
-    """Return the advice on the largest losses, the largest first; none for what takes less than 1 % of the wall time."""
+    """Return the advice on the largest losses, the costliest first; none for what takes less than 1 % of the wall time."""
     every = [*_on_checkpoints(found), *_on_slow_starts(found), *_on_categories(found)]
     useful = [advice for advice in every if advice.dur >= _LEAST * found.wall_ns]
-    return sorted(useful, key=lambda advice: -advice.dur)[:_MOST_ADVICE]
+    return sorted(useful, key=lambda advice: (-(advice.cost or 0), -advice.dur))
 
 
 def _cost_of(found: Goodput, dur: int) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from traceq.common.units import UNKNOWN, count, duration, energy, rate, share, some, time_span
 from traceq.reports.document import (
@@ -14,41 +15,52 @@ from traceq.reports.document import (
     LedgerRow,
     Literal,
     Name,
+    Outcome,
     Spans,
     Table,
     Verdict,
     Warn,
 )
 from traceq.reports.goodput.advice import list_advice
-from traceq.reports.goodput.words import ENDS, LABELS, list_parts, write_cost, write_moment
+from traceq.reports.goodput.words import COLOURED_AS, ENDS, LABELS, list_parts, write_cost, write_moment
 from traceq.runs.goodput.goodput import Category, EarlyEnd, Goodput
 
 # From here on a run is called healthy.
 _HEALTHY = 0.9
-# Rows of a table on the first screen.
-_MOST_ENDS = 12
 _MOST_CHANGES = 3
+_MOST_LOGS = 5
 
 
-def compose_goodput(found: Goodput) -> Iterator[Block]:
-    """Yield the whole report of traceq goodput."""
+class Room(NamedTuple):
+    """How much a document shows: rows of early ends, ends whose parts it lists, and pieces of advice."""
+
+    ends: int
+    explained: int
+    advice: int
+
+
+WHOLE = Room(1_000, 1_000, 10)
+# What fits on a screen, from the most to the least.
+SCREENS = (Room(12, 3, 3), Room(8, 2, 3), Room(6, 1, 2), Room(4, 0, 1))
+
+
+def compose_goodput(found: Goodput, room: Room = WHOLE, *, is_page: bool = False) -> Iterator[Block]:
+    """Yield the whole report of traceq goodput; on pages the run has a heading, below which sections stand."""
     yield Heading(1, ("traceq goodput",))
-    yield Heading(2, ("Goodput",), anchor="goodput")
-    yield Verdict(
-        _say_headline(found), _outcome(found), lines=tuple(_list_lines(found)), label="Goodput of the whole run"
-    )
+    if is_page:
+        yield Heading(2, ("The whole run",), anchor="goodput")
+    yield Verdict(_say_headline(found), _outcome(found), lines=tuple(_list_lines(found)), label="Goodput")
     for spans in _list_warnings(found):
         yield Warn(spans)
     if found.ledger:
         yield _compose_ledger(found)
     if found.early_ends:
         yield Heading(3, ("What ended early",), anchor="early-ends")
-        yield _tabulate_ends(found)
-        more = len(found.early_ends) - _MOST_ENDS
-        costliest = sorted(found.early_ends, key=lambda end: -end.dur)[:_MOST_ENDS]
-        notes = [(f"{some(more, 'more of them', 'more of them')}, shorter: table run_restart.",)] if more > 0 else []
-        yield Items((*(_explain_end(end) for end in costliest[:_MOST_CHANGES]), *notes))
-    advice = list_advice(found)
+        yield _tabulate_ends(found, room.ends)
+        notes = tuple(_list_end_notes(found, room))
+        if notes:
+            yield Items(notes)
+    advice = list_advice(found)[: room.advice]
     if advice:
         yield Heading(3, ("What would save most",), anchor="advice")
         yield Items(tuple(entry.spans for entry in advice))
@@ -56,7 +68,16 @@ def compose_goodput(found: Goodput) -> Iterator[Block]:
     yield Facts(tuple(_list_facts(found)))
 
 
-def _outcome(found: Goodput) -> str:
+def _list_end_notes(found: Goodput, room: Room) -> Iterator[Spans]:
+    """Yield what the costliest early ends consist of, and how many the table leaves out."""
+    costliest = sorted(found.early_ends, key=lambda end: (-(end.cost or 0), -end.dur))
+    yield from (_explain_end(end) for end in costliest[: room.explained])
+    more = len(found.early_ends) - room.ends
+    if more > 0:
+        yield (f"{count(more)} more, which cost less: ", Literal("-o goodput.html"), " has all.")
+
+
+def _outcome(found: Goodput) -> Outcome:
     if found.cannot_tell:
         return "cannot tell"
     return "healthy" if found.good_share >= _HEALTHY else "problem"
@@ -78,7 +99,7 @@ def _list_lines(found: Goodput) -> Iterator[Spans]:
         good = next((row.cost or 0.0 for row in found.ledger if row.category == "step"), 0.0)
         yield (
             (
-                f"Of {write_cost(found.cost)} ({_write_gpus(found)} at ${found.terms.price:g} an hour),"
+                f"Of {write_cost(found.cost)} ({_write_gpus(found)} at {write_cost(found.terms.price)} an hour),"
                 f" {write_cost(found.cost - good)} went into something else."
             ),
         )
@@ -86,7 +107,7 @@ def _list_lines(found: Goodput) -> Iterator[Spans]:
         yield ("What it cost, traceq cannot tell: no log says the number of GPUs. Say it: ", Literal("--gpus N"))
     if found.ideal_share is not None and found.terms.ideal_step_ns is not None:
         yield (
-            f"At the ideal {duration(found.terms.ideal_step_ns)} a step, these steps would take {share(found.ideal_share)}.",
+            f"At the ideal {duration(found.terms.ideal_step_ns)} a step, these steps would take {share(found.ideal_share)} of the time.",
         )
 
 
@@ -120,7 +141,7 @@ def _compose_ledger(found: Goodput) -> Ledger:
     widths = [max(map(len, column)) for column in columns]
     texts = ["  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in zip(*columns, strict=True)]
     rows = tuple(
-        LedgerRow(LABELS[row.category], row.category, row.share, text)
+        LedgerRow(LABELS[row.category], row.category, row.share, text, kind=COLOURED_AS[row.category])
         for row, text in zip(found.ledger, texts, strict=True)
     )
     return Ledger(("Where the time went",), time_span(found.wall_ns), rows)
@@ -128,11 +149,12 @@ def _compose_ledger(found: Goodput) -> Ledger:
 
 def _write_row_cost(row: Category) -> str:
     """Return what a row cost; the queue costs nothing."""
-    return "-" if row.cost == 0 else write_cost(row.cost)
+    return "$0" if row.cost == 0 else write_cost(row.cost)
 
 
-def _tabulate_ends(found: Goodput) -> Table:
-    """Return a table of the early ends in order of time."""
+def _tabulate_ends(found: Goodput, most: int) -> Table:
+    """Return a table of the costliest early ends, in order of time."""
+    costliest = sorted(found.early_ends, key=lambda end: (-(end.cost or 0), -end.dur))[:most]
     has_price = found.terms.price is not None
     columns = ("attempt", "ended", "by", "why", "lost steps", "cost in time", *(("cost",) if has_price else ()))
     rows = tuple(
@@ -145,7 +167,7 @@ def _tabulate_ends(found: Goodput) -> Table:
             time_span(end.dur),
             *((write_cost(end.cost),) if has_price else ()),
         )
-        for end in found.early_ends[:_MOST_ENDS]
+        for end in sorted(costliest, key=lambda end: end.attempt)
     )
     return Table(columns, rows, text_columns=(1, 2, 3))
 
@@ -171,12 +193,21 @@ def _list_facts(found: Goodput) -> Iterator[tuple[str, Spans]]:
     if pace.loss is not None:
         (first, before), (last, after) = pace.loss
         yield "loss", (f"{before:.4g} at step {first:,}, {after:.4g} at step {last:,}",)
-    for log in found.logs:
-        yield "log", (Name(log.file), f": {log.format}, {some(log.lines, 'line')}, {some(log.steps, 'step row')}")
+    yield "logs", tuple(_list_logs(found))
     zone = ", of a zone that the logs do not name" if found.is_local else ""
     if found.wall_ns:
         begin, end = (write_moment(at, is_local=found.is_local) for at in (found.first_at, found.first_at + found.wall_ns))
         yield "time", (f"{begin} to {end}{zone}",)
+
+
+def _list_logs(found: Goodput) -> Iterator[str]:
+    """Yield spans with the name, format and lines of each log."""
+    for place, log in enumerate(found.logs[:_MOST_LOGS]):
+        yield "; " if place else ""
+        yield Name(log.file)
+        yield f" ({log.format}, {some(log.lines, 'line')})"
+    if len(found.logs) > _MOST_LOGS:
+        yield f" and {len(found.logs) - _MOST_LOGS} more"
 
 
 def _say_change(step: int, before: float, after: float, ratio: float) -> str:

@@ -23,6 +23,23 @@ LABELS = {
     "unattributed": "cannot tell",
 }
 
+# By category: what has its colour in other pictures.
+COLOURED_AS = {
+    "step": "compute",
+    "lost": "idle_sync",
+    "compile": "idle_compile",
+    "data": "idle_data",
+    "evaluation": "communication",
+    "checkpoint": "idle_checkpoint",
+    "start_up": "copy_h2d",
+    "hang": "idle_communication",
+    "restart": "idle_os",
+    "idle": "idle",
+    "queue": "idle_profiler",
+    "not_submitted": "idle_allocation",
+    "unattributed": "idle_unattributed",
+}
+
 ENDS = {"failure": "failure", "preemption": "preemption", "restart": "restart"}
 
 # By part of an early end.
