@@ -233,13 +233,35 @@ def test_events_without_a_time_follow_the_line_before_them():
     assert run.text("select ended_by, reason from run_attempt") == "failure killed\n- -"
 
 
-def test_a_run_without_steps_is_what_the_scheduler_says():
+def test_of_a_job_without_a_training_log_only_the_queue_is_known():
     run = Run()
     run.log(0, "slurm", first_at=0, last_at=50)
     run.event("queue", 0, 20)
     run.event("allocation", 20, 30)
-    assert run.ledger() == "- 0 20 queue\n- 20 30 start_up"
+    assert run.ledger() == "- 0 20 queue\n- 20 30 unattributed"
     assert run.text("from run_attempt") == ""
+    run = Run()
+    run.log(0, "slurm", first_at=0, last_at=500)
+    run.log(1, first_at=210, last_at=240)
+    run.event("allocation", 0, 100)
+    run.event("failure", 100, detail="TIMEOUT")
+    run.event("allocation", 200, 40)
+    run.steps(range(1, 3), 220, 10, log_id=1)
+    assert run.ledger() == (
+        "1 0 100 unattributed\n1 100 100 not_submitted\n1 200 20 start_up\n1 220 20 step\n1 240 260 not_submitted"
+    )
+
+
+def test_gpus_of_an_elastic_job_change_with_the_attempt():
+    run = Run()
+    run.log(first_at=0, last_at=200, gpus=8)
+    values = [(0, 1, 0, "gpus", 8.0), (0, 2, 105, "gpus", 6.0)]
+    insert(run.connection, "run_value", "log_id line at_ns quantity value", values)
+    run.steps(range(1, 11), 0, 10)
+    run.steps(range(11, 17), 140, 10, attempt=2)
+    assert run.ledger() == "1 0 100 step\n2 100 40 restart\n2 140 60 step"
+    assert run.text("select gpus from run_attempt") == "8\n6"
+    assert run.text("select category, gpu_dur from run_goodput order by all") == "restart 240\nstep 1160"
 
 
 _PHASES = "checkpoint evaluation compile data start_up restart idle failure queue allocation".split()

@@ -88,8 +88,12 @@ followed as (
         lead(ts) over in_order as ts_after,
         lead(log_id) over in_order as log_after,
         lead(line) over in_order as line_after,
+        lead(is_scheduled) over in_order as is_scheduled_after,
         row_number() over in_order as place
     from turn
+    left join (
+        select log_id, format in ('slurm', 'kubernetes') as is_scheduled from run_log where trace_id = $trace_id
+    ) as l using (log_id)
     window in_order as (order by ts, weight, log_id, line)
 ),
 
@@ -156,6 +160,9 @@ placed as (
     select
         s.*,
         m.kind as last_turn, m.kind_after, m.ts_after, m.goes_on,
+        -- a job of which no training log is here
+        coalesce(m.kind = 'start' and m.is_scheduled and (m.kind_after is null or m.kind_after = 'off' or m.is_scheduled_after), false)
+        as is_silent_job,
         m.ts as turned_at,
         case m.kind when 'failure' then m.log_id when 'silent' then m.log_after end as turn_log,
         case m.kind when 'failure' then m.line when 'silent' then m.line_after end as turn_line
@@ -179,6 +186,7 @@ judged as (
             when start_up > 0 then 'start_up'
             when restart > 0 then 'restart'
             when idle > 0 then 'idle'
+            when is_silent_job then 'unattributed'
             when last_turn = 'start' then 'start_up'
             when last_turn = 'silent' and kind_after = 'failure'
                 then if(ts_after - turned_at <= 2 * (select gap from _run_usual), 'lost', 'hang')

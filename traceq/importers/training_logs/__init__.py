@@ -26,8 +26,9 @@ from traceq.importers.training_logs.text_format import FOLDER, TextFormat, known
 from traceq.importers.training_logs.text_log import find_format, read_text_log
 
 _WAY_OUT = (
-    "traceq reads those of Megatron-LM, torchtitan, DeepSpeed, the Hugging Face Trainer, Lightning, NeMo, W&B, TensorBoard and"
-    " JSON lines; another text format needs a file of its own: --log-format FORMAT.toml (docs/run-logs.md)"
+    "traceq reads those of Megatron-LM, torchtitan, DeepSpeed, the Hugging Face Trainer, Lightning, NeMo, W&B, TensorBoard, JSON"
+    " lines and traceq.annotate, and sacct -P and kubectl get pod -o json; another text format needs a file of its own:"
+    " --log-format FORMAT.toml (docs/run-logs.md)"
 )
 
 

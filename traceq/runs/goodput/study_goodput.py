@@ -69,7 +69,7 @@ def study_goodput(connection: duckdb.DuckDBPyConnection, terms: Terms, trace_id:
         ),
         early_ends=tuple(early_ends),
         slow_starts=_find_slow_starts(ask(connection, statement("runs/sql/run_start.sql"), trace_id=trace_id), terms),
-        checkpoints=_weigh_checkpoints(checkpoint, early_ends, wall or 0),
+        checkpoints=_weigh_checkpoints(checkpoint, early_ends, ledger),
         pace=_read_pace(pace),
         changes=_read_changes(connection, trace_id),
         power=power,
@@ -144,13 +144,16 @@ def best_interval(checkpoint_ns: float, between_failures_ns: float) -> float:
     return math.sqrt(2 * checkpoint_ns * between_failures_ns) * (1 + part / 3 + part * part / 9) - checkpoint_ns
 
 
-def _weigh_checkpoints(row: Mapping[str, Any], early_ends: Sequence[EarlyEnd], wall: int) -> Checkpoints | None:
+def _weigh_checkpoints(
+    row: Mapping[str, Any], early_ends: Sequence[EarlyEnd], ledger: Sequence[Mapping[str, Any]]
+) -> Checkpoints | None:
     """Return how checkpoints fit to failures; None where no time of a checkpoint or no failure is known."""
     failures = sum(end.ended_by != "restart" for end in early_ends)
     if not row["count"] or not row["dur"] or not failures or not row["running_ns"] or not row["stepping_ns"]:
         return None
     between, interval = row["running_ns"] / failures, row["stepping_ns"] / row["count"]
     best = best_interval(row["dur"], between)
+    at_stake = sum(part["dur"] for part in ledger if part["category"] in ("checkpoint", "lost"))
     saved = _overhead(interval, row["dur"], between) - _overhead(best, row["dur"], between)
     return Checkpoints(
         count=row["count"],
@@ -158,7 +161,7 @@ def _weigh_checkpoints(row: Mapping[str, Any], early_ends: Sequence[EarlyEnd], w
         interval_ns=round(interval),
         between_failures_ns=round(between),
         best_interval_ns=round(best),
-        saves_ns=round(min(max(saved, 0.0) * row["running_ns"], wall)),
+        saves_ns=round(min(max(saved, 0.0) * row["running_ns"], at_stake)),
     )
 
 

@@ -3,11 +3,17 @@ with
 line as (
     select s.*
     from run_step as s
-    where s.trace_id = $trace_id and s.log_id in (select log_id from run_attempt where trace_id = $trace_id)
+    where
+        s.trace_id = $trace_id
+        and (
+            s.log_id in (select log_id from run_attempt where trace_id = $trace_id)
+            -- steps without times
+            or not exists (from run_attempt where trace_id = $trace_id)
+        )
 )
 
 select
-    (select sum(steps)::bigint from run_attempt where trace_id = $trace_id) as steps,
+    coalesce((select sum(steps)::bigint from run_attempt where trace_id = $trace_id), sum(steps)::bigint) as steps,
     (
         select if(bool_and(lost_steps is not null), sum(steps - lost_steps), null)::bigint
         from run_attempt
