@@ -14,7 +14,7 @@ from traceq.common.units import parse_duration
 _LOG = click.Path(exists=True, path_type=Path)
 
 
-@click.command(short_help="Show where the time and money of a whole run went, from its logs.")
+@click.command(short_help="Show where the time and money of a whole run went.")
 @click.argument("logs", nargs=-1, required=True, type=_LOG, metavar="LOG...", shell_complete=completion.complete_files)
 @click.option(
     "--with",
