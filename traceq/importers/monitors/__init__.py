@@ -78,7 +78,9 @@ def read_log(path: Path) -> Log:
     if reader is None:
         raise UnknownFormat(
             f"{path}: not a monitor log that traceq knows; --with takes logs of nvidia-smi (CSV with its header, dmon), DCGM,"
-            " amd-smi, iostat -o JSON, sadf -j, vmstat, pidstat -h and Prometheus, and training logs (docs/run-logs.md)"
+            " amd-smi, iostat -o JSON, sadf -j, vmstat, pidstat -h and Prometheus, memory snapshots, and training"
+            " logs; one in a format of its own"
+            " needs --log-format FORMAT.toml (docs/run-logs.md)"
         )
     try:
         log = reader.read(text)

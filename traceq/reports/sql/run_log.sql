@@ -12,7 +12,11 @@ stepped as (
 happened as (
     select
         log_id,
-        count(distinct coalesce(step, line)) filter (phase = 'checkpoint' and mark in ('begin', 'interval')) as checkpoints,
+        -- of one, a log may have its begin, its end and its duration
+        greatest(
+            count(*) filter (phase = 'checkpoint' and mark = 'begin'), count(*) filter (phase = 'checkpoint' and mark = 'end'),
+            count(*) filter (phase = 'checkpoint' and mark = 'interval')
+        ) as checkpoints,
         count(*) filter (phase = 'failure') as failures
     from run_event
     where trace_id = $trace_id
