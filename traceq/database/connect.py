@@ -69,6 +69,7 @@ SCHEMA = (
     "analysis/memory/tables.sql",
     "analysis/monitors/tables.sql",
     "analysis/run/tables.sql",
+    "analysis/run/change_tables.sql",
     "analysis/communication/tables.sql",
     "analysis/kernels/tables.sql",
     "analysis/graphs/tables.sql",
