@@ -22,13 +22,19 @@ Floats = NDArray[np.float64]
 FLOOR = 0.02
 """The least change of a level that is reported unless the caller says otherwise, as a share of it."""
 
+SLOPE_FLOOR = 0.03
+"""The least change by a slope from the first value to the last, as a share: a wave of 1 % up and down may pass for 2.4 %."""
+
 _MOST_BLOCKS = 2_000
 _FEWEST = 8
 _TRIMMED, _OF_NORMAL = 0.9, 0.623  # the lowest 90 % of squared normal deviations have this share of their variance
+_OF_MEDIAN = 1.4826
 _CLIP = 3.0
 _MOST_CORRELATED = 0.9
 _FEW_BLOCKS, _ENOUGH_FOR_TWO, _ENOUGH_MEANS = 400, 60, 32
 _NEAR = 40
+_LEAST_REACH = 20
+_MOST_BEYOND = 0.4
 _BAI = 11.0
 _NORMAL_95 = 1.96
 
@@ -98,7 +104,7 @@ def find_level_changes(
     return [] if series is None else _level_changes(series, floor, warm_up)
 
 
-def find_slope(x: ArrayLike, values: ArrayLike | Sequence[float | None], *, floor: float = FLOOR) -> Slope | None:
+def find_slope(x: ArrayLike, values: ArrayLike | Sequence[float | None], *, floor: float = SLOPE_FLOOR) -> Slope | None:
     """Return the slope of a series over `x`, or None where there is no trend beyond chance.
 
     `floor` is the least change from the first x to the last that is worth telling, as a share of the level.
@@ -112,6 +118,7 @@ def describe_series(
     values: ArrayLike | Sequence[float | None],
     *,
     floor: float = FLOOR,
+    slope_floor: float = SLOPE_FLOOR,
     shortest: int | None = None,
     warm_up: float = 0.0,
 ) -> SeriesDescription:
@@ -125,7 +132,7 @@ def describe_series(
         return SeriesDescription([], None)
     changes = _level_changes(series, floor, warm_up)
     positions = np.asarray(x, dtype=float)
-    slope = _slope(series, positions, floor)
+    slope = _slope(series, positions, slope_floor)
     if slope is not None and changes:
         cuts = [int(np.searchsorted(series.position, change.index)) // series.size for change in changes]
         edges = [0, *cuts, len(series.blocks)]
@@ -157,18 +164,26 @@ def _prepare(values: ArrayLike | Sequence[float | None], shortest: int | None) -
     blocks = _clip(medians, 2 * least_blocks - 1)
     quantum = _quantum(blocks)
     variance = _long_run_variance(blocks, quantum)
-    spread = math.sqrt(max(_variance_of(np.diff(known)) / 2, quantum**2 / 12))
+    spread = max(_usual_deviation(np.diff(known)) / math.sqrt(2), quantum / math.sqrt(12))
     return _Series(known, position, blocks, size, least_blocks, variance, spread)
 
 
 def _clip(values: Floats, width: int) -> Floats:
-    """Return the values with those far from the running median of `width` values moved to 3 standard deviations from it."""
-    half = min(width // 2, len(values) - 1)
-    padded = np.pad(values, half, mode="reflect")
-    middle = np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1), axis=1)
+    """Return the values with those far from the running median of `width` values moved to 3 standard deviations from it.
+
+    Near an end it is the median of the values nearest to it.
+    """
+    width = min(width, len(values))
+    middle = np.median(np.lib.stride_tricks.sliding_window_view(values, width), axis=1)
+    middle = np.pad(middle, (width // 2, width - 1 - width // 2), mode="edge")
     away = values - middle
-    limit = _CLIP * max(math.sqrt(_variance_of(away)), _quantum(values))
+    limit = _CLIP * max(_usual_deviation(away), _quantum(values))
     return np.asarray(middle + np.clip(away, -limit, limit))
+
+
+def _usual_deviation(deviations: Floats) -> float:
+    """Return the standard deviation around 0 by the median, which up to half of the values do not disturb, as if normal."""
+    return _OF_MEDIAN * float(np.median(np.abs(deviations)))
 
 
 def _variance_of(deviations: Floats) -> float:
@@ -359,14 +374,13 @@ def _scaled_variance(series: _Series, low: int, cut: int, high: int) -> float:
 
 
 def _locate(series: _Series, low: int, cut: int, high: int, earliest: int) -> int:
-    """Return the value at which the level changes, from `earliest` on: by single values around a cut between blocks."""
-    if series.size == 1:
-        return cut
+    """Return the value at which the level changes, from `earliest` on: found by single values around a cut between blocks."""
     before, after = (float(np.median(part)) for part in (series.blocks[low:cut], series.blocks[cut:high]))
-    reach = 2 * series.size
-    first, last = max(earliest, cut * series.size - reach), min(high * series.size - 1, cut * series.size + reach)
-    near = series.values[first:last]
-    room = 2 * series.spread
+    reach = max(2 * series.size, _LEAST_REACH)
+    first = max(earliest, low * series.size, cut * series.size - reach)
+    near = series.values[first : min(high * series.size - 1, cut * series.size + reach)]
+    # An outlier next to a large change must not outweigh a value at the new level.
+    room = max(0.0, 2 * series.spread - abs(after - before) / 2)
     near = np.clip(near, min(before, after) - room, max(before, after) + room)
     # Each value speaks for the old level or the new one: their sum is the lowest where the new level begins.
     votes = np.concatenate(([0.0], np.cumsum((near - (before + after) / 2) * (after - before))))
@@ -376,17 +390,12 @@ def _locate(series: _Series, low: int, cut: int, high: int, earliest: int) -> in
 def _describe(series: _Series, low: int, index: int, high: int) -> LevelChange:
     """Return the change at `index` between the values from `low` and those up to `high`, with its bounds.
 
-    The interval of the position is that of Bai (1997, Review of Economics and Statistics 79): 11 / (size^2 / long-run
-    variance), one more for rounding. That of the ratio takes the medians for normal, by the long-run variance.
+    The interval of the ratio takes the medians for normal, by the long-run variance.
     """
     before, after = series.values[low:index], series.values[index:high]
     levels = float(np.median(before)), float(np.median(after))
     variance = series.size * _scaled_variance(series, low // series.size, index // series.size, high // series.size)
-    reach = (
-        int(min(_BAI * variance / (levels[1] - levels[0]) ** 2, len(series.values))) + 1
-        if levels[0] != levels[1]
-        else 1
-    )
+    reach = _bound_position(before, after, levels[1] - levels[0], variance, series.spread)
     ratio = levels[1] / levels[0] if levels[0] > 0 else math.nan
     error = math.sqrt(
         math.pi / 2 * variance * (1 / len(before) / levels[0] ** 2 + 1 / len(after) / levels[1] ** 2)
@@ -403,6 +412,23 @@ def _describe(series: _Series, low: int, index: int, high: int) -> LevelChange:
         ratio_low=ratio * math.exp(-_NORMAL_95 * error),
         ratio_high=ratio * math.exp(_NORMAL_95 * error),
     )
+
+
+def _bound_position(before: Floats, after: Floats, size: float, variance: float, spread: float) -> int:
+    """Return how many values a change may be off, with 95 % confidence, at least 1.
+
+    By normal noise, 11 / (size^2 / long-run variance) (Bai 1997, Review of Economics and Statistics 79). By tails, if the
+    share q of values beyond the middle between both levels is more than normal noise has: j values in a row mislead with
+    probability (4 q (1 - q))^(j / 2) at most (Chernoff's bound for a walk of steps +1 and -1).
+    """
+    if size == 0:
+        return len(before) + len(after)
+    middle, sign = float(np.median(before)) + size / 2, math.copysign(1.0, size)
+    beyond = max(float((sign * (before - middle) > 0).mean()), float((sign * (after - middle) < 0).mean()))
+    normal = 0.5 * math.erfc(abs(size) / 2 / spread / math.sqrt(2)) if spread else 0.0
+    beyond = min(max(beyond - normal, 0.0), _MOST_BEYOND)
+    by_tails = math.log(0.05) / math.log(4 * beyond * (1 - beyond)) * 2 if beyond else 0.0
+    return int(min(max(_BAI * variance / size**2, by_tails), len(before) + len(after))) + 1
 
 
 def _line_gain(series: _Series, x: Floats) -> tuple[float, float, float]:

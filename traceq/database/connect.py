@@ -70,6 +70,7 @@ SCHEMA = (
     "analysis/monitors/tables.sql",
     "analysis/run/tables.sql",
     "analysis/run/phase_tables.sql",
+    "analysis/run/change_tables.sql",
     "analysis/communication/tables.sql",
     "analysis/kernels/tables.sql",
     "analysis/graphs/tables.sql",

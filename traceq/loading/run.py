@@ -46,7 +46,7 @@ def load_run(
     _check_one_run(connection)
     for number, path in enumerate(monitors):
         _insert_power(connection, number, path, offset)
-    order.run(connection, ("run_attempt", "run_phase"), AnalysisState(TRACE_ID))
+    order.run(connection, ("run_attempt", "run_phase", "run_change"), AnalysisState(TRACE_ID))
     return notes
 
 

@@ -104,10 +104,14 @@ class Pace(msgspec.Struct, frozen=True):
 
 
 class StepChange(msgspec.Struct, frozen=True):
-    """A change of the time a step over the run: at which step, before and after (ns), and the ratio."""
+    """A change of the time a step over the run: level, window or slope, its first and last step, before and after (ns), ratio.
 
-    kind: str
+    `until` is None for a level, which stays.
+    """
+
+    kind: Literal["level", "window", "slope"]
     step: int
+    until: int | None
     before: float
     after: float
     ratio: float

@@ -197,12 +197,12 @@ def _read_energy(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[str, float], P
 
 def _read_changes(connection: duckdb.DuckDBPyConnection, trace_id: int) -> tuple[StepChange, ...]:
     """Return the changes of the time a step, of the log with most of them."""
-    rows = ask(connection, _CHANGES, trace_id=trace_id) if connection.execute("from duckdb_tables() where table_name = 'run_change'").fetchall() else []
+    rows = ask(connection, _CHANGES, trace_id=trace_id)
     counts = {row["log_id"]: sum(other["log_id"] == row["log_id"] for other in rows) for row in rows}
     chosen = max(counts, key=lambda log_id: (counts[log_id], -log_id), default=None)
     kept = [row for row in rows if row["log_id"] == chosen]
     return tuple(
-        StepChange(row["kind"], row["step"], row["before"], row["after"], row["ratio"]) for row in kept
+        StepChange(row["kind"], row["step"], row["until_step"], row["before"], row["after"], row["ratio"]) for row in kept
     )
 
 
