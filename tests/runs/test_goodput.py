@@ -36,7 +36,7 @@ def found(truth):
 def test_the_ledger_is_the_truth_to_the_millisecond_and_adds_up_to_the_nanosecond(found, truth):
     assert {row.category: row.dur for row in found.ledger} == {name: ms * MS for name, ms in truth["ms"].items()}
     assert sum(row.dur for row in found.ledger) == found.wall_ns == truth["wall_ms"] * MS
-    assert found.cost == pytest.approx(truth["cost"], abs=0.005)
+    assert found.total_cost == pytest.approx(truth["cost"], abs=0.005)
     assert found.gpus == (truth["gpus"],)
 
 
@@ -61,7 +61,7 @@ def test_each_planted_failure_is_priced_right(found, truth):
 def test_the_slow_start_is_priced_by_the_others(found, truth):
     (start,) = found.slow_starts
     planted = truth["slow_start"]
-    assert (start.attempt, start.excess) == (planted["attempt"], planted["total_ms"] * MS)
+    assert (start.attempt, start.excess_ns) == (planted["attempt"], planted["total_ms"] * MS)
     assert start.cost == pytest.approx(planted["cost"], abs=0.005)
 
 
@@ -174,8 +174,8 @@ def test_times_with_and_without_a_zone_need_an_offset(tmp_path):
 
 def test_gpus_given_by_hand_price_what_the_logs_do_not_say(tmp_path):
     log = run_log(tmp_path / "run.jsonl", steps=36)
-    assert goodput([log], terms=Terms(price=2.0)).content.cost is None
-    assert goodput([log], terms=Terms(gpus=10, price=2.0)).content.cost == pytest.approx(2.0)
+    assert goodput([log], terms=Terms(price=2.0)).content.total_cost is None
+    assert goodput([log], terms=Terms(gpus=10, price=2.0)).content.total_cost == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize("terms", [Terms(gpus=0), Terms(price=-1.0), Terms(price=math.inf), Terms(ideal_step_ns=0)])

@@ -88,7 +88,7 @@ def write_event(phase: str, mark: str, step: int | None, detail: str | None = No
     if is_on():
         of_step = "" if step is None else f', "step": {step}'
         more = "" if detail is None else f', "detail": {json.dumps(detail)}'
-        _write(f'{{"at": {time.time_ns()}, "phase": "{phase}", "mark": "{mark}"{of_step}{more}')
+        _write_line(f'{{"at": {time.time_ns()}, "phase": "{phase}", "mark": "{mark}"{of_step}{more}')
 
 
 def begin_phase(phase: str, step: int | None) -> Callable[[], None]:
@@ -106,7 +106,7 @@ def begin_step(number: int, payload: str | None) -> Callable[[], None]:
     def write_step() -> None:
         dur = time.perf_counter_ns() - begun
         numbers = f', "numbers": {{{said}}}' if said else ""
-        _write(f'{{"at": {time.time_ns()}, "step": {number}, "dur": {dur}, "data": {_state.waited}{numbers}')
+        _write_line(f'{{"at": {time.time_ns()}, "step": {number}, "dur": {dur}, "data": {_state.waited}{numbers}')
         _state.waited = 0
 
     return write_step
@@ -123,7 +123,7 @@ def end_fetch(begun: int) -> None:
         _state.waited += time.perf_counter_ns() - begun
 
 
-def _write(line: str) -> None:
+def _write_line(line: str) -> None:
     """Write a line that lacks its end; where that fails, warn once and write no more: training goes on."""
     if _state.file is None:
         return

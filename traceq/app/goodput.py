@@ -26,7 +26,7 @@ _SCREEN_LINES = 48
 
 
 class GoodputView(View[Goodput]):
-    """Where the wall time of a run went; `content` is plain data."""
+    """The goodput of a run as a document; `content` is plain data."""
 
     def blocks(self) -> Iterable[Block]:
         """Return the document on the result as blocks (headings, verdicts, tables, ...), for every format."""
@@ -67,10 +67,10 @@ def goodput(
     check_writes([*writes, *([save] if save else [])], [*logs, *monitors])
     if save is None:
         with temporary_folder() as folder:
-            return _study(folder / "run.duckdb", logs, monitors, formats, terms, offset)
+            return _make_and_study(folder / "run.duckdb", logs, monitors, formats, terms, offset)
     before = database_state(save)
     with scratch_beside(save) as folder:
-        view = _study(folder / "run.duckdb", logs, monitors, formats, terms, offset)
+        view = _make_and_study(folder / "run.duckdb", logs, monitors, formats, terms, offset)
         publish(folder / "run.duckdb", save, before)
     return view
 
@@ -86,7 +86,7 @@ def _check_terms(terms: Terms) -> None:
             raise WrongUse(f"{option} {value}: must be more than 0.")
 
 
-def _study(
+def _make_and_study(
     path: Path,
     logs: Sequence[Path],
     monitors: Sequence[Path],
@@ -100,7 +100,7 @@ def _study(
     create_database(path)
     with closing(connect(path, read_only=False)) as connection:
 
-        def study() -> Goodput:
+        def study_run() -> Goodput:
             for note in load_run(connection, logs, monitors, formats, offset):
                 limits().note(note)
             if terms.gpus is not None:
@@ -108,6 +108,6 @@ def _study(
                 connection.execute("update run_phase set gpus = ?", [terms.gpus])
             return study_goodput(connection, terms)
 
-        found = run_interruptibly(connection, study)
+        found = run_interruptibly(connection, study_run)
         connection.execute("checkpoint")
     return GoodputView(found)

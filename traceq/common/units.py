@@ -68,14 +68,14 @@ def time_span(nanoseconds: float | None) -> str:
     raise AssertionError("a minute is the smallest")
 
 
-def money(amount: float | None) -> str:
+def format_money(amount: float | None) -> str:
     """Format an amount of money with two decimals, without them from 1,000 on: 12.34, 1,235; "cannot tell" for None."""
     if amount is None:
         return UNKNOWN
     return f"{amount:,.0f}" if abs(amount) >= 1000 else f"{amount:.2f}"  # noqa: PLR2004 - as many digits
 
 
-def energy(joules: float | None) -> str:
+def format_energy(joules: float | None) -> str:
     """Format an energy: 3.2 kJ, 1.5 kWh; "cannot tell" for None."""
     if joules is None:
         return UNKNOWN

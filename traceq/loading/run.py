@@ -96,7 +96,7 @@ def _place_logs(connection: duckdb.DuckDBPyConnection, offset: float | None) -> 
 
 def _check_one_run(connection: duckdb.DuckDBPyConnection) -> None:
     """Raise WrongUse where two logs tell of different steps at the same time."""
-    found = connection.execute(statement("analysis/run/run_overlap.sql"), {"trace_id": TRACE_ID}).fetchone()
+    found = connection.execute(statement("loading/run_overlap.sql"), {"trace_id": TRACE_ID}).fetchone()
     if found is not None:
         raise WrongUse(
             f"{found[0]} and {found[1]} tell of different steps at the same time: they are logs of two runs. Give those of one;"

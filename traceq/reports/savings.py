@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from traceq.common.units import duration, money, share, short
+from traceq.common.units import duration, format_money, share, short
 from traceq.diagnosis.finding import Finding
 from traceq.runs.run import FindingKept, PartKept
 
@@ -51,7 +51,7 @@ def saving_cost_text(finding: Finding, price: float | None) -> str:
     step = step_ns(finding)
     if price is None or finding.only_bounds or not step:
         return ""
-    return f" = ${money(finding.saving_ns / step * price)} per GPU hour"
+    return f" = ${format_money(finding.saving_ns / step * price)} per GPU hour"
 
 
 def saving_bounds(finding: Finding) -> str:

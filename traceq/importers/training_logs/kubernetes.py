@@ -1,4 +1,4 @@
-"""What Kubernetes says of pods: kubectl get pod NAME -o json, or a list of them.
+"""Pods of Kubernetes as a log of jobs: kubectl get pod NAME -o json, or a list of them.
 
 Of a container that was restarted, Kubernetes keeps only the last time it ran: earlier restarts are a number (restartCount).
 """
@@ -59,32 +59,34 @@ def read(path: Path) -> TrainingLog:
 
 
 class _Pod:
-    """What matters of a pod: times in ns since 1970, None where it has none."""
+    """The facts of a pod that count: times in ns since 1970, None where it has none."""
 
     def __init__(self, number: int, item: Mapping[str, object]) -> None:
         self.number = number
-        metadata, spec, self._status = (_mapping(item.get(key)) for key in ("metadata", "spec", "status"))
-        self.created = _time(metadata.get("creationTimestamp"))
-        self.scheduled = _time(self._condition("PodScheduled").get("lastTransitionTime")) or _time(
-            self._status.get("startTime")
-        )
-        limits = [_mapping(_mapping(part.get("resources")).get("limits")) for part in _mappings(spec.get("containers"))]
+        metadata, spec, self._status = (_as_mapping(item.get(key)) for key in ("metadata", "spec", "status"))
+        self.created = _parse_moment(metadata.get("creationTimestamp"))
+        placed = self._find_condition("PodScheduled").get("lastTransitionTime")
+        self.scheduled = _parse_moment(placed or self._status.get("startTime"))
+        limits = [
+            _as_mapping(_as_mapping(part.get("resources")).get("limits"))
+            for part in _list_mappings(spec.get("containers"))
+        ]
         counts = [parse_number(value) for limit in limits for name, value in limit.items() if name.endswith("/gpu")]
         self.gpus = int(sum(count for count in counts if count is not None and 0 < count < 1 << 20))
         self._runs = [
             found
-            for part in _mappings(self._status.get("containerStatuses"))
+            for part in _list_mappings(self._status.get("containerStatuses"))
             for key in ("lastState", "state")
             for kind in ("running", "terminated")
-            if (found := _mapping(_mapping(part.get(key)).get(kind)))
+            if (found := _as_mapping(_as_mapping(part.get(key)).get(kind)))
         ]
-        ends = [_time(found.get("finishedAt")) for found in self._runs if "finishedAt" in found]
+        ends = [_parse_moment(found.get("finishedAt")) for found in self._runs if "finishedAt" in found]
         is_over = self._status.get("phase") in ("Succeeded", "Failed")
         self.ended = max((end for end in ends if end is not None), default=None) if is_over else None
 
-    def _condition(self, kind: str) -> Mapping[str, object]:
+    def _find_condition(self, kind: str) -> Mapping[str, object]:
         """Return the pod's condition of that type where it is true; empty without."""
-        found = _mappings(self._status.get("conditions"))
+        found = _list_mappings(self._status.get("conditions"))
         return next((one for one in found if one.get("type") == kind and one.get("status") == "True"), {})
 
     def list_events(self) -> Iterator[LogEvent]:
@@ -98,9 +100,9 @@ class _Pod:
         else:
             held = max(0, self.ended - self.scheduled)
             yield LogEvent(self.number, self.scheduled, held, "interval", "allocation")
-        disrupted = self._condition("DisruptionTarget").get("reason") or self._status.get("reason")
+        disrupted = self._find_condition("DisruptionTarget").get("reason") or self._status.get("reason")
         for found in self._runs:
-            started, ended = _time(found.get("startedAt")), _time(found.get("finishedAt"))
+            started, ended = _parse_moment(found.get("startedAt")), _parse_moment(found.get("finishedAt"))
             if started is not None:
                 yield LogEvent(self.number, started, None, "begin", "start_up")
             if ended is not None and found.get("exitCode") != 0:
@@ -120,17 +122,17 @@ def _count_gpus(pods: list[_Pod]) -> Iterator[LogValue]:
             yield LogValue(number, at, None, "gpus", float(now))
 
 
-def _mapping(value: object) -> Mapping[str, object]:
+def _as_mapping(value: object) -> Mapping[str, object]:
     """Return the value if it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
-def _mappings(value: object) -> list[Mapping[str, object]]:
+def _list_mappings(value: object) -> list[Mapping[str, object]]:
     """Return the objects of a JSON list; empty for anything else."""
     return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
 
 
-def _time(value: object) -> int | None:
+def _parse_moment(value: object) -> int | None:
     """Return ns since 1970 of a time of Kubernetes; None for anything else."""
     found = parse_time(value) if isinstance(value, str) else None
     return None if found is None else found[0]

@@ -1,4 +1,4 @@
-"""What Slurm's accounting says of jobs: sacct --parsable2 (-P, with its header) and sacct --json.
+"""Jobs in Slurm's accounting as a log: sacct --parsable2 (-P, with its header) and sacct --json.
 
     sacct -D -P -j JOB --format JobID,State,Submit,Start,End,AllocTRES
 
@@ -64,7 +64,7 @@ def _read_table(text: str) -> Iterator[JobRun | None]:
         if not name or not state or (times["Start"] is None and times["Submit"] is None):
             yield None
         else:
-            yield JobRun(rows.line_num, name, times["Submit"], times["Start"], times["End"], _ending(state), gpus)
+            yield JobRun(rows.line_num, name, times["Submit"], times["Start"], times["End"], _name_ending(state), gpus)
 
 
 def _parse_moment(text: str | None) -> int | None:
@@ -80,7 +80,7 @@ def _count_gpus(resources: str) -> int | None:
     return int(whole[1]) if whole else sum(of_types) or None
 
 
-def _ending(state: str) -> str | None:
+def _name_ending(state: str) -> str | None:
     """Return why a job ended, as Slurm calls it; None where it ended well, or has not ended."""
     word = state.split(maxsplit=1)[0].rstrip("+") if state.split() else ""
     return None if word in _ENDED_WELL else re.sub(r"[^A-Z_]", "", word)[:40] or None
@@ -95,13 +95,13 @@ def _read_json(text: str) -> Iterator[JobRun | None]:
     for number, job in enumerate(jobs if isinstance(jobs, list) else (), start=1):
         match job:
             case {"job_id": int(name), "time": {"submission": submitted, "start": started, "end": ended}}:
-                endings = [ending for state in _list_states(job) if (ending := _ending(state))]
+                endings = [ending for state in _list_states(job) if (ending := _name_ending(state))]
                 yield JobRun(
                     number,
                     str(name),
-                    _epoch(submitted),
-                    _epoch(started),
-                    _epoch(ended),
+                    _convert_seconds(submitted),
+                    _convert_seconds(started),
+                    _convert_seconds(ended),
                     endings[0] if endings else None,
                     _gpus_of_job(job),
                 )
@@ -116,7 +116,7 @@ def _list_states(job: Mapping[str, object]) -> list[str]:
     return [word for word in (found if isinstance(found, list) else [found]) if isinstance(word, str)]
 
 
-def _epoch(time: object) -> int | None:
+def _convert_seconds(time: object) -> int | None:
     """Return ns since 1970 of a time in s, also where Slurm wraps it with flags; None for 0, which it writes for none."""
     if isinstance(time, dict):
         time = time.get("number") if time.get("set") else None

@@ -32,14 +32,14 @@ def sniff(_path: Path, head: bytes) -> bool:
 
 def read(path: Path) -> TrainingLog:
     """Return the log: of several ranks the events of the lowest, with the failures of all."""
-    reading = _Reading()
+    reading = _RunLines()
     for line in read_lines(path):
         reading.add_line(line.number, line.text)
     return reading.finish()
 
 
-class _Reading:
-    """What the lines so far say; events with the rank that wrote them, None for a process without one."""
+class _RunLines:
+    """The values and events of the lines so far; events with the rank that wrote them, None for a process without one."""
 
     def __init__(self) -> None:
         self._values: list[LogValue] = []
@@ -54,15 +54,15 @@ class _Reading:
             record = json.loads(text)
         except (ValueError, RecursionError):
             record = None
-        at = _whole(record.get("at"), END_OF_TIME) if isinstance(record, dict) else None
+        at = _check_whole(record.get("at"), END_OF_TIME) if isinstance(record, dict) else None
         if not isinstance(record, dict) or at is None or not self._add_record(number, at, record):
             self._left_out += 1
 
     def _add_record(self, number: int, at: int, record: dict[str, object]) -> bool:
         """Add what a record says that was written at `at` ns; return whether it could be read."""
-        step = _whole(record.get("step"), MOST_STEP)
-        rank = _whole(record.get("rank"), _MOST_RANKS) or 0
-        gpus = _whole(record.get("gpus"), _MOST_RANKS)
+        step = _check_whole(record.get("step"), MOST_STEP)
+        rank = _check_whole(record.get("rank"), _MOST_RANKS) or 0
+        gpus = _check_whole(record.get("gpus"), _MOST_RANKS)
         if gpus:
             self._gpus = max(gpus, self._gpus or 0)
             self._values.append(LogValue(number, at, None, "gpus", float(gpus)))
@@ -78,11 +78,11 @@ class _Reading:
 
     def _add_step(self, number: int, at: int, step: int, rank: int, record: dict[str, object]) -> bool:
         """Add a step that ended at `at` ns, with its wait for data before it; return whether it could be read."""
-        dur = _whole(record.get("dur"), END_OF_TIME)
+        dur = _check_whole(record.get("dur"), END_OF_TIME)
         if dur is None:
             return False
         self._values.append(LogValue(number, at, step, "step_time", float(dur), "ns"))
-        waited = _whole(record.get("data"), END_OF_TIME)
+        waited = _check_whole(record.get("data"), END_OF_TIME)
         if waited:
             begin = max(0, at - dur - waited)
             self._events.append((rank, LogEvent(number, begin, waited, "interval", "data", step)))
@@ -108,6 +108,6 @@ class _Reading:
         )
 
 
-def _whole(value: object, end: int) -> int | None:
+def _check_whole(value: object, end: int) -> int | None:
     """Return a whole number from 0 to below `end`; None for anything else."""
     return value if type(value) is int and 0 <= value < end else None

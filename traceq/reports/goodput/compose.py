@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from traceq.common.units import UNKNOWN, count, duration, energy, rate, share, some, time_span
+from traceq.common.units import UNKNOWN, count, duration, format_energy, rate, share, some, time_span
 from traceq.reports.document import (
     Block,
     Facts,
@@ -23,7 +23,7 @@ from traceq.reports.document import (
 )
 from traceq.reports.goodput.advice import list_advice
 from traceq.reports.goodput.words import COLOURED_AS, ENDS, LABELS, list_parts, write_cost, write_moment
-from traceq.runs.goodput.goodput import Category, EarlyEnd, Goodput, StepChange
+from traceq.runs.goodput.goodput import EarlyEnd, Goodput, LedgerCategory, StepChange
 
 # From here on a run is called healthy.
 _HEALTHY = 0.9
@@ -32,7 +32,7 @@ _MOST_LOGS = 5
 
 
 class Room(NamedTuple):
-    """How much a document shows: rows of early ends, ends whose parts it lists, and pieces of advice."""
+    """The size of a document: rows of early ends, ends whose parts it lists, and pieces of advice."""
 
     ends: int
     explained: int
@@ -49,7 +49,7 @@ def compose_goodput(found: Goodput, room: Room = WHOLE, *, is_page: bool = False
     yield Heading(1, ("traceq goodput",))
     if is_page:
         yield Heading(2, ("The whole run",), anchor="goodput")
-    yield Verdict(_say_headline(found), _outcome(found), lines=tuple(_list_lines(found)), label="Goodput")
+    yield Verdict(_say_headline(found), _choose_outcome(found), lines=tuple(_list_lines(found)), label="Goodput")
     for spans in _list_warnings(found):
         yield Warn(spans)
     if found.ledger:
@@ -77,7 +77,7 @@ def _list_end_notes(found: Goodput, room: Room) -> Iterator[Spans]:
         yield (f"{count(more)} more, which cost less: ", Literal("-o goodput.html"), " has all.")
 
 
-def _outcome(found: Goodput) -> Outcome:
+def _choose_outcome(found: Goodput) -> Outcome:
     if found.cannot_tell:
         return "cannot tell"
     return "healthy" if found.good_share >= _HEALTHY else "problem"
@@ -95,12 +95,12 @@ def _list_lines(found: Goodput) -> Iterator[Spans]:
     if found.cannot_tell:
         yield ("Let the program write a log with times, for example: ", Literal("TRACEQ_RUN_LOG=run.jsonl"))
         return
-    if found.cost is not None:
+    if found.total_cost is not None:
         good = next((row.cost or 0.0 for row in found.ledger if row.category == "step"), 0.0)
         yield (
             (
-                f"Of {write_cost(found.cost)} ({_write_gpus(found)} at {write_cost(found.terms.price)} an hour),"
-                f" {write_cost(found.cost - good)} went into something else."
+                f"Of {write_cost(found.total_cost)} ({_write_gpus(found)} at {write_cost(found.terms.price)} an hour),"
+                f" {write_cost(found.total_cost - good)} went into something else."
             ),
         )
     elif found.terms.price is not None:
@@ -138,7 +138,7 @@ def _compose_ledger(found: Goodput) -> Ledger:
     if found.terms.price is not None:
         columns.append([_write_row_cost(row) for row in found.ledger])
     if found.power is not None:
-        columns.append([energy(row.joules) if row.joules is not None else UNKNOWN for row in found.ledger])
+        columns.append([format_energy(row.joules) if row.joules is not None else UNKNOWN for row in found.ledger])
     widths = [max(map(len, column)) for column in columns]
     texts = [
         "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True))
@@ -151,7 +151,7 @@ def _compose_ledger(found: Goodput) -> Ledger:
     return Ledger(("Where the time went",), time_span(found.wall_ns), rows)
 
 
-def _write_row_cost(row: Category) -> str:
+def _write_row_cost(row: LedgerCategory) -> str:
     """Return what a row cost; the queue costs nothing."""
     return "$0" if row.cost == 0 else write_cost(row.cost)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from traceq.common.units import UNKNOWN, money, time_span
+from traceq.common.units import UNKNOWN, format_money, time_span
 
 # By category: the label of the ledger, and what it is as part of a sentence.
 LABELS = {
@@ -56,7 +56,7 @@ PARTS = {
 
 def write_cost(cost: float | None) -> str:
     """Return an amount of money as text: $12.34; "cannot tell" for None."""
-    return UNKNOWN if cost is None else f"${money(cost)}"
+    return UNKNOWN if cost is None else f"${format_money(cost)}"
 
 
 def write_moment(nanoseconds: int, *, is_local: bool) -> str:

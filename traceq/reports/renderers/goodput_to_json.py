@@ -22,7 +22,7 @@ def goodput_to_json(found: Goodput) -> str:
             "ideal_share": found.ideal_share,
             "gpus": list(found.gpus),
             "cost_per_gpu_hour": found.terms.price,
-            "cost": found.cost,
+            "cost": found.total_cost,
             "ledger": [
                 {"category": row.category, "ns": row.dur, **pick(row, "share", "cost", "joules")}
                 for row in found.ledger
@@ -41,7 +41,7 @@ def goodput_to_json(found: Goodput) -> str:
                     **pick(start, "attempt", "cost"),
                     "ns": start.dur,
                     "usual_ns": start.usual_dur,
-                    "excess_ns": start.excess,
+                    "excess_ns": start.excess_ns,
                 }
                 for start in found.slow_starts
             ],

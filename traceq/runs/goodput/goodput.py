@@ -1,4 +1,4 @@
-"""What a whole run came to, as plain data: its ledger, early ends, slow starts, checkpoints and pace."""
+"""The outcome of a whole run as plain data: its ledger, early ends, slow starts, checkpoints and pace."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ HOUR = 3_600_000_000_000
 
 
 class Terms(msgspec.Struct, frozen=True):
-    """What the user says: GPUs of the job, the price of one for an hour, the step (ns) that the program could reach.
+    """The user's terms: GPUs of the job, the price of one for an hour, the step (ns) that the program could reach.
 
     None: not said.
     """
@@ -20,7 +20,7 @@ class Terms(msgspec.Struct, frozen=True):
     ideal_step_ns: int | None = None
 
 
-class RunLog(msgspec.Struct, frozen=True):
+class ReadLog(msgspec.Struct, frozen=True):
     """A log that was read: its file's name, its format, its lines and those that could not be read, and its steps."""
 
     file: str
@@ -30,7 +30,7 @@ class RunLog(msgspec.Struct, frozen=True):
     steps: int
 
 
-class Category(msgspec.Struct, frozen=True):
+class LedgerCategory(msgspec.Struct, frozen=True):
     """A row of the ledger: time (ns), share of the wall time, cost, and energy (J); None: cannot tell."""
 
     category: str
@@ -68,8 +68,8 @@ class SlowStart(msgspec.Struct, frozen=True):
     cost: float | None
 
     @property
-    def excess(self) -> int:
-        """How much longer it took, ns."""
+    def excess_ns(self) -> int:
+        """The time that it took longer, ns."""
         return self.dur - self.usual_dur
 
 
@@ -119,7 +119,7 @@ class StepChange(msgspec.Struct, frozen=True):
 
 
 class Power(msgspec.Struct, frozen=True):
-    """What power is known from: GPUs with samples, and the share of the wall time that samples cover."""
+    """The samples of power: GPUs with samples, and the share of the wall time that samples cover."""
 
     devices: int
     coverage: float
@@ -133,12 +133,12 @@ class Goodput(msgspec.Struct, frozen=True):
     """
 
     terms: Terms
-    logs: tuple[RunLog, ...]
+    logs: tuple[ReadLog, ...]
     first_at: int
     wall_ns: int
     is_local: bool
     gpus: tuple[int, ...]
-    ledger: tuple[Category, ...]
+    ledger: tuple[LedgerCategory, ...]
     early_ends: tuple[EarlyEnd, ...]
     slow_starts: tuple[SlowStart, ...]
     checkpoints: Checkpoints | None
@@ -148,18 +148,18 @@ class Goodput(msgspec.Struct, frozen=True):
     cannot_tell: str = ""
 
     @property
-    def shares(self) -> dict[str, float]:
+    def share_by_category(self) -> dict[str, float]:
         """The share of the wall time by category."""
         return {row.category: row.share for row in self.ledger}
 
     @property
     def good_share(self) -> float:
         """The share of the wall time that went into steps that count."""
-        return self.shares.get("step", 0.0)
+        return self.share_by_category.get("step", 0.0)
 
     @property
-    def cost(self) -> float | None:
-        """What all of it cost; None: cannot tell."""
+    def total_cost(self) -> float | None:
+        """The cost of all of it; None: cannot tell."""
         costs = [row.cost for row in self.ledger]
         return None if not costs or None in costs else sum(cost for cost in costs if cost is not None)
 

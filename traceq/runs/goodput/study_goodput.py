@@ -12,13 +12,13 @@ from traceq.database.sql import statement
 from traceq.runs.goodput.goodput import (
     CATEGORIES,
     HOUR,
-    Category,
     Checkpoints,
     EarlyEnd,
     Goodput,
+    LedgerCategory,
     Pace,
     Power,
-    RunLog,
+    ReadLog,
     SlowStart,
     StepChange,
     Terms,
@@ -59,15 +59,19 @@ def study_goodput(connection: duckdb.DuckDBPyConnection, terms: Terms, trace_id:
     return Goodput(
         terms=terms,
         logs=tuple(
-            RunLog(row["file"], row["format"], row["lines"], row["lines_left_out"], row["steps"]) for row in logs
+            ReadLog(row["file"], row["format"], row["lines"], row["lines_left_out"], row["steps"]) for row in logs
         ),
         first_at=first_at or 0,
         wall_ns=wall or 0,
         is_local=any(row["is_local"] for row in logs),
         gpus=tuple(size for place, size in enumerate(sizes) if not place or sizes[place - 1] != size),
         ledger=tuple(
-            Category(
-                row["category"], row["dur"], row["share"], price(row["gpu_dur"], terms), joules.get(row["category"])
+            LedgerCategory(
+                row["category"],
+                row["dur"],
+                row["share"],
+                price_time(row["gpu_dur"], terms),
+                joules.get(row["category"]),
             )
             for row in sorted(ledger, key=lambda row: (-row["dur"], CATEGORIES.index(row["category"])))
         ),
@@ -95,7 +99,7 @@ order by min(l.log_id)
 """
 
 
-def price(gpu_ns: float | None, terms: Terms) -> float | None:
+def price_time(gpu_ns: float | None, terms: Terms) -> float | None:
     """Return what so much time of GPUs (ns) costs; None where the time or the price is not known."""
     return None if gpu_ns is None or terms.price is None else gpu_ns / HOUR * terms.price
 
@@ -119,7 +123,7 @@ def _read_early_end(row: Mapping[str, Any], terms: Terms) -> EarlyEnd:
         lost_steps=row["lost_steps"],
         parts={part: row[part] for part in _PARTS if row[part]},
         dur=row["dur"],
-        cost=price(row["gpu_dur"], terms),
+        cost=price_time(row["gpu_dur"], terms),
     )
 
 
@@ -130,7 +134,7 @@ def _find_slow_starts(starts: Sequence[Mapping[str, Any]], terms: Terms) -> tupl
         usual = round(median(other["dur"] for other in starts if other is not row))
         excess = row["dur"] - usual
         if row["dur"] > _SLOW_FACTOR * usual and excess > _SLOW_NS:
-            cost = None if row["gpu_dur"] is None else price(row["gpu_dur"] * excess / row["dur"], terms)
+            cost = None if row["gpu_dur"] is None else price_time(row["gpu_dur"] * excess / row["dur"], terms)
             found.append(SlowStart(row["attempt"], row["dur"], usual, cost))
     return tuple(found)
 
@@ -158,7 +162,7 @@ def _weigh_checkpoints(
     between, interval = row["running_ns"] / failures, row["stepping_ns"] / row["count"]
     best = best_interval(row["dur"], between)
     at_stake = sum(part["dur"] for part in ledger if part["category"] in ("checkpoint", "lost"))
-    saved = _overhead(interval, row["dur"], between) - _overhead(best, row["dur"], between)
+    saved = _estimate_overhead(interval, row["dur"], between) - _estimate_overhead(best, row["dur"], between)
     return Checkpoints(
         count=row["count"],
         dur=round(row["dur"]),
@@ -169,7 +173,7 @@ def _weigh_checkpoints(
     )
 
 
-def _overhead(interval: float, checkpoint: float, between_failures: float) -> float:
+def _estimate_overhead(interval: float, checkpoint: float, between_failures: float) -> float:
     """Return the share of the time that checkpoints and lost work take, to first order (J. W. Young, 1974); times in ns."""
     return checkpoint / interval + interval / (2 * between_failures)
 
