@@ -15,7 +15,7 @@ from traceq.cli._options import (
     finding_option,
     gather,
     goal_option,
-    read_options,
+    read_options_with_logs,
     rules_option,
     timeout_option,
     traces_options,
@@ -72,7 +72,7 @@ class TextOptions(NamedTuple):
 @click.option("--sql", is_flag=True, help="Text: with the queries that reproduce the numbers.")
 @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Findings to show.")
 @traces_options
-@read_options
+@read_options_with_logs
 @goal_option("Optimise samples per second, or the time of a step.")
 @click.option(
     "--ticket",

@@ -8,6 +8,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from traceq.importers.monitors.reading import SECOND
 from traceq.importers.training_logs import read_training_log
 from traceq.importers.training_logs.reading import LogEvent, LogValue, TrainingLog
 from traceq.loading.sources import split_duplicates
@@ -39,22 +40,24 @@ def insert_training_logs(
     paths, twice = split_duplicates(logs)
     for number, path in enumerate(paths):
         log = read_training_log(path, formats)
-        for table, rows in _build_rows(trace_id, number, path, log).items():
+        for table, rows in build_rows(trace_id, number, path, log).items():
             connection.register("_rows", rows)
             connection.execute(f"insert into {table} by name from _rows")
             connection.unregister("_rows")
     return twice
 
 
-def _build_rows(trace_id: int, number: int, path: Path, log: TrainingLog) -> dict[str, pa.Table]:
-    """Return the rows of one log by table."""
+def build_rows(
+    trace_id: int, number: int, path: Path, log: TrainingLog, offset: float | None = None
+) -> dict[str, pa.Table]:
+    """Return the rows of one log by table; `offset` are the seconds to add to its times, None if the user says none."""
     entries: list[LogValue | LogEvent] = [*log.values, *log.events]
     times = [entry.at_ns for entry in entries if entry.at_ns is not None]
     about = {
         "file": path.name,
         "format": log.format,
         "clock": log.clock,
-        "shift": 0 if log.clock == "utc" else None,
+        "shift": round(offset * SECOND) if offset is not None and times else 0 if log.clock == "utc" else None,
         "first_at": min(times, default=None),
         "last_at": max(times, default=None),
         "gpus": log.gpus,

@@ -48,6 +48,8 @@ _NEEDED_BY = {
     "monitor_step": ("condition",),
     "operator_cost": ("operator_kind", "mfu"),
     "printed_value": ("printed_step",),
+    "run_log": ("run_log",),
+    "run_step": ("run_point",),
     "serving_mark": ("serving", "serving_batch", "serving_stall", "serving_roofline"),
     "straggler": ("straggler",),
     "unified_memory": ("unified_memory",),

@@ -1,5 +1,5 @@
 -- run_step: the steps of each training log, one row per attempt and number of step, and the attempt of each of its values.
--- reads: run_event run_log run_value
+-- reads: run_event run_value
 -- makes: run_step
 
 -- One row per line and number of step, with its attempt. A number that falls back begins a new one, unless the next is beyond all
@@ -94,14 +94,13 @@ usual as (
 )
 
 select
-    $trace_id as trace_id, s.log_id, s.attempt, s.step, s.line, s.at_ns + coalesce(l.shift, 0) as at_ns,
+    $trace_id as trace_id, s.log_id, s.attempt, s.step, s.line, s.at_ns,
     coalesce(s.logged, s.between_lines)::bigint as dur,
     -- before the first of an attempt as many as there mostly are, but none before step 1
     coalesce(s.steps_since, greatest(least(u.steps, s.step), 1), 1) as steps,
     case when s.logged is not null then 'logged' when s.between_lines is not null then 'between_lines' end as dur_from,
     s.loss, s.throughput.value as throughput, s.throughput.unit as throughput_unit, s.memory, s.mfu, s.tokens
 from timed as s
-inner join run_log as l on l.trace_id = $trace_id and l.log_id = s.log_id
 left join usual as u on u.log_id = s.log_id
 order by s.log_id, s.attempt, s.step;
 

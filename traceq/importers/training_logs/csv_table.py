@@ -32,9 +32,8 @@ def _is_known(name: str) -> bool:
 
 def read(path: Path) -> TrainingLog:
     """Return the log in the table; of several runs that W&B exports together, that of the first."""
-    lines = ((line.number, line.text) for line in read_lines(path))
-    _, header = next(lines)
-    names = _split(header)
+    lines = read_lines(path)
+    names = _split(next(lines).text)
     runs = [run for run, _ in map(_split_run, names) if run]
     log = RecordLog(_name_format(names))
     kept = [
@@ -42,12 +41,13 @@ def read(path: Path) -> TrainingLog:
         for place, (run, name) in enumerate(map(_split_run, names))
         if not name.endswith(_SPREAD) and (not run or run == runs[0])
     ]
-    for number, line in lines:
-        row = _split(line)
+    for number, text, is_whole in lines:
+        row = _split(text)
         log.lines = number
         if row == names:
             continue
-        if len(row) != len(names):
+        # digits of the last cell may be missing where the file ends within the line
+        if len(row) != len(names) or not is_whole:
             log.left_out += 1
             continue
         log.add(number, {name: _number_of(row[place]) for place, name in kept})

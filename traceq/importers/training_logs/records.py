@@ -121,7 +121,9 @@ class RecordLog:
             self._events.append(LogEvent(line, begin, duration, "interval", "evaluation", step))
             return
         meaning = meaning_of(name)
-        if meaning is None and (is_step_name(name) or simple in _TIME or isinstance(value, str) or name.startswith("_")):
+        if meaning is None and (
+            is_step_name(name) or simple in _TIME or isinstance(value, str) or name.startswith("_")
+        ):
             return
         number = _parse_number(value)
         if number is None:

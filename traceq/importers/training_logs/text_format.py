@@ -20,8 +20,10 @@ from traceq.importers.training_logs.reading import UNITS, Mark, Phase
 # A user's folder of such files, besides those that the command line names.
 FOLDER = "TRACEQ_LOG_FORMATS"
 
+# Not the beginning of one that the end of the line cuts: 1e-, 82,5.
 _NUMBER = (
-    r"(?:[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?i:nan|inf(?:inity)?))(?!\d)"
+    r"(?:[-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]?(?i:nan|inf(?:inity)?))"
+    r"(?!\d|(?:[eE][-+]?|,\d{0,2})$)"
 )
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _ZONE = re.compile(r"utc|local|[+-]\d\d:\d\d")
@@ -166,6 +168,8 @@ def known_formats() -> tuple[TextFormat, ...]:
 
 def load_formats(paths: tuple[Path, ...]) -> tuple[TextFormat, ...]:
     """Return the formats of the user's files, those first, then traceq's own; a user's replaces one of the same name."""
+    if not paths:
+        return known_formats()
     common = load_format(_PATTERNS / _COMMON)
     given = [load_format(path) for path in paths]
     for number, form in enumerate(given):

@@ -49,6 +49,7 @@ _SOURCE_LINES = 20
 _MOST_DIGITS = 20
 # What belongs to a line comes in one of so many lines after it.
 _NEXT_LINES = 4
+_REST = 4
 
 # (ns since 1970, whether it is UTC for certain)
 _Stamp = tuple[int, bool]
@@ -80,9 +81,10 @@ def read_lines(path: Path, size: int | None = None) -> Iterator[Line]:
             is_ended = text.endswith(("\n", "\r"))
             if not is_rest and not text.isspace():
                 yield Line(number, without_colours(text.rstrip("\r\n")), is_ended or len(text) == _LONGEST)
-            is_rest = not is_ended
+            is_again, is_rest = is_rest, not is_ended
             number += text.endswith("\n")
-            if left is not None and (left := left - len(text)) < 0:
+            # the rest of a line that is too long counts for little
+            if left is not None and (left := left - (len(text) >> _REST if is_again else len(text))) < 0:
                 return
 
 
@@ -102,7 +104,7 @@ def find_format(path: Path, given: Sequence[TextFormat], known: Sequence[TextFor
 def _count_lines(form: TextFormat, lines: Sequence[str]) -> int:
     """Return how many of the lines are of the format."""
     patterns = [*form.recognise, *(line.pattern for line in form.lines)]
-    bare = [_split_rank(line)[1] for line in lines]
+    bare = [_split_rank(line)[1] for line in lines if not line.startswith("#")]
     return sum(any(pattern.search(line) for pattern in patterns) for line in bare)
 
 
