@@ -110,6 +110,7 @@ CASES = (
     Case("check demo.duckdb --baseline main", r"Passed: 1 budget kept"),
     Case("baseline drop main", r"main\.json: deleted"),
     Case("tradeoff 1=demo.duckdb 2=torch.duckdb", r"Throughput and latency by batch_size"),
+    Case("goodput {root}/fixtures/run_logs/failures/train.log", r"57\.8 % of 2 h 53 min went into steps that count"),
     Case("verify F1 --before demo.duckdb --after demo.duckdb", r"Load batches in worker processes"),
     Case("rules list", r"launch-latency"),
     Case("rules thresholds", r"# Thresholds"),

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         convert,
         doctor,
         export,
+        goodput,
         ingest,
         noise,
         report,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from traceq.app.compare import ComparisonView
     from traceq.app.compare_memory import MemoryComparisonView
     from traceq.app.doctor import HealthView
+    from traceq.app.goodput import GoodputView
     from traceq.app.noise import NoiseView
     from traceq.app.open import Traces
     from traceq.app.report import ReportView
@@ -75,6 +77,7 @@ __all__ = [
     "BrokenIdentity",
     "CheckView",
     "ComparisonView",
+    "GoodputView",
     "HealthView",
     "MemoryComparisonView",
     "MissingTool",
@@ -113,6 +116,7 @@ __all__ = [
     "convert",
     "doctor",
     "export",
+    "goodput",
     "ingest",
     "noise",
     "open",
@@ -130,6 +134,7 @@ __all__ = [
 _MODULES = {
     "CheckView": "traceq.app.check",
     "ComparisonView": "traceq.app.compare",
+    "GoodputView": "traceq.app.goodput",
     "HealthView": "traceq.app.doctor",
     "MemoryComparisonView": "traceq.app.compare_memory",
     "NoiseView": "traceq.app.noise",

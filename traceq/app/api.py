@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from traceq.app.convert import Converted
     from traceq.app.doctor import HealthView
     from traceq.app.export import Format
+    from traceq.app.goodput import GoodputView
     from traceq.app.noise import NoiseView
     from traceq.app.open import Traces
     from traceq.app.report import ReportView
@@ -358,6 +359,41 @@ def tradeoff(
             latency_budget=latency_budget,
             percentile=percentile,
             plot=plot,
+        )
+
+
+def goodput(
+    logs: str | Path | Sequence[str | Path],
+    *,
+    monitors: Paths = (),
+    log_formats: Paths = (),
+    gpus: int | None = None,
+    cost_per_gpu_hour: float | None = None,
+    ideal_step: int | None = None,
+    offset: float | None = None,
+    save: str | Path | None = None,
+    memory_limit: int | None = None,
+) -> GoodputView:
+    """Say where the wall time of a whole run went, from its training logs alone, and what it cost.
+
+    `logs` are training logs of one run, and what Slurm or Kubernetes says of its jobs. `monitors` are logs with the power of
+    GPUs, `log_formats` TOML files of text formats. `gpus` is the number of GPUs where no log says it, `cost_per_gpu_hour`
+    the price, `ideal_step` the step (ns) that the program could reach. `offset` are the seconds to add to times that do not
+    name their zone. `save` is a database that keeps the tables of the run. Raises ValueError for a trace instead of a log,
+    and for logs of several runs at the same time.
+    """
+    from traceq.app.goodput import goodput as find
+    from traceq.loading.sources import paths_of
+    from traceq.runs.goodput.goodput import Terms
+
+    with _within_limits(memory_limit):
+        return find(
+            [Path(log) for log in paths_of(logs)],
+            [Path(log) for log in paths_of(monitors)],
+            [Path(file) for file in paths_of(log_formats)],
+            Terms(gpus, cost_per_gpu_hour, ideal_step),
+            offset=offset,
+            save=None if save is None else Path(save),
         )
 
 

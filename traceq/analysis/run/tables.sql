@@ -70,7 +70,8 @@ create table if not exists run_event (
     dur bigint,
     --: begin, end, interval or moment.
     mark varchar not null,
-    --: start_up, compile, data, evaluation, checkpoint, restart, idle or failure.
+    --: start_up, compile, data, evaluation, checkpoint, restart, idle or failure; of schedulers also queue and
+    --: allocation (the time in which a job has its GPUs).
     phase varchar not null,
     --: Number of the step as the log counts; NULL where it does not say.
     step bigint,

@@ -11,14 +11,24 @@ from pathlib import Path
 from typing import Protocol
 
 from traceq.errors import UnknownFormat, UnusableTrace
-from traceq.importers.training_logs import csv_table, json_lines, tensorboard, trainer_state, wandb_file
+from traceq.importers.training_logs import (
+    csv_table,
+    json_lines,
+    kubernetes,
+    slurm,
+    tensorboard,
+    traceq_run,
+    trainer_state,
+    wandb_file,
+)
 from traceq.importers.training_logs.reading import TrainingLog
 from traceq.importers.training_logs.text_format import FOLDER, TextFormat, known_formats, load_formats
 from traceq.importers.training_logs.text_log import find_format, read_text_log
 
 _WAY_OUT = (
-    "traceq reads those of Megatron-LM, torchtitan, DeepSpeed, the Hugging Face Trainer, Lightning, NeMo, W&B, TensorBoard and"
-    " JSON lines; another text format needs a file of its own: --log-format FORMAT.toml (docs/run-logs.md)"
+    "traceq reads those of Megatron-LM, torchtitan, DeepSpeed, the Hugging Face Trainer, Lightning, NeMo, W&B, TensorBoard, JSON"
+    " lines and traceq.annotate, and sacct -P and kubectl get pod -o json; another text format needs a file of its own:"
+    " --log-format FORMAT.toml (docs/run-logs.md)"
 )
 
 
@@ -32,7 +42,9 @@ class LogReader(Protocol):
         """Return the log in the file. Raises UnusableTrace for a file that is damaged, OSError where it cannot be read."""
 
 
-READERS: tuple[LogReader, ...] = (tensorboard, wandb_file, trainer_state, csv_table, json_lines)
+READERS: tuple[LogReader, ...] = (
+    tensorboard, wandb_file, trainer_state, traceq_run, slurm, kubernetes, csv_table, json_lines,
+)  # fmt: skip
 _HEAD = 1 << 16
 
 

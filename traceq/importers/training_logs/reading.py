@@ -12,7 +12,10 @@ from traceq.importers.monitors.reading import SECOND
 # utc: its times name their zone or count from 1970; local: times of day of a zone that it does not name; none: no times.
 Clock = Literal["utc", "local", "none"]
 Mark = Literal["begin", "end", "interval", "moment"]
-Phase = Literal["start_up", "compile", "data", "evaluation", "checkpoint", "restart", "idle", "failure"]
+# The last two are of schedulers: a job that waits, and one that has its GPUs.
+Phase = Literal[
+    "start_up", "compile", "data", "evaluation", "checkpoint", "restart", "idle", "failure", "queue", "allocation"
+]
 
 
 class LogValue(msgspec.Struct, frozen=True):
