@@ -138,6 +138,7 @@ def report(
     ticket: bool = False,
     traces: Sequence[int] = (),
     rank: int | None = None,
+    cost_per_gpu_hour: float | None = None,
     step_range: str | None = None,
     steps_per: str | None = None,
     window: str | None = None,
@@ -152,7 +153,8 @@ def report(
     `rules` are files or directories of your own rules, each of which may take `timeout` seconds per trace; the word
     "extra" adds the rules that no labelled trace has confirmed. `store` writes all findings into the table finding of
     the database. `drawn` adds timelines, which only HTML shows. `ticket` makes a report to be shown to others: hosts,
-    users and paths are replaced. `traces` are the trace_ids to report on (all if empty), `rank` the rank.
+    users and paths are replaced. `traces` are the trace_ids to report on (all if empty), `rank` the rank. With
+    `cost_per_gpu_hour`, the report says what savings are worth in an hour of a GPU.
 
     Raises ValueError for a wrong `top` or `goal`, StoreError when the database is damaged, UnusableTrace if nothing was
     recorded.
@@ -163,7 +165,17 @@ def report(
     with _within_limits(memory_limit, timeout):
         scope: Scope = "drawing" if drawn else "document"
         return work(
-            source, top, read, goal=goal, rules=rules, store=store, scope=scope, ticket=ticket, traces=traces, rank=rank
+            source,
+            top,
+            read,
+            goal=goal,
+            rules=rules,
+            store=store,
+            scope=scope,
+            ticket=ticket,
+            traces=traces,
+            rank=rank,
+            cost_per_gpu_hour=cost_per_gpu_hour,
         )
 
 

@@ -49,6 +49,7 @@ _NEEDED_BY = {
     "operator_cost": ("operator_kind", "mfu"),
     "printed_value": ("printed_step",),
     "run_log": ("run_log",),
+    "run_phase": ("run_phase",),
     "run_step": ("run_point",),
     "serving_mark": ("serving", "serving_batch", "serving_stall", "serving_roofline"),
     "straggler": ("straggler",),

@@ -24,7 +24,7 @@ class Advice(NamedTuple):
 
 def list_advice(found: Goodput) -> list[Advice]:
     """Return the advice on the largest losses, the costliest first; none for what takes less than 1 % of the wall time."""
-    every = [*_on_checkpoints(found), *_on_slow_starts(found), *_on_categories(found)]
+    every = [*_on_checkpoints(found), *_on_slow_starts(found), *_on_changes(found), *_on_categories(found)]
     useful = [advice for advice in every if advice.dur >= _LEAST * found.wall_ns]
     return sorted(useful, key=lambda advice: (-(advice.cost or 0), -advice.dur))
 
@@ -71,6 +71,22 @@ def _on_slow_starts(found: Goodput) -> Iterator[Advice]:
             f" {_amount(start.excess, start.cost)} more. Look for a slow node or a cold file system then."
         )
         yield Advice(start.excess, start.cost, (text,))
+
+
+def _on_changes(found: Goodput) -> Iterator[Advice]:
+    """Yield the advice on steps that became longer; of a steady growth the mean is what it costs."""
+    for change in found.changes:
+        last = change.until if change.until is not None else found.pace.last_step
+        if change.ratio <= 1 or last is None:
+            continue
+        part = 0.5 if change.kind == "slope" else 1.0
+        dur = round((change.after - change.before) * max(last - change.step + 1, 0) * part)
+        cost = _cost_of(found, dur)
+        text = (
+            f"Steps {change.step:,} to {last:,} take up to {share(change.ratio - 1)} longer than those before:"
+            f" {_amount(dur, cost)} more. Record some before and some then, and compare: "
+        )
+        yield Advice(dur, cost, (text, Literal("traceq compare"), "."))
 
 
 def _on_categories(found: Goodput) -> Iterator[Advice]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from traceq.common.units import UNKNOWN, count, duration, short, some
-from traceq.reports.document import Block, Heading, Name, Paragraph, Query, Spans
+from traceq.common.units import UNKNOWN, count, duration, share, short, some, time_span
+from traceq.reports.document import Block, Heading, Literal, Name, Paragraph, Query, Spans
+from traceq.reports.goodput.words import LABELS
 from traceq.reports.model import TraceReport
 from traceq.reports.sections.pictures import draw_pictures
 from traceq.reports.sections.run_changes import describe_changes
@@ -16,6 +17,7 @@ _LOW, _HIGH = 5, 95
 _NEAR = 0.05
 # In a trace steps are somewhat longer; beyond this it is another step that the log counts.
 _ODD = 1.5
+_MOST_PHASES = 3
 
 
 def describe_run(report: TraceReport) -> Iterator[Block]:
@@ -26,10 +28,14 @@ def describe_run(report: TraceReport) -> Iterator[Block]:
     for log in report.run_logs:
         yield Paragraph((*_say_what_it_holds(log), " ", *place_window(log)))
     yield from describe_changes(report.run_changes)
+    if report.run_phases:
+        yield Paragraph(_say_where_it_went(report))
     yield from draw_pictures(report, "run")
     yield Query(report.queries["run_logs"])
     if report.run_changes:
         yield Query(report.queries["run_changes"])
+    if report.run_phases:
+        yield Query(report.queries["run_phases"])
 
 
 def summarize_run(report: TraceReport) -> Iterator[Block]:
@@ -55,6 +61,19 @@ def _say_what_it_holds(log: RunLog) -> Spans:
         f"{some(log.lines_left_out, 'line')} could not be read as a whole" if log.lines_left_out else "",
     ]
     return (Name(log.file), f" (format {log.format}): {', '.join(filter(None, told))}.")
+
+
+def _say_where_it_went(report: TraceReport) -> Spans:
+    """Return sentences on the share of the run's wall time that went into steps that count, and on most of the rest."""
+    wall = sum(phase.dur_ns for phase in report.run_phases)
+    good = next((phase.share for phase in report.run_phases if phase.category == "step"), 0.0)
+    others = [phase for phase in report.run_phases if phase.category != "step"][:_MOST_PHASES]
+    rest = ", ".join(f"{LABELS[phase.category]} {time_span(phase.dur_ns)}" for phase in others)
+    return (
+        f"Of {time_span(wall)} of the run {share(good)} went into steps that count{f'; into {rest}' if rest else ''}. ",
+        Literal("traceq goodput LOG"),
+        " says what failures and restarts cost.",
+    )
 
 
 def place_window(log: RunLog) -> Spans:

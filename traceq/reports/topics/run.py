@@ -37,6 +37,14 @@ class RunLog(msgspec.Struct, frozen=True):
     trace_ratio: float | None
 
 
+class RunPhase(msgspec.Struct, frozen=True):
+    """A category of the ledger of the whole run: its time, ns, and share of the wall time, 0 to 1."""
+
+    category: str
+    dur_ns: int
+    share: float
+
+
 class RunPoint(msgspec.Struct, frozen=True):
     """Steps of a training log that follow each other: the shortest, median and longest, ns."""
 

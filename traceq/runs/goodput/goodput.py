@@ -88,13 +88,14 @@ class Checkpoints(msgspec.Struct, frozen=True):
 
 
 class Pace(msgspec.Struct, frozen=True):
-    """The steps of the run: their number, those that count, the typical one (ns), the 5th and 95th percentile.
+    """The steps of the run: their number, those that count, the last number, the typical time (ns), 5th and 95th percentile.
 
     `loss` is (step, loss) of the first and the last step that say it. `throughput` is the median.
     """
 
     steps: int
     counted: int | None
+    last_step: int | None
     step_ns: int | None
     low_ns: int | None
     high_ns: int | None

@@ -177,6 +177,7 @@ def _read_pace(row: Mapping[str, Any]) -> Pace:
     return Pace(
         steps=row["steps"] or 0,
         counted=row["counted"],
+        last_step=row["last_step"],
         step_ns=row["step_ns"],
         low_ns=row["low_ns"],
         high_ns=row["high_ns"],

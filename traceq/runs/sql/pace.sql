@@ -19,6 +19,7 @@ select
         from run_attempt
         where trace_id = $trace_id
     ) as counted,
+    (select max(last_step) from run_attempt where trace_id = $trace_id) as last_step,
     median(dur)::bigint as step_ns,
     quantile_cont(dur, 0.05)::bigint as low_ns,
     quantile_cont(dur, 0.95)::bigint as high_ns,
