@@ -200,6 +200,4 @@ def _by_turn(now: int, turns: Sequence[tuple[int, str]], phases: set[str], usual
         return "idle"
     if last[1] == "failure":
         return "restart" if any(kind in ("start", "running") for _, kind in future) else "idle"
-    if "queue" in phases:
-        return "queue"
-    return "not_submitted" if last[1] == "off" else "unattributed"
+    return "queue" if "queue" in phases else "not_submitted" if last[1] == "off" else "unattributed"

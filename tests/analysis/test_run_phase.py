@@ -264,7 +264,18 @@ def test_gpus_of_an_elastic_job_change_with_the_attempt():
     assert run.text("select category, gpu_dur from run_goodput order by all") == "restart 240\nstep 1160"
 
 
-_PHASES = "checkpoint evaluation compile data start_up restart idle failure queue allocation".split()
+_PHASES = [
+    "checkpoint",
+    "evaluation",
+    "compile",
+    "data",
+    "start_up",
+    "restart",
+    "idle",
+    "failure",
+    "queue",
+    "allocation",
+]
 
 
 @st.composite
@@ -297,8 +308,8 @@ def test_each_nanosecond_counts_once_whatever_the_order_of_the_rows(worlds):
             (0, 100 + place, event.at, event.dur, "moment" if event.dur is None else "interval", event.phase)
             for place, event in enumerate(events)
         ]
-        random.Random(seed).shuffle(rows)
-        random.Random(seed).shuffle(happened)
+        random.Random(seed).shuffle(rows)  # noqa: S311 - any order
+        random.Random(seed).shuffle(happened)  # noqa: S311
         insert(run.connection, "run_step", "log_id attempt step line at_ns dur steps", rows)
         insert(run.connection, "run_event", "log_id line at_ns dur mark phase", happened)
         run.fill()

@@ -35,7 +35,9 @@ def test_steps_phases_and_events_are_lines_that_the_reader_knows(log, monkeypatc
     annotate.run_event("failure", detail='loss "NaN"')
     found = read_training_log(log)
     assert (found.format, found.clock, found.gpus, found.rank, found.left_out) == ("traceq_run", "utc", 8, 0, 0)
-    values = [(value.step, value.quantity, value.value) for value in found.values if value.quantity in ("tokens", "loss")]
+    values = [
+        (value.step, value.quantity, value.value) for value in found.values if value.quantity in ("tokens", "loss")
+    ]
     assert values == [(5, "tokens", 64.0), (5, "loss", 2.5), (6, "tokens", 64.0), (6, "loss", 2.5)]
     events = [(event.mark, event.phase, event.step, event.detail) for event in found.events if event.phase != "data"]
     assert events == [

@@ -68,7 +68,9 @@ def test_the_tables_are_kept_for_sql(tmp_path):
     assert "What would save most" in (tmp_path / "page.html").read_text("utf-8")
     with duckdb.connect(str(tmp_path / "run.duckdb"), read_only=True) as connection:
         assert connection.execute("select count(*) from run_attempt").fetchall() == [(4,)]
-    outcome = CliRunner().invoke(main, ["sql", str(tmp_path / "run.duckdb"), "select sum(dur) as wall from run_goodput"])
+    outcome = CliRunner().invoke(
+        main, ["sql", str(tmp_path / "run.duckdb"), "select sum(dur) as wall from run_goodput"]
+    )
     assert "11760000000000" in outcome.output
 
 

@@ -143,9 +143,16 @@ def test_pods_tell_of_the_last_restart(tmp_path):
 
 
 def test_several_pods_have_their_gpus_together_and_preempted_ones_say_so(tmp_path):
-    ran = {"startedAt": "2026-11-29T00:06:00Z", "finishedAt": "2026-11-29T01:00:00Z", "reason": "Error", "exitCode": 143}
+    ran = {
+        "startedAt": "2026-11-29T00:06:00Z",
+        "finishedAt": "2026-11-29T01:00:00Z",
+        "reason": "Error",
+        "exitCode": 143,
+    }
     gone = pod(phase="Failed", containerStatuses=[{"state": {"terminated": ran}}])
-    gone["status"]["conditions"].append({"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"})
+    gone["status"]["conditions"].append(
+        {"type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler"}
+    )
     document = {"apiVersion": "v1", "kind": "List", "items": [gone, pod(phase="Running"), {"kind": "Pod"}]}
     log = read_training_log(write(tmp_path, json.dumps(document)))
     assert (log.gpus, log.left_out) == (16, 1)

@@ -50,9 +50,15 @@ def enabled() -> bool:
 
 
 def is_active() -> bool:
-    """Return whether a mark would be written here and now: marks are on, and a profiler, a ring of steps or the log of the run listens."""
+    """Return whether a mark would be written here and now: marks are on, and somebody listens.
+
+    That is a profiler, a ring of steps or the log of the run.
+    """
     return is_wanted() and (
-        to_ring.listener is not None or to_run_log.is_on() or (_nvtx_wanted and to_nvtx.may_listen) or (_torch_wanted and to_torch.listens())
+        to_ring.listener is not None
+        or to_run_log.is_on()
+        or (_nvtx_wanted and to_nvtx.may_listen)
+        or (_torch_wanted and to_torch.listens())
     )
 
 

@@ -23,10 +23,10 @@ def run_log(path: str | Path | None) -> None:
 
 
 def run_event(phase: str, *, step: SupportsIndex | None = None, detail: str | None = None) -> None:
-    """Note in the run log that something happened now: run_event("failure", detail="loss is NaN").
+    """Note in the run log that something happened now.
 
-    Nothing without a run log. ValueError for a phase that is none of start_up, compile, data, evaluation, checkpoint,
-    restart, idle and failure; TypeError where `step` is no whole number.
+    run_event("failure", detail="loss is NaN") does nothing without a run log. ValueError for a phase that is none of
+    start_up, compile, data, evaluation, checkpoint, restart, idle and failure; TypeError where `step` is no whole number.
     """
     to_run_log.write_event(_check_phase(phase), "moment", _check_step(step), detail)
 

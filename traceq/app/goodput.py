@@ -22,7 +22,6 @@ from traceq.reports.renderers.to_text import WIDTH, blocks_to_text
 from traceq.runs.goodput.goodput import Goodput, Terms
 from traceq.runs.goodput.study_goodput import study_goodput
 
-
 _SCREEN_LINES = 48
 
 
@@ -105,8 +104,8 @@ def _study(
             for note in load_run(connection, logs, monitors, formats, offset):
                 limits().note(note)
             if terms.gpus is not None:
-                for table in ("run_attempt", "run_phase"):
-                    connection.execute(f"update {table} set gpus = ?", [terms.gpus])
+                connection.execute("update run_attempt set gpus = ?", [terms.gpus])
+                connection.execute("update run_phase set gpus = ?", [terms.gpus])
             return study_goodput(connection, terms)
 
         found = run_interruptibly(connection, study)

@@ -32,7 +32,7 @@ _LOG = click.Path(exists=True, path_type=Path)
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="TOML",
     shell_complete=completion.complete_files,
-    help="File that declares a text format of training logs (docs/run-logs.md); repeatable."
+    help="File that declares a text format of logs (docs/run-logs.md); repeatable."
     "  [env: TRACEQ_LOG_FORMATS, a folder of them]",
 )
 @click.option("--gpus", type=click.IntRange(1), metavar="N", help="GPUs of the job. [default: as the logs say]")

@@ -58,7 +58,9 @@ def _check_logs(logs: Sequence[Path]) -> None:
         if path.is_dir():
             raise WrongUse(f"{path} is a folder: name the logs in it.")
         if is_database(path):
-            raise WrongUse(f"{path} is a database: traceq goodput reads training logs; query it with traceq sql {path}.")
+            raise WrongUse(
+                f"{path} is a database: traceq goodput reads training logs; query it with traceq sql {path}."
+            )
 
 
 def _explain_unknown(logs: Sequence[Path], error: UnknownFormat) -> TraceqError:
@@ -107,10 +109,17 @@ def _insert_power(connection: duckdb.DuckDBPyConnection, number: int, path: Path
     log = read_log(path)
     samples = [sample for sample in log.samples if sample.name == "gpu_power" and sample.device is not None]
     if not samples:
-        raise WrongUse(f"{path}: no power of GPUs in it; --with takes logs of nvidia-smi, DCGM or amd-smi that have it.")
-    clocks = [clock for (clock,) in connection.execute("select distinct clock from run_log where first_at is not null").fetchall()]
-    if log.clock == "none" or (log.clock == "local" and offset is None and clocks != ["local"]) or (
-        log.clock == "utc" and offset is None and clocks != ["utc"]
+        raise WrongUse(
+            f"{path}: no power of GPUs in it; --with takes logs of nvidia-smi, DCGM or amd-smi that have it."
+        )
+    clocks = [
+        clock
+        for (clock,) in connection.execute("select distinct clock from run_log where first_at is not null").fetchall()
+    ]
+    if (
+        log.clock == "none"
+        or (log.clock == "local" and offset is None and clocks != ["local"])
+        or (log.clock == "utc" and offset is None and clocks != ["utc"])
     ):
         raise WrongUse(
             f"{path}: its times are not of the same clock as those of the training logs: say with --offset what to add to times"

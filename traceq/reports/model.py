@@ -367,7 +367,8 @@ class TraceReport(msgspec.Struct, frozen=True):
     `replay_error` is the share (0..1) by which the replay behind the savings misses the recorded steps, `is_replayed`
     whether it could be used. Where `rules_asked` is false, no rule was asked, as other ranks of the job stand for this
     one. `step_ledgers` are about the device that findings are about. `stacks` are those of findings' worst occurrences,
-    by a finding's id, where there is one. `price` is what a GPU costs an hour, None where the user does not say. `over_time`, `flame` and `close_ups` (by a
+    by a finding's id, where there is one. `price` is what a GPU costs an hour, None where the
+    user does not say. `over_time`, `flame` and `close_ups` (by a
     finding's id) are filled only for formats that draw them. A report of scope "screen" has NOT_BUILT for what the
     first screen does not show.
     """

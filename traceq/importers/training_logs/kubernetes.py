@@ -23,13 +23,19 @@ _UNSAFE = re.compile(r"[^\w .,:-]")
 def sniff(_path: Path, head: bytes) -> bool:
     """Return whether the file is JSON about pods."""
     begin = head.lstrip(b"\xef\xbb\xbf \t\r\n")
-    return begin.startswith(b"{") and b'"apiVersion"' in begin and re.search(rb'"kind":\s*"(?:Pod|PodList|List)"', begin) is not None
+    return (
+        begin.startswith(b"{")
+        and b'"apiVersion"' in begin
+        and re.search(rb'"kind":\s*"(?:Pod|PodList|List)"', begin) is not None
+    )
 
 
 def read(path: Path) -> TrainingLog:
     """Return the queueing, starts and failures of all pods in the file. Raises UnusableTrace where it cannot be used."""
     if path.stat().st_size > _LARGEST:
-        raise UnusableTrace(f"more than {_LARGEST >> 20} MiB of pods; get only those of the run: kubectl get pod -l LABEL -o json")
+        raise UnusableTrace(
+            f"more than {_LARGEST >> 20} MiB of pods; get only those of the run: kubectl get pod -l LABEL -o json"
+        )
     try:
         document = json.loads(path.read_bytes().decode("utf-8-sig", "replace"))
     except (ValueError, RecursionError) as error:

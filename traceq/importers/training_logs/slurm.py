@@ -11,7 +11,6 @@ import csv
 import json
 import re
 from collections.abc import Iterator, Mapping
-from itertools import chain
 from pathlib import Path
 
 from traceq.errors import UnusableTrace
@@ -39,7 +38,9 @@ def sniff(_path: Path, head: bytes) -> bool:
 def read(path: Path) -> TrainingLog:
     """Return the queueing, running and failing of all jobs in the file. Raises UnusableTrace where it cannot be used."""
     if path.stat().st_size > _LARGEST:
-        raise UnusableTrace(f"more than {_LARGEST >> 20} MiB of sacct; list only the jobs of the run: sacct -D -P -j JOB")
+        raise UnusableTrace(
+            f"more than {_LARGEST >> 20} MiB of sacct; list only the jobs of the run: sacct -D -P -j JOB"
+        )
     text = path.read_bytes().decode("utf-8-sig", "replace")
     is_json = text.lstrip().startswith("{")
     runs = list(_read_json(text) if is_json else _read_table(text))
@@ -81,7 +82,7 @@ def _count_gpus(resources: str) -> int | None:
 
 def _ending(state: str) -> str | None:
     """Return why a job ended, as Slurm calls it; None where it ended well, or has not ended."""
-    word = state.split()[0].rstrip("+") if state.split() else ""
+    word = state.split(maxsplit=1)[0].rstrip("+") if state.split() else ""
     return None if word in _ENDED_WELL else re.sub(r"[^A-Z_]", "", word)[:40] or None
 
 
@@ -94,19 +95,25 @@ def _read_json(text: str) -> Iterator[JobRun | None]:
     for number, job in enumerate(jobs if isinstance(jobs, list) else (), start=1):
         match job:
             case {"job_id": int(name), "time": {"submission": submitted, "start": started, "end": ended}}:
-                states = chain.from_iterable(_states_of(job))
-                endings = [ending for state in states if (ending := _ending(state))]
-                times = [_epoch(time) for time in (submitted, started, ended)]
-                yield JobRun(number, str(name), *times, endings[0] if endings else None, _gpus_of_job(job))
+                endings = [ending for state in _list_states(job) if (ending := _ending(state))]
+                yield JobRun(
+                    number,
+                    str(name),
+                    _epoch(submitted),
+                    _epoch(started),
+                    _epoch(ended),
+                    endings[0] if endings else None,
+                    _gpus_of_job(job),
+                )
             case _:
                 yield None
 
 
-def _states_of(job: Mapping[str, object]) -> Iterator[list[str]]:
-    """Yield the states of a job: newer versions of Slurm nest them, and list several."""
-    state = job.get("state")
-    for found in (state.get("current") if isinstance(state, dict) else None, state, job.get("job_state")):
-        yield [found] if isinstance(found, str) else [word for word in found if isinstance(word, str)] if isinstance(found, list) else []  # noqa: E501
+def _list_states(job: Mapping[str, object]) -> list[str]:
+    """Return the states of a job: newer versions of Slurm nest them, and list several."""
+    state = job.get("state") or job.get("job_state")
+    found = state.get("current") if isinstance(state, dict) else state
+    return [word for word in (found if isinstance(found, list) else [found]) if isinstance(word, str)]
 
 
 def _epoch(time: object) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from traceq.common.units import share, some, time_span
+from traceq.common.units import share, time_span
 from traceq.reports.document import Literal, Spans
 from traceq.reports.goodput.words import write_cost
 from traceq.runs.goodput.goodput import Goodput
@@ -99,7 +99,9 @@ def _on_categories(found: Goodput) -> Iterator[Advice]:
     unclear = rows.get("unattributed")
     if unclear is not None and unclear.share > _LEAST:
         words = f"{share(unclear.share)} of the time lies between lines that do not say what it was. Let the program say it: "
-        yield Advice(unclear.dur, unclear.cost, (words, Literal("with annotate.run_phase('evaluation'):"), " (docs/goodput.md)."))
+        yield Advice(
+            unclear.dur, unclear.cost, (words, Literal("with annotate.run_phase('evaluation'):"), " (docs/goodput.md).")
+        )
 
 
 def _begin(dur: int, cost: float | None) -> str:

@@ -106,9 +106,8 @@ def _list_lines(found: Goodput) -> Iterator[Spans]:
     elif found.terms.price is not None:
         yield ("What it cost, traceq cannot tell: no log says the number of GPUs. Say it: ", Literal("--gpus N"))
     if found.ideal_share is not None and found.terms.ideal_step_ns is not None:
-        yield (
-            f"At the ideal {duration(found.terms.ideal_step_ns)} a step, these steps would take {share(found.ideal_share)} of the time.",
-        )
+        ideal = duration(found.terms.ideal_step_ns)
+        yield (f"At the ideal {ideal} a step, these steps would take {share(found.ideal_share)} of the time.",)
 
 
 def _write_gpus(found: Goodput) -> str:
@@ -124,7 +123,9 @@ def _list_warnings(found: Goodput) -> Iterator[Spans]:
         if log.left_out:
             yield (f"{some(log.left_out, 'line')} of ", Name(log.file), " could not be read.")
     if any(end.lost_steps is None for end in found.early_ends):
-        yield ("The run failed in the end. How many of its last steps are lost, traceq cannot tell: no log tells of a checkpoint.",)
+        yield (
+            "The run failed in the end. How many of its last steps are lost, traceq cannot tell: no log tells of a checkpoint.",
+        )
     if found.power is not None and not found.cannot_tell:
         held = max(found.gpus, default=0)
         if held and found.power.devices < held:
@@ -139,7 +140,10 @@ def _compose_ledger(found: Goodput) -> Ledger:
     if found.power is not None:
         columns.append([energy(row.joules) if row.joules is not None else UNKNOWN for row in found.ledger])
     widths = [max(map(len, column)) for column in columns]
-    texts = ["  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in zip(*columns, strict=True)]
+    texts = [
+        "  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True))
+        for row in zip(*columns, strict=True)
+    ]
     rows = tuple(
         LedgerRow(LABELS[row.category], row.category, row.share, text, kind=COLOURED_AS[row.category])
         for row, text in zip(found.ledger, texts, strict=True)
@@ -184,7 +188,11 @@ def _list_facts(found: Goodput) -> Iterator[tuple[str, Spans]]:
         counted = "" if pace.counted is None or pace.counted == pace.steps else f", {pace.counted:,} of them count"
         yield "steps", (f"{pace.steps:,} done{counted}",)
     if pace.step_ns is not None:
-        spread = f" (9 of 10 from {duration(pace.low_ns)} to {duration(pace.high_ns)})" if pace.low_ns != pace.high_ns else ""
+        spread = (
+            f" (9 of 10 from {duration(pace.low_ns)} to {duration(pace.high_ns)})"
+            if pace.low_ns != pace.high_ns
+            else ""
+        )
         yield "a step", (f"{duration(pace.step_ns)}{spread}",)
     for change in found.changes[:_MOST_CHANGES]:
         yield "changed", (_say_change(change),)
@@ -196,7 +204,9 @@ def _list_facts(found: Goodput) -> Iterator[tuple[str, Spans]]:
     yield "logs", tuple(_list_logs(found))
     zone = ", of a zone that the logs do not name" if found.is_local else ""
     if found.wall_ns:
-        begin, end = (write_moment(at, is_local=found.is_local) for at in (found.first_at, found.first_at + found.wall_ns))
+        begin, end = (
+            write_moment(at, is_local=found.is_local) for at in (found.first_at, found.first_at + found.wall_ns)
+        )
         yield "time", (f"{begin} to {end}{zone}",)
 
 

@@ -24,7 +24,8 @@ def goodput_to_json(found: Goodput) -> str:
             "cost_per_gpu_hour": found.terms.price,
             "cost": found.cost,
             "ledger": [
-                {"category": row.category, "ns": row.dur, **pick(row, "share", "cost", "joules")} for row in found.ledger
+                {"category": row.category, "ns": row.dur, **pick(row, "share", "cost", "joules")}
+                for row in found.ledger
             ],
             "early_ends": [
                 {
@@ -53,7 +54,9 @@ def goodput_to_json(found: Goodput) -> str:
             "steps": {
                 **pick(found.pace, "steps", "counted", "step_ns", "low_ns", "high_ns", "throughput", "throughput_unit"),
                 "loss": found.pace.loss and [{"step": step, "loss": loss} for step, loss in found.pace.loss],
-                "changes": [pick(change, "kind", "step", "until", "before", "after", "ratio") for change in found.changes],
+                "changes": [
+                    pick(change, "kind", "step", "until", "before", "after", "ratio") for change in found.changes
+                ],
             },
             "power": found.power and pick(found.power, "devices", "coverage"),
             "logs": [pick(log, "file", "format", "lines", "left_out", "steps") for log in found.logs],

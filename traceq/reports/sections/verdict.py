@@ -14,7 +14,14 @@ from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.subject import WORTH_LISTING
 from traceq.reports.document import Literal, Name, Outcome, Spans, Verdict, split_code
 from traceq.reports.model import TraceReport
-from traceq.reports.savings import bounded_share_text, saving_cost_text, saving_share_text, saving_text, speed_up_text, step_ns
+from traceq.reports.savings import (
+    bounded_share_text,
+    saving_cost_text,
+    saving_share_text,
+    saving_text,
+    speed_up_text,
+    step_ns,
+)
 from traceq.reports.sections.snapshot import is_snapshot, verdict_of_snapshot
 from traceq.reports.sections.triage import refuse_to_judge, tell_capture, tell_later_capture
 

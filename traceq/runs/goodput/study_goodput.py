@@ -58,13 +58,17 @@ def study_goodput(connection: duckdb.DuckDBPyConnection, terms: Terms, trace_id:
     sizes = [row["gpus"] for row in attempts if row["gpus"] is not None]
     return Goodput(
         terms=terms,
-        logs=tuple(RunLog(row["file"], row["format"], row["lines"], row["lines_left_out"], row["steps"]) for row in logs),
+        logs=tuple(
+            RunLog(row["file"], row["format"], row["lines"], row["lines_left_out"], row["steps"]) for row in logs
+        ),
         first_at=first_at or 0,
         wall_ns=wall or 0,
         is_local=any(row["is_local"] for row in logs),
         gpus=tuple(size for place, size in enumerate(sizes) if not place or sizes[place - 1] != size),
         ledger=tuple(
-            Category(row["category"], row["dur"], row["share"], price(row["gpu_dur"], terms), joules.get(row["category"]))
+            Category(
+                row["category"], row["dur"], row["share"], price(row["gpu_dur"], terms), joules.get(row["category"])
+            )
             for row in sorted(ledger, key=lambda row: (-row["dur"], CATEGORIES.index(row["category"])))
         ),
         early_ends=tuple(early_ends),
@@ -203,7 +207,8 @@ def _read_changes(connection: duckdb.DuckDBPyConnection, trace_id: int) -> tuple
     chosen = max(counts, key=lambda log_id: (counts[log_id], -log_id), default=None)
     kept = [row for row in rows if row["log_id"] == chosen]
     return tuple(
-        StepChange(row["kind"], row["step"], row["until_step"], row["before"], row["after"], row["ratio"]) for row in kept
+        StepChange(row["kind"], row["step"], row["until_step"], row["before"], row["after"], row["ratio"])
+        for row in kept
     )
 
 
