@@ -177,7 +177,8 @@ def _clip(values: Floats, width: int) -> Floats:
     middle = np.median(np.lib.stride_tricks.sliding_window_view(values, width), axis=1)
     middle = np.pad(middle, (width // 2, width - 1 - width // 2), mode="edge")
     away = values - middle
-    limit = _CLIP * max(_usual_deviation(away), _quantum(values))
+    # Some values are the median themselves: of few values many.
+    limit = _CLIP * max(_usual_deviation(away[away != 0]), _quantum(values)) if away.any() else 0.0
     return np.asarray(middle + np.clip(away, -limit, limit))
 
 
@@ -288,8 +289,8 @@ def _slope_penalty(count: int) -> float:
 # 99 % quantiles of what the best change of a series without one explains, by its number of blocks: made series with AR(1)
 # of 0, 0.3 and 0.6 and tails, the largest of the three (tests/benchmarks/fit_change_points.py).
 _COUNTS = (8, 10, 14, 20, 30, 40, 60, 100, 200, 400, 2_000)
-_PENALTIES = (26.0, 26.0, 34.0, 34.0, 31.0, 28.0, 26.0, 24.0, 17.0, 16.0, 16.0)
-_SLOPE_PENALTIES = (22.0, 22.0, 25.0, 24.0, 20.0, 18.0, 15.0, 13.0, 9.0, 8.0, 8.0)
+_PENALTIES = (28.0, 28.0, 31.0, 31.0, 28.0, 26.0, 26.0, 24.0, 17.0, 16.0, 16.0)
+_SLOPE_PENALTIES = (22.0, 23.0, 25.0, 23.0, 18.0, 16.0, 15.0, 13.0, 9.0, 8.0, 8.0)
 
 
 def _squares(values: Floats) -> float:

@@ -19,6 +19,7 @@ from traceq.reports.flame import FlameGraph
 from traceq.reports.timeline import Timeline
 from traceq.reports.topics import Topics
 from traceq.reports.topics.run import RunLog, RunPhase, RunPoint
+from traceq.runs.run_change import RunChange
 
 # Of the JSON form: names docs/report.schema.json.
 SCHEMA_VERSION = 4
@@ -385,6 +386,7 @@ class TraceReport(msgspec.Struct, frozen=True):
     conditions: tuple[Condition, ...]
     run_logs: tuple[RunLog, ...]
     run_points: tuple[RunPoint, ...]
+    run_changes: tuple[RunChange, ...]
     run_phases: tuple[RunPhase, ...]
     ledger: tuple[DeviceLedger, ...]
     step_ledgers: tuple[StepLedger, ...]

@@ -94,7 +94,11 @@ def _fill_gaps(column: Any) -> Column:
     """Return a column of a result with what it lacks: NaN for numbers with a fraction, None for times and words."""
     if column.dtype == np.float64:
         return np.asarray(column.filled(np.nan))
-    return np.asarray(column.astype(object).filled(None) if np.ma.is_masked(column) else column.data)
+    if not np.ma.is_masked(column):
+        return np.asarray(column.data)
+    values = column.data.astype(object)
+    values[column.mask] = None
+    return np.asarray(values)
 
 
 def _choose(steps: _Steps, chosen: NDArray[np.bool_]) -> _Steps:

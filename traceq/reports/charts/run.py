@@ -21,7 +21,7 @@ def has_data(report: TraceReport) -> bool:
 
 
 def draw(report: TraceReport) -> Drawing:
-    """Draw the median step time over the steps of the log, its spread, and where the captured steps lie.
+    """Draw the median step time over the steps of the log, its spread, where it changed, and where the captured steps lie.
 
     Raises ValueError without data.
     """
@@ -48,6 +48,8 @@ def draw(report: TraceReport) -> Drawing:
     ]  # fmt: skip
     middle = [((point.first_step + point.last_step) / 2, height(point.median_ns)) for point in points]
     shapes = [*spread, Stroke([middle])]
+    if places := _list_places(report, log):
+        shapes.append(Stroke([[(place, y.low), (place, y.high)] for place in places], "idle_data", dashes="3 2"))
     if log.window_first is not None and log.window_last is not None:
         wide = max(log.window_last - log.window_first + 1, (last - first) / 200)
         shapes.append(Rect("compute", log.window_first - 0.5, 0, wide, y.high, 0.35))
@@ -67,9 +69,22 @@ def describe(report: TraceReport) -> str:
         f"Time a step over steps {count(points[0].first_step)} to {count(points[-1].last_step)} of the run: the median of each"
         f" part is between {duration(low)} and {duration(high)}."
     )
+    if places := _list_places(report, log):
+        said += f" It changed at step{'s' if len(places) > 1 else ''} {', '.join(map(count, sorted(places)))}."
     if log.window_first is None:
         return said
     return f"{said} Captured are steps {count(log.window_first)} to {count(log.window_last)}."
+
+
+def _list_places(report: TraceReport, log: RunLog) -> list[int]:
+    """Return the steps of the log at which the step time began to change, or a window ended."""
+    changes = [
+        change for change in report.run_changes if change.log_id == log.log_id and change.quantity == "step_time"
+    ]
+    begins = [change.step for change in changes if change.kind != "slope"]
+    return begins + [
+        change.until_step for change in changes if change.kind == "window" and change.until_step is not None
+    ]
 
 
 def _choose(report: TraceReport) -> tuple[RunLog, list[RunPoint]] | None:

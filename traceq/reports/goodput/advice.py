@@ -76,7 +76,7 @@ def _on_slow_starts(found: Goodput) -> Iterator[RunAdvice]:
 def _on_changes(found: Goodput) -> Iterator[RunAdvice]:
     """Yield the advice on steps that became longer; of a steady growth the mean is what it costs."""
     for change in found.changes:
-        last = change.until if change.until is not None else found.pace.last_step
+        last = change.until_step if change.until_step is not None else found.pace.last_step
         if change.ratio <= 1 or last is None:
             continue
         part = 0.5 if change.kind == "slope" else 1.0

@@ -23,7 +23,8 @@ from traceq.reports.document import (
 )
 from traceq.reports.goodput.advice import list_advice
 from traceq.reports.goodput.words import COLOURED_AS, ENDS, LABELS, list_parts, write_cost, write_moment
-from traceq.runs.goodput.goodput import EarlyEnd, Goodput, LedgerCategory, StepChange
+from traceq.reports.sections.run_changes import say_change
+from traceq.runs.goodput.goodput import EarlyEnd, Goodput, LedgerCategory
 
 # From here on a run is called healthy.
 _HEALTHY = 0.9
@@ -195,7 +196,7 @@ def _list_facts(found: Goodput) -> Iterator[tuple[str, Spans]]:
         )
         yield "a step", (f"{duration(pace.step_ns)}{spread}",)
     for change in found.changes[:_MOST_CHANGES]:
-        yield "changed", (_say_change(change),)
+        yield "changed", (say_change(change),)
     if pace.throughput is not None:
         yield "throughput", (f"{rate(pace.throughput)} {pace.throughput_unit or ''}".rstrip(),)
     if pace.loss is not None:
@@ -218,14 +219,3 @@ def _list_logs(found: Goodput) -> Iterator[str]:
         yield f" ({log.format}, {some(log.lines, 'line')})"
     if len(found.logs) > _MOST_LOGS:
         yield f" and {len(found.logs) - _MOST_LOGS} more"
-
-
-def _say_change(change: StepChange) -> str:
-    """Return a sentence on a change of the time a step."""
-    amount = f"{share(abs(change.ratio - 1))} {'longer' if change.ratio > 1 else 'shorter'}"
-    times = f"{duration(round(change.before))} to {duration(round(change.after))}"
-    if change.kind == "level" or change.until is None:
-        return f"from step {change.step:,} on {amount}: {times}"
-    if change.kind == "window":
-        return f"steps {change.step:,} to {change.until:,} {amount}: {times}, then as before"
-    return f"steadily from step {change.step:,} to {change.until:,}, {amount} in the end: {times}"

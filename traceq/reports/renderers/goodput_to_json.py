@@ -55,7 +55,7 @@ def goodput_to_json(found: Goodput) -> str:
                 **pick(found.pace, "steps", "counted", "step_ns", "low_ns", "high_ns", "throughput", "throughput_unit"),
                 "loss": found.pace.loss and [{"step": step, "loss": loss} for step, loss in found.pace.loss],
                 "changes": [
-                    pick(change, "kind", "step", "until", "before", "after", "ratio") for change in found.changes
+                    pick(change, "kind", "step", "until_step", "before", "after", "ratio") for change in found.changes
                 ],
             },
             "power": found.power and pick(found.power, "devices", "coverage"),

@@ -9,6 +9,7 @@ from traceq.reports.document import Block, Heading, Literal, Name, Paragraph, Qu
 from traceq.reports.goodput.words import LABELS
 from traceq.reports.model import TraceReport
 from traceq.reports.sections.pictures import draw_pictures
+from traceq.reports.sections.run_changes import describe_changes
 from traceq.reports.topics.run import RunLog
 
 # Steps between these percentiles, or this close to the median, are usual.
@@ -20,16 +21,19 @@ _MOST_PHASES = 3
 
 
 def describe_run(report: TraceReport) -> Iterator[Block]:
-    """Yield the section on the whole run: a paragraph a log, and the step time over it; nothing without a training log."""
+    """Yield the section on the whole run: a paragraph a log, where steps changed, and a chart; nothing without a training log."""
     if not report.run_logs:
         return
     yield Heading(3, ("The whole run",), anchor="run")
     for log in report.run_logs:
         yield Paragraph((*_say_what_it_holds(log), " ", *place_window(log)))
+    yield from describe_changes(report.run_changes)
     if report.run_phases:
         yield Paragraph(_say_where_it_went(report))
     yield from draw_pictures(report, "run")
     yield Query(report.queries["run_logs"])
+    if report.run_changes:
+        yield Query(report.queries["run_changes"])
     if report.run_phases:
         yield Query(report.queries["run_phases"])
 

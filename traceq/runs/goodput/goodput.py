@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from traceq.runs.run_change import RunChange
+
 HOUR = 3_600_000_000_000
 
 
@@ -104,20 +106,6 @@ class Pace(msgspec.Struct, frozen=True):
     loss: tuple[tuple[int, float], tuple[int, float]] | None
 
 
-class StepChange(msgspec.Struct, frozen=True):
-    """A change of the time a step over the run: level, window or slope, its first and last step, before and after (ns), ratio.
-
-    `until` is None for a level, which stays.
-    """
-
-    kind: Literal["level", "window", "slope"]
-    step: int
-    until: int | None
-    before: float
-    after: float
-    ratio: float
-
-
 class Power(msgspec.Struct, frozen=True):
     """The samples of power: GPUs with samples, and the share of the wall time that samples cover."""
 
@@ -143,7 +131,7 @@ class Goodput(msgspec.Struct, frozen=True):
     slow_starts: tuple[SlowStart, ...]
     checkpoints: Checkpoints | None
     pace: Pace
-    changes: tuple[StepChange, ...]
+    changes: tuple[RunChange, ...]
     power: Power | None
     cannot_tell: str = ""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -20,9 +21,9 @@ from traceq.runs.goodput.goodput import (
     Power,
     ReadLog,
     SlowStart,
-    StepChange,
     Terms,
 )
+from traceq.runs.run_change import RunChange
 
 if TYPE_CHECKING:
     import duckdb
@@ -204,16 +205,10 @@ def _read_energy(rows: Sequence[Mapping[str, Any]]) -> tuple[dict[str, float], P
     return known, Power(rows[0]["devices"], covered / whole if whole else 0.0)
 
 
-def _read_changes(connection: duckdb.DuckDBPyConnection, trace_id: int) -> tuple[StepChange, ...]:
+def _read_changes(connection: duckdb.DuckDBPyConnection, trace_id: int) -> tuple[RunChange, ...]:
     """Return the changes of the time a step, of the log with most of them."""
-    rows = ask(connection, _CHANGES, trace_id=trace_id)
-    counts = {row["log_id"]: sum(other["log_id"] == row["log_id"] for other in rows) for row in rows}
+    rows = ask(connection, statement("reports/sql/run_change.sql"), trace_id=trace_id)
+    found = [RunChange(**row) for row in rows if row["quantity"] == "step_time"]
+    counts = Counter(change.log_id for change in found)
     chosen = max(counts, key=lambda log_id: (counts[log_id], -log_id), default=None)
-    kept = [row for row in rows if row["log_id"] == chosen]
-    return tuple(
-        StepChange(row["kind"], row["step"], row["until_step"], row["before"], row["after"], row["ratio"])
-        for row in kept
-    )
-
-
-_CHANGES = "select * from run_change where trace_id = $trace_id and quantity = 'step_time' order by log_id, step"
+    return tuple(change for change in found if change.log_id == chosen)
