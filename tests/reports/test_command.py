@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -215,3 +216,18 @@ def test_help_does_not_load_the_database_engine():
     code = "import sys, traceq.cli.report; print({'duckdb', 'pyarrow', 'pandas', 'rich'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+def test_savings_are_worth_money_where_the_price_is_said():
+    trace = Path(__file__).parents[2] / "fixtures" / "run" / "kineto_2026.json.gz"
+    assert "(saves 66.1 % = $1.65 per GPU hour: " in run(trace, "--cost-per-gpu-hour", "2.5").stdout
+    assert "(66.1 % = $1.65 per GPU hour), " in run(trace, "--cost-per-gpu-hour", "2.5", "--finding", "F1").stdout
+    assert "GPU hour" not in run(trace).stdout
+    assert run(trace, "--cost-per-gpu-hour", "0").exit_code == 2
+
+
+def test_a_training_log_beside_the_trace_says_where_the_whole_run_went():
+    fixtures = Path(__file__).parents[2] / "fixtures"
+    log = fixtures / "run_logs" / "failures" / "train.log"
+    text = run(fixtures / "run" / "kineto_2026.json.gz", "--with", log, "--full", "--no-cache").stdout
+    assert "Of 2 h 53 min of the run 57.8 % went into steps that count; into failure to restart 29 min 15 s," in text

@@ -249,3 +249,28 @@ def test_durations_of_a_column_have_one_unit(values, expected):
 
 def test_bytes_that_are_compared_are_all_in_mib():
     assert [mebibytes(each) for each in (0, 5, 3 << 19, 4008 << 20)] == ["0 MiB", "< 0.1 MiB", "1.5 MiB", "4,008 MiB"]
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "text"),
+    [
+        (None, "cannot tell"),
+        (9_500_000_000, "9.500 s"),
+        (45 * 10**9, "45 s"),
+        (59_600_000_000, "1 min"),
+        (750 * 10**9, "12 min 30 s"),
+        (3_599_600_000_000, "1 h"),
+        (66_000 * 10**9, "18 h 20 min"),
+        (86_399 * 10**9, "1 d"),
+        (273_600 * 10**9, "3 d 4 h"),
+    ],
+)
+def test_long_times_have_two_units(nanoseconds, text):
+    assert units.time_span(nanoseconds) == text
+
+
+def test_money_and_energy():
+    assert [units.format_money(amount) for amount in (None, 0.784, 12, 1234.5)] == ["cannot tell", "0.78", "12.00", "1,234"]
+    assert [units.format_energy(joules) for joules in (None, 250, 90_000, 7.2e6, 3.6e9)] == [
+        "cannot tell", "250 J", "90.0 kJ", "2.00 kWh", "1,000 kWh",
+    ]  # fmt: skip
