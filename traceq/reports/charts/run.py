@@ -32,28 +32,26 @@ def draw(report: TraceReport) -> Drawing:
     usual = sorted(point.median_ns for point in points)[len(points) // 2]
     top = min(max(point.longest_ns for point in points), _HIGHEST * usual)
     unit = choose_time_unit(top)
-    y = make_axis(0, top / unit.size * _ROOM, has_grid=True)
+    y = make_axis(0, top / unit.size * _ROOM, has_grid=True, label=f"duration of a step ({unit.name})")
     first, last = points[0].first_step, points[-1].last_step
     x = make_axis(first, max(last, first + 1), label=f"step, as {log.file} counts")
 
     def height(time: int) -> float:
         return min(time, top) / unit.size
 
-    spread: list[Shape] = [
-        Rect(
-            "other", point.first_step, height(point.shortest_ns), max(point.last_step - point.first_step, (last - first) / 400),
-            height(point.longest_ns) - height(point.shortest_ns), 0.5,
-        )
+    spread = [
+        [(place, height(point.shortest_ns)), (place, height(point.longest_ns))]
         for point in points
-    ]  # fmt: skip
+        for place in ((point.first_step + point.last_step) / 2,)
+    ]
     middle = [((point.first_step + point.last_step) / 2, height(point.median_ns)) for point in points]
-    shapes = [*spread, Stroke([middle])]
+    shapes: list[Shape] = [Stroke(spread, "other", 0.8), Stroke([middle])]
     if log.window_first is not None and log.window_last is not None:
         wide = max(log.window_last - log.window_first + 1, (last - first) / 200)
         shapes.append(Rect("compute", log.window_first - 0.5, 0, wide, y.high, 0.35))
         is_late = log.window_first > x.middle
         shapes.append(Text("captured", log.window_first, y.high, 0, 4, "end" if is_late else "start", is_above=True))
-    return Drawing(f"time a step over the whole run ({unit.name})", [Panel(shapes, x, y, top=_ABOVE * 2)])
+    return Drawing("step time over the whole run", [Panel(shapes, x, y, top=_ABOVE * 2)])
 
 
 def describe(report: TraceReport) -> str:
