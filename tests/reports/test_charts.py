@@ -648,7 +648,7 @@ def logged():
 
 
 def test_the_run_is_drawn_with_the_captured_steps_marked_and_its_start_up_cut():
-    drawing = run.draw(logged())
+    drawing = run.draw_run(logged())
     (panel,) = drawing.panels
     (band,) = (shape for shape in panel.shapes if isinstance(shape, Rect) and shape.kind == "compute")
     assert (band.x, band.width) == (20.5, 6)
@@ -657,7 +657,7 @@ def test_the_run_is_drawn_with_the_captured_steps_marked_and_its_start_up_cut():
     spread, line = (shape for shape in panel.shapes if isinstance(shape, Stroke))
     assert spread.paths[0] == [(1, 50), (1, 200)]
     assert line.paths[0][:2] == [(1, 50), (2, 50)]
-    assert run.describe(logged()) == (
+    assert run.describe_course(logged()) == (
         "Time a step over steps 1 to 60 of the run: the median of each part is between 50.00 ms and 50.00 ms."
         " Captured are steps 21 to 26."
     )

@@ -17,15 +17,15 @@ _ABOVE = 18.0
 
 def has_data(report: TraceReport) -> bool:
     """Return whether a training log tells enough step times to draw."""
-    return _choose(report) is not None
+    return _choose_log(report) is not None
 
 
-def draw(report: TraceReport) -> Drawing:
+def draw_run(report: TraceReport) -> Drawing:
     """Draw the median step time over the steps of the log, its spread, and where the captured steps lie.
 
     Raises ValueError without data.
     """
-    chosen = _choose(report)
+    chosen = _choose_log(report)
     if chosen is None:
         raise ValueError("the report has no step times of a training log; ask run.has_data() first")
     log, points = chosen
@@ -36,15 +36,15 @@ def draw(report: TraceReport) -> Drawing:
     first, last = points[0].first_step, points[-1].last_step
     x = make_axis(first, max(last, first + 1), label=f"step, as {log.file} counts")
 
-    def height(time: int) -> float:
+    def height_of(time: int) -> float:
         return min(time, top) / unit.size
 
     spread = [
-        [(place, height(point.shortest_ns)), (place, height(point.longest_ns))]
+        [(place, height_of(point.shortest_ns)), (place, height_of(point.longest_ns))]
         for point in points
         for place in ((point.first_step + point.last_step) / 2,)
     ]
-    middle = [((point.first_step + point.last_step) / 2, height(point.median_ns)) for point in points]
+    middle = [((point.first_step + point.last_step) / 2, height_of(point.median_ns)) for point in points]
     shapes: list[Shape] = [Stroke(spread, "other", 0.8), Stroke([middle])]
     if log.window_first is not None and log.window_last is not None:
         wide = max(log.window_last - log.window_first + 1, (last - first) / 200)
@@ -54,9 +54,9 @@ def draw(report: TraceReport) -> Drawing:
     return Drawing("step time over the whole run", [Panel(shapes, x, y, top=_ABOVE * 2)])
 
 
-def describe(report: TraceReport) -> str:
+def describe_course(report: TraceReport) -> str:
     """Return sentences on the course of the step time, and on where the captured steps lie; empty without data."""
-    chosen = _choose(report)
+    chosen = _choose_log(report)
     if chosen is None:
         return ""
     log, points = chosen
@@ -70,7 +70,7 @@ def describe(report: TraceReport) -> str:
     return f"{said} Captured are steps {count(log.window_first)} to {count(log.window_last)}."
 
 
-def _choose(report: TraceReport) -> tuple[RunLog, list[RunPoint]] | None:
+def _choose_log(report: TraceReport) -> tuple[RunLog, list[RunPoint]] | None:
     """Return the log to draw and its points: the first in which the captured steps are placed, else the first with enough."""
     logs = sorted(report.run_logs, key=lambda log: log.window_first is None)
     for log in logs:
@@ -81,5 +81,11 @@ def _choose(report: TraceReport) -> tuple[RunLog, list[RunPoint]] | None:
 
 
 CHART = Chart(
-    "run", "run", draw, has_data, describe, "no training log beside the trace (--with)", queries=("run_points",)
+    "run",
+    "run",
+    draw_run,
+    has_data,
+    describe_course,
+    "no training log beside the trace (--with)",
+    queries=("run_points",),
 )
