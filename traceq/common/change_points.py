@@ -135,7 +135,8 @@ def describe_series(
     slope = _slope(series, positions, slope_floor)
     if slope is not None and changes:
         cuts = [int(np.searchsorted(series.position, change.index)) // series.size for change in changes]
-        edges = [0, *cuts, len(series.blocks)]
+        # two changes may lie in one block
+        edges = sorted({0, *cuts, len(series.blocks)})
         levels = sum(_squares(series.blocks[low:high]) for low, high in pairwise(edges))
         line = _squares(series.blocks) - _line_gain(series, positions)[1]
         penalty = _penalty(len(series.blocks)) * series.variance

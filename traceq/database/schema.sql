@@ -412,6 +412,83 @@ create table if not exists monitor_log (
     text varchar not null
 );
 
+--: One row per training log that was given. A run without a trace has trace_id 0.
+create table if not exists run_log (
+    --: Trace; 0 where logs were read without one.
+    trace_id integer not null,
+    --: Number of the log within its trace, from 0.
+    log_id integer not null,
+    --: Name of the file, without its folder.
+    file varchar not null,
+    --: What wrote it: megatron, torchtitan, deepspeed, hugging_face, nemo, lightning, trainer_state, json_lines, wandb,
+    --: tensorboard, or the name in the file of --log-format.
+    format varchar not null,
+    --: Its times: utc, local (of a zone that it does not name) or none.
+    clock varchar not null,
+    --: What to add to its times to have them since 1970 in UTC, ns; NULL where it is not known.
+    shift bigint,
+    --: Its first time, ns since 1970 as its own clock reads; NULL without times.
+    first_at bigint,
+    --: Its last time, as first_at.
+    last_at bigint,
+    --: GPUs (processes) of the job; NULL where it does not say.
+    gpus bigint,
+    --: Rank of the process that wrote it; NULL where it does not say.
+    rank bigint,
+    --: Lines or records in it.
+    lines bigint not null,
+    --: Of these, those that look like the format's and could not be read.
+    lines_left_out bigint not null,
+    --: What places the trace among its steps: clock or step_number; NULL where it is not placed.
+    placed_by varchar,
+    --: How it is placed, or why not, in words.
+    reason varchar
+);
+
+--: One row per number that a training log says.
+create table if not exists run_value (
+    --: Trace; 0 where logs were read without one.
+    trace_id integer not null,
+    --: Log; see run_log.
+    log_id integer not null,
+    --: Line or record of the file, from 1.
+    line bigint not null,
+    --: Attempt, from 1; see run_step. NULL without a step.
+    attempt bigint,
+    --: Number of the step as the log counts; NULL where it does not say.
+    step bigint,
+    --: When it was written, ns since 1970 as the log's own clock reads; NULL without a time.
+    at_ns bigint,
+    --: step_time, loss, gradient_norm, learning_rate, throughput, memory, mfu, tokens, samples, epoch, or the log's name.
+    quantity varchar not null,
+    --: The number.
+    value double not null,
+    --: Unit: ns, bytes, share, tokens/s, ...; NULL for a number without one.
+    unit varchar
+);
+
+--: One row per event that a training log tells of and that is no step.
+create table if not exists run_event (
+    --: Trace; 0 where logs were read without one.
+    trace_id integer not null,
+    --: Log; see run_log.
+    log_id integer not null,
+    --: Line or record of the file, from 1.
+    line bigint not null,
+    --: Its begin (its end for the mark end), ns since 1970 as the log's own clock reads; NULL without a time.
+    at_ns bigint,
+    --: Duration, ns; NULL except for the mark interval.
+    dur bigint,
+    --: begin, end, interval or moment.
+    mark varchar not null,
+    --: start_up, compile, data, evaluation, checkpoint, restart, idle or failure.
+    phase varchar not null,
+    --: Number of the step as the log counts; NULL where it does not say.
+    step bigint,
+    --: More on it, in a few words; NULL where there is no more.
+    detail varchar
+);
+
 --: One row per fact and knob of the run, as the snapshot says that traceq record or traceq.profile wrote beside the
 --: trace; no rows without one. What could not be known has no row.
 create table if not exists made_with (

@@ -1,6 +1,5 @@
 -- run_step: the steps of each training log, one row per attempt and number of step, and the attempt of each of its values.
--- reads: run_event run_value
--- makes: run_step
+-- makes: run_step, run_value
 
 -- One row per line and number of step, with its attempt. A number that falls back begins a new one, unless the next is beyond all
 -- before again: that is a line out of order.

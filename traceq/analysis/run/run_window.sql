@@ -1,7 +1,7 @@
 -- run_window: where the captured steps lie among those of each training log. By the clock where trace and log know UTC, or can be
 -- brought to agree; else by the number of the step, where it is the program's own; else not, and run_log.reason says why.
--- reads: run_log run_step step
--- makes: run_window
+-- reads: run_step, step
+-- makes: run_log, run_step, run_window
 
 -- What is captured: the steps that count, or all of them. Numbers of steps are the program's where its own annotations have them; those of
 -- ProfilerStep and traceq.step are counted by the profiler from 0, wherever the training is. What the program printed meanwhile tells, too.
@@ -102,7 +102,7 @@ select
         when t.timed = 0 then 'neither its lines nor their times tell how long steps took'
         when c.from_ns is null and c.numbered is null and not exists (from _captured) then 'no steps were found in the trace'
         when k.places = 1 and l.clock = 'utc' then 'its times are UTC'
-        when k.places = 1 and l.shift is not null then 'by --offset'
+        when k.places = 1 and l.shift is not null then 'by the offset that was given'
         when k.places = 1 and c.utc_zone_ns is not null then 'its times are in the zone of the trace'
         when k.places = 1 then 'its times fit the trace in one zone only'
         when n.places = 1 then c.numbered_by
@@ -151,21 +151,31 @@ done as (
 
 span as (
     select
-        log_id, attempt, 'clock' as placed_by,
-        least(round(max(coalesce(steps, last_step)) filter (not is_end)) + 1, max(last_step))::bigint as first_step,
-        round(max(coalesce(steps, last_step)) filter (is_end))::bigint as last_step
+        log_id, attempt, max(last_step) as last_step,
+        max(coalesce(steps, last_step)) filter (not is_end) as before_begin,
+        max(coalesce(steps, last_step)) filter (is_end) as before_end
     from done
     group by log_id, attempt
+),
+
+-- The steps of which more than half is captured; of a part of a step that one.
+whole as (
+    select
+        log_id, attempt, 'clock' as placed_by,
+        if(
+            round(before_begin) < round(before_end), round(before_begin) + 1,
+            least(floor((before_begin + before_end) / 2) + 1, last_step)
+        )::bigint as first_step,
+        if(
+            round(before_begin) < round(before_end), round(before_end),
+            least(floor((before_begin + before_end) / 2) + 1, last_step)
+        )::bigint as last_step
+    from span
     union all
     select p.log_id, p.attempt, 'step_number', c.numbered.first, c.numbered.last
     from _place as p
     cross join _captured as c
     where p.placed_by = 'step_number'
-),
-
-whole as (
-    select log_id, attempt, placed_by, first_step, greatest(first_step, last_step) as last_step
-    from span
 ),
 
 -- The first row of an attempt has what is done once: compiling, warming up.
