@@ -371,7 +371,12 @@ def _scaled_variance(series: _Series, low: int, cut: int, high: int) -> float:
     """
     of_all = _variance_of(np.diff(series.blocks))
     parts = (series.blocks[low:cut], series.blocks[cut:high], series.blocks[max(cut - _NEAR, 0) : cut + _NEAR])
-    local = max((_variance_of(np.diff(part)) for part in parts if len(part) >= _FEWEST), default=0.0)
+    # Of many cuts that are looked at, some lie where few differences make noise look small.
+    caution = 2.0 if len(series.blocks) > _FEW_BLOCKS else 0.0
+    local = max(
+        (_variance_of(np.diff(part)) * (1 + caution / math.sqrt(len(part))) for part in parts if len(part) >= _FEWEST),
+        default=0.0,
+    )
     return series.variance * max(1.0, local / of_all if of_all else 1.0)
 
 
