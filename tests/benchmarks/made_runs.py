@@ -18,6 +18,7 @@ import json
 import sys
 import tempfile
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -162,15 +163,12 @@ def main() -> None:
     print("| made | number | right | of these |")
     print("|---|---:|---:|---|")
     results = {
-        name: summarise(name, judged, verbose=args.verbose)
-        for name, judged in (
-            (
-                "history with a creep of 0.5 % a week",
-                [judge_history(s, make_history(s, per_week=CREEP)) for s in seeds],
-            ),
-            ("healthy history", [judge_history(s, make_history(s, per_week=0.0)) for s in seeds]),
-            ("run with a slow window and two restarts", [judge_run(s, make_run(s)) for s in seeds]),
-            ("healthy run", [judge_healthy_run(s, make_run(s, healthy=True)) for s in seeds]),
+        name: summarise(name, [judge(seed, make(seed)) for seed in seeds], verbose=args.verbose)
+        for name, judge, make in (
+            ("history with a creep of 0.5 % a week", judge_history, partial(make_history, per_week=CREEP)),
+            ("healthy history", judge_history, partial(make_history, per_week=0.0)),
+            ("run with a slow window and two restarts", judge_run, make_run),
+            ("healthy run", judge_healthy_run, partial(make_run, healthy=True)),
         )
     }
     if args.out:

@@ -135,7 +135,8 @@ def describe_series(
     slope = _slope(series, positions, slope_floor)
     if slope is not None and changes:
         cuts = [int(np.searchsorted(series.position, change.index)) // series.size for change in changes]
-        edges = [0, *cuts, len(series.blocks)]
+        # two changes may lie in one block
+        edges = sorted({0, *cuts, len(series.blocks)})
         levels = sum(_squares(series.blocks[low:high]) for low, high in pairwise(edges))
         line = _squares(series.blocks) - _line_gain(series, positions)[1]
         penalty = _penalty(len(series.blocks)) * series.variance
@@ -370,7 +371,12 @@ def _scaled_variance(series: _Series, low: int, cut: int, high: int) -> float:
     """
     of_all = _variance_of(np.diff(series.blocks))
     parts = (series.blocks[low:cut], series.blocks[cut:high], series.blocks[max(cut - _NEAR, 0) : cut + _NEAR])
-    local = max((_variance_of(np.diff(part)) for part in parts if len(part) >= _FEWEST), default=0.0)
+    # Of many cuts that are looked at, some lie where few differences make noise look small.
+    caution = 2.0 if len(series.blocks) > _FEW_BLOCKS else 0.0
+    local = max(
+        (_variance_of(np.diff(part)) * (1 + caution / math.sqrt(len(part))) for part in parts if len(part) >= _FEWEST),
+        default=0.0,
+    )
     return series.variance * max(1.0, local / of_all if of_all else 1.0)
 
 
