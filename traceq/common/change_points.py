@@ -1,0 +1,382 @@
+"""Where a series of times changed its level or creeps: changes and slopes with bounds, robust against tails and autocorrelation.
+
+A series is cut where that explains it best: optimal partitioning (Jackson and others 2005, IEEE Signal Processing Letters 12)
+of values whose outliers are clipped, with squared errors in units of the long-run variance. Autocorrelation is estimated
+from differences at lags 1 and 2, as Chakar and others do (2017, Bernoulli 23), so that changes do not pass for noise.
+What a change must explain is fitted on made noise of many lengths: docs/decisions/0040-change-points.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+
+FLOOR = 0.02
+"""The least change of a level that is reported unless the caller says otherwise, as a share of it."""
+
+_MOST_BLOCKS = 2_000
+_FEWEST = 8
+_TRIMMED, _OF_NORMAL = 0.9, 0.623  # the lowest 90 % of squared normal deviations have this share of their variance
+_CLIP = 3.0
+_MOST_CORRELATED = 0.9
+_BAI = 11.0
+_NORMAL_95 = 1.96
+
+
+class LevelChange(msgspec.Struct, frozen=True):
+    """A lasting change of the level of a series.
+
+    `index` is the first value at the new level; with 95 % confidence it lies in `low`..`high`. `before` and `after` are
+    the medians up to the neighbouring changes, in the unit of the values; `ratio` is after / before, with its interval of 95 %.
+    """
+
+    index: int
+    low: int
+    high: int
+    before: float
+    after: float
+    ratio: float
+    ratio_low: float
+    ratio_high: float
+
+
+class Slope(NamedTuple):
+    """A steady change of a series, as a share of its median per unit of x, with its interval of 95 %."""
+
+    per_unit: float
+    low: float
+    high: float
+
+
+class SeriesDescription(NamedTuple):
+    """What explains a series best: changes of its level, a slope, or neither."""
+
+    changes: list[LevelChange]
+    slope: Slope | None
+
+
+class _Series(NamedTuple):
+    """A series ready to be cut: its values without gaps, and block medians with outliers clipped.
+
+    `position` is where each value was among those given; `size` the number of values a block; `shortest` the fewest blocks
+    between changes; `variance` the long-run variance of a block, `spread` the standard deviation of a value.
+    """
+
+    values: Floats
+    position: NDArray[np.intp]
+    blocks: Floats
+    size: int
+    shortest: int
+    variance: float
+    spread: float
+
+
+def find_level_changes(
+    values: ArrayLike | Sequence[float | None],
+    *,
+    floor: float = FLOOR,
+    shortest: int | None = None,
+    warm_up: float = 0.0,
+) -> list[LevelChange]:
+    """Return the changes of level of a series, in its order; NaN and None are left out.
+
+    A stretch that is slow for a while is two changes. `floor` is the least change worth telling, as a share of the level;
+    a quarter of the standard deviation of single values is the least in any case. `shortest` is the fewest values at a
+    level (by default 3 of few values, 20 of 1,000 and more). Changes in the first `warm_up` (a share) are not told.
+    """
+    series = _prepare(values, shortest)
+    return [] if series is None else _level_changes(series, floor, warm_up)
+
+
+def find_slope(x: ArrayLike, values: ArrayLike | Sequence[float | None], *, floor: float = FLOOR) -> Slope | None:
+    """Return the slope of a series over `x`, or None where there is no trend beyond chance.
+
+    `floor` is the least change from the first x to the last that is worth telling, as a share of the level.
+    """
+    series = _prepare(values, None)
+    return None if series is None else _slope(series, np.asarray(x, dtype=float), floor)
+
+
+def describe_series(
+    x: ArrayLike,
+    values: ArrayLike | Sequence[float | None],
+    *,
+    floor: float = FLOOR,
+    shortest: int | None = None,
+    warm_up: float = 0.0,
+) -> SeriesDescription:
+    """Return what explains a series best: the changes of its level, or a slope over `x`, or neither.
+
+    Both are found as find_level_changes and find_slope do; of the two, the one with the lower squared error in units of the
+    long-run variance is taken, each change and the slope being charged what it has to explain to count.
+    """
+    series = _prepare(values, shortest)
+    if series is None:
+        return SeriesDescription([], None)
+    changes = _level_changes(series, floor, warm_up)
+    positions = np.asarray(x, dtype=float)
+    slope = _slope(series, positions, floor)
+    if slope is not None and changes:
+        cuts = [int(np.searchsorted(series.position, change.index)) // series.size for change in changes]
+        edges = [0, *cuts, len(series.blocks)]
+        levels = sum(_squares(series.blocks[low:high]) for low, high in pairwise(edges))
+        line = _squares(series.blocks) - _line_gain(series, positions)[1]
+        penalty = _penalty(len(series.blocks)) * series.variance
+        if levels + len(changes) * penalty < line + _slope_penalty(len(series.blocks)) * series.variance:
+            slope = None
+        else:
+            changes = []
+    return SeriesDescription(changes, slope)
+
+
+def _prepare(values: ArrayLike | Sequence[float | None], shortest: int | None) -> _Series | None:
+    """Return the series of the values that are numbers; None for too few, or for values that are all the same."""
+    given = np.asarray(values, dtype=float)
+    position = np.flatnonzero(np.isfinite(given))
+    known = given[position]
+    if len(known) < _FEWEST or known.min() == known.max():
+        return None
+    least = shortest or max(3, min(20, len(known) // 50))
+    size = -(-len(known) // _MOST_BLOCKS)
+    if size == 1:
+        medians = known
+    else:
+        whole = len(known) // size * size
+        medians = np.median(known[:whole].reshape(-1, size), axis=1)
+    least_blocks = max(2 if size > 1 else 3, -(-least // size))
+    blocks = _clip(medians, 2 * least_blocks - 1)
+    quantum = _quantum(blocks)
+    variance = _long_run_variance(blocks, quantum)
+    first = known[: len(known) // size * size].reshape(-1, size)[:, 0] if size > 1 else known
+    spread = math.sqrt(max(_variance_of(np.diff(known)) / 2, quantum**2 / 12)) if len(first) else 0.0
+    return _Series(known, position, blocks, size, least_blocks, variance, spread)
+
+
+def _clip(values: Floats, width: int) -> Floats:
+    """Return the values with those far from the running median of `width` values moved to 3 standard deviations from it."""
+    half = min(width // 2, len(values) - 1)
+    padded = np.pad(values, half, mode="reflect")
+    middle = np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1), axis=1)
+    away = values - middle
+    limit = _CLIP * max(math.sqrt(_variance_of(away)), _quantum(values))
+    return np.asarray(middle + np.clip(away, -limit, limit))
+
+
+def _variance_of(deviations: Floats) -> float:
+    """Return the variance of deviations around 0 from the smallest 90 % of their squares, as if they were normal."""
+    squares = np.sort(deviations**2)
+    return float(squares[: max(1, int(_TRIMMED * len(squares)))].mean()) / _OF_NORMAL
+
+
+def _quantum(values: Floats) -> float:
+    """Return the step in which values are printed: the median gap of different ones where most are ties, otherwise 0."""
+    different = np.unique(values)
+    if len(different) * 2 > len(values) or len(different) < 2:  # noqa: PLR2004 - one value has no gap
+        return 0.0
+    return float(np.median(np.diff(different)))
+
+
+def _long_run_variance(blocks: Floats, quantum: float) -> float:
+    """Return the long-run variance of a block, from differences, so that changes and slopes hardly count.
+
+    For AR(1) it is that of the differences / 2 x (1 + r) / (1 - r)^2, where r comes from lags 1 and 2, and is raised by one
+    standard error. Noise that is slower than AR(1) shows in differences of means of several blocks; the larger counts.
+    """
+    count = len(blocks)
+    near, far = (_variance_of(_without_drift(blocks[lag:] - blocks[:-lag])) for lag in (1, 2))
+    near = max(near, quantum**2 / 6, 1e-24 * float(np.median(blocks)) ** 2, 1e-300)
+    correlation = min(max(far / near - 1, 0.0) + 1 / math.sqrt(count), _MOST_CORRELATED)
+    variance = near / 2 * (1 + correlation) / (1 - correlation) ** 2
+    width = 2
+    while count // width >= 32:  # noqa: PLR2004 - fewer differences tell less than AR(1) does
+        means = blocks[: count // width * width].reshape(-1, width).mean(axis=1)
+        variance = max(variance, width / 2 * _variance_of(_without_drift(np.diff(means))))
+        width *= 2
+    return variance
+
+
+def _without_drift(differences: Floats) -> Floats:
+    """Return differences less their median, which a slope gives them."""
+    return np.asarray(differences - np.median(differences))
+
+
+def _penalty(count: int) -> float:
+    """Return what a change must explain among `count` blocks, in long-run variances."""
+    return float(np.interp(math.log(count), np.log(_COUNTS), _PENALTIES))
+
+
+def _slope_penalty(count: int) -> float:
+    """Return what a slope must explain among `count` blocks, in long-run variances."""
+    return float(np.interp(math.log(count), np.log(_COUNTS), _SLOPE_PENALTIES))
+
+
+_COUNTS = (8, 20, 40, 100, 300, 2_000)
+_PENALTIES = (30.0, 24.0, 30.0, 30.0, 17.0, 17.0)
+_SLOPE_PENALTIES = (24.0, 20.0, 20.0, 20.0, 10.0, 10.0)
+
+
+def _squares(values: Floats) -> float:
+    """Return the sum of squared deviations from the mean."""
+    return float(((values - values.mean()) ** 2).sum())
+
+
+def _partition(blocks: Floats, shortest: int, penalty: float) -> list[int]:
+    """Return the cuts (first blocks of segments but the first) with the least squared error + `penalty` for each cut.
+
+    It is optimal partitioning: the best end of each prefix comes from the best of all shorter ones.
+    """
+    count = len(blocks)
+    centred = blocks - blocks.mean()
+    sums = np.concatenate(([0.0], np.cumsum(centred)))
+    lengths = np.arange(count + 1, dtype=float)
+    best = np.full(count + 1, np.inf)
+    best[0] = 0.0
+    last = np.zeros(count + 1, dtype=np.intp)
+    for end in range(shortest, count + 1):
+        starts = end - shortest + 1
+        # The sum of all squares is the same for all cuts: only the squares of the means count.
+        cost = best[:starts] - (sums[end] - sums[:starts]) ** 2 / (end - lengths[:starts])
+        last[end] = start = int(cost.argmin())
+        best[end] = cost[start] + penalty
+    cuts = []
+    end = int(last[count])
+    while end > 0:
+        cuts.append(end)
+        end = int(last[end])
+    return cuts[::-1]
+
+
+def _level_changes(series: _Series, floor: float, warm_up: float) -> list[LevelChange]:
+    """Return the changes of a series that explain enough and are large enough, both after those that do not are taken out."""
+    penalty = _penalty(len(series.blocks))
+    cuts = _partition(series.blocks, series.shortest, penalty * series.variance)
+    begin = 0
+    while cuts and cuts[0] * series.size <= warm_up * len(series.values):
+        begin = cuts.pop(0)
+    while cuts:
+        worth = _worths(series, begin, cuts, floor, penalty)
+        weakest = int(np.argmin(worth))
+        if worth[weakest] >= 1:
+            break
+        del cuts[weakest]
+    edges = [begin * series.size]
+    edges += [_locate(series, low, cut, high) for low, cut, high in _triples(begin, cuts, len(series.blocks))]
+    edges.append(len(series.values))
+    return [_describe(series, *edges[number : number + 3]) for number in range(len(edges) - 2)]
+
+
+def _triples(begin: int, cuts: list[int], end: int) -> list[tuple[int, int, int]]:
+    """Return each cut between the cuts before and after it."""
+    edges = [begin, *cuts, end]
+    return list(zip(edges, edges[1:], edges[2:], strict=False))
+
+
+def _worths(series: _Series, begin: int, cuts: list[int], floor: float, penalty: float) -> list[float]:
+    """Return for each cut how it compares with the least that counts (1): by what it explains or by its size, the less."""
+    worths = []
+    for low, cut, high in _triples(begin, cuts, len(series.blocks)):
+        before, after = series.blocks[low:cut], series.blocks[cut:high]
+        explained = _squares(series.blocks[low:high]) - _squares(before) - _squares(after)
+        local = _scaled_variance(series, before, after)
+        least = max(floor * abs(float(np.median(before))), series.spread / 4)
+        size = abs(float(np.median(after)) - float(np.median(before)))
+        worths.append(min(explained / (penalty * local), size / least if least else math.inf))
+    return worths
+
+
+def _scaled_variance(series: _Series, before: Floats, after: Floats) -> float:
+    """Return the long-run variance of a block next to a change: larger than that of the series where noise is larger there."""
+    of_all = _variance_of(np.diff(series.blocks))
+    local = max(
+        (_variance_of(np.diff(part)) for part in (before, after) if len(part) >= _FEWEST),
+        default=0.0,
+    )
+    return series.variance * max(1.0, local / of_all if of_all else 1.0)
+
+
+def _locate(series: _Series, low: int, cut: int, high: int) -> int:
+    """Return the value at which the level changes, found among single values around the cut between blocks."""
+    if series.size == 1:
+        return cut
+    before, after = (float(np.median(part)) for part in (series.blocks[low:cut], series.blocks[cut:high]))
+    reach = 2 * series.size
+    first, last = max(low * series.size, cut * series.size - reach), min(high * series.size, cut * series.size + reach)
+    near = series.values[first:last]
+    room = 2 * series.spread
+    near = np.clip(near, min(before, after) - room, max(before, after) + room)
+    # Each value speaks for the old level or the new one: their sum is the lowest where the new level begins.
+    votes = np.concatenate(([0.0], np.cumsum((near - (before + after) / 2) * (after - before))))
+    return first + int(votes.argmin())
+
+
+def _describe(series: _Series, low: int, index: int, high: int) -> LevelChange:
+    """Return the change at `index` between the values from `low` and those up to `high`, with its bounds.
+
+    The interval of the position is that of Bai (1997, Review of Economics and Statistics 79): 11 / (size^2 / long-run
+    variance), one more for rounding. That of the ratio takes the medians for normal, by the long-run variance.
+    """
+    before, after = series.values[low:index], series.values[index:high]
+    levels = float(np.median(before)), float(np.median(after))
+    edges = low // series.size, index // series.size, high // series.size
+    variance = series.size * _scaled_variance(
+        series, series.blocks[edges[0] : edges[1]], series.blocks[edges[1] : edges[2]]
+    )
+    reach = (
+        int(min(_BAI * variance / (levels[1] - levels[0]) ** 2, len(series.values))) + 1
+        if levels[0] != levels[1]
+        else 1
+    )
+    ratio = levels[1] / levels[0] if levels[0] > 0 else math.nan
+    error = math.sqrt(
+        math.pi / 2 * variance * (1 / len(before) / levels[0] ** 2 + 1 / len(after) / levels[1] ** 2)
+        if levels[0] > 0 and levels[1] > 0
+        else math.nan
+    )
+    return LevelChange(
+        index=int(series.position[index]),
+        low=int(series.position[max(index - reach, low)]),
+        high=int(series.position[min(index + reach, high - 1)]),
+        before=levels[0],
+        after=levels[1],
+        ratio=ratio,
+        ratio_low=ratio * math.exp(-_NORMAL_95 * error),
+        ratio_high=ratio * math.exp(_NORMAL_95 * error),
+    )
+
+
+def _line_gain(series: _Series, x: Floats) -> tuple[float, float, float]:
+    """Return the slope of the blocks over x, the squared error that it explains, and the sum of squares of x."""
+    known = x[series.position]
+    whole = len(series.blocks) * series.size
+    middles = np.median(known[:whole].reshape(-1, series.size), axis=1) if series.size > 1 else known
+    centred = middles - middles.mean()
+    squares = float((centred**2).sum())
+    if squares == 0:
+        return 0.0, 0.0, 0.0
+    slope = float((centred * series.blocks).sum()) / squares
+    return slope, slope**2 * squares, squares
+
+
+def _slope(series: _Series, x: Floats, floor: float) -> Slope | None:
+    """Return the slope of a series over x if it explains enough and is large enough from the first x to the last."""
+    slope, explained, squares = _line_gain(series, x)
+    level = float(np.median(series.values))
+    known = x[series.position]
+    count = len(series.blocks)
+    least = max(floor * abs(level), series.spread / 4)
+    if (
+        level <= 0
+        or explained < _slope_penalty(count) * series.variance
+        or abs(slope) * float(known.max() - known.min()) < least
+    ):
+        return None
+    error = _NORMAL_95 * math.sqrt(series.variance / squares)
+    return Slope(slope / level, (slope - error) / level, (slope + error) / level)
