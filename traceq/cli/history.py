@@ -124,7 +124,7 @@ def add(
       traceq history add report.json --commit 3f2a1b9c --at 2026-09-07
       traceq history add traces/ --in /mnt/team/history.duckdb --set cluster=a
     """  # noqa: D301 - click wants the backspace itself
-    from traceq.app.history import HistoryOptions, history_add
+    from traceq.app.history_add import HistoryOptions, history_add
     from traceq.common.units import some
 
     options = HistoryOptions(label, commit, branch, program, at, dict(facts))

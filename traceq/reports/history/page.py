@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from traceq.common.text import shortened
+from traceq.common.text import printable, shortened
 from traceq.common.units import per_cent, some
 from traceq.reports.charts.history import draw_quantities
 from traceq.reports.document import (
@@ -118,14 +118,15 @@ def _is_settled(shown: ShownHistory, trend: QuantityTrend) -> bool:
 
 
 def _name_quantity(trend: QuantityTrend) -> str:
-    return "The step" if trend.name in STEP else trend.name
+    return "The step" if trend.name in STEP else printable(trend.name)
 
 
 def _describe_move(trend: QuantityTrend) -> str:
     """Return how a quantity moved, for a sentence: got slower by ..., creeps by ..."""
     if trend.kind == "creep":
         return f"creeps: {format_slope(trend)}, {format_change(trend)} so far"
-    word = "changed" if trend.worse is None else "got worse" if trend.worse else "got better"
+    worse, better = ("got slower", "got faster") if trend.name in STEP else ("got worse", "got better")
+    word = "changed" if trend.worse is None else worse if trend.worse else better
     return f"{word}: {format_change(trend)}"
 
 
@@ -191,11 +192,8 @@ def _compose_explained(shown: ShownHistory, most: int) -> Iterator[Block]:
         items.append(
             (
                 f"{format_date(each.first_after, is_timed=is_timed)} ",
-                Name(f"({name_report(each.first_after)}{accepted})"),
-                ", ",
-                Name(", ".join(names[:_MOST_NAMES])),
-                f"{more}: ",
-                Name(list_facts(each.facts, _MOST_FACTS)),
+                f"({name_report(each.first_after)}{accepted}), {', '.join(map(printable, names[:_MOST_NAMES]))}{more}: ",
+                list_facts(each.facts, _MOST_FACTS),
             )
         )
     yield Items(tuple(items))

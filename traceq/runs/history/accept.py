@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from traceq.common.units import some
 from traceq.errors import UnusableBaseline
 from traceq.runs.history.series import SeriesChoice, choose_series, list_series, read_series, read_some_reports
 from traceq.runs.history.store import WAIT, find_report, now, write_history
@@ -55,7 +56,7 @@ def accept_changes(
                     accepted.append(Accepted(name, series.report_ids[-1]))
             if not accepted:
                 raise UnusableBaseline(
-                    f"{path}: nothing changed in {len(series.report_ids)} reports, so there is nothing to accept;"
+                    f"{path}: nothing changed in {some(len(series.report_ids), 'report')}, so there is nothing to accept;"
                     " --from REPORT names the first report that counts"
                 )
         for name, report_id in accepted:

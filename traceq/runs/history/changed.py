@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from traceq.formats.made_with import is_knob
+from traceq.runs.history.entry import HistoryEntry
 from traceq.runs.history.series import HistorySeries
 from traceq.runs.history.trend import TrendChange
 
@@ -35,12 +37,22 @@ class FactChange(msgspec.Struct, frozen=True):
 
 
 def find_changed_facts(
-    connection: duckdb.DuckDBPyConnection, series: HistorySeries, change: TrendChange
+    connection: duckdb.DuckDBPyConnection,
+    series: HistorySeries,
+    change: TrendChange,
+    added: Sequence[HistoryEntry] = (),
 ) -> tuple[FactChange, ...]:
     """Return the facts and commits that differ from the last report surely before the change to the first surely after.
 
-    Those that changed exactly there come first, and of these what somebody sets; commits come last.
+    Those that changed exactly there come first, and of these what somebody sets; commits come last. `added` are
+    reports at the end of the series that are not stored.
     """
+    new = [
+        (entry.report.report_id, key, value)
+        for entry in added
+        for key, value in (*entry.facts.items(), *((name, getattr(entry.report, name)) for name in _COLUMNS))
+        if value is not None
+    ]
     places = series.report_ids
     numbers = range(change.begin, change.end)
     columns = " union all ".join(
@@ -49,7 +61,10 @@ def find_changed_facts(
     )
     rows = connection.execute(
         f"""with chosen as (select unnest($ids) as report_id, unnest($numbers) as number),
-        every as (select report_id, key, value from fact union all {columns}),
+        every as (
+            select report_id, key, value from fact union all {columns}
+            union all select unnest($new_ids), unnest($new_keys), unnest($new_values)
+        ),
         valued as (select c.number, e.key, e.value from every as e inner join chosen as c using (report_id))
         select
             key,
@@ -61,6 +76,7 @@ def find_changed_facts(
         from valued group by key
         having before is distinct from after and before is not null and after is not null""",  # noqa: S608 - of this file
         {
+            **{name: [row[place] for row in new] for place, name in enumerate(("new_ids", "new_keys", "new_values"))},
             "ids": [places[number] for number in numbers],
             "numbers": list(numbers),
             "before": change.last_before,

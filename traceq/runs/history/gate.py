@@ -12,11 +12,13 @@ import numpy as np
 
 from traceq.common.change_points import FLOOR
 from traceq.common.distributions import student_quantile
-from traceq.runs.budgets.budget import SHARE, Budget, JudgedBudget, Limit
+from traceq.common.text import printable, shortened
+from traceq.common.units import some
+from traceq.runs.budgets.budget import SHARE, Budget, JudgedBudget, Limit, State
 from traceq.runs.budgets.judge import cannot_judge
-from traceq.runs.history.entry import HistoryEntry, sign_of_worse
-from traceq.runs.history.series import HistorySeries
-from traceq.runs.history.trend import FEWEST, QuantityTrend, describe_quantity
+from traceq.runs.history.entry import HistoryEntry, HistoryReport, sign_of_worse
+from traceq.runs.history.series import HistorySeries, SeriesSummary
+from traceq.runs.history.trend import FEWEST, QuantityTrend, TrendChange, describe_quantity
 
 if TYPE_CHECKING:
     import duckdb
@@ -30,21 +32,53 @@ _MOST_FREEDOM = 200
 
 
 class JudgedHistory(msgspec.Struct, frozen=True):
-    """A quantity judged against its history: the budget that it is, its trend, and whether the new report alone stands out.
+    """A quantity judged against its history: the budget that it is, and its trend, None where the new report lacks it.
 
-    `since` is the number of the report from which on it is worse, None where it is not.
+    Of a report that alone stands out the trend has one change, which is the report; `is_alone` says so.
     """
 
     budget: JudgedBudget
-    trend: QuantityTrend | None
-    since: int | None = None
+    trend: QuantityTrend | None = None
     is_alone: bool = False
 
 
+def match_series(found: Sequence[SeriesSummary], report: HistoryReport) -> SeriesSummary | str:
+    """Return the series that the report belongs to, or a text that says why there is none.
+
+    A report that names no program belongs to the only series that is like it otherwise.
+    """
+    exact = next((each for each in found if each.series == report.series), None)
+    if exact is not None:
+        return exact
+    if not found:
+        return "it holds no reports"
+    alike = [each for each in found if not _list_differences(each, report)]
+    if len(alike) == 1 and report.program is None:
+        return alike[0]
+    if alike:
+        programs = ", ".join(sorted({each.program or "unnamed" for each in alike}))
+        return f"comparable reports are of other programs ({programs}): name the program with --program"
+    nearest = min(found, key=lambda each: len(_list_differences(each, report)))
+    return f"it holds no comparable report: {'; '.join(_list_differences(nearest, report))}"
+
+
+def _list_differences(summary: SeriesSummary, report: HistoryReport) -> list[str]:
+    """Return in what the report differs from the reports of a series, but for the program: "ranks: 8 there, 16 now"."""
+    return [
+        f"{name.replace('_', ' ')}: {_say(getattr(summary, name))} there, {_say(getattr(report, name))} now"
+        for name in ("gpu", "ranks", "batch", "format", "step_name")
+        if getattr(summary, name) != getattr(report, name)
+    ]
+
+
+def _say(value: object) -> str:
+    return "unknown" if value is None else f"{value:g}" if isinstance(value, float) else shortened(printable(str(value)), 40)
+
+
 def add_to_series(series: HistorySeries, entry: HistoryEntry) -> HistorySeries:
-    """Return the series with a further report at its end; the same series if it holds the report already."""
+    """Return the series with a further report at its end; up to that report if it holds it already."""
     if entry.report.report_id in series.report_ids:
-        return series
+        return _cut(series, series.report_ids.index(entry.report.report_id) + 1)
     given = {quantity.name: quantity for quantity in entry.quantities}
     values = {
         name: np.append(known, given[name].value if name in given else math.nan) for name, known in series.values.items()
@@ -56,6 +90,16 @@ def add_to_series(series: HistorySeries, entry: HistoryEntry) -> HistorySeries:
         seconds=np.append(series.seconds, seconds),
         is_timed=series.is_timed and seconds > series.seconds[-1],
         values=values,
+    )
+
+
+def _cut(series: HistorySeries, end: int) -> HistorySeries:
+    """Return the first `end` reports of a series."""
+    return msgspec.structs.replace(
+        series,
+        report_ids=series.report_ids[:end],
+        seconds=series.seconds[:end],
+        values={name: values[:end] for name, values in series.values.items()},
     )
 
 
@@ -94,44 +138,36 @@ def judge_history(
     budget = Budget("history", name, (Limit("at most", limit, SHARE),), line)
     values = series.values.get(name)
     if values is None or not math.isfinite(values[-1]):
-        return JudgedHistory(cannot_judge(budget, f"the new report has no {name}, or no report of {path} has it"), None)
+        return JudgedHistory(cannot_judge(budget, f"the new report has no {name}, or no report of {path} has it"))
     trend = describe_quantity(series, name, start, float(limit))
     if trend.kind == "too few":
-        reports = f"{trend.reports - 1} comparable report{'s' if trend.reports > 2 or trend.reports == 1 else ''}"  # noqa: PLR2004 - the new one is among them
-        return JudgedHistory(
-            cannot_judge(budget, f"{path} has {reports} with {name} since the last acceptance; {FEWEST - 1} are needed"),
-            trend,
-        )
-    worse, since = _measure_worse(trend)
-    alone = _measure_alone(series, trend, float(limit))
-    if worse <= limit and alone is not None:
-        judged = JudgedBudget(budget, "fail", Fraction(repr(alone)))
-        return JudgedHistory(judged, trend, len(series.report_ids) - 1, is_alone=True)
-    if worse > limit:
-        return JudgedHistory(JudgedBudget(budget, "fail", Fraction(repr(worse))), trend, since)
-    return JudgedHistory(JudgedBudget(budget, "pass", Fraction(repr(worse))), trend)
+        since = " since the last acceptance" if start else ""
+        has = f"{path} has {some(trend.reports - 1, 'comparable report')} with {name}{since}"
+        return JudgedHistory(cannot_judge(budget, f"{has} beside the new one; {FEWEST - 1} are needed"), trend)
+    worse = _measure_worse(trend)
+    alone = None if worse > limit else _find_alone(series, trend, float(limit))
+    if alone is not None:
+        trend = msgspec.structs.replace(trend, kind="level", changes=(alone,))
+        worse = max(alone.ratio, 1 / alone.ratio) - 1
+    state: State = "fail" if worse > limit else "pass"
+    return JudgedHistory(JudgedBudget(budget, state, Fraction(repr(worse))), trend, is_alone=alone is not None)
 
 
-def _measure_worse(trend: QuantityTrend) -> tuple[float, int | None]:
-    """Return by what share the quantity is worse at the end than at its best, and the number of the report since when.
-
-    A creep is measured from its beginning.
-    """
+def _measure_worse(trend: QuantityTrend) -> float:
+    """Return by what share the quantity is worse at the end than at its best; a creep from its beginning."""
     is_reversed = sign_of_worse(trend.name) < 0
     if trend.kind == "creep" and trend.ratio:
-        return (1 / trend.ratio if is_reversed else trend.ratio) - 1, trend.start
+        return max((1 / trend.ratio if is_reversed else trend.ratio) - 1, 0.0)
     if trend.kind != "level":
-        return 0.0, None
-    levels = trend.levels
-    best = (max if is_reversed else min)(levels)
-    place = max(number for number, level in enumerate(levels) if level == best)
-    if place == len(levels) - 1 or best <= 0 or levels[-1] <= 0:
-        return 0.0, None
-    return (best / levels[-1] if is_reversed else levels[-1] / best) - 1, trend.changes[place].number
+        return 0.0
+    best, last = (max if is_reversed else min)(trend.levels), trend.levels[-1]
+    if best <= 0 or last <= 0:
+        return 0.0
+    return (best / last if is_reversed else last / best) - 1
 
 
-def _measure_alone(series: HistorySeries, trend: QuantityTrend, limit: float) -> float | None:
-    """Return by what share the new report alone is worse than the reports at the last level; None where it may be chance.
+def _find_alone(series: HistorySeries, trend: QuantityTrend, limit: float) -> TrendChange | None:
+    """Return the new report as a change if it is worse than each report at the last level; None where it may be chance.
 
     Chance is judged by the spread of these reports, as logarithms: one in 1,000 healthy reports is as far away.
     """
@@ -142,8 +178,24 @@ def _measure_alone(series: HistorySeries, trend: QuantityTrend, limit: float) ->
     if trend.kind == "creep" or len(before) < FEWEST - 1 or new <= 0 or not (before > 0).all():
         return None
     logs = np.log(before)
-    away = (math.log(new) - float(np.median(logs))) * sign_of_worse(trend.name)
-    freedom = min(len(before) - 1, _MOST_FREEDOM)
+    level = float(np.exp(np.median(logs)))
+    away = math.log(new / level) * sign_of_worse(trend.name)
     spread = float(np.std(logs, ddof=1)) * math.sqrt(1 + 1 / len(before))
-    is_chance = away <= student_quantile(2 * _CHANCE, freedom) * spread
-    return None if is_chance or math.expm1(away) <= limit else math.expm1(away)
+    reach = student_quantile(2 * _CHANCE, min(len(before) - 1, _MOST_FREEDOM)) * spread
+    is_worst = away > float(np.max((logs - math.log(level)) * sign_of_worse(trend.name)))
+    if not is_worst or away <= reach or math.expm1(away) <= limit:
+        return None
+    last = len(series.report_ids) - 1
+    ratio = new / level
+    return TrendChange(
+        number=last,
+        last_before=last - 1,
+        first_after=last,
+        begin=begin,
+        end=last + 1,
+        before=level,
+        after=new,
+        ratio=ratio,
+        ratio_low=ratio * math.exp(-reach),
+        ratio_high=ratio * math.exp(reach),
+    )

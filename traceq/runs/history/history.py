@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ import msgspec
 
 from traceq.errors import UnusableBaseline
 from traceq.runs.history.changed import FactChange, find_changed_facts
-from traceq.runs.history.entry import HistoryReport
+from traceq.runs.history.entry import HistoryEntry, HistoryReport
 from traceq.runs.history.gate import find_starts
 from traceq.runs.history.series import (
     HistorySeries,
@@ -98,12 +98,15 @@ def explain_changes(
     series: HistorySeries,
     trends: Collection[QuantityTrend],
     starts: Mapping[str, int],
+    added: Sequence[HistoryEntry] = (),
 ) -> dict[str, tuple[ExplainedChange, ...]]:
-    """Return the changes of each trend with the reports around them and what else changed, by name of quantity."""
+    """Return the changes of each trend with the reports around them and what else changed, by name of quantity.
+
+    `added` are reports at the end of the series that are not stored.
+    """
     changes = [change for trend in trends for change in trend.changes]
-    around = {number for change in changes for number in (change.last_before, change.first_after)}
-    stored = {number for number in around if number < len(series.report_ids)}
-    reports = read_some_reports(connection, [series.report_ids[number] for number in stored]) if stored else {}
+    around = {series.report_ids[number] for change in changes for number in (change.last_before, change.first_after)}
+    reports = read_some_reports(connection, around) | {entry.report.report_id: entry.report for entry in added}
     facts: dict[tuple[int, int], tuple[FactChange, ...]] = {}
     explained = {}
     for trend in trends:
@@ -112,10 +115,9 @@ def explain_changes(
             window = (change.last_before, change.first_after)
             if window not in facts:
                 is_read = len(facts) < _MOST_EXPLAINED
-                facts[window] = find_changed_facts(connection, series, change) if is_read else ()
-            before, after = (reports.get(series.report_ids[number]) for number in window)
-            if before is not None and after is not None:
-                is_accepted = change.number <= starts.get(trend.name, 0)
-                found.append(ExplainedChange(change, before, after, facts[window], is_accepted))
+                facts[window] = find_changed_facts(connection, series, change, added) if is_read else ()
+            before, after = (reports[series.report_ids[number]] for number in window)
+            is_accepted = change.number <= starts.get(trend.name, 0)
+            found.append(ExplainedChange(change, before, after, facts[window], is_accepted))
         explained[trend.name] = tuple(found)
     return explained

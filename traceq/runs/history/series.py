@@ -162,12 +162,12 @@ def read_some_reports(connection: duckdb.DuckDBPyConnection, report_ids: Collect
 def choose_series(found: Sequence[SeriesSummary], choice: SeriesChoice, path: Path) -> SeriesSummary:
     """Return the series with the latest report. Raises UnusableBaseline where there is none."""
     if not found:
-        said = ", ".join(
-            [*(f"{key}={value}" for key, value in choice.where)]
-            + ([f"since {choice.since:%Y-%m-%d}"] if choice.since else [])
-            + ([f"series {choice.series}"] if choice.series else [])
+        said = "".join(
+            [
+                *(f" with {key}={value}" for key, value in choice.where),
+                *([f" since {choice.since:%Y-%m-%d}"] if choice.since else []),
+                *([f" of series {choice.series}"] if choice.series else []),
+            ]
         )
-        raise UnusableBaseline(
-            f"{path}: holds no report{f' with {said}' if said else ''}; traceq history list shows what there is"
-        )
+        raise UnusableBaseline(f"{path}: holds no report{said}; traceq history list shows what there is")
     return found[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,6 +32,8 @@ _FILE = Path(".traceq") / "history.duckdb"
 _TABLES_FILE = "runs/history/tables.sql"
 # Seconds between two tries to open the file, drawn anew each time.
 _LEAST_PAUSE, _MOST_PAUSE = 0.02, 0.12
+# In DuckDB's words for a file that another process has open.
+_HELD = re.compile(r"(?:set|Conflicting) lock\b")
 _MACROS = "select function_name from system.main.duckdb_functions() where not internal limit 1"
 
 
@@ -220,7 +223,7 @@ def _connect(path: Path, wait: float, *, read_only: bool) -> duckdb.DuckDBPyConn
             connection.execute("set enable_external_access = false")
             return connection
         except duckdb.Error as error:
-            if "lock" not in str(error):
+            if not _HELD.search(str(error)):
                 raise _refuse(path, error, read_only=read_only) from error
             if time.monotonic() > until:
                 raise StoreError(

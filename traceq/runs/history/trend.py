@@ -115,9 +115,14 @@ def describe_quantities(
         _with_impact(describe_quantity(series, name, (starts or {}).get(name, 0), floor), level)
         for name in (list_worth(series) if names is None else names)
     ]
-    # What stands for the step comes first among equals.
-    order = {name: place for place, name in enumerate((*STEP, *sorted(series.values)))}
-    return sorted(trends, key=lambda trend: (not trend.changes and trend.kind != "creep", -trend.impact, order[trend.name]))
+
+    def rank(trend: QuantityTrend) -> tuple[bool, float, bool, bool, float, str]:
+        # Among equals what stands for the step comes first, then the largest part of it.
+        is_part = trend.name.startswith(_OF_STEP)
+        is_still = trend.kind not in ("level", "creep")
+        return is_still, -trend.impact, trend.name not in STEP, not is_part, -trend.now if is_part else 0.0, trend.name
+
+    return sorted(trends, key=rank)
 
 
 def describe_quantity(series: HistorySeries, name: str, start: int = 0, floor: float = FLOOR) -> QuantityTrend:
