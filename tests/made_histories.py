@@ -55,15 +55,15 @@ def series_of(values, *, days=1.0, name="step.typical", unit="ns", is_timed=True
     found = np.asarray(values, dtype=float)
     seconds = BEGIN.timestamp() + 86_400 * days * np.arange(len(found))
     summary = SeriesSummary("s", None, None, 1, None, "chrome", None, len(found), BEGIN, BEGIN)
-    return HistorySeries(summary, [str(number) for number in range(len(found))], seconds, is_timed, {name: found}, {name: unit})
+    return HistorySeries(
+        summary, [str(number) for number in range(len(found))], seconds, is_timed, {name: found}, {name: unit}
+    )
 
 
 def noisy_steps(levels, share=0.01, seed=0, outliers=0.0):
     """Steps around `levels` (ns), normally distributed with this standard deviation, a few of them far too long."""
     random = Random(f"{seed}")  # noqa: S311
-    return [
-        level * (1 + random.gauss(0, share)) * (1.3 if random.random() < outliers else 1) for level in levels
-    ]
+    return [level * (1 + random.gauss(0, share)) * (1.3 if random.random() < outliers else 1) for level in levels]
 
 
 def creeping(count, share=0.005, begin=100 * MS):

@@ -72,7 +72,9 @@ def check_history(
             for name in names:
                 each = judge_history(series, name, starts[name], str(path), max_regression=max_regression)
                 trends = [] if each.trend is None else [each.trend]
-                explained = explain_changes(connection, series, trends, starts, added) if each.budget.state == "fail" else {}
+                explained = (
+                    explain_changes(connection, series, trends, starts, added) if each.budget.state == "fail" else {}
+                )
                 reason = explain_failure(each, explained.get(name, ()), is_timed=series.is_timed)
                 judged.append(replace(each.budget, reason=reason))
     return judged

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from traceq.app.view import View
+from traceq.common.change_points import FLOOR
 from traceq.common.files import atomic_write
 from traceq.errors import StoreError, WrongUse
 from traceq.reports import SUFFIXES
@@ -18,9 +19,8 @@ from traceq.reports.renderers.history_to_json import history_to_json, trend_rows
 from traceq.runs.history.accept import Accepted, accept_changes
 from traceq.runs.history.entry import HistoryReport
 from traceq.runs.history.history import ShownHistory, read_history
-from traceq.runs.history.series import SeriesChoice
+from traceq.runs.history.series import EVERY_REPORT, SeriesChoice
 from traceq.runs.history.store import WAIT, history_path, open_history, read_reports, remove_reports
-from traceq.runs.history.trend import FLOOR
 
 HISTORY_SUFFIXES = {**SUFFIXES, ".csv": "csv"}
 
@@ -72,7 +72,7 @@ class HistoryListView(View[tuple[HistoryReport, ...]]):
 
 def history_show(
     path: Path | None = None,
-    choice: SeriesChoice = SeriesChoice(),
+    choice: SeriesChoice = EVERY_REPORT,
     *,
     quantities: Sequence[str] = (),
     floor: float = FLOOR,
@@ -95,7 +95,7 @@ def history_accept(
     quantities: Sequence[str],
     because: str,
     path: Path | None = None,
-    choice: SeriesChoice = SeriesChoice(),
+    choice: SeriesChoice = EVERY_REPORT,
     *,
     begin: str | None = None,
     wait: float = WAIT,

@@ -14,7 +14,7 @@ from traceq.app.report import report
 from traceq.app.source import Source, Sources, as_list, check_writes
 from traceq.errors import UnusableTrace, WrongUse
 from traceq.runs.history.entry import HistoryEntry
-from traceq.runs.history.origin import Origin, find_origin
+from traceq.runs.history.origin import UNKNOWN, Origin, find_origin
 from traceq.runs.history.store import WAIT, AddedReports, add_entries, history_path, is_history, merge_history, now
 from traceq.runs.history.summary import summarize_report
 from traceq.runs.sources import baseline_runs
@@ -25,6 +25,7 @@ _BEGIN_LENGTH = 200
 # All findings that a report may have.
 _TOP = 1_000
 
+
 class HistoryOptions(NamedTuple):
     """What the user says of reports to add; traceq.app.api.history_add describes each."""
 
@@ -34,6 +35,9 @@ class HistoryOptions(NamedTuple):
     program: str | None = None
     at: datetime | None = None
     facts: Mapping[str, str] = {}
+
+
+NOTHING_SAID = HistoryOptions()
 
 
 class HistoryAdded(NamedTuple):
@@ -48,7 +52,7 @@ def history_add(
     sources: Sources,
     path: Path | None = None,
     read: ReadOptions = AS_FOUND,
-    options: HistoryOptions = HistoryOptions(),
+    options: HistoryOptions = NOTHING_SAID,
     *,
     wait: float = WAIT,
 ) -> HistoryAdded:
@@ -74,7 +78,7 @@ def history_add(
 
 
 def summarize_source(
-    source: Source, read: ReadOptions = AS_FOUND, options: HistoryOptions = HistoryOptions(), *, is_alone: bool = True
+    source: Source, read: ReadOptions = AS_FOUND, options: HistoryOptions = NOTHING_SAID, *, is_alone: bool = True
 ) -> list[HistoryEntry]:
     """Return what a history keeps of a trace, database, dataset or JSON report.
 
@@ -84,7 +88,7 @@ def summarize_source(
     if baseline_runs(source) is not None:
         raise WrongUse(f"{source} is a baseline, which lacks what a history keeps: add the trace or its JSON report.")
     content = _read_report(Path(source)) or _make_report(source, read)
-    found = find_origin() if is_alone and options.commit is None else Origin()
+    found = find_origin() if is_alone and options.commit is None else UNKNOWN
     origin = Origin(options.commit or found.commit, options.branch or found.branch, found.made_at)
     entries = summarize_report(
         content,
@@ -119,7 +123,9 @@ def _make_report(source: Source, read: ReadOptions) -> Any:
     """Return the JSON report on a source. In a job of many ranks the lowest is always among its traces."""
     content = json.loads(report(source, _TOP, read, scope="document").to_json())
     there = {trace["trace"]["trace_id"] for trace in content["traces"]}
-    lowest = [min(job["members"], key=lambda member: (member["rank"] or 0, member["trace_id"])) for job in content["jobs"]]
+    lowest = [
+        min(job["members"], key=lambda member: (member["rank"] or 0, member["trace_id"])) for job in content["jobs"]
+    ]
     missing = [member["trace_id"] for member in lowest if member["trace_id"] not in there]
     if missing:
         more = json.loads(report(source, _TOP, read, scope="document", traces=missing).to_json())

@@ -16,7 +16,7 @@ from traceq.common.text import printable
 from traceq.reports import SUFFIXES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from traceq.app.read_options import ReadOptions
 
@@ -85,13 +85,13 @@ wait_option = click.option(
 )
 
 
-
-
 @click.command(short_help="Add reports: traces, databases, datasets, JSON reports.")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, shell_complete=completion.complete_files)
 @in_option
 @click.option("--label", metavar="TEXT", help="A word for the reports: a version, the name of a nightly run.")
-@click.option("--program", metavar="NAME", help="The program, where one history has several. [default: --run at ingest]")
+@click.option(
+    "--program", metavar="NAME", help="The program, where one history has several. [default: --run at ingest]"
+)
 @click.option("--commit", metavar="HASH", help="The commit of the program. [default: the CI system's, else git's here]")
 @click.option("--branch", metavar="NAME", help="The branch of the program. [default: as for --commit]")
 @click.option("--at", metavar="TIME", callback=_check_time, help="When it ran. [default: the trace's clock, else now]")
@@ -196,7 +196,9 @@ def list_(*, path: Path | None, format_: str, wait: float) -> None:
 @in_option
 @click.option("--quantity", "quantities", multiple=True, metavar="NAME", help="Only this quantity; repeatable.")
 @click.option("--because", required=True, metavar="TEXT", help="Why.")
-@click.option("--from", "begin", metavar="REPORT", help="The first report that counts. [default: the first at the level now]")
+@click.option(
+    "--from", "begin", metavar="REPORT", help="The first report that counts. [default: the first at the level now]"
+)
 @click.option("--series", metavar="ID", help="The series. [default: the one of the latest report]")
 @wait_option
 def accept(
@@ -212,9 +214,7 @@ def accept(
     from traceq.app.history import history_accept
     from traceq.runs.history.series import SeriesChoice
 
-    for accepted in history_accept(
-        quantities, because, path, SeriesChoice(series=series), begin=begin, wait=wait
-    ):
+    for accepted in history_accept(quantities, because, path, SeriesChoice(series=series), begin=begin, wait=wait):
         click.echo(printable(f"{accepted.name or 'all quantities'}: counts from report {accepted.report_id[:8]} on"))
 
 
@@ -231,7 +231,9 @@ def remove(*, reports: tuple[str, ...], path: Path | None, wait: float) -> None:
 
 
 @click.command(short_help="Write Parquet for dashboards.")
-@click.argument("output", metavar="DIR|FILE.parquet", type=click.Path(path_type=Path), shell_complete=completion.complete_files)
+@click.argument(
+    "output", metavar="DIR|FILE.parquet", type=click.Path(path_type=Path), shell_complete=completion.complete_files
+)
 @in_option
 @wait_option
 def export(*, output: Path, path: Path | None, wait: float) -> None:

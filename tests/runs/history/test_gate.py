@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -18,17 +19,16 @@ from traceq.runs.history.store import add_entries, open_history, write_history
 
 
 def judge(values, start=0, limit=None, **facts):
-    return judge_history(series_of(values, **facts), next(iter([facts.get("name", "step.typical")])), start, "h", max_regression=limit)
+    return judge_history(
+        series_of(values, **facts), next(iter([facts.get("name", "step.typical")])), start, "h", max_regression=limit
+    )
 
 
 def test_a_creep_fails_that_no_comparison_of_neighbours_sees():
     levels = creeping(30)  # 0.5 % a week for 30 weeks
     runs = [run(*noisy(round(level), seed=week), name=f"week {week}") for week, level in enumerate(levels)]
     regression = Budget("compare", "week before", (Limit("at most", Fraction("0.02"), SHARE),))
-    single = [
-        judge_regression(regression, compare([before], [after])).state
-        for before, after in zip(runs, runs[1:], strict=False)
-    ]
+    single = [judge_regression(regression, compare([before], [after])).state for before, after in pairwise(runs)]
     assert "fail" not in single
     found = judge([np.median([step.dur for step in each.steps]) for each in runs], days=7)
     assert (found.budget.state, found.trend.kind) == ("fail", "creep")
@@ -143,7 +143,10 @@ def test_another_gpu_is_another_series_and_it_is_said(tmp_path):
 
 def false_alarms(histories, count):
     """Share of made healthy histories of so many reports that fail."""
-    return sum(judge(noisy_steps([100 * MS] * count, seed=seed)).budget.state == "fail" for seed in range(histories)) / histories
+    return (
+        sum(judge(noisy_steps([100 * MS] * count, seed=seed)).budget.state == "fail" for seed in range(histories))
+        / histories
+    )
 
 
 def found_creeps(histories, count=40):

@@ -101,9 +101,8 @@ def test_a_killed_writer_leaves_nothing_half(tmp_path):
 def test_an_error_inside_leaves_the_history_as_it_was(tmp_path):
     path = tmp_path / "h.duckdb"
     add_entries(path, [entry(1)])
-    with pytest.raises(ZeroDivisionError), write_history(path) as connection:
-        connection.execute("delete from report")
-        raise ZeroDivisionError
+    with pytest.raises(duckdb.BinderException), write_history(path) as connection:
+        connection.execute("delete from report; select nothing from report")
     assert rows(path, "select count(*) from report") == [(1,)]
 
 
@@ -184,7 +183,10 @@ def test_what_is_no_history_is_refused(opened, tmp_path):
 
 
 def test_a_missing_history_is_not_made_by_reading(tmp_path):
-    with pytest.raises(StoreError, match="no such history; traceq history add SOURCE --in"), open_history(tmp_path / "h"):
+    with (
+        pytest.raises(StoreError, match="no such history; traceq history add SOURCE --in"),
+        open_history(tmp_path / "h"),
+    ):
         pass
     assert not list(tmp_path.iterdir())
 
@@ -198,7 +200,7 @@ def test_a_folder_that_cannot_be_written(tmp_path):
 
 def test_a_folder_that_is_a_file(tmp_path):
     (tmp_path / "file").touch()
-    with pytest.raises(StoreError, match="cannot be written: .*; choose another file"):
+    with pytest.raises(StoreError, match=r"cannot be written: .*; choose another file"):
         add_entries(tmp_path / "file" / "h.duckdb", [entry(1)])
 
 

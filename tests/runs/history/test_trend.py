@@ -47,8 +47,10 @@ def test_what_is_steady_or_short_has_no_change():
 
 @pytest.mark.parametrize(
     ("name", "sign"),
-    [("step.p95", 1), ("ledger.idle", 1), ("throughput.tokens", -1), ("mfu.share", -1), ("gpu.busy", -1)]
-    + [("memory.peak", 1), ("serving.token_p95", 1), ("serving.tokens", -1), ("condition.gpu_power", 0)],
+    [
+        *(("step.p95", 1), ("ledger.idle", 1), ("throughput.tokens", -1), ("mfu.share", -1), ("gpu.busy", -1)),
+        *(("memory.peak", 1), ("serving.token_p95", 1), ("serving.tokens", -1), ("condition.gpu_power", 0)),
+    ],
 )
 def test_the_direction_that_is_worse(name, sign):
     assert sign_of_worse(name) == sign
@@ -116,14 +118,19 @@ def test_facts_of_a_report_that_is_not_stored_count_too(tmp_path):
         longer = add_to_series(series, new)
         change = TrendChange(12, 11, 12, 0, 13, 1.0, 2.0, 2.0, 2.0, 2.0)
         facts = find_changed_facts(connection, longer, change, [new])
-    assert [(fact.key, fact.before, fact.after) for fact in facts if fact.key == "torch"] == [("torch", "2.3.1", "2.5.0")]
+    assert [(fact.key, fact.before, fact.after) for fact in facts if fact.key == "torch"] == [
+        ("torch", "2.3.1", "2.5.0")
+    ]
 
 
 def test_reports_are_chosen_by_time_column_and_fact(tmp_path):
     path = made(tmp_path)
     add_entries(path, [entry(50, gpu="NVIDIA B200", name="other")])
     with open_history(path) as connection:
-        assert [(each.gpu, each.reports) for each in list_series(connection)] == [("NVIDIA B200", 1), ("NVIDIA H100", 24)]
+        assert [(each.gpu, each.reports) for each in list_series(connection)] == [
+            ("NVIDIA B200", 1),
+            ("NVIDIA H100", 24),
+        ]
         chosen = {
             (("gpu", "NVIDIA B200"),): [1],
             (("torch", "2.4.0"),): [12],

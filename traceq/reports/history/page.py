@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from traceq.common.text import printable, shortened
 from traceq.common.units import per_cent, some
-from traceq.reports.charts.history import draw_quantities
 from traceq.reports.document import (
     Block,
     Facts,
@@ -23,6 +22,7 @@ from traceq.reports.document import (
     Verdict,
     make_table,
 )
+from traceq.reports.history.chart import draw_quantities
 from traceq.reports.history.words import (
     describe_series,
     describe_since,
@@ -51,7 +51,9 @@ def compose_history(shown: ShownHistory) -> Iterator[Block]:
     if left := len(shown.trends) - len(listed):
         steady = sum(trend.kind == "steady" for trend in shown.trends if trend not in listed)
         said = f"{some(left, 'more quantity', 'more quantities')} ({steady} steady)"
-        yield Paragraph((f"{said}; ", Literal("--format html"), " draws them, ", Literal("--quantity NAME"), " shows one."))
+        yield Paragraph(
+            (f"{said}; ", Literal("--format html"), " draws them, ", Literal("--quantity NAME"), " shows one.")
+        )
     yield from _compose_explained(shown, _MOST_CHANGES)
     yield from _compose_others(shown)
 
@@ -67,7 +69,11 @@ def compose_page(shown: ShownHistory) -> Iterator[Block]:
             f"{names} by report, the levels as lines; the table says the same in numbers.",
             lambda trends=trends: draw_quantities(shown, trends),  # type: ignore[misc]
         )
-        yield picture if not place else Fold((f"{some(len(trends), 'more quantity', 'more quantities')} drawn",), (picture,))
+        yield (
+            picture
+            if not place
+            else Fold((f"{some(len(trends), 'more quantity', 'more quantities')} drawn",), (picture,))
+        )
     yield _tabulate(shown, shown.trends)
     yield from _compose_explained(shown, len(shown.trends))
     yield from _compose_others(shown)
@@ -213,5 +219,3 @@ def _compose_others(shown: ShownHistory) -> Iterator[Block]:
     yield Items(tuple(items))
     if (left := len(shown.others) - _MOST_SERIES) > 0:
         yield Paragraph((f"{some(left, 'more series', 'more series')}: ", Literal("traceq history list"), "."))
-
-

@@ -61,7 +61,9 @@ def trend_rows(shown: ShownHistory) -> Iterator[dict[str, Any]]:
 
 def _encode_trend(trend: QuantityTrend) -> dict[str, Any]:
     found = pick(trend, *_TREND)
-    return {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in found.items()}
+    return {
+        name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in found.items()
+    }
 
 
 def _encode_series(summary: SeriesSummary) -> dict[str, Any]:

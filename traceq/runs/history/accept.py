@@ -8,7 +8,14 @@ from typing import NamedTuple
 
 from traceq.common.units import some
 from traceq.errors import UnusableBaseline
-from traceq.runs.history.series import SeriesChoice, choose_series, list_series, read_series, read_some_reports
+from traceq.runs.history.series import (
+    EVERY_REPORT,
+    SeriesChoice,
+    choose_series,
+    list_series,
+    read_series,
+    read_some_reports,
+)
 from traceq.runs.history.store import WAIT, find_report, now, write_history
 from traceq.runs.history.trend import describe_quantity
 
@@ -25,7 +32,7 @@ def accept_changes(
     names: Sequence[str],
     because: str,
     *,
-    choice: SeriesChoice = SeriesChoice(),
+    choice: SeriesChoice = EVERY_REPORT,
     begin: str | None = None,
     wait: float = WAIT,
 ) -> list[Accepted]:
@@ -39,7 +46,7 @@ def accept_changes(
         if begin is not None:
             report_id = find_report(connection, begin, path)
             named = read_some_reports(connection, [report_id])[report_id].series
-            accepted = [Accepted(name, report_id) for name in names or (None,)]
+            accepted = [Accepted(name, report_id) for name in names] or [Accepted(None, report_id)]
         else:
             series = read_series(connection, choose_series(list_series(connection, choice), choice, path))
             named = series.summary.series
@@ -59,9 +66,9 @@ def accept_changes(
                     f"{path}: nothing changed in {some(len(series.report_ids), 'report')}, so there is nothing to accept;"
                     " --from REPORT names the first report that counts"
                 )
-        for name, report_id in accepted:
+        for each in accepted:
             connection.execute(
                 "insert into acceptance values (?, ?, ?, ?, ?)",
-                [now().replace(tzinfo=None), named, name, report_id, because],
+                [now().replace(tzinfo=None), named, each.name, each.report_id, because],
             )
     return accepted

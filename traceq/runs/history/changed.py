@@ -87,6 +87,4 @@ def find_changed_facts(
         FactChange(key, before, after, is_exact, is_knob(key), between if key == _COMMIT else 0)
         for key, before, after, is_exact, between in rows
     ]
-    return tuple(
-        sorted(found, key=lambda fact: (not fact.is_exact, fact.key == _COMMIT, not fact.is_knob, fact.key))
-    )
+    return tuple(sorted(found, key=lambda fact: (not fact.is_exact, fact.key == _COMMIT, not fact.is_knob, fact.key)))

@@ -1,4 +1,4 @@
-"""Judge a series as a gate does: has a quantity become worse since it was last accepted, at once or little by little?"""
+"""Judge a series as a gate does: whether a quantity became worse since it was last accepted, at once or little by little."""
 
 from __future__ import annotations
 
@@ -72,7 +72,13 @@ def _list_differences(summary: SeriesSummary, report: HistoryReport) -> list[str
 
 
 def _say(value: object) -> str:
-    return "unknown" if value is None else f"{value:g}" if isinstance(value, float) else shortened(printable(str(value)), 40)
+    return (
+        "unknown"
+        if value is None
+        else f"{value:g}"
+        if isinstance(value, float)
+        else shortened(printable(str(value)), 40)
+    )
 
 
 def add_to_series(series: HistorySeries, entry: HistoryEntry) -> HistorySeries:
@@ -81,7 +87,8 @@ def add_to_series(series: HistorySeries, entry: HistoryEntry) -> HistorySeries:
         return _cut(series, series.report_ids.index(entry.report.report_id) + 1)
     given = {quantity.name: quantity for quantity in entry.quantities}
     values = {
-        name: np.append(known, given[name].value if name in given else math.nan) for name, known in series.values.items()
+        name: np.append(known, given[name].value if name in given else math.nan)
+        for name, known in series.values.items()
     }
     seconds = entry.report.ran_at.timestamp()
     return msgspec.structs.replace(

@@ -26,6 +26,9 @@ class Origin(NamedTuple):
     made_at: datetime | None = None
 
 
+UNKNOWN = Origin()
+
+
 def find_origin(environment: Mapping[str, str] = os.environ) -> Origin:
     """Return the commit that a CI system names in `environment`, else the one that git has checked out here.
 
@@ -36,7 +39,7 @@ def find_origin(environment: Mapping[str, str] = os.environ) -> Origin:
         return Origin(commit, next((value for name in _BRANCHES if (value := environment.get(name))), None))
     shown = _ask_git("log", "-1", "--no-show-signature", "--format=%H %ct").split()
     if len(shown) != _FIELDS or not shown[1].isdecimal():
-        return Origin()
+        return UNKNOWN
     branch = _ask_git("symbolic-ref", "--quiet", "--short", "HEAD")
     return Origin(shown[0], branch or None, datetime.fromtimestamp(int(shown[1]), UTC))
 

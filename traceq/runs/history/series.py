@@ -34,6 +34,9 @@ class SeriesChoice(msgspec.Struct, frozen=True):
     series: str | None = None
 
 
+EVERY_REPORT = SeriesChoice()
+
+
 class SeriesSummary(msgspec.Struct, frozen=True):
     """What the reports of a series share, how many there are, and when the first and the last ran (UTC)."""
 
@@ -71,7 +74,7 @@ class HistorySeries(msgspec.Struct, frozen=True):
         return np.arange(len(self.seconds), dtype=float)
 
 
-def list_series(connection: duckdb.DuckDBPyConnection, choice: SeriesChoice = SeriesChoice()) -> list[SeriesSummary]:
+def list_series(connection: duckdb.DuckDBPyConnection, choice: SeriesChoice = EVERY_REPORT) -> list[SeriesSummary]:
     """Return the series of the chosen reports, the one with the latest report first."""
     condition, values = _write_condition(choice)
     rows = connection.execute(
@@ -95,11 +98,13 @@ def _write_condition(choice: SeriesChoice) -> tuple[str, dict[str, object]]:
     for number, (key, value) in enumerate(choice.where):
         values[f"value{number}"] = value
         if key in COLUMNS:
-            conditions.append(f"{key}::varchar = $value{number}" if key != "batch" else f"batch = try_cast($value{number} as double)")
+            conditions.append(
+                f"{key}::varchar = $value{number}" if key != "batch" else f"batch = try_cast($value{number} as double)"
+            )
         else:
             values[f"key{number}"] = key
             conditions.append(
-                f"report_id in (select f.report_id from fact as f where f.key = $key{number} and f.value = $value{number})"
+                f"exists (from fact where fact.report_id = report.report_id and key = $key{number} and value = $value{number})"
             )
     return " and ".join(conditions), values
 
@@ -107,7 +112,7 @@ def _write_condition(choice: SeriesChoice) -> tuple[str, dict[str, object]]:
 def read_series(
     connection: duckdb.DuckDBPyConnection,
     summary: SeriesSummary,
-    choice: SeriesChoice = SeriesChoice(),
+    choice: SeriesChoice = EVERY_REPORT,
     names: Collection[str] | None = None,
 ) -> HistorySeries:
     """Return the chosen reports of a series with their quantities, only those of `names` unless None."""
@@ -123,7 +128,7 @@ def read_series(
         f"""with chosen as (
             select report_id, row_number() over (order by ran_at, added_at, rowid) - 1 as number from report where {condition}
         ), named as (
-            select name, row_number() over (order by name) - 1 as place, any_value(unit) as unit from quantity {wanted} group by name
+            select name, row_number() over (order by name) - 1 as place from quantity {wanted} group by name
         )
         select n.place::integer as place, c.number::integer as number, q.value from quantity as q
         inner join chosen as c using (report_id) inner join named as n using (name)""",  # noqa: S608 - see _write_condition

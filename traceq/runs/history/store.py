@@ -136,7 +136,9 @@ def _insert(connection: duckdb.DuckDBPyConnection, entry: HistoryEntry) -> None:
     connection.execute(f"insert into report ({names}) values ({', '.join('?' * len(row))})", list(row.values()))  # noqa: S608 - names of this file
     report_id = entry.report.report_id
     if entry.quantities:
-        columns = [[getattr(each, name) for each in entry.quantities] for name in ("name", "value", "low", "high", "unit")]
+        columns = [
+            [getattr(each, name) for each in entry.quantities] for name in ("name", "value", "low", "high", "unit")
+        ]
         connection.execute(
             "insert into quantity select ?, unnest(?::varchar[]), unnest(?::double[]), unnest(?::double[]),"
             " unnest(?::double[]), unnest(?::varchar[])",
@@ -154,14 +156,14 @@ def merge_history(path: Path, other: Path, wait: float = WAIT) -> AddedReports:
     if path.exists() and path.samefile(other):
         raise StoreError(f"{other}: is the history itself; name another one to take reports from")
     with open_history(other, wait) as source:
-        taken = {name: source.sql(f"from {name}").to_arrow_table() for name in ("report", "quantity", "fact")}  # noqa: S608 - names of this file
+        taken = {name: source.sql(f"from {name}").to_arrow_table() for name in ("report", "quantity", "fact")}
     with write_history(path, wait) as connection:
         for name, rows in taken.items():
             connection.register(f"taken_{name}", rows)
         of_both = connection.execute("select report_id from taken_report semi join report using (report_id)").fetchall()
         is_new = "where report_id not in (select report_id from report)"
         for name in ("quantity", "fact", "report"):  # the reports last: they say what is new
-            connection.execute(f"insert into {name} by name from taken_{name} {is_new}")  # noqa: S608 - names of this file
+            connection.execute(f"insert into {name} by name from taken_{name} {is_new}")
         return AddedReports(taken["report"].num_rows - len(of_both), tuple(report_id for (report_id,) in of_both))
 
 
@@ -192,7 +194,7 @@ def find_report(connection: duckdb.DuckDBPyConnection, begin: str, path: Path) -
 def read_reports(connection: duckdb.DuckDBPyConnection, series: str | None = None) -> list[HistoryReport]:
     """Return the reports, of one series or of all, in the order of time."""
     chosen = "" if series is None else "where series = $series"
-    query = f"from report {chosen} order by ran_at, added_at, rowid"  # noqa: S608 - words of this file
+    query = f"from report {chosen} order by ran_at, added_at, rowid"
     rows = ask(connection, query, **({} if series is None else {"series": series}))
     return [_decode(row) for row in rows]
 
@@ -220,8 +222,6 @@ def _connect(path: Path, wait: float, *, read_only: bool) -> duckdb.DuckDBPyConn
     while True:
         try:
             connection = duckdb.connect(os.path.abspath(path), read_only=read_only, config=config)  # noqa: PTH100 - as in database/connect
-            connection.execute("set enable_external_access = false")
-            return connection
         except duckdb.Error as error:
             if not _HELD.search(str(error)):
                 raise _refuse(path, error, read_only=read_only) from error
@@ -229,6 +229,9 @@ def _connect(path: Path, wait: float, *, read_only: bool) -> duckdb.DuckDBPyConn
                 raise StoreError(
                     f"{path}: another process has been writing it for {wait:g} s; try again, or wait longer with --wait"
                 ) from error
+        else:
+            connection.execute("set enable_external_access = false")
+            return connection
         time.sleep(random.uniform(_LEAST_PAUSE, _MOST_PAUSE))  # noqa: S311 - so that those who wait do not look all at once
 
 
@@ -261,7 +264,9 @@ def _check_schema(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
         raise StoreError(f"{path}: has the macro {macros[0][0]}, which no history has; ask its author for the reports")
     tables = connection.execute("select table_name from duckdb_tables()").fetchall()
     if missing := set(table_names()) - {name for (name,) in tables}:
-        raise StoreError(f"{path}: a DuckDB database, but no history: lacks the table {min(missing)}; name another file")
+        raise StoreError(
+            f"{path}: a DuckDB database, but no history: lacks the table {min(missing)}; name another file"
+        )
     versions = connection.execute("select version from history_schema").fetchall()
     if versions != [(VERSION,)]:
         found = ", ".join(str(version) for (version,) in versions) or "none"

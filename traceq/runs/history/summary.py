@@ -23,7 +23,7 @@ from traceq.runs.history.entry import (
     name_report,
     name_series,
 )
-from traceq.runs.history.origin import Origin
+from traceq.runs.history.origin import UNKNOWN, Origin
 from traceq.runs.run import TRIM
 
 Json = Mapping[str, Any]
@@ -48,7 +48,7 @@ def summarize_report(
     *,
     added_at: datetime,
     at: datetime | None = None,
-    origin: Origin = Origin(),
+    origin: Origin = UNKNOWN,
     label: str | None = None,
     program: str | None = None,
     facts: Mapping[str, str] = {},
@@ -73,7 +73,7 @@ def summarize_report(
     try:
         for job, trace in _choose_traces(jobs, traces):
             when, source = _find_time(trace, at, added_at)
-            known = origin if origin.made_at is None or origin.made_at <= when else Origin()
+            known = origin if origin.made_at is None or origin.made_at <= when else UNKNOWN
             entries.append(
                 _summarize_trace(
                     trace, job, added_at=added_at, ran_at=when, ran_at_from=source, origin=known, label=label, program=program,
@@ -244,7 +244,9 @@ def _list_times_per_step(trace: Json, device: int | None, counted: int) -> Itera
     savings: dict[str, list[float]] = defaultdict(lambda: [0.0, 0.0, 0.0])
     for finding in trace["findings"]:
         bounds = (finding["saving_ns"], finding["saving_low_ns"], finding["saving_high_ns"])
-        savings[finding["rule"]] = [before + more for before, more in zip(savings[finding["rule"]], bounds, strict=True)]
+        savings[finding["rule"]] = [
+            before + more for before, more in zip(savings[finding["rule"]], bounds, strict=True)
+        ]
     for rule, (value, low, high) in savings.items():
         yield HistoryQuantity(f"findings.{rule}", value, low, high, "ns")
     power = _condition_of(trace, device).get("gpu_power")

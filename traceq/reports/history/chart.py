@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from traceq.common.units import SIZE_UNITS, TIME_UNITS, choose_unit
-from traceq.reports.drawing import Axis, Dot, Drawing, Panel, Shape, Stroke, Text, Tick, make_axis
+from traceq.reports.drawing import Axis, Dot, Drawing, Panel, Shape, Stroke, Tick, make_axis
 from traceq.reports.history.words import format_change, format_slope
 from traceq.runs.history.history import ShownHistory
 from traceq.runs.history.trend import QuantityTrend
@@ -85,7 +85,9 @@ def _choose_scale(highest: float, unit: str) -> tuple[str, float]:
     return unit, 1.0
 
 
-def _thin(values: np.ndarray[tuple[int], np.dtype[np.float64]]) -> tuple[Sequence[float], np.ndarray[tuple[int], np.dtype[np.float64]]]:
+def _thin(
+    values: np.ndarray[tuple[int], np.dtype[np.float64]],
+) -> tuple[Sequence[float], np.ndarray[tuple[int], np.dtype[np.float64]]]:
     """Return the numbers of the reports to draw and their values: of many, the median of neighbours."""
     places = np.flatnonzero(np.isfinite(values))
     known = values[places]
