@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from traceq.common.units import SIZE_UNITS, TIME_UNITS, choose_unit
+from traceq.common.units import SIZE_UNITS, TIME_UNITS, change_share, choose_unit
 from traceq.reports.drawing import Axis, Dot, Drawing, Panel, Shape, Stroke, Tick, make_axis
-from traceq.reports.history.words import format_change, format_slope
+from traceq.reports.history.words import format_slope
 from traceq.runs.history.history import ShownHistory
 from traceq.runs.history.trend import QuantityTrend
 
@@ -16,7 +16,7 @@ from traceq.runs.history.trend import QuantityTrend
 _MOST_POINTS = 240
 _MOST_DOTS = 120
 _PANEL, _GAP, _FIRST = 46.0, 36.0, 44.0
-_MOST_TICKS = 4
+_MOST_TICKS = 3
 _SCALES = {"ns": TIME_UNITS, "bytes": SIZE_UNITS}
 _KIND, _CHANGED = "compute", "idle_data"
 _LEFT = 62.0
@@ -70,9 +70,9 @@ def _outer_ticks(ticks: Sequence[Tick]) -> Sequence[Tick]:
 
 
 def _title(trend: QuantityTrend, unit: str) -> str:
-    said = f", {format_slope(trend)}" if trend.kind == "creep" else ""
-    change = f": {format_change(trend)}" if trend.kind in ("level", "creep") else ""
-    return f"{trend.name} ({unit}){change}{said}" if unit else f"{trend.name}{change}{said}"
+    """Return the name of a quantity with its unit, and how it moved; short enough for a phone."""
+    moved = {"creep": format_slope(trend), "level": change_share((trend.ratio or 1) - 1)}.get(trend.kind)
+    return f"{trend.name}{f' ({unit})' if unit else ''}{f': {moved}' if moved else ''}"
 
 
 def _choose_scale(highest: float, unit: str) -> tuple[str, float]:

@@ -41,6 +41,8 @@ _MOST_ROWS, _MOST_CHANGES, _MOST_FACTS, _MOST_SERIES = 12, 3, 4, 3
 _MOST_NAMES = 3
 _PANELS = 12
 _VERDICT = 300
+# Statistics of the duration of steps.
+_STEP = "step."
 
 
 def compose_history(shown: ShownHistory) -> Iterator[Block]:
@@ -49,11 +51,8 @@ def compose_history(shown: ShownHistory) -> Iterator[Block]:
     listed = _choose_rows(shown.trends)
     yield _tabulate(shown, listed)
     if left := len(shown.trends) - len(listed):
-        steady = sum(trend.kind == "steady" for trend in shown.trends if trend not in listed)
-        said = f"{some(left, 'more quantity', 'more quantities')} ({steady} steady)"
-        yield Paragraph(
-            (f"{said}; ", Literal("--format html"), " draws them, ", Literal("--quantity NAME"), " shows one.")
-        )
+        said = some(left, "more quantity", "more quantities")
+        yield Paragraph((f"{said}: ", Literal("--format html"), " draws all, ", Literal("--quantity NAME"), " shows one."))
     yield from _compose_explained(shown, _MOST_CHANGES)
     yield from _compose_others(shown)
 
@@ -146,10 +145,13 @@ def _describe_when(shown: ShownHistory, trend: QuantityTrend) -> str:
 
 
 def _choose_rows(trends: Sequence[QuantityTrend]) -> Sequence[QuantityTrend]:
-    """Return the quantities for the screen: those that moved, worst first, then the step and other large ones."""
-    moved = [trend for trend in trends if trend.kind in ("level", "creep")]
-    still = [trend for trend in trends if trend not in moved]
-    return [*moved, *still][:_MOST_ROWS]
+    """Return the quantities for the screen, in their order, without further statistics of the step that move as it does."""
+    step = next((trend for name in STEP for trend in trends if trend.name == name), None)
+    return [
+        trend
+        for trend in trends
+        if step is None or trend is step or trend.kind != step.kind or not trend.name.startswith(_STEP)
+    ][:_MOST_ROWS]
 
 
 def _tabulate(shown: ShownHistory, trends: Sequence[QuantityTrend]) -> Table:
@@ -189,7 +191,7 @@ def _compose_explained(shown: ShownHistory, most: int) -> Iterator[Block]:
             together.setdefault(window, (each, []))[1].append(trend.name)
     if not together:
         return
-    yield Heading(3, ("What else changed",))
+    yield Heading(2, ("What else changed",), anchor="changed")
     is_timed = shown.series.is_timed
     items = []
     for each, names in list(together.values())[:most]:
@@ -211,7 +213,7 @@ def _compose_others(shown: ShownHistory) -> Iterator[Block]:
     """Yield the other series of the history, which are not comparable with this one."""
     if not shown.others:
         return
-    yield Heading(3, ("Other series, not comparable with this one",))
+    yield Heading(2, ("Other series, not comparable with this one",), anchor="others")
     items = [
         (Literal(f"--series {each.series}"), ": ", Name(describe_series(each)), f", {some(each.reports, 'report')}")
         for each in shown.others[:_MOST_SERIES]

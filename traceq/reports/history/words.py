@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from traceq.common.text import printable, shortened
 from traceq.common.units import change_share, duration, rate, share, size, some
 from traceq.formats.made_with import unit_of, words_of
-from traceq.runs.history.changed import FactChange
+from traceq.runs.history.changed import COMMIT, FactChange
 from traceq.runs.history.entry import HistoryReport
 from traceq.runs.history.history import ExplainedChange
 from traceq.runs.history.series import SeriesSummary
@@ -16,7 +16,6 @@ from traceq.runs.history.trend import QuantityTrend
 
 _SHORT_ID = 8
 _FACT = 40
-_HALF_PER_CENT = 0.0005
 
 
 def format_quantity(value: float, unit: str) -> str:
@@ -76,7 +75,7 @@ def describe_since(explained: ExplainedChange, *, is_timed: bool) -> str:
 
 def describe_fact(fact: FactChange) -> str:
     """Return a fact's change as text: torch 2.3.1 -> 2.4.0."""
-    if fact.key == "commit":
+    if fact.key == COMMIT:
         between = f", {some(fact.between, 'commit')} between" if fact.between > 1 else ""
         return f"commit {printable(fact.before)[:_SHORT_ID]} -> {printable(fact.after)[:_SHORT_ID]}{between}"
     unit = unit_of(fact.key)
@@ -85,12 +84,16 @@ def describe_fact(fact: FactChange) -> str:
 
 
 def list_facts(facts: Sequence[FactChange], most: int) -> str:
-    """Return the first `most` facts that changed, as text; what else changed exactly there comes first."""
-    if not facts:
-        return "nothing that the reports know of"
-    listed = [f"{describe_fact(fact)}{'' if fact.is_exact else ' (also at other times)'}" for fact in facts[:most]]
-    more = len(facts) - most
-    return "; ".join(listed) + (f"; and {more} more" if more > 0 else "")
+    """Return the facts that changed exactly there, `most` of them, and the commits; without any, those that change often."""
+    exact = [fact for fact in facts if fact.is_exact]
+    commits = [fact for fact in facts if fact.key == COMMIT and not fact.is_exact]
+    often = [fact for fact in facts if fact not in exact and fact not in commits]
+    listed = [describe_fact(fact) for fact in (*exact[:most], *commits)]
+    if not exact:
+        listed = [*(f"{describe_fact(fact)} (changes often)" for fact in often[:most]), *listed]
+    if (more := len(exact) - most) > 0:
+        listed.append(f"{more} more")
+    return "; ".join(listed) or "nothing that the reports know of"
 
 
 def describe_series(summary: SeriesSummary) -> str:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # Columns of reports that are facts of the run, too; `traceq` for a new version may count time otherwise.
 _COLUMNS = ("commit", "branch", "label", "traceq")
-_COMMIT = "commit"
+COMMIT = "commit"
 
 
 class FactChange(msgspec.Struct, frozen=True):
@@ -84,7 +84,7 @@ def find_changed_facts(
         },
     ).fetchall()
     found = [
-        FactChange(key, before, after, is_exact, is_knob(key), between if key == _COMMIT else 0)
+        FactChange(key, before, after, is_exact, is_knob(key), between if key == COMMIT else 0)
         for key, before, after, is_exact, between in rows
     ]
-    return tuple(sorted(found, key=lambda fact: (not fact.is_exact, fact.key == _COMMIT, not fact.is_knob, fact.key)))
+    return tuple(sorted(found, key=lambda fact: (not fact.is_exact, fact.key == COMMIT, not fact.is_knob, fact.key)))

@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import duckdb
 
 from traceq.common.limits import LEAST_OF_QUERIES, limits
-from traceq.common.near import way_out
 from traceq.database.comments import comment_statements
 from traceq.database.connect import check_name, is_database, threads_for
 from traceq.database.failures import FAILURES, one_line
@@ -73,8 +72,7 @@ def open_history(path: Path, wait: float = WAIT) -> Iterator[duckdb.DuckDBPyConn
     when another version of traceq made it.
     """
     if not path.is_file():
-        make = f"; traceq history add SOURCE --in {path} makes one"
-        raise StoreError(f"{path}: no such history{way_out(path, make)}")
+        raise StoreError(f"{path}: no such history; traceq history add SOURCE --in {path} makes one")
     if not is_database(path):
         raise StoreError(f"{path}: not a DuckDB database, so no history; name another file")
     connection = _connect(path, wait, read_only=True)

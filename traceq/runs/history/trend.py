@@ -116,11 +116,13 @@ def describe_quantities(
         for name in (list_worth(series) if names is None else names)
     ]
 
-    def rank(trend: QuantityTrend) -> tuple[bool, float, bool, bool, float, str]:
+    order = {name: place for place, name in enumerate(STEP)}
+
+    def rank(trend: QuantityTrend) -> tuple[bool, float, int, bool, float, str]:
         # Among equals what stands for the step comes first, then the largest part of it.
         is_part = trend.name.startswith(_OF_STEP)
         is_still = trend.kind not in ("level", "creep")
-        return is_still, -trend.impact, trend.name not in STEP, not is_part, -trend.now if is_part else 0.0, trend.name
+        return is_still, -round(trend.impact, 3), order.get(trend.name, len(order)), not is_part, -trend.now if is_part else 0.0, trend.name
 
     return sorted(trends, key=rank)
 
