@@ -26,6 +26,8 @@ if TYPE_CHECKING:
         convert,
         doctor,
         export,
+        history_add,
+        history_show,
         ingest,
         noise,
         report,
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from traceq.app.compare import ComparisonView
     from traceq.app.compare_memory import MemoryComparisonView
     from traceq.app.doctor import HealthView
+    from traceq.app.history import HistoryView
     from traceq.app.noise import NoiseView
     from traceq.app.open import Traces
     from traceq.app.report import ReportView
@@ -76,6 +79,7 @@ __all__ = [
     "CheckView",
     "ComparisonView",
     "HealthView",
+    "HistoryView",
     "MemoryComparisonView",
     "MissingTool",
     "NoSuchFinding",
@@ -113,6 +117,8 @@ __all__ = [
     "convert",
     "doctor",
     "export",
+    "history_add",
+    "history_show",
     "ingest",
     "noise",
     "open",
@@ -131,6 +137,7 @@ _MODULES = {
     "CheckView": "traceq.app.check",
     "ComparisonView": "traceq.app.compare",
     "HealthView": "traceq.app.doctor",
+    "HistoryView": "traceq.app.history",
     "MemoryComparisonView": "traceq.app.compare_memory",
     "NoiseView": "traceq.app.noise",
     "ReportView": "traceq.app.report",

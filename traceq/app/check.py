@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from traceq.app.check_history import check_history, parse_against
+from traceq.app.check_history import check_history
 from traceq.app.noise import read_known_noise
 from traceq.app.read_options import AS_FOUND, LOWEST, KnownNoiseOf, ReadOptions, Which
 from traceq.app.source import Source, Sources, as_list, check_writes, is_trace, open_runs, read_runs_of
@@ -93,7 +93,7 @@ def check(
     max_regression: float | None = None,
     noise: KnownNoiseOf | None = None,
     fail_on_likely: bool = False,
-    history: str | None = None,
+    history: str | Path | None = None,
     quantities: Sequence[str] = (),
     program: str | None = None,
 ) -> CheckView:
@@ -103,12 +103,11 @@ def check(
     UnusableBudget and UnusableBaseline.
     """
     sources = as_list(sources)
-    of_history = None if history is None else parse_against(history)
-    if of_history is None and (quantities or program is not None):
+    if history is None and (quantities or program is not None):
         raise WrongUse("--quantity and --program are for --against history.")
-    of_baseline = None if of_history is not None and baseline is None else max_regression
+    of_baseline = None if history is not None and baseline is None else max_regression
     named = None if baseline is None else str(baseline)
-    file, against = _read_request(budgets, named, of_baseline, noise, is_asked=of_history is not None)
+    file, against = _read_request(budgets, named, of_baseline, noise, is_asked=history is not None)
     if fail_on_likely:
         if against.baseline is None:
             raise WrongUse("--fail-on-likely needs a baseline: give --baseline NAME_OR_FILE.")
@@ -127,10 +126,10 @@ def check(
         budget = Budget("compare", against.baseline or "a baseline", bounds, against.line)
         found = judge_regression(budget, comparison, fail_on_likely=against.fail_on_likely)
         judged.append(with_cause(found, comparison))
-    if of_history is not None:
+    if history is not None:
         allowed = None if max_regression is None else Fraction(repr(max_regression))
         judged += check_history(
-            sources, of_history, read, quantities=quantities, max_regression=allowed, program=program
+            sources, Path(history), read, quantities=quantities, max_regression=allowed, program=program
         )
     against_file = file_of(against.baseline) if against.baseline else None
     return CheckView(

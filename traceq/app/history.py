@@ -76,18 +76,17 @@ def history_show(
     *,
     quantities: Sequence[str] = (),
     floor: float = FLOOR,
-    wait: float = WAIT,
 ) -> HistoryView:
     """Show how the quantities of a series moved; traceq.app.api.history_show describes the parameters."""
     path = path or history_path()
-    with open_history(path, wait) as connection:
+    with open_history(path) as connection:
         return HistoryView(read_history(connection, path, choice, quantities, floor))
 
 
-def history_list(path: Path | None = None, *, wait: float = WAIT) -> HistoryListView:
+def history_list(path: Path | None = None) -> HistoryListView:
     """Return the reports of the history, the latest first."""
     path = path or history_path()
-    with open_history(path, wait) as connection:
+    with open_history(path) as connection:
         return HistoryListView(tuple(reversed(read_reports(connection))))
 
 
@@ -102,7 +101,7 @@ def history_accept(
 ) -> list[Accepted]:
     """Accept what became of the quantities (all if empty); what came before no longer counts for `traceq check`."""
     path = path or history_path()
-    with open_history(path, wait):
+    with open_history(path):
         pass  # else a history would be made of a name that is mistyped
     return accept_changes(path, quantities, because, choice=choice, begin=begin, wait=wait)
 
@@ -110,12 +109,12 @@ def history_accept(
 def history_remove(report_ids: Sequence[str], path: Path | None = None, *, wait: float = WAIT) -> int:
     """Remove reports, named by the beginning of their id, and return how many."""
     path = path or history_path()
-    with open_history(path, wait):
+    with open_history(path):
         pass
     return remove_reports(path, report_ids, wait)
 
 
-def history_export(output: Path, path: Path | None = None, *, wait: float = WAIT) -> list[Path]:
+def history_export(output: Path, path: Path | None = None) -> list[Path]:
     """Write the history as Parquet: a tidy table (a row a report and quantity) to a file, or with the facts into a folder.
 
     Returns the files. Raises WrongUse for a file of another suffix, StoreError where it cannot be written.
@@ -134,7 +133,7 @@ def history_export(output: Path, path: Path | None = None, *, wait: float = WAIT
             raise StoreError(f"{output}: cannot be made: {error.strerror}; choose another folder") from error
     import pyarrow.parquet as pq
 
-    with open_history(path, wait) as connection:
+    with open_history(path) as connection:
         for file, query in files.items():
             rows = connection.sql(query).to_arrow_table()
             with atomic_write(file) as written:

@@ -38,7 +38,6 @@ _FORMATS = {suffix: name for suffix, name in SUFFIXES.items() if name != "html"}
 )
 @click.option(
     "--against",
-    "history",
     metavar="history[:FILE]",
     help="Compare with a history of reports (traceq history): a creep or a lasting change since it was accepted fails.",
 )
@@ -70,7 +69,7 @@ def check(
     sources: tuple[str, ...],
     budgets: Path | None,
     baseline: str | None,
-    history: str | None,
+    against: str | None,
     quantities: tuple[str, ...],
     program: str | None,
     max_regression: float | None,
@@ -98,6 +97,7 @@ def check(
       traceq check profile.duckdb --against history
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.check import check as check_runs
+    from traceq.app.check_history import parse_against
     from traceq.reports.check.words import outcome_sentence
 
     view = check_runs(
@@ -109,7 +109,7 @@ def check(
         max_regression=max_regression,
         fail_on_likely=fail_on_likely,
         noise=noise,
-        history=history,
+        history=None if against is None else parse_against(against),
         quantities=quantities,
         program=program,
     )

@@ -151,7 +151,6 @@ def add(
     "--floor", type=SHARE, default="2%", show_default=True, metavar="SHARE", help="The least change worth telling."
 )
 @document_options({**SUFFIXES, ".csv": "csv"})
-@wait_option
 def show(
     *,
     path: Path | None,
@@ -162,7 +161,6 @@ def show(
     floor: float,
     output: Path | None,
     format_: str,
-    wait: float,
 ) -> None:
     """Show how each quantity moved: steady, at another level since a report, or creeping; and what else changed then.
 
@@ -178,18 +176,17 @@ def show(
     from traceq.runs.history.series import SeriesChoice
 
     choice = SeriesChoice(since, where, series)
-    write_view(history_show(path, choice, quantities=quantities, floor=floor, wait=wait), format_, output)
+    write_view(history_show(path, choice, quantities=quantities, floor=floor), format_, output)
 
 
 @click.command("list", short_help="List the reports.")
 @in_option
 @json_option("json: all reports, with the columns of the table report.")
-@wait_option
-def list_(*, path: Path | None, format_: str, wait: float) -> None:
+def list_(*, path: Path | None, format_: str) -> None:
     """List the reports of the history, the latest first."""
     from traceq.app.history import history_list
 
-    write_view(history_list(path, wait=wait), format_, None)
+    write_view(history_list(path), format_, None)
 
 
 @click.command(short_help="Accept a change: the gate forgets what was before.")
@@ -235,8 +232,7 @@ def remove(*, reports: tuple[str, ...], path: Path | None, wait: float) -> None:
     "output", metavar="DIR|FILE.parquet", type=click.Path(path_type=Path), shell_complete=completion.complete_files
 )
 @in_option
-@wait_option
-def export(*, output: Path, path: Path | None, wait: float) -> None:
+def export(*, output: Path, path: Path | None) -> None:
     """Write the history as Parquet for dashboards: a row a report and quantity, with the report's columns.
 
     A folder gets history.parquet, and facts.parquet with a row a report and fact.
@@ -248,5 +244,5 @@ def export(*, output: Path, path: Path | None, wait: float) -> None:
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.history import history_export
 
-    for file in history_export(output, path, wait=wait):
+    for file in history_export(output, path):
         click.echo(printable(str(file)))

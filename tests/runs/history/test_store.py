@@ -75,6 +75,12 @@ def write_at_once(path, processes, reports):
         subprocess.Popen([sys.executable, "-c", WRITER, str(TESTS), str(path), str(number), str(reports)])
         for number in range(processes)
     ]
+    seen = 0
+    while any(process.poll() is None for process in started):
+        if path.exists():
+            ((now,),) = rows(path, "select count(*) from report")
+            assert now >= seen
+            seen = now
     assert [process.wait() for process in started] == [0] * processes
     assert rows(path, "select count(*), count(distinct report_id) from report") == [(processes * reports,) * 2]
     assert rows(path, "select count(*) from quantity") == [(processes * reports * 2,)]
@@ -95,7 +101,9 @@ def test_a_killed_writer_leaves_nothing_half(tmp_path):
     killed = subprocess.run([sys.executable, "-c", KILLED, str(TESTS), str(path)], check=False)
     assert killed.returncode == -signal.SIGKILL
     assert rows(path, "select count(*) from report union all select count(*) from fact") == [(1,), (0,)]
+    assert len(list(tmp_path.glob(".*.part"))) == 1
     assert add_entries(path, [entry(2)]).added == 1
+    assert sorted(file.name for file in tmp_path.iterdir()) == [".h.duckdb.lock", "h.duckdb"]
 
 
 def test_an_error_inside_leaves_the_history_as_it_was(tmp_path):
@@ -106,19 +114,37 @@ def test_an_error_inside_leaves_the_history_as_it_was(tmp_path):
     assert rows(path, "select count(*) from report") == [(1,)]
 
 
-def test_who_waits_too_long_is_told(tmp_path):
+def test_who_waits_too_long_is_told_and_readers_do_not_wait(tmp_path):
     path = tmp_path / "h.duckdb"
     add_entries(path, [entry(1)])
-    code = f"import duckdb, sys; c = duckdb.connect({str(path)!r}); print(1, flush=True); sys.stdin.read()"
-    with subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as other:
-        assert other.stdout.readline() == "1\n"
-        for opened in (open_history, write_history):
-            with pytest.raises(StoreError, match=r"another process has been writing it for 0\.1 s"), opened(path, 0.1):
-                pass
-        other.stdin.close()
-    assert rows(path, "select count(*) from report") == [(1,)]
+    with write_history(path) as connection:
+        connection.execute("delete from report")
+        with (
+            pytest.raises(StoreError, match=r"other processes have been writing it for 0\.1 s"),
+            write_history(path, 0.1),
+        ):
+            pass
+        assert rows(path, "select count(*) from report") == [(1,)]
+    assert rows(path, "select count(*) from report") == [(0,)]
+
+
+def test_a_link_stays_and_so_does_the_mode(tmp_path):
+    path, link = tmp_path / "h.duckdb", tmp_path / "link.duckdb"
+    add_entries(path, [entry(1)])
+    path.chmod(0o640)
+    link.symlink_to(path)
+    add_entries(link, [entry(2)])
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert rows(path, "select count(*) from report") == [(2,)]
+
+
+def test_a_history_that_is_open_elsewhere_is_left_alone(tmp_path):
+    path = tmp_path / "h.duckdb"
+    add_entries(path, [entry(1)])
+    (tmp_path / "h.duckdb.wal").write_bytes(b"1")
+    with pytest.raises(StoreError, match="another program has it open for writing"):
+        add_entries(path, [entry(2)])
 
 
 def test_reports_of_another_history_are_taken_over_once(tmp_path):

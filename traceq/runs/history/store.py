@@ -1,19 +1,26 @@
-"""A history as a DuckDB file: one writer at a time, who waits for its turn; what is added is there in full or not at all."""
+"""A history as a DuckDB file that is replaced by each writer: readers see all of an addition or nothing, and never wait.
+
+Writers take turns by a lock on a file beside it. DuckDB's own lock would not do: a process loses it when it closes another
+handle of the file, which DuckDB itself does when it opens it (docs/decisions/0041-history.md).
+"""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
-import re
+import shutil
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
 
+from traceq.common import signals
+from traceq.common.files import name_part
 from traceq.common.limits import LEAST_OF_QUERIES, limits
 from traceq.database.comments import comment_statements
 from traceq.database.connect import check_name, is_database, threads_for
@@ -25,14 +32,14 @@ from traceq.runs.history.entry import HistoryEntry, HistoryReport
 
 VERSION = 1
 WAIT = 60.0
-"""Seconds that a reader or writer waits for its turn, unless it is told otherwise."""
+"""Seconds that a writer waits for its turn, unless it is told otherwise."""
 
 _FILE = Path(".traceq") / "history.duckdb"
 _TABLES_FILE = "runs/history/tables.sql"
-# Seconds between two tries to open the file, drawn anew each time.
+_LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+_ANY_MODE = 0o666
+# Seconds between two tries to get the lock, drawn anew each time.
 _LEAST_PAUSE, _MOST_PAUSE = 0.02, 0.12
-# In DuckDB's words for a file that another process has open.
-_HELD = re.compile(r"(?:set|Conflicting) lock\b")
 _MACROS = "select function_name from system.main.duckdb_functions() where not internal limit 1"
 
 
@@ -59,23 +66,22 @@ def is_history(path: Path) -> bool:
         return False
     try:
         with duckdb.connect(os.path.abspath(path), read_only=True) as connection:  # noqa: PTH100 - as in database/connect
-            return "history_schema" in _list_tables(connection)
+            tables = connection.execute("select table_name from duckdb_tables()").fetchall()
+            return ("history_schema",) in tables
     except duckdb.Error:
         return False
 
 
 @contextmanager
-def open_history(path: Path, wait: float = WAIT) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yield a read-only connection to the history; a writer is waited for.
+def open_history(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Yield a read-only connection to the history as it is now.
 
-    Raises StoreError when there is none, when it cannot be read or is not free within `wait` seconds, SchemaMismatch
-    when another version of traceq made it.
+    Raises StoreError when there is none or it cannot be read, SchemaMismatch when another version of traceq made it.
     """
     if not path.is_file():
         raise StoreError(f"{path}: no such history; traceq history add SOURCE --in {path} makes one")
-    if not is_database(path):
-        raise StoreError(f"{path}: not a DuckDB database, so no history; name another file")
-    connection = _connect(path, wait, read_only=True)
+    _check_file(path)
+    connection = _connect(path, path, read_only=True)
     try:
         with _damage_named(path):
             _check_schema(connection, path)
@@ -86,29 +92,83 @@ def open_history(path: Path, wait: float = WAIT) -> Iterator[duckdb.DuckDBPyConn
 
 @contextmanager
 def write_history(path: Path, wait: float = WAIT) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yield a connection to the history inside a transaction, which is committed unless an error leaves the block.
+    """Yield a connection to a copy of the history, which takes its place at the end of the block unless an error leaves it.
 
-    The file is made if it is missing. Raises StoreError and SchemaMismatch as `open_history` does.
+    The history is made if it is missing. Raises StoreError where it cannot be written, or other processes write it for
+    more than `wait` seconds, SchemaMismatch when another version of traceq made it.
     """
-    if path.exists() and path.stat().st_size and not is_database(path):
-        raise StoreError(f"{path}: not a DuckDB database, so no history; name another file")
+    with _take_turn(path, wait):
+        # A link stays.
+        target = path.resolve()
+        copy = name_part(target)
+        log = copy.with_name(f"{copy.name}.wal")
+        try:
+            with signals.remove_on_signal(copy), signals.remove_on_signal(log):
+                if target.exists():
+                    _check_file(path)
+                    shutil.copyfile(target, copy)
+                    shutil.copymode(target, copy)
+                with closing(_connect(copy, path, read_only=False)) as connection, _damage_named(path):
+                    connection.begin()
+                    _create_schema(connection)
+                    _check_schema(connection, path)
+                    yield connection
+                    connection.commit()
+                    # Else it would be done at the end, perhaps by a thread that outlives the connection.
+                    connection.execute("checkpoint")
+                copy.replace(target)
+        except OSError as error:
+            raise StoreError(f"{path}: cannot be written: {error.strerror or error}; choose another file") from error
+        finally:
+            copy.unlink(missing_ok=True)
+            log.unlink(missing_ok=True)
+
+
+@contextmanager
+def _take_turn(path: Path, wait: float) -> Iterator[None]:
+    """Hold the lock of the history's writers during the block; the system takes it from processes that end."""
+    lock = path.with_name(f".{path.name}.lock")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(lock, _LOCK, _ANY_MODE)
     except OSError as error:
-        raise StoreError(f"{path}: cannot be written: {error.strerror}; choose another file") from error
-    connection = _connect(path, wait, read_only=False)
+        raise StoreError(f"{path}: cannot be written: {error.strerror or error}; choose another file") from error
     try:
-        with _damage_named(path):
-            connection.begin()
-            if not _list_tables(connection):
-                execute(connection, statement(_TABLES_FILE), {})
-                connection.execute(";".join(comment_statements(statement(_TABLES_FILE))))
-                connection.execute("insert into history_schema values (?)", [VERSION])
-            _check_schema(connection, path)
-            yield connection
-            connection.commit()
+        until = time.monotonic() + wait
+        while not _is_locked(descriptor):
+            if time.monotonic() > until:
+                raise StoreError(
+                    f"{path}: other processes have been writing it for {wait:g} s; try again, or wait longer with --wait"
+                )
+            time.sleep(random.uniform(_LEAST_PAUSE, _MOST_PAUSE))  # noqa: S311 - so that those who wait do not look all at once
+        yield
     finally:
-        connection.close()
+        os.close(descriptor)
+
+
+def _is_locked(descriptor: int) -> bool:
+    """Try to lock the file, and return whether this process holds the lock now."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _check_file(path: Path) -> None:
+    """Raise StoreError unless the file is a DuckDB database that no other program is writing."""
+    if not is_database(path):
+        raise StoreError(f"{path}: not a DuckDB database, so no history; name another file")
+    if path.with_name(f"{path.name}.wal").exists():
+        raise StoreError(f"{path}: another program has it open for writing ({path.name}.wal); close it there first")
+
+
+def _create_schema(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create the tables of a history in a database that has none."""
+    if not connection.execute("select table_name from duckdb_tables()").fetchall():
+        execute(connection, statement(_TABLES_FILE), {})
+        connection.execute(";".join(comment_statements(statement(_TABLES_FILE))))
+        connection.execute("insert into history_schema values (?)", [VERSION])
 
 
 def add_entries(path: Path, entries: Sequence[HistoryEntry], wait: float = WAIT) -> AddedReports:
@@ -153,7 +213,7 @@ def merge_history(path: Path, other: Path, wait: float = WAIT) -> AddedReports:
     """Add the reports of the history `other` that the history at `path` does not have. Raises as `write_history` does."""
     if path.exists() and path.samefile(other):
         raise StoreError(f"{other}: is the history itself; name another one to take reports from")
-    with open_history(other, wait) as source:
+    with open_history(other) as source:
         taken = {name: source.sql(f"from {name}").to_arrow_table() for name in ("report", "quantity", "fact")}
     with write_history(path, wait) as connection:
         for name, rows in taken.items():
@@ -208,36 +268,20 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def _connect(path: Path, wait: float, *, read_only: bool) -> duckdb.DuckDBPyConnection:
-    """Open the file, waiting up to `wait` seconds for another process that writes it. Raises StoreError."""
+def _connect(file: Path, path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+    """Open `file`, which is the history `path` or its copy, with the command's limits. Raises StoreError, naming `path`."""
     check_name(path)
     memory = max(limits().memory_bytes, LEAST_OF_QUERIES)
     config: dict[str, str | bool | int | float | list[str]] = {
         "memory_limit": f"{memory}B",
         "threads": str(threads_for(memory)),
     }
-    until = time.monotonic() + wait
-    while True:
-        try:
-            connection = duckdb.connect(os.path.abspath(path), read_only=read_only, config=config)  # noqa: PTH100 - as in database/connect
-        except duckdb.Error as error:
-            if not _HELD.search(str(error)):
-                raise _refuse(path, error, read_only=read_only) from error
-            if time.monotonic() > until:
-                raise StoreError(
-                    f"{path}: another process has been writing it for {wait:g} s; try again, or wait longer with --wait"
-                ) from error
-        else:
-            connection.execute("set enable_external_access = false")
-            return connection
-        time.sleep(random.uniform(_LEAST_PAUSE, _MOST_PAUSE))  # noqa: S311 - so that those who wait do not look all at once
-
-
-def _refuse(path: Path, error: duckdb.Error, *, read_only: bool) -> StoreError:
-    """Return the error for a file that cannot be opened."""
-    if not read_only and not os.access(path if path.exists() else path.parent, os.W_OK):
-        return StoreError(f"{path}: cannot be written: Permission denied; choose another file")
-    return StoreError(f"{path}: cannot be opened as a history, is it damaged? {one_line(error)}")
+    try:
+        connection = duckdb.connect(os.path.abspath(file), read_only=read_only, config=config)  # noqa: PTH100 - as in database/connect
+        connection.execute("set enable_external_access = false")
+    except duckdb.Error as error:
+        raise StoreError(f"{path}: cannot be opened as a history, is it damaged? {one_line(error)}") from error
+    return connection
 
 
 @contextmanager
@@ -247,12 +291,6 @@ def _damage_named(path: Path) -> Iterator[None]:
         yield
     except FAILURES as error:
         raise StoreError(f"{path}: cannot be used as a history, is it damaged? {one_line(error)}") from error
-
-
-def _list_tables(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    """Return the names of the tables and views of the database."""
-    listed = "select table_name from duckdb_tables() union all select view_name from duckdb_views() where not internal"
-    return {name for (name,) in connection.execute(listed).fetchall()}
 
 
 def _check_schema(connection: duckdb.DuckDBPyConnection, path: Path) -> None:

@@ -122,7 +122,14 @@ def describe_quantities(
         # Among equals what stands for the step comes first, then the largest part of it.
         is_part = trend.name.startswith(_OF_STEP)
         is_still = trend.kind not in ("level", "creep")
-        return is_still, -round(trend.impact, 3), order.get(trend.name, len(order)), not is_part, -trend.now if is_part else 0.0, trend.name
+        return (
+            is_still,
+            -round(trend.impact, 3),
+            order.get(trend.name, len(order)),
+            not is_part,
+            -trend.now if is_part else 0.0,
+            trend.name,
+        )
 
     return sorted(trends, key=rank)
 
