@@ -70,11 +70,11 @@ def check_history(
             starts = find_starts(connection, series, names)
             added = [entry for entry in new if entry.report.report_id not in stored]
             for name in names:
-                each = judge_history(series, name, starts[name], str(path), max_regression=max_regression)
-                trends = [] if each.trend is None else [each.trend]
+                verdict = judge_history(series, name, starts[name], str(path), max_regression=max_regression)
+                trends = [] if verdict.trend is None else [verdict.trend]
                 explained = (
-                    explain_changes(connection, series, trends, starts, added) if each.budget.state == "fail" else {}
+                    explain_changes(connection, series, trends, starts, added) if verdict.budget.state == "fail" else {}
                 )
-                reason = explain_failure(each, explained.get(name, ()), is_timed=series.is_timed)
-                judged.append(replace(each.budget, reason=reason))
+                reason = explain_failure(verdict, explained.get(name, ()), is_timed=series.is_timed)
+                judged.append(replace(verdict.budget, reason=reason))
     return judged

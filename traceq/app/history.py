@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from traceq.app.view import View
 from traceq.common.change_points import FLOOR
 from traceq.common.files import atomic_write
 from traceq.errors import StoreError, WrongUse
-from traceq.reports import SUFFIXES
 from traceq.reports.document import Block
-from traceq.reports.history.list import compose_reports, list_reports_as_json
 from traceq.reports.history.page import compose_history, compose_page
 from traceq.reports.renderers.history_to_json import history_to_json, trend_rows
 from traceq.runs.history.accept import Accepted, accept_changes
@@ -21,8 +19,6 @@ from traceq.runs.history.entry import HistoryReport
 from traceq.runs.history.history import ShownHistory, read_history
 from traceq.runs.history.series import EVERY_REPORT, SeriesChoice
 from traceq.runs.history.store import WAIT, history_path, open_history, read_reports, remove_reports
-
-HISTORY_SUFFIXES = {**SUFFIXES, ".csv": "csv"}
 
 
 class HistoryView(View[ShownHistory]):
@@ -49,26 +45,6 @@ class HistoryView(View[ShownHistory]):
         writer.writerows(rows)
         return file.getvalue()
 
-    def suffixes(self) -> Mapping[str, str]:
-        """Return the names of formats by file suffix."""
-        return HISTORY_SUFFIXES
-
-    def render(self, format_: str) -> str:
-        """Return the result as text in the format: text, md, html, json or csv."""
-        return self.to_csv() if format_ == "csv" else super().render(format_)
-
-
-class HistoryListView(View[tuple[HistoryReport, ...]]):
-    """The reports of a history, the latest first."""
-
-    def blocks(self) -> Iterable[Block]:
-        """Return the table of reports as blocks."""
-        return compose_reports(self.content)
-
-    def to_json(self) -> str:
-        """Return the reports as JSON text, with the columns of the table report."""
-        return list_reports_as_json(self.content)
-
 
 def history_show(
     path: Path | None = None,
@@ -83,11 +59,11 @@ def history_show(
         return HistoryView(read_history(connection, path, choice, quantities, floor))
 
 
-def history_list(path: Path | None = None) -> HistoryListView:
+def history_list(path: Path | None = None) -> tuple[HistoryReport, ...]:
     """Return the reports of the history, the latest first."""
     path = path or history_path()
     with open_history(path) as connection:
-        return HistoryListView(tuple(reversed(read_reports(connection))))
+        return tuple(reversed(read_reports(connection)))
 
 
 def history_accept(

@@ -14,8 +14,16 @@ from traceq.app.report import report
 from traceq.app.source import Source, Sources, as_list, check_writes
 from traceq.errors import UnusableTrace, WrongUse
 from traceq.runs.history.entry import HistoryEntry
-from traceq.runs.history.origin import UNKNOWN, Origin, find_origin
-from traceq.runs.history.store import WAIT, AddedReports, add_entries, history_path, is_history, merge_history, now
+from traceq.runs.history.origin import UNKNOWN, ProgramCommit, find_origin
+from traceq.runs.history.store import (
+    WAIT,
+    AddedReports,
+    add_entries,
+    history_path,
+    is_history,
+    merge_history,
+    read_clock,
+)
 from traceq.runs.history.summary import summarize_report
 from traceq.runs.sources import baseline_runs
 
@@ -27,7 +35,7 @@ _TOP = 1_000
 
 
 class HistoryOptions(NamedTuple):
-    """What the user says of reports to add; traceq.app.api.history_add describes each."""
+    """The user's words on reports to add; traceq.app.api.history_add describes them."""
 
     label: str | None = None
     commit: str | None = None
@@ -89,11 +97,11 @@ def summarize_source(
         raise WrongUse(f"{source} is a baseline, which lacks what a history keeps: add the trace or its JSON report.")
     content = _read_report(Path(source)) or _make_report(source, read)
     found = find_origin() if is_alone and options.commit is None else UNKNOWN
-    origin = Origin(options.commit or found.commit, options.branch or found.branch, found.made_at)
+    origin = ProgramCommit(options.commit or found.commit, options.branch or found.branch, found.made_at)
     entries = summarize_report(
         content,
         str(source),
-        added_at=now(),
+        added_at=read_clock(),
         at=options.at,
         origin=origin,
         label=options.label,

@@ -39,6 +39,7 @@ _FORMATS = {suffix: name for suffix, name in SUFFIXES.items() if name != "html"}
 @click.option(
     "--against",
     metavar="history[:FILE]",
+    shell_complete=completion.complete_files,
     help="Compare with a history of reports (traceq history): a creep or a lasting change since it was accepted fails.",
 )
 @click.option(

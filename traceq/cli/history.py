@@ -11,7 +11,7 @@ import click
 from traceq.cli import completion
 from traceq.cli._group import LazyGroup
 from traceq.cli._options import SHARE, document_options, json_option, read_options
-from traceq.cli._output import write_view
+from traceq.cli._output import write, write_blocks, write_view
 from traceq.common.text import printable
 from traceq.reports import SUFFIXES
 
@@ -25,12 +25,12 @@ class HistoryCommands(LazyGroup):
     """The commands about histories."""
 
     lazy: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "add": ("traceq.cli.history:add", "Add reports: traces, databases, datasets, JSON reports."),
-        "show": ("traceq.cli.history:show", "Show what moved, since when, and what else changed."),
-        "list": ("traceq.cli.history:list_", "List the reports."),
-        "accept": ("traceq.cli.history:accept", "Accept a change: the gate forgets what was before."),
-        "remove": ("traceq.cli.history:remove", "Remove reports."),
-        "export": ("traceq.cli.history:export", "Write Parquet for dashboards."),
+        "add": ("traceq.cli.history:add_reports", "Add reports: traces, databases, datasets, JSON reports."),
+        "show": ("traceq.cli.history:show_trends", "Show what moved, since when, and what else changed."),
+        "list": ("traceq.cli.history:list_reports", "List the reports."),
+        "accept": ("traceq.cli.history:accept_changes", "Accept a change: the gate forgets what was before."),
+        "remove": ("traceq.cli.history:remove_reports", "Remove reports."),
+        "export": ("traceq.cli.history:export_tables", "Write Parquet for dashboards."),
     }
 
 
@@ -85,7 +85,7 @@ wait_option = click.option(
 )
 
 
-@click.command(short_help="Add reports: traces, databases, datasets, JSON reports.")
+@click.command("add", short_help="Add reports: traces, databases, datasets, JSON reports.")
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, shell_complete=completion.complete_files)
 @in_option
 @click.option("--label", metavar="TEXT", help="A word for the reports: a version, the name of a nightly run.")
@@ -100,7 +100,7 @@ wait_option = click.option(
 )
 @wait_option
 @read_options
-def add(
+def add_reports(
     *,
     sources: tuple[str, ...],
     path: Path | None,
@@ -135,7 +135,7 @@ def add(
         click.echo(f"{there} {'was' if len(done.repeated) == 1 else 'were'} there already and count once", err=True)
 
 
-@click.command(short_help="Show what moved, since when, and what else changed.")
+@click.command("show", short_help="Show what moved, since when, and what else changed.")
 @in_option
 @click.option("--quantity", "quantities", multiple=True, metavar="NAME", help="Only this quantity; repeatable.")
 @click.option("--since", metavar="TIME", callback=_check_time, help="Only reports since then.")
@@ -151,7 +151,7 @@ def add(
     "--floor", type=SHARE, default="2%", show_default=True, metavar="SHARE", help="The least change worth telling."
 )
 @document_options({**SUFFIXES, ".csv": "csv"})
-def show(
+def show_trends(
     *,
     path: Path | None,
     quantities: tuple[str, ...],
@@ -176,20 +176,29 @@ def show(
     from traceq.runs.history.series import SeriesChoice
 
     choice = SeriesChoice(since, where, series)
-    write_view(history_show(path, choice, quantities=quantities, floor=floor), format_, output)
+    view = history_show(path, choice, quantities=quantities, floor=floor)
+    if format_ == "csv":
+        write(view.to_csv(), output)
+    else:
+        write_view(view, format_, output)
 
 
 @click.command("list", short_help="List the reports.")
 @in_option
 @json_option("json: all reports, with the columns of the table report.")
-def list_(*, path: Path | None, format_: str) -> None:
+def list_reports(*, path: Path | None, format_: str) -> None:
     """List the reports of the history, the latest first."""
     from traceq.app.history import history_list
+    from traceq.reports.history.list import compose_reports, list_reports_as_json
 
-    write_view(history_list(path), format_, None)
+    reports = history_list(path)
+    if format_ == "json":
+        write(list_reports_as_json(reports), None)
+    else:
+        write_blocks(compose_reports(reports))
 
 
-@click.command(short_help="Accept a change: the gate forgets what was before.")
+@click.command("accept", short_help="Accept a change: the gate forgets what was before.")
 @in_option
 @click.option("--quantity", "quantities", multiple=True, metavar="NAME", help="Only this quantity; repeatable.")
 @click.option("--because", required=True, metavar="TEXT", help="Why.")
@@ -198,7 +207,7 @@ def list_(*, path: Path | None, format_: str) -> None:
 )
 @click.option("--series", metavar="ID", help="The series. [default: the one of the latest report]")
 @wait_option
-def accept(
+def accept_changes(
     *, path: Path | None, quantities: tuple[str, ...], because: str, begin: str | None, series: str | None, wait: float
 ) -> None:
     """Accept what became of quantities: `traceq check --against history` no longer fails for it.
@@ -215,11 +224,11 @@ def accept(
         click.echo(printable(f"{accepted.name or 'all quantities'}: counts from report {accepted.report_id[:8]} on"))
 
 
-@click.command(short_help="Remove reports.")
+@click.command("remove", short_help="Remove reports.")
 @click.argument("reports", metavar="REPORT...", nargs=-1, required=True)
 @in_option
 @wait_option
-def remove(*, reports: tuple[str, ...], path: Path | None, wait: float) -> None:
+def remove_reports(*, reports: tuple[str, ...], path: Path | None, wait: float) -> None:
     """Remove reports from the history, named by the beginning of their ids (`traceq history list`)."""
     from traceq.app.history import history_remove
     from traceq.common.units import some
@@ -227,12 +236,12 @@ def remove(*, reports: tuple[str, ...], path: Path | None, wait: float) -> None:
     click.echo(f"{some(history_remove(reports, path, wait=wait), 'report')} removed")
 
 
-@click.command(short_help="Write Parquet for dashboards.")
+@click.command("export", short_help="Write Parquet for dashboards.")
 @click.argument(
     "output", metavar="DIR|FILE.parquet", type=click.Path(path_type=Path), shell_complete=completion.complete_files
 )
 @in_option
-def export(*, output: Path, path: Path | None) -> None:
+def export_tables(*, output: Path, path: Path | None) -> None:
     """Write the history as Parquet for dashboards: a row a report and quantity, with the report's columns.
 
     A folder gets history.parquet, and facts.parquet with a row a report and fact.

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import duckdb
@@ -37,7 +38,8 @@ from pathlib import Path
 from made_histories import entry
 from traceq.runs.history.store import add_entries
 for number in range(int(sys.argv[4])):
-    add_entries(Path(sys.argv[2]), [entry(number, name=f"{sys.argv[3]} ", quantities={"gpu.busy": (0.5, "share")})])
+    new = entry(number, name=f"{sys.argv[3]} ", quantities={"gpu.busy": (0.5, "share")})
+    add_entries(Path(sys.argv[2]), [new], wait=600)
 """
 
 KILLED = """
@@ -47,7 +49,7 @@ from pathlib import Path
 from made_histories import entry
 from traceq.runs.history import store
 with store.write_history(Path(sys.argv[2])) as connection:
-    store._insert(connection, entry(99, facts={"torch": "2.4.0"}))
+    store._insert_entry(connection, entry(99, facts={"torch": "2.4.0"}))
     os.kill(os.getpid(), signal.SIGKILL)
 """
 
@@ -81,6 +83,7 @@ def write_at_once(path, processes, reports):
             ((now,),) = rows(path, "select count(*) from report")
             assert now >= seen
             seen = now
+        time.sleep(0.1)
     assert [process.wait() for process in started] == [0] * processes
     assert rows(path, "select count(*), count(distinct report_id) from report") == [(processes * reports,) * 2]
     assert rows(path, "select count(*) from quantity") == [(processes * reports * 2,)]

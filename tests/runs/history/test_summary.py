@@ -12,7 +12,7 @@ import pytest
 
 import traceq
 from traceq.errors import UnusableTrace
-from traceq.runs.history.origin import Origin, find_origin
+from traceq.runs.history.origin import ProgramCommit, find_origin
 from traceq.runs.history.summary import SCHEMAS, summarize_report
 
 DEMO = Path(traceq.__file__).parent / "app" / "demo" / "training.pt.trace.json.gz"
@@ -142,7 +142,7 @@ def test_the_time_is_the_users_else_the_traces_else_now(report):
 
 
 def test_a_commit_that_is_younger_than_the_run_is_not_its_commit(report):
-    origin = Origin("a" * 40, "main", NOW - timedelta(hours=1))
+    origin = ProgramCommit("a" * 40, "main", NOW - timedelta(hours=1))
     assert summarize(report, origin=origin).report.commit == "a" * 40
     earlier = summarize(report, origin=origin, at=NOW - timedelta(hours=2)).report
     assert (earlier.commit, earlier.branch) == (None, None)

@@ -47,13 +47,13 @@ def _list_ticks(shown: ShownHistory) -> list[Tick]:
 def _draw_panel(shown: ShownHistory, trend: QuantityTrend, x: Axis, top: float) -> Panel:
     """Return the panel of a quantity, whose upper edge is `top` points below that of the drawing."""
     values = shown.series.values[trend.name]
-    numbers, known = _thin(values)
+    numbers, known = _thin_values(values)
     unit, scale = _choose_scale(float(np.max(known)), trend.unit)
     known = known / scale
     low, high = float(known.min()), float(known.max())
     around = (high - low) * 0.1 or abs(high) * 0.05 or 1.0
     y = make_axis(low - around, high + around, has_grid=True)
-    y = Axis(y.low, y.high, _outer_ticks(y.ticks), has_grid=True, label=_title(trend, unit))
+    y = Axis(y.low, y.high, _outer_ticks(y.ticks), has_grid=True, label=_title_panel(trend, unit))
     shapes: list[Shape] = []
     if len(numbers) <= _MOST_DOTS:
         shapes += [Dot(_KIND, float(number), float(value), 1.6) for number, value in zip(numbers, known, strict=True)]
@@ -69,7 +69,7 @@ def _outer_ticks(ticks: Sequence[Tick]) -> Sequence[Tick]:
     return ticks if len(ticks) < 3 else (ticks[0], ticks[-1])  # noqa: PLR2004 - as many as are left
 
 
-def _title(trend: QuantityTrend, unit: str) -> str:
+def _title_panel(trend: QuantityTrend, unit: str) -> str:
     """Return the name of a quantity with its unit, and how it moved; short enough for a phone."""
     moved = {"creep": format_slope(trend), "level": change_share((trend.ratio or 1) - 1)}.get(trend.kind)
     return f"{trend.name}{f' ({unit})' if unit else ''}{f': {moved}' if moved else ''}"
@@ -85,7 +85,7 @@ def _choose_scale(highest: float, unit: str) -> tuple[str, float]:
     return unit, 1.0
 
 
-def _thin(
+def _thin_values(
     values: np.ndarray[tuple[int], np.dtype[np.float64]],
 ) -> tuple[Sequence[float], np.ndarray[tuple[int], np.dtype[np.float64]]]:
     """Return the numbers of the reports to draw and their values: of many, the median of neighbours."""
@@ -107,7 +107,7 @@ def _draw_levels(trend: QuantityTrend, count: int, scale: float, y: Axis) -> Ite
     yield Stroke(
         [
             [(low - 0.5, level / scale), (high - 0.5, level / scale)]
-            for low, high, level in zip(edges, edges[1:], trend.levels, strict=False)
+            for low, high, level in zip(edges, edges[1:], trend.level_medians, strict=False)
         ],
         width=1.4,
     )

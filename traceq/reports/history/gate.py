@@ -19,7 +19,7 @@ def explain_failure(judged: JudgedHistory, explained: Sequence[ExplainedChange],
         return judged.budget.reason
     if trend.kind == "creep":
         return f"it creeps: {format_slope(trend)}, {format_change(trend)} over {some(trend.reports, 'report')}"
-    worse = [each for each in explained if _is_worse(trend.levels, each)]
+    worse = [change for change in explained if _is_worse(trend.level_medians, change)]
     change = (worse or explained)[-1]
     facts = f"what else changed then: {list_facts(change.facts, _MOST_FACTS)}"
     if judged.is_alone:

@@ -49,10 +49,12 @@ def compose_history(shown: ShownHistory) -> Iterator[Block]:
     """Yield the first screen: verdict, what the series is, the quantities that moved most, and what else changed."""
     yield from _compose_top(shown)
     listed = _choose_rows(shown.trends)
-    yield _tabulate(shown, listed)
+    yield _tabulate_trends(shown, listed)
     if left := len(shown.trends) - len(listed):
         said = some(left, "more quantity", "more quantities")
-        yield Paragraph((f"{said}: ", Literal("--format html"), " draws all, ", Literal("--quantity NAME"), " shows one."))
+        yield Paragraph(
+            (f"{said}: ", Literal("--format html"), " draws all, ", Literal("--quantity NAME"), " shows one.")
+        )
     yield from _compose_explained(shown, _MOST_CHANGES)
     yield from _compose_others(shown)
 
@@ -73,7 +75,7 @@ def compose_page(shown: ShownHistory) -> Iterator[Block]:
             if not place
             else Fold((f"{some(len(trends), 'more quantity', 'more quantities')} drawn",), (picture,))
         )
-    yield _tabulate(shown, shown.trends)
+    yield _tabulate_trends(shown, shown.trends)
     yield from _compose_explained(shown, len(shown.trends))
     yield from _compose_others(shown)
 
@@ -90,7 +92,7 @@ def _compose_top(shown: ShownHistory) -> Iterator[Block]:
 
 
 def _write_verdict(shown: ShownHistory) -> Verdict:
-    """Return the first sentence: what became of the step, else of what got worse most."""
+    """Return the first sentence: how the step moved, else the quantity that got worse most."""
     step = name_step(shown.series)
     of_step = next((trend for trend in shown.trends if trend.name == step), None)
     worst = next((trend for trend in shown.trends if trend.worse and not _is_settled(shown, trend)), None)
@@ -154,7 +156,7 @@ def _choose_rows(trends: Sequence[QuantityTrend]) -> Sequence[QuantityTrend]:
     ][:_MOST_ROWS]
 
 
-def _tabulate(shown: ShownHistory, trends: Sequence[QuantityTrend]) -> Table:
+def _tabulate_trends(shown: ShownHistory, trends: Sequence[QuantityTrend]) -> Table:
     return make_table(
         trends,
         {
@@ -186,22 +188,22 @@ def _compose_explained(shown: ShownHistory, most: int) -> Iterator[Block]:
     """Yield what else changed at each change, the quantities that changed together in one line, worst first."""
     together: dict[tuple[str, str], tuple[ExplainedChange, list[str]]] = {}
     for trend in shown.trends:
-        for each in shown.explained.get(trend.name, ()):
-            window = (each.last_before.report_id, each.first_after.report_id)
-            together.setdefault(window, (each, []))[1].append(trend.name)
+        for explained in shown.explained.get(trend.name, ()):
+            window = (explained.last_before.report_id, explained.first_after.report_id)
+            together.setdefault(window, (explained, []))[1].append(trend.name)
     if not together:
         return
     yield Heading(2, ("What else changed",), anchor="changed")
     is_timed = shown.series.is_timed
     items = []
-    for each, names in list(together.values())[:most]:
+    for explained, names in list(together.values())[:most]:
         more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-        accepted = ", accepted" if each.is_accepted else ""
+        accepted = ", accepted" if explained.is_accepted else ""
         items.append(
             (
-                f"{format_date(each.first_after, is_timed=is_timed)} ",
-                f"({name_report(each.first_after)}{accepted}), {', '.join(map(printable, names[:_MOST_NAMES]))}{more}: ",
-                list_facts(each.facts, _MOST_FACTS),
+                f"{format_date(explained.first_after, is_timed=is_timed)} ",
+                f"({name_report(explained.first_after)}{accepted}), {', '.join(map(printable, names[:_MOST_NAMES]))}{more}: ",
+                list_facts(explained.facts, _MOST_FACTS),
             )
         )
     yield Items(tuple(items))
@@ -215,8 +217,8 @@ def _compose_others(shown: ShownHistory) -> Iterator[Block]:
         return
     yield Heading(2, ("Other series, not comparable with this one",), anchor="others")
     items = [
-        (Literal(f"--series {each.series}"), ": ", Name(describe_series(each)), f", {some(each.reports, 'report')}")
-        for each in shown.others[:_MOST_SERIES]
+        (Literal(f"--series {other.series}"), ": ", Name(describe_series(other)), f", {some(other.reports, 'report')}")
+        for other in shown.others[:_MOST_SERIES]
     ]
     yield Items(tuple(items))
     if (left := len(shown.others) - _MOST_SERIES) > 0:

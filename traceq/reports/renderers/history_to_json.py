@@ -28,7 +28,7 @@ def history_to_json(shown: ShownHistory) -> str:
             "schema_version": SCHEMA_VERSION,
             "history": shown.path,
             "series": _encode_series(shown.series.summary),
-            "other_series": [_encode_series(each) for each in shown.others],
+            "other_series": [_encode_series(other) for other in shown.others],
             "reports": len(shown.series.report_ids),
             "first": _encode_report(shown.first),
             "last": _encode_report(shown.last),
@@ -36,7 +36,7 @@ def history_to_json(shown: ShownHistory) -> str:
             "quantities": [
                 {
                     **_encode_trend(trend),
-                    "changes": [_encode_change(each) for each in shown.explained.get(trend.name, ())],
+                    "changes": [_encode_change(change) for change in shown.explained.get(trend.name, ())],
                 }
                 for trend in shown.trends
             ],

@@ -1,4 +1,4 @@
-"""What a person accepts: from a report on, what came before no longer counts for the gate."""
+"""Accept changes: from a report on, the gate counts anew."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from traceq.runs.history.series import (
     read_series,
     read_some_reports,
 )
-from traceq.runs.history.store import WAIT, find_report, now, write_history
+from traceq.runs.history.store import WAIT, find_report, read_clock, write_history
 from traceq.runs.history.trend import describe_quantity
 
 
 class Accepted(NamedTuple):
-    """A quantity that was accepted (None: all), and the first report that counts from now on."""
+    """A quantity that was accepted (None: all), and the first report that counts from read_clock on."""
 
     name: str | None
     report_id: str
@@ -39,7 +39,7 @@ def accept_changes(
     """Accept what became of the quantities (of all if empty) in the chosen series, and return from which reports on.
 
     That is the report whose id begins with `begin`; without it the first one surely at the level that a quantity has
-    now, the last report where it creeps, and nothing is written for a quantity that did not change. Raises
+    read_clock, the last report where it creeps, and nothing is written for a quantity that did not change. Raises
     UnusableBaseline for a quantity that is not there, and where nothing changed.
     """
     with write_history(path, wait) as connection:
@@ -66,9 +66,9 @@ def accept_changes(
                     f"{path}: nothing changed in {some(len(series.report_ids), 'report')}, so there is nothing to accept;"
                     " --from REPORT names the first report that counts"
                 )
-        for each in accepted:
+        for change in accepted:
             connection.execute(
                 "insert into acceptance values (?, ?, ?, ?, ?)",
-                [now().replace(tzinfo=None), named, each.name, each.report_id, because],
+                [read_clock().replace(tzinfo=None), named, change.name, change.report_id, because],
             )
     return accepted

@@ -1,4 +1,4 @@
-"""What else changed when a quantity did: facts and commits that differ across the change, those exactly there first."""
+"""Find what else changed when a quantity did: facts and commits that differ across the change, those exactly there first."""
 
 from __future__ import annotations
 

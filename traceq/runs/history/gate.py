@@ -29,10 +29,12 @@ MAX_REGRESSION = FLOOR
 # One report of so many healthy ones is further away than a report alone may be; one-sided.
 _CHANCE = 0.001
 _MOST_FREEDOM = 200
+# Conditions of a series beside the program, in the order of messages.
+_CONDITIONS = ("gpu", "ranks", "batch", "format", "step_name")
 
 
 class JudgedHistory(msgspec.Struct, frozen=True):
-    """A quantity judged against its history: the budget that it is, and its trend, None where the new report lacks it.
+    """A quantity judged against its history as a budget, with its trend; None where the new report lacks the quantity.
 
     Of a report that alone stands out the trend has one change, which is the report; `is_alone` says so.
     """
@@ -47,31 +49,32 @@ def match_series(found: Sequence[SeriesSummary], report: HistoryReport) -> Serie
 
     A report that names no program belongs to the only series that is like it otherwise.
     """
-    exact = next((each for each in found if each.series == report.series), None)
+    exact = next((summary for summary in found if summary.series == report.series), None)
     if exact is not None:
         return exact
     if not found:
         return "it holds no reports"
-    alike = [each for each in found if not _list_differences(each, report)]
+    alike = [summary for summary in found if not _list_differences(summary, report)]
     if len(alike) == 1 and report.program is None:
         return alike[0]
     if alike:
-        programs = ", ".join(sorted({each.program or "unnamed" for each in alike}))
+        programs = ", ".join(sorted({summary.program or "unnamed" for summary in alike}))
         return f"comparable reports are of other programs ({programs}): name the program with --program"
-    nearest = min(found, key=lambda each: len(_list_differences(each, report)))
+    nearest = min(found, key=lambda summary: len(_list_differences(summary, report)))
     return f"it holds no comparable report: {'; '.join(_list_differences(nearest, report))}"
 
 
 def _list_differences(summary: SeriesSummary, report: HistoryReport) -> list[str]:
     """Return in what the report differs from the reports of a series, but for the program: "ranks: 8 there, 16 now"."""
+    named = [(name.replace("_", " "), getattr(summary, name), getattr(report, name)) for name in _CONDITIONS]
     return [
-        f"{name.replace('_', ' ')}: {_say(getattr(summary, name))} there, {_say(getattr(report, name))} now"
-        for name in ("gpu", "ranks", "batch", "format", "step_name")
-        if getattr(summary, name) != getattr(report, name)
+        f"{name}: {_format_condition(there)} there, {_format_condition(here)} now"
+        for name, there, here in named
+        if there != here
     ]
 
 
-def _say(value: object) -> str:
+def _format_condition(value: object) -> str:
     return (
         "unknown"
         if value is None
@@ -84,7 +87,7 @@ def _say(value: object) -> str:
 def add_to_series(series: HistorySeries, entry: HistoryEntry) -> HistorySeries:
     """Return the series with a further report at its end; up to that report if it holds it already."""
     if entry.report.report_id in series.report_ids:
-        return _cut(series, series.report_ids.index(entry.report.report_id) + 1)
+        return _cut_series(series, series.report_ids.index(entry.report.report_id) + 1)
     given = {quantity.name: quantity for quantity in entry.quantities}
     values = {
         name: np.append(known, given[name].value if name in given else math.nan)
@@ -100,7 +103,7 @@ def add_to_series(series: HistorySeries, entry: HistoryEntry) -> HistorySeries:
     )
 
 
-def _cut(series: HistorySeries, end: int) -> HistorySeries:
+def _cut_series(series: HistorySeries, end: int) -> HistorySeries:
     """Return the first `end` reports of a series."""
     return msgspec.structs.replace(
         series,
@@ -167,7 +170,7 @@ def _measure_worse(trend: QuantityTrend) -> float:
         return max((1 / trend.ratio if is_reversed else trend.ratio) - 1, 0.0)
     if trend.kind != "level":
         return 0.0
-    best, last = (max if is_reversed else min)(trend.levels), trend.levels[-1]
+    best, last = (max if is_reversed else min)(trend.level_medians), trend.level_medians[-1]
     if best <= 0 or last <= 0:
         return 0.0
     return (best / last if is_reversed else last / best) - 1

@@ -83,7 +83,7 @@ def read_history(
     return ShownHistory(
         path=str(path),
         series=series,
-        others=tuple(each for each in found if each.series != summary.series),
+        others=tuple(other for other in found if other.series != summary.series),
         trends=tuple(trends),
         explained=explained,
         first=ends[series.report_ids[0]],

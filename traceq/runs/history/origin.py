@@ -18,7 +18,7 @@ _PATIENCE = 5
 _FIELDS = 2
 
 
-class Origin(NamedTuple):
+class ProgramCommit(NamedTuple):
     """A commit (full hash), its branch, and when it was made; each None where not known."""
 
     commit: str | None = None
@@ -26,22 +26,22 @@ class Origin(NamedTuple):
     made_at: datetime | None = None
 
 
-UNKNOWN = Origin()
+UNKNOWN = ProgramCommit()
 
 
-def find_origin(environment: Mapping[str, str] = os.environ) -> Origin:
+def find_origin(environment: Mapping[str, str] = os.environ) -> ProgramCommit:
     """Return the commit that a CI system names in `environment`, else the one that git has checked out here.
 
     Without either, or without git, all of it is None.
     """
     commit = next((value for name in _COMMITS if (value := environment.get(name))), None)
     if commit is not None:
-        return Origin(commit, next((value for name in _BRANCHES if (value := environment.get(name))), None))
+        return ProgramCommit(commit, next((value for name in _BRANCHES if (value := environment.get(name))), None))
     shown = _ask_git("log", "-1", "--no-show-signature", "--format=%H %ct").split()
     if len(shown) != _FIELDS or not shown[1].isdecimal():
         return UNKNOWN
     branch = _ask_git("symbolic-ref", "--quiet", "--short", "HEAD")
-    return Origin(shown[0], branch or None, datetime.fromtimestamp(int(shown[1]), UTC))
+    return ProgramCommit(shown[0], branch or None, datetime.fromtimestamp(int(shown[1]), UTC))
 
 
 def _ask_git(*words: str) -> str:

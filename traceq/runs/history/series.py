@@ -27,7 +27,7 @@ _DAY = 86_400.0
 
 
 class SeriesChoice(msgspec.Struct, frozen=True):
-    """Which reports to take: since a time, and where columns or facts have these values; `series` begins with that text."""
+    """A choice of reports: since a time, with these values of columns or facts, in series whose id begins so."""
 
     since: datetime | None = None
     where: tuple[tuple[str, str], ...] = ()
@@ -38,7 +38,7 @@ EVERY_REPORT = SeriesChoice()
 
 
 class SeriesSummary(msgspec.Struct, frozen=True):
-    """What the reports of a series share, how many there are, and when the first and the last ran (UTC)."""
+    """The conditions that the reports of a series share, their number, and when the first and the last ran (UTC)."""
 
     series: str
     program: str | None
@@ -67,8 +67,8 @@ class HistorySeries(msgspec.Struct, frozen=True):
     units: Mapping[str, str]
 
     @property
-    def x(self) -> Floats:
-        """Where each report lies: days since the first if the times tell a trend, else its number."""
+    def report_places(self) -> Floats:
+        """The places of the reports: days since the first if the times tell a trend, else their numbers."""
         if self.is_timed:
             return np.asarray((self.seconds - self.seconds[0]) / _DAY)
         return np.arange(len(self.seconds), dtype=float)
@@ -165,7 +165,7 @@ def read_some_reports(connection: duckdb.DuckDBPyConnection, report_ids: Collect
 
 
 def choose_series(found: Sequence[SeriesSummary], choice: SeriesChoice, path: Path) -> SeriesSummary:
-    """Return the series with the latest report. Raises UnusableBaseline where there is none."""
+    """Return the series with the latest report. Raises UnusableBaseline without one."""
     if not found:
         said = "".join(
             [

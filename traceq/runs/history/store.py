@@ -8,27 +8,27 @@ from __future__ import annotations
 
 import fcntl
 import os
-import random
 import shutil
-import time
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import duckdb
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from traceq.common import signals
 from traceq.common.files import name_part
-from traceq.common.limits import LEAST_OF_QUERIES, limits
 from traceq.database.comments import comment_statements
-from traceq.database.connect import check_name, is_database, threads_for
+from traceq.database.connect import is_database
 from traceq.database.failures import FAILURES, one_line
+from traceq.database.plain import connect_plain
 from traceq.database.query import ask
 from traceq.database.sql import execute, read_columns, statement
 from traceq.errors import SchemaMismatch, StoreError, UnusableBaseline
 from traceq.runs.history.entry import HistoryEntry, HistoryReport
+
+if TYPE_CHECKING:
+    import duckdb
 
 VERSION = 1
 WAIT = 60.0
@@ -36,15 +36,14 @@ WAIT = 60.0
 
 _FILE = Path(".traceq") / "history.duckdb"
 _TABLES_FILE = "runs/history/tables.sql"
+_HISTORY = ("history_schema",)
 _LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 _ANY_MODE = 0o666
-# Seconds between two tries to get the lock, drawn anew each time.
-_LEAST_PAUSE, _MOST_PAUSE = 0.02, 0.12
 _MACROS = "select function_name from system.main.duckdb_functions() where not internal limit 1"
 
 
 class AddedReports(NamedTuple):
-    """How many reports were added, and those that the history had already, by report_id."""
+    """The number of reports that were added, and the ids of those that the history had already."""
 
     added: int
     repeated: tuple[str, ...]
@@ -65,10 +64,9 @@ def is_history(path: Path) -> bool:
     if not path.is_file() or not is_database(path):
         return False
     try:
-        with duckdb.connect(os.path.abspath(path), read_only=True) as connection:  # noqa: PTH100 - as in database/connect
-            tables = connection.execute("select table_name from duckdb_tables()").fetchall()
-            return ("history_schema",) in tables
-    except duckdb.Error:
+        with closing(connect_plain(path, path, read_only=True)) as connection:
+            return _HISTORY in connection.execute("select table_name from duckdb_tables()").fetchall()
+    except (StoreError, *FAILURES):
         return False
 
 
@@ -81,7 +79,7 @@ def open_history(path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
     if not path.is_file():
         raise StoreError(f"{path}: no such history; traceq history add SOURCE --in {path} makes one")
     _check_file(path)
-    connection = _connect(path, path, read_only=True)
+    connection = connect_plain(path, path, read_only=True)
     try:
         with _damage_named(path):
             _check_schema(connection, path)
@@ -108,7 +106,7 @@ def write_history(path: Path, wait: float = WAIT) -> Iterator[duckdb.DuckDBPyCon
                     _check_file(path)
                     shutil.copyfile(target, copy)
                     shutil.copymode(target, copy)
-                with closing(_connect(copy, path, read_only=False)) as connection, _damage_named(path):
+                with closing(connect_plain(copy, path, read_only=False)) as connection, _damage_named(path):
                     connection.begin()
                     _create_schema(connection)
                     _check_schema(connection, path)
@@ -134,25 +132,17 @@ def _take_turn(path: Path, wait: float) -> Iterator[None]:
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror or error}; choose another file") from error
     try:
-        until = time.monotonic() + wait
-        while not _is_locked(descriptor):
-            if time.monotonic() > until:
-                raise StoreError(
-                    f"{path}: other processes have been writing it for {wait:g} s; try again, or wait longer with --wait"
-                )
-            time.sleep(random.uniform(_LEAST_PAUSE, _MOST_PAUSE))  # noqa: S311 - so that those who wait do not look all at once
+        # The system gives the lock to who waits longest, but knows no limit of time: so a thread waits.
+        waiting = threading.Thread(target=fcntl.flock, args=(descriptor, fcntl.LOCK_EX), daemon=True)
+        waiting.start()
+        waiting.join(wait)
+        if waiting.is_alive():
+            raise StoreError(
+                f"{path}: other processes have been writing it for {wait:g} s; try again, or wait longer with --wait"
+            )
         yield
     finally:
         os.close(descriptor)
-
-
-def _is_locked(descriptor: int) -> bool:
-    """Try to lock the file, and return whether this process holds the lock now."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _check_file(path: Path) -> None:
@@ -181,11 +171,11 @@ def add_entries(path: Path, entries: Sequence[HistoryEntry], wait: float = WAIT)
                 repeated.append(entry.report.report_id)
                 continue
             known.add(entry.report.report_id)
-            _insert(connection, entry)
+            _insert_entry(connection, entry)
         return AddedReports(len(entries) - len(repeated), tuple(repeated))
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, entry: HistoryEntry) -> None:
+def _insert_entry(connection: duckdb.DuckDBPyConnection, entry: HistoryEntry) -> None:
     """Insert the rows of an entry."""
     row = {name: getattr(entry.report, name) for name in HistoryReport.__struct_fields__}
     for name in ("added_at", "ran_at"):
@@ -195,7 +185,8 @@ def _insert(connection: duckdb.DuckDBPyConnection, entry: HistoryEntry) -> None:
     report_id = entry.report.report_id
     if entry.quantities:
         columns = [
-            [getattr(each, name) for each in entry.quantities] for name in ("name", "value", "low", "high", "unit")
+            [getattr(quantity, name) for quantity in entry.quantities]
+            for name in ("name", "value", "low", "high", "unit")
         ]
         connection.execute(
             "insert into quantity select ?, unnest(?::varchar[]), unnest(?::double[]), unnest(?::double[]),"
@@ -254,34 +245,18 @@ def read_reports(connection: duckdb.DuckDBPyConnection, series: str | None = Non
     chosen = "" if series is None else "where series = $series"
     query = f"from report {chosen} order by ran_at, added_at, rowid"
     rows = ask(connection, query, **({} if series is None else {"series": series}))
-    return [_decode(row) for row in rows]
+    return [_decode_report(row) for row in rows]
 
 
-def _decode(row: Mapping[str, Any]) -> HistoryReport:
+def _decode_report(row: Mapping[str, Any]) -> HistoryReport:
     """Return a row of the table report as a record, its times in UTC."""
     times = {name: row[name].replace(tzinfo=UTC) for name in ("added_at", "ran_at")}
     return HistoryReport(**{**{name: row[name] for name in HistoryReport.__struct_fields__}, **times})
 
 
-def now() -> datetime:
+def read_clock() -> datetime:
     """Return the time, UTC, in whole microseconds as the tables keep it."""
     return datetime.now(UTC)
-
-
-def _connect(file: Path, path: Path, *, read_only: bool) -> duckdb.DuckDBPyConnection:
-    """Open `file`, which is the history `path` or its copy, with the command's limits. Raises StoreError, naming `path`."""
-    check_name(path)
-    memory = max(limits().memory_bytes, LEAST_OF_QUERIES)
-    config: dict[str, str | bool | int | float | list[str]] = {
-        "memory_limit": f"{memory}B",
-        "threads": str(threads_for(memory)),
-    }
-    try:
-        connection = duckdb.connect(os.path.abspath(file), read_only=read_only, config=config)  # noqa: PTH100 - as in database/connect
-        connection.execute("set enable_external_access = false")
-    except duckdb.Error as error:
-        raise StoreError(f"{path}: cannot be opened as a history, is it damaged? {one_line(error)}") from error
-    return connection
 
 
 @contextmanager

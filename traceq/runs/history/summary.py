@@ -1,4 +1,4 @@
-"""What a history keeps of a report, from the report's JSON, whose keys docs/report.schema.json describes.
+"""Summaries of reports for a history, from the report's JSON, whose keys docs/report.schema.json describes.
 
 Quantities are named as budgets are (docs/check.md): table and key, as step.typical or ledger.compute.
 """
@@ -23,7 +23,7 @@ from traceq.runs.history.entry import (
     name_report,
     name_series,
 )
-from traceq.runs.history.origin import UNKNOWN, Origin
+from traceq.runs.history.origin import UNKNOWN, ProgramCommit
 from traceq.runs.run import TRIM
 
 Json = Mapping[str, Any]
@@ -48,7 +48,7 @@ def summarize_report(
     *,
     added_at: datetime,
     at: datetime | None = None,
-    origin: Origin = UNKNOWN,
+    origin: ProgramCommit = UNKNOWN,
     label: str | None = None,
     program: str | None = None,
     facts: Mapping[str, str] = {},
@@ -112,7 +112,7 @@ def _summarize_trace(
     added_at: datetime,
     ran_at: datetime,
     ran_at_from: TimeSource,
-    origin: Origin,
+    origin: ProgramCommit,
     label: str | None,
     program: str | None,
     facts: Mapping[str, str],

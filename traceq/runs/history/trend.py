@@ -1,4 +1,4 @@
-"""How each quantity of a series moved: steady, at other levels since certain reports, or creeping."""
+"""Trends of the quantities of a series: steady, at other levels since certain reports, or creeping."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class TrendChange(msgspec.Struct, frozen=True):
 
 
 class QuantityTrend(msgspec.Struct, frozen=True):
-    """What became of a quantity from the report number `start` on.
+    """The trend of a quantity from the report number `start` on.
 
     `reports` have it, `latest` is the last of them, `now` the level at the end (of a creep, the end of the line).
     `ratio` is `now` by the level at the beginning, with its interval of 95 %; 1 for what is steady, None with too few
@@ -75,7 +75,7 @@ class QuantityTrend(msgspec.Struct, frozen=True):
     impact: float = 0.0
 
     @property
-    def levels(self) -> tuple[float, ...]:
+    def level_medians(self) -> tuple[float, ...]:
         """The levels in their order; empty unless the level changed."""
         return (self.changes[0].before, *(change.after for change in self.changes)) if self.changes else ()
 
@@ -118,7 +118,7 @@ def describe_quantities(
 
     order = {name: place for place, name in enumerate(STEP)}
 
-    def rank(trend: QuantityTrend) -> tuple[bool, float, int, bool, float, str]:
+    def rank_trend(trend: QuantityTrend) -> tuple[bool, float, int, bool, float, str]:
         # Among equals what stands for the step comes first, then the largest part of it.
         is_part = trend.name.startswith(_OF_STEP)
         is_still = trend.kind not in ("level", "creep")
@@ -131,12 +131,12 @@ def describe_quantities(
             trend.name,
         )
 
-    return sorted(trends, key=rank)
+    return sorted(trends, key=rank_trend)
 
 
 def describe_quantity(series: HistorySeries, name: str, start: int = 0, floor: float = FLOOR) -> QuantityTrend:
     """Return what became of a quantity from the report number `start` on; `floor` is the least change worth telling."""
-    values, x = series.values[name][start:], series.x[start:]
+    values, x = series.values[name][start:], series.report_places[start:]
     known = values[np.isfinite(values)]
     if not len(known):
         return QuantityTrend(name, series.units[name], "too few", start, 0, math.nan, math.nan)
@@ -200,7 +200,7 @@ def _join_intervals(changes: tuple[TrendChange, ...]) -> tuple[float, float]:
 
 def _with_slope(trend: QuantityTrend, slope: Slope, series: HistorySeries, start: int) -> QuantityTrend:
     """Return the trend with a creep: what it makes from the first report that counts to the last."""
-    x = series.x[start:]
+    x = series.report_places[start:]
     middle = float(x.mean())
 
     def ratio_of(per_unit: float) -> float:
