@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         convert,
         doctor,
         export,
+        goodput,
         history_add,
         history_show,
         ingest,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from traceq.app.compare import ComparisonView
     from traceq.app.compare_memory import MemoryComparisonView
     from traceq.app.doctor import HealthView
+    from traceq.app.goodput import GoodputView
     from traceq.app.history import HistoryView
     from traceq.app.noise import NoiseView
     from traceq.app.open import Traces
@@ -78,6 +80,7 @@ __all__ = [
     "BrokenIdentity",
     "CheckView",
     "ComparisonView",
+    "GoodputView",
     "HealthView",
     "HistoryView",
     "MemoryComparisonView",
@@ -117,6 +120,7 @@ __all__ = [
     "convert",
     "doctor",
     "export",
+    "goodput",
     "history_add",
     "history_show",
     "ingest",
@@ -136,6 +140,7 @@ __all__ = [
 _MODULES = {
     "CheckView": "traceq.app.check",
     "ComparisonView": "traceq.app.compare",
+    "GoodputView": "traceq.app.goodput",
     "HealthView": "traceq.app.doctor",
     "HistoryView": "traceq.app.history",
     "MemoryComparisonView": "traceq.app.compare_memory",

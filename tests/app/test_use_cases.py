@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -157,6 +158,8 @@ def test_python_and_the_command_line_say_the_same(here, monkeypatch):
     assert verified.to_json() == run("verify", *arguments).stdout
     tradeoff = traceq.tradeoff({8: "trace.duckdb", 16: ["trace.duckdb"]})
     assert tradeoff.to_text() == run("tradeoff", "8=trace.duckdb", "16=trace.duckdb").stdout
+    log = str(Path(__file__).parents[2] / "fixtures" / "run_logs" / "failures" / "train.log")
+    assert traceq.goodput(log, cost_per_gpu_hour=2).to_text() == run("goodput", log, "--cost-per-gpu-hour", "2").stdout
     written = traceq.export("trace.duckdb", "python.json")
     run("export", "trace.duckdb", "-o", "command.json")
     assert (here / "python.json").read_bytes() == (here / "command.json").read_bytes()

@@ -155,6 +155,7 @@ WITH_TICKET = {
     "against": ["--against", "base.duckdb"],
     "site": ["--for", "jira"],
     "charts": "error",
+    "cost_per_gpu_hour": "error",
     "rules": ["--rules", "{folder}"],
     "timeout": ["--timeout", "2s"],
     "store": "error",

@@ -29,6 +29,7 @@ COMMANDS = (
     "baseline",
     "verify",
     "tradeoff",
+    "goodput",
     "whatif",
     "sql",
     "shell",

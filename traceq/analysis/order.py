@@ -23,6 +23,7 @@ from traceq.analysis.ledger.idle_gap import fill_gaps
 from traceq.analysis.nesting.nesting import nest_slices
 from traceq.analysis.parallel import SecondConnection, find_earlier, split_analyses
 from traceq.analysis.replay.replayed import fill_replay
+from traceq.analysis.run.run_change import fill_changes
 from traceq.analysis.stalls.stall_debt import fill_stall_debt
 from traceq.analysis.state import (
     AnalysisState,
@@ -116,6 +117,7 @@ TOPICS = (
     ),
     Topic("samples", ("memory_timeline", "memory_step"), "memory"),
     Topic("monitors", ("monitor_step",)),
+    Topic("training_logs", ("run_step", "run_window", "run_attempt", "run_phase", "run_change"), "the whole run"),
     Topic("calls", ("allocator_call",)),
     Topic(
         "communication",
@@ -236,6 +238,9 @@ _IN_PYTHON = {
         lambda connection, state: fill_stall_debt(connection, state.trace_id),
         "_gap _host_slice host_stall idle_gap_cause",
         "stall_cost",
+    ),
+    "run_change": AnalysisStep(
+        lambda connection, state: fill_changes(connection, state.trace_id), "run_log run_step", "run_change"
     ),
     "kernel_family": AnalysisStep(lambda connection, _state: fill_classes(connection), "", "_kernel_class"),
     "module_timeline": AnalysisStep(

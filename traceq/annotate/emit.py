@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Callable
 from typing import Any
 
-from traceq.annotate import to_nvtx, to_ring, to_torch
+from traceq.annotate import to_nvtx, to_ring, to_run_log, to_torch
 
 _VARIABLE = "TRACEQ_ANNOTATE"
 _CHOICES = {"all": (True, True), "nvtx": (True, False), "torch": (False, True), "off": (False, False)}
 
-# What pop() needs to end a mark in NVTX, in the PyTorch profiler and in a ring of the last steps.
-Mark = tuple[to_nvtx.Range | None, to_torch.TorchRecord | None, Any]
+# What pop() needs to end a mark in NVTX, in the PyTorch profiler, in a ring of the last steps and in the log of the run.
+Mark = tuple[to_nvtx.Range | None, to_torch.TorchRecord | None, Any, Callable[[], None] | None]
 
 
 def _read_choice() -> tuple[bool, bool]:
@@ -49,9 +50,15 @@ def enabled() -> bool:
 
 
 def is_active() -> bool:
-    """Return whether a mark would be written here and now: marks are on, and a profiler or a ring of steps listens."""
+    """Return whether a mark would be written here and now: marks are on, and somebody listens.
+
+    That is a profiler, a ring of steps or the log of the run.
+    """
     return is_wanted() and (
-        to_ring.listener is not None or (_nvtx_wanted and to_nvtx.may_listen) or (_torch_wanted and to_torch.listens())
+        to_ring.listener is not None
+        or to_run_log.is_on()
+        or (_nvtx_wanted and to_nvtx.may_listen)
+        or (_torch_wanted and to_torch.listens())
     )
 
 
@@ -82,7 +89,9 @@ def pop(mark: Mark | None) -> None:
     """
     if mark is None:
         return
-    range_, record, kept = mark
+    range_, record, kept, write_line = mark
+    if write_line is not None:
+        write_line()
     if kept is not None and to_ring.listener is not None:
         to_ring.listener.end_mark(kept)
     if record is not None:
@@ -101,7 +110,12 @@ def begin(name: str, *, crosses: bool) -> Mark:
     """Begin a mark as push() does, for callers that have checked is_active()."""
     range_ = to_nvtx.begin(name, crosses=crosses) if _nvtx_wanted and to_nvtx.may_listen else None
     kept = to_ring.listener.begin_mark(name) if to_ring.listener is not None else None
-    return range_, to_torch.begin(name) if _torch_wanted else None, kept
+    return range_, to_torch.begin(name) if _torch_wanted else None, kept, None
+
+
+def with_line(mark: Mark, write_line: Callable[[], None]) -> Mark:
+    """Return the mark with a function that writes a line to the log of the run when the mark ends."""
+    return (*mark[:3], write_line)
 
 
 def write_instant(name: str) -> None:

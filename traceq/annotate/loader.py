@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sized
 from typing import Any, Generic, TypeVar, cast
 
-from traceq.annotate import emit, names
+from traceq.annotate import emit, names, to_run_log
 
 _T = TypeVar("_T")
 
@@ -47,7 +47,7 @@ class _Fetches(Iterator[_T]):
         self._items: Iterator[_T] | None = None
 
     def __next__(self) -> _T:
-        mark = emit.push(self._name)
+        mark, begun = emit.push(self._name), to_run_log.begin_fetch()
         try:
             # Within the mark: a loader starts its workers when it is asked for an iterator.
             if self._items is None:
@@ -55,6 +55,7 @@ class _Fetches(Iterator[_T]):
             return next(self._items)
         finally:
             emit.pop(mark)
+            to_run_log.end_fetch(begun)
 
 
 def loader(iterable: Iterable[_T], name: str = "loader") -> MarkedLoader[_T]:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, SupportsIndex, TypeVar
 
-from traceq.annotate import emit, names
+from traceq.annotate import emit, names, to_run_log
 from traceq.annotate.wrap import wrap
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Step(Region):
         mark = emit.begin(names.step(number), crosses=crosses)
         if self._payload is not None:
             emit.write_instant(self._payload)
-        return mark
+        return emit.with_line(mark, to_run_log.begin_step(number, self._payload)) if to_run_log.writes_steps() else mark
 
 
 def step(n: SupportsIndex | None = None, **payload: float) -> Step:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from traceq.app.convert import Converted
     from traceq.app.doctor import HealthView
     from traceq.app.export import Format
+    from traceq.app.goodput import GoodputView
     from traceq.app.history import HistoryView
     from traceq.app.history_add import HistoryAdded
     from traceq.app.noise import NoiseView
@@ -140,6 +141,7 @@ def report(
     ticket: bool = False,
     traces: Sequence[int] = (),
     rank: int | None = None,
+    cost_per_gpu_hour: float | None = None,
     step_range: str | None = None,
     steps_per: str | None = None,
     window: str | None = None,
@@ -154,7 +156,8 @@ def report(
     `rules` are files or directories of your own rules, each of which may take `timeout` seconds per trace; the word
     "extra" adds the rules that no labelled trace has confirmed. `store` writes all findings into the table finding of
     the database. `drawn` adds timelines, which only HTML shows. `ticket` makes a report to be shown to others: hosts,
-    users and paths are replaced. `traces` are the trace_ids to report on (all if empty), `rank` the rank.
+    users and paths are replaced. `traces` are the trace_ids to report on (all if empty), `rank` the rank. With
+    `cost_per_gpu_hour`, the report says what savings are worth in an hour of a GPU.
 
     Raises ValueError for a wrong `top` or `goal`, StoreError when the database is damaged, UnusableTrace if nothing was
     recorded.
@@ -165,7 +168,17 @@ def report(
     with _within_limits(memory_limit, timeout):
         scope: Scope = "drawing" if drawn else "document"
         return work(
-            source, top, read, goal=goal, rules=rules, store=store, scope=scope, ticket=ticket, traces=traces, rank=rank
+            source,
+            top,
+            read,
+            goal=goal,
+            rules=rules,
+            store=store,
+            scope=scope,
+            ticket=ticket,
+            traces=traces,
+            rank=rank,
+            cost_per_gpu_hour=cost_per_gpu_hour,
         )
 
 
@@ -429,6 +442,41 @@ def tradeoff(
             latency_budget=latency_budget,
             percentile=percentile,
             plot=plot,
+        )
+
+
+def goodput(
+    logs: str | Path | Sequence[str | Path],
+    *,
+    monitors: Paths = (),
+    log_formats: Paths = (),
+    gpus: int | None = None,
+    cost_per_gpu_hour: float | None = None,
+    ideal_step: int | None = None,
+    offset: float | None = None,
+    save: str | Path | None = None,
+    memory_limit: int | None = None,
+) -> GoodputView:
+    """Say where the wall time of a whole run went, from its training logs alone, and what it cost.
+
+    `logs` are training logs of one run, and what Slurm or Kubernetes says of its jobs. `monitors` are logs with the power of
+    GPUs, `log_formats` TOML files of text formats. `gpus` is the number of GPUs where no log says it, `cost_per_gpu_hour`
+    the price, `ideal_step` the step (ns) that the program could reach. `offset` are the seconds to add to times that do not
+    name their zone. `save` is a database that keeps the tables of the run. Raises ValueError for a trace instead of a log,
+    and for logs of several runs at the same time.
+    """
+    from traceq.app.goodput import goodput as find
+    from traceq.loading.sources import paths_of
+    from traceq.runs.goodput.goodput import Terms
+
+    with _within_limits(memory_limit):
+        return find(
+            [Path(log) for log in paths_of(logs)],
+            [Path(log) for log in paths_of(monitors)],
+            [Path(file) for file in paths_of(log_formats)],
+            Terms(gpus, cost_per_gpu_hour, ideal_step),
+            offset=offset,
+            save=None if save is None else Path(save),
         )
 
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from traceq.app.read_options import ReadOptions
 from traceq.common.cache_folder import cache_limit, cache_path, is_own, partial_path, prepare_cache
 from traceq.common.code_hash import code_hash
 from traceq.common.scratch import remove
@@ -24,8 +25,8 @@ from traceq.database.empty import forget
 from traceq.errors import UnusableTrace
 from traceq.formats import made_with, printed, worker_samples
 from traceq.formats.made_with import path_beside
+from traceq.importers.training_logs import list_format_files
 from traceq.loading.inductor import inductor_files
-from traceq.loading.options import TraceOptions
 from traceq.loading.sources import capture_sources, content_hash, find_sources, logs_beside, paths_of
 
 _SUFFIX = ".duckdb"
@@ -75,10 +76,10 @@ def clear() -> list[Entry]:
     return removed
 
 
-def entry_of(source: str | Path, options: TraceOptions) -> Path:
+def entry_of(source: str | Path, read: ReadOptions) -> Path:
     """Return the path in the cache for the database of the traces `source`; an existing file is marked as used now."""
     prepare_cache(cache_path())
-    entry = cache_path() / _name(source, options)
+    entry = cache_path() / _name(source, read)
     if is_own(entry):
         os.utime(entry)
     else:
@@ -87,7 +88,7 @@ def entry_of(source: str | Path, options: TraceOptions) -> Path:
 
 
 @contextmanager
-def new_entry(entry: Path, source: str | Path, options: TraceOptions) -> Iterator[Path]:
+def new_entry(entry: Path, source: str | Path, read: ReadOptions) -> Iterator[Path]:
     """Yield a path to write the database of the traces `source` to, which becomes the cache entry after the block.
 
     Raises UnusableTrace if the traces changed meanwhile.
@@ -96,21 +97,23 @@ def new_entry(entry: Path, source: str | Path, options: TraceOptions) -> Iterato
         place.mkdir(mode=0o700)
         yield (part := place / "traces.duckdb")
         # What it is named by may have changed before the ingest looked, and an ingest knows no hash of what lies beside.
-        if _name(source, options) != entry.name:
+        if _name(source, read) != entry.name:
             raise UnusableTrace(f"{source}: changed while being read; retry when the writer has finished")
         part.replace(entry)
     _shrink(entry)
 
 
-def _name(source: str | Path, options: TraceOptions) -> str:
+def _name(source: str | Path, read: ReadOptions) -> str:
     """Return the file name of the cache entry: the source's name and a hash of all that the database depends on."""
     found = find_sources([source])
     traces = [(str(trace.path.resolve()), content_hash(trace.files)) for trace in found]
     logs = [content_hash([log]) for trace in found for log in logs_beside(trace.path, ())]
+    given_logs = [(Path(log).name, content_hash([Path(log)])) for log in paths_of(read.logs)]
+    formats = [content_hash([path]) for path in list_format_files(read.beside.formats)] if given_logs else []
     beside = [path_beside(trace.path, suffix) for trace in found for suffix in _BESIDE]
     recorded = [content_hash([path]) for path in beside if path.is_file()]
-    graphs = [content_hash(capture.files) for capture in capture_sources(options.capture)]
-    given = paths_of(options.inductor)
+    graphs = [content_hash(capture.files) for capture in capture_sources(read.capture)]
+    given = paths_of(read.inductor)
     compiled = [(str(file), content_hash([file])) for trace in found for file in inductor_files(given, trace.path)]
     depends = [
         __version__,
@@ -118,10 +121,13 @@ def _name(source: str | Path, options: TraceOptions) -> str:
         code_hash(*_ROOMS),
         traces,
         logs,
+        given_logs,
+        formats,
+        read.offset,
         recorded,
         graphs,
         compiled,
-        sorted(options.step_texts.items()),
+        sorted(read.step_texts.items()),
     ]
     key = hashlib.sha256(json.dumps(depends).encode()).hexdigest()
     return f"{_safe_stem(source)}-{key[:32]}{_SUFFIX}"

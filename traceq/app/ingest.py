@@ -30,6 +30,7 @@ def ingest(
     force: bool = False,
     logs: Sequence[str | Path] = (),
     offset: float | None = None,
+    log_formats: Sequence[str | Path] = (),
     cluster: str | None = None,
     wait: float = 0,
     failed: Callable[[Failure], None] = lambda _failure: None,
@@ -39,14 +40,16 @@ def ingest(
     traceq.app.api.ingest explains the parameters. When a source of a database fails, raises a TraceqError and leaves it
     unchanged; when rules cannot run, the result's `not_judged` says why.
     """
-    beside = MonitorLogs(tuple(map(Path, logs)), offset)
+    beside = MonitorLogs(tuple(map(Path, logs)), offset, tuple(map(Path, log_formats)))
     if database is not None and _is_of_dataset(database):
         asked = IngestRequest(
             run=run,
             choice=options.choice,
             captures=capture_sources(_make_absolute(options.capture)),
             inductor=_make_absolute(options.inductor),
-            beside=MonitorLogs(tuple(map(Path, _make_absolute(logs))), offset),
+            beside=MonitorLogs(
+                tuple(map(Path, _make_absolute(logs))), offset, tuple(map(Path, _make_absolute(log_formats)))
+            ),
             force=force,
             wait=wait,
             failed=failed,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from traceq.app import cache
+from traceq.app.read_options import ReadOptions
 from traceq.common.cache_folder import cache_path, is_cache_wanted
 from traceq.common.limits import limits
 from traceq.database.user_sql import run_interruptibly
@@ -18,7 +19,6 @@ from traceq.errors import StoreError
 if TYPE_CHECKING:
     import duckdb
 
-    from traceq.app.read_options import ReadOptions
     from traceq.loading.ingest import IngestResult
     from traceq.loading.monitors import MonitorLogs
     from traceq.loading.options import Paths, TraceOptions
@@ -56,14 +56,16 @@ def make_database(
 ) -> IngestResult:
     """Read and analyse traces, run the rules (unless `judged` is False), and add the result to the database.
 
-    When a source fails, raises a TraceqError and leaves the database unchanged; when rules cannot run, the result's
-    `not_judged` says why.
+    `beside` are logs beside the traces, by default those of the options. When a source fails, raises a TraceqError and
+    leaves the database unchanged; when rules cannot run, the result's `not_judged` says why.
     """
     # What reads and analyses traces takes 0.15 s to import, which a report on a database should not have to wait for.
     from traceq.loading.ingest import new_database
     from traceq.loading.monitors import NOTHING
 
-    made = new_database(sources, database, options=options, run=run, force=force, beside=beside or NOTHING)
+    if beside is None:
+        beside = options.beside if isinstance(options, ReadOptions) else NOTHING
+    made = new_database(sources, database, options=options, run=run, force=force, beside=beside)
     reason = None
     with made as (result, connection):  # loaded and analysed
         if connection is not None and judged:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 from msgspec.structs import replace
 
-from traceq.loading.options import TraceOptions
+from traceq.loading.options import Paths, TraceOptions
 
 if TYPE_CHECKING:
+    from traceq.loading.monitors import MonitorLogs
     from traceq.runs.statistics import Statistic
 
 # Known noise between runs: a share of the step (0.008, "0.8%"), or the name or file of a baseline.
@@ -20,11 +21,26 @@ class ReadOptions(TraceOptions, frozen=True):
     """Options for reading sources: traces, databases and baselines.
 
     Options of TraceOptions only apply to traces. Without `cache` a trace is ingested into a temporary database.
-    `writes` are the files that will be written, which must not be among those that are read.
+    `writes` are the files that will be written, which must not be among those that are read. `logs` are logs and memory
+    snapshots beside the traces, `offset` the seconds to add to their times, `log_formats` files that declare formats of
+    training logs.
     """
 
     cache: bool = True
     writes: tuple[Path, ...] = ()
+    logs: Paths = ()
+    offset: float | None = None
+    log_formats: Paths = ()
+
+    @property
+    def beside(self) -> MonitorLogs:
+        """What lies beside the traces."""
+        from traceq.loading.monitors import MonitorLogs
+        from traceq.loading.sources import paths_of
+
+        return MonitorLogs(
+            tuple(map(Path, paths_of(self.logs))), self.offset, tuple(map(Path, paths_of(self.log_formats)))
+        )
 
     def with_writes(self, *paths: Path | None) -> Self:
         """Return the options with further files that will be written; None is ignored."""

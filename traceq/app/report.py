@@ -190,6 +190,7 @@ def report(
     ticket: bool = False,
     traces: Sequence[int] = (),
     rank: int | None = None,
+    cost_per_gpu_hour: float | None = None,
 ) -> ReportView:
     """Report on a trace database, on traces, or on several sources together; traceq.app.api.report explains the parameters.
 
@@ -202,9 +203,12 @@ def report(
         with ingest_together(source, read) as database:
             bare = AS_FOUND.with_writes(*read.writes)
             view = report(
-                database, top, bare, goal=goal, rules=rules, scope=scope, ticket=ticket, traces=traces, rank=rank
-            )
+                database, top, bare, goal=goal, rules=rules, scope=scope, ticket=ticket, traces=traces, rank=rank,
+                cost_per_gpu_hour=cost_per_gpu_hour,
+            )  # fmt: skip
         return ReportView(view.content if ticket else replace(view.content, source=""), is_ticket=ticket)
+    if cost_per_gpu_hour is not None and not 0 < cost_per_gpu_hour < float("inf"):
+        raise WrongUse(f"--cost-per-gpu-hour {cost_per_gpu_hour}: must be more than 0.")
     if store and (traces or rank is not None):
         raise WrongUse("--save keeps the findings of all traces: leave --trace and --rank out.")
     if store and is_trace(source):
@@ -225,7 +229,8 @@ def report(
     if store:
         with closing(connect(source, read_only=False)) as connection:
             save(connection, judgements, goal, chosen)
-    content = replace(content, source=str(source))
+    priced = tuple(replace(trace, price=cost_per_gpu_hour) for trace in content.traces)
+    content = replace(content, source=str(source), traces=priced)
     if ticket:
         from traceq.reports.redact import redact_report
 

@@ -115,7 +115,7 @@ def database_of(
     """
     if not str(source):
         raise WrongUse("A source is empty: name a trace, a trace database or a baseline.")
-    check_writes(read.writes, [source, *as_list(read.capture)])
+    check_writes(read.writes, [source, *as_list(read.capture), *as_list(read.logs)])
     is_stored = is_dataset(source)
     if is_stored or (not is_trace(source) and Path(source).exists()):
         _refuse_options(read)
@@ -148,7 +148,7 @@ def database_of(
 @contextmanager
 def ingest_together(sources: Sequence[Source], read: ReadOptions = AS_FOUND) -> Iterator[Path]:
     """Yield the path of a temporary database of several traces, judged by the rules."""
-    check_writes(read.writes, [*sources, *as_list(read.capture)])
+    check_writes(read.writes, [*sources, *as_list(read.capture), *as_list(read.logs)])
     with temporary_folder() as folder:
         make_database(sources, folder / "traces.duckdb", read)
         yield folder / "traces.duckdb"
@@ -164,6 +164,10 @@ def _refuse_options(read: ReadOptions) -> None:
     if read.capture or read.inductor:
         raise WrongUse(
             "--capture and --inductor are for traces: ingest the trace again with traceq ingest --force and these options."
+        )
+    if read.logs or read.log_formats or read.offset is not None:
+        raise WrongUse(
+            "--with is for traces: ingest the trace again with traceq ingest --force and --with, or report on the trace itself."
         )
 
 

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from traceq.common.text import without_colours
+
 # A line without one of these has no value: nearly all lines are told by it, and the others by the pattern.
 _WORDS = ("loss", "/s", "/it", "/b", " per ", "_per_", "time", "dt", "lr", "learning", "norm", "mfu")
 _MAY_HAVE_VALUE = re.compile(
@@ -18,7 +20,6 @@ _MAY_HAVE_VALUE = re.compile(
     r"|time|\bdt\b|\blr\b|learning|norm|mfu"
 )
 
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 _NUMBER = r"([-+]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)(?![\d:]|\.\d)"
 # Between a name and its value: `loss: 1`, `loss=1`, `'loss': 1`, `"loss": "1"`, `loss 1`, `Loss [ 1`.
 _IS = r"['\"]?\s*(?:[:=|]\s*)?['\"]?[\[(]?\s*"
@@ -84,7 +85,7 @@ def may_have_value(text: str) -> bool:
 
 def parse_line(text: str) -> ParsedLine:
     """Return the values of training that a printed line holds; those of evaluation are left out."""
-    line = " ".join(_ANSI.sub("", text).split())
+    line = " ".join(without_colours(text).split())
     found: dict[tuple[str, str | None], float] = {}
     for quantity, value, unit in (*_find_numbers(line), *_find_step_times(line), *_find_rates(line)):
         if math.isfinite(value):

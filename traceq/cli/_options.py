@@ -252,6 +252,42 @@ def read_options(command: Callable[..., T]) -> Callable[..., T]:
     return _declare_step_options(capture_option(inductor_option(memory_option(cache_option(command)))))
 
 
+def logs_option(command: F) -> F:
+    """Return the command with --with, --offset and --log-format declared, which name what lies beside the traces."""
+    command = click.option(
+        "--log-format",
+        "log_formats",
+        multiple=True,
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        metavar="TOML",
+        help="File that declares a text format of training logs (docs/run-logs.md); repeatable."
+        "  [env: TRACEQ_LOG_FORMATS, a folder of them]",
+    )(command)
+    command = click.option(
+        "--offset",
+        type=float,
+        metavar="SECONDS",
+        help="Add this to the times of these logs. [default: worked out, or a note says why not]",
+    )(command)
+    return click.option(
+        "--with",
+        "logs",
+        multiple=True,
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        metavar="LOG",
+        shell_complete=completion.complete_files,
+        help="What ran alongside: a log of a monitor (nvidia-smi, DCGM, iostat, sar, ...), a training log, or a memory"
+        " snapshot; repeatable.",
+    )(command)
+
+
+def read_options_with_logs(command: Callable[..., T]) -> Callable[..., T]:
+    """Return the command with the options of read_options, and those on what lies beside the traces, as one argument `read`."""
+    of_logs = ("logs", "offset", "log_formats")
+    command = within_limits(gather("read", ReadOptions, *_OF_TRACES, "cache", *of_logs)(command))
+    return logs_option(_declare_step_options(capture_option(inductor_option(memory_option(cache_option(command))))))
+
+
 _OF_TRACES = ("step_range", "steps_per", "window", "capture", "inductor")
 
 

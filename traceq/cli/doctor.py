@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import explicit_options, output_option, read_options, traces_options
+from traceq.cli._options import explicit_options, output_option, read_options_with_logs, traces_options
 from traceq.cli._output import write
 from traceq.errors import BrokenIdentity
 from traceq.formats.capabilities import FORMATS, METRICS, Metric, metrics_named
@@ -37,7 +37,7 @@ _OF_TRACES = (
     "--format", "format_", type=click.Choice(("text", "json")), help="[default: json for -o *.json, else text]"
 )
 @traces_options
-@read_options
+@read_options_with_logs
 def doctor(
     *,
     names: tuple[str, ...],

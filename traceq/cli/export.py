@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import goal_option, ranks_option, read_options, rules_option, timeout_option, traces_options
+from traceq.cli._options import (
+    goal_option,
+    ranks_option,
+    read_options_with_logs,
+    rules_option,
+    timeout_option,
+    traces_options,
+)
 from traceq.common.text import printable
 
 if TYPE_CHECKING:
@@ -52,7 +59,7 @@ if TYPE_CHECKING:
 @goal_option("Optimise for this, as traceq report does.")
 @rules_option
 @timeout_option("each rule of your own")
-@read_options
+@read_options_with_logs
 def export(
     *,
     source: str,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import print_note, trace_options, wait_option
+from traceq.cli._options import logs_option, print_note, trace_options, wait_option
 from traceq.common.text import printable
 from traceq.common.units import some
 
@@ -31,20 +31,7 @@ if TYPE_CHECKING:
 )
 @click.option("--run", metavar="NAME", help="Name of the run the traces belong to.")
 @click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Processes to use. [default: all usable CPUs]")
-@click.option(
-    "--with",
-    "logs",
-    multiple=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="LOG",
-    help="Log of a monitor that ran alongside (nvidia-smi, DCGM, iostat, sar, ...), or a memory snapshot; repeatable.",
-)
-@click.option(
-    "--offset",
-    type=float,
-    metavar="SECONDS",
-    help="Add this to the times of these logs. [default: worked out, or a note says why not]",
-)
+@logs_option
 @click.option("--force", is_flag=True, help="Replace traces whose content is in the database already.")
 @click.option(
     "--cluster",
@@ -60,6 +47,7 @@ def ingest(
     run: str | None,
     logs: tuple[Path, ...],
     offset: float | None,
+    log_formats: tuple[Path, ...],
     force: bool,
     cluster: str | None,
     wait: int,
@@ -71,8 +59,9 @@ def ingest(
     PyTorch profiler, gzipped or not; or a memory snapshot of PyTorch), a directory that holds traces, or a quoted
     glob. The format is found by content, not by name. Content that is in the database already is skipped, so running
     it again changes nothing. Logs of monitors become rows of the table counter, on the trace's clock
-    (docs/monitors.md). An ingest that fails or is interrupted leaves the database as it was. Finally the rules run;
-    reports read their findings from the table finding.
+    (docs/monitors.md); training logs say where the captured steps lie among all of the run (docs/run-logs.md). An ingest
+    that fails or is interrupted leaves the database as it was. Finally the rules run; reports read their findings from
+    the table finding.
 
     A dataset (docs/scale.md) takes the traces that can be read; the others are named on stderr, and the exit status
     is 1. An interrupted ingest into a dataset continues where it stopped when run again.
@@ -95,6 +84,7 @@ def ingest(
         force=force,
         logs=logs,
         offset=offset,
+        log_formats=log_formats,
         cluster=cluster,
         wait=wait / 1e9,
         failed=_print_failure,

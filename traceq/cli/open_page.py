@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import read_options
+from traceq.cli._options import read_options_with_logs
 from traceq.common.text import printable
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0, metavar="N", help="Listen on this port.  [default: a free one]"
 )
-@read_options
+@read_options_with_logs
 def open_page(*, source: str, watch: bool, browser: bool, port: int, read: ReadOptions) -> None:
     """Show a report in the browser, or follow a folder of traces.
 

@@ -15,7 +15,7 @@ from traceq.cli._options import (
     finding_option,
     gather,
     goal_option,
-    read_options,
+    read_options_with_logs,
     rules_option,
     timeout_option,
     traces_options,
@@ -72,7 +72,7 @@ class TextOptions(NamedTuple):
 @click.option("--sql", is_flag=True, help="Text: with the queries that reproduce the numbers.")
 @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Findings to show.")
 @traces_options
-@read_options
+@read_options_with_logs
 @goal_option("Optimise samples per second, or the time of a step.")
 @click.option(
     "--ticket",
@@ -93,6 +93,12 @@ class TextOptions(NamedTuple):
     help="With --ticket: the markup. [default: github]",
 )
 @click.option("--charts", is_flag=True, help="With -o FILE.md: charts as SVG files beside it.")
+@click.option(
+    "--cost-per-gpu-hour",
+    type=click.FloatRange(0, min_open=True),
+    metavar="DOLLARS",
+    help="What a GPU costs an hour: says what savings are worth.",
+)
 @rules_option
 @timeout_option("each rule of your own")
 @click.option("--save", "store", is_flag=True, help="Save all findings in the database, in the table finding.")
@@ -112,6 +118,7 @@ def report(
     against: str | None,
     site: Site | None,
     charts: bool,
+    cost_per_gpu_hour: float | None,
     rules: tuple[str | Path, ...],
     store: bool,
 ) -> None:
@@ -164,6 +171,7 @@ def report(
         ticket=ticket,
         traces=traces,
         rank=rank,
+        cost_per_gpu_hour=cost_per_gpu_hour,
     )
     if charts and output is not None:
         view.save_with_charts(output)
@@ -182,7 +190,7 @@ def _check_ticket(format_: str | None, sources: tuple[str, ...], *, is_ticket: b
         raise click.UsageError(f"A ticket is in the markup of --for, not in {format_}: name FILE.md or FILE.txt.")
     if explicit_options("store"):
         raise click.UsageError("--save and --ticket do different things: run traceq report twice.")
-    if clash := explicit_options(*TextOptions._fields, "top", "charts"):
+    if clash := explicit_options(*TextOptions._fields, "top", "charts", "cost_per_gpu_hour"):
         raise click.UsageError(f"{', '.join(clash)}: the layout of a ticket is fixed, at most 10 KB; leave that out.")
     if len(sources) > 1:
         raise click.UsageError("A ticket is about one SOURCE_OR_DB, which may be a directory.")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import read_options
+from traceq.cli._options import read_options_with_logs
 from traceq.common import signals
 from traceq.common.extras import install_command
 from traceq.common.text import printable
@@ -34,7 +34,7 @@ A statement ends with a semicolon and may take several lines.
 
 @click.command(short_help="Query a trace database in SQL, interactively.")
 @click.argument("database", metavar="SOURCE_OR_DB", shell_complete=completion.complete_files)
-@read_options
+@read_options_with_logs
 @click.pass_context
 def shell(context: click.Context, /, *, database: str, read: ReadOptions) -> None:
     """Query a trace database in SQL, interactively.

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import finding_option, format_option, output_option, read_options, timeout_option
+from traceq.cli._options import finding_option, format_option, output_option, read_options_with_logs, timeout_option
 from traceq.common.limits import limits
 from traceq.diagnosis.record import EXTRA
 from traceq.errors import QueryError
@@ -56,7 +56,7 @@ class _WithQuery(click.Command):
 @click.option("--vertical", is_flag=True, help="As text: a line for each value.")
 @click.option("--wide", is_flag=True, help="As text: whole names, however long.")
 @timeout_option("the query")
-@read_options
+@read_options_with_logs
 def sql(
     database: str,
     query: str | None,

@@ -22,11 +22,19 @@ Floats = NDArray[np.float64]
 FLOOR = 0.02
 """The least change of a level that is reported unless the caller says otherwise, as a share of it."""
 
+SLOPE_FLOOR = 0.03
+"""The least change by a slope from the first value to the last, as a share: a wave of 1 % up and down may pass for 2.4 %."""
+
 _MOST_BLOCKS = 2_000
 _FEWEST = 8
 _TRIMMED, _OF_NORMAL = 0.9, 0.623  # the lowest 90 % of squared normal deviations have this share of their variance
+_OF_MEDIAN = 1.4826
 _CLIP = 3.0
 _MOST_CORRELATED = 0.9
+_FEW_BLOCKS, _ENOUGH_FOR_TWO, _ENOUGH_MEANS = 400, 60, 32
+_NEAR = 40
+_LEAST_REACH = 20
+_MOST_BEYOND = 0.4
 _BAI = 11.0
 _NORMAL_95 = 1.96
 
@@ -96,7 +104,7 @@ def find_level_changes(
     return [] if series is None else _level_changes(series, floor, warm_up)
 
 
-def find_slope(x: ArrayLike, values: ArrayLike | Sequence[float | None], *, floor: float = FLOOR) -> Slope | None:
+def find_slope(x: ArrayLike, values: ArrayLike | Sequence[float | None], *, floor: float = SLOPE_FLOOR) -> Slope | None:
     """Return the slope of a series over `x`, or None where there is no trend beyond chance.
 
     `floor` is the least change from the first x to the last that is worth telling, as a share of the level.
@@ -110,6 +118,7 @@ def describe_series(
     values: ArrayLike | Sequence[float | None],
     *,
     floor: float = FLOOR,
+    slope_floor: float = SLOPE_FLOOR,
     shortest: int | None = None,
     warm_up: float = 0.0,
 ) -> SeriesDescription:
@@ -123,7 +132,7 @@ def describe_series(
         return SeriesDescription([], None)
     changes = _level_changes(series, floor, warm_up)
     positions = np.asarray(x, dtype=float)
-    slope = _slope(series, positions, floor)
+    slope = _slope(series, positions, slope_floor)
     if slope is not None and changes:
         cuts = [int(np.searchsorted(series.position, change.index)) // series.size for change in changes]
         edges = [0, *cuts, len(series.blocks)]
@@ -155,19 +164,27 @@ def _prepare(values: ArrayLike | Sequence[float | None], shortest: int | None) -
     blocks = _clip(medians, 2 * least_blocks - 1)
     quantum = _quantum(blocks)
     variance = _long_run_variance(blocks, quantum)
-    first = known[: len(known) // size * size].reshape(-1, size)[:, 0] if size > 1 else known
-    spread = math.sqrt(max(_variance_of(np.diff(known)) / 2, quantum**2 / 12)) if len(first) else 0.0
+    spread = max(_usual_deviation(np.diff(known)) / math.sqrt(2), quantum / math.sqrt(12))
     return _Series(known, position, blocks, size, least_blocks, variance, spread)
 
 
 def _clip(values: Floats, width: int) -> Floats:
-    """Return the values with those far from the running median of `width` values moved to 3 standard deviations from it."""
-    half = min(width // 2, len(values) - 1)
-    padded = np.pad(values, half, mode="reflect")
-    middle = np.median(np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1), axis=1)
+    """Return the values with those far from the running median of `width` values moved to 3 standard deviations from it.
+
+    Near an end it is the median of the values nearest to it.
+    """
+    width = min(width, len(values))
+    middle = np.median(np.lib.stride_tricks.sliding_window_view(values, width), axis=1)
+    middle = np.pad(middle, (width // 2, width - 1 - width // 2), mode="edge")
     away = values - middle
-    limit = _CLIP * max(math.sqrt(_variance_of(away)), _quantum(values))
+    # Some values are the median themselves: of few values many.
+    limit = _CLIP * max(_usual_deviation(away[away != 0]), _quantum(values)) if away.any() else 0.0
     return np.asarray(middle + np.clip(away, -limit, limit))
+
+
+def _usual_deviation(deviations: Floats) -> float:
+    """Return the standard deviation around 0 by the median, which up to half of the values do not disturb, as if normal."""
+    return _OF_MEDIAN * float(np.median(np.abs(deviations)))
 
 
 def _variance_of(deviations: Floats) -> float:
@@ -185,22 +202,73 @@ def _quantum(values: Floats) -> float:
 
 
 def _long_run_variance(blocks: Floats, quantum: float) -> float:
-    """Return the long-run variance of a block, from differences, so that changes and slopes hardly count.
+    """Return the long-run variance of a block, however the level changes.
 
-    For AR(1) it is that of the differences / 2 x (1 + r) / (1 - r)^2, where r comes from lags 1 and 2, and is raised by one
-    standard error. Noise that is slower than AR(1) shows in differences of means of several blocks; the larger counts.
+    Of many blocks it comes from differences alone. Of few these tell little: the noise that is left beside the best line or
+    stretch at another level tells more, and beside the two best; the least counts, since a model that is wrong makes more.
     """
     count = len(blocks)
+    if count > _FEW_BLOCKS:
+        variance = max(_from_differences(blocks, quantum, 1), _from_means(blocks))
+    else:
+        rest = _rest_of_best(blocks)
+        variance = min(_from_differences(blocks, quantum, 2), _from_rest(rest, 1))
+        if count >= _ENOUGH_FOR_TWO:
+            variance = min(variance, _from_rest(_rest_of_best(rest), 2))
+    return max(variance, quantum**2 / 12, 1e-24 * float(np.median(blocks)) ** 2, 1e-300)
+
+
+def _from_differences(blocks: Floats, quantum: float, errors: int) -> float:
+    """Return the long-run variance of AR(1) noise with autocorrelation r, by differences at lags 1 and 2.
+
+    It is half the variance of differences x (1 + r) / (1 - r)^2; r is raised by `errors` standard errors.
+    """
     near, far = (_variance_of(_without_drift(blocks[lag:] - blocks[:-lag])) for lag in (1, 2))
-    near = max(near, quantum**2 / 6, 1e-24 * float(np.median(blocks)) ** 2, 1e-300)
-    correlation = min(max(far / near - 1, 0.0) + 1 / math.sqrt(count), _MOST_CORRELATED)
-    variance = near / 2 * (1 + correlation) / (1 - correlation) ** 2
-    width = 2
-    while count // width >= 32:  # noqa: PLR2004 - fewer differences tell less than AR(1) does
-        means = blocks[: count // width * width].reshape(-1, width).mean(axis=1)
+    near = max(near, quantum**2 / 6, 1e-300)
+    correlation = min(max(far / near - 1, 0.0) + errors / math.sqrt(len(blocks)), _MOST_CORRELATED)
+    return near / 2 * (1 + correlation) / (1 - correlation) ** 2
+
+
+def _from_means(blocks: Floats) -> float:
+    """Return the largest long-run variance that differences of means of 2, 4, 8... blocks tell: noise slower than AR(1)."""
+    variance, width = 0.0, 2
+    while len(blocks) // width >= _ENOUGH_MEANS:
+        means = blocks[: len(blocks) // width * width].reshape(-1, width).mean(axis=1)
         variance = max(variance, width / 2 * _variance_of(_without_drift(np.diff(means))))
         width *= 2
     return variance
+
+
+def _from_rest(rest: Floats, models: int) -> float:
+    """Return the long-run variance of AR(1) noise that `models` lines or stretches leave over.
+
+    Its autocorrelation is raised by what fitting takes from it, about (1 + 3 r) / n a model (Marriott and Pope 1954,
+    Biometrika 41), and by a standard error for each model.
+    """
+    count = len(rest)
+    squares = float(rest @ rest)
+    if squares == 0:
+        return 0.0
+    plain = float(rest[1:] @ rest[:-1]) / squares
+    correlation = max(plain + models * (1 + 3 * plain) / count, 0.0) + models / math.sqrt(count)
+    correlation = min(correlation, _MOST_CORRELATED)
+    return squares / (count - 3 * models) * (1 + correlation) / (1 - correlation)
+
+
+def _rest_of_best(blocks: Floats) -> Floats:
+    """Return what the better of the best line and the best stretch at another level leaves over."""
+    count = len(blocks)
+    centred = blocks - blocks.mean()
+    x = np.arange(count) - (count - 1) / 2
+    line = centred - x * float(x @ centred) / float(x @ x)
+    sums = np.concatenate(([0.0], np.cumsum(centred)))
+    begin, end = np.triu_indices(count + 1, 3)
+    begin, end = begin[end - begin <= count - 3], end[end - begin <= count - 3]
+    best = int(((sums[end] - sums[begin]) ** 2 / ((end - begin) * (count - (end - begin)))).argmax())
+    is_inside = np.zeros(count, dtype=bool)
+    is_inside[begin[best] : end[best]] = True
+    stretch = centred - np.where(is_inside, centred[is_inside].mean(), centred[~is_inside].mean())
+    return np.asarray(min(line, stretch, key=lambda rest: float(rest @ rest)))
 
 
 def _without_drift(differences: Floats) -> Floats:
@@ -218,9 +286,11 @@ def _slope_penalty(count: int) -> float:
     return float(np.interp(math.log(count), np.log(_COUNTS), _SLOPE_PENALTIES))
 
 
-_COUNTS = (8, 20, 40, 100, 300, 2_000)
-_PENALTIES = (30.0, 24.0, 30.0, 30.0, 17.0, 17.0)
-_SLOPE_PENALTIES = (24.0, 20.0, 20.0, 20.0, 10.0, 10.0)
+# 99 % quantiles of what the best change of a series without one explains, by its number of blocks: made series with AR(1)
+# of 0, 0.3 and 0.6 and tails, the largest of the three (tests/benchmarks/fit_change_points.py).
+_COUNTS = (8, 10, 14, 20, 30, 40, 60, 100, 200, 400, 2_000)
+_PENALTIES = (28.0, 28.0, 31.0, 31.0, 28.0, 26.0, 26.0, 24.0, 17.0, 16.0, 16.0)
+_SLOPE_PENALTIES = (22.0, 23.0, 25.0, 23.0, 18.0, 16.0, 15.0, 13.0, 9.0, 8.0, 8.0)
 
 
 def _squares(values: Floats) -> float:
@@ -268,7 +338,8 @@ def _level_changes(series: _Series, floor: float, warm_up: float) -> list[LevelC
             break
         del cuts[weakest]
     edges = [begin * series.size]
-    edges += [_locate(series, low, cut, high) for low, cut, high in _triples(begin, cuts, len(series.blocks))]
+    for low, cut, high in _triples(begin, cuts, len(series.blocks)):
+        edges.append(_locate(series, low, cut, high, edges[-1] + 1))
     edges.append(len(series.values))
     return [_describe(series, *edges[number : number + 3]) for number in range(len(edges) - 2)]
 
@@ -285,32 +356,32 @@ def _worths(series: _Series, begin: int, cuts: list[int], floor: float, penalty:
     for low, cut, high in _triples(begin, cuts, len(series.blocks)):
         before, after = series.blocks[low:cut], series.blocks[cut:high]
         explained = _squares(series.blocks[low:high]) - _squares(before) - _squares(after)
-        local = _scaled_variance(series, before, after)
+        local = _scaled_variance(series, low, cut, high)
         least = max(floor * abs(float(np.median(before))), series.spread / 4)
         size = abs(float(np.median(after)) - float(np.median(before)))
         worths.append(min(explained / (penalty * local), size / least if least else math.inf))
     return worths
 
 
-def _scaled_variance(series: _Series, before: Floats, after: Floats) -> float:
-    """Return the long-run variance of a block next to a change: larger than that of the series where noise is larger there."""
+def _scaled_variance(series: _Series, low: int, cut: int, high: int) -> float:
+    """Return the long-run variance of a block at a cut between two others: larger than the series' where noise is larger there.
+
+    Noise is that of both sides, and of _NEAR blocks on both sides of the cut; the largest counts.
+    """
     of_all = _variance_of(np.diff(series.blocks))
-    local = max(
-        (_variance_of(np.diff(part)) for part in (before, after) if len(part) >= _FEWEST),
-        default=0.0,
-    )
+    parts = (series.blocks[low:cut], series.blocks[cut:high], series.blocks[max(cut - _NEAR, 0) : cut + _NEAR])
+    local = max((_variance_of(np.diff(part)) for part in parts if len(part) >= _FEWEST), default=0.0)
     return series.variance * max(1.0, local / of_all if of_all else 1.0)
 
 
-def _locate(series: _Series, low: int, cut: int, high: int) -> int:
-    """Return the value at which the level changes, found among single values around the cut between blocks."""
-    if series.size == 1:
-        return cut
+def _locate(series: _Series, low: int, cut: int, high: int, earliest: int) -> int:
+    """Return the value at which the level changes, from `earliest` on: found by single values around a cut between blocks."""
     before, after = (float(np.median(part)) for part in (series.blocks[low:cut], series.blocks[cut:high]))
-    reach = 2 * series.size
-    first, last = max(low * series.size, cut * series.size - reach), min(high * series.size, cut * series.size + reach)
-    near = series.values[first:last]
-    room = 2 * series.spread
+    reach = max(2 * series.size, _LEAST_REACH)
+    first = max(earliest, low * series.size, cut * series.size - reach)
+    near = series.values[first : min(high * series.size - 1, cut * series.size + reach)]
+    # An outlier next to a large change must not outweigh a value at the new level.
+    room = max(0.0, 2 * series.spread - abs(after - before) / 2)
     near = np.clip(near, min(before, after) - room, max(before, after) + room)
     # Each value speaks for the old level or the new one: their sum is the lowest where the new level begins.
     votes = np.concatenate(([0.0], np.cumsum((near - (before + after) / 2) * (after - before))))
@@ -320,20 +391,12 @@ def _locate(series: _Series, low: int, cut: int, high: int) -> int:
 def _describe(series: _Series, low: int, index: int, high: int) -> LevelChange:
     """Return the change at `index` between the values from `low` and those up to `high`, with its bounds.
 
-    The interval of the position is that of Bai (1997, Review of Economics and Statistics 79): 11 / (size^2 / long-run
-    variance), one more for rounding. That of the ratio takes the medians for normal, by the long-run variance.
+    The interval of the ratio takes the medians for normal, by the long-run variance.
     """
     before, after = series.values[low:index], series.values[index:high]
     levels = float(np.median(before)), float(np.median(after))
-    edges = low // series.size, index // series.size, high // series.size
-    variance = series.size * _scaled_variance(
-        series, series.blocks[edges[0] : edges[1]], series.blocks[edges[1] : edges[2]]
-    )
-    reach = (
-        int(min(_BAI * variance / (levels[1] - levels[0]) ** 2, len(series.values))) + 1
-        if levels[0] != levels[1]
-        else 1
-    )
+    variance = series.size * _scaled_variance(series, low // series.size, index // series.size, high // series.size)
+    reach = _bound_position(before, after, levels[1] - levels[0], variance, series.spread)
     ratio = levels[1] / levels[0] if levels[0] > 0 else math.nan
     error = math.sqrt(
         math.pi / 2 * variance * (1 / len(before) / levels[0] ** 2 + 1 / len(after) / levels[1] ** 2)
@@ -350,6 +413,23 @@ def _describe(series: _Series, low: int, index: int, high: int) -> LevelChange:
         ratio_low=ratio * math.exp(-_NORMAL_95 * error),
         ratio_high=ratio * math.exp(_NORMAL_95 * error),
     )
+
+
+def _bound_position(before: Floats, after: Floats, size: float, variance: float, spread: float) -> int:
+    """Return how many values a change may be off, with 95 % confidence, at least 1.
+
+    By normal noise, 11 / (size^2 / long-run variance) (Bai 1997, Review of Economics and Statistics 79). By tails, if the
+    share q of values beyond the middle between both levels is more than normal noise has: j values in a row mislead with
+    probability (4 q (1 - q))^(j / 2) at most (Chernoff's bound for a walk of steps +1 and -1).
+    """
+    if size == 0:
+        return len(before) + len(after)
+    middle, sign = float(np.median(before)) + size / 2, math.copysign(1.0, size)
+    beyond = max(float((sign * (before - middle) > 0).mean()), float((sign * (after - middle) < 0).mean()))
+    normal = 0.5 * math.erfc(abs(size) / 2 / spread / math.sqrt(2)) if spread else 0.0
+    beyond = min(max(beyond - normal, 0.0), _MOST_BEYOND)
+    by_tails = math.log(0.05) / math.log(4 * beyond * (1 - beyond)) * 2 if beyond else 0.0
+    return int(min(max(_BAI * variance / size**2, by_tails), len(before) + len(after))) + 1
 
 
 def _line_gain(series: _Series, x: Floats) -> tuple[float, float, float]:

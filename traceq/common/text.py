@@ -16,6 +16,7 @@ _HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 # marks of direction, separators that programs take for ends of lines.
 CONTROLS = "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff"
 _CONTROL = re.compile(f"[{CONTROLS}]")
+_ESCAPE_SEQUENCE = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
 
 # Letters may carry a few combining marks; a hundred on one are a prank.
 CHARACTERS_PER_COLUMN = 4
@@ -26,6 +27,11 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def without_colours(text: str) -> str:
+    """Return `text` without the escape sequences that colour it and move the cursor of a terminal."""
+    return _ESCAPE_SEQUENCE.sub("", text) if "\x1b" in text else text
 
 
 def without_controls(text: str) -> str:

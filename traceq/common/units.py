@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal, localcontext
+from itertools import pairwise
 from typing import Literal, TypeVar
 
 UNKNOWN = "cannot tell"
@@ -48,6 +49,42 @@ def round_time(seconds: float) -> str:
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
     return f"{seconds:.0f} s"
+
+
+_SPANS = (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
+
+
+def time_span(nanoseconds: float | None) -> str:
+    """Format ns of a long time in two units: 3 d 4 h, 18 h 20 min, 12 min 30 s, 45 s; below 10 s as duration() does."""
+    if nanoseconds is None or nanoseconds < 10 * 10**9:
+        return duration(nanoseconds)
+    if round(nanoseconds / 10**9) < _SPANS[2][1]:
+        return f"{nanoseconds / 10**9:.0f} s"
+    for (large, size), (small, part) in pairwise(_SPANS):
+        whole = round(nanoseconds / (part * 10**9)) * part
+        if whole >= size:
+            rest = whole % size // part
+            return f"{whole // size} {large} {rest} {small}" if rest else f"{whole // size} {large}"
+    raise AssertionError("a minute is the smallest")
+
+
+def money(amount: float | None) -> str:
+    """Format an amount of money with two decimals, without them from 1,000 on: 12.34, 1,235; "cannot tell" for None."""
+    if amount is None:
+        return UNKNOWN
+    return f"{amount:,.0f}" if abs(amount) >= 1000 else f"{amount:.2f}"  # noqa: PLR2004 - as many digits
+
+
+def energy(joules: float | None) -> str:
+    """Format an energy: 3.2 kJ, 1.5 kWh; "cannot tell" for None."""
+    if joules is None:
+        return UNKNOWN
+    if joules >= _KILOWATT_HOUR / 10:
+        return f"{rate(joules / _KILOWATT_HOUR)} kWh"
+    return f"{rate(joules / 1000)} kJ" if joules >= 1000 else f"{rate(joules)} J"  # noqa: PLR2004 - a thousand
+
+
+_KILOWATT_HOUR = 3_600_000
 
 
 def change(nanoseconds: float | None) -> str:

@@ -21,6 +21,7 @@ from traceq.dataset.piece import MadePiece, PieceTask, find_made_piece
 from traceq.dataset.place import Place, folder_of
 from traceq.dataset.placement import PlacedPiece, place_pieces
 from traceq.dataset.runner import Workers, run_all
+from traceq.importers.training_logs import list_format_files
 from traceq.loading.build import Task
 from traceq.loading.inductor import inductor_files
 from traceq.loading.ingest import Failure, IngestedTrace, IngestResult
@@ -176,6 +177,7 @@ def _hash_request(asked: IngestRequest) -> str:
         repr(asked.choice),
         beside,
         asked.beside.offset,
+        [content_hash([path]) for path in list_format_files(asked.beside.formats)] if beside else [],
         captures,
         repr(asked.inductor),
         code_hash(*_ROOMS),

@@ -6,6 +6,7 @@ import codecs
 import re
 from itertools import islice
 from pathlib import Path
+from shlex import quote
 
 from isal import igzip, isal_zlib
 
@@ -14,6 +15,7 @@ from traceq.errors import TraceqError, UnknownFormat, UnusableTrace
 from traceq.importers.operations.source import PARQUET, find_missing_columns
 from traceq.importers.packed import GZIP
 from traceq.importers.sqlite import SQLITE
+from traceq.importers.training_logs import is_training_log
 from traceq.importers.xplane.wire import DamagedMessage, read_fields
 
 _WAY_OUT = (
@@ -127,6 +129,11 @@ def explain_unknown(path: Path) -> TraceqError:
         )
     if not is_packed and (why := _find_lacking_part(path, head)) is not None:
         return why
+    if not is_packed and is_training_log(path):
+        return UnknownFormat(
+            f"{path}: is a training log, not a trace: the whole run from logs alone is traceq goodput {quote(path.name)}; beside"
+            f" the trace of some of its steps it is traceq report TRACE --with {quote(path.name)} (docs/run-logs.md)"
+        )
     verb = "is gzip'd and contains" if is_packed else "is"
     return UnknownFormat(f"{path}: {verb} {_KNOWN_SUFFIXES.get(path.suffix) or _describe_content(head)}")
 

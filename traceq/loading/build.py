@@ -27,7 +27,7 @@ from traceq.errors import UnusableTrace
 from traceq.loading.bounds import drop_impossible, end_gpu_work, end_marks
 from traceq.loading.inductor import read_inductor, split_readable
 from traceq.loading.made_with import stage_made_with
-from traceq.loading.monitors import NOTHING, MonitorLogs, read_snapshots, stage_logs
+from traceq.loading.monitors import NOTHING, MonitorLogs, read_snapshots, stage_logs, stage_training_logs
 from traceq.loading.printed import stage_printed
 from traceq.loading.sources import Source
 from traceq.loading.staging import COPIED, READ, insert_fitting, list_staged
@@ -131,6 +131,7 @@ def _build_database(task: Task, progress: Callable[[State], None]) -> Iterator[t
             drop_impossible(connection)
             if stage_logs(connection, task.source.path, task.beside):
                 drop_impossible(connection)
+            stage_training_logs(connection, task.beside)
             stage_made_with(connection, task.source.path)
             stage_printed(connection, task.source.path)
             stage_worker_samples(connection, task.source.path)

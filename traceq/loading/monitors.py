@@ -14,22 +14,29 @@ import pyarrow as pa
 from traceq.common.units import some
 from traceq.errors import TraceqError, UnusableTrace
 from traceq.importers import memory_snapshot
-from traceq.importers.monitors import read_log
+from traceq.importers.monitors import is_monitor_log, read_log
 from traceq.importers.monitors.reading import Log, Sample
 from traceq.importers.rows import batches_of
+from traceq.importers.training_logs import is_training_log, read_training_log
 from traceq.loading.monitor_clock import SECOND, GpuLoad, Placement, TraceClock, beat_of, fits_best, load_of, place_log
 from traceq.loading.sources import logs_beside, split_duplicates
 from traceq.loading.staging import add_note, insert_fitting
+from traceq.loading.training_logs import build_rows
 
 # More slices than this are not looked at to find out where a log lies.
 _MOST_SLICES = 20_000_000
 
 
 class MonitorLogs(msgspec.Struct, frozen=True):
-    """The monitor logs that the user names (--with), and the seconds to add to their times (--offset, None if not given)."""
+    """What the user names beside the traces (--with): logs of monitors and of the training, and memory snapshots.
+
+    `offset` are the seconds to add to their times (--offset, None if not given), `formats` the files that declare formats
+    of training logs (--log-format).
+    """
 
     logs: tuple[Path, ...] = ()
     offset: float | None = None
+    formats: tuple[Path, ...] = ()
 
 
 NOTHING = MonitorLogs()
@@ -63,7 +70,8 @@ def _read_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Monit
     A note says which logs are duplicates. So does one for the log that `traceq record` wrote, where it cannot be read;
     a log that the user named raises TraceqError instead.
     """
-    given = [log for log in beside.logs if not memory_snapshot.sniff(log)]
+    training = choose_training_logs(beside)
+    given = [log for log in beside.logs if log not in training and not memory_snapshot.sniff(log)]
     paths, twice = split_duplicates(logs_beside(trace, given))
     logs: list[tuple[Path, Log]] = []
     for path in paths:
@@ -76,6 +84,32 @@ def _read_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Monit
     for path, first in twice:
         add_note(connection, "info", "given_twice", 1, f"{path.name} is identical to {first.name}, and counts once")
     return logs
+
+
+def choose_training_logs(beside: MonitorLogs) -> list[Path]:
+    """Return those of the named files that are training logs: no memory snapshot, and no log of a monitor."""
+    return [
+        log
+        for log in beside.logs
+        if not memory_snapshot.sniff(log) and not is_monitor_log(log) and is_training_log(log, beside.formats)
+    ]
+
+
+def stage_training_logs(connection: duckdb.DuckDBPyConnection, beside: MonitorLogs) -> None:
+    """Insert what the training logs say into staging.run_log, run_value and run_event, with a note on each.
+
+    Raises UnusableTrace for a log that is damaged.
+    """
+    paths, twice = split_duplicates(choose_training_logs(beside))
+    for number, path in enumerate(paths):
+        log = read_training_log(path, beside.formats)
+        for table, rows in build_rows(0, number, path, log, beside.offset).items():
+            insert_fitting(connection, table, rows)
+        if log.left_out:
+            text = f"{path.name}: lines that look like those of {log.format} and cannot be read as a whole, or hold no number"
+            add_note(connection, "info", "training_log_left_out", log.left_out, text)
+    for path, first in twice:
+        add_note(connection, "info", "given_twice", 1, f"{path.name} is identical to {first.name}, and counts once")
 
 
 def _place_log(

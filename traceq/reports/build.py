@@ -35,7 +35,9 @@ from traceq.reports.model import (
 )
 from traceq.reports.queries import Queries, print_query
 from traceq.reports.topics import Topics
+from traceq.reports.topics.run import RunLog, RunPhase, RunPoint
 from traceq.reports.topics.serving import ServingSummary
+from traceq.runs.run_change import RunChange
 
 if TYPE_CHECKING:
     import duckdb
@@ -50,6 +52,10 @@ LISTS: dict[str, tuple[str, Callable[..., Any]]] = {
     "throughput": ("throughput", model.Throughput),
     "phases": ("phase", model.Phase),
     "conditions": ("condition", model.Condition),
+    "run_logs": ("run_log", RunLog),
+    "run_points": ("run_point", RunPoint),
+    "run_changes": ("run_change", RunChange),
+    "run_phases": ("run_phase", RunPhase),
     "gaps": ("gap", model.Gap),
     "gap_sizes": ("gap_size", model.GapSize),
     "outliers": ("outlier", model.Outlier),
@@ -57,7 +63,7 @@ LISTS: dict[str, tuple[str, Callable[..., Any]]] = {
     "notes": ("note", model.Note),
 }
 # Those that the first screen does not show.
-_NOT_ON_SCREEN = ("units", "throughput", "phases", "conditions", "gaps", "gap_sizes")
+_NOT_ON_SCREEN = ("units", "throughput", "phases", "conditions", "run_points", "run_phases", "run_changes", "gaps", "gap_sizes")
 
 # Query to what its rows become: the fields of a job after its members, in their order.
 LISTS_OF_JOB: dict[str, Callable[..., Any]] = {

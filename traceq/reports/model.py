@@ -18,6 +18,8 @@ from traceq.health.verdict import MetricHealth
 from traceq.reports.flame import FlameGraph
 from traceq.reports.timeline import Timeline
 from traceq.reports.topics import Topics
+from traceq.reports.topics.run import RunLog, RunPhase, RunPoint
+from traceq.runs.run_change import RunChange
 
 # Of the JSON form: names docs/report.schema.json.
 SCHEMA_VERSION = 4
@@ -365,7 +367,8 @@ class TraceReport(msgspec.Struct, frozen=True):
     `replay_error` is the share (0..1) by which the replay behind the savings misses the recorded steps, `is_replayed`
     whether it could be used. Where `rules_asked` is false, no rule was asked, as other ranks of the job stand for this
     one. `step_ledgers` are about the device that findings are about. `stacks` are those of findings' worst occurrences,
-    by a finding's id, where there is one. `over_time`, `flame` and `close_ups` (by a
+    by a finding's id, where there is one. `price` is what a GPU costs an hour, None where the
+    user does not say. `over_time`, `flame` and `close_ups` (by a
     finding's id) are filled only for formats that draw them. A report of scope "screen" has NOT_BUILT for what the
     first screen does not show.
     """
@@ -381,6 +384,10 @@ class TraceReport(msgspec.Struct, frozen=True):
     throughput: tuple[Throughput, ...]
     phases: tuple[Phase, ...]
     conditions: tuple[Condition, ...]
+    run_logs: tuple[RunLog, ...]
+    run_points: tuple[RunPoint, ...]
+    run_changes: tuple[RunChange, ...]
+    run_phases: tuple[RunPhase, ...]
     ledger: tuple[DeviceLedger, ...]
     step_ledgers: tuple[StepLedger, ...]
     gaps: tuple[Gap, ...]
@@ -410,6 +417,7 @@ class TraceReport(msgspec.Struct, frozen=True):
     flame: FlameGraph | None = None
     close_ups: Mapping[str, tuple[Timeline, ...]] = msgspec.field(default_factory=dict)
     stacks: Mapping[str, HostStack] = msgspec.field(default_factory=dict)
+    price: float | None = None
 
     @property
     def every_finding(self) -> tuple[Finding, ...]:

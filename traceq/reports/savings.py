@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from traceq.common.units import duration, share, short
+from traceq.common.units import duration, money, share, short
 from traceq.diagnosis.finding import Finding
 from traceq.runs.run import FindingKept, PartKept
 
@@ -41,6 +41,17 @@ def cumulative_text(found: Sequence[Finding]) -> str:
     if any(each.only_bounds for each in found):
         return "-"
     return speed_up_text(step, step - sum(each.saving_ns for each in found))
+
+
+def saving_cost_text(finding: Finding, price: float | None) -> str:
+    """Return what the likely saving is worth in an hour of a GPU, as " = $0.78 per GPU hour".
+
+    "" where the price is not known (None), or only bounds are.
+    """
+    step = step_ns(finding)
+    if price is None or finding.only_bounds or not step:
+        return ""
+    return f" = ${money(finding.saving_ns / step * price)} per GPU hour"
 
 
 def saving_bounds(finding: Finding) -> str:

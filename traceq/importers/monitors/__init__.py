@@ -55,6 +55,16 @@ READERS: tuple[LogReader, ...] = (
 )  # fmt: skip
 
 
+def is_monitor_log(path: Path) -> bool:
+    """Return whether the file begins as a log of a monitor; False where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            head = _decode_text(file.read(_HEAD))
+    except OSError:
+        return False
+    return any(reader.sniff(head) for reader in READERS)
+
+
 def read_log(path: Path) -> Log:
     """Return the log of a monitor in the file, read by the first format of READERS that recognises it.
 
@@ -68,7 +78,9 @@ def read_log(path: Path) -> Log:
     if reader is None:
         raise UnknownFormat(
             f"{path}: not a monitor log that traceq knows; --with takes logs of nvidia-smi (CSV with its header, dmon), DCGM,"
-            " amd-smi, iostat -o JSON, sadf -j, vmstat, pidstat -h and Prometheus"
+            " amd-smi, iostat -o JSON, sadf -j, vmstat, pidstat -h and Prometheus, memory snapshots, and training"
+            " logs; one in a format of its own"
+            " needs --log-format FORMAT.toml (docs/run-logs.md)"
         )
     try:
         log = reader.read(text)

@@ -48,6 +48,7 @@ def read_fields(buffer: Buffer, span: Span, *, is_cut: bool = False) -> Iterator
                 (bits,) = struct.unpack_from("<Q", buffer, at)
                 at += 8
             elif wire == _FIXED32:
+                (bits,) = struct.unpack_from("<I", buffer, at)
                 at += 4
             else:
                 raise DamagedMessage(f"no field of a protobuf before byte {at}")
@@ -83,6 +84,12 @@ def to_signed(bits: int) -> int:
 def to_double(bits: int) -> float:
     """Return the 64 bits read as a double."""
     (value,) = struct.unpack("<d", bits.to_bytes(8, "little"))
+    return float(value)
+
+
+def to_float(bits: int) -> float:
+    """Return the 32 bits read as a float."""
+    (value,) = struct.unpack("<f", bits.to_bytes(4, "little"))
     return float(value)
 
 

@@ -5,10 +5,19 @@ They are drawn as SVG (svg.py); matplotlib (figure.py) makes figures and PNG fil
 
 from __future__ import annotations
 
-from traceq.reports.charts import gaps, job, memory, roofline, snapshot, steps
+from traceq.reports.charts import gaps, job, memory, roofline, run, snapshot, steps
 
 # Of one trace each; ranks.py compares several, and activity.py is drawn on pages only.
-CHARTS = (steps.LEDGER, steps.TIMES, gaps.CHART, roofline.CHART, memory.CHART, snapshot.COURSE, snapshot.HOLDERS)
+CHARTS = (
+    steps.LEDGER,
+    steps.TIMES,
+    run.CHART,
+    gaps.CHART,
+    roofline.CHART,
+    memory.CHART,
+    snapshot.COURSE,
+    snapshot.HOLDERS,
+)
 
 # Of several ranks as one job.
 CHARTS_OF_JOBS = (job.LATE, job.OWN, job.GRID, job.WORST, job.BANDWIDTH)

@@ -13,7 +13,7 @@ T = TypeVar("T", TraceReport, Job)
 
 # Where a report has room for charts: after its first sentences, and in these sections.
 Place = Literal[
-    "headline", "steps", "gaps", "copies", "communication", "kernels", "operators", "data", "memory", "snapshot"
+    "headline", "steps", "gaps", "copies", "communication", "kernels", "operators", "data", "memory", "snapshot", "run"
 ]
 
 

@@ -33,6 +33,7 @@ from traceq.reports.model import HostStack, TraceReport
 from traceq.reports.savings import (
     bounded_share_text,
     cumulative_text,
+    saving_cost_text,
     saving_share_text,
     saving_text,
     speed_up_text,
@@ -262,8 +263,9 @@ def _describe_saving(finding: Finding, report: TraceReport) -> str:
     if finding.only_bounds:
         bounds = low if low == high else f"{low} to {high}"
         return f"{bounds} per {unit}: the replay of this trace is too far off to give a likely value"
+    of_step = f"{saving_share_text(finding)}{saving_cost_text(finding, report.price)}"
     text = (
-        f"likely {duration(finding.saving_ns)} per {unit} ({saving_share_text(finding)}), {low} to {high}: "
+        f"likely {duration(finding.saving_ns)} per {unit} ({of_step}), {low} to {high}: "
         f"{duration(step)} -> {duration(finding.expected_step_ns)}"
     )
     half = step - finding.saving_ns / 2

@@ -14,7 +14,14 @@ from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.subject import WORTH_LISTING
 from traceq.reports.document import Literal, Name, Outcome, Spans, Verdict, split_code
 from traceq.reports.model import TraceReport
-from traceq.reports.savings import bounded_share_text, saving_share_text, saving_text, speed_up_text, step_ns
+from traceq.reports.savings import (
+    bounded_share_text,
+    saving_cost_text,
+    saving_share_text,
+    saving_text,
+    speed_up_text,
+    step_ns,
+)
 from traceq.reports.sections.snapshot import is_snapshot, verdict_of_snapshot
 from traceq.reports.sections.triage import refuse_to_judge, tell_capture, tell_later_capture
 
@@ -218,7 +225,8 @@ def _say_before_and_after(first: Finding, report: TraceReport) -> Spans:
     words = f"{duration(step_ns(first))} -> {duration(first.expected_step_ns)}{unit}"
     if first.expected_step_ns > 0:
         words += f", {speed_up_text(step_ns(first), first.expected_step_ns)} as fast"
-    return (f"{words} (saves {saving_share_text(first)}: {low} to {high}{_share_of_run(report, first)})",)
+    worth = saving_cost_text(first, report.price)
+    return (f"{words} (saves {saving_share_text(first)}{worth}: {low} to {high}{_share_of_run(report, first)})",)
 
 
 def _share_of_run(report: TraceReport, finding: Finding) -> str:

@@ -1,0 +1,1 @@
+"""The whole run, as training logs tell it: its steps, and where they changed."""
