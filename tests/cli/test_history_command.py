@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -14,6 +15,7 @@ from made_histories import MS, entry, noisy_steps
 
 from traceq.runs.history.store import add_entries
 
+FIXTURE = Path(__file__).parents[2] / "fixtures" / "history"
 CI = ("GITHUB_SHA", "CI_COMMIT_SHA", "GIT_COMMIT", "BUILDKITE_COMMIT", "CIRCLE_SHA1", "BUILD_SOURCEVERSION")
 
 
@@ -136,6 +138,17 @@ def test_an_accepted_change_no_longer_fails(source, report, traceq, tmp_path):
     assert "accepted" in traceq("history", "show").stdout
     nothing = traceq("history", "accept", "--quantity", "ledger.compute", "--because", "x")
     assert "nothing changed in 24 reports" in nothing.stderr
+
+
+def test_the_fixture_creeps_and_changed_once(traceq):
+    added = traceq("history", "add", *sorted(FIXTURE.glob("*.json")))
+    assert added.stdout == ".traceq/history.duckdb: 36 reports added\n"
+    shown = " ".join(traceq("history", "show").stdout.split())
+    assert "The step creeps: +0.65 % a week, +25.8 % (+22.5 to +29.3 %) so far." in shown
+    assert re.search(r"ledger\.communication 20\.74 ms \+29\.8 % \(\+29\.0 to \+30\.6 %\) since 2026-06-29", shown)
+    assert "NCCL 2.27.5 -> 2.28.3; torch 2.8.0 -> 2.9.1" in shown
+    listed = json.loads(traceq("history", "list", "--format", "json").stdout)["reports"]
+    assert {report["ran_at_from"] for report in listed} == {"trace"}
 
 
 def test_the_screen_fits_and_says_what_changed_with_it(traceq, tmp_path):

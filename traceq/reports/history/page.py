@@ -88,7 +88,7 @@ def _compose_top(shown: ShownHistory) -> Iterator[Block]:
         f"{some(len(shown.series.report_ids), 'report')} from {format_date(shown.first)} to {format_date(shown.last)},"
         f" the last is {name_report(shown.last)}"
     )
-    yield Facts((("series", (Name(describe_series(summary)), f" ({summary.series})")), ("reports", (Name(reports),))))
+    yield Facts((("series", (f"{describe_series(summary)} ({summary.series})",)), ("reports", (reports,))))
 
 
 def _write_verdict(shown: ShownHistory) -> Verdict:
@@ -217,7 +217,7 @@ def _compose_others(shown: ShownHistory) -> Iterator[Block]:
         return
     yield Heading(2, ("Other series, not comparable with this one",), anchor="others")
     items = [
-        (Literal(f"--series {other.series}"), ": ", Name(describe_series(other)), f", {some(other.reports, 'report')}")
+        (Literal(f"--series {other.series}"), f": {describe_series(other)}, {some(other.reports, 'report')}")
         for other in shown.others[:_MOST_SERIES]
     ]
     yield Items(tuple(items))
