@@ -87,5 +87,5 @@ def test_fixtures_are_small():
     ]
     assert [path.name for path in small if path.stat().st_size >= 250_000] == []
     assert sum(path.stat().st_size for path in small) < 1_800_000
-    assert sum(path.stat().st_size for path in files("history").values()) < 100_000
+    assert sum(path.stat().st_size for path in files("history").values()) < 200_000
     assert DEMO.stat().st_size < 200_000
