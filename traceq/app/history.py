@@ -10,6 +10,7 @@ from pathlib import Path
 from traceq.app.view import View
 from traceq.common.change_points import FLOOR
 from traceq.common.files import atomic_write
+from traceq.common.text import printable
 from traceq.errors import StoreError, WrongUse
 from traceq.reports.document import Block
 from traceq.reports.history.page import compose_history, compose_page
@@ -42,7 +43,10 @@ class HistoryView(View[ShownHistory]):
         rows = list(trend_rows(self.content))
         writer = csv.DictWriter(file, rows[0] if rows else ["name"], lineterminator="\n")
         writer.writeheader()
-        writer.writerows(rows)
+        for row in rows:
+            writer.writerow(
+                {name: printable(value) if isinstance(value, str) else value for name, value in row.items()}
+            )
         return file.getvalue()
 
 
