@@ -57,6 +57,7 @@ def test_no_fixture_lies_outside_the_described_folders():
     assert {path.name for path in FIXTURES.iterdir()} == {
         "README.md",
         "broken",
+        "history",
         "lab",
         "make",
         "pairs",
@@ -74,7 +75,7 @@ def test_writing_again_gives_the_same_files(rewritten):
         if content(path) != content(ROOT / path.relative_to(rewritten))
     ]
     assert different == []
-    assert len(written) == len(files("run")) + len(files("broken")) + 2  # README.md and the demo trace
+    assert len(written) == len(files("run")) + len(files("broken")) + len(files("history")) + 2  # README.md and the demo trace
 
 
 def test_fixtures_are_small():
@@ -86,4 +87,5 @@ def test_fixtures_are_small():
     ]
     assert [path.name for path in small if path.stat().st_size >= 250_000] == []
     assert sum(path.stat().st_size for path in small) < 1_800_000
+    assert sum(path.stat().st_size for path in files("history").values()) < 200_000
     assert DEMO.stat().st_size < 200_000

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
         doctor,
         export,
         goodput,
+        history_add,
+        history_show,
         ingest,
         noise,
         report,
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from traceq.app.compare_memory import MemoryComparisonView
     from traceq.app.doctor import HealthView
     from traceq.app.goodput import GoodputView
+    from traceq.app.history import HistoryView
     from traceq.app.noise import NoiseView
     from traceq.app.open import Traces
     from traceq.app.report import ReportView
@@ -79,6 +82,7 @@ __all__ = [
     "ComparisonView",
     "GoodputView",
     "HealthView",
+    "HistoryView",
     "MemoryComparisonView",
     "MissingTool",
     "NoSuchFinding",
@@ -117,6 +121,8 @@ __all__ = [
     "doctor",
     "export",
     "goodput",
+    "history_add",
+    "history_show",
     "ingest",
     "noise",
     "open",
@@ -136,6 +142,7 @@ _MODULES = {
     "ComparisonView": "traceq.app.compare",
     "GoodputView": "traceq.app.goodput",
     "HealthView": "traceq.app.doctor",
+    "HistoryView": "traceq.app.history",
     "MemoryComparisonView": "traceq.app.compare_memory",
     "NoiseView": "traceq.app.noise",
     "ReportView": "traceq.app.report",

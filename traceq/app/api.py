@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from traceq.app.doctor import HealthView
     from traceq.app.export import Format
     from traceq.app.goodput import GoodputView
+    from traceq.app.history import HistoryView
+    from traceq.app.history_add import HistoryAdded
     from traceq.app.noise import NoiseView
     from traceq.app.open import Traces
     from traceq.app.report import ReportView
@@ -250,6 +253,9 @@ def check(
     max_regression: float | None = None,
     fail_on_likely: bool = False,
     noise: KnownNoiseOf | None = None,
+    history: str | Path | None = None,
+    quantities: Sequence[str] = (),
+    program: str | None = None,
     rank: int | None = None,
     trace: int | None = None,
     timeout: float = TIMEOUT,
@@ -265,9 +271,11 @@ def check(
 
     `sources` are trace databases, traces or baselines, judged together. `budgets` is the budget file, by default
     traceq.toml if that exists. `max_regression` is how much slower the step may be, as a share; None allows no
-    regression that the steps show, and with `fail_on_likely` no likely one. `noise` is as in `compare`. `rank` is the
-    rank to check, by default the lowest. A budget's query may take `timeout` seconds. Raises ValueError when there is
-    nothing to check, UnusableBudget and UnusableBaseline.
+    regression that the steps show, and with `fail_on_likely` no likely one. `noise` is as in `compare`. `history` is the
+    file of a history: its `quantities` (by default the step) must not have become worse than `max_regression` (2 %)
+    since they were accepted, at once or little by little; `program` is the one of the sources, where the history has
+    several. `rank` is the rank to check, by default the lowest. A budget's query may take `timeout` seconds. Raises
+    ValueError when there is nothing to check, UnusableBudget and UnusableBaseline.
     """
     from traceq.app.check import check as work
 
@@ -282,7 +290,70 @@ def check(
             max_regression=max_regression,
             fail_on_likely=fail_on_likely,
             noise=noise,
+            history=history,
+            quantities=quantities,
+            program=program,
         )
+
+
+def history_add(
+    sources: Sources,
+    path: str | Path | None = None,
+    *,
+    label: str | None = None,
+    commit: str | None = None,
+    branch: str | None = None,
+    program: str | None = None,
+    at: datetime | None = None,
+    facts: Mapping[str, str] | None = None,
+    wait: float = 60.0,
+    step_range: str | None = None,
+    steps_per: str | None = None,
+    window: str | None = None,
+    capture: Paths = (),
+    inductor: Paths = (),
+    cache: bool = True,
+    memory_limit: int | None = None,
+) -> HistoryAdded:
+    """Add reports to the history at `path`: of traces, databases, datasets, JSON reports, and those of other histories.
+
+    `path` is by default TRACEQ_HISTORY, else .traceq/history.duckdb. The same trace counts once. `commit` and `branch`
+    are by default those that a CI system or git names, of a single source only. `at` is when it ran, by default the
+    trace's own clock, else now. `facts` are kept beside what the run was made with. Raises StoreError when another
+    process writes for longer than `wait` seconds.
+    """
+    from traceq.app.history_add import HistoryOptions
+    from traceq.app.history_add import history_add as work
+
+    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
+    options = HistoryOptions(label, commit, branch, program, at, facts or {})
+    with _within_limits(memory_limit):
+        return work(sources, None if path is None else Path(path), read, options, wait=wait)
+
+
+def history_show(
+    path: str | Path | None = None,
+    *,
+    quantities: Sequence[str] = (),
+    since: datetime | None = None,
+    where: Mapping[str, str] | None = None,
+    series: str | None = None,
+    floor: float = 0.02,
+    memory_limit: int | None = None,
+) -> HistoryView:
+    """Show how the quantities of comparable reports moved, since when, and what else changed then.
+
+    `path` is as for `history_add`. `quantities` are all that are worth a look if empty. Reports are chosen by `since`
+    and by `where`: columns of the table report, and facts. `series` is the one to show, by default that of the latest
+    report; `floor` is the least change worth telling, as a share. Raises StoreError without a history,
+    UnusableBaseline where nothing is chosen.
+    """
+    from traceq.app.history import history_show as work
+    from traceq.runs.history.series import SeriesChoice
+
+    choice = SeriesChoice(since, tuple((where or {}).items()), series)
+    with _within_limits(memory_limit):
+        return work(None if path is None else Path(path), choice, quantities=quantities, floor=floor)
 
 
 def noise(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from traceq.app.check_history import check_history
 from traceq.app.noise import read_known_noise
 from traceq.app.read_options import AS_FOUND, LOWEST, KnownNoiseOf, ReadOptions, Which
 from traceq.app.source import Source, Sources, as_list, check_writes, is_trace, open_runs, read_runs_of
@@ -92,14 +93,21 @@ def check(
     max_regression: float | None = None,
     noise: KnownNoiseOf | None = None,
     fail_on_likely: bool = False,
+    history: str | Path | None = None,
+    quantities: Sequence[str] = (),
+    program: str | None = None,
 ) -> CheckView:
-    """Check budgets, and the step against a baseline; traceq.app.api.check describes the parameters.
+    """Check budgets, and the step against a baseline or a history; traceq.app.api.check describes the parameters.
 
     Raises ValueError if neither is given, WrongUse without a trace or for `fail_on_likely` without a baseline,
     UnusableBudget and UnusableBaseline.
     """
     sources = as_list(sources)
-    file, against = _read_request(budgets, None if baseline is None else str(baseline), max_regression, noise)
+    if history is None and (quantities or program is not None):
+        raise WrongUse("--quantity and --program are for --against history.")
+    of_baseline = None if history is not None and baseline is None else max_regression
+    named = None if baseline is None else str(baseline)
+    file, against = _read_request(budgets, named, of_baseline, noise, is_asked=history is not None)
     if fail_on_likely:
         if against.baseline is None:
             raise WrongUse("--fail-on-likely needs a baseline: give --baseline NAME_OR_FILE.")
@@ -118,6 +126,11 @@ def check(
         budget = Budget("compare", against.baseline or "a baseline", bounds, against.line)
         found = judge_regression(budget, comparison, fail_on_likely=against.fail_on_likely)
         judged.append(with_cause(found, comparison))
+    if history is not None:
+        allowed = None if max_regression is None else Fraction(repr(max_regression))
+        judged += check_history(
+            sources, Path(history), read, quantities=quantities, max_regression=allowed, program=program
+        )
     against_file = file_of(against.baseline) if against.baseline else None
     return CheckView(
         Check(
@@ -132,10 +145,16 @@ def check(
 
 
 def _read_request(
-    budgets: str | Path | None, baseline: str | None, max_regression: float | None, noise: KnownNoiseOf | None
+    budgets: str | Path | None,
+    baseline: str | None,
+    max_regression: float | None,
+    noise: KnownNoiseOf | None,
+    *,
+    is_asked: bool = False,
 ) -> tuple[BudgetFile | None, Compare]:
     """Return the budget file, if any, and what to compare with; arguments override the file's table [compare].
 
+    `is_asked` says that there is something else to check.
     Raises WrongUse when there is nothing to check or an argument needs a baseline, UnusableBaseline when that is
     missing.
     """
@@ -160,7 +179,7 @@ def _read_request(
     name = against.baseline or "."
     if not Path(name).exists() and not any(mark in name for mark in "*?[") and baselines.find(name) is None:
         raise UnusableBaseline(baselines.explain_missing(name))  # before sources are read
-    if not against.is_asked and (file is None or not file.budgets):
+    if not is_asked and not against.is_asked and (file is None or not file.budgets):
         raise WrongUse(
             f"{path} has no budgets: docs/check.md says how to write them; or give --baseline NAME."
             if path

@@ -10,7 +10,6 @@ from typing import Generic, TypeVar
 from traceq.common.files import atomic_write
 from traceq.reports import SUFFIXES
 from traceq.reports.document import Block
-from traceq.reports.renderers.to_markdown import blocks_to_markdown
 from traceq.reports.renderers.to_text import WIDTH, blocks_to_text
 
 T = TypeVar("T")
@@ -47,6 +46,9 @@ class View(ABC, Generic[T]):
 
         `pictures` are file names of charts beside it, by name of chart; None for no pictures.
         """
+        # The sections of reports, which text does without, take 100 ms to import.
+        from traceq.reports.renderers.to_markdown import blocks_to_markdown
+
         return blocks_to_markdown(self.markdown_blocks(), pictures=pictures)
 
     def to_html(self) -> str:

@@ -40,6 +40,7 @@ class LazyCommands(LazyGroup):
             "compare": ("traceq.cli.compare", "Show what changed from one run to another."),
             "check": ("traceq.cli.check", "Fail if a run exceeds a budget, or is slower than a baseline."),
             "baseline": ("traceq.cli.baseline", "Save runs to compare later ones with."),
+            "history": ("traceq.cli.history", "Keep reports over months, and show what moved since when."),
             "noise": ("traceq.cli.noise", "Measure how much runs of one program differ."),
             "tradeoff": ("traceq.cli.tradeoff", "Weigh throughput against latency, for example over batch sizes."),
         },

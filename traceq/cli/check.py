@@ -37,9 +37,23 @@ _FORMATS = {suffix: name for suffix, name in SUFFIXES.items() if name != "html"}
     help="Compare with this baseline, trace or trace database.",
 )
 @click.option(
+    "--against",
+    metavar="history[:FILE]",
+    shell_complete=completion.complete_files,
+    help="Compare with a history of reports (traceq history): a creep or a lasting change since it was accepted fails.",
+)
+@click.option(
+    "--quantity",
+    "quantities",
+    multiple=True,
+    metavar="NAME",
+    help="With --against: judge this quantity; repeatable. [default: the step]",
+)
+@click.option("--program", metavar="NAME", help="With --against: the program, where the history has several.")
+@click.option(
     "--max-regression",
     type=SHARE,
-    help="How much slower the step may be. [default: fail at any regression the steps prove]",
+    help="How much slower the step may be. [default: fail at any regression the steps prove; of a history 2%]",
 )
 @click.option("--fail-on-likely", is_flag=True, help="Also fail at a likely regression.")
 @noise_option
@@ -56,6 +70,9 @@ def check(
     sources: tuple[str, ...],
     budgets: Path | None,
     baseline: str | None,
+    against: str | None,
+    quantities: tuple[str, ...],
+    program: str | None,
     max_regression: float | None,
     fail_on_likely: bool,
     noise: str | None,
@@ -65,7 +82,7 @@ def check(
     which: Which,
     read: ReadOptions,
 ) -> None:
-    """Fail when budgets are exceeded, or when the step is slower than in a baseline.
+    """Fail when budgets are exceeded, or when the step is slower than in a baseline or over a history.
 
     SOURCE is a trace database, a file that `traceq ingest` accepts, or a baseline; several are runs of the same program,
     judged together. Budgets are in traceq.toml: for the step, parts of the ledger, findings, and numbers that your own
@@ -78,8 +95,10 @@ def check(
       traceq check profile.duckdb
       traceq check run1.duckdb run2.duckdb --baseline main --max-regression 3%
       traceq check profile.sqlite --junit junit.xml --sarif traceq.sarif -o check.md
+      traceq check profile.duckdb --against history
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.check import check as check_runs
+    from traceq.app.check_history import parse_against
     from traceq.reports.check.words import outcome_sentence
 
     view = check_runs(
@@ -91,6 +110,9 @@ def check(
         max_regression=max_regression,
         fail_on_likely=fail_on_likely,
         noise=noise,
+        history=None if against is None else parse_against(against),
+        quantities=quantities,
+        program=program,
     )
     ci.write(view)
     write_view(view, format_, output)

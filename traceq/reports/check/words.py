@@ -11,7 +11,7 @@ ABSENT = "absent"
 _SMALLEST, _LARGEST = 1e-6, 1e15
 
 # What is called by something else than its table.
-_CALLED = {"findings": "finding", "compare": "regression against"}
+_CALLED = {"findings": "finding", "compare": "regression against", "history": "history of"}
 
 
 def name_budget(budget: Budget) -> str:
@@ -35,7 +35,7 @@ def format_measured(judged: JudgedBudget) -> str:
     unit = judged.budget.unit
     if judged.budget.table == "findings" and not judged.measured:
         return "none"
-    if judged.budget.table == "compare":
+    if judged.budget.table in ("compare", "history"):
         return change_share(float(judged.measured))
     said = format_amount(judged.measured, unit)
     if judged.state == "fail" and any(

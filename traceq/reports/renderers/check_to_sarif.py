@@ -62,6 +62,11 @@ _RULES: Mapping[Table, _SarifRule] = {
         "traceq compare BASELINE SOURCE shows what changed. If the change is intended, save a new baseline: "
         "traceq baseline save NAME SOURCE --force.",
     ),
+    "history": _SarifRule(
+        "Creep",
+        "A quantity is worse than it was over the history of reports.",
+        "traceq history show says since when and what else changed. If the change is intended: traceq history accept.",
+    ),
 }
 
 

@@ -12,7 +12,7 @@ from traceq.analysis.categories import BUSY, IDLE
 from traceq.runs.compare.comparison import Comparison
 from traceq.runs.run import Run
 
-Table = Literal["step", "throughput", "ledger", "findings", "job", "sql", "compare"]
+Table = Literal["step", "throughput", "ledger", "findings", "job", "sql", "compare", "history"]
 Bound = Literal["at most", "at least"]
 State = Literal["fail", "cannot judge", "pass"]
 
