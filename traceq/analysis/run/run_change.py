@@ -54,14 +54,14 @@ def fill_changes(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     all_steps = _Steps(**{name: _fill_gaps(np.ma.asarray(column)) for name, column in rows.items()})
     changes: list[dict[str, object]] = []
     for number in np.unique(all_steps.series_id):
-        steps = _choose(all_steps, all_steps.series_id == number)
+        steps = _choose_rows(all_steps, all_steps.series_id == number)
         is_running = ~find_start_up(steps.step_time, _number_attempts(steps))
-        steady = _choose(steps, is_running)
+        steady = _choose_rows(steps, is_running)
         changes += _list_changes(steady, "step_time")
         changes += _list_changes(steady, "throughput")
         attempts = _number_attempts(steady)
         for attempt in np.unique(attempts):
-            changes += _list_changes(_choose(steady, attempts == attempt), "memory")
+            changes += _list_changes(_choose_rows(steady, attempts == attempt), "memory")
     if changes:
         # Numbers of attempts and steps are whole, and times since 1970 need all their digits.
         connection.register("_changes", pa.Table.from_pylist([{"trace_id": trace_id, **change} for change in changes]))
@@ -101,7 +101,7 @@ def _fill_gaps(column: Any) -> Column:
     return np.asarray(values)
 
 
-def _choose(steps: _Steps, chosen: NDArray[np.bool_]) -> _Steps:
+def _choose_rows(steps: _Steps, chosen: NDArray[np.bool_]) -> _Steps:
     """Return those of the rows that are chosen."""
     return _Steps(*(column[chosen] for column in steps))
 
@@ -165,7 +165,7 @@ def _locate_begin(steps: _Steps, change: LevelChange) -> dict[str, object]:
         "step": int(steps.first_step[change.index]),
         "step_low": int(steps.first_step[low]),
         "step_high": int(steps.first_step[high]),
-        "at_ns": _whole(steps.at_ns[change.index]),
+        "at_ns": _as_whole(steps.at_ns[change.index]),
     }
 
 
@@ -185,11 +185,11 @@ def _locate_end(steps: _Steps, change: LevelChange) -> dict[str, object]:
         "until_step": int(steps.step[last]),
         "until_low": int(steps.step[low]),
         "until_high": int(steps.step[high]),
-        "until_at_ns": _whole(steps.at_ns[last]),
+        "until_at_ns": _as_whole(steps.at_ns[last]),
     }
 
 
-def _whole(value: int | None) -> int | None:
+def _as_whole(value: int | None) -> int | None:
     """Return a number of numpy as one of Python."""
     return None if value is None else int(value)
 
@@ -207,10 +207,10 @@ def _describe_slope(steps: _Steps, values: Floats, done: NDArray[np.int64], slop
         "log_id": int(steps.log_id[first]),
         "attempt": int(steps.attempt[first]),
         "step": int(steps.first_step[first]),
-        "at_ns": _whole(steps.at_ns[first]),
+        "at_ns": _as_whole(steps.at_ns[first]),
         "until_attempt": int(steps.attempt[last]),
         "until_step": int(steps.step[last]),
-        "until_at_ns": _whole(steps.at_ns[last]),
+        "until_at_ns": _as_whole(steps.at_ns[last]),
         "before": middle * (1 + slope.per_unit * to_begin),
         "after": middle * (1 + slope.per_unit * to_end),
         "ratio": ratio,
