@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 _UNITS = {"step_time": "ns", "memory": "bytes"}
 # Start-up: the first rows of an attempt, and those after them until its steps are as short as usual.
-_START_UP, _LONGEST_START_UP = 10, 100
+_START_UP, _LONGEST_START_UP = 10, 30
 _SLOW_START = 1.05
 _SMOOTHED = 5
 # Rows at a level. A row may be the mean of ten steps: one of ten is then long because of a single step.
@@ -73,7 +73,7 @@ def find_start_up(durations: Floats, attempts: NDArray[np.int64]) -> NDArray[np.
     """Return which rows are start-up: the first 10 of each attempt (`attempts` are their numbers), and further slow ones.
 
     Of an attempt with fewer than 30 rows it is the first row, of one with a single row none. Further rows count while the
-    median of five is more than 5 % above that of the attempt, unless that lasts for more than 100: then it is no start-up.
+    median of five is more than 5 % above that of the attempt, unless that lasts beyond 30: then it is no start-up.
     """
     is_start_up = np.zeros(len(durations), dtype=bool)
     for attempt in np.unique(attempts):
@@ -118,9 +118,7 @@ def _list_changes(steps: _Steps, quantity: str) -> Iterator[dict[str, object]]:
     values = np.where(values > 0, values, np.nan)
     done = np.cumsum(steps.step - steps.first_step + 1)
     count = int(np.isfinite(values).sum())
-    described = describe_series(
-        done, values, shortest=max(_SHORTEST if count >= _MANY else _SHORTEST // 2, min(20, count // 50))
-    )
+    described = describe_series(done, values, shortest=_SHORTEST if count >= _MANY else _SHORTEST // 2)
     unit = _UNITS.get(quantity) or next((unit for unit in steps.throughput_unit if unit), None)
     for kind, change, end in _pair_up(described.changes):
         yield {
