@@ -133,7 +133,7 @@ def judge_history(seed: int, history: MadeHistory) -> Judged:
 
 def summarise(name: str, judged: list[Judged], *, verbose: bool) -> dict[str, object]:
     """Print how many are right, in all and by part, and return it."""
-    parts = {part: sum(one.right[part] for one in judged) for part in judged[0].right}
+    parts = {part: sum(bool(one.right[part]) for one in judged) for part in judged[0].right}
     whole = sum(all(one.right.values()) for one in judged)
     print(
         f"| {name} | {len(judged)} | {whole} | {', '.join(f'{part} {number}' for part, number in parts.items())} |",
@@ -172,7 +172,7 @@ def main() -> None:
         )
     }
     if args.out:
-        args.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        args.out.write_text(json.dumps(results, indent=1, default=int) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":
