@@ -15,17 +15,28 @@ spoken as (
 ),
 
 joined as (
+    select part, ts, ts_end, coalesce(sum(ts_end - ts) over (
+        partition by part order by ts rows between unbounded preceding and 1 preceding
+    ), 0) as before
     from interval_union('spoken')
 ),
 
-within as (
+-- what lies before the end of a line less what lies before its begin
+shared as (
     select
         l.number,
-        sum(least(l.ts_end, j.ts_end) - greatest(l.ts, j.ts)) filter (j.part = 'all') as spoken,
-        sum(least(l.ts_end, j.ts_end) - greatest(l.ts, j.ts)) filter (j.part = 'beside') as beside
+        p.part,
+        coalesce(e.before + least(l.ts_end, e.ts_end) - e.ts, 0) - coalesce(b.before + least(l.ts, b.ts_end) - b.ts, 0) as dur
     from _run_line as l
-    inner join joined as j on j.ts < l.ts_end and j.ts_end > l.ts
-    group by l.number
+    cross join (select unnest(['all', 'beside']) as part) as p
+    asof left join joined as e on e.part = p.part and e.ts <= l.ts_end
+    asof left join joined as b on b.part = p.part and b.ts <= l.ts
+),
+
+within as (
+    select number, max(dur) filter (part = 'all') as spoken, max(dur) filter (part = 'beside') as beside
+    from shared
+    group by number
 ),
 
 measured as (
@@ -236,12 +247,12 @@ piece as (
     group by piece
 ),
 
--- the event that tells of a piece, the first one where there are several
+-- the event that tells of a piece, the last one that began
 telling as (
     select p.ts, i.log_id, i.line
     from piece as p
-    inner join _run_interval as i on i.phase = p.category and i.ts <= p.ts and i.ts_end > p.ts
-    qualify row_number() over (partition by p.ts order by i.ts, i.log_id, i.line) = 1
+    asof inner join _run_interval as i on i.phase = p.category and i.ts <= p.ts
+    where i.ts_end > p.ts
 )
 
 select
