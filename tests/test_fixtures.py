@@ -64,6 +64,7 @@ def test_no_fixture_lies_outside_the_described_folders():
         "programs",
         "release_0_1",
         "run",
+        "run_logs",
     }
 
 

@@ -71,7 +71,10 @@ def list_sentences(package: Path = PACKAGE) -> list[Sentence]:
     """Return all sentences of the package, by file and line."""
     readers = {".py": _read_python, ".sql": _read_sql, ".toml": _read_toml, ".html": _read_html}
     found: list[Sentence] = []
-    for path in sorted(path for path in package.rglob("*.*") if path.suffix in readers and path.name != "allowed.toml"):
+    for path in sorted(package.rglob("*.*")):
+        # Names that plug-ins may use, and patterns of logs: no text that users read.
+        if path.suffix not in readers or path.name == "allowed.toml" or path.parent.name == "patterns":
+            continue
         place = path.relative_to(package).as_posix()
         default = next(kind for beginning, kind in _KINDS if place.startswith(beginning))
         texts = sorted(readers[path.suffix](path.read_text("utf-8")), key=itemgetter(1))

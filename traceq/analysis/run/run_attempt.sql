@@ -2,7 +2,7 @@
 -- program started anew, and where the scheduler's job ended meanwhile. Steps that a later attempt begins before are lost:
 -- what they had learned was thrown away, so the time that counts is that of the second doing. Where the run failed for
 -- good, what the last checkpoint does not hold is lost.
--- reads: run_event, run_log, run_step, run_value
+-- reads: run_step
 -- makes: _run_interval, _run_kept, _run_life, _run_line, _run_mark, _run_moment, _run_usual, run_attempt
 
 -- Events on the clock of the steps. Those without a time come after the last time known before their line, one after the

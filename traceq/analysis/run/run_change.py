@@ -27,7 +27,7 @@ _SHORTEST, _MANY = 10, 200
 _COMES_BACK = 0.25
 
 
-class _Steps(NamedTuple):
+class _RunSteps(NamedTuple):
     """Rows of run_step in the order in which the steps were done, a column each.
 
     Numbers that a row lacks are NaN; `at_ns` and `throughput_unit` hold objects, None where a row lacks them.
@@ -51,7 +51,7 @@ def fill_changes(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     Time and throughput are looked at over all attempts, memory in each attempt, since a new process begins with little.
     """
     rows = run(connection, "analysis/run/run_series.sql", trace_id=trace_id).fetchnumpy()
-    all_steps = _Steps(**{name: _fill_gaps(np.ma.asarray(column)) for name, column in rows.items()})
+    all_steps = _RunSteps(**{name: _fill_gaps(np.ma.asarray(column)) for name, column in rows.items()})
     changes: list[dict[str, object]] = []
     for number in np.unique(all_steps.series_id):
         steps = _choose_rows(all_steps, all_steps.series_id == number)
@@ -101,18 +101,18 @@ def _fill_gaps(column: Any) -> Column:
     return np.asarray(values)
 
 
-def _choose_rows(steps: _Steps, chosen: NDArray[np.bool_]) -> _Steps:
+def _choose_rows(steps: _RunSteps, chosen: NDArray[np.bool_]) -> _RunSteps:
     """Return those of the rows that are chosen."""
-    return _Steps(*(column[chosen] for column in steps))
+    return _RunSteps(*(column[chosen] for column in steps))
 
 
-def _number_attempts(steps: _Steps) -> NDArray[np.int64]:
+def _number_attempts(steps: _RunSteps) -> NDArray[np.int64]:
     """Return a number for each row that differs between logs and between attempts of one."""
     begins = (np.diff(steps.log_id) != 0) | (np.diff(steps.attempt) != 0)
     return np.concatenate(([0], np.cumsum(begins)))[: len(steps.step)]
 
 
-def _list_changes(steps: _Steps, quantity: str) -> Iterator[dict[str, object]]:
+def _list_changes(steps: _RunSteps, quantity: str) -> Iterator[dict[str, object]]:
     """Yield the changes of a quantity as rows of run_change without the trace."""
     values: Floats = getattr(steps, quantity)
     values = np.where(values > 0, values, np.nan)
@@ -154,7 +154,7 @@ def _pair_up(changes: list[LevelChange]) -> Iterator[tuple[str, LevelChange, Lev
         number += 1
 
 
-def _locate_begin(steps: _Steps, change: LevelChange) -> dict[str, object]:
+def _locate_begin(steps: _RunSteps, change: LevelChange) -> dict[str, object]:
     """Return where a change begins: log, attempt, the step with its bounds, and its time."""
     low, high = _within_attempt(steps, change.index, change.low, change.high)
     return {
@@ -167,14 +167,14 @@ def _locate_begin(steps: _Steps, change: LevelChange) -> dict[str, object]:
     }
 
 
-def _within_attempt(steps: _Steps, place: int, low: int, high: int) -> tuple[int, int]:
+def _within_attempt(steps: _RunSteps, place: int, low: int, high: int) -> tuple[int, int]:
     """Return the bounds of a row as far as they are in its attempt: numbers of steps of another cannot be compared with its."""
     attempts = _number_attempts(steps)
     (same,) = np.nonzero(attempts == attempts[place])
     return max(low, int(same[0])), min(high, int(same[-1]))
 
 
-def _locate_end(steps: _Steps, change: LevelChange) -> dict[str, object]:
+def _locate_end(steps: _RunSteps, change: LevelChange) -> dict[str, object]:
     """Return where a window ends that `change` ends: the last step before it, with its bounds and time."""
     last = change.index - 1
     low, high = _within_attempt(steps, last, change.low - 1, change.high - 1)
@@ -192,7 +192,7 @@ def _as_whole(value: int | None) -> int | None:
     return None if value is None else int(value)
 
 
-def _describe_slope(steps: _Steps, values: Floats, done: NDArray[np.int64], slope: Slope) -> dict[str, object]:
+def _describe_slope(steps: _RunSteps, values: Floats, done: NDArray[np.int64], slope: Slope) -> dict[str, object]:
     """Return where a slope begins and ends, and how much it changes in all; `done` are the steps done up to each row."""
     known = np.flatnonzero(np.isfinite(values))
     first, last = int(known[0]), int(known[-1])

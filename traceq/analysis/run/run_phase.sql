@@ -1,7 +1,7 @@
 -- The ledger of a run: every nanosecond of its wall time once. What a log says outright comes first (a checkpoint, an
 -- evaluation, a compilation, waiting for data), then the steps, then what follows from the last thing that happened: a start
 -- of the program, the last sign of life of an attempt, a failure, the end of a job.
--- reads: _run_interval, _run_kept, _run_life, _run_line, _run_moment, _run_mark, _run_usual, run_attempt, run_log
+-- reads: _run_interval, _run_kept, _run_life, _run_line, _run_moment, _run_mark, _run_usual, run_attempt
 -- makes: run_phase
 
 -- Per line of steps: what of it is lost, how much longer it took than usual, and whether that has room for the checkpoints
