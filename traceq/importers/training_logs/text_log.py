@@ -150,9 +150,10 @@ class _Reading:
             if (match := pattern.search(text)) and (step := _parse_step(match["step"])) is not None:
                 self._steps[rank] = step
         self._complete_waiting(rank, text)
-        is_damaged = False
+        is_damaged = has_values = False
         for candidate in self._form.lines:
             if match := candidate.pattern.search(text):
+                has_values = True
                 found = _Found(line.number, stamp, rank, _groups_of(match, line))
                 for pattern in candidate.also:
                     found.groups.update(_groups_of(pattern.search(text), line))
@@ -162,7 +163,9 @@ class _Reading:
                     self._flush_waiting(rank)
                     self._waiting[rank] = (found, candidate.next, _NEXT_LINES)
         self._left_out += is_damaged
-        self._add_events(line.number, rank, stamp, text)
+        # most lines have values, and those tell of no event
+        if not has_values:
+            self._add_events(line.number, rank, stamp, text)
 
     def _complete_waiting(self, rank: int | None, text: str) -> None:
         """Add to the line that waits for what belongs to it, if any, what this one says; after a few it waits no longer."""
