@@ -120,6 +120,7 @@ TOPICS = (
     Topic(
         "communication",
         (
+            "bus_factor",
             "collective_issued",
             "collective_shapes",
             "collective_wait",

@@ -35,9 +35,10 @@ if TYPE_CHECKING:
     "--with",
     "logs",
     multiple=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=click.Path(exists=True, path_type=Path),
     metavar="LOG",
-    help="Log of a monitor that ran alongside (nvidia-smi, DCGM, iostat, sar, ...), or a memory snapshot; repeatable.",
+    help="Log of a monitor that ran alongside (nvidia-smi, DCGM, iostat, sar, ...), a memory snapshot, or records of NCCL's"
+    " or RCCL's Inspector (files or their folder); repeatable.",
 )
 @click.option(
     "--offset",

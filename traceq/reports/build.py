@@ -35,6 +35,7 @@ from traceq.reports.model import (
 )
 from traceq.reports.queries import Queries, print_query
 from traceq.reports.topics import Topics
+from traceq.reports.topics.recorded import RecordFacts, UsualCollective
 from traceq.reports.topics.serving import ServingSummary
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ LISTS: dict[str, tuple[str, Callable[..., Any]]] = {
     "throughput": ("throughput", model.Throughput),
     "phases": ("phase", model.Phase),
     "conditions": ("condition", model.Condition),
+    "records": ("record_facts", RecordFacts),
+    "recorded_collectives": ("inspected_usual", UsualCollective),
     "gaps": ("gap", model.Gap),
     "gap_sizes": ("gap_size", model.GapSize),
     "outliers": ("outlier", model.Outlier),

@@ -18,6 +18,7 @@ from traceq.health.verdict import MetricHealth
 from traceq.reports.flame import FlameGraph
 from traceq.reports.timeline import Timeline
 from traceq.reports.topics import Topics
+from traceq.reports.topics.recorded import RecordFacts, UsualCollective
 
 # Of the JSON form: names docs/report.schema.json.
 SCHEMA_VERSION = 4
@@ -381,6 +382,8 @@ class TraceReport(msgspec.Struct, frozen=True):
     throughput: tuple[Throughput, ...]
     phases: tuple[Phase, ...]
     conditions: tuple[Condition, ...]
+    records: tuple[RecordFacts, ...]
+    recorded_collectives: tuple[UsualCollective, ...]
     ledger: tuple[DeviceLedger, ...]
     step_ledgers: tuple[StepLedger, ...]
     gaps: tuple[Gap, ...]

@@ -1,4 +1,5 @@
 -- What the readers of records deliver (traceq/importers/inspector): operations of ranks, and means of GPUs.
+-- reads: inspected_sample
 
 create table staging.inspected_record (
     file integer not null,
