@@ -44,7 +44,7 @@ def rewritten(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("folder", ["run", "broken"])
+@pytest.mark.parametrize("folder", ["run", "broken", "inspector"])
 def test_every_fixture_has_a_line_in_the_readme_and_every_line_a_fixture(folder):
     assert set(described(folder)) == set(files(folder))
 
@@ -57,6 +57,7 @@ def test_no_fixture_lies_outside_the_described_folders():
     assert {path.name for path in FIXTURES.iterdir()} == {
         "README.md",
         "broken",
+        "inspector",
         "lab",
         "make",
         "pairs",
@@ -74,7 +75,7 @@ def test_writing_again_gives_the_same_files(rewritten):
         if content(path) != content(ROOT / path.relative_to(rewritten))
     ]
     assert different == []
-    assert len(written) == len(files("run")) + len(files("broken")) + 2  # README.md and the demo trace
+    assert len(written) == len(files("run")) + len(files("broken")) + len(files("inspector")) + 2  # README.md and the demo trace
 
 
 def test_fixtures_are_small():

@@ -24,7 +24,6 @@ from traceq.reports.document import (
     Items,
     Literal,
     Name,
-    Outcome,
     Paragraph,
     Spans,
     Table,
@@ -77,18 +76,22 @@ def write_verdict(report: CollectivesReport) -> Verdict:
             lines.append((f"and {some(more, 'more slow place')}, below",))
         lines.append(_advise(first))
         return Verdict(("Slow link: ", *_name_place(first), *_name_speed(first)), "problem", lines=tuple(lines))
-    if report.no_links is not None:
-        way = (("Give the files of all ranks: ", Literal("traceq collectives FOLDER")),)
-        return Verdict((f"Slow links: cannot tell: {report.no_links}.",), "cannot tell", lines=way)
-    compared = sum(family.links for family in report.families)
-    healthy = f"No slow link among {some(compared, 'pair and group', 'pairs and groups')} that were compared"
     if report.late_ranks:
-        first_late = report.late_ranks[0]
-        part = first_late.awaited_ns / report.summary.dur_ns
-        spans = (f"{healthy}. Others wait for ", Name(first_late.name), f": {share(part)} of the time in collectives")
-        return Verdict((*spans, "."), "look into", lines=((_LATE_IS_NO_LINK,),))
-    outcome: Outcome = "healthy"
-    return Verdict((f"{healthy}, and no rank holds the others up.",), outcome)
+        late = report.late_ranks[0]
+        part = share(late.awaited_ns / report.summary.dur_ns)
+        waits: Spans = ("Others wait for ", Name(late.name), f": {part} of the time in collectives. ")
+        return Verdict((*waits, f"Slow links: {_count_compared(report)}."), "look into", lines=((_LATE_IS_NO_LINK,),))
+    if report.no_links is not None:
+        return Verdict((f"Slow links: cannot tell: {report.no_links}.",), "cannot tell")
+    return Verdict((f"Slow links: {_count_compared(report)}, and no rank holds the others up.",), "healthy")
+
+
+def _count_compared(report: CollectivesReport) -> str:
+    """Return that no link is slow, among how many; or that it cannot be told."""
+    if report.no_links is not None:
+        return "cannot tell (below)"
+    compared = sum(family.links for family in report.families)
+    return f"none among {some(compared, 'pair and group', 'pairs and groups')} that were compared"
 
 
 _LATE_IS_NO_LINK = (
@@ -156,15 +159,12 @@ def _format_time(utc_ns: int) -> str:
 def _describe_records(summary: Summary) -> Facts:
     """Return what the records are of."""
     hosts = "" if summary.hosts is None else f" on {some(summary.hosts, 'host')}"
-    rows: list[tuple[str, Spans]] = [
-        (
-            "records",
-            (f"{count(summary.records)} of {some(summary.processes, 'process', 'processes')}{hosts}, from {some(summary.files, 'file')}",),
-        )
-    ]
+    repeated = f"; {count(summary.repeated)} more are repeated" if summary.repeated else ""
+    of = f"{count(summary.records)} of {some(summary.processes, 'process', 'processes')}{hosts}"
+    rows: list[tuple[str, Spans]] = [("records", (f"{of}, from {some(summary.files, 'file')}{repeated}",))]
     if summary.records:
         complete = f"{count(summary.complete)} of them with all their ranks"
-        rows.append(("groups", (f"{count(summary.communicators)}, {complete}",)))
+        rows.append(("communicators", (f"{count(summary.communicators)}, {complete}",)))
     if summary.first_utc_ns is not None and summary.last_utc_ns is not None:
         about = " (when records were written)" if summary.only_dump_times else ""
         lasted = duration(summary.last_utc_ns - summary.first_utc_ns)
