@@ -75,7 +75,9 @@ def test_writing_again_gives_the_same_files(rewritten):
         if content(path) != content(ROOT / path.relative_to(rewritten))
     ]
     assert different == []
-    assert len(written) == len(files("run")) + len(files("broken")) + len(files("inspector")) + 2  # README.md and the demo trace
+    assert (
+        len(written) == len(files("run")) + len(files("broken")) + len(files("inspector")) + 2
+    )  # README.md and the demo trace
 
 
 def test_fixtures_are_small():

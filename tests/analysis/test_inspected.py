@@ -11,7 +11,9 @@ from inspected import filled, record, rows
 
 
 def test_a_collective_takes_as_long_as_its_fastest_rank_needs():
-    tables = filled([record(0, 900_000), record(1, 400_000), record(0, 300_000, sequence=1), record(1, 301_000, sequence=1)])
+    tables = filled(
+        [record(0, 900_000), record(1, 400_000), record(0, 300_000, sequence=1), record(1, 301_000, sequence=1)]
+    )
     assert rows(
         tables, "select process, sequence, dur, transfer, wait from inspected_collective order by sequence, process"
     ) == [
@@ -20,7 +22,9 @@ def test_a_collective_takes_as_long_as_its_fastest_rank_needs():
         (0, 1, 300_000, 300_000, 0),
         (1, 1, 301_000, 300_000, 1_000),
     ]
-    assert rows(tables, "select sequence, members, transfer, last_process, late_by, wait from inspected_match order by all") == [
+    assert rows(
+        tables, "select sequence, members, transfer, last_process, late_by, wait from inspected_match order by all"
+    ) == [
         (0, 2, 400_000, 1, 500_000, 500_000),
         # 1 us is no wait to tell of
         (1, 2, 300_000, None, 1_000, 1_000),
@@ -32,15 +36,22 @@ def test_a_collective_takes_as_long_as_its_fastest_rank_needs():
 
 def test_without_all_ranks_waiting_is_not_known():
     tables = filled([record(0, 900_000, group_size=3), record(1, 400_000, group_size=3)])
-    assert rows(tables, "select transfer, wait, match_id is not null from inspected_collective") == [(None, None, True)] * 2
-    assert rows(tables, "select members, transfer, bus_bandwidth, late_by from inspected_match") == [(2, None, None, None)]
+    assert (
+        rows(tables, "select transfer, wait, match_id is not null from inspected_collective")
+        == [(None, None, True)] * 2
+    )
+    assert rows(tables, "select members, transfer, bus_bandwidth, late_by from inspected_match") == [
+        (2, None, None, None)
+    ]
 
 
 def test_one_process_alone():
     tables = filled([record(0, 900_000)])
     assert rows(tables, "select match_id, transfer from inspected_collective") == [(None, None)]
     assert rows(tables, "select process, rank, matched from inspected_process") == [(0, None, 0)]
-    assert rows(tables, "select is_with_waiting, bus_median from inspected_cost") == [(True, pytest.approx((64 << 20) / 900_000))]
+    assert rows(tables, "select is_with_waiting, bus_median from inspected_cost") == [
+        (True, pytest.approx((64 << 20) / 900_000))
+    ]
 
 
 def test_records_that_are_there_twice_count_once():
@@ -71,7 +82,9 @@ def test_bandwidths_by_the_factors_of_nccl_tests(op, message, bytes_, bus):
 
 
 def test_operations_unknown_to_traceq_stay_apart():
-    tables = filled([record(0, 1, op="New"), record(1, 1, op="New"), record(0, 1, op="Other"), record(1, 1, op="Other")])
+    tables = filled(
+        [record(0, 1, op="New"), record(1, 1, op="New"), record(0, 1, op="Other"), record(1, 1, op="Other")]
+    )
     assert rows(tables, "select op, members from inspected_match") == [("unknown", 2)] * 2
     assert rows(tables, "select count(*), count(distinct match_id) from inspected_collective") == [(4, 2)]
 
@@ -184,5 +197,7 @@ def test_bandwidth_over_time():
     assert rows(tables, "select period, count, dur_median, utc_ns from inspected_period where period in (0, 6, 7)") == [
         (0, 16, 1_000_000, 0), (6, 16, 1_000_000, 48), (7, 16, 500_000, 56),
     ]  # fmt: skip
-    ((first, last, change, dip),) = rows(tables, "select first_bandwidth, last_bandwidth, change, dip from inspected_drift")
+    ((first, last, change, dip),) = rows(
+        tables, "select first_bandwidth, last_bandwidth, change, dip from inspected_drift"
+    )
     assert (first, last, change, dip) == pytest.approx((67.108864, 134.217728, 1.0, 1.0))

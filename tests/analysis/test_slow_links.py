@@ -63,7 +63,9 @@ def test_links_within_a_host_are_no_siblings_of_those_between():
 
 def test_slow_from_some_period_on():
     rows_ = [
-        classes(link, 2000 if link == RING[2] and period >= 4 else 1000, period) for link in RING for period in range(10)
+        classes(link, 2000 if link == RING[2] and period >= 4 else 1000, period)
+        for link in RING
+        for period in range(10)
     ]
     (slow,) = [one for one in compare_links(rows_) if one.is_slow]
     assert (slow.link.name, slow.since_period, slow.slow_periods, slow.ratio) == ("2 3", 4, 6, 2.0)
@@ -71,7 +73,9 @@ def test_slow_from_some_period_on():
 
 def test_slow_in_a_single_period_of_ten_is_not_slow():
     rows_ = [
-        classes(link, 2000 if link == RING[2] and period == 4 else 1000, period) for link in RING for period in range(10)
+        classes(link, 2000 if link == RING[2] and period == 4 else 1000, period)
+        for link in RING
+        for period in range(10)
     ]
     assert [one.link.name for one in compare_links(rows_) if one.is_slow] == []
 

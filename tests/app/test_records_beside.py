@@ -83,7 +83,9 @@ def test_bandwidths_are_those_of_the_trace(tmp_path):
     """A made-up pair: the trace and the record of the same twenty collectives."""
     durations = [400 + 7 * number % 50 for number in range(20)]
     with build_with(tmp_path, trace_of(durations), write_records(tmp_path / "r", durations)) as database:
-        traced = database.execute("select dur, bytes, algorithm_bandwidth, bus_bandwidth from collective_slice").fetchall()
+        traced = database.execute(
+            "select dur, bytes, algorithm_bandwidth, bus_bandwidth from collective_slice"
+        ).fetchall()
         recorded = database.execute(
             "select dur, bytes, algorithm_bandwidth, bus_bandwidth from inspected_collective order by sequence"
         ).fetchall()
@@ -97,16 +99,15 @@ def test_a_usual_window(tmp_path):
     """Four collectives of about 400 us, in a record of 400: 100 windows."""
     recorded = [395 + number % 11 for number in range(400)]
     medians = [median(recorded[place : place + 4]) * 1000 for place in range(0, 400, 4)]
-    files = [
-        write_records(tmp_path / "r", recorded, pid=pid, rank=rank)
-        for rank, pid in enumerate((PID, 50))
-    ]
+    files = [write_records(tmp_path / "r", recorded, pid=pid, rank=rank) for rank, pid in enumerate((PID, 50))]
     with build_with(tmp_path, trace_of([400, 402, 399, 401]), *files) as database:
         found = database.execute(
             "select op, bytes, group_size, count, dur, records, compared_with, windows, usual_dur, usual_low, usual_high, paired"
             " from inspected_usual"
         ).fetchall()
-        assert found == [("all_reduce", MESSAGE, 2, 4, 400_500, 400, "own", 100, *quantile(medians, [0.5, 0.05, 0.95]), 4)]
+        assert found == [
+            ("all_reduce", MESSAGE, 2, 4, 400_500, 400, "own", 100, *quantile(medians, [0.5, 0.05, 0.95]), 4)
+        ]
         # of other processes only what all ranks of an operation tell stays
         assert database.execute("select distinct process from inspected_collective").fetchall() == [(0,)]
         assert database.execute("select process, rank, is_of_trace, records from inspected_process").fetchall() == [
@@ -152,23 +153,29 @@ def test_numbers_that_begin_elsewhere_are_no_pairs(tmp_path):
     """The trace's first is the record's third: sizes tell."""
     records = write_records(tmp_path / "r", [400] * 99)
     lines = records.read_text().splitlines()
-    records.write_text("\n".join(line.replace(str(MESSAGE), str(MESSAGE * (1 + number % 2))) for number, line in enumerate(lines)))
+    records.write_text(
+        "\n".join(line.replace(str(MESSAGE), str(MESSAGE * (1 + number % 2))) for number, line in enumerate(lines))
+    )
     with build_with(tmp_path, trace_of([400] * 4), records) as database:
         assert database.execute("select paired, paired_ratio from inspected_usual").fetchall() == [(0, None)]
 
 
 def test_with_a_folder_of_records_hosts_have_their_pseudonyms(tmp_path):
-    write_records(tmp_path / "records", [400] * 99, host="node-CANARY_ENVIRONMENT_VALUE", pid=4101, ranks=8, message=12582912 * 2)
+    write_records(
+        tmp_path / "records", [400] * 99, host="node-CANARY_ENVIRONMENT_VALUE", pid=4101, ranks=8, message=12582912 * 2
+    )
     (tmp_path / "records" / "readme.txt").write_text("not a record")
     database = tmp_path / "a.duckdb"
     ingest([RUN / "kineto_2026.json.gz"], database, logs=[tmp_path / "records"])
     with closing(duckdb.connect(str(database))) as connection:
         host = "host-" + hashlib.sha256(b"node-CANARY_ENVIRONMENT_VALUE").hexdigest()[:8]
         assert connection.execute("select host, is_of_trace from inspected_process").fetchall() == [(host, True)]
-        assert connection.execute("select op, count, records from inspected_usual").fetchall() == [("all_reduce", 10, 99)]
-        assert connection.execute("select code, count from import_note where code = 'inspector_records'").fetchall() == [
-            ("inspector_records", 1)
+        assert connection.execute("select op, count, records from inspected_usual").fetchall() == [
+            ("all_reduce", 10, 99)
         ]
+        assert connection.execute(
+            "select code, count from import_note where code = 'inspector_records'"
+        ).fetchall() == [("inspector_records", 1)]
     assert b"CANARY" not in database.read_bytes()
 
 

@@ -2,9 +2,9 @@
 
     python tests/benchmarks/slow_links.py [--jobs N] [--steps N] [--seed N]
 
-In half of the jobs one of the 64 network cards, or one pair's path, runs at half speed, from the beginning or from some step on; in
-all some ranks come late. Prints a line per job and a table. A job is right if the place that is slow is named, and no other. The
-seeds are apart from those that thresholds were tried with (below 1,000).
+In half of the jobs one of the 64 network cards, or one pair's path, runs at half speed, from the beginning or from some step
+on; in all some ranks come late. Prints a line per job and a table. A job is right if the place that is slow is named, and no
+other. The seeds are apart from those that thresholds were tried with (below 1,000).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "fixtures" / "make")]
 
 from inspector import Fault, Job, Layout, make_job, write_job  # noqa: E402
 
-from traceq.app.collectives import collectives  # noqa: E402
+from traceq.app.collectives import report_collectives  # noqa: E402
 from traceq.reports.collectives.model import CollectivesReport  # noqa: E402
 
 _LAYOUTS = (Layout(8, 4, 2), Layout(8, 2, 4), Layout(8, 8, 1), Layout(4, 4, 4), Layout(8, 4, 2, has_world=False))
@@ -39,16 +39,20 @@ def main() -> None:
     spent = 0.0
     for kind in right:
         for number in range(given.jobs):
-            job = make_one(given.seed + number + (given.jobs if kind == "healthy" else 0), given.steps, slow=kind == "slow")
+            job = make_one(
+                given.seed + number + (given.jobs if kind == "healthy" else 0), given.steps, slow=kind == "slow"
+            )
             with tempfile.TemporaryDirectory() as folder:
                 write_job(job, Path(folder))
                 began = time.process_time()
-                report = collectives([folder]).content
+                report = report_collectives([folder]).content
                 spent += time.process_time() - began
             is_right = judge_job(job, report)
             right[kind] += is_right
             print(f"{kind:8}{describe_job(job):60}{describe_found(report):50}{'right' if is_right else 'WRONG'}")
-    print(f"\nslow links named: {right['slow']} of {given.jobs}; healthy jobs without one: {right['healthy']} of {given.jobs}")
+    print(
+        f"\nslow links named: {right['slow']} of {given.jobs}; healthy jobs without one: {right['healthy']} of {given.jobs}"
+    )
     print(f"CPU time per job: {spent / 2 / given.jobs:.1f} s for {len(job.operations):,} records")
 
 

@@ -45,7 +45,9 @@ def test_a_slow_link_is_named_first(slow_job):
     text = sentences(result)
     assert "Slow link: rank 13 on node-1, at " in text
     assert "3 of its 3 links between hosts are slow" in text
-    assert "Compared: 16 groups between hosts, 1 slow; 8 groups within the host; 64 pairs between hosts, 2 slow." in text
+    assert (
+        "Compared: 16 groups between hosts, 1 slow; 8 groups within the host; 64 pairs between hosts, 2 slow." in text
+    )
     assert len(result.output.splitlines()) <= MOST_LINES
     assert max(map(len, result.output.splitlines())) <= 100
 
@@ -77,7 +79,13 @@ def test_sums_are_those_of_the_files(slow_job):
             key = kind[prefix], kind[f"{prefix}_msg_size_bytes"]
             count, time = found.get(key, (0, 0))
             found[key] = count + 1, time + kind[f"{prefix}_exec_time_us"] * 1000
-    words = {"AllReduce": "all_reduce", "AllGather": "all_gather", "ReduceScatter": "reduce_scatter", "Send": "send", "Recv": "recv"}
+    words = {
+        "AllReduce": "all_reduce",
+        "AllGather": "all_gather",
+        "ReduceScatter": "reduce_scatter",
+        "Send": "send",
+        "Recv": "recv",
+    }
     content = json.loads(collectives(slow_job, "--format", "json").output)
     assert {(cost["op"], cost["message_bytes"]): (cost["records"], cost["dur_ns"]) for cost in content["costs"]} == {
         (words[op], message): sums for (op, message), sums in found.items()

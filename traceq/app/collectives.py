@@ -30,7 +30,7 @@ class CollectivesView(View[CollectivesReport]):
         return encode_collectives(self.content)
 
 
-def collectives(files: Sequence[str | Path], writes: Sequence[Path] = ()) -> CollectivesView:
+def report_collectives(files: Sequence[str | Path], writes: Sequence[Path] = ()) -> CollectivesView:
     """Report on records of collectives: files, folders or globs; `writes` are files that will be written.
 
     Raises UnknownFormat or UnusableTrace for a named file without records, NoTraces where a folder holds none.

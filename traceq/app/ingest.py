@@ -15,8 +15,8 @@ from traceq.dataset.place import Place, is_address
 from traceq.dataset.placement import check_run
 from traceq.dataset.runner import InProcess, Processes, Workers
 from traceq.errors import WrongUse
-from traceq.loading.inspected import list_files_with
 from traceq.loading.ingest import Failure, IngestResult, check_offset, check_step_range
+from traceq.loading.inspected import list_files_with
 from traceq.loading.monitors import MonitorLogs
 from traceq.loading.options import AS_FOUND, Paths, TraceOptions
 from traceq.loading.sources import capture_sources, find_sources, paths_of

@@ -11,12 +11,12 @@ from traceq.cli._options import document_options, memory_option, within_limits
 from traceq.cli._output import write_view
 
 
-@click.command(short_help="Report on NCCL's own records: bandwidth, slow links, late ranks.")
+@click.command("collectives", short_help="Report on NCCL's own records: bandwidth, slow links, late ranks.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, shell_complete=completion.complete_files)
 @document_options()
 @memory_option
 @within_limits
-def collectives(*, files: tuple[str, ...], output: Path | None, format_: str) -> None:
+def show_collectives(*, files: tuple[str, ...], output: Path | None, format_: str) -> None:
     """Report on what NCCL or RCCL recorded of a job's collectives on its own, over thousands of steps; no trace is needed.
 
     FILE is a file of the Inspector plugin (JSON or Prometheus text, also an answer of Prometheus to query_range), of NCCL's
@@ -30,6 +30,6 @@ def collectives(*, files: tuple[str, ...], output: Path | None, format_: str) ->
       traceq collectives nccl-inspector-4711/ -o collectives.html
       traceq collectives 'node-*.log' --format json
     """  # noqa: D301 - click wants the backspace itself
-    from traceq.app.collectives import collectives
+    from traceq.app.collectives import report_collectives
 
-    write_view(collectives(files, [] if output is None else [output]), format_, output)
+    write_view(report_collectives(files, [] if output is None else [output]), format_, output)

@@ -38,12 +38,12 @@ def find_records(given: Sequence[str | Path]) -> list[Path]:
     for name in given:
         path = Path(name)
         if path.is_dir():
-            files = sorted(file for file in path.rglob("*") if inspector.sniff(file))
+            files = sorted(file for file in path.rglob("*") if inspector.is_record_file(file))
         elif path.is_file():
             files = [path]
         elif glob.has_magic(str(name)):
             matches = sorted(glob.glob(str(name), recursive=True))  # noqa: PTH207 - Path.glob takes no absolute pattern
-            files = [file for file in map(Path, matches) if inspector.sniff(file)]
+            files = [file for file in map(Path, matches) if inspector.is_record_file(file)]
         else:
             raise UnusableTrace(f"{name}: no such file{way_out(path)}")
         if not files:
@@ -60,9 +60,7 @@ def list_files_with(logs: Sequence[str | Path]) -> list[Path]:
 
     Raises NoTraces for a folder without any.
     """
-    return [
-        file for log in map(Path, logs) for file in (find_records([log]) if log.is_dir() else [log])
-    ]
+    return [file for log in map(Path, logs) for file in (find_records([log]) if log.is_dir() else [log])]
 
 
 def stage_records(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], *, hides_hosts: bool) -> Notes:
@@ -76,7 +74,7 @@ def stage_records(connection: duckdb.DuckDBPyConnection, files: Sequence[Path], 
     for path, first in twice:
         notes.info("given_twice", 1, f"{path.name} is identical to {first.name}, and counts once")
     for number, path in enumerate(once):
-        for table, batch in inspector.read(path, number, notes):
+        for table, batch in inspector.read_records(path, number, notes):
             rows = pa.Table.from_batches([_hide_hosts(batch) if hides_hosts else batch])
             connection.register("_records", rows)
             connection.execute(f"insert into staging.{table} by name from _records")
@@ -88,7 +86,9 @@ def _hide_hosts(batch: pa.RecordBatch) -> pa.RecordBatch:
     """Return the rows with the hosts' pseudonyms in place of their names."""
     place = batch.schema.get_field_index("host")
     hosts = pc.dictionary_encode(batch.column(place))
-    hidden = pa.array([None if host is None else pseudonym_of(host) for host in hosts.dictionary.to_pylist()], pa.string())
+    hidden = pa.array(
+        [None if host is None else pseudonym_of(host) for host in hosts.dictionary.to_pylist()], pa.string()
+    )
     return batch.set_column(place, "host", hidden.take(hosts.indices))
 
 
@@ -117,14 +117,14 @@ def add_records(connection: duckdb.DuckDBPyConnection, trace_id: int, logs: Sequ
 
     `connection` is to the database of the trace alone, whose other tables are filled, with its staging area attached.
     """
-    given = [log for log in logs if inspector.sniff(log)]
+    given = [log for log in logs if inspector.is_record_file(log)]
     if not given:
         return
     notes = stage_records(connection, given, hides_hosts=True)
     fill_inspected(connection, trace_id)
     compare_with_trace(connection, trace_id)
     notes.info("inspector_records", len(given), f"Records of collectives were read from {some(len(given), 'file')}.")
-    for table, batch in notes.batches():
+    for _, batch in notes.batches():
         connection.register("_notes", pa.Table.from_batches([batch]))
-        connection.execute(f"insert into {table} by name select $1 as trace_id, * from _notes", [trace_id])
+        connection.execute("insert into import_note by name select $1 as trace_id, * from _notes", [trace_id])
         connection.unregister("_notes")

@@ -58,7 +58,7 @@ class LinkClass(msgspec.Struct, frozen=True):
 
 
 class LinkFound(msgspec.Struct, frozen=True):
-    """What the comparison of a link with its siblings gave; times in ns since 1970, bandwidths in GB/s."""
+    """A link with what its comparison with its siblings gave; times in ns since 1970, bandwidths in GB/s."""
 
     link: Link
     siblings: int
@@ -205,14 +205,14 @@ def explain_slow(found: Sequence[LinkFound], hosts: Mapping[int, str | None]) ->
     places: list[SlowPlace] = []
     while left:
         candidates = [*_common_places(found, left, hosts), *(_place_of_link(link, hosts) for link in left)]
-        best = max(candidates, key=_explains)
+        best = max(candidates, key=_rate_place)
         best = _narrow_place(best, candidates)
         places.append(best)
         left -= set(best.slow)
     return places
 
 
-def _explains(place: SlowPlace) -> tuple[float, ...]:
+def _rate_place(place: SlowPlace) -> tuple[float, ...]:
     """Return by what the best explanation is chosen: how many slow links, what share of its links, and how small it is."""
     return len(place.slow), len(place.slow) / place.links, -len(place.processes)
 
@@ -284,11 +284,11 @@ def fill_slow_links(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Non
     found = compare_links(classes)
     hosts = dict(connection.execute("select process, host from _inspected_process").fetchall())
     places = explain_slow(found, hosts)
-    _insert(connection, "inspected_link", _link_rows(trace_id, found, places))
-    _insert(connection, "slow_link", _place_rows(trace_id, places, hosts))
+    _insert_into(connection, "inspected_link", _link_rows(trace_id, found, places))
+    _insert_into(connection, "slow_link", _place_rows(trace_id, places, hosts))
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, table: str, rows: list[dict[str, Any]]) -> None:
+def _insert_into(connection: duckdb.DuckDBPyConnection, table: str, rows: list[dict[str, Any]]) -> None:
     """Insert the rows, if there are any, into the table."""
     if rows:
         insert_rows(connection, table, pa.Table.from_pylist(rows))
@@ -325,9 +325,7 @@ def _link_rows(trace_id: int, found: Sequence[LinkFound], places: Sequence[SlowP
     ]
 
 
-def _place_rows(
-    trace_id: int, places: Sequence[SlowPlace], hosts: Mapping[int, str | None]
-) -> list[dict[str, Any]]:
+def _place_rows(trace_id: int, places: Sequence[SlowPlace], hosts: Mapping[int, str | None]) -> list[dict[str, Any]]:
     """Return the places as rows of slow_link."""
     return [_place_row(trace_id, number, place, hosts) for number, place in enumerate(places)]
 
@@ -356,4 +354,3 @@ def _place_row(trace_id: int, number: int, place: SlowPlace, hosts: Mapping[int,
         "since_utc_ns": min(times) if len(times) == len(begins) else None,
         "chance": min(link.chance for link in place.slow),
     }
-

@@ -1,7 +1,7 @@
 """Records of collectives that libraries keep on their own while a program runs: no trace, and no profiler.
 
 NCCL's and RCCL's Inspector plugins write one JSON record per operation and rank, or text for Prometheus; NCCL's example of
-a profiler plugin writes events. One module a format, with TOOL, sniff and read. docs/collectives.md says how to get them.
+a profiler plugin writes events. One module a format, with TOOL, has_records and read_rows (docs/collectives.md).
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ class RecordReader(Protocol):
 
     TOOL: str
 
-    def sniff(self, head: str) -> bool:
+    def has_records(self, head: str) -> bool:
         """Return whether a file that begins with the text `head` is of this format."""
 
-    def read(self, path: Path, file: int, notes: Notes) -> Iterator[tuple[str, pa.RecordBatch]]:
+    def read_rows(self, path: Path, file: int, notes: Notes) -> Iterator[tuple[str, pa.RecordBatch]]:
         """Yield (staged table, batch of its rows) of the file, which has the number `file`; oddities go to `notes`.
 
         Raises OSError where the file cannot be read, UnusableTrace where nothing in it can be used.
@@ -42,10 +42,10 @@ def find_reader(path: Path) -> RecordReader | None:
     """Return the reader of the format that the file's content is of; None for any other. Raises OSError."""
     with open_packed(path) as stream:
         head = stream.read(HEAD_BYTES).decode("utf-8", "replace")
-    return next((reader for reader in READERS if reader.sniff(head)), None)
+    return next((reader for reader in READERS if reader.has_records(head)), None)
 
 
-def sniff(path: Path) -> bool:
+def is_record_file(path: Path) -> bool:
     """Return whether the file holds records of collectives; False where it cannot be read."""
     try:
         return path.is_file() and find_reader(path) is not None
@@ -53,7 +53,7 @@ def sniff(path: Path) -> bool:
         return False
 
 
-def read(path: Path, file: int, notes: Notes) -> Iterator[tuple[str, pa.RecordBatch]]:
+def read_records(path: Path, file: int, notes: Notes) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield (staged table, batch of its rows) of a file of records, by the reader of its format; oddities go to `notes`.
 
     Tables are inspected_record and inspected_sample; `file` numbers the file in them. Raises UnknownFormat for another
@@ -67,7 +67,7 @@ def read(path: Path, file: int, notes: Notes) -> Iterator[tuple[str, pa.RecordBa
                 f"{path}: no records of collectives: traceq collectives reads what the Inspector plugins of NCCL and RCCL write"
                 " (JSON or Prometheus text), and events of NCCL's example of a profiler plugin"
             )
-        for table, batch in reader.read(path, file, notes):
+        for table, batch in reader.read_rows(path, file, notes):
             rows += batch.num_rows
             yield table, batch
     except (OSError, EOFError) as error:

@@ -68,17 +68,17 @@ _SCHEMA = pa.schema(
 _PARSE = pa_json.ParseOptions(explicit_schema=_SCHEMA, unexpected_field_behavior="ignore")
 
 
-def sniff(head: str) -> bool:
+def has_records(head: str) -> bool:
     """Return whether the text holds an object with a header and what an operation did."""
     return head.lstrip().startswith("{") and '"header"' in head and _PERFORMANCE.search(head) is not None
 
 
-def read(path: Path, file: int, notes: Notes) -> Iterator[tuple[str, pa.RecordBatch]]:
+def read_rows(path: Path, file: int, notes: Notes) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield batches of inspected_record; what cannot be read is left out and counted in `notes`.
 
     Raises UnusableTrace for lines longer than any record.
     """
-    reader = _RecordReader(file, notes)
+    reader = _BlockReader(file, notes)
     with open_packed(path) as stream:
         for block in _split_blocks(stream, path):
             for batch in reader.read_block(block):
@@ -95,7 +95,9 @@ def _split_blocks(stream: IO[bytes], path: Path) -> Iterator[bytes]:
     if rest.lstrip()[:64].splitlines()[:1] == [b"{"]:
         rest += stream.read(_LARGEST_INDENTED)
         if len(rest) > _LARGEST_INDENTED:
-            raise UnusableTrace(f"{path}: records over several lines, more than 256 MiB; write one record a line (jq -c)")
+            raise UnusableTrace(
+                f"{path}: records over several lines, more than 256 MiB; write one record a line (jq -c)"
+            )
         yield rest
         return
     while block := stream.read(_BLOCK):
@@ -107,7 +109,7 @@ def _split_blocks(stream: IO[bytes], path: Path) -> Iterator[bytes]:
     yield rest
 
 
-class _RecordReader:
+class _BlockReader:
     """Reads the blocks of one file, and adds up what the plugin says that it dropped."""
 
     def __init__(self, file: int, notes: Notes) -> None:
@@ -124,15 +126,15 @@ class _RecordReader:
                 pa.BufferReader(block), read_options=pa_json.ReadOptions(block_size=len(block)), parse_options=_PARSE
             )
         except pa.ArrowInvalid:
-            yield from self._keep(make_record_batch(list(self._decode_rows(block))))
+            yield from self._keep_possible(make_record_batch(list(self._decode_rows(block))))
             return
         for rows in table.combine_chunks().to_batches():
             self._count_drops(rows.column("header"), rows.column("dump_stats"))
             for prefix in ("coll", "p2p"):
                 has_operation = rows.column(f"{prefix}_perf").is_valid()
-                yield from self._keep(self._flatten(rows.filter(has_operation), prefix))
+                yield from self._keep_possible(self._flatten_rows(rows.filter(has_operation), prefix))
 
-    def _keep(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    def _keep_possible(self, rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Yield those rows that can be true, if there are any; the others are counted."""
         kept, lost = keep_possible(rows)
         self._count_damage(lost)
@@ -144,7 +146,7 @@ class _RecordReader:
             "inspector_damaged", count, "Records of collectives that are cut or damaged; they are left out."
         )
 
-    def _flatten(self, rows: pa.RecordBatch, prefix: str) -> pa.RecordBatch:
+    def _flatten_rows(self, rows: pa.RecordBatch, prefix: str) -> pa.RecordBatch:
         """Return parsed records whose operation is in PREFIX_perf as rows of inspected_record."""
         header, metadata, operation = (rows.column(name) for name in ("header", "metadata", f"{prefix}_perf"))
         begin, source = _find_times(operation, pc.struct_field(metadata, "dump_timestamp_us"), prefix)
@@ -175,7 +177,9 @@ class _RecordReader:
         else:
             found["peer"] = pc.struct_field(operation, "p2p_peer")
         columns = [
-            _narrow(found[field.name], field.type) if field.name in found else pa.nulls(rows.num_rows, field.type)
+            _narrow_numbers(found[field.name], field.type)
+            if field.name in found
+            else pa.nulls(rows.num_rows, field.type)
             for field in RECORD_SCHEMA
         ]
         return pa.RecordBatch.from_arrays(columns, schema=RECORD_SCHEMA)
@@ -240,7 +244,7 @@ class _RecordReader:
             "sequence": operation.get(f"{prefix}_sn"),
             "peer": operation.get("p2p_peer"),
             "message_bytes": operation.get(f"{prefix}_msg_size_bytes"),
-            "dur": duration * 1000 if _is_count(duration) else None,
+            "dur": duration * 1000 if isinstance(duration, int) and _is_count(duration) else None,
             "timing": operation.get(f"{prefix}_timing_source"),
             "algorithm": operation.get("coll_algo"),
             "protocol": operation.get("coll_proto"),
@@ -291,7 +295,7 @@ def _to_ns(micros: pa.Array) -> pa.Array:
     return pc.if_else(is_possible, pc.multiply(micros, 1000), -1)
 
 
-def _narrow(values: pa.Array, kind: pa.DataType) -> pa.Array:
+def _narrow_numbers(values: pa.Array, kind: pa.DataType) -> pa.Array:
     """Return whole numbers as a narrower column; those that do not fit become -1, and so are left out."""
     if values.type == kind or not pa.types.is_integer(kind):
         return values

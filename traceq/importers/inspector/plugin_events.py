@@ -21,7 +21,7 @@ from traceq.importers.rows import Notes
 TOOL = "the profiler plugin"
 
 _OPERATIONS = ("COLL", "P2P")
-_UNQUOTED = re.compile(rb'(:\s*)(ncclU?[A-Za-z]\w*|0x[0-9a-fA-F]+|\(nil\))(?=\s*[,}])')
+_UNQUOTED = re.compile(rb"(:\s*)(ncclU?[A-Za-z]\w*|0x[0-9a-fA-F]+|\(nil\))(?=\s*[,}])")
 _SIZES = {
     "ncclInt8": 1, "ncclChar": 1, "ncclUint8": 1, "ncclFloat8e4m3": 1, "ncclFloat8e5m2": 1, "ncclFloat16": 2,
     "ncclHalf": 2, "ncclBfloat16": 2, "ncclInt32": 4, "ncclInt": 4, "ncclUint32": 4, "ncclFloat32": 4, "ncclFloat": 4,
@@ -31,12 +31,12 @@ _ROWS = 50_000
 _LONGEST_LINE = 1 << 20
 
 
-def sniff(head: str) -> bool:
+def has_records(head: str) -> bool:
     """Return whether the text holds events of NCCL's operations, as pairs of begin and end."""
     return re.search(r'"cat":\s*"(GROUP_API|COLL_API|P2P_API|COLL|P2P)",\s*"ph":\s*"[be]"', head) is not None
 
 
-def read(path: Path, file: int, notes: Notes) -> Iterator[tuple[str, pa.RecordBatch]]:
+def read_rows(path: Path, file: int, notes: Notes) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield batches of inspected_record; operations without an end, and lines that are no event, are counted in `notes`."""
     rows: list[dict[str, Any]] = []
     reader = _EventReader(file)
@@ -47,7 +47,9 @@ def read(path: Path, file: int, notes: Notes) -> Iterator[tuple[str, pa.RecordBa
                 yield from _yield_rows(rows, notes)
                 rows = []
     yield from _yield_rows(rows, notes)
-    notes.data_loss("inspector_damaged", reader.damaged, "Lines of a profiler plugin that are no event; they are left out.")
+    notes.data_loss(
+        "inspector_damaged", reader.damaged, "Lines of a profiler plugin that are no event; they are left out."
+    )
     text = "Operations of a profiler plugin without an end; they are left out."
     notes.data_loss("inspector_unfinished", len(reader.begun), text)
 
@@ -94,13 +96,14 @@ class _EventReader:
 
     def _read_event(self, event: dict[str, Any]) -> list[dict[str, Any]]:
         """Take one event into account; return the row of the operation that it ends, as a list of one."""
-        category, phase, process = event.get("cat"), event.get("ph"), _hashable(event.get("pid"))
-        args = event.get("args") if isinstance(event.get("args"), dict) else {}
+        category, phase, process = event.get("cat"), event.get("ph"), _make_hashable(event.get("pid"))
+        given = event.get("args")
+        args = given if isinstance(given, dict) else {}
         if category == "GPU" and event.get("name") == "KernelCh" and phase == "b" and process in self._latest:
             _add_channel(self._latest[process], args)
         if category not in _OPERATIONS:
             return []
-        key = (category, process, _hashable(event.get("tid")), _hashable(event.get("id")))
+        key = (category, process, _make_hashable(event.get("tid")), _make_hashable(event.get("id")))
         if phase == "b":
             self.begun[key] = self._latest[process] = _Begun({**event, "args": args})
             return []
@@ -141,5 +144,5 @@ def _add_channel(begun: _Begun, args: dict[str, Any]) -> None:
         begun.gpu_dur = max(stop - start, begun.gpu_dur or 0)
 
 
-def _hashable(value: Any) -> Any:
+def _make_hashable(value: Any) -> Any:
     return value if isinstance(value, int | str) else None

@@ -1,4 +1,4 @@
-"""What the Inspector plugins tell Prometheus: means of all operations of a GPU since the scrape before, by kind and size.
+"""Means that the Inspector plugins tell Prometheus: those of all operations of a GPU since the scrape before, by kind and size.
 
 As the text that the node exporter collects (one snapshot per GPU, without a time), or as the answer of Prometheus to
 `/api/v1/query_range`. Sizes are classes ("4-5GB": from 4 to below 5 GiB), bandwidths geometric means, times means.
@@ -37,14 +37,16 @@ _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 _SIZE = re.compile(r"(\d+)(?:-(\d+))?([KMGT]?)B")
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _LARGEST = 1 << 30
+# More GB/s or us no GPU has.
+_MOST_VALUE = 1e18
 
 
-def sniff(head: str) -> bool:
+def has_records(head: str) -> bool:
     """Return whether the text holds one of the plugin's metrics, as text or in an answer of Prometheus."""
     return re.search(rf'(^|"__name__"\s*:\s*")({"|".join(_METRICS)})\b', head, re.MULTILINE) is not None
 
 
-def read(path: Path, file: int, notes: Notes) -> Iterator[tuple[str, pa.RecordBatch]]:
+def read_rows(path: Path, file: int, notes: Notes) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield a batch of inspected_sample; lines that cannot be read are counted in `notes`.
 
     Raises UnusableTrace for a file of more than 1 GiB, and an answer of Prometheus that is damaged.
@@ -54,7 +56,7 @@ def read(path: Path, file: int, notes: Notes) -> Iterator[tuple[str, pa.RecordBa
     if len(content) > _LARGEST:
         raise UnusableTrace(f"{path}: more than 1 GiB of samples; ask Prometheus for a shorter time or a longer step")
     text = content.decode("utf-8", "replace")
-    samples = _Samples(file)
+    samples = _ScrapedMeans(file)
     if text.lstrip().startswith("{"):
         try:
             samples.read_matrix(json.loads(text))
@@ -62,14 +64,16 @@ def read(path: Path, file: int, notes: Notes) -> Iterator[tuple[str, pa.RecordBa
             raise UnusableTrace(f"{path}: a damaged answer of Prometheus ({error}); ask it again") from error
     else:
         samples.read_text(text)
-    notes.data_loss("inspector_damaged", samples.damaged, "Samples of collectives that cannot be read; they are left out.")
+    notes.data_loss(
+        "inspector_damaged", samples.damaged, "Samples of collectives that cannot be read; they are left out."
+    )
     text = "Operations that the Inspector dropped before they were asked for; its means lack them."
     notes.data_loss("inspector_dropped", samples.dropped, text)
     if batch := samples.make_batch():
         yield "inspected_sample", batch
 
 
-class _Samples:
+class _ScrapedMeans:
     """The samples of one file: values of one GPU, kind, size and time become one row."""
 
     def __init__(self, file: int) -> None:
@@ -88,16 +92,16 @@ class _Samples:
                 continue
             labels = {name: re.sub(r"\\(.)", r"\1", value) for name, value in _LABEL.findall(found[2])}
             time = int(found[4]) * 1_000_000 if found[4] else None
-            self._add(found[1], labels, time, found[3])
+            self._add_value(found[1], labels, time, found[3])
 
     def read_matrix(self, answer: dict[str, Any]) -> None:
         """Add the samples of an answer of Prometheus. Raises what Python does where it is damaged."""
         for series in answer["data"]["result"]:
             labels = series["metric"]
             for time, value in series["values"]:
-                self._add(labels["__name__"], labels, round(float(time) * 1e9), value)
+                self._add_value(labels["__name__"], labels, round(float(time) * 1e9), value)
 
-    def _add(self, metric: str, labels: dict[str, str], time: int | None, text: str) -> None:
+    def _add_value(self, metric: str, labels: dict[str, str], time: int | None, text: str) -> None:
         """Add one value of a metric with these labels at `time` (ns since 1970; None if unknown)."""
         try:
             value = float(text)
@@ -110,7 +114,7 @@ class _Samples:
         size = _SIZE.fullmatch(labels.get("message_size", ""))
         if metric not in _METRICS:
             return
-        if not 0 <= value < 1e18 or op is None or size is None:
+        if not 0 <= value < _MOST_VALUE or op is None or size is None:
             self.damaged += 1
             return
         column, factor = _METRICS[metric]

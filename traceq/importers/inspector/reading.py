@@ -1,11 +1,11 @@
-"""What the readers of records have in common: the staged columns, unpacking, and which values a record can have."""
+"""Parts that the readers of records share: the staged columns, unpacking, and which values a record can have."""
 
 from __future__ import annotations
 
 import gzip
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,6 +28,8 @@ _MOST = {
     "pid": 1 << 32, "communicator_rank": 1 << 20, "group_size": 1 << 20, "nodes": 1 << 20, "sequence": 1 << 62,
     "peer": 1 << 20, "message_bytes": 1 << 42, "dur": 10**18, "utc_ns": 1 << 62,
 }  # fmt: skip
+# Larger numbers cannot be squared and summed.
+_MOST_REAL = 1e100
 _NEEDED = ("communicator", "communicator_rank", "op", "sequence", "message_bytes", "dur")
 
 
@@ -35,7 +37,8 @@ def open_packed(path: Path) -> IO[bytes]:
     """Open the file for reading its bytes, unpacked if it is gzip'd. Raises OSError."""
     with path.open("rb") as file:
         is_packed = file.read(2) == _GZIP
-    return gzip.open(path, "rb") if is_packed else path.open("rb")
+    opened: IO[bytes] = cast("IO[bytes]", gzip.open(path, "rb")) if is_packed else path.open("rb")  # noqa: SIM115 - the caller's
+    return opened
 
 
 def keep_possible(rows: pa.RecordBatch) -> tuple[pa.RecordBatch, int]:
@@ -45,16 +48,16 @@ def keep_possible(rows: pa.RecordBatch) -> tuple[pa.RecordBatch, int]:
     """
     keep = None
     for column in _NEEDED:
-        keep = _both(keep, rows.column(column).is_valid())
+        keep = _combine_masks(keep, rows.column(column).is_valid())
     for column, most in _MOST.items():
         values = rows.column(column)
         is_possible = pc.and_(pc.greater_equal(values, 0), pc.less(values, most)).fill_null(True)
-        keep = _both(keep, is_possible)
+        keep = _combine_masks(keep, is_possible)
     kept = rows.filter(keep)
     return kept, rows.num_rows - kept.num_rows
 
 
-def _both(first: pa.Array | None, second: pa.Array) -> pa.Array:
+def _combine_masks(first: pa.Array | None, second: pa.Array) -> pa.Array:
     """Return the logical and of two columns; the second where there is no first."""
     return second if first is None else pc.and_(first, second)
 
@@ -62,10 +65,7 @@ def _both(first: pa.Array | None, second: pa.Array) -> pa.Array:
 def make_record_batch(rows: Sequence[dict[str, Any]]) -> pa.RecordBatch:
     """Return rows of inspected_record from dicts; values that do not fit their column are NULL."""
     return pa.RecordBatch.from_arrays(
-        [
-            pa.array([fit_value(row.get(field.name), field.type) for row in rows], field.type)
-            for field in RECORD_SCHEMA
-        ],
+        [pa.array([fit_value(row.get(field.name), field.type) for row in rows], field.type) for field in RECORD_SCHEMA],
         schema=RECORD_SCHEMA,
     )
 
@@ -79,4 +79,4 @@ def fit_value(value: Any, kind: pa.DataType) -> Any:
     if pa.types.is_integer(kind):
         limit = 1 << (kind.bit_width - 1)
         return value if isinstance(value, int) and -limit <= value < limit else None
-    return float(value) if abs(value) < 1e100 else None
+    return float(value) if abs(value) < _MOST_REAL else None

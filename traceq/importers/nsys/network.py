@@ -47,7 +47,7 @@ def _read_metrics(state: ImportState) -> tuple[dict[tuple[int, int], str], dict[
 
 def _name_cards(state: ImportState) -> dict[int, str]:
     """Return the names of network cards by the id that samples have."""
-    cards = dict(_pairs(state.source.fetch_rows("TARGET_INFO_NIC_INFO", ["nicId", "name"])))
+    cards = dict(_pick_pairs(state.source.fetch_rows("TARGET_INFO_NIC_INFO", ["nicId", "name"])))
     found = {}
     for card, sampled in state.source.fetch_rows("NIC_ID_MAP", ["nicId", "globalId"]):
         if isinstance(sampled, int) and card in cards:
@@ -61,7 +61,7 @@ def _name_switches(state: ImportState) -> dict[int, str]:
     return {number: str(name) for *numbers, name in rows if name for number in numbers if isinstance(number, int)}
 
 
-def _pairs(rows: Iterable[tuple[object, ...]]) -> Iterable[tuple[object, object]]:
+def _pick_pairs(rows: Iterable[tuple[object, ...]]) -> Iterable[tuple[object, object]]:
     """Yield the (first, second) of rows that have both."""
     return ((first, second) for first, second in rows if first is not None and second is not None)
 
@@ -76,9 +76,7 @@ def _build_batch(
     """Return samples of `table` as rows of counter; `instances` are the names of its cards or switches by id."""
     kind = "NIC" if table == CARDS else "switch"
     metrics = rows.column("metricsListId"), rows.column("metricsIdx")
-    named = map_rows(
-        lambda key: _name_instance(key, instances, kind), rows.column("globalId"), rows.column("portId")
-    )
+    named = map_rows(lambda key: _name_instance(key, instances, kind), rows.column("globalId"), rows.column("portId"))
     return build_batch(
         {
             "name": map_rows(lambda key: names.get(key, f"{kind} metric {key[1]}"), *metrics),

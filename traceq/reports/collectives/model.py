@@ -6,10 +6,10 @@ import msgspec
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """What the records are of, and how much of it belongs together.
+    """The numbers of files, processes and records, and of those that belong together.
 
     `first_utc_ns` and `last_utc_ns` are when the first and last were made (ns since 1970; None when no record says), `dropped`
-    and `damaged` how many records are lacking, `sources` of what their durations are (kernel_gpu, ...).
+    and `damaged` the number of records that are lacking, `sources` the clocks of their durations (kernel_gpu, ...).
     """
 
     files: int
@@ -81,9 +81,9 @@ class SlowLink(msgspec.Struct, frozen=True):
 
 
 class LateRank(msgspec.Struct, frozen=True):
-    """A process that clearly came last to operations that others waited in; `late_by_ns` is the median of by how much.
+    """A process that clearly came last to operations that others waited in; `late_by_ns` is the median of its delays.
 
-    `is_on_slow_link` is whether a slow link is its own, or that of a group that it is in: that makes it late itself.
+    `is_on_slow_link` is whether a slow link is its own, or that of its group: then it comes late because of the link.
     """
 
     name: str
@@ -96,7 +96,7 @@ class LateRank(msgspec.Struct, frozen=True):
 
 
 class LinkFamily(msgspec.Struct, frozen=True):
-    """How many links of a kind were compared: pairs or groups, within a host or between hosts."""
+    """The number of links of a kind that were compared: pairs or groups, within a host or between hosts."""
 
     kind: str
     level: str
@@ -121,7 +121,7 @@ class SampleCost(msgspec.Struct, frozen=True):
 
 
 class CollectivesReport(msgspec.Struct, frozen=True):
-    """What records of collectives say: by kind, size and group; slow links; and ranks that come late.
+    """The report on records of collectives: by kind, size and group; slow links; and ranks that come late.
 
     `no_links` and `no_late` say why slow links or late ranks cannot be told; None where they can. `notes` are on the files.
     """

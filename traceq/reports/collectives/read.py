@@ -24,12 +24,13 @@ from traceq.reports.queries import read_rows
 _WORTH_TELLING = 0.01
 
 
-def read_collectives(connection: duckdb.DuckDBPyConnection, trace_id: int, files: int, notes: Notes) -> CollectivesReport:
+def read_collectives(
+    connection: duckdb.DuckDBPyConnection, trace_id: int, files: int, notes: Notes
+) -> CollectivesReport:
     """Return the report on the records that the tables hold for the trace; `notes` are those on their `files` files."""
     (facts,) = read_rows(connection, "inspected_summary", trace_id=trace_id)
     drifts = {
-        tuple(row[name] for name in _CLASS): row
-        for row in read_rows(connection, "inspected_drift", trace_id=trace_id)
+        tuple(row[name] for name in _CLASS): row for row in read_rows(connection, "inspected_drift", trace_id=trace_id)
     }
     names = _name_processes(connection, trace_id)
     summary = Summary(
@@ -46,9 +47,7 @@ def read_collectives(connection: duckdb.DuckDBPyConnection, trace_id: int, files
             for row in read_rows(connection, "inspected_cost", trace_id=trace_id)
         ),
         families=families,
-        slow_links=tuple(
-            _make_slow_link(row, names) for row in read_rows(connection, "slow_link", trace_id=trace_id)
-        ),
+        slow_links=tuple(_make_slow_link(row, names) for row in read_rows(connection, "slow_link", trace_id=trace_id)),
         late_ranks=tuple(
             LateRank(names[row.pop("process")], **row)
             for row in read_rows(connection, "inspected_late", trace_id=trace_id, least=_WORTH_TELLING)

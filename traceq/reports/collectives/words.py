@@ -74,7 +74,7 @@ def write_verdict(report: CollectivesReport) -> Verdict:
         lines: list[Spans] = [_describe_where(first)]
         if more:
             lines.append((f"and {some(more, 'more slow place')}, below",))
-        lines.append(_advise(first))
+        lines.append(_advise_on(first))
         return Verdict(("Slow link: ", *_name_place(first), *_name_speed(first)), "problem", lines=tuple(lines))
     if report.late_ranks:
         late = report.late_ranks[0]
@@ -106,7 +106,7 @@ def _name_place(link: SlowLink) -> Spans:
         return (Name(link.name), " to ", Name(link.peer_name or "?"), *host)
     if link.kind == "group":
         return ("the group of ", _list_ranks(link.ranks), *host)
-    return (("host ", Name(link.name)) if link.kind == "host" else (Name(link.name), *host))
+    return ("host ", Name(link.name)) if link.kind == "host" else (Name(link.name), *host)
 
 
 def _list_ranks(ranks: tuple[str, ...]) -> str:
@@ -119,9 +119,9 @@ def _list_ranks(ranks: tuple[str, ...]) -> str:
 
 def _name_speed(link: SlowLink) -> Spans:
     """Return at what share of the usual speed it runs."""
+    usual = format_bandwidth(link.usual_bandwidth)
     return (
-        f", at {share(1 / link.ratio)} of the usual speed ({format_bandwidth(link.bandwidth)} instead of"
-        f" {format_bandwidth(link.usual_bandwidth)}).",
+        f", at {share(1 / link.ratio)} of the usual speed ({format_bandwidth(link.bandwidth)} instead of {usual}).",
     )
 
 
@@ -134,21 +134,32 @@ def _describe_where(link: SlowLink) -> Spans:
         since = f", since {share(link.share_since)} of the record"
     level = _LEVELS[link.level]
     if link.kind in ("rank", "host"):
-        return (f"{link.slow} of its {some(link.links, 'link')} {level} {'is' if link.slow == 1 else 'are'} slow{since}",)
+        return (
+            f"{link.slow} of its {some(link.links, 'link')} {level} {'is' if link.slow == 1 else 'are'} slow{since}",
+        )
     if link.kind == "group":
         return (f"{level}; of a ring only its slowest link shows, so which of its ranks is not known{since}",)
     return (f"{level}, in this direction{since}",)
 
 
-def _advise(link: SlowLink) -> Spans:
+def _advise_on(link: SlowLink) -> Spans:
     """Return what to look at."""
     if link.level == "intra_host":
-        return ("Look at links between its GPUs: ", Literal("nvidia-smi nvlink -e"), ", ", Literal("nvidia-smi topo -m"))
+        return (
+            "Look at links between its GPUs: ",
+            Literal("nvidia-smi nvlink -e"),
+            ", ",
+            Literal("nvidia-smi topo -m"),
+        )
     if link.kind == "rank":
-        return ("Look at the network card of its GPU, its cable and port: ", Literal("ibstat"), ", error counters, PCIe width")
+        return (
+            "Look at the network card of its GPU, its cable and port: ",
+            Literal("ibstat"),
+            ", error counters, PCIe width",
+        )
     if link.kind == "host":
-        return ("Look at what its cards share: the switch above it, PCIe settings, its place in the network")
-    return ("Look at the path between the two: ports and cables of the switches on it, and routes that others share",)
+        return ("Look at what its cards share: the switch above it, PCIe settings, its place in the network",)
+    return ("Look at the path between the two: ports and cables of switches on it, and routes that others share",)
 
 
 def _format_time(utc_ns: int) -> str:
@@ -234,12 +245,18 @@ def _describe_costs(report: CollectivesReport) -> Iterator[Block]:
         what = "with waiting for other ranks, as one rank sees it"
     elif waiting:
         what += f" (with it for {some(len(waiting), 'class', 'classes')} that not all ranks recorded)"
-    left = f" Not shown: {some(len(report.costs) - len(shown), 'class', 'classes')} with {share(others)} of the time." if others else ""
+    left = (
+        f" Not shown: {some(len(report.costs) - len(shown), 'class', 'classes')} with {share(others)} of the time."
+        if others
+        else ""
+    )
     still = ""
     if any(cost.change is not None for cost in report.costs) and not _list_moved(report.costs):
         still = f" None changed by {share(_CHANGE)} or more."
     yield Paragraph(
-        (f"5 %, median, 95 %: bus bandwidth in GB/s, {what}; change: last three tenths against the first.{still}{left}",)
+        (
+            f"5 %, median, 95 %: bus bandwidth in GB/s, {what}; change: last three tenths against the first.{still}{left}",
+        )
     )
 
 
@@ -313,7 +330,7 @@ _LATE_CELLS: dict[str, Callable[[LateRank], str]] = {
 
 
 def _describe_late(report: CollectivesReport) -> Iterator[Block]:
-    """Yield the ranks that others wait for; a sentence where there is none, or why it cannot be told."""
+    """Yield the ranks that others wait for; a sentence if no rank is late, or if nothing tells."""
     yield Heading(2, ("Ranks that come late",))
     if report.no_late is not None:
         yield Paragraph((f"Cannot tell: {report.no_late}.",))
@@ -342,7 +359,7 @@ _SAMPLE_CELLS: dict[str, Callable[[SampleCost], str]] = {
 
 
 def _describe_samples(samples: tuple[SampleCost, ...]) -> Iterator[Block]:
-    """Yield the table of what was told to Prometheus."""
+    """Yield the table of the means in Prometheus."""
     yield Heading(2, ("Means told to Prometheus",))
     yield make_table(samples[:_MOST_SAMPLES], _SAMPLE_CELLS, text=(0, 1))
     yield Paragraph(("5 %, median, 95 %: of the GPUs' mean bus bandwidths in GB/s, waiting for other ranks included.",))

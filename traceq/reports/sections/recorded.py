@@ -19,7 +19,9 @@ _CELLS: dict[str, Callable[[UsualCollective], str]] = {
     "in trace": lambda row: count(row.count),
     "median": lambda row: duration(row.median_ns),
     "usual": lambda row: maybe(duration, row.usual_ns),
-    "5 to 95 %": lambda row: "-" if row.usual_low_ns is None else f"{duration(row.usual_low_ns)} to {duration(row.usual_high_ns)}",
+    "5 to 95 %": lambda row: (
+        "-" if row.usual_low_ns is None else f"{duration(row.usual_low_ns)} to {duration(row.usual_high_ns)}"
+    ),
     "bus": lambda row: maybe(format_bandwidth, row.bus_gb_per_s),
     "usual bus": lambda row: maybe(format_bandwidth, row.usual_gb_per_s),
     "records": lambda row: count(row.records),
@@ -50,12 +52,11 @@ def judge_window(facts: RecordFacts, rows: Sequence[UsualCollective]) -> Spans:
     known = [row for row in rows if row.usual_ns and row.usual_low_ns is not None and row.usual_high_ns is not None]
     if not known:
         return (f"Whether the traced collectives are usual: {UNKNOWN}, as {_explain_unknown(rows)}.",)
-    took, usual, low, high = (
-        sum(row.count * (value(row) or 0) for row in known)
-        for value in (
-            lambda row: row.median_ns, lambda row: row.usual_ns, lambda row: row.usual_low_ns, lambda row: row.usual_high_ns,
-        )
-    )  # fmt: skip
+    took = sum(row.count * row.median_ns for row in known)
+    usual, low, high = (
+        sum(row.count * (getattr(row, name) or 0.0) for row in known)
+        for name in ("usual_ns", "usual_low_ns", "usual_high_ns")
+    )
     ratio = took / usual
     most = max(known, key=lambda row: row.traced_ns)
     against = (
@@ -72,7 +73,8 @@ def _explain_unknown(rows: Sequence[UsualCollective]) -> str:
     """Return why the records cannot tell what is usual."""
     if not rows:
         return "no operation has the same size and group in both"
-    return f"the records hold fewer than 8 windows of as many operations as the trace (at most {max(row.windows for row in rows)})"
+    most = max(row.windows for row in rows)
+    return f"the records hold fewer than 8 windows of as many operations as the trace (at most {most})"
 
 
 def _explain_table(facts: RecordFacts, rows: Sequence[UsualCollective]) -> str:
@@ -93,6 +95,7 @@ def _explain_table(facts: RecordFacts, rows: Sequence[UsualCollective]) -> str:
 def _tell_links(facts: RecordFacts) -> Spans:
     """Return a sentence on slow links in the records, with where to read on."""
     if facts.slow_links:
-        found = f"In the records {some(facts.slow_links, 'place')} of the network {'is' if facts.slow_links == 1 else 'are'} slow: "
+        are = "is" if facts.slow_links == 1 else "are"
+        found = f"In the records {some(facts.slow_links, 'place')} of the network {are} slow: "
         return (found, Literal("traceq collectives FOLDER"), " names them.")
     return (f"Of {some(facts.links, 'link')} in the records none is slow.",)

@@ -6,10 +6,10 @@ import msgspec
 
 
 class RecordFacts(msgspec.Struct, frozen=True):
-    """What the records are of: `is_own_known` is whether one of their processes is known to be the trace's.
+    """The records in numbers: `is_own_known` is whether one of their processes is known to be the trace's.
 
-    `slow_links` is the number of places that explain slow links, `lasted_ns` the time from the first record to the last (None when
-    they do not say).
+    `slow_links` is the number of places that explain slow links, `lasted_ns` the time from the first record to the last (None
+    when they do not say).
     """
 
     processes: int
