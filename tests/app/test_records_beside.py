@@ -102,7 +102,7 @@ def test_a_usual_window(tmp_path):
     files = [write_records(tmp_path / "r", recorded, pid=pid, rank=rank) for rank, pid in enumerate((PID, 50))]
     with build_with(tmp_path, trace_of([400, 402, 399, 401]), *files) as database:
         found = database.execute(
-            "select op, bytes, group_size, count, dur, records, compared_with, windows, usual_dur, usual_low, usual_high, paired"
+            "select op, bytes, group_size, count, median_dur, records, compared_with, windows, usual_dur, usual_low, usual_high, paired"
             " from inspected_usual"
         ).fetchall()
         assert found == [

@@ -256,7 +256,7 @@ def test_text_for_prometheus(tmp_path):
     assert rows["inspected_sample"] == [
         {
             **shared, "communicator_name": 'a "b"', "op": "AllReduce", "size_low": 1 << 20, "size_high": 2 << 20,
-            "algorithm": "TREE_LL128", "bus_bandwidth": 34.25, "dur": 58_500.0,
+            "algorithm": "TREE_LL128", "bus_bandwidth": 34.25, "mean_dur": 58_500.0,
         },
         {
             **shared, "communicator_name": "unknown", "op": "Send", "size_low": 512 << 10, "size_high": 513 << 10,

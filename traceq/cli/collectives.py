@@ -11,7 +11,7 @@ from traceq.cli._options import document_options, memory_option, within_limits
 from traceq.cli._output import write_view
 
 
-@click.command("collectives", short_help="Report on NCCL's own records: bandwidth, slow links, late ranks.")
+@click.command("collectives", short_help="Report on NCCL's own records of a job.")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, shell_complete=completion.complete_files)
 @document_options()
 @memory_option

@@ -103,7 +103,7 @@ def open_records(given: Sequence[str | Path]) -> Iterator[tuple[duckdb.DuckDBPyC
         memory = max(limits().memory_bytes, LEAST_OF_QUERIES)
         config = writer_config(memory, folder, threads_for(memory))
         with closing(duckdb.connect(str(folder / "records.duckdb"), config=config)) as connection:
-            connection.execute(f"{SHARES_OF_NOTHING}; attach ':memory:' as staging")
+            connection.execute(f"{SHARES_OF_NOTHING}; set enable_progress_bar = false; attach ':memory:' as staging")
             for name in _SCHEMA:
                 sql.run(connection, f"analysis/{name}.sql")
             notes = stage_records(connection, files, hides_hosts=False)

@@ -109,7 +109,7 @@ paired as (
 
 select
     $trace_id as trace_id,
-    t.op, t.bytes, t.group_size, t.count, t.traced_dur, t.dur, t.bus_bandwidth, r.records, r.compared_with,
+    t.op, t.bytes, t.group_size, t.count, t.traced_dur, t.dur as median_dur, t.bus_bandwidth, r.records, r.compared_with,
     coalesce(p.windows, 0) as windows,
     if(p.windows >= 8, p.durs[1], null) as usual_low,
     if(p.windows >= 8, p.durs[2], null) as usual_dur,

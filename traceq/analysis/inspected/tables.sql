@@ -180,7 +180,7 @@ create table if not exists inspected_sample (
     --: Geometric mean of the bus bandwidth, GB/s; NULL when not said.
     bus_bandwidth double,
     --: Mean duration, ns; NULL when not said.
-    dur double
+    mean_dur double
 );
 
 --: One row per pair of processes or communicator whose transfers were compared with those of its like: as many ranks,
@@ -282,7 +282,7 @@ create table if not exists inspected_usual (
     --: Their duration together, ns.
     traced_dur bigint not null,
     --: Median duration in the trace, ns, waiting included.
-    dur double not null,
+    median_dur double not null,
     --: Median bus bandwidth in the trace, GB/s, waiting included; NULL when unknown.
     bus_bandwidth double,
     --: Records of it: of the process of the trace, else of all.

@@ -150,7 +150,7 @@ select
     --: GPUs that they are of.
     count(distinct struct_pack(host, gpu)) as gpus,
     --: Median of the mean durations, ns.
-    median(dur) as dur_median,
+    median(mean_dur) as dur_median,
     --: 5th percentile of the mean bus bandwidths, GB/s, waiting included.
     quantile_cont(bus_bandwidth, 0.05) as bus_low,
     --: Median of the mean bus bandwidths, GB/s, waiting included.

@@ -26,6 +26,8 @@ TOOL = "the Inspector plugin"
 
 _PERFORMANCE = re.compile(r'"(coll_perf|p2p_perf|dump_stats)"\s*:')
 _BLOCK = 16 << 20
+# Of a block, as much is parsed by each thread.
+_PARSED = 4 << 20
 # A longer line is no record; a longer file of records over several lines is not read at once.
 _LONGEST_LINE = 64 << 20
 _LARGEST_INDENTED = 256 << 20
@@ -123,7 +125,7 @@ class _BlockReader:
             return
         try:
             table = pa_json.read_json(
-                pa.BufferReader(block), read_options=pa_json.ReadOptions(block_size=len(block)), parse_options=_PARSE
+                pa.BufferReader(block), read_options=pa_json.ReadOptions(block_size=_PARSED), parse_options=_PARSE
             )
         except pa.ArrowInvalid:
             yield from self._keep_possible(make_record_batch(list(self._decode_rows(block))))

@@ -23,13 +23,13 @@ TOOL = "the Inspector plugin"
 SAMPLE_SCHEMA = pa.schema({
     "file": pa.int32(), "host": pa.string(), "gpu": pa.int32(), "communicator_name": pa.string(), "group_size": pa.int32(),
     "nodes": pa.int32(), "op": pa.string(), "size_low": pa.int64(), "size_high": pa.int64(), "algorithm": pa.string(),
-    "utc_ns": pa.int64(), "bus_bandwidth": pa.float64(), "dur": pa.float64(),
+    "utc_ns": pa.int64(), "bus_bandwidth": pa.float64(), "mean_dur": pa.float64(),
 })  # fmt: skip
 
 # By metric: the column that it fills, and by what its values are multiplied (times become ns).
 _METRICS = {
     "nccl_bus_bandwidth_gbs": ("bus_bandwidth", 1.0), "nccl_p2p_bus_bandwidth_gbs": ("bus_bandwidth", 1.0),
-    "nccl_collective_exec_time_microseconds": ("dur", 1000.0), "nccl_p2p_exec_time_microseconds": ("dur", 1000.0),
+    "nccl_collective_exec_time_microseconds": ("mean_dur", 1000.0), "nccl_p2p_exec_time_microseconds": ("mean_dur", 1000.0),
 }  # fmt: skip
 _DROPPED = ("nccl_collectives_dropped_total", "nccl_p2p_dropped_total")
 _SAMPLE = re.compile(r"(nccl_\w+)\{(.*)\}\s+(\S+)(?:\s+(\d+))?\s*$")
