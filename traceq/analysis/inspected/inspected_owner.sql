@@ -1,6 +1,6 @@
 -- Which process of the records the trace is of: by its pid on its host, else by its rank, else the only one. Only its own operations
 -- stay, where that is known: of a job of a thousand ranks each trace would hold all.
--- reads: inspected_collective, inspected_match, inspected_process
+-- reads: inspected_collective, inspected_communicator, inspected_match, inspected_process
 -- makes: inspected_collective, inspected_match, inspected_process
 
 create or replace temp table _inspected_owner as

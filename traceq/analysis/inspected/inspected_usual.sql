@@ -1,6 +1,6 @@
 -- Whether the traced window is usual: each operation, size and group of the trace against the records of it, cut into windows of as
 -- many operations. Where the process of the trace is known, against its own records.
--- reads: collective_slice, inspected_collective, inspected_process
+-- reads: collective, collective_slice, inspected_collective, inspected_process
 -- makes: inspected_usual
 
 create or replace temp table _usual_traced as

@@ -1,5 +1,5 @@
 -- Transfers by link, class of messages and period, for the comparison with those of their like (slow_links.py).
--- reads: _inspected_matched, inspected_process
+-- reads: _inspected_matched, _inspected_row, inspected_process
 -- makes: _link_period
 
 -- A link is a pair of processes in one direction, or a communicator. Small messages tell of latency only.

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-import duckdb
+from typing import TYPE_CHECKING, Any
 
 from traceq.database.query import ask
 from traceq.importers.rows import Notes
@@ -19,6 +17,9 @@ from traceq.reports.collectives.model import (
     Summary,
 )
 from traceq.reports.queries import read_rows
+
+if TYPE_CHECKING:
+    import duckdb
 
 # Fewer waits than this share of the time in collectives are not told.
 _WORTH_TELLING = 0.01
