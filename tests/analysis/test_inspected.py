@@ -81,6 +81,22 @@ def test_bandwidths_by_the_factors_of_nccl_tests(op, message, bytes_, bus):
     assert rows(tables, "select bytes, algorithm_bandwidth, bus_bandwidth from inspected_collective") == expected
 
 
+@pytest.mark.parametrize(
+    ("op", "message", "micros", "algorithm", "bus"),
+    [
+        ("AllReduce", 17_179_869_184, 61_974, 277.210914, 485.119099),
+        ("ReduceScatter", 2_147_483_648, 41_057, 418.439467, 366.134533),
+    ],
+)
+def test_bandwidths_of_the_examples_that_the_plugin_documents(op, message, micros, algorithm, bus):
+    """Of eight ranks; the plugin's README says both bandwidths."""
+    tables = filled([record(0, micros * 1000, op=op, message_bytes=message, group_size=8)])
+    ((found_algorithm, found_bus),) = rows(
+        tables, "select algorithm_bandwidth, bus_bandwidth from inspected_collective"
+    )
+    assert (found_algorithm, found_bus) == pytest.approx((algorithm, bus), rel=1e-8)
+
+
 def test_operations_unknown_to_traceq_stay_apart():
     tables = filled(
         [record(0, 1, op="New"), record(1, 1, op="New"), record(0, 1, op="Other"), record(1, 1, op="Other")]
