@@ -102,8 +102,8 @@ def test_a_usual_window(tmp_path):
     files = [write_records(tmp_path / "r", recorded, pid=pid, rank=rank) for rank, pid in enumerate((PID, 50))]
     with build_with(tmp_path, trace_of([400, 402, 399, 401]), *files) as database:
         found = database.execute(
-            "select op, bytes, group_size, count, median_dur, records, compared_with, windows, usual_dur, usual_low, usual_high, paired"
-            " from inspected_usual"
+            "select op, bytes, group_size, count, median_dur, records, compared_with, windows, usual_dur, usual_low, usual_high,"
+            " paired from inspected_usual"
         ).fetchall()
         assert found == [
             ("all_reduce", MESSAGE, 2, 4, 400_500, 400, "own", 100, *quantile(medians, [0.5, 0.05, 0.95]), 4)
