@@ -266,6 +266,15 @@ def test_text_for_prometheus(tmp_path):
     assert counts == {"inspector_damaged": 2, "inspector_dropped": 12}
 
 
+def test_the_scrape_of_an_exporter_holds_other_metrics(tmp_path):
+    scrape = "# TYPE node_load1 gauge\nnode_load1 0.5\n" + TEXT
+    path = write(tmp_path, scrape, name="scrape.txt")
+    assert len(read(path)[0]["inspected_sample"]) == 2
+    assert (inspector.is_record_file(path), inspector.is_only_records(path)) == (True, False)
+    only = write(tmp_path, TEXT, name="only.prom")
+    assert (inspector.is_record_file(only), inspector.is_only_records(only)) == (True, True)
+
+
 def test_answers_of_prometheus(tmp_path):
     metric = {
         "__name__": "nccl_bus_bandwidth_gbs",

@@ -63,7 +63,7 @@ def _read_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Monit
     A note says which logs are duplicates. So does one for the log that `traceq record` wrote, where it cannot be read;
     a log that the user named raises TraceqError instead.
     """
-    given = [log for log in beside.logs if not inspector.is_record_file(log) and not memory_snapshot.sniff(log)]
+    given = [log for log in beside.logs if not inspector.is_only_records(log) and not memory_snapshot.sniff(log)]
     paths, twice = split_duplicates(logs_beside(trace, given))
     logs: list[tuple[Path, Log]] = []
     for path in paths:

@@ -53,6 +53,15 @@ def is_record_file(path: Path) -> bool:
         return False
 
 
+def is_only_records(path: Path) -> bool:
+    """Return whether the file holds records of collectives and, if it is the scrape of an exporter, no other metrics."""
+    if not is_record_file(path):
+        return False
+    with open_packed(path) as stream:
+        head = stream.read(HEAD_BYTES).decode("utf-8", "replace")
+    return not (prometheus_samples.has_records(head) and prometheus_samples.has_other_metrics(head))
+
+
 def read_records(path: Path, file: int, notes: Notes) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield (staged table, batch of its rows) of a file of records, by the reader of its format; oddities go to `notes`.
 

@@ -46,6 +46,11 @@ def has_records(head: str) -> bool:
     return re.search(rf'(^|"__name__"\s*:\s*")({"|".join(_METRICS)})\b', head, re.MULTILINE) is not None
 
 
+def has_other_metrics(head: str) -> bool:
+    """Return whether a text for Prometheus holds metrics that are not the plugin's, as the scrape of an exporter does."""
+    return re.search(r"^(?!nccl_)[a-zA-Z_:][\w:]*(\{.*\})? +[-+0-9.]", head, re.MULTILINE) is not None
+
+
 def read_rows(path: Path, file: int, notes: Notes) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield a batch of inspected_sample; lines that cannot be read are counted in `notes`.
 
@@ -84,7 +89,8 @@ class _ScrapedMeans:
     def read_text(self, text: str) -> None:
         """Add the samples of a text, line by line."""
         for line in text.splitlines():
-            if line.startswith("#") or not line.strip():
+            # the scrape of an exporter holds more than the plugin's metrics
+            if not line.startswith("nccl_"):
                 continue
             found = _SAMPLE.match(line)
             if found is None:
