@@ -68,7 +68,8 @@ def read_log(path: Path) -> Log:
     if reader is None:
         raise UnknownFormat(
             f"{path}: not a monitor log that traceq knows; --with takes logs of nvidia-smi (CSV with its header, dmon), DCGM,"
-            " amd-smi, iostat -o JSON, sadf -j, vmstat, pidstat -h and Prometheus, and records of the Inspector of NCCL or RCCL"
+            " amd-smi, iostat -o JSON, sadf -j, vmstat, pidstat -h and Prometheus, and"
+            " records of NCCL's or RCCL's Inspector"
         )
     try:
         log = reader.read(text)
