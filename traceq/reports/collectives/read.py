@@ -106,7 +106,7 @@ def _make_slow_link(row: dict[str, Any], names: dict[int, str]) -> SlowLink:
 def _explain_no_links(summary: Summary) -> str:
     """Return why no link could be compared."""
     if not summary.records:
-        return "means of several operations hold waiting for other ranks; records of JSON tell"
+        return "means of several operations hold waiting for other ranks; the plugin's JSON tells"
     if summary.processes == 1:
         return "the files are of one process: what it waited for is in its durations; give the files of all ranks"
     if not summary.matched:

@@ -171,11 +171,12 @@ def _describe_records(summary: Summary) -> Facts:
     """Return what the records are of."""
     hosts = "" if summary.hosts is None else f" on {some(summary.hosts, 'host')}"
     repeated = f"; {count(summary.repeated)} more are repeated" if summary.repeated else ""
+    if not summary.records:
+        return Facts((("records", (f"none of single operations, from {some(summary.files, 'file')}",)),))
     of = f"{count(summary.records)} of {some(summary.processes, 'process', 'processes')}{hosts}"
     rows: list[tuple[str, Spans]] = [("records", (f"{of}, from {some(summary.files, 'file')}{repeated}",))]
-    if summary.records:
-        complete = f"{count(summary.complete)} of them with all their ranks"
-        rows.append(("communicators", (f"{count(summary.communicators)}, {complete}",)))
+    complete = f"{count(summary.complete)} of them with all their ranks"
+    rows.append(("communicators", (f"{count(summary.communicators)}, {complete}",)))
     if summary.first_utc_ns is not None and summary.last_utc_ns is not None:
         about = " (when records were written)" if summary.only_dump_times else ""
         lasted = duration(summary.last_utc_ns - summary.first_utc_ns)
@@ -241,7 +242,9 @@ def _describe_costs(report: CollectivesReport) -> Iterator[Block]:
     yield make_table(shown, _COST_CELLS)
     waiting = [cost for cost in report.costs if cost.is_with_waiting and cost.bus_median is not None]
     what = "without waiting for other ranks"
-    if len(waiting) == len(report.costs):
+    if all(cost.bus_median is None for cost in report.costs):
+        what = "unknown, as the records do not say how many ranks a group has, or how long operations took"
+    elif len(waiting) == len(report.costs):
         what = "with waiting for other ranks, as one rank sees it"
     elif waiting:
         what += f" (with it for {some(len(waiting), 'class', 'classes')} that not all ranks recorded)"
