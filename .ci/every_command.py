@@ -91,6 +91,7 @@ CASES = (
     Case("sql demo.duckdb 'select count(*) as kernels from kernel'", r"kernels\n-+\n +1560"),
     Case("shell demo.duckdb", r"\b1560\b", stdin="select count(*) from kernel;\n"),
     Case("explain launch-latency", r"launch-latency: GPU idle"),
+    Case("collectives {records}", r"Others wait for rank 3"),
     Case("doctor demo.duckdb", r"ok +steps +6 steps"),
     Case("whatif demo.duckdb --remove idle_data", r"The step would be 1\d\.\d+ ms \(2\d\.\d %\) shorter"),
     Case("export demo.duckdb -o perfetto.json", r"perfetto\.json: [\d,]+ events"),
@@ -158,7 +159,7 @@ def main() -> None:
 
 def _failures(case: Case, binaries: Path, folder: Path, environment: dict[str, str]) -> list[str]:
     """Run a case; return what is wrong with its exit status and its output."""
-    words = shlex.split(case.command.format(root=ROOT, run=FIXTURES / "run", python=binaries / "python"))
+    words = shlex.split(case.command.format(root=ROOT, run=FIXTURES / "run", records=FIXTURES / "inspector", python=binaries / "python"))
     limit = ["timeout", "--signal=INT", "--preserve-status", str(case.interrupt_s)] if case.interrupt_s else []
     begin = time.monotonic()
     done = subprocess.run(

@@ -44,7 +44,7 @@ def rewritten(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("folder", ["run", "broken"])
+@pytest.mark.parametrize("folder", ["run", "broken", "inspector"])
 def test_every_fixture_has_a_line_in_the_readme_and_every_line_a_fixture(folder):
     assert set(described(folder)) == set(files(folder))
 
@@ -58,6 +58,7 @@ def test_no_fixture_lies_outside_the_described_folders():
         "README.md",
         "broken",
         "history",
+        "inspector",
         "lab",
         "make",
         "pairs",
@@ -77,7 +78,8 @@ def test_writing_again_gives_the_same_files(rewritten):
     ]
     assert different == []
     assert (
-        len(written) == len(files("run")) + len(files("broken")) + len(files("history")) + 2
+        len(written)
+        == len(files("run")) + len(files("broken")) + len(files("history")) + len(files("inspector")) + 2
     )  # README.md and the demo trace
 
 

@@ -12,7 +12,7 @@ import pytest
 from traceq.capture.losses import LossWatch
 
 PROGRAM = """
-import json, torch
+import json, random, numpy as np, torch
 from torch.utils.data import DataLoader, TensorDataset
 from torch.utils.checkpoint import checkpoint
 from traceq.capture.knobs.knob import KnobHooks
@@ -75,6 +75,10 @@ for step in (plain, twice, scaled, checkpointed, infinite, no_loss):
     train(step.__name__, step)
 train("long", plain, steps=10)
 train("random", lambda *each: (torch.rand(1), plain(*each)))
+random.seed()
+for name in ("python", "python again"):
+    train(name, lambda *each: (random.random(), plain(*each)))
+train("numpy", lambda *each: (np.random.rand(), plain(*each)))
 train("outputs", plain, outputs=True)
 print(json.dumps(found))
 """
@@ -129,6 +133,12 @@ def test_batches_and_random_numbers_are_known_by_hashes(found):
     assert (len(shapes), len(whole), len(other)) == (1, 3, 3)
     assert len(set(found["plain"]["random"])) == 1
     assert len(set(found["random"]["random"])) == 3
+
+
+def test_random_numbers_of_python_and_numpy_count_where_steps_draw_from_them(found):
+    assert len(set(found["numpy"]["random"])) == 3
+    assert not set(found["python"]["random"]) & set(found["python again"]["random"])
+    assert found["plain"]["random"] == found["twice"]["random"], "an unseeded generator that no step uses says nothing"
 
 
 def test_the_hash_of_a_batch_does_not_depend_on_its_strides():

@@ -24,7 +24,7 @@ LINE = re.compile(r"  (?P<task>.*?) {2,}(?P<command>traceq .+)")
 COMMANDS = [match["command"] for line in PAGE.splitlines() if (match := LINE.fullmatch(line))]
 
 # What needs a program to train, several runs, or a trace of several ranks, is parsed only.
-NOT_RUN = {"record", "experiment", "mcp", "shell", "tradeoff", "noise", "verify", "history"}
+NOT_RUN = {"collectives", "record", "experiment", "mcp", "shell", "tradeoff", "noise", "verify", "history"}
 
 
 @pytest.fixture

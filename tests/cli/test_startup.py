@@ -22,6 +22,7 @@ def loaded_by(code):
 
 
 COMMANDS = (
+    "collectives",
     "ingest",
     "report",
     "compare",

@@ -205,14 +205,14 @@ def test_every_table_that_is_not_read_is_counted(tmp_path):
         write(
             tmp_path / "a.sqlite",
             my_own=[{"x": 1}],
-            NET_NIC_METRIC=[{"start": 0}, {"start": 1}],
+            NET_IB_DEVICE_PORT_INFO=[{"guid": 0}, {"guid": 1}],
             ENUM_CUDA_MEMCPY_OPER=[{"id": 1}],
             META_DATA_CAPTURE=[{"name": "a", "value": "b"}],
         )
     )
     assert pick_columns(tables["import_note"], "severity code count text") == [
         ("info", "table_not_imported", count, f"Rows of {table}: traceq has no use for this table yet.")
-        for table, count in [("my_own", 1), ("NET_NIC_METRIC", 2)]
+        for table, count in [("my_own", 1), ("NET_IB_DEVICE_PORT_INFO", 2)]
     ]
 
 

@@ -122,6 +122,7 @@ TOPICS = (
     Topic(
         "communication",
         (
+            "bus_factor",
             "collective_issued",
             "collective_shapes",
             "collective_wait",
@@ -151,7 +152,7 @@ TOPICS = (
 NOTES = (Topic(None, ("way", "notes")),)
 
 
-def _nest(connection: Connection, state: AnalysisState) -> None:
+def _nest_host(connection: Connection, state: AnalysisState) -> None:
     """Nest the host slices, and keep in `state` how many of them outlast their parent."""
     state.cut, state.overlapping = nest_slices(connection, state.trace_id, state.commit)
 
@@ -213,7 +214,7 @@ def _cut(intervals: str, pieces: str, owner: str = "host") -> AnalysisStep:
 
 # What SQL alone cannot say well.
 _IN_PYTHON = {
-    "nesting": AnalysisStep(_nest, "_frame_name", "cpu_slice _slice_cut _slice_ended_under _slice_outlasting"),
+    "nesting": AnalysisStep(_nest_host, "_frame_name", "cpu_slice _slice_cut _slice_ended_under _slice_outlasting"),
     "steps": AnalysisStep(_find_steps, "_gpu_launch serving_mark", "_gpu_step phase_of_run step unit"),
     "way": AnalysisStep(_fill_way, "program", "_way"),
     "host_timeline": AnalysisStep(

@@ -16,6 +16,7 @@ from traceq.dataset.placement import check_run
 from traceq.dataset.runner import InProcess, Processes, Workers
 from traceq.errors import WrongUse
 from traceq.loading.ingest import Failure, IngestResult, check_offset, check_step_range
+from traceq.loading.inspected import list_files_with
 from traceq.loading.monitors import MonitorLogs
 from traceq.loading.options import AS_FOUND, Paths, TraceOptions
 from traceq.loading.sources import capture_sources, find_sources, paths_of
@@ -40,7 +41,8 @@ def ingest(
     traceq.app.api.ingest explains the parameters. When a source of a database fails, raises a TraceqError and leaves it
     unchanged; when rules cannot run, the result's `not_judged` says why.
     """
-    beside = MonitorLogs(tuple(map(Path, logs)), offset, tuple(map(Path, log_formats)))
+    logs = list_files_with(logs)
+    beside = MonitorLogs(tuple(logs), offset, tuple(map(Path, log_formats)))
     if database is not None and _is_of_dataset(database):
         asked = IngestRequest(
             run=run,

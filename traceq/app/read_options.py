@@ -35,12 +35,12 @@ class ReadOptions(TraceOptions, frozen=True):
     @property
     def logs_beside(self) -> MonitorLogs:
         """Logs and memory snapshots that lie beside the traces."""
+        from traceq.loading.inspected import list_files_with
         from traceq.loading.monitors import MonitorLogs
         from traceq.loading.sources import paths_of
 
-        return MonitorLogs(
-            tuple(map(Path, paths_of(self.logs))), self.offset, tuple(map(Path, paths_of(self.log_formats)))
-        )
+        logs = list_files_with(paths_of(self.logs))
+        return MonitorLogs(tuple(logs), self.offset, tuple(map(Path, paths_of(self.log_formats))))
 
     def with_writes(self, *paths: Path | None) -> Self:
         """Return the options with further files that will be written; None is ignored."""

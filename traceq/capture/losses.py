@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import functools
 import math
+import random
+import sys
 import zlib
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -45,6 +47,7 @@ class LossWatch:
         self._outputs: list[list[Any]] = [[]]
         self._batches: list[list[str]] = [[]]
         self._random: list[str] = []
+        self._other_random: list[int] = []
         self._seed: int | None = None
         self._type: str | None = None
 
@@ -73,6 +76,7 @@ class LossWatch:
         if self._is_over:
             return
         self._random.append(self._hash_random())
+        self._other_random.append(_hash_other_random())
         if len(self._random) == 1:
             with suppress(Exception):
                 self._seed = int(self._torch.initial_seed())
@@ -99,10 +103,19 @@ class LossWatch:
             "losses": losses,
             "outputs": [[_read_number(norm) for norm in step] for step in self._outputs[:steps]],
             "batches": self._batches[:steps],
-            "random": self._random,
+            "random": self._describe_random(),
             "seed": self._seed,
             "type": self._type,
         }
+
+    def _describe_random(self) -> list[str]:
+        """Return a hash of random numbers for each step: PyTorch's, and with them Python's and NumPy's if steps draw from those.
+
+        Where no step does, their states say nothing of the steps: Python's differs from run to run unless it is seeded.
+        """
+        if len(set(self._other_random)) <= 1:
+            return self._random
+        return [f"{own}{other:08x}" for own, other in zip(self._random, self._other_random, strict=True)]
 
     def _watch_backward(self, torch: Any) -> Any:
         original = torch.autograd.backward
@@ -216,6 +229,17 @@ class LossWatch:
         floats = [tensor for tensor in tensors if tensor.is_floating_point() and tensor.numel()]
         if not self._is_capturing():
             self._outputs[-1] += [tensor.detach().float().norm() for tensor in floats[:_MOST_OUTPUTS]]
+
+
+def _hash_other_random() -> int:
+    """Return a hash of the states of Python's `random` and of NumPy's global generator; not of the program's own generators."""
+    state = zlib.crc32(repr(random.getstate()).encode())
+    numpy_random = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        with suppress(Exception):  # the program must go on
+            _, key, position, *_ = numpy_random.get_state()
+            state = zlib.crc32(key.tobytes() + int(position).to_bytes(2), state)
+    return state
 
 
 def _read_number(tensor: Any) -> float | None:

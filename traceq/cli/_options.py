@@ -273,11 +273,11 @@ def logs_option(command: F) -> F:
         "--with",
         "logs",
         multiple=True,
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        type=click.Path(exists=True, path_type=Path),
         metavar="LOG",
         shell_complete=completion.complete_files,
-        help="What ran alongside: a log of a monitor (nvidia-smi, DCGM, iostat, sar, ...), a training log, or a memory"
-        " snapshot; repeatable.",
+        help="What ran alongside: a log of a monitor (nvidia-smi, DCGM, iostat, sar, ...), a training log, a memory snapshot,"
+        " or records of NCCL's or RCCL's Inspector (files or their folder); repeatable.",
     )(command)
 
 

@@ -372,8 +372,8 @@ create table if not exists counter (
     ts bigint not null,
     --: The sample.
     value double not null,
-    --: What of the host the sample is of: a disk, a network interface, one CPU, a process (pid and command); NULL for
-    --: all of it, and for GPUs.
+    --: What of the host the sample is of: a disk, a network interface, one CPU, a process (pid and command), with nsys a
+    --: network card or a switch, and its port; NULL for all of it, and for GPUs.
     instance varchar,
     --: Log the sample is from; see monitor_log. NULL for samples in the trace itself.
     log_id integer

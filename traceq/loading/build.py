@@ -26,6 +26,7 @@ from traceq.database.planning import MOST_ROWS, disable_costly_optimizers
 from traceq.errors import UnusableTrace
 from traceq.loading.bounds import drop_impossible, end_gpu_work, end_marks
 from traceq.loading.inductor import read_inductor, split_readable
+from traceq.loading.inspected import add_records
 from traceq.loading.made_with import stage_made_with
 from traceq.loading.monitors import NOTHING, MonitorLogs, read_snapshots, stage_logs, stage_training_logs
 from traceq.loading.printed import stage_printed
@@ -93,6 +94,7 @@ def build(task: Task, progress: Callable[[State], None]) -> None:
             captures=captures,
             compiled=compiled,
         )
+        add_records(connection, task.trace_id, task.beside.logs)
 
 
 def _read_capture(task: Task, source: Source) -> Captured:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from traceq.common.units import some
 from traceq.errors import TraceqError, UnusableTrace
-from traceq.importers import memory_snapshot
+from traceq.importers import inspector, memory_snapshot
 from traceq.importers.monitors import is_monitor_log, read_log
 from traceq.importers.monitors.reading import Log, Sample
 from traceq.importers.rows import batches_of
@@ -71,7 +71,11 @@ def _read_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Monit
     a log that the user named raises TraceqError instead.
     """
     training = choose_training_logs(beside)
-    given = [log for log in beside.logs if log not in training and not memory_snapshot.sniff(log)]
+    given = [
+        log
+        for log in beside.logs
+        if log not in training and not inspector.is_only_records(log) and not memory_snapshot.sniff(log)
+    ]
     paths, twice = split_duplicates(logs_beside(trace, given))
     logs: list[tuple[Path, Log]] = []
     for path in paths:
@@ -87,11 +91,12 @@ def _read_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Monit
 
 
 def choose_training_logs(beside: MonitorLogs) -> list[Path]:
-    """Return those of the named files that are training logs: no memory snapshot, and no log of a monitor."""
+    """Return those of the named files that are training logs: no memory snapshot, log of a monitor or record of collectives."""
     return [
         log
         for log in beside.logs
-        if not memory_snapshot.sniff(log) and not is_monitor_log(log) and is_training_log(log, beside.formats)
+        if not any(is_other(log) for is_other in (memory_snapshot.sniff, is_monitor_log, inspector.is_only_records))
+        and is_training_log(log, beside.formats)
     ]
 
 

@@ -36,6 +36,7 @@ from traceq.reports.model import (
 from traceq.reports.queries import Queries, print_query
 from traceq.reports.topics import Topics
 from traceq.reports.topics.run import RunLog, RunPhase, RunPoint
+from traceq.reports.topics.recorded import RecordFacts, UsualCollective
 from traceq.reports.topics.serving import ServingSummary
 from traceq.runs.run_change import RunChange
 
@@ -56,6 +57,8 @@ LISTS: dict[str, tuple[str, Callable[..., Any]]] = {
     "run_points": ("run_point", RunPoint),
     "run_changes": ("run_change", RunChange),
     "run_phases": ("run_phase", RunPhase),
+    "records": ("record_facts", RecordFacts),
+    "recorded_collectives": ("inspected_usual", UsualCollective),
     "gaps": ("gap", model.Gap),
     "gap_sizes": ("gap_size", model.GapSize),
     "outliers": ("outlier", model.Outlier),

@@ -20,6 +20,7 @@ from traceq.reports.timeline import Timeline
 from traceq.reports.topics import Topics
 from traceq.reports.topics.run import RunLog, RunPhase, RunPoint
 from traceq.runs.run_change import RunChange
+from traceq.reports.topics.recorded import RecordFacts, UsualCollective
 
 # Of the JSON form: names docs/report.schema.json.
 SCHEMA_VERSION = 4
@@ -388,6 +389,8 @@ class TraceReport(msgspec.Struct, frozen=True):
     run_points: tuple[RunPoint, ...]
     run_changes: tuple[RunChange, ...]
     run_phases: tuple[RunPhase, ...]
+    records: tuple[RecordFacts, ...]
+    recorded_collectives: tuple[UsualCollective, ...]
     ledger: tuple[DeviceLedger, ...]
     step_ledgers: tuple[StepLedger, ...]
     gaps: tuple[Gap, ...]

@@ -38,6 +38,8 @@ _NEEDED_BY = {
     "data_fetch": ("data_loader",),
     "host_ledger": ("host_ledger",),
     "idle_gap": ("gap", "gap_size"),
+    "inspected_process": ("record_facts",),
+    "inspected_usual": ("inspected_usual",),
     "job": ("job",),
     "kernel_occupancy": ("kernel_fill", "kernel_occupancy", "kernel_roofline", "kernel_top"),
     "made_with": ("made_with",),

@@ -1,6 +1,6 @@
 -- One row per GPU slice of communication. What ran beside it comes from the cumulative compute time of its device, looked up at
 -- its start, at its end and at the instant from which it held up compute: three look-ups however much runs meanwhile.
--- reads: _collective_wait, _communication_call, _tells_waits, collective, communication_name, device_activity
+-- reads: _bus_factor, _collective_wait, _communication_call, _tells_waits, collective, communication_name, device_activity
 -- makes: collective_slice
 
 create temp table _compute_until as
@@ -90,22 +90,6 @@ from around as a
 inner join named as n on n.slice_id = a.range_id
 inner join _operation as o on o.name = n.name
 group by a.slice_id;
-
--- nccl-tests' factors: what each rank must move at least, as a share of the message
-create temp table _bus_factor as
-from (values
-    ('all_reduce', 2, true),
-    ('all_gather', 1, true),
-    ('reduce_scatter', 1, true),
-    ('all_to_all', 1, true),
-    ('gather', 1, true),
-    ('scatter', 1, true),
-    ('broadcast', 1, false),
-    ('reduce', 1, false),
-    ('send', 1, false),
-    ('recv', 1, false),
-    ('send_recv', 1, false)
-) as t (op, factor, is_shared);
 
 -- Copies, and kernels of older profilers, do not say which collective they carry out; the operator with their external id does. How
 -- many bytes each of several slices moves is not known.

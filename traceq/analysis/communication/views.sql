@@ -103,3 +103,81 @@ left join class as c
     on c.trace_id = s.trace_id and c.op is not distinct from s.op and c.group_name is not distinct from s.group_name and c.bytes = s.bytes
 left join link as l on l.trace_id = s.trace_id and l.slice_id = s.slice_id
 where c.transfer is not null or s.dur > l.transfer;
+
+--: One row per sample of the bytes that a network card or switch sent or received, of the trace itself (nsys --nic-metrics): a
+--: mean rate over an interval.
+create or replace view network_sample as
+with
+sample as (
+    select
+        trace_id, instance, name, unit, ts, value,
+        ts - lag(ts) over (partition by trace_id, instance, name order by ts) as gap
+    from counter
+    where
+        device is null
+        and log_id is null
+        and instance is not null
+        -- what IPoIB sends is in InfiniBand's bytes as well
+        and regexp_matches(name, '(?i)bytes (sent|received)')
+        and not regexp_matches(name, '(?i)^ipoib')
+),
+
+usual as (
+    select trace_id, instance, name, median(gap) as gap
+    from sample
+    group by trace_id, instance, name
+)
+
+select
+    --: Trace.
+    s.trace_id,
+    --: Network card or switch, as in counter.
+    s.instance,
+    --: Whether it is of a switch.
+    s.instance ^@ 'switch ' as is_switch,
+    --: send or receive.
+    if(regexp_matches(s.name, '(?i)sent'), 'send', 'receive') as direction,
+    --: Series, as in counter.
+    s.name,
+    --: Start of the interval, ns: the end of the one before, or as long before as they mostly are apart.
+    s.ts - if(s.gap <= 3 * u.gap, s.gap, coalesce(u.gap, 0))::bigint as ts,
+    --: End of the interval, ns.
+    s.ts as ts_end,
+    --: Bytes per ns, which is GB/s; NULL in a unit that is none of bytes per time.
+    s.value * case
+        when s.unit in ('bytes/ns', 'B/ns') then 1
+        when s.unit in ('bytes/us', 'B/us') then 1e-3
+        when s.unit in ('bytes/ms', 'B/ms') then 1e-6
+        when s.unit in ('bytes/s', 'B/s', 'bytes/sec') then 1e-9
+    end as rate
+from sample as s
+inner join usual as u on u.trace_id = s.trace_id and u.instance = s.instance and u.name = s.name;
+
+--: One row per GPU slice of communication and network card of the machine: what the card moved meanwhile, whoever asked
+--: for it. Samples count by the part of their interval that overlaps; where that is longer than the slice it is an estimate.
+create or replace view collective_network as
+select
+    --: Trace.
+    c.trace_id,
+    --: The gpu_slice.
+    c.slice_id,
+    --: As in collective_slice.
+    c.op,
+    --: Message size as in collective.bytes; NULL when unknown.
+    c.bytes,
+    --: Duration of the slice, ns.
+    c.dur,
+    --: Network card, as in counter.instance.
+    n.instance,
+    --: Bytes sent meanwhile.
+    sum(n.rate * (least(n.ts_end, g.ts_end) - greatest(n.ts, g.ts))) filter (n.direction = 'send') as sent,
+    --: Bytes received meanwhile.
+    sum(n.rate * (least(n.ts_end, g.ts_end) - greatest(n.ts, g.ts))) filter (n.direction = 'receive') as received,
+    --: Samples of either that overlap it.
+    count(*) as samples,
+    --: Time of the slice that samples of what was sent cover, ns.
+    (sum(least(n.ts_end, g.ts_end) - greatest(n.ts, g.ts)) filter (n.direction = 'send'))::bigint as covered
+from collective_slice as c
+inner join gpu_slice as g on g.trace_id = c.trace_id and g.slice_id = c.slice_id
+inner join network_sample as n on n.trace_id = c.trace_id and not n.is_switch and n.ts < g.ts_end and n.ts_end > g.ts
+group by c.trace_id, c.slice_id, c.op, c.bytes, c.dur, n.instance;

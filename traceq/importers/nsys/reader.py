@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from traceq.errors import UnusableTrace
-from traceq.importers.nsys import backtraces, counters, gpu, host, nvtx, payload, samples, synchronizations
+from traceq.importers.nsys import backtraces, counters, gpu, host, network, nvtx, payload, samples, synchronizations
 from traceq.importers.nsys.capture import build_trace_row
 from traceq.importers.nsys.context import ImportState, Rows
 from traceq.importers.nsys.devices import Devices
@@ -23,6 +23,7 @@ _READERS = (
     host.read_host,
     host.read_mpi,
     counters.read_counters,
+    network.read_network,
     gpu.read_page_faults,
     gpu.read_graph_nodes,
     host.read_file_accesses,
@@ -37,6 +38,7 @@ _TABLES = (
     *host.TABLES,
     *backtraces.TABLES,
     *counters.TABLES,
+    *network.TABLES,
     *nvtx.TABLES,
     *payload.TABLES,
     *samples.TABLES,

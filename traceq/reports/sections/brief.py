@@ -37,6 +37,7 @@ from traceq.reports.sections.jobs import (
 from traceq.reports.sections.notes import list_warnings
 from traceq.reports.sections.outcomes import count_extra_left_out, list_extra_findings
 from traceq.reports.sections.run import summarize_run
+from traceq.reports.sections.recorded import summarize_recorded
 from traceq.reports.sections.snapshot import is_snapshot, summarize_snapshot
 from traceq.reports.sections.snapshots import describe_snapshots, find_first_failure
 from traceq.reports.sections.triage import refuse_to_judge
@@ -205,6 +206,7 @@ def _describe_trace(report: TraceReport, most: int, verdict: Block | None) -> It
     if is_snapshot(report):
         return
     yield from summarize_run(report)
+    yield from summarize_recorded(report)
     # the time of a fragment is nobody's step
     if not report.ledger or refuse_to_judge(report) is None:
         yield from show_where_time_goes(report)
