@@ -233,3 +233,11 @@ def test_nvidia_smi_is_asked_where_there_is_no_nvml(tmp_path, monkeypatch):
         {"gpu": "NVIDIA H100 80GB HBM3", "driver": "570.86.15", "gpu_memory": 81559 * 2**20, "sm_clock_max": 1980,
          "memory_clock_max": 2619, "power_limit": 700},
     ]  # fmt: skip
+
+
+def test_a_loader_that_was_iterated_before_the_watch_does_not_come_first(tmp_path):
+    samples = torch.utils.data.TensorDataset(torch.randn(24, 8))
+    earlier = iter(torch.utils.data.DataLoader(samples, batch_size=1))
+    for _ in range(20):
+        next(earlier)
+    assert [loader["batch_size"] for loader in add_loop(tmp_path)["loader"]] == ["4", "1"]

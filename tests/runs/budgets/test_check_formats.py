@@ -7,6 +7,7 @@ import re
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from typing import get_args
 from xml.etree import ElementTree as ET
 
 import lazy_import
@@ -23,7 +24,7 @@ from traceq.reports.renderers.check_to_junit import check_to_junit
 from traceq.reports.renderers.check_to_sarif import check_to_sarif
 from traceq.reports.renderers.to_markdown import blocks_to_markdown
 from traceq.reports.renderers.to_text import blocks_to_text
-from traceq.runs.budgets.budget import Budget, Check, JudgedBudget, Limit
+from traceq.runs.budgets.budget import Budget, Check, JudgedBudget, Limit, Table
 from traceq.runs.compare.compare import compare
 from traceq.runs.compare.comparison import Change
 
@@ -253,3 +254,10 @@ def test_names_stay_names():
 def test_a_number_that_misses_its_limit_does_not_read_like_it(amount, limit, unit, expected):
     judged = JudgedBudget(Budget("sql", "q", at_most(limit, unit)), "fail", Fraction(amount))
     assert format_measured(judged) == expected
+
+
+@pytest.mark.parametrize("table", get_args(Table))
+def test_sarif_has_a_rule_for_the_budgets_of_each_table(table, tmp_path):
+    check = Check(path=None, runs=(run(5),), judged=(JudgedBudget(Budget(table, "a name", ()), "fail"),))
+    (result,) = json.loads(check_to_sarif(check, tmp_path))["runs"][0]["results"]
+    assert result["ruleId"] == f"traceq/{table}"

@@ -56,11 +56,15 @@ class Seen:
             loader.window_opens()
 
     def loaders(self, found: program.Alive) -> list[program.Facts]:
-        """Return facts about each loader that was iterated; those from which the window fetched most batches come first."""
+        """Return facts about each loader that was iterated; those from which the window fetched most batches come first.
+
+        Loaders whose passes began before the watch come last: how many of their batches the window fetched is not known.
+        """
+        watched = [loader for loader in self._loaders.values() if loader.fetched()]
         for batches in found["loader"]:
             with suppress(Exception):
                 self._note_loader(batches)
-        listed = sorted(self._loaders.values(), key=lambda loader: -loader.fetched())
+        listed = sorted(self._loaders.values(), key=lambda loader: (loader not in watched, -loader.fetched()))
         return [loader.facts for loader in listed]
 
     def autocast(self, compiled: program.Facts) -> str | None:

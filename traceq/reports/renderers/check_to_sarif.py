@@ -51,6 +51,11 @@ _RULES: Mapping[Table, _SarifRule] = {
         "traceq explain RULE explains the rule and what to try; a rule that cannot tell says what the capture "
         "is missing.",
     ),
+    "job": _SarifRule(
+        "JobBudget",
+        "The ranks of a job lose more time together than their budget allows.",
+        "See which ranks the others wait for, and why: traceq report on all ranks.",
+    ),
     "sql": _SarifRule(
         "SqlBudget",
         "A number returned by one of your own queries is outside its limits.",
