@@ -89,7 +89,7 @@ def test_options_reach_the_store(traceq, monkeypatch):
     assert asked == {
         "sources": ("a", "b"), "database": "x.duckdb", "run": "r", "jobs": 3, "force": True, "step_range": "^s",
         "steps_per": "1/2", "window": "1s..2s", "memory": 2 << 30, "capture": ("c",), "inductor": (),
-        "logs": (), "offset": None, "cluster": "tcp://head:8786", "wait": 120.0,
+        "logs": (), "offset": None, "log_formats": (), "cluster": "tcp://head:8786", "wait": 120.0,
     }  # fmt: skip
     traceq("ingest", "a")
     assert (asked["database"], asked["jobs"]) == (None, usable_cpus())

@@ -12,7 +12,7 @@ import pytest
 
 from traceq.errors import TraceqError, UnknownFormat, UnusableTrace
 from traceq.importers.training_logs import is_training_log, read_training_log
-from traceq.importers.training_logs.text_format import FOLDER, known_formats
+from traceq.importers.training_logs.text_format import FOLDER, own_formats
 
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = ROOT / "fixtures" / "run_logs"
@@ -471,4 +471,4 @@ def test_each_format_recognises_only_its_own_logs():
         "torchtitan.log": "torchtitan",
         "trainer_state.json": "trainer_state",
     }
-    assert {form.name for form in known_formats()} <= set(found.values())
+    assert {form.name for form in own_formats()} <= set(found.values())

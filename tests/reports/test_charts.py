@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from traceq.analysis.categories import HOST_LABELS, OF_HOST
 from traceq.reports import charts
 from traceq.reports.build import build
-from traceq.reports.charts import CHARTS, gaps, layers, memory, palette, ranks, roofline, snapshot, steps
+from traceq.reports.charts import CHARTS, gaps, layers, memory, palette, ranks, roofline, run, snapshot, steps
 from traceq.reports.charts.chart import Chart, Place
 from traceq.reports.charts.figure import draw_figure, save_png
 from traceq.reports.charts.svg import draw_svg, draw_svg_file
@@ -46,6 +46,7 @@ from traceq.reports.topics.memory import (
     SnapshotPeak,
     StepStart,
 )
+from traceq.reports.topics.run import RunLog, RunPoint
 
 mpl = lazy_import.module("matplotlib")
 agg = lazy_import.module("matplotlib.backends.backend_agg")
@@ -635,8 +636,35 @@ def test_a_logarithmic_axis_has_powers_of_ten_and_between_them_where_it_is_short
 # --- the files
 
 
+def logged():
+    """A report with a training log, in which the captured steps are placed."""
+    log = RunLog(
+        log_id=0, file="train.log", format="megatron", gpus=8, lines_left_out=0, attempts=1, first_step=1, last_step=60,
+        steps=60, run_step_ns=50 * MS, checkpoints=0, failures=0, placed_by="clock", reason="its times are UTC",
+        window_first=21, window_last=26, window_step_ns=49 * MS, run_steps=59, percentile=30.0, ratio=0.98, trace_ratio=1.0,
+    )  # fmt: skip
+    points = tuple(RunPoint(0, n, n, 50 * MS, 50 * MS, (2000 if n == 1 else 50) * MS) for n in range(1, 61))
+    return replace(trace_of(waiting), run_logs=(log,), run_points=points)
+
+
+def test_the_run_is_drawn_with_the_captured_steps_marked_and_its_start_up_cut():
+    drawing = run.draw_run(logged())
+    (panel,) = drawing.panels
+    (band,) = (shape for shape in panel.shapes if isinstance(shape, Rect) and shape.kind == "compute")
+    assert (band.x, band.width) == (20.5, 6)
+    assert panel.y.label == "duration of a step (ms)"
+    assert panel.y.high == pytest.approx(220)
+    spread, line = (shape for shape in panel.shapes if isinstance(shape, Stroke))
+    assert spread.paths[0] == [(1, 50), (1, 200)]
+    assert line.paths[0][:2] == [(1, 50), (2, 50)]
+    assert run.describe_course(logged()) == (
+        "Time a step over steps 1 to 60 of the run: the median of each part is between 50.00 ms and 50.00 ms."
+        " Captured are steps 21 to 26."
+    )
+
+
 def drawn():
-    for report in (trace_of(complete), trace_of(waiting), held()):
+    for report in (trace_of(complete), trace_of(waiting), held(), logged()):
         for each in CHARTS:
             if each.has_data(report):
                 yield each, report
@@ -670,7 +698,7 @@ def test_there_is_room_for_a_chart_at_every_place(monkeypatch):
     monkeypatch.setattr("traceq.reports.sections.pictures.CHARTS", made_up)
     report = trace_of(complete)
     memory = replace(report.topics.memory, snapshot=(snapshot_peak(),))
-    report = replace(report, topics=replace(report.topics, memory=memory))
+    report = replace(report, topics=replace(report.topics, memory=memory), run_logs=logged().run_logs)
     assert sorted(placed(report)) == sorted(f"t1-{place}" for place in places)
 
 

@@ -68,6 +68,7 @@ def ingest(
     cluster: str | None = None,
     wait: float = 0,
     failed: Callable[[Failure], None] = lambda _failure: None,
+    log_formats: Sequence[str | Path] = (),
 ) -> IngestResult:
     """Read trace files, directories or globs into one trace database, beside what it holds already, and run the rules.
 
@@ -79,8 +80,9 @@ def ingest(
     torch.compile wrote about its kernels (torch_compile_debug), by default those beside each trace. DuckDB holds at
     most `memory_limit` bytes in all processes together, by default a quarter of the usable memory; each process gets at
     least 128 MiB, so that there may be fewer. `logs` are logs of monitors that ran at the same time (nvidia-smi, iostat
-    and others, docs/monitors.md): existing traces are then read again. `offset` is added to the logs' times (s), where
-    it cannot be found out. Findings are stored in the table finding, from which reports take them.
+    and others, docs/monitors.md) and of the training (docs/run-logs.md): existing traces are then read again. `offset` is
+    added to the logs' times (s), where it cannot be found out; `log_formats` are TOML files that declare formats of
+    training logs. Findings are stored in the table finding, from which reports take them.
 
     Raises a TraceqError and leaves the database unchanged when any source fails; when rules cannot run, the result's
     `not_judged` says why. A `database` that ends in a slash, or is an address, is a dataset (docs/scale.md): it takes
@@ -100,6 +102,7 @@ def ingest(
             force=force,
             logs=logs,
             offset=offset,
+            log_formats=log_formats,
             cluster=cluster,
             wait=wait,
             failed=failed,
@@ -146,6 +149,9 @@ def report(
     inductor: Paths = (),
     cache: bool = True,
     memory_limit: int | None = None,
+    logs: Paths = (),
+    offset: float | None = None,
+    log_formats: Paths = (),
 ) -> ReportView:
     """Report on every trace of a trace database, or on traces, with at most `top` findings for each.
 
@@ -155,13 +161,17 @@ def report(
     the database. `drawn` adds timelines, which only HTML shows. `ticket` makes a report to be shown to others: hosts,
     users and paths are replaced. `traces` are the trace_ids to report on (all if empty), `rank` the rank. With
     `cost_per_gpu_hour`, the report says what savings are worth in an hour of a GPU.
+    `logs` are logs of monitors and of the training that ran beside the traces, `offset` the seconds to add to their times,
+    `log_formats` TOML files that declare formats of training logs.
 
     Raises ValueError for a wrong `top` or `goal`, StoreError when the database is damaged, UnusableTrace if nothing was
     recorded.
     """
     from traceq.app.report import report as work
 
-    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
+    read = ReadOptions(
+        step_range, steps_per, window, capture, inductor, cache, logs=logs, offset=offset, log_formats=log_formats
+    )
     with _within_limits(memory_limit, timeout):
         scope: Scope = "drawing" if drawn else "document"
         return work(

@@ -64,7 +64,7 @@ def make_database(
     from traceq.loading.monitors import NOTHING
 
     if beside is None:
-        beside = options.beside if isinstance(options, ReadOptions) else NOTHING
+        beside = options.logs_beside if isinstance(options, ReadOptions) else NOTHING
     made = new_database(sources, database, options=options, run=run, force=force, beside=beside)
     reason = None
     with made as (result, connection):  # loaded and analysed

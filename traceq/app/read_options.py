@@ -33,8 +33,8 @@ class ReadOptions(TraceOptions, frozen=True):
     log_formats: Paths = ()
 
     @property
-    def beside(self) -> MonitorLogs:
-        """What lies beside the traces."""
+    def logs_beside(self) -> MonitorLogs:
+        """Logs and memory snapshots that lie beside the traces."""
         from traceq.loading.monitors import MonitorLogs
         from traceq.loading.sources import paths_of
 

@@ -260,7 +260,7 @@ def logs_option(command: F) -> F:
         multiple=True,
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
         metavar="TOML",
-        help="File that declares a text format of training logs (docs/run-logs.md); repeatable."
+        help="File (docs/run-logs.md) that declares a format of training logs; repeatable."
         "  [env: TRACEQ_LOG_FORMATS, a folder of them]",
     )(command)
     command = click.option(

@@ -28,7 +28,7 @@ _MOST_SLICES = 20_000_000
 
 
 class MonitorLogs(msgspec.Struct, frozen=True):
-    """What the user names beside the traces (--with): logs of monitors and of the training, and memory snapshots.
+    """Files that the user names beside the traces (--with): logs of monitors and of the training, and memory snapshots.
 
     `offset` are the seconds to add to their times (--offset, None if not given), `formats` the files that declare formats
     of training logs (--log-format).

@@ -22,7 +22,7 @@ from traceq.importers.training_logs import (
     wandb_file,
 )
 from traceq.importers.training_logs.reading import TrainingLog
-from traceq.importers.training_logs.text_format import FOLDER, TextFormat, known_formats, load_formats
+from traceq.importers.training_logs.text_format import FOLDER, TextFormat, load_formats, own_formats
 from traceq.importers.training_logs.text_log import find_format, read_text_log
 
 _WAY_OUT = (
@@ -32,17 +32,17 @@ _WAY_OUT = (
 )
 
 
-class LogReader(Protocol):
+class TrainingLogReader(Protocol):
     """Interface of the modules of this folder that read a structured format; FORMAT is its name."""
 
-    def sniff(self, path: Path, head: bytes) -> bool:
+    def sniff_log(self, path: Path, head: bytes) -> bool:
         """Return whether the file, which begins with `head`, is of this format. Raises only OSError."""
 
-    def read(self, path: Path) -> TrainingLog:
+    def read_log(self, path: Path) -> TrainingLog:
         """Return the log in the file. Raises UnusableTrace for a file that is damaged, OSError where it cannot be read."""
 
 
-READERS: tuple[LogReader, ...] = (
+READERS: tuple[TrainingLogReader, ...] = (
     tensorboard, wandb_file, trainer_state, traceq_run, slurm, kubernetes, csv_table, json_lines,
 )  # fmt: skip
 _HEAD = 1 << 16
@@ -59,7 +59,7 @@ def read_training_log(path: Path, formats: Sequence[Path] = ()) -> TrainingLog:
     try:
         reader = _find_reader(path)
         if reader is not None:
-            log = reader.read(path)
+            log = reader.read_log(path)
         elif form := find_format(path, given, known):
             log = read_text_log(path, form)
         else:
@@ -82,11 +82,11 @@ def is_training_log(path: Path, formats: Sequence[Path] = ()) -> bool:
         return False
 
 
-def _find_reader(path: Path) -> LogReader | None:
+def _find_reader(path: Path) -> TrainingLogReader | None:
     """Return the first structured format that recognises the file; None for text. Raises OSError."""
     with path.open("rb") as file:
         head = file.read(_HEAD)
-    return next((reader for reader in READERS if reader.sniff(path, head)), None)
+    return next((reader for reader in READERS if reader.sniff_log(path, head)), None)
 
 
 def list_format_files(formats: Sequence[Path] = ()) -> tuple[Path, ...]:
@@ -103,4 +103,4 @@ def _split_formats(formats: Sequence[Path]) -> tuple[tuple[TextFormat, ...], tup
     """Return the user's text formats, and traceq's own."""
     files = list_format_files(formats)
     every = load_formats(files)
-    return every[: len(files)], every[len(files) :] if files else known_formats()
+    return every[: len(files)], every[len(files) :] if files else own_formats()

@@ -14,10 +14,10 @@ _RUN = " - "
 _LONGEST_HEADER = 1 << 14
 
 
-def sniff(path: Path, _head: bytes) -> bool:
+def sniff_log(path: Path, _head: bytes) -> bool:
     """Return whether the first line is the header of a table that has a step and a quantity that traceq knows."""
     first = next(read_lines(path, _LONGEST_HEADER), None)
-    names = _split(first.text) if first else []
+    names = _split_cells(first.text) if first else []
     return (
         len(names) > 1
         and sum(map(is_step_name, names)) >= 1
@@ -30,10 +30,10 @@ def _is_known(name: str) -> bool:
     return meaning is not None and meaning[0] != "epoch"
 
 
-def read(path: Path) -> TrainingLog:
+def read_log(path: Path) -> TrainingLog:
     """Return the log in the table; of several runs that W&B exports together, that of the first."""
     lines = read_lines(path)
-    names = _split(next(lines).text)
+    names = _split_cells(next(lines).text)
     runs = [run for run, _ in map(_split_run, names) if run]
     log = RecordLog(_name_format(names))
     kept = [
@@ -42,7 +42,7 @@ def read(path: Path) -> TrainingLog:
         if not name.endswith(_SPREAD) and (not run or run == runs[0])
     ]
     for number, text, is_whole in lines:
-        row = _split(text)
+        row = _split_cells(text)
         log.lines = number
         if row == names:
             continue
@@ -50,8 +50,8 @@ def read(path: Path) -> TrainingLog:
         if len(row) != len(names) or not is_whole:
             log.left_out += 1
             continue
-        log.add(number, {name: _number_of(row[place]) for place, name in kept})
-    return log.finish()
+        log.add_record(number, {name: _number_of(row[place]) for place, name in kept})
+    return log.finish_log()
 
 
 def _name_format(names: list[str]) -> str:
@@ -74,7 +74,7 @@ def _split_run(name: str) -> tuple[str, str]:
     return (run, quantity) if separator else ("", name)
 
 
-def _split(line: str) -> list[str]:
+def _split_cells(line: str) -> list[str]:
     """Return the cells of a line; none where a cell in quotes does not end."""
     try:
         return [name.strip() for row in csv.reader([line]) for name in row]

@@ -19,13 +19,13 @@ _SNIFFED = 50
 _LARGEST_LIST = 256 << 20
 
 
-def sniff(path: Path, head: bytes) -> bool:
+def sniff_log(path: Path, head: bytes) -> bool:
     """Return whether most of the first lines are JSON objects, some with a step and its values, or the list's objects are."""
     begin = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if begin.startswith(b"["):
         return any(has_values(record) for record in _first_records(begin))
     lines = [line.text for line, _ in zip(read_lines(path, _HEAD), range(_SNIFFED), strict=False)]
-    records = [record for line in lines if (record := _parse(line)) is not None]
+    records = [record for line in lines if (record := _parse_object(line)) is not None]
     return 2 * len(records) > len(lines) and any(map(has_values, records))
 
 
@@ -41,8 +41,8 @@ def _first_records(begin: bytes) -> Iterator[dict[str, object]]:
             yield record
 
 
-def _parse(line: str) -> dict[str, object] | None:
-    """Return the JSON object in the line; None where there is none."""
+def _parse_object(line: str) -> dict[str, object] | None:
+    """Return the JSON object in the line; None for another line."""
     if not line.lstrip().startswith("{"):
         return None
     try:
@@ -52,7 +52,7 @@ def _parse(line: str) -> dict[str, object] | None:
     return record if isinstance(record, dict) else None
 
 
-def read(path: Path) -> TrainingLog:
+def read_log(path: Path) -> TrainingLog:
     """Return the log in lines of JSON, or in a list of JSON objects.
 
     Raises UnusableTrace for a list that is damaged or too long.
@@ -63,18 +63,18 @@ def read(path: Path) -> TrainingLog:
     if is_list:
         for number, record in enumerate(_read_list(path), start=1):
             if isinstance(record, dict):
-                log.add(number, record)
+                log.add_record(number, record)
             else:
                 log.left_out += 1
-        return log.finish()
+        return log.finish_log()
     for line in read_lines(path):
-        record = _parse(line.text)
+        record = _parse_object(line.text)
         if record is None:
             log.left_out += line.text.lstrip().startswith("{")
             log.lines = line.number
         else:
-            log.add(line.number, record)
-    return log.finish()
+            log.add_record(line.number, record)
+    return log.finish_log()
 
 
 def _read_list(path: Path) -> list[object]:

@@ -1,4 +1,4 @@
-"""What a training log says: numbers of steps, and events that are no step, on the log's own clock; for all readers."""
+"""Values of steps, and events that are no step, on a training log's own clock: the records of all readers."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from traceq.importers.training_logs.reading import (
 )
 
 
-class _Meaning(NamedTuple):
+class _NameMeaning(NamedTuple):
     quantity: str
     unit: str | None = None
 
@@ -32,41 +32,43 @@ _STEP = ("step", "global_step", "iteration", "iter", "num_updates", "update", "s
 _TIME = ("timestamp", "wall_time", "datetime", "ts", "time", "date", "created_at")
 # Names by what they mean, in small letters with _ between words, and without what stands before the last names of _PREFIX.
 _NAMES = {
-    _Meaning(
+    _NameMeaning(
         "step_time"
     ): "step_time step_time_s step_time_sec step_time_seconds iter_time iteration_time step_duration time_per_step"
     " time_per_iteration time_per_iter sec_per_step seconds_per_step step_timing_in_s step_timing s_per_step sec_per_iter"
     " time_metrics_end_to_end_s",
-    _Meaning("step_time", "ms"): "step_time_ms iter_time_ms iteration_time_ms elapsed_time_per_iteration_ms ms_per_step"
+    _NameMeaning(
+        "step_time", "ms"
+    ): "step_time_ms iter_time_ms iteration_time_ms elapsed_time_per_iteration_ms ms_per_step"
     " time_per_step_ms dt_ms ms_per_iter",
-    _Meaning(
+    _NameMeaning(
         "step_time", "it/s"
     ): "steps_per_sec it_per_sec iterations_per_sec batches_per_sec it_s throughput_batches_per_sec",
-    _Meaning(
+    _NameMeaning(
         "loss"
     ): "loss lm_loss total_loss reduced_train_loss loss_train nll_loss ce_loss loss_metrics_global_avg_loss",
-    _Meaning("gradient_norm"): "grad_norm gradient_norm gnorm global_grad_norm l2_norm_grad_global",
-    _Meaning("learning_rate"): "lr learning_rate lr_0 lr_group0 lr_adamw lr_decoupledadamw_group0",
-    _Meaning(
+    _NameMeaning("gradient_norm"): "grad_norm gradient_norm gnorm global_grad_norm l2_norm_grad_global",
+    _NameMeaning("learning_rate"): "lr learning_rate lr_0 lr_group0 lr_adamw lr_decoupledadamw_group0",
+    _NameMeaning(
         "throughput", "tokens/s"
     ): "tokens_per_second tokens_per_sec tokens_s tok_s tps throughput_tps throughput_tokens_per_sec",
-    _Meaning("throughput", "tokens/s/GPU"): "tokens_per_sec_per_gpu tokens_per_second_per_gpu tokens_s_gpu"
+    _NameMeaning("throughput", "tokens/s/GPU"): "tokens_per_sec_per_gpu tokens_per_second_per_gpu tokens_s_gpu"
     " throughput_device_tokens_per_sec",
-    _Meaning(
+    _NameMeaning(
         "throughput", "samples/s"
     ): "samples_per_second samples_per_sec samples_s examples_per_second images_per_sec throughput_samples_per_sec",
-    _Meaning(
+    _NameMeaning(
         "memory", "GiB"
     ): "memory_max_active_gib memory_max_reserved_gib memory_gib peak_memory_gib gpu_memory_gib",
-    _Meaning("memory", "GB"): "memory_gb peak_memory_gb gpu_memory_gb gpu_mem_gb",
-    _Meaning("memory", "B"): "peak_memory_usage memory_allocated memory_bytes",
-    _Meaning("mfu", "share"): "mfu",
-    _Meaning("mfu", "percent"): "mfu_percent mfu_pct",
-    _Meaning(
+    _NameMeaning("memory", "GB"): "memory_gb peak_memory_gb gpu_memory_gb gpu_mem_gb",
+    _NameMeaning("memory", "B"): "peak_memory_usage memory_allocated memory_bytes",
+    _NameMeaning("mfu", "share"): "mfu",
+    _NameMeaning("mfu", "percent"): "mfu_percent mfu_pct",
+    _NameMeaning(
         "tokens"
     ): "tokens num_tokens tokens_seen consumed_tokens num_input_tokens_seen n_tokens total_tokens time_token",
-    _Meaning("samples"): "samples consumed_samples samples_seen num_samples time_sample",
-    _Meaning("epoch"): "epoch time_epoch",
+    _NameMeaning("samples"): "samples consumed_samples samples_seen num_samples time_sample",
+    _NameMeaning("epoch"): "epoch time_epoch",
 }
 _MEANINGS = {name: meaning for meaning, names in _NAMES.items() for name in names.split()}
 _PREFIX = re.compile(r"^(?:train|training|trainer|metrics|perf|performance|model)_")
@@ -99,10 +101,10 @@ class RecordLog:
         self._is_utc: set[bool] = set()
         self._names: set[str] = set()
 
-    def add(self, line: int, record: Mapping[str, object], at_ns: int | None = None) -> None:
+    def add_record(self, line: int, record: Mapping[str, object], at_ns: int | None = None) -> None:
         """Add a record; its step and time are found by their names, `at_ns` (UTC) comes first."""
-        flat = _flatten(record)
-        named = {_simplify(name): value for name, value in flat.items()}
+        flat = _flatten_record(record)
+        named = {_simplify_name(name): value for name, value in flat.items()}
         step = find_step(named)
         if at_ns is None and (stamp := _find_time(named)) is not None:
             at_ns = stamp[0]
@@ -114,7 +116,7 @@ class RecordLog:
         self.lines = max(self.lines, line)
 
     def _add_value(self, line: int, at_ns: int | None, step: int | None, name: str, value: object) -> None:
-        simple = _simplify(name)
+        simple = _simplify_name(name)
         if simple in _EVALUATION_TIME and (seconds := _parse_number(value)) is not None and 0 <= seconds < _LONGEST:
             duration = round(seconds * SECOND)
             begin = None if at_ns is None else max(0, at_ns - duration)
@@ -133,7 +135,7 @@ class RecordLog:
             self._names.add(name)
             if len(self._names) > _MOST_NAMES:
                 return
-        quantity, unit = meaning or _Meaning(name)
+        quantity, unit = meaning or _NameMeaning(name)
         converted = convert_value(quantity, number, unit or ("s" if quantity == "step_time" else None))
         if converted is None:
             self.left_out += 1
@@ -146,7 +148,7 @@ class RecordLog:
         """Add an event."""
         self._events.append(event)
 
-    def finish(self, gpus: int | None = None, rank: int | None = None) -> TrainingLog:
+    def finish_log(self, gpus: int | None = None, rank: int | None = None) -> TrainingLog:
         """Return the log of all records."""
         self._decide_units()
         times = any(value.at_ns is not None for value in self._values)
@@ -200,7 +202,7 @@ def _time_between(values: list[LogValue]) -> float | None:
 
 def meaning_of(name: str) -> tuple[str, str | None] | None:
     """Return (quantity, unit) of a name; None where it is not one of traceq's, as of an evaluation."""
-    simple = _simplify(name)
+    simple = _simplify_name(name)
     if _OTHER.search(simple):
         return None
     return _MEANINGS.get(simple) or _MEANINGS.get(_PREFIX.sub("", simple))
@@ -218,8 +220,8 @@ def find_step(named: Mapping[str, object]) -> int | None:
 
 def has_values(record: Mapping[str, object]) -> bool:
     """Return whether the record is of a step: it has its number, and a quantity that traceq knows."""
-    flat = _flatten(record)
-    return find_step({_simplify(name): value for name, value in flat.items()}) is not None and any(
+    flat = _flatten_record(record)
+    return find_step({_simplify_name(name): value for name, value in flat.items()}) is not None and any(
         meaning is not None and meaning[0] != "epoch" and _parse_number(value) is not None
         for name, value in flat.items()
         if (meaning := meaning_of(name))
@@ -228,21 +230,21 @@ def has_values(record: Mapping[str, object]) -> bool:
 
 def is_step_name(name: str) -> bool:
     """Return whether the name is that of the number of a step."""
-    simple = _simplify(name)
+    simple = _simplify_name(name)
     return simple in _STEP or _PREFIX.sub("", simple) == "global_step"
 
 
-def _simplify(name: str) -> str:
+def _simplify_name(name: str) -> str:
     """Return the name in small letters, with _ between words: train/Loss is train_loss, _step is step."""
     return re.sub(r"[^a-z0-9]+", "_", name.lower().replace("%", " percent")).strip("_")
 
 
-def _flatten(record: Mapping[str, object], depth: int = _DEEPEST) -> dict[str, object]:
+def _flatten_record(record: Mapping[str, object], depth: int = _DEEPEST) -> dict[str, object]:
     """Return the values of records within the record as its own, their names joined by a slash."""
     flat: dict[str, object] = {}
     for name, value in record.items():
         if isinstance(value, Mapping) and depth:
-            flat |= {f"{name}/{inner}": each for inner, each in _flatten(value, depth - 1).items()}
+            flat |= {f"{name}/{inner}": each for inner, each in _flatten_record(value, depth - 1).items()}
         else:
             flat[str(name)] = value
     return flat

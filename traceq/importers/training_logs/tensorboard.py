@@ -28,15 +28,15 @@ _DTYPE, _CONTENT, _FLOATS, _DOUBLES, _INTEGERS, _LONGS = 1, 4, 5, 6, 7, 10  # of
 _TYPES = {1: "<f", 2: "<d", 3: "<i", 9: "<q", 19: "<e"}
 
 
-def sniff(_path: Path, head: bytes) -> bool:
+def sniff_log(_path: Path, head: bytes) -> bool:
     """Return whether the first record is that of an event file, which names its version."""
     return _VERSION in head[:64]
 
 
-def read(path: Path) -> TrainingLog:
+def read_log(path: Path) -> TrainingLog:
     """Return the scalars of the file; records are counted from 1. A file that is cut is read as far as it goes."""
     log = RecordLog(FORMAT)
-    for number, record in enumerate(_records(path), start=1):
+    for number, record in enumerate(_read_records(path), start=1):
         if record is None:
             log.left_out += 1
             continue
@@ -47,11 +47,11 @@ def read(path: Path) -> TrainingLog:
             continue
         log.lines = number
         if values:
-            log.add(number, {**values, **({} if step is None else {"global_step": step})}, at)
-    return log.finish()
+            log.add_record(number, {**values, **({} if step is None else {"global_step": step})}, at)
+    return log.finish_log()
 
 
-def _records(path: Path) -> Iterator[bytes | None]:
+def _read_records(path: Path) -> Iterator[bytes | None]:
     """Yield each record of the file; None, and no more, where one is damaged or cut."""
     with path.open("rb") as file:
         while head := file.read(_LENGTH + _CHECKSUM):

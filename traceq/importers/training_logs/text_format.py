@@ -37,7 +37,7 @@ _OF_EVENT = ("step", "time", "duration", "detail")
 
 
 class Quantity(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"quantity": "is"}):
-    """What a group of a pattern is: a quantity of traceq's, in what unit, times what; see docs/run-logs.md."""
+    """Meaning of a group of a pattern: a quantity of traceq's, the unit it is written in, and a factor; see docs/run-logs.md."""
 
     quantity: str | None = None
     unit: str | None = None
@@ -51,13 +51,13 @@ class _Time(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     year: int | None = None
 
 
-class _Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _LineTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pattern: str
     also: list[str] = []
     next: str | None = None
 
 
-class _Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _EventTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pattern: str
     phase: Phase
     mark: Mark
@@ -75,13 +75,13 @@ class _Declaration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gpus: str | None = None
     rank: str | None = None
     time: _Time | None = None
-    line: list[_Line] = []
-    event: list[_Event] = []
+    line: list[_LineTable] = []
+    event: list[_EventTable] = []
     quantity: dict[str, Quantity] = {}
 
 
 class TimePattern(msgspec.Struct, frozen=True):
-    """Where a line has its time (group `time`), and how to read it: "iso", "epoch" (s) or a format of strptime.
+    """Pattern of a line's time (group `time`), and the format to read it: "iso", "epoch" (s) or one of strptime.
 
     `zone` is that of times which name none; None for a local one. `year` is that of a format without a year.
     """
@@ -103,7 +103,7 @@ class LinePattern(msgspec.Struct, frozen=True):
     next: re.Pattern[str] | None
 
     @property
-    def patterns(self) -> tuple[re.Pattern[str], ...]:
+    def all_patterns(self) -> tuple[re.Pattern[str], ...]:
         """All patterns of the line."""
         return (self.pattern, *self.also, *((self.next,) if self.next else ()))
 
@@ -159,7 +159,7 @@ def load_format(path: Path) -> TextFormat:
 
 
 @cache
-def known_formats() -> tuple[TextFormat, ...]:
+def own_formats() -> tuple[TextFormat, ...]:
     """Return traceq's own text formats by name; each also has the events that all text logs may have."""
     common = load_format(_PATTERNS / _COMMON)
     own = [load_format(path) for path in sorted(_PATTERNS.glob("*.toml")) if path.name != _COMMON]
@@ -169,7 +169,7 @@ def known_formats() -> tuple[TextFormat, ...]:
 def load_formats(paths: tuple[Path, ...]) -> tuple[TextFormat, ...]:
     """Return the formats of the user's files, those first, then traceq's own; a user's replaces one of the same name."""
     if not paths:
-        return known_formats()
+        return own_formats()
     common = load_format(_PATTERNS / _COMMON)
     given = [load_format(path) for path in paths]
     for number, form in enumerate(given):
@@ -179,7 +179,7 @@ def load_formats(paths: tuple[Path, ...]) -> tuple[TextFormat, ...]:
             raise UnusableTrace(f"{paths[number]}: has no [[line]], so it reads no values; add one with a pattern")
     names = {form.name for form in given}
     with_common = [msgspec.structs.replace(form, events=(*form.events, *common.events)) for form in given]
-    return (*with_common, *(form for form in known_formats() if form.name not in names))
+    return (*with_common, *(form for form in own_formats() if form.name not in names))
 
 
 class _Checked:
@@ -188,84 +188,88 @@ class _Checked:
     def __init__(self, path: Path, declared: _Declaration) -> None:
         self._path = path
         if not _NAME.fullmatch(declared.name):
-            raise self._wrong("name", f"{declared.name!r} is not of small letters, digits and _")
+            raise self._make_error("name", f"{declared.name!r} is not of small letters, digits and _")
         lines = [self._check_line(number, line, declared) for number, line in enumerate(declared.line)]
         self.format = TextFormat(
             name=declared.name,
             title=declared.title or declared.name,
             recognise=self._compile_all("recognise", declared.recognise),
             step_before=self._compile_all("step_before", declared.step_before, needs=("step",)),
-            gpus=self._compile("gpus", declared.gpus, needs=("gpus",)) if declared.gpus else None,
-            rank=self._compile("rank", declared.rank, needs=("rank",)) if declared.rank else None,
+            gpus=self._compile_pattern("gpus", declared.gpus, needs=("gpus",)) if declared.gpus else None,
+            rank=self._compile_pattern("rank", declared.rank, needs=("rank",)) if declared.rank else None,
             time=self._check_time(declared.time) if declared.time else None,
             lines=tuple(lines),
             events=tuple(self._check_event(number, event) for number, event in enumerate(declared.event)),
             quantities={name: self._check_quantity(name, each) for name, each in declared.quantity.items()},
         )
-        groups = {group for line in lines for part in line.patterns for group in part.groupindex}
+        groups = {group for line in lines for part in line.all_patterns for group in part.groupindex}
         for name in declared.quantity:
             if name not in groups:
-                raise self._wrong(f"quantity.{name}", f"no pattern of a [[line]] has a group (?P<{name}>...)")
+                raise self._make_error(f"quantity.{name}", f"no pattern of a [[line]] has a group (?P<{name}>...)")
         for group in sorted(groups - set(declared.quantity)):
             self._check_quantity(group, _AS_NAMED)
 
-    def _wrong(self, key: str, what: str) -> UnusableTrace:
+    def _make_error(self, key: str, what: str) -> UnusableTrace:
         return UnusableTrace(f"{self._path}: {key}: {what} (docs/run-logs.md)")
 
-    def _compile(self, key: str, pattern: str, needs: tuple[str, ...] = ()) -> re.Pattern[str]:
+    def _compile_pattern(self, key: str, pattern: str, needs: tuple[str, ...] = ()) -> re.Pattern[str]:
         """Return the compiled pattern; raises UnusableTrace where it is none, matches nothing, or lacks one of the groups."""
         try:
             compiled = re.compile(pattern.replace("{number}", _NUMBER))
         except (re.error, RecursionError, OverflowError) as error:
-            raise self._wrong(key, f"{pattern!r} is not a regular expression: {error}") from error
+            raise self._make_error(key, f"{pattern!r} is not a regular expression: {error}") from error
         if compiled.match(""):
-            raise self._wrong(key, f"{pattern!r} also matches an empty line; say what the line must have")
+            raise self._make_error(key, f"{pattern!r} also matches an empty line; say what the line must have")
         for group in needs:
             if group not in compiled.groupindex:
-                raise self._wrong(key, f"{pattern!r} has no group (?P<{group}>...)")
+                raise self._make_error(key, f"{pattern!r} has no group (?P<{group}>...)")
         return compiled
 
     def _compile_all(self, key: str, patterns: list[str], needs: tuple[str, ...] = ()) -> tuple[re.Pattern[str], ...]:
-        return tuple(self._compile(f"{key}[{number}]", each, needs) for number, each in enumerate(patterns))
+        return tuple(self._compile_pattern(f"{key}[{number}]", each, needs) for number, each in enumerate(patterns))
 
-    def _check_line(self, number: int, line: _Line, declared: _Declaration) -> LinePattern:
+    def _check_line(self, number: int, line: _LineTable, declared: _Declaration) -> LinePattern:
         key = f"line[{number}]"
-        pattern = self._compile(f"{key}.pattern", line.pattern)
+        pattern = self._compile_pattern(f"{key}.pattern", line.pattern)
         also = self._compile_all(f"{key}.also", line.also)
-        found = LinePattern(pattern, also, self._compile(f"{key}.next", line.next) if line.next else None)
-        groups = {group for part in found.patterns for group in part.groupindex}
+        found = LinePattern(pattern, also, self._compile_pattern(f"{key}.next", line.next) if line.next else None)
+        groups = {group for part in found.all_patterns for group in part.groupindex}
         if not groups - set(OF_LINE):
-            raise self._wrong(key, "has no group that is a quantity, such as (?P<loss>{number})")
+            raise self._make_error(key, "has no group that is a quantity, such as (?P<loss>{number})")
         if "step" not in groups and not declared.step_before:
-            raise self._wrong(key, "has no group (?P<step>...), and the file has no step_before to know the step from")
+            raise self._make_error(
+                key, "has no group (?P<step>...), and the file has no step_before to know the step from"
+            )
         if ("epochs_before" in groups) != ("steps_per_epoch" in groups):
-            raise self._wrong(key, "groups epochs_before and steps_per_epoch go together")
+            raise self._make_error(key, "groups epochs_before and steps_per_epoch go together")
         return found
 
-    def _check_event(self, number: int, event: _Event) -> EventPattern:
+    def _check_event(self, number: int, event: _EventTable) -> EventPattern:
         key = f"event[{number}]"
-        pattern = self._compile(f"{key}.pattern", event.pattern)
+        pattern = self._compile_pattern(f"{key}.pattern", event.pattern)
         if event.unit not in UNITS["step_time"] or event.unit == "it/s":
-            raise self._wrong(f"{key}.unit", f"{event.unit!r} is none of {', '.join(UNITS['step_time'])}")
+            raise self._make_error(f"{key}.unit", f"{event.unit!r} is none of {', '.join(UNITS['step_time'])}")
         if (event.mark == "interval") != ("duration" in pattern.groupindex):
-            raise self._wrong(key, 'mark "interval" goes with a group (?P<duration>{number}), and no other mark does')
+            raise self._make_error(
+                key, 'mark "interval" goes with a group (?P<duration>{number}), and no other mark does'
+            )
         for group in pattern.groupindex:
             if group not in _OF_EVENT:
-                raise self._wrong(f"{key}.pattern", f"group {group!r} is none of {', '.join(_OF_EVENT)}")
+                raise self._make_error(f"{key}.pattern", f"group {group!r} is none of {', '.join(_OF_EVENT)}")
         return EventPattern(pattern, event.phase, event.mark, event.unit, event.detail)
 
     def _check_quantity(self, name: str, said: Quantity) -> Quantity:
         units = UNITS.get(said.quantity or name)
         if units and said.unit is not None and said.unit not in units:
-            raise self._wrong(f"quantity.{name}.unit", f"{said.unit!r} is none of {', '.join(units)}")
+            raise self._make_error(f"quantity.{name}.unit", f"{said.unit!r} is none of {', '.join(units)}")
         if not said.scale > 0:
-            raise self._wrong(f"quantity.{name}.scale", f"{said.scale} is not above 0")
+            raise self._make_error(f"quantity.{name}.scale", f"{said.scale} is not above 0")
         return said
 
     def _check_time(self, time: _Time) -> TimePattern:
-        pattern = self._compile("time.pattern", time.pattern, needs=("time",))
+        pattern = self._compile_pattern("time.pattern", time.pattern, needs=("time",))
         if not _ZONE.fullmatch(time.zone):
-            raise self._wrong("time.zone", f"{time.zone!r} is not utc, local or like +02:00")
+            raise self._make_error("time.zone", f"{time.zone!r} is not utc, local or like +02:00")
         if time.format not in ("iso", "epoch"):
             self._try_format(time)
         return TimePattern(pattern, time.format, _zone_of(time.zone), time.year)
@@ -276,11 +280,15 @@ class _Checked:
         try:
             read = datetime.strptime(moment.strftime(time.format), time.format)  # noqa: DTZ007
         except ValueError as error:
-            raise self._wrong("time.format", f"{time.format!r} is not iso, epoch or a format of strptime") from error
+            raise self._make_error(
+                "time.format", f"{time.format!r} is not iso, epoch or a format of strptime"
+            ) from error
         if (read.month, read.day) != (moment.month, moment.day):
-            raise self._wrong("time.format", f"{time.format!r} has no month and day; leave out [time] for such a log")
+            raise self._make_error(
+                "time.format", f"{time.format!r} has no month and day; leave out [time] for such a log"
+            )
         if read.year != moment.year and time.year is None:
-            raise self._wrong("time.year", f"{time.format!r} has no year, so say it here: year = 2026")
+            raise self._make_error("time.year", f"{time.format!r} has no year, so say it here: year = 2026")
 
 
 def _zone_of(text: str) -> timezone | None:

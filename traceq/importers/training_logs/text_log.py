@@ -55,7 +55,7 @@ _REST = 4
 _Stamp = tuple[int, bool]
 
 
-class Line(NamedTuple):
+class TextLine(NamedTuple):
     """A line of a text log, or a state of a progress bar: its number, and its text without colours.
 
     `is_whole` is False for the last one of a file that ends without the end of a line.
@@ -66,7 +66,7 @@ class Line(NamedTuple):
     is_whole: bool
 
 
-def read_lines(path: Path, size: int | None = None) -> Iterator[Line]:
+def read_lines(path: Path, size: int | None = None) -> Iterator[TextLine]:
     """Yield each line that is not blank; of progress bars, which write over their line, each state.
 
     Text is UTF-16 if it begins with a byte order mark of it, else UTF-8. Of a line that is too long the beginning is taken.
@@ -80,7 +80,7 @@ def read_lines(path: Path, size: int | None = None) -> Iterator[Line]:
         while text := file.readline(_LONGEST):
             is_ended = text.endswith(("\n", "\r"))
             if not is_rest and not text.isspace():
-                yield Line(number, without_colours(text.rstrip("\r\n")), is_ended or len(text) == _LONGEST)
+                yield TextLine(number, without_colours(text.rstrip("\r\n")), is_ended or len(text) == _LONGEST)
             is_again, is_rest = is_rest, not is_ended
             number += text.endswith("\n")
             # the rest of a line that is too long counts for little
@@ -113,7 +113,7 @@ def read_text_log(path: Path, form: TextFormat) -> TrainingLog:
     reading = _Reading(form)
     for line in read_lines(path):
         reading.add_line(line)
-    return reading.finish()
+    return reading.finish_log()
 
 
 class _Found(NamedTuple):
@@ -138,7 +138,7 @@ class _Reading:
         self._rank: int | None = None
         self._lines = self._left_out = 0
 
-    def add_line(self, line: Line) -> None:
+    def add_line(self, line: TextLine) -> None:
         """Add what a line says."""
         self._lines = line.number
         rank, text = _split_rank(line.text)
@@ -149,7 +149,7 @@ class _Reading:
         for pattern in self._form.step_before:
             if (match := pattern.search(text)) and (step := _parse_step(match["step"])) is not None:
                 self._steps[rank] = step
-        self._complete(rank, text)
+        self._complete_waiting(rank, text)
         is_damaged = False
         for candidate in self._form.lines:
             if match := candidate.pattern.search(text):
@@ -159,12 +159,12 @@ class _Reading:
                 if candidate.next is None:
                     is_damaged |= not self._add_values(found)
                 else:
-                    self._flush(rank)
+                    self._flush_waiting(rank)
                     self._waiting[rank] = (found, candidate.next, _NEXT_LINES)
         self._left_out += is_damaged
         self._add_events(line.number, rank, stamp, text)
 
-    def _complete(self, rank: int | None, text: str) -> None:
+    def _complete_waiting(self, rank: int | None, text: str) -> None:
         """Add to the line that waits for what belongs to it, if any, what this one says; after a few it waits no longer."""
         if rank not in self._waiting:
             return
@@ -174,9 +174,9 @@ class _Reading:
             found.groups.update(_groups_of(match, None))
         self._waiting[rank] = (found, pattern, left - 1)
         if match or left == 1:
-            self._flush(rank)
+            self._flush_waiting(rank)
 
-    def _flush(self, rank: int | None) -> None:
+    def _flush_waiting(self, rank: int | None) -> None:
         """Add the values of the line that waits."""
         if rank in self._waiting:
             found, _, _ = self._waiting.pop(rank)
@@ -214,10 +214,10 @@ class _Reading:
                 phases.add(pattern.phase)
                 self._events.append((rank, None if event.at_ns is None else bool(stamp and stamp[1]), event))
 
-    def finish(self) -> TrainingLog:
+    def finish_log(self) -> TrainingLog:
         """Return the log: of several ranks the values of the lowest, with the failures of all."""
         for waiting in list(self._waiting):
-            self._flush(waiting)
+            self._flush_waiting(waiting)
         ranks = {rank for rank, _, _ in self._values}
         kept = None if None in ranks else min((rank for rank in ranks if rank is not None), default=None)
         values = [entry for entry in self._values if entry[0] == kept]
@@ -301,7 +301,7 @@ def _build_event(
     return LogEvent(number, at, duration, pattern.mark, pattern.phase, step, detail)
 
 
-def _groups_of(match: re.Match[str] | None, line: Line | None) -> dict[str, str]:
+def _groups_of(match: re.Match[str] | None, line: TextLine | None) -> dict[str, str]:
     """Return the text of each group that matched; a number at the end of a file that ends within a line becomes "cut".
 
     Digits of it may be missing.

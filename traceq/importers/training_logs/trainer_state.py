@@ -14,14 +14,14 @@ FORMAT = "trainer_state"
 _LARGEST = 256 << 20
 
 
-def sniff(_path: Path, head: bytes) -> bool:
+def sniff_log(_path: Path, head: bytes) -> bool:
     """Return whether the file begins as JSON that has the trainer's names."""
     return (
         head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and b'"log_history"' in head and b'"global_step"' in head
     )
 
 
-def read(path: Path) -> TrainingLog:
+def read_log(path: Path) -> TrainingLog:
     """Return what the trainer logged; records are counted from 1. Raises UnusableTrace for a damaged file."""
     if path.stat().st_size > _LARGEST:
         raise UnusableTrace(f"a trainer_state.json of more than {_LARGEST >> 20} MiB")
@@ -32,10 +32,10 @@ def read(path: Path) -> TrainingLog:
     log = RecordLog(FORMAT)
     for number, record in enumerate(history if isinstance(history, list) else (), start=1):
         if isinstance(record, dict):
-            log.add(number, {name: value for name, value in record.items() if name not in _OF_THE_RUN})
+            log.add_record(number, {name: value for name, value in record.items() if name not in _OF_THE_RUN})
         else:
             log.left_out += 1
-    return log.finish()
+    return log.finish_log()
 
 
 # What the last record says of all the run.

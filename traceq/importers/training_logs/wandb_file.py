@@ -26,16 +26,16 @@ _ITEM, _HISTORY_STEP = 1, 2  # of a history
 _KEY, _NESTED_KEY, _INTEGER, _NUMBER, _JSON = 1, 2, 5, 6, 16  # of an item
 
 
-def sniff(_path: Path, head: bytes) -> bool:
+def sniff_log(_path: Path, head: bytes) -> bool:
     """Return whether the file begins as one of W&B."""
     return head.startswith(_MAGIC)
 
 
-def read(path: Path) -> TrainingLog:
+def read_log(path: Path) -> TrainingLog:
     """Return the history of the run; records of the history are counted from 1. A file that is cut is read as far as it goes."""
     content = path.read_bytes()
     log, number = RecordLog(FORMAT), 0
-    for record in _records(content):
+    for record in _read_records(content):
         if record is None:
             log.left_out += 1
             continue
@@ -43,13 +43,13 @@ def read(path: Path) -> TrainingLog:
             for field, _, span in read_fields(record, (0, len(record))):
                 if field == _HISTORY:
                     number += 1
-                    log.add(number, _read_history(record, span))
+                    log.add_record(number, _read_history(record, span))
         except DamagedMessage:
             log.left_out += 1
-    return log.finish()
+    return log.finish_log()
 
 
-def _records(content: bytes) -> Iterator[bytes | None]:
+def _read_records(content: bytes) -> Iterator[bytes | None]:
     """Yield each record of the file, None for one of which a part is missing."""
     at, parts = _FILE_HEADER, list[bytes]()
     while at + _HEADER <= len(content):

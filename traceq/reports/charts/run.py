@@ -17,37 +17,35 @@ _ABOVE = 18.0
 
 def has_data(report: TraceReport) -> bool:
     """Return whether a training log tells enough step times to draw."""
-    return _choose(report) is not None
+    return _choose_log(report) is not None
 
 
-def draw(report: TraceReport) -> Drawing:
+def draw_run(report: TraceReport) -> Drawing:
     """Draw the median step time over the steps of the log, its spread, where it changed, and where the captured steps lie.
 
     Raises ValueError without data.
     """
-    chosen = _choose(report)
+    chosen = _choose_log(report)
     if chosen is None:
         raise ValueError("the report has no step times of a training log; ask run.has_data() first")
     log, points = chosen
     usual = sorted(point.median_ns for point in points)[len(points) // 2]
     top = min(max(point.longest_ns for point in points), _HIGHEST * usual)
     unit = choose_time_unit(top)
-    y = make_axis(0, top / unit.size * _ROOM, has_grid=True)
+    y = make_axis(0, top / unit.size * _ROOM, has_grid=True, label=f"duration of a step ({unit.name})")
     first, last = points[0].first_step, points[-1].last_step
     x = make_axis(first, max(last, first + 1), label=f"step, as {log.file} counts")
 
-    def height(time: int) -> float:
+    def height_of(time: int) -> float:
         return min(time, top) / unit.size
 
-    spread: list[Shape] = [
-        Rect(
-            "other", point.first_step, height(point.shortest_ns), max(point.last_step - point.first_step, (last - first) / 400),
-            height(point.longest_ns) - height(point.shortest_ns), 0.5,
-        )
+    spread = [
+        [(place, height_of(point.shortest_ns)), (place, height_of(point.longest_ns))]
         for point in points
-    ]  # fmt: skip
-    middle = [((point.first_step + point.last_step) / 2, height(point.median_ns)) for point in points]
-    shapes = [*spread, Stroke([middle])]
+        for place in ((point.first_step + point.last_step) / 2,)
+    ]
+    middle = [((point.first_step + point.last_step) / 2, height_of(point.median_ns)) for point in points]
+    shapes: list[Shape] = [Stroke(spread, "other", 0.8), Stroke([middle])]
     if places := _list_places(report, log):
         shapes.append(Stroke([[(place, y.low), (place, y.high)] for place in places], "idle_data", dashes="3 2"))
     if log.window_first is not None and log.window_last is not None:
@@ -55,12 +53,12 @@ def draw(report: TraceReport) -> Drawing:
         shapes.append(Rect("compute", log.window_first - 0.5, 0, wide, y.high, 0.35))
         is_late = log.window_first > x.middle
         shapes.append(Text("captured", log.window_first, y.high, 0, 4, "end" if is_late else "start", is_above=True))
-    return Drawing(f"time a step over the whole run ({unit.name})", [Panel(shapes, x, y, top=_ABOVE * 2)])
+    return Drawing("step time over the whole run", [Panel(shapes, x, y, top=_ABOVE * 2)])
 
 
-def describe(report: TraceReport) -> str:
+def describe_course(report: TraceReport) -> str:
     """Return sentences on the course of the step time, and on where the captured steps lie; empty without data."""
-    chosen = _choose(report)
+    chosen = _choose_log(report)
     if chosen is None:
         return ""
     log, points = chosen
@@ -87,7 +85,7 @@ def _list_places(report: TraceReport, log: RunLog) -> list[int]:
     ]
 
 
-def _choose(report: TraceReport) -> tuple[RunLog, list[RunPoint]] | None:
+def _choose_log(report: TraceReport) -> tuple[RunLog, list[RunPoint]] | None:
     """Return the log to draw and its points: the first in which the captured steps are placed, else the first with enough."""
     logs = sorted(report.run_logs, key=lambda log: log.window_first is None)
     for log in logs:
@@ -98,5 +96,11 @@ def _choose(report: TraceReport) -> tuple[RunLog, list[RunPoint]] | None:
 
 
 CHART = Chart(
-    "run", "run", draw, has_data, describe, "no training log beside the trace (--with)", queries=("run_points",)
+    "run",
+    "run",
+    draw_run,
+    has_data,
+    describe_course,
+    "no training log beside the trace (--with)",
+    queries=("run_points",),
 )

@@ -12,8 +12,9 @@ from traceq.reports.sections.pictures import draw_pictures
 from traceq.reports.sections.run_changes import describe_changes
 from traceq.reports.topics.run import RunLog
 
-# Steps between these percentiles, or this close to the median, are usual.
-_LOW, _HIGH = 5, 95
+# Steps of the middle half, or this close to the median, are usual. In a short run the captured steps are many of all, so
+# that slow ones would never be beyond a higher percentile.
+_LOW, _HIGH = 25, 75
 _NEAR = 0.05
 # In a trace steps are somewhat longer; beyond this it is another step that the log counts.
 _ODD = 1.5
