@@ -45,7 +45,7 @@ def test_a_level_that_stays():
 
 def test_a_slow_stretch_is_two_changes():
     assert text(find_level_changes(stretched(2_000, 900, 1_100, 1.2))) == (
-        "900 in 898..902: 1.199 in 1.196..1.202\n1100 in 1098..1102: 0.835 in 0.832..0.837"
+        "900 in 898..902: 1.199 in 1.195..1.202\n1100 in 1098..1102: 0.835 in 0.832..0.837"
     )
 
 

@@ -21,6 +21,7 @@ MODULES = {
     "module_timeline": "kernels.module_timeline",
     "nesting": "nesting.nesting",
     "replay": "replay.replayed",
+    "run_change": "run.run_change",
     "stall_debt": "stalls.stall_debt",
     "steps": "steps.step",
     "way": "order",

@@ -31,18 +31,18 @@ QUANTILES = (0.9, 0.98, 0.99, 0.995)
 
 def least_penalty(values: Floats) -> float:
     """Return the penalty from which on a series is not cut, to 2 %."""
-    series = change_points._prepare(values, None)
+    series = change_points._prepare_series(values, None)
     low, high = 1.0, 400.0
     while high > 1.02 * low:
         middle = (low * high) ** 0.5
-        is_cut = change_points._partition(series.blocks, series.shortest, middle * series.variance)
+        is_cut = change_points._cut_blocks(series.blocks, series.shortest, middle * series.variance)
         low, high = (middle, high) if is_cut else (low, middle)
     return high
 
 
 def line_gain(values: Floats) -> float:
     """Return what a slope explains, in long-run variances."""
-    series = change_points._prepare(values, None)
+    series = change_points._prepare_series(values, None)
     return change_points._line_gain(series, np.arange(len(values), dtype=float))[1] / series.variance
 
 

@@ -18,6 +18,7 @@ import json
 import sys
 import tempfile
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -132,7 +133,7 @@ def judge_history(seed: int, history: MadeHistory) -> Judged:
 
 def summarise(name: str, judged: list[Judged], *, verbose: bool) -> dict[str, object]:
     """Print how many are right, in all and by part, and return it."""
-    parts = {part: sum(one.right[part] for one in judged) for part in judged[0].right}
+    parts = {part: sum(bool(one.right[part]) for one in judged) for part in judged[0].right}
     whole = sum(all(one.right.values()) for one in judged)
     print(
         f"| {name} | {len(judged)} | {whole} | {', '.join(f'{part} {number}' for part, number in parts.items())} |",
@@ -162,19 +163,16 @@ def main() -> None:
     print("| made | number | right | of these |")
     print("|---|---:|---:|---|")
     results = {
-        name: summarise(name, judged, verbose=args.verbose)
-        for name, judged in (
-            (
-                "history with a creep of 0.5 % a week",
-                [judge_history(s, make_history(s, per_week=CREEP)) for s in seeds],
-            ),
-            ("healthy history", [judge_history(s, make_history(s, per_week=0.0)) for s in seeds]),
-            ("run with a slow window and two restarts", [judge_run(s, make_run(s)) for s in seeds]),
-            ("healthy run", [judge_healthy_run(s, make_run(s, healthy=True)) for s in seeds]),
+        name: summarise(name, [judge(seed, make(seed)) for seed in seeds], verbose=args.verbose)
+        for name, judge, make in (
+            ("history with a creep of 0.5 % a week", judge_history, partial(make_history, per_week=CREEP)),
+            ("healthy history", judge_history, partial(make_history, per_week=0.0)),
+            ("run with a slow window and two restarts", judge_run, make_run),
+            ("healthy run", judge_healthy_run, partial(make_run, healthy=True)),
         )
     }
     if args.out:
-        args.out.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        args.out.write_text(json.dumps(results, indent=1, default=int) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -240,7 +240,7 @@ _IN_PYTHON = {
         "stall_cost",
     ),
     "run_change": AnalysisStep(
-        lambda connection, state: fill_changes(connection, state.trace_id), "run_log run_step", "run_change"
+        lambda connection, state: fill_changes(connection, state.trace_id), "run_step", "run_change"
     ),
     "kernel_family": AnalysisStep(lambda connection, _state: fill_classes(connection), "", "_kernel_class"),
     "module_timeline": AnalysisStep(

@@ -1,4 +1,4 @@
-"""Where a series of times changed its level or creeps: changes and slopes with bounds, robust against tails and autocorrelation.
+"""Changes of level and slopes of a series of times, with bounds, robust against tails and autocorrelation.
 
 A series is cut where that explains it best: optimal partitioning (Jackson and others 2005, IEEE Signal Processing Letters 12)
 of values whose outliers are clipped, with squared errors in units of the long-run variance. Autocorrelation is estimated
@@ -65,7 +65,7 @@ class Slope(NamedTuple):
 
 
 class SeriesDescription(NamedTuple):
-    """What explains a series best: changes of its level, a slope, or neither."""
+    """The best explanation of a series: changes of its level, a slope, or neither."""
 
     changes: list[LevelChange]
     slope: Slope | None
@@ -100,7 +100,7 @@ def find_level_changes(
     a quarter of the standard deviation of single values is the least in any case. `shortest` is the fewest values at a
     level (by default 3 of few values, 20 of 1,000 and more). Changes in the first `warm_up` (a share) are not told.
     """
-    series = _prepare(values, shortest)
+    series = _prepare_series(values, shortest)
     return [] if series is None else _level_changes(series, floor, warm_up)
 
 
@@ -109,8 +109,8 @@ def find_slope(x: ArrayLike, values: ArrayLike | Sequence[float | None], *, floo
 
     `floor` is the least change from the first x to the last that is worth telling, as a share of the level.
     """
-    series = _prepare(values, None)
-    return None if series is None else _slope(series, np.asarray(x, dtype=float), floor)
+    series = _prepare_series(values, None)
+    return None if series is None else _measure_slope(series, np.asarray(x, dtype=float), floor)
 
 
 def describe_series(
@@ -127,26 +127,27 @@ def describe_series(
     Both are found as find_level_changes and find_slope do; of the two, the one with the lower squared error in units of the
     long-run variance is taken, each change and the slope being charged what it has to explain to count.
     """
-    series = _prepare(values, shortest)
+    series = _prepare_series(values, shortest)
     if series is None:
         return SeriesDescription([], None)
     changes = _level_changes(series, floor, warm_up)
     positions = np.asarray(x, dtype=float)
-    slope = _slope(series, positions, slope_floor)
+    slope = _measure_slope(series, positions, slope_floor)
     if slope is not None and changes:
         cuts = [int(np.searchsorted(series.position, change.index)) // series.size for change in changes]
-        edges = [0, *cuts, len(series.blocks)]
-        levels = sum(_squares(series.blocks[low:high]) for low, high in pairwise(edges))
-        line = _squares(series.blocks) - _line_gain(series, positions)[1]
-        penalty = _penalty(len(series.blocks)) * series.variance
-        if levels + len(changes) * penalty < line + _slope_penalty(len(series.blocks)) * series.variance:
+        # two changes may lie in one block
+        edges = sorted({0, *cuts, len(series.blocks)})
+        levels = sum(_sum_squares(series.blocks[low:high]) for low, high in pairwise(edges))
+        line = _sum_squares(series.blocks) - _line_gain(series, positions)[1]
+        penalty = _find_penalty(len(series.blocks)) * series.variance
+        if levels + len(changes) * penalty < line + _find_slope_penalty(len(series.blocks)) * series.variance:
             slope = None
         else:
             changes = []
     return SeriesDescription(changes, slope)
 
 
-def _prepare(values: ArrayLike | Sequence[float | None], shortest: int | None) -> _Series | None:
+def _prepare_series(values: ArrayLike | Sequence[float | None], shortest: int | None) -> _Series | None:
     """Return the series of the values that are numbers; None for too few, or for values that are all the same."""
     given = np.asarray(values, dtype=float)
     position = np.flatnonzero(np.isfinite(given))
@@ -161,14 +162,14 @@ def _prepare(values: ArrayLike | Sequence[float | None], shortest: int | None) -
         whole = len(known) // size * size
         medians = np.median(known[:whole].reshape(-1, size), axis=1)
     least_blocks = max(2 if size > 1 else 3, -(-least // size))
-    blocks = _clip(medians, 2 * least_blocks - 1)
-    quantum = _quantum(blocks)
+    blocks = _clip_outliers(medians, 2 * least_blocks - 1)
+    quantum = _find_quantum(blocks)
     variance = _long_run_variance(blocks, quantum)
-    spread = max(_usual_deviation(np.diff(known)) / math.sqrt(2), quantum / math.sqrt(12))
+    spread = max(_measure_deviation(np.diff(known)) / math.sqrt(2), quantum / math.sqrt(12))
     return _Series(known, position, blocks, size, least_blocks, variance, spread)
 
 
-def _clip(values: Floats, width: int) -> Floats:
+def _clip_outliers(values: Floats, width: int) -> Floats:
     """Return the values with those far from the running median of `width` values moved to 3 standard deviations from it.
 
     Near an end it is the median of the values nearest to it.
@@ -178,11 +179,11 @@ def _clip(values: Floats, width: int) -> Floats:
     middle = np.pad(middle, (width // 2, width - 1 - width // 2), mode="edge")
     away = values - middle
     # Some values are the median themselves: of few values many.
-    limit = _CLIP * max(_usual_deviation(away[away != 0]), _quantum(values)) if away.any() else 0.0
+    limit = _CLIP * max(_measure_deviation(away[away != 0]), _find_quantum(values)) if away.any() else 0.0
     return np.asarray(middle + np.clip(away, -limit, limit))
 
 
-def _usual_deviation(deviations: Floats) -> float:
+def _measure_deviation(deviations: Floats) -> float:
     """Return the standard deviation around 0 by the median, which up to half of the values do not disturb, as if normal."""
     return _OF_MEDIAN * float(np.median(np.abs(deviations)))
 
@@ -193,7 +194,7 @@ def _variance_of(deviations: Floats) -> float:
     return float(squares[: max(1, int(_TRIMMED * len(squares)))].mean()) / _OF_NORMAL
 
 
-def _quantum(values: Floats) -> float:
+def _find_quantum(values: Floats) -> float:
     """Return the step in which values are printed: the median gap of different ones where most are ties, otherwise 0."""
     different = np.unique(values)
     if len(different) * 2 > len(values) or len(different) < 2:  # noqa: PLR2004 - one value has no gap
@@ -276,12 +277,12 @@ def _without_drift(differences: Floats) -> Floats:
     return np.asarray(differences - np.median(differences))
 
 
-def _penalty(count: int) -> float:
+def _find_penalty(count: int) -> float:
     """Return what a change must explain among `count` blocks, in long-run variances."""
     return float(np.interp(math.log(count), np.log(_COUNTS), _PENALTIES))
 
 
-def _slope_penalty(count: int) -> float:
+def _find_slope_penalty(count: int) -> float:
     """Return what a slope must explain among `count` blocks, in long-run variances."""
     return float(np.interp(math.log(count), np.log(_COUNTS), _SLOPE_PENALTIES))
 
@@ -293,12 +294,12 @@ _PENALTIES = (28.0, 28.0, 31.0, 31.0, 28.0, 26.0, 26.0, 24.0, 17.0, 16.0, 16.0)
 _SLOPE_PENALTIES = (22.0, 23.0, 25.0, 23.0, 18.0, 16.0, 15.0, 13.0, 9.0, 8.0, 8.0)
 
 
-def _squares(values: Floats) -> float:
+def _sum_squares(values: Floats) -> float:
     """Return the sum of squared deviations from the mean."""
     return float(((values - values.mean()) ** 2).sum())
 
 
-def _partition(blocks: Floats, shortest: int, penalty: float) -> list[int]:
+def _cut_blocks(blocks: Floats, shortest: int, penalty: float) -> list[int]:
     """Return the cuts (first blocks of segments but the first) with the least squared error + `penalty` for each cut.
 
     It is optimal partitioning: the best end of each prefix comes from the best of all shorter ones.
@@ -326,55 +327,60 @@ def _partition(blocks: Floats, shortest: int, penalty: float) -> list[int]:
 
 def _level_changes(series: _Series, floor: float, warm_up: float) -> list[LevelChange]:
     """Return the changes of a series that explain enough and are large enough, both after those that do not are taken out."""
-    penalty = _penalty(len(series.blocks))
-    cuts = _partition(series.blocks, series.shortest, penalty * series.variance)
+    penalty = _find_penalty(len(series.blocks))
+    cuts = _cut_blocks(series.blocks, series.shortest, penalty * series.variance)
     begin = 0
     while cuts and cuts[0] * series.size <= warm_up * len(series.values):
         begin = cuts.pop(0)
     while cuts:
-        worth = _worths(series, begin, cuts, floor, penalty)
+        worth = _rate_cuts(series, begin, cuts, floor, penalty)
         weakest = int(np.argmin(worth))
         if worth[weakest] >= 1:
             break
         del cuts[weakest]
     edges = [begin * series.size]
-    for low, cut, high in _triples(begin, cuts, len(series.blocks)):
-        edges.append(_locate(series, low, cut, high, edges[-1] + 1))
+    for low, cut, high in _list_neighbours(begin, cuts, len(series.blocks)):
+        edges.append(_locate_change(series, low, cut, high, edges[-1] + 1))
     edges.append(len(series.values))
-    return [_describe(series, *edges[number : number + 3]) for number in range(len(edges) - 2)]
+    return [_describe_change(series, *edges[number : number + 3]) for number in range(len(edges) - 2)]
 
 
-def _triples(begin: int, cuts: list[int], end: int) -> list[tuple[int, int, int]]:
+def _list_neighbours(begin: int, cuts: list[int], end: int) -> list[tuple[int, int, int]]:
     """Return each cut between the cuts before and after it."""
     edges = [begin, *cuts, end]
     return list(zip(edges, edges[1:], edges[2:], strict=False))
 
 
-def _worths(series: _Series, begin: int, cuts: list[int], floor: float, penalty: float) -> list[float]:
+def _rate_cuts(series: _Series, begin: int, cuts: list[int], floor: float, penalty: float) -> list[float]:
     """Return for each cut how it compares with the least that counts (1): by what it explains or by its size, the less."""
     worths = []
-    for low, cut, high in _triples(begin, cuts, len(series.blocks)):
+    for low, cut, high in _list_neighbours(begin, cuts, len(series.blocks)):
         before, after = series.blocks[low:cut], series.blocks[cut:high]
-        explained = _squares(series.blocks[low:high]) - _squares(before) - _squares(after)
-        local = _scaled_variance(series, low, cut, high)
+        explained = _sum_squares(series.blocks[low:high]) - _sum_squares(before) - _sum_squares(after)
+        local = _scale_variance(series, low, cut, high)
         least = max(floor * abs(float(np.median(before))), series.spread / 4)
         size = abs(float(np.median(after)) - float(np.median(before)))
         worths.append(min(explained / (penalty * local), size / least if least else math.inf))
     return worths
 
 
-def _scaled_variance(series: _Series, low: int, cut: int, high: int) -> float:
+def _scale_variance(series: _Series, low: int, cut: int, high: int) -> float:
     """Return the long-run variance of a block at a cut between two others: larger than the series' where noise is larger there.
 
     Noise is that of both sides, and of _NEAR blocks on both sides of the cut; the largest counts.
     """
     of_all = _variance_of(np.diff(series.blocks))
     parts = (series.blocks[low:cut], series.blocks[cut:high], series.blocks[max(cut - _NEAR, 0) : cut + _NEAR])
-    local = max((_variance_of(np.diff(part)) for part in parts if len(part) >= _FEWEST), default=0.0)
+    # Of many cuts that are looked at, some lie where few differences make noise look small.
+    caution = 2.0 if len(series.blocks) > _FEW_BLOCKS else 0.0
+    local = max(
+        (_variance_of(np.diff(part)) * (1 + caution / math.sqrt(len(part))) for part in parts if len(part) >= _FEWEST),
+        default=0.0,
+    )
     return series.variance * max(1.0, local / of_all if of_all else 1.0)
 
 
-def _locate(series: _Series, low: int, cut: int, high: int, earliest: int) -> int:
+def _locate_change(series: _Series, low: int, cut: int, high: int, earliest: int) -> int:
     """Return the value at which the level changes, from `earliest` on: found by single values around a cut between blocks."""
     before, after = (float(np.median(part)) for part in (series.blocks[low:cut], series.blocks[cut:high]))
     reach = max(2 * series.size, _LEAST_REACH)
@@ -388,15 +394,15 @@ def _locate(series: _Series, low: int, cut: int, high: int, earliest: int) -> in
     return first + int(votes.argmin())
 
 
-def _describe(series: _Series, low: int, index: int, high: int) -> LevelChange:
+def _describe_change(series: _Series, low: int, index: int, high: int) -> LevelChange:
     """Return the change at `index` between the values from `low` and those up to `high`, with its bounds.
 
     The interval of the ratio takes the medians for normal, by the long-run variance.
     """
     before, after = series.values[low:index], series.values[index:high]
     levels = float(np.median(before)), float(np.median(after))
-    variance = series.size * _scaled_variance(series, low // series.size, index // series.size, high // series.size)
-    reach = _bound_position(before, after, levels[1] - levels[0], variance, series.spread)
+    variance = series.size * _scale_variance(series, low // series.size, index // series.size, high // series.size)
+    reach = _limit_position(before, after, levels[1] - levels[0], variance, series.spread)
     ratio = levels[1] / levels[0] if levels[0] > 0 else math.nan
     error = math.sqrt(
         math.pi / 2 * variance * (1 / len(before) / levels[0] ** 2 + 1 / len(after) / levels[1] ** 2)
@@ -415,7 +421,7 @@ def _describe(series: _Series, low: int, index: int, high: int) -> LevelChange:
     )
 
 
-def _bound_position(before: Floats, after: Floats, size: float, variance: float, spread: float) -> int:
+def _limit_position(before: Floats, after: Floats, size: float, variance: float, spread: float) -> int:
     """Return how many values a change may be off, with 95 % confidence, at least 1.
 
     By normal noise, 11 / (size^2 / long-run variance) (Bai 1997, Review of Economics and Statistics 79). By tails, if the
@@ -445,7 +451,7 @@ def _line_gain(series: _Series, x: Floats) -> tuple[float, float, float]:
     return slope, slope**2 * squares, squares
 
 
-def _slope(series: _Series, x: Floats, floor: float) -> Slope | None:
+def _measure_slope(series: _Series, x: Floats, floor: float) -> Slope | None:
     """Return the slope of a series over x if it explains enough and is large enough from the first x to the last."""
     slope, explained, squares = _line_gain(series, x)
     level = float(np.median(series.values))
@@ -454,7 +460,7 @@ def _slope(series: _Series, x: Floats, floor: float) -> Slope | None:
     least = max(floor * abs(level), series.spread / 4)
     if (
         level <= 0
-        or explained < _slope_penalty(count) * series.variance
+        or explained < _find_slope_penalty(count) * series.variance
         or abs(slope) * float(known.max() - known.min()) < least
     ):
         return None

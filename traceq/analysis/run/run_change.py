@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 _UNITS = {"step_time": "ns", "memory": "bytes"}
 # Start-up: the first rows of an attempt, and those after them until its steps are as short as usual.
-_START_UP, _LONGEST_START_UP = 10, 100
+_START_UP, _LONGEST_START_UP = 10, 30
 _SLOW_START = 1.05
 _SMOOTHED = 5
 # Rows at a level. A row may be the mean of ten steps: one of ten is then long because of a single step.
@@ -54,14 +54,14 @@ def fill_changes(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     all_steps = _Steps(**{name: _fill_gaps(np.ma.asarray(column)) for name, column in rows.items()})
     changes: list[dict[str, object]] = []
     for number in np.unique(all_steps.series_id):
-        steps = _choose(all_steps, all_steps.series_id == number)
+        steps = _choose_rows(all_steps, all_steps.series_id == number)
         is_running = ~find_start_up(steps.step_time, _number_attempts(steps))
-        steady = _choose(steps, is_running)
+        steady = _choose_rows(steps, is_running)
         changes += _list_changes(steady, "step_time")
         changes += _list_changes(steady, "throughput")
         attempts = _number_attempts(steady)
         for attempt in np.unique(attempts):
-            changes += _list_changes(_choose(steady, attempts == attempt), "memory")
+            changes += _list_changes(_choose_rows(steady, attempts == attempt), "memory")
     if changes:
         # Numbers of attempts and steps are whole, and times since 1970 need all their digits.
         connection.register("_changes", pa.Table.from_pylist([{"trace_id": trace_id, **change} for change in changes]))
@@ -73,7 +73,7 @@ def find_start_up(durations: Floats, attempts: NDArray[np.int64]) -> NDArray[np.
     """Return which rows are start-up: the first 10 of each attempt (`attempts` are their numbers), and further slow ones.
 
     Of an attempt with fewer than 30 rows it is the first row, of one with a single row none. Further rows count while the
-    median of five is more than 5 % above that of the attempt, unless that lasts for more than 100: then it is no start-up.
+    median of five is more than 5 % above that of the attempt, unless that lasts beyond 30: then it is no start-up.
     """
     is_start_up = np.zeros(len(durations), dtype=bool)
     for attempt in np.unique(attempts):
@@ -101,7 +101,7 @@ def _fill_gaps(column: Any) -> Column:
     return np.asarray(values)
 
 
-def _choose(steps: _Steps, chosen: NDArray[np.bool_]) -> _Steps:
+def _choose_rows(steps: _Steps, chosen: NDArray[np.bool_]) -> _Steps:
     """Return those of the rows that are chosen."""
     return _Steps(*(column[chosen] for column in steps))
 
@@ -118,9 +118,7 @@ def _list_changes(steps: _Steps, quantity: str) -> Iterator[dict[str, object]]:
     values = np.where(values > 0, values, np.nan)
     done = np.cumsum(steps.step - steps.first_step + 1)
     count = int(np.isfinite(values).sum())
-    described = describe_series(
-        done, values, shortest=max(_SHORTEST if count >= _MANY else _SHORTEST // 2, min(20, count // 50))
-    )
+    described = describe_series(done, values, shortest=_SHORTEST if count >= _MANY else _SHORTEST // 2)
     unit = _UNITS.get(quantity) or next((unit for unit in steps.throughput_unit if unit), None)
     for kind, change, end in _pair_up(described.changes):
         yield {
@@ -165,7 +163,7 @@ def _locate_begin(steps: _Steps, change: LevelChange) -> dict[str, object]:
         "step": int(steps.first_step[change.index]),
         "step_low": int(steps.first_step[low]),
         "step_high": int(steps.first_step[high]),
-        "at_ns": _whole(steps.at_ns[change.index]),
+        "at_ns": _as_whole(steps.at_ns[change.index]),
     }
 
 
@@ -185,11 +183,11 @@ def _locate_end(steps: _Steps, change: LevelChange) -> dict[str, object]:
         "until_step": int(steps.step[last]),
         "until_low": int(steps.step[low]),
         "until_high": int(steps.step[high]),
-        "until_at_ns": _whole(steps.at_ns[last]),
+        "until_at_ns": _as_whole(steps.at_ns[last]),
     }
 
 
-def _whole(value: int | None) -> int | None:
+def _as_whole(value: int | None) -> int | None:
     """Return a number of numpy as one of Python."""
     return None if value is None else int(value)
 
@@ -207,10 +205,10 @@ def _describe_slope(steps: _Steps, values: Floats, done: NDArray[np.int64], slop
         "log_id": int(steps.log_id[first]),
         "attempt": int(steps.attempt[first]),
         "step": int(steps.first_step[first]),
-        "at_ns": _whole(steps.at_ns[first]),
+        "at_ns": _as_whole(steps.at_ns[first]),
         "until_attempt": int(steps.attempt[last]),
         "until_step": int(steps.step[last]),
-        "until_at_ns": _whole(steps.at_ns[last]),
+        "until_at_ns": _as_whole(steps.at_ns[last]),
         "before": middle * (1 + slope.per_unit * to_begin),
         "after": middle * (1 + slope.per_unit * to_end),
         "ratio": ratio,

@@ -1,3 +1,4 @@
+-- reads: run_step
 -- The steps of a run in the order in which they were done, for run_change. Logs without times are a series (series_id) each;
 -- the others are one, without those that tell of the same time as a better log, as logs of several ranks do: the lowest
 -- rank's, then the one with most lines.

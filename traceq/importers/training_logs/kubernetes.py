@@ -20,7 +20,7 @@ _LARGEST = 64 << 20
 _UNSAFE = re.compile(r"[^\w .,:-]")
 
 
-def sniff(_path: Path, head: bytes) -> bool:
+def sniff_log(_path: Path, head: bytes) -> bool:
     """Return whether the file is JSON about pods."""
     begin = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     return (
@@ -30,7 +30,7 @@ def sniff(_path: Path, head: bytes) -> bool:
     )
 
 
-def read(path: Path) -> TrainingLog:
+def read_log(path: Path) -> TrainingLog:
     """Return the queueing, starts and failures of all pods in the file. Raises UnusableTrace where it cannot be used."""
     if path.stat().st_size > _LARGEST:
         raise UnusableTrace(

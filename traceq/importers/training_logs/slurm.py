@@ -26,7 +26,7 @@ _GPUS_OF_TYPES = re.compile(r"(?:^|,)gres/gpu:[^=,]+=(\d{1,7})(?=,|$)")
 _ENDED_WELL = ("COMPLETED", "PENDING", "RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "RESIZING")
 
 
-def sniff(_path: Path, head: bytes) -> bool:
+def sniff_log(_path: Path, head: bytes) -> bool:
     """Return whether the file begins with sacct's header with the columns needed, or is the JSON that sacct writes."""
     begin = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if begin.startswith(b"{"):
@@ -35,7 +35,7 @@ def sniff(_path: Path, head: bytes) -> bool:
     return b"JobID" in columns and b"Start" in columns
 
 
-def read(path: Path) -> TrainingLog:
+def read_log(path: Path) -> TrainingLog:
     """Return the queueing, running and failing of all jobs in the file. Raises UnusableTrace where it cannot be used."""
     if path.stat().st_size > _LARGEST:
         raise UnusableTrace(

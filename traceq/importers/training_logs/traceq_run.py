@@ -25,12 +25,12 @@ _LONGEST_DETAIL = 80
 _MOST_RANKS = 1 << 24
 
 
-def sniff(_path: Path, head: bytes) -> bool:
+def sniff_log(_path: Path, head: bytes) -> bool:
     """Return whether the file begins with the line that annotate writes when a program starts."""
     return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b'{"traceq_run": ')
 
 
-def read(path: Path) -> TrainingLog:
+def read_log(path: Path) -> TrainingLog:
     """Return the log: of several ranks the events of the lowest, with the failures of all."""
     reading = _RunLines()
     for line in read_lines(path):

@@ -33,7 +33,10 @@ def say_change(change: RunChange, *, has_attempts: bool = False) -> str:
     """
     begin = _say_place(change.step, change.step_low, change.step_high, change.attempt if has_attempts else None)
     begin += _say_moment(change.at_ns, change.is_local)
-    amount, values = _say_amount(change), f"{_write(change, change.before)} to {_write(change, change.after)}"
+    amount, values = (
+        _say_amount(change),
+        f"{_write_value(change, change.before)} to {_write_value(change, change.after)}",
+    )
     if change.kind == "level" or change.until_step is None:
         return f"Since {begin}: {amount}, {values}."
     end = _say_place(
@@ -56,12 +59,12 @@ def _is_mirrored(change: RunChange, changes: Sequence[RunChange]) -> bool:
         other.quantity == "step_time"
         and (other.kind, other.log_id, other.attempt) == (change.kind, change.log_id, change.attempt)
         and abs(change.ratio * other.ratio - 1) < _ALIKE
-        and (change.kind == "slope" or _overlap(change, other))
+        and (change.kind == "slope" or _begin_together(change, other))
         for other in changes
     )
 
 
-def _overlap(one: RunChange, other: RunChange) -> bool:
+def _begin_together(one: RunChange, other: RunChange) -> bool:
     """Return whether the bounds of where both begin have a step in common."""
     bounds = (one.step_low, one.step_high, other.step_low, other.step_high)
     low, high, other_low, other_high = (step if step is not None else one.step for step in bounds)
@@ -107,7 +110,7 @@ def _say_cost(change: RunChange) -> str:
     return f"; that cost {time_span((change.after - change.before) * steps)}"
 
 
-def _write(change: RunChange, value: float) -> str:
+def _write_value(change: RunChange, value: float) -> str:
     """Return a value of the quantity with its unit."""
     if change.quantity == "step_time":
         return duration(value)
