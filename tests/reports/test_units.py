@@ -270,7 +270,12 @@ def test_long_times_have_two_units(nanoseconds, text):
 
 
 def test_money_and_energy():
-    assert [units.format_money(amount) for amount in (None, 0.784, 12, 1234.5)] == ["cannot tell", "0.78", "12.00", "1,234"]
+    assert [units.format_money(amount) for amount in (None, 0.784, 12, 1234.5)] == [
+        "cannot tell",
+        "0.78",
+        "12.00",
+        "1,234",
+    ]
     assert [units.format_energy(joules) for joules in (None, 250, 90_000, 7.2e6, 3.6e9)] == [
         "cannot tell", "250 J", "90.0 kJ", "2.00 kWh", "1,000 kWh",
     ]  # fmt: skip

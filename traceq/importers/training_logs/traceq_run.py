@@ -35,7 +35,7 @@ def read_log(path: Path) -> TrainingLog:
     reading = _RunLines()
     for line in read_lines(path):
         reading.add_line(line.number, line.text)
-    return reading.finish()
+    return reading.build_log()
 
 
 class _RunLines:
@@ -93,7 +93,7 @@ class _RunLines:
                 self._values.append(LogValue(number, at, step, name, *converted))
         return True
 
-    def finish(self) -> TrainingLog:
+    def build_log(self) -> TrainingLog:
         """Return the log of all lines."""
         lowest = min((rank for rank, _ in self._events), default=None)
         return TrainingLog(
