@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from traceq.common.units import share, time_span
 from traceq.reports.document import Literal, Spans
-from traceq.reports.goodput.words import write_cost
+from traceq.reports.run_words import write_cost
 from traceq.runs.goodput.goodput import Goodput
 
 # Less than this share of the wall time is worth no advice.

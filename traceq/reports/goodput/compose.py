@@ -22,7 +22,7 @@ from traceq.reports.document import (
     Warn,
 )
 from traceq.reports.goodput.advice import list_advice
-from traceq.reports.goodput.words import COLOURED_AS, ENDS, LABELS, list_parts, write_cost, write_moment
+from traceq.reports.run_words import COLOURED_AS, ENDS, LABELS, list_parts, write_cost, write_moment
 from traceq.reports.sections.run_changes import say_change
 from traceq.runs.goodput.goodput import EarlyEnd, Goodput, LedgerCategory
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from traceq.common.units import UNKNOWN, count, duration, share, short, some, time_span
 from traceq.reports.document import Block, Heading, Literal, Name, Paragraph, Query, Spans
-from traceq.reports.goodput.words import LABELS
 from traceq.reports.model import TraceReport
+from traceq.reports.run_words import LABELS
 from traceq.reports.sections.pictures import draw_pictures
 from traceq.reports.sections.run_changes import describe_changes
 from traceq.reports.topics.run import RunLog
