@@ -159,7 +159,9 @@ def main() -> None:
 
 def _failures(case: Case, binaries: Path, folder: Path, environment: dict[str, str]) -> list[str]:
     """Run a case; return what is wrong with its exit status and its output."""
-    words = shlex.split(case.command.format(root=ROOT, run=FIXTURES / "run", records=FIXTURES / "inspector", python=binaries / "python"))
+    words = shlex.split(
+        case.command.format(root=ROOT, run=FIXTURES / "run", records=FIXTURES / "inspector", python=binaries / "python")
+    )
     limit = ["timeout", "--signal=INT", "--preserve-status", str(case.interrupt_s)] if case.interrupt_s else []
     begin = time.monotonic()
     done = subprocess.run(

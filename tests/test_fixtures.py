@@ -78,8 +78,7 @@ def test_writing_again_gives_the_same_files(rewritten):
     ]
     assert different == []
     assert (
-        len(written)
-        == len(files("run")) + len(files("broken")) + len(files("history")) + len(files("inspector")) + 2
+        len(written) == len(files("run")) + len(files("broken")) + len(files("history")) + len(files("inspector")) + 2
     )  # README.md and the demo trace
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from traceq.app.goodput import goodput
+from traceq.app.goodput import measure_goodput
 from traceq.errors import WrongUse
 from traceq.runs.goodput.goodput import Terms
 from traceq.runs.goodput.study_goodput import best_interval
@@ -30,7 +30,7 @@ def truth():
 @pytest.fixture(scope="module")
 def found(truth):
     logs = [FAILURES / "train.log", FAILURES / "sacct.txt"]
-    return goodput(logs, terms=Terms(price=truth["price"])).content
+    return measure_goodput(logs, terms=Terms(price=truth["price"])).content
 
 
 def test_the_ledger_is_the_truth_to_the_millisecond_and_adds_up_to_the_nanosecond(found, truth):
@@ -74,7 +74,7 @@ def test_the_fixture_is_what_its_maker_writes(tmp_path):
 
 def test_the_order_of_the_logs_changes_nothing(found, truth):
     logs = [FAILURES / "sacct.txt", FAILURES / "train.log"]
-    other = goodput(logs, terms=Terms(price=truth["price"])).content
+    other = measure_goodput(logs, terms=Terms(price=truth["price"])).content
     assert (other.ledger, other.early_ends, other.slow_starts) == (found.ledger, found.early_ends, found.slow_starts)
 
 
@@ -120,10 +120,10 @@ def smi(path, watts, seconds=300):
 def test_power_gives_energy_by_category_and_says_how_many_gpus_it_is_of(tmp_path):
     log = run_log(tmp_path / "run.jsonl", gpus=8, steps=20, offset=100 * S)
     power = smi(tmp_path / "smi.csv", [500, 300])
-    found = goodput([log], [power], offset=0).content
+    found = measure_goodput([log], [power], offset=0).content
     assert {row.category: row.joules for row in found.ledger} == {"step": 200 * 800.0, "start_up": 100 * 800.0}
     assert (found.power.devices, found.power.coverage) == (2, 1.0)
-    half = goodput([log], [smi(tmp_path / "half.csv", [500, 300], seconds=200)], offset=0).content
+    half = measure_goodput([log], [smi(tmp_path / "half.csv", [500, 300], seconds=200)], offset=0).content
     # samples end in the middle of the steps: what the rest took is not known
     assert {row.category: row.joules for row in half.ledger} == {"step": None, "start_up": 80_000.0}
 
@@ -131,24 +131,24 @@ def test_power_gives_energy_by_category_and_says_how_many_gpus_it_is_of(tmp_path
 def test_a_log_without_power_and_one_of_another_clock_are_wrong_use(tmp_path):
     log = run_log(tmp_path / "run.jsonl")
     with pytest.raises(WrongUse, match="its times are not of the same clock as those of the training logs"):
-        goodput([log], [smi(tmp_path / "smi.csv", [500])])
+        measure_goodput([log], [smi(tmp_path / "smi.csv", [500])])
     path = tmp_path / "clock.csv"
     path.write_text(
         "timestamp, index, clocks.sm [MHz]\n2026/11/29 00:00:00.000, 0, 1980 MHz\n2026/11/29 00:00:10.000, 0, 1980 MHz\n"
     )
     with pytest.raises(WrongUse, match="no power of GPUs in it"):
-        goodput([log], [path])
+        measure_goodput([log], [path])
 
 
 def test_logs_of_two_runs_at_the_same_time_are_wrong_use(tmp_path):
     one = run_log(tmp_path / "one.jsonl")
     other = run_log(tmp_path / "other.jsonl", first=501, offset=3 * S)
     with pytest.raises(WrongUse, match=r"one\.jsonl and other\.jsonl tell of different steps at the same time"):
-        goodput([one, other])
+        measure_goodput([one, other])
     same = run_log(tmp_path / "same.jsonl", offset=1 * S)
-    assert goodput([one, same]).content.pace.steps == 30
+    assert measure_goodput([one, same]).content.pace.steps == 30
     later = run_log(tmp_path / "later.jsonl", first=31, begin=DAY + 400 * S)
-    assert goodput([one, later]).content.pace.steps == 60
+    assert measure_goodput([one, later]).content.pace.steps == 60
 
 
 def test_times_with_and_without_a_zone_need_an_offset(tmp_path):
@@ -161,8 +161,8 @@ def test_times_with_and_without_a_zone_need_an_offset(tmp_path):
     with pytest.raises(
         WrongUse, match=r"sacct\.txt has times of a zone that it does not name, run\.jsonl has times in UTC"
     ):
-        goodput([log, jobs])
-    found = goodput([log, jobs], offset=-3600).content
+        measure_goodput([log, jobs])
+    found = measure_goodput([log, jobs], offset=-3600).content
     assert {row.category: row.dur // S for row in found.ledger} == {
         "queue": 60,
         "start_up": 60,
@@ -174,19 +174,19 @@ def test_times_with_and_without_a_zone_need_an_offset(tmp_path):
 
 def test_gpus_given_by_hand_price_what_the_logs_do_not_say(tmp_path):
     log = run_log(tmp_path / "run.jsonl", steps=36)
-    assert goodput([log], terms=Terms(price=2.0)).content.total_cost is None
-    assert goodput([log], terms=Terms(gpus=10, price=2.0)).content.total_cost == pytest.approx(2.0)
+    assert measure_goodput([log], terms=Terms(price=2.0)).content.total_cost is None
+    assert measure_goodput([log], terms=Terms(gpus=10, price=2.0)).content.total_cost == pytest.approx(2.0)
 
 
 @pytest.mark.parametrize("terms", [Terms(gpus=0), Terms(price=-1.0), Terms(price=math.inf), Terms(ideal_step_ns=0)])
 def test_impossible_terms_are_wrong_use(tmp_path, terms):
     with pytest.raises(WrongUse, match=r"must be more than 0"):
-        goodput([run_log(tmp_path / "run.jsonl")], terms=terms)
+        measure_goodput([run_log(tmp_path / "run.jsonl")], terms=terms)
 
 
 def test_the_ideal_step_says_what_the_steps_could_take(tmp_path):
     log = run_log(tmp_path / "run.jsonl", steps=20, offset=200 * S)
-    found = goodput([log], terms=Terms(ideal_step_ns=5 * S)).content
+    found = measure_goodput([log], terms=Terms(ideal_step_ns=5 * S)).content
     assert (found.good_share, found.ideal_share) == (0.5, 0.25)
 
 
@@ -195,5 +195,5 @@ def test_logs_without_times_give_no_ledger_but_a_reason(tmp_path):
     path.write_text(
         "\n".join(json.dumps({"step": step, "loss": 1 / (1 + step), "step_time": 2.0}) for step in range(9))
     )
-    found = goodput([path]).content
+    found = measure_goodput([path]).content
     assert (found.cannot_tell, found.ledger, found.pace.step_ns) == ("no line of a step has a time", (), 2 * S)

@@ -29,7 +29,7 @@ def _read_number(names: tuple[str, ...]) -> int | None:
     return next((int(text) for text in texts if text.isascii() and text.isdecimal()), None)
 
 
-class _RunLogState:
+class _OpenLog:
     """The open log of this process: its file, what all its lines end with, and the wait for data since the last step (ns).
 
     `head` is the line on the start of the program until it is written: by a process that has something to say, which the
@@ -46,7 +46,7 @@ class _RunLogState:
         """The path in the environment, until it is opened."""
 
 
-_state = _RunLogState()
+_state = _OpenLog()
 
 
 def open_log(path: str | Path | None) -> None:

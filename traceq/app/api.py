@@ -475,12 +475,12 @@ def goodput(
     name their zone. `save` is a database that keeps the tables of the run. Raises ValueError for a trace instead of a log,
     and for logs of several runs at the same time.
     """
-    from traceq.app.goodput import goodput as find
+    from traceq.app.goodput import measure_goodput
     from traceq.loading.sources import paths_of
     from traceq.runs.goodput.goodput import Terms
 
     with _within_limits(memory_limit):
-        return find(
+        return measure_goodput(
             [Path(log) for log in paths_of(logs)],
             [Path(log) for log in paths_of(monitors)],
             [Path(file) for file in paths_of(log_formats)],

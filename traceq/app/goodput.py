@@ -49,7 +49,7 @@ class GoodputView(View[Goodput]):
         return goodput_to_json(self.content)
 
 
-def goodput(
+def measure_goodput(
     logs: Sequence[Path],
     monitors: Sequence[Path] = (),
     formats: Sequence[Path] = (),

@@ -29,7 +29,7 @@ class LazyCommands(LazyGroup):
             "report": ("traceq.cli.report", "Report where each step's time goes, and what to fix first."),
             "open": ("traceq.cli.open_page:open_page", "Show a report in the browser, or follow a folder of traces."),
             "record": ("traceq.cli.record", "Record a training program without editing it, and report."),
-            "goodput": ("traceq.cli.goodput", "Show where the time and money of a whole run went."),
+            "goodput": ("traceq.cli.goodput:show_goodput", "Show where the time and money of a whole run went."),
             "collectives": ("traceq.cli.collectives:show_collectives", "Report on NCCL's own records of a job."),
             "doctor": ("traceq.cli.doctor", "Show what a trace can answer, or what a capture needs."),
             "ingest": ("traceq.cli.ingest", "Read trace files into a database to query."),

@@ -14,7 +14,7 @@ from traceq.common.units import parse_duration
 _LOG = click.Path(exists=True, path_type=Path)
 
 
-@click.command(short_help="Show where the time and money of a whole run went.")
+@click.command("goodput", short_help="Show where the time and money of a whole run went.")
 @click.argument("logs", nargs=-1, required=True, type=_LOG, metavar="LOG...", shell_complete=completion.complete_files)
 @click.option(
     "--with",
@@ -55,7 +55,7 @@ _LOG = click.Path(exists=True, path_type=Path)
 @document_options()
 @memory_option
 @within_limits
-def goodput(
+def show_goodput(
     *,
     logs: tuple[Path, ...],
     monitors: tuple[Path, ...],
@@ -81,10 +81,10 @@ def goodput(
       traceq goodput train.log sacct.txt --cost-per-gpu-hour 2.50
       traceq goodput slurm-*.out --gpus 64 --with gpu_power.csv -o goodput.html
     """  # noqa: D301 - click wants the backspace itself
-    from traceq.app.goodput import goodput as find_goodput
+    from traceq.app.goodput import measure_goodput
     from traceq.runs.goodput.goodput import Terms
 
-    view = find_goodput(
+    view = measure_goodput(
         logs,
         monitors,
         formats,

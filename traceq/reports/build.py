@@ -35,8 +35,8 @@ from traceq.reports.model import (
 )
 from traceq.reports.queries import Queries, print_query
 from traceq.reports.topics import Topics
-from traceq.reports.topics.run import RunLog, RunPhase, RunPoint
 from traceq.reports.topics.recorded import RecordFacts, UsualCollective
+from traceq.reports.topics.run import RunLog, RunPhase, RunPoint
 from traceq.reports.topics.serving import ServingSummary
 from traceq.runs.run_change import RunChange
 

@@ -18,9 +18,9 @@ from traceq.health.verdict import MetricHealth
 from traceq.reports.flame import FlameGraph
 from traceq.reports.timeline import Timeline
 from traceq.reports.topics import Topics
+from traceq.reports.topics.recorded import RecordFacts, UsualCollective
 from traceq.reports.topics.run import RunLog, RunPhase, RunPoint
 from traceq.runs.run_change import RunChange
-from traceq.reports.topics.recorded import RecordFacts, UsualCollective
 
 # Of the JSON form: names docs/report.schema.json.
 SCHEMA_VERSION = 4

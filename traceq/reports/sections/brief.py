@@ -36,8 +36,8 @@ from traceq.reports.sections.jobs import (
 )
 from traceq.reports.sections.notes import list_warnings
 from traceq.reports.sections.outcomes import count_extra_left_out, list_extra_findings
-from traceq.reports.sections.run import summarize_run
 from traceq.reports.sections.recorded import summarize_recorded
+from traceq.reports.sections.run import summarize_run
 from traceq.reports.sections.snapshot import is_snapshot, summarize_snapshot
 from traceq.reports.sections.snapshots import describe_snapshots, find_first_failure
 from traceq.reports.sections.triage import refuse_to_judge

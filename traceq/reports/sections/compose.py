@@ -68,8 +68,8 @@ from traceq.reports.sections.pictures import (
     draw_ranks,
     draw_snapshots,
 )
-from traceq.reports.sections.run import describe_run
 from traceq.reports.sections.recorded import describe_recorded
+from traceq.reports.sections.run import describe_run
 from traceq.reports.sections.serving import describe_serving
 from traceq.reports.sections.snapshot import describe_snapshot, is_snapshot
 from traceq.reports.sections.steps import describe_conditions, describe_marks, describe_steps
