@@ -53,6 +53,10 @@ class Malformed(Exception):
     """Raised when the bytes are no pickle of primitives; the message says why, without the path."""
 
 
+class Truncated(Malformed):
+    """Raised when the pickle ends before its end."""
+
+
 class PickledItems(list[Any]):
     """A list that is being read; `place` is its index among the numbered objects of the file, -1 while it has no number.
 
@@ -125,7 +129,7 @@ class PickleReader:
                 self._is_filled = False
                 yield
             if self._at >= len(self._buffer):
-                raise Malformed("it ends too early; copy it again")
+                raise Truncated("it ends too early; copy it again")
             code = self._buffer[self._at]
             self._at += 1
             if code == _STOP:
@@ -160,7 +164,7 @@ class PickleReader:
             self._fill(size)
         taken = self._buffer[self._at : self._at + size]
         if len(taken) < size:
-            raise Malformed("it ends too early; copy it again")
+            raise Truncated("it ends too early; copy it again")
         self._at += size
         return taken
 
@@ -283,7 +287,7 @@ class PickleReader:
     def _count_held(self, more: int) -> None:
         self._held += more
         if self._held > _MOST_HELD:
-            raise Malformed(f"it has more than {_MOST_HELD:,} items that do not belong to a snapshot")
+            raise Malformed(f"it has more than {_MOST_HELD:,} items that traceq does not know")
 
     def _push_tuple(self, size: int) -> Callable[[], None]:
         def made() -> None:
@@ -368,7 +372,7 @@ class PickleReader:
             self._fill(_MOST_AT_ONCE)
         found = _REFERENCES.match(self._buffer, self._at)
         if found is None:
-            raise Malformed("it ends too early; copy it again")
+            raise Truncated("it ends too early; copy it again")
         run = found.group()
         self._at += len(run)
         if self._buffer[self._at : self._at + 1] != b"e":

@@ -1,0 +1,47 @@
+"""Dumps of PyTorch's flight recorder, one a rank: which collectives it called last, with sizes, types, states and stacks.
+
+Pickles (`torch._C._distributed_c10d._dump_fr_trace()`, and what ProcessGroupNCCL writes at a timeout) are read by the reader of
+pickles of primitives, which runs nothing; JSON (`_dump_fr_trace_json()`) has no stacks. Dumps are no traces: a report has no use
+for them, `traceq hang` reads them together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from traceq.importers.packed import DAMAGED, read_head
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+NAME = "flight_recorder"
+
+_HEAD = 1 << 14
+_PICKLE = re.compile(rb"\x80[\x02-\x05](?:\x95.{8})?[\x5d\x7d]", re.DOTALL)
+_JSON = re.compile(rb'\s*\{\s*"')
+# One of these, and the version, stand near the beginning of all versions.
+_KEYS = (b"pg_config", b"collective_seq_id", b"nccl_comm_state", b"pg_status")
+
+
+def sniff(path: Path) -> bool:
+    """Return whether the file begins like a dump, pickle or JSON, gzip'd or not. Raises nothing but OSError."""
+    try:
+        head = read_head(path, _HEAD)
+    except DAMAGED:
+        return False
+    is_one_of = _PICKLE.match(head) is not None or _JSON.match(head) is not None
+    return is_one_of and any(key in head for key in _KEYS)
+
+
+def read(path: Path) -> Iterator[tuple[str, pa.RecordBatch]]:
+    """Yield (table, batch of rows) of a dump: recorded_dump, recorded_group, recorded_stack, recorded_collective.
+
+    Of a pickle that ends too early the whole entries are read, and recorded_dump.fault says so. Raises UnusableTrace
+    where nothing can be read.
+    """
+    from traceq.importers.flight_recorder.reading import read_dump
+
+    return read_dump(path)

@@ -1,0 +1,259 @@
+"""Pickled dumps: entries become rows as they are read; those that look like an earlier one in one step each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from traceq.importers.flight_recorder.entries import (
+    EntryRows,
+    RecordedEntry,
+    in_ns,
+    join_types,
+    make_frame,
+    sum_sizes,
+)
+from traceq.importers.packed import Readable
+from traceq.importers.pickled import GONE, Malformed, Pairs, PickledItems, PickleReader
+
+_SHORT_LIST = 4096
+_MOST_SHAPES = 8
+
+# What PyTorch's pickler writes for a value: a number, a reference to an earlier text or frame, lists of them, None, a truth.
+_INTEGER = rb"(?:K.|M..|J.{4}|\x8a(?:\x05.{5}|\x06.{6}|\x07.{7}|\x08.{8}))"
+_REFERENCE = rb"(?:h.|j.{4})"
+_REFERENCES = rb"\](?:\(" + _REFERENCE + rb"*e)?"
+_SIZES = rb"\](?:\((?:\](?:\(" + _INTEGER + rb"*e)?)*e)?"
+_OPTIONAL = rb"(?:N|" + _INTEGER + rb")"
+_VALUES = {
+    "frames": _REFERENCES,
+    "record_id": _INTEGER,
+    "pg_id": _INTEGER,
+    "process_group": _REFERENCE + _REFERENCE + rb"\x86",
+    "thread_name": _REFERENCE,
+    "thread_id": _REFERENCE,
+    "collective_seq_id": _INTEGER,
+    "p2p_seq_id": _INTEGER,
+    "op_id": _INTEGER,
+    "profiling_name": _REFERENCE,
+    "time_created_ns": _INTEGER,
+    "duration_ms": rb"G.{8}",
+    "input_sizes": _SIZES,
+    "output_sizes": _SIZES,
+    "input_dtypes": _REFERENCES,
+    "output_dtypes": _REFERENCES,
+    "state": _REFERENCE,
+    "time_discovered_started_ns": _OPTIONAL,
+    "time_discovered_completed_ns": _OPTIONAL,
+    "retired": rb"[\x88\x89]",
+    "timeout_ms": _INTEGER,
+    "is_p2p": rb"[\x88\x89]",
+}
+# Those that differ from entry to entry, in the order of the columns.
+_NUMBERS = (
+    "record_id",
+    "collective_seq_id",
+    "p2p_seq_id",
+    "op_id",
+    "time_created_ns",
+    "time_discovered_started_ns",
+    "time_discovered_completed_ns",
+)
+_NOT_KEPT = frozenset({"thread_name", "thread_id", "duration_ms"})
+# Those of a row of version 2.4 and later; entries without one of them are read value by value.
+_NEEDED = frozenset(_VALUES) - _NOT_KEPT - {"frames"}
+_TRUE, _LONG, _NONE, _SIGNED = b"\x88", 0x8A, ord("N"), ord("J")
+_SIZE_PART = re.compile(rb"\](?:\(((?:" + _INTEGER + rb")*)e)?", re.DOTALL)
+_INTEGERS = re.compile(_INTEGER, re.DOTALL)
+_ONE_REFERENCE = re.compile(rb"h(.)|j(.{4})", re.DOTALL)
+
+
+class _EntryShape(NamedTuple):
+    """What an entry of certain keys looks like in the file, behind its first opcode; its groups are the values of `keys`.
+
+    `get_numbers` returns the groups of _NUMBERS, `get_repeated` those of the others, which many entries have in common.
+    """
+
+    pattern: re.Pattern[bytes]
+    keys: tuple[str, ...]
+    get_numbers: Callable[[tuple[bytes, ...]], tuple[bytes, ...]]
+    get_repeated: Callable[[tuple[bytes, ...]], tuple[bytes, ...]]
+
+
+class DumpReader(PickleReader):
+    """Reader of one pickled dump in `file`; entries become rows of `entries`, everything else is in `result`.
+
+    PyTorch writes all entries alike, and 64 opcodes for each: once one was read, a regular expression takes those of the
+    same keys at once. It accepts no opcode that the reader of single ones refuses.
+    """
+
+    def __init__(self, file: Readable, entries: EntryRows) -> None:
+        self.entries = entries
+        self._shapes: dict[tuple[str, ...], _EntryShape] = {}
+        self._parts: dict[tuple[bytes, ...], tuple[tuple[Any, ...], ...]] = {}
+        super().__init__(file, self._replace_dict, self._replace_list, lambda _read: None)
+
+    def get_open_dict(self) -> dict[Any, Any]:
+        """Return the keys and values of the outermost dict that were read so far, for a file that ends too early."""
+        levels = [*self._below, self._stack]
+        flat = levels[1] if len(levels) > 1 else []
+        return {key: value for key, value in zip(flat[::2], flat[1::2], strict=False) if type(key) is str}
+
+    # --- values that are complete ---
+
+    def _replace_dict(self, pairs: Pairs, level: list[Any] | None) -> Any:
+        """Return the replacement of a finished dict: a frame for a frame, nothing for an entry, which becomes a row."""
+        if "filename" in pairs and "line" in pairs:
+            return make_frame(pairs)
+        if "profiling_name" in pairs and "record_id" in pairs:
+            self.entries.add(pairs)
+            self._learn_shape(tuple(pairs))
+            return GONE if level else None
+        return pairs
+
+    def _replace_list(self, items: PickledItems) -> Any:
+        """Return a short list of numbers, texts, frames or tuples as a tuple; others as they are."""
+        is_plain = len(items) <= _SHORT_LIST and not any(
+            type(item) is Pairs or type(item) is PickledItems for item in items
+        )
+        return tuple(items) if items and is_plain else items
+
+    # --- entries that look like an earlier one ---
+
+    def _build_steps(self) -> list[Callable[[], None] | None]:
+        steps = super()._build_steps()
+        steps[ord("}")] = self._begin_dict
+        return steps
+
+    def _begin_dict(self) -> None:
+        if not self._stack and self._get_level():
+            for shape in self._shapes.values():
+                match = shape.pattern.match(self._buffer, self._at)
+                if match is not None:
+                    self._add_entry(shape, match)
+                    self._at = match.end()
+                    return
+        self._stack.append(Pairs())
+
+    def _learn_shape(self, keys: tuple[str, ...]) -> None:
+        """Note what entries with these keys look like, if all of them are known, and written by PyTorch."""
+        kept = tuple(key for key in keys if key not in _NOT_KEPT)
+        is_known = (
+            keys not in self._shapes and len(self._shapes) < _MOST_SHAPES and _VALUES.keys() >= {*keys} >= _NEEDED
+        )
+        if not is_known:
+            return
+        numbers = [self._find_number(key) for key in keys]
+        if None in numbers:
+            return
+        parts = [
+            re.escape(_encode_reference(number or 0)) + (rb"(?:%b)" if key in _NOT_KEPT else rb"(%b)") % _VALUES[key]
+            for key, number in zip(keys, numbers, strict=True)
+        ]
+        self._shapes[keys] = _EntryShape(
+            re.compile(rb"\(" + b"".join(parts) + b"u", re.DOTALL),
+            kept,
+            itemgetter(*map(kept.index, _NUMBERS)),
+            itemgetter(*(place for place, key in enumerate(kept) if key not in _NUMBERS)),
+        )
+
+    def _find_number(self, text: str) -> int | None:
+        """Return the number by which the file refers to a text; None where it has none."""
+        place = self._place_of.get(text)
+        return None if place is None or place not in self._memo else self._memo.index(place)
+
+    def _add_entry(self, shape: _EntryShape, match: re.Match[bytes]) -> None:
+        """Add the row of an entry that was matched in one step."""
+        codes = match.groups()
+        repeated = shape.get_repeated(codes)
+        parts = self._parts.get(repeated)
+        if parts is None:
+            self._count(sum(map(len, repeated)))
+            parts = self._parts[repeated] = self._read_parts(dict(zip(shape.keys, codes, strict=True)))
+        record, sequence, p2p_sequence, op_number, created, started, completed = map(
+            _read_number, shape.get_numbers(codes)
+        )
+        self.entries.rows.append(
+            RecordedEntry._make(
+                (
+                    record or 0,
+                    *parts[0],
+                    sequence or 0,
+                    p2p_sequence or 0,
+                    op_number,
+                    *parts[1],
+                    created or None,
+                    started or None,
+                    completed or None,
+                    *parts[2],
+                )
+            )
+        )
+
+    def _read_parts(self, codes: dict[str, bytes]) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
+        """Return what many entries have in common, from the opcodes by key: the columns up to sequence, those before created,
+        and the last two.
+        """
+        name, description = map(_check_text, self._read_references(codes["process_group"]))
+        inputs, outputs = _read_sizes(codes["input_sizes"]), _read_sizes(codes["output_sizes"])
+        operation = self.entries.split_op(self._read_text(codes["profiling_name"]))
+        is_p2p = codes["is_p2p"] == _TRUE
+        before = (name, description, _read_number(codes["pg_id"]), *operation, is_p2p)
+        types = [join_types(self._read_references(codes[key])) for key in ("input_dtypes", "output_dtypes")]
+        state = self._read_text(codes["state"])
+        tensors = (
+            inputs.text,
+            outputs.text,
+            *types,
+            inputs.elements,
+            outputs.elements,
+            state,
+            codes["retired"] == _TRUE,
+        )
+        stack = self.entries.number_stack(self._read_references(codes["frames"])) if "frames" in codes else None
+        return before, tensors, (in_ns(_read_number(codes["timeout_ms"])), stack)
+
+    def _read_references(self, code: bytes) -> list[Any]:
+        return [
+            self._look_up(small[0] if small else int.from_bytes(large, "little"))
+            for small, large in _ONE_REFERENCE.findall(code)
+        ]
+
+    def _read_text(self, code: bytes) -> str:
+        return _check_text(self._read_references(code)[0])
+
+
+def _check_text(value: Any) -> str:
+    if type(value) is not str:
+        raise Malformed("a name is not text")
+    return value[:500]
+
+
+def _encode_reference(number: int) -> bytes:
+    """Return the opcode by which PyTorch's pickler refers to an earlier object."""
+    return b"h" + bytes([number]) if number < 1 << 8 else b"j" + number.to_bytes(4, "little")
+
+
+def _read_number(code: bytes) -> int | None:
+    """Return the number of an opcode with its argument; None for the opcode of None."""
+    first = code[0]
+    if first == _LONG:
+        return int.from_bytes(code[2:], "little", signed=True)
+    return None if first == _NONE else int.from_bytes(code[1:], "little", signed=first == _SIGNED)
+
+
+def _read_sizes(code: bytes) -> Any:
+    """Return the sizes of tensors from the opcodes of a list of lists of numbers, as TensorSizes."""
+    inner = code[2:-1] if len(code) > 1 else b""
+    # from opcode to opcode: a byte of a number may look like the begin of a list
+    sizes = []
+    at = 0
+    while at < len(inner):
+        part = _SIZE_PART.match(inner, at)
+        if part is None:
+            raise Malformed("a tensor's size is no list of numbers")
+        sizes.append(tuple(_read_number(number.group()) or 0 for number in _INTEGERS.finditer(part[1] or b"")))
+        at = part.end()
+    return sum_sizes(sizes)
