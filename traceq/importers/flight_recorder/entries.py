@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import prod
 from typing import Any, NamedTuple
 
@@ -27,10 +27,21 @@ class StackFrame(NamedTuple):
     line: int
 
 
-class RecordedEntry(NamedTuple):
-    """An entry of a dump: the columns of recorded_collective without rank, in their order."""
+class EntryNumbers(NamedTuple):
+    """What differs from entry to entry of a dump: columns of recorded_collective, times in ns since 1970."""
 
     record: int
+    sequence: int
+    p2p_sequence: int
+    op_number: int | None
+    created: int | None
+    started: int | None
+    completed: int | None
+
+
+class EntryFacts(NamedTuple):
+    """What many entries of a dump have in common: the other columns of recorded_collective, without rank."""
+
     group_name: str
     group_description: str
     group_number: int | None
@@ -39,9 +50,6 @@ class RecordedEntry(NamedTuple):
     from_member: int | None
     to_member: int | None
     is_p2p: bool
-    sequence: int
-    p2p_sequence: int
-    op_number: int | None
     input_sizes: str
     output_sizes: str
     input_types: str
@@ -50,9 +58,6 @@ class RecordedEntry(NamedTuple):
     output_elements: int | None
     state: str
     is_retired: bool
-    created: int | None
-    started: int | None
-    completed: int | None
     timeout: int | None
     stack_id: int | None
 
@@ -74,47 +79,59 @@ class TensorSizes(NamedTuple):
 
 
 class EntryRows:
-    """The rows of a dump's entries; `stacks` maps each distinct stack to its number, in the order of first use."""
+    """The entries of a dump: of each its numbers, and the place of its facts in `facts`, which holds distinct ones.
+
+    `stacks` maps each distinct stack to its number, in the order of first use.
+    """
 
     def __init__(self) -> None:
-        self.rows: list[RecordedEntry] = []
+        self.numbers: list[tuple[int | None, ...]] = []
+        self.places: list[int] = []
+        self.facts: dict[EntryFacts, int] = {}
         self.stacks: dict[tuple[StackFrame, ...], int] = {}
         self._ops: dict[str, NamedOp] = {}
 
     def add(self, entry: Mapping[Any, Any]) -> None:
-        """Add the row of an entry, a dict with PyTorch's keys. Raises Malformed where a value cannot be."""
+        """Add an entry, a dict with PyTorch's keys. Raises Malformed where a value cannot be."""
         group = entry.get("process_group")
         if not isinstance(group, (tuple, list)) or len(group) != 2 or not all(type(part) is str for part in group):  # noqa: PLR2004
             raise Malformed("'process_group' is not a name and a description")
         inputs, outputs = sum_sizes(entry.get("input_sizes", ())), sum_sizes(entry.get("output_sizes", ()))
         operation = self.split_op(_get_text(entry, "profiling_name"))
-        self.rows.append(
-            RecordedEntry(
+        facts = EntryFacts(
+            group[0][:_LONGEST],
+            group[1][:_LONGEST],
+            _get_optional(entry, "pg_id"),
+            *operation,
+            # before version 2.3 only the name says it
+            bool(entry.get("is_p2p", operation.op in ("send", "recv"))),
+            inputs.text,
+            outputs.text,
+            join_types(entry.get("input_dtypes", ())),
+            join_types(entry.get("output_dtypes", ())),
+            inputs.elements,
+            outputs.elements,
+            _get_text(entry, "state"),
+            entry.get("retired") is True,
+            in_ns(_get_optional(entry, "timeout_ms")),
+            self.number_stack(entry.get("frames", ())),
+        )
+        self.numbers.append(
+            EntryNumbers(
                 _get_integer(entry, "record_id"),
-                group[0][:_LONGEST],
-                group[1][:_LONGEST],
-                _get_optional(entry, "pg_id"),
-                *operation,
-                # before version 2.3 only the name says it
-                bool(entry.get("is_p2p", operation.op in ("send", "recv"))),
                 _get_sequence(entry),
                 _get_optional(entry, "p2p_seq_id") or 0,
                 _get_optional(entry, "op_id"),
-                inputs.text,
-                outputs.text,
-                join_types(entry.get("input_dtypes", ())),
-                join_types(entry.get("output_dtypes", ())),
-                inputs.elements,
-                outputs.elements,
-                _get_text(entry, "state"),
-                entry.get("retired") is True,
                 _get_time(entry, "time_created_ns"),
                 _get_time(entry, "time_discovered_started_ns"),
                 _get_time(entry, "time_discovered_completed_ns"),
-                in_ns(_get_optional(entry, "timeout_ms")),
-                self.number_stack(entry.get("frames", ())),
             )
         )
+        self.places.append(self.place_facts(facts))
+
+    def place_facts(self, facts: EntryFacts) -> int:
+        """Return the place of these facts in `facts`, where they are put if they are new."""
+        return self.facts.setdefault(facts, len(self.facts))
 
     def split_op(self, name: str) -> NamedOp:
         """Return the parts of an operation's name, as of "nccl:send 0->1", "nccl:recv 1<-0", "gloo:all_reduce"."""
@@ -206,8 +223,3 @@ def _get_time(pairs: Mapping[Any, Any], key: str) -> int | None:
 def _get_sequence(pairs: Mapping[Any, Any]) -> int:
     """Return the number of a collective within its group; version 1 called it seq_id."""
     return _get_integer(pairs, "collective_seq_id" if "collective_seq_id" in pairs else "seq_id")
-
-
-def to_columns(rows: Sequence[RecordedEntry]) -> list[tuple[Any, ...]]:
-    """Return the columns of the rows, in the order of RecordedEntry's fields."""
-    return list(zip(*rows, strict=True)) if rows else [() for _ in RecordedEntry._fields]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import cache
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 from traceq.importers.flight_recorder.entries import (
+    EntryFacts,
     EntryRows,
-    RecordedEntry,
+    TensorSizes,
     in_ns,
     join_types,
     make_frame,
@@ -92,7 +94,10 @@ class DumpReader(PickleReader):
     def __init__(self, file: Readable, entries: EntryRows) -> None:
         self.entries = entries
         self._shapes: dict[tuple[str, ...], _EntryShape] = {}
-        self._parts: dict[tuple[bytes, ...], tuple[tuple[Any, ...], ...]] = {}
+        self._places: dict[tuple[bytes, ...], int] = {}
+        self._sizes: dict[bytes, TensorSizes] = {}
+        self._stacks: dict[bytes, int | None] = {}
+        self._small = _small_numbers()
         super().__init__(file, self._replace_dict, self._replace_list, lambda _read: None)
 
     def get_open_dict(self) -> dict[Any, Any]:
@@ -128,14 +133,24 @@ class DumpReader(PickleReader):
         return steps
 
     def _begin_dict(self) -> None:
-        if not self._stack and self._get_level():
-            for shape in self._shapes.values():
-                match = shape.pattern.match(self._buffer, self._at)
-                if match is not None:
-                    self._add_entry(shape, match)
-                    self._at = match.end()
-                    return
+        if not self._stack and self._get_level() and self._add_entries():
+            return
         self._stack.append(Pairs())
+
+    def _add_entries(self) -> bool:
+        """Add all entries from here on that look like an earlier one; return whether there is any."""
+        at, buffer, is_any = self._at, self._buffer, False
+        # an entry that goes on behind the buffer does not match: it is read value by value
+        while shape := next((shape for shape in self._shapes.values() if shape.pattern.match(buffer, at)), None):
+            while match := shape.pattern.match(buffer, at):
+                self._add_entry(shape, match.groups())
+                at, is_any = match.end(), True
+                self._at = at
+                if buffer[at : at + 1] != b"}":
+                    return True
+                at += 1
+        # the opcode of the next dict is read again
+        return is_any
 
     def _learn_shape(self, keys: tuple[str, ...]) -> None:
         """Note what entries with these keys look like, if all of them are known, and written by PyTorch."""
@@ -164,56 +179,52 @@ class DumpReader(PickleReader):
         place = self._place_of.get(text)
         return None if place is None or place not in self._memo else self._memo.index(place)
 
-    def _add_entry(self, shape: _EntryShape, match: re.Match[bytes]) -> None:
-        """Add the row of an entry that was matched in one step."""
-        codes = match.groups()
+    def _add_entry(self, shape: _EntryShape, codes: tuple[bytes, ...]) -> None:
+        """Add an entry that was matched in one step; `codes` are the opcodes of the values of the shape's keys."""
         repeated = shape.get_repeated(codes)
-        parts = self._parts.get(repeated)
-        if parts is None:
+        place = self._places.get(repeated)
+        if place is None:
             self._count(sum(map(len, repeated)))
-            parts = self._parts[repeated] = self._read_parts(dict(zip(shape.keys, codes, strict=True)))
+            place = self._places[repeated] = self._place_facts(dict(zip(shape.keys, codes, strict=True)))
         record, sequence, p2p_sequence, op_number, created, started, completed = map(
             _read_number, shape.get_numbers(codes)
         )
-        self.entries.rows.append(
-            RecordedEntry._make(
-                (
-                    record or 0,
-                    *parts[0],
-                    sequence or 0,
-                    p2p_sequence or 0,
-                    op_number,
-                    *parts[1],
-                    created or None,
-                    started or None,
-                    completed or None,
-                    *parts[2],
-                )
-            )
-        )
+        numbers = (record, sequence, p2p_sequence, op_number, created or None, started or None, completed or None)
+        self.entries.numbers.append(numbers)
+        self.entries.places.append(place)
 
-    def _read_parts(self, codes: dict[str, bytes]) -> tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]:
-        """Return what many entries have in common, from the opcodes by key: the columns up to sequence, those before created,
-        and the last two.
-        """
+    def _place_facts(self, codes: dict[str, bytes]) -> int:
+        """Return the place of what an entry has in common with others, from its opcodes by key."""
         name, description = map(_check_text, self._read_references(codes["process_group"]))
-        inputs, outputs = _read_sizes(codes["input_sizes"]), _read_sizes(codes["output_sizes"])
-        operation = self.entries.split_op(self._read_text(codes["profiling_name"]))
-        is_p2p = codes["is_p2p"] == _TRUE
-        before = (name, description, _read_number(codes["pg_id"]), *operation, is_p2p)
-        types = [join_types(self._read_references(codes[key])) for key in ("input_dtypes", "output_dtypes")]
-        state = self._read_text(codes["state"])
-        tensors = (
+        inputs, outputs = self._read_sizes(codes["input_sizes"]), self._read_sizes(codes["output_sizes"])
+        facts = EntryFacts(
+            name,
+            description,
+            _read_number(codes["pg_id"]),
+            *self.entries.split_op(self._read_text(codes["profiling_name"])),
+            codes["is_p2p"] == _TRUE,
             inputs.text,
             outputs.text,
-            *types,
+            join_types(self._read_references(codes["input_dtypes"])),
+            join_types(self._read_references(codes["output_dtypes"])),
             inputs.elements,
             outputs.elements,
-            state,
+            self._read_text(codes["state"]),
             codes["retired"] == _TRUE,
+            in_ns(_read_number(codes["timeout_ms"])),
+            self._read_stack(codes["frames"]) if "frames" in codes else None,
         )
-        stack = self.entries.number_stack(self._read_references(codes["frames"])) if "frames" in codes else None
-        return before, tensors, (in_ns(_read_number(codes["timeout_ms"])), stack)
+        return self.entries.place_facts(facts)
+
+    def _read_sizes(self, code: bytes) -> TensorSizes:
+        if code not in self._sizes:
+            self._sizes[code] = _read_sizes(code)
+        return self._sizes[code]
+
+    def _read_stack(self, code: bytes) -> int | None:
+        if code not in self._stacks:
+            self._stacks[code] = self.entries.number_stack(self._read_references(code))
+        return self._stacks[code]
 
     def _read_references(self, code: bytes) -> list[Any]:
         return [
@@ -236,6 +247,13 @@ def _encode_reference(number: int) -> bytes:
     return b"h" + bytes([number]) if number < 1 << 8 else b"j" + number.to_bytes(4, "little")
 
 
+@cache
+def _small_numbers() -> dict[bytes, int | None]:
+    """Return the numbers of one and two bytes, and None, by the opcodes that stand for them."""
+    short: dict[bytes, int | None] = {b"M" + number.to_bytes(2, "little"): number for number in range(1 << 16)}
+    return {**short, **{b"K" + bytes([number]): number for number in range(1 << 8)}, b"N": None}
+
+
 def _read_number(code: bytes) -> int | None:
     """Return the number of an opcode with its argument; None for the opcode of None."""
     first = code[0]
@@ -244,8 +262,8 @@ def _read_number(code: bytes) -> int | None:
     return None if first == _NONE else int.from_bytes(code[1:], "little", signed=first == _SIGNED)
 
 
-def _read_sizes(code: bytes) -> Any:
-    """Return the sizes of tensors from the opcodes of a list of lists of numbers, as TensorSizes."""
+def _read_sizes(code: bytes) -> TensorSizes:
+    """Return the sizes of tensors from the opcodes of a list of lists of numbers."""
     inner = code[2:-1] if len(code) > 1 else b""
     # from opcode to opcode: a byte of a number may look like the begin of a list
     sizes = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from traceq.common.ranks import rank_in_path
 from traceq.errors import UnusableTrace
-from traceq.importers.flight_recorder.entries import EntryRows, to_columns
+from traceq.importers.flight_recorder.entries import EntryFacts, EntryNumbers, EntryRows
 from traceq.importers.flight_recorder.json_dump import read_json
 from traceq.importers.flight_recorder.pickled_dump import DumpReader
 from traceq.importers.packed import DAMAGED, open_unpacked
@@ -65,22 +65,41 @@ def read_dump(path: Path) -> Iterator[tuple[str, pa.RecordBatch]]:
     except OSError as error:
         raise UnusableTrace(f"{path}: cannot be read: {error.strerror}") from None
     rank, source = _find_rank(path, content.whole)
-    rows = entries.rows
-    last = max((row.created for row in rows if row.created is not None), default=None)
-    first = min((row.record for row in rows), default=None)
-    dump = (str(path), rank, source, content.format, version, len(rows), first, last, content.fault)
+    numbers = _gather_numbers(entries)
+    created = [value for value in numbers["created"] if value is not None]
+    records = numbers["record"]
+    span = (min(records, default=None), max(created, default=None))
+    dump = (str(path), rank, source, content.format, version, len(entries.numbers), *span, content.fault)
     yield "recorded_dump", _build_batch("recorded_dump", [(value,) for value in dump])
     yield "recorded_group", _build_batch("recorded_group", _with_rank(rank, groups, 3))
     yield "recorded_status", _build_batch("recorded_status", _with_rank(rank, statuses, 2))
     frames = [(number, depth, *frame) for stack, number in entries.stacks.items() for depth, frame in enumerate(stack)]
     yield "recorded_stack", _build_batch("recorded_stack", _with_rank(rank, frames, 5))
-    yield "recorded_collective", _build_batch("recorded_collective", [[rank] * len(rows), *to_columns(rows)])
+    yield "recorded_collective", _build_collectives(rank, entries, numbers)
 
 
 def _with_rank(rank: int | None, rows: list[tuple[Any, ...]], width: int) -> list[Any]:
     """Return the columns of rows of `width` values, behind a column with the rank."""
     columns = list(zip(*rows, strict=True)) if rows else [()] * width
     return [[rank] * len(rows), *columns]
+
+
+def _gather_numbers(entries: EntryRows) -> dict[str, Sequence[Any]]:
+    """Return the numbers of the entries by the name of their column."""
+    columns = zip(*entries.numbers, strict=True) if entries.numbers else [()] * len(EntryNumbers._fields)
+    return dict(zip(EntryNumbers._fields, columns, strict=True))
+
+
+def _build_collectives(rank: int | None, entries: EntryRows, numbers: Mapping[str, Sequence[Any]]) -> pa.RecordBatch:
+    """Return the rows of recorded_collective."""
+    schema = SCHEMAS["recorded_collective"]
+    arrays = {"rank": pa.array([rank] * len(entries.places), _WHOLE)}
+    arrays |= {name: pa.array(values, schema.field(name).type) for name, values in numbers.items()}
+    places = pa.array(entries.places, _WHOLE)
+    facts = zip(*entries.facts, strict=True) if entries.facts else [()] * len(EntryFacts._fields)
+    for name, values in zip(EntryFacts._fields, facts, strict=True):
+        arrays[name] = pa.array(values, schema.field(name).type).take(places)
+    return pa.RecordBatch.from_arrays([arrays[name] for name in schema.names], schema=schema)
 
 
 def _build_batch(table: str, columns: list[Any]) -> pa.RecordBatch:
@@ -109,10 +128,10 @@ def _read_content(path: Path, entries: EntryRows) -> _ReadContent:
             for _ in reader.run():
                 pass
         except (Truncated, *DAMAGED):
-            if not entries.rows:
+            if not entries.numbers:
                 raise
             return _ReadContent(
-                reader.get_open_dict(), "pickle", f"it ends too early, after entry {entries.rows[-1].record}"
+                reader.get_open_dict(), "pickle", f"it ends too early, after entry {entries.numbers[-1][0]}"
             )
     if type(reader.result) is not Pairs:
         raise Malformed("it holds no dict: dumps before version 2 are not read")
@@ -122,7 +141,7 @@ def _read_content(path: Path, entries: EntryRows) -> _ReadContent:
 def _check_version(content: _ReadContent, entries: EntryRows) -> str | None:
     """Return the version of a dump. Raises Malformed for one that traceq does not know, or where it is no dump at all."""
     version = content.whole.get("version")
-    if version is None and content.fault is None and not entries.rows:
+    if version is None and content.fault is None and not entries.numbers:
         raise Malformed("it has neither a version nor entries: it is no dump")
     if version is not None and (type(version) is not str or not _MAJOR.fullmatch(version)):
         raise Malformed(f"it is of version {str(version)[:20]!r}, and traceq knows 2.x")
