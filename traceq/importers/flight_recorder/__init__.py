@@ -12,10 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from traceq.importers.flight_recorder.names import has_name_of_dump, rank_in_name
 from traceq.importers.packed import DAMAGED, read_head
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+__all__ = ["NAME", "has_name_of_dump", "rank_in_name", "read", "sniff"]
 
 NAME = "flight_recorder"
 

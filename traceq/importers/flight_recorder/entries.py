@@ -79,13 +79,13 @@ class TensorSizes(NamedTuple):
 
 
 class EntryRows:
-    """The entries of a dump: of each its numbers, and the place of its facts in `facts`, which holds distinct ones.
+    """The entries of a dump: `numbers` are columns of EntryNumbers, `places` the place of each entry's facts in `facts`.
 
-    `stacks` maps each distinct stack to its number, in the order of first use.
+    `facts` holds distinct ones. `stacks` maps each distinct stack to its number, in the order of first use.
     """
 
     def __init__(self) -> None:
-        self.numbers: list[tuple[int | None, ...]] = []
+        self.numbers: list[list[int | None]] = [[] for _ in EntryNumbers._fields]
         self.places: list[int] = []
         self.facts: dict[EntryFacts, int] = {}
         self.stacks: dict[tuple[StackFrame, ...], int] = {}
@@ -116,17 +116,17 @@ class EntryRows:
             in_ns(_get_optional(entry, "timeout_ms")),
             self.number_stack(entry.get("frames", ())),
         )
-        self.numbers.append(
-            EntryNumbers(
-                _get_integer(entry, "record_id"),
-                _get_sequence(entry),
-                _get_optional(entry, "p2p_seq_id") or 0,
-                _get_optional(entry, "op_id"),
-                _get_time(entry, "time_created_ns"),
-                _get_time(entry, "time_discovered_started_ns"),
-                _get_time(entry, "time_discovered_completed_ns"),
-            )
+        numbers = EntryNumbers(
+            _get_integer(entry, "record_id"),
+            _get_sequence(entry),
+            _get_optional(entry, "p2p_seq_id") or 0,
+            _get_optional(entry, "op_id"),
+            _get_time(entry, "time_created_ns"),
+            _get_time(entry, "time_discovered_started_ns"),
+            _get_time(entry, "time_discovered_completed_ns"),
         )
+        for column, number in zip(self.numbers, numbers, strict=True):
+            column.append(number)
         self.places.append(self.place_facts(facts))
 
     def place_facts(self, facts: EntryFacts) -> int:

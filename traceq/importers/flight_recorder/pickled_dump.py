@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import struct
+from collections.abc import Callable, Sequence
 from functools import cache
-from operator import itemgetter
-from typing import Any, NamedTuple
+from itertools import groupby
+from typing import Any
 
 from traceq.importers.flight_recorder.entries import (
     EntryFacts,
@@ -66,22 +67,55 @@ _NUMBERS = (
 _NOT_KEPT = frozenset({"thread_name", "thread_id", "duration_ms"})
 # Those of a row of version 2.4 and later; entries without one of them are read value by value.
 _NEEDED = frozenset(_VALUES) - _NOT_KEPT - {"frames"}
+_LONG_NUMBER = struct.Struct("<xxq")
+_LONG_BYTES = _LONG_NUMBER.size
 _TRUE, _LONG, _NONE, _SIGNED = b"\x88", 0x8A, ord("N"), ord("J")
 _SIZE_PART = re.compile(rb"\](?:\(((?:" + _INTEGER + rb")*)e)?", re.DOTALL)
 _INTEGERS = re.compile(_INTEGER, re.DOTALL)
 _ONE_REFERENCE = re.compile(rb"h(.)|j(.{4})", re.DOTALL)
 
 
-class _EntryShape(NamedTuple):
-    """What an entry of certain keys looks like in the file, behind its first opcode; its groups are the values of `keys`.
+class _EntryShape:
+    """What an entry of certain keys looks like in the file, behind its first opcode.
 
-    `get_numbers` returns the groups of _NUMBERS, `get_repeated` those of the others, which many entries have in common.
+    `match` is a function of the bytes and a place in them. Its groups are the opcodes of the values of _NUMBERS, which
+    `numbers` are the places of, and what stands between them and is not left out, which `repeated` are the places of.
     """
 
-    pattern: re.Pattern[bytes]
-    keys: tuple[str, ...]
-    get_numbers: Callable[[tuple[bytes, ...]], tuple[bytes, ...]]
-    get_repeated: Callable[[tuple[bytes, ...]], tuple[bytes, ...]]
+    def __init__(self, keys: Sequence[str], references: Sequence[bytes]) -> None:
+        """Take the keys of the entry and the opcodes by which the file refers to them, in their order."""
+        parts, stretches, group_of = [rb"\("], [], dict[str, int]()
+        self.repeated: list[int] = []
+        groups = 0
+        kinds = [key if key in _NUMBERS else None if key in _NOT_KEPT else "" for key in keys]
+        for kind, run in groupby(zip(kinds, keys, references, strict=True), key=lambda each: each[0]):
+            pairs = [(key, re.escape(reference), _VALUES[key]) for _, key, reference in run]
+            if kind is None:
+                parts += [reference + b"(?:" + value + b")" for _, reference, value in pairs]
+            elif kind:
+                ((key, reference, value),) = pairs
+                parts.append(reference + b"(" + value + b")")
+                group_of[key] = groups
+                groups += 1
+            else:
+                parts.append(b"(" + b"".join(reference + b"(?:" + value + b")" for _, reference, value in pairs) + b")")
+                named = b"".join(
+                    reference + b"(?P<" + key.encode() + b">" + value + b")" for key, reference, value in pairs
+                )
+                stretches.append(re.compile(named, re.DOTALL))
+                self.repeated.append(groups)
+                groups += 1
+        self.match = re.compile(b"".join(parts) + b"u", re.DOTALL).match
+        self.numbers = [group_of[key] for key in _NUMBERS]
+        self._stretches = stretches
+
+    def split(self, repeated: tuple[bytes, ...]) -> dict[str, bytes]:
+        """Return the opcodes of each value by its key, from the groups `repeated`."""
+        found: dict[str, bytes] = {}
+        for stretch, code in zip(self._stretches, repeated, strict=True):
+            match = stretch.fullmatch(code)
+            found |= {} if match is None else match.groupdict()
+        return found
 
 
 class DumpReader(PickleReader):
@@ -97,7 +131,6 @@ class DumpReader(PickleReader):
         self._places: dict[tuple[bytes, ...], int] = {}
         self._sizes: dict[bytes, TensorSizes] = {}
         self._stacks: dict[bytes, int | None] = {}
-        self._small = _small_numbers()
         super().__init__(file, self._replace_dict, self._replace_list, lambda _read: None)
 
     def get_open_dict(self) -> dict[Any, Any]:
@@ -139,59 +172,48 @@ class DumpReader(PickleReader):
 
     def _add_entries(self) -> bool:
         """Add all entries from here on that look like an earlier one; return whether there is any."""
-        at, buffer, is_any = self._at, self._buffer, False
-        # an entry that goes on behind the buffer does not match: it is read value by value
-        while shape := next((shape for shape in self._shapes.values() if shape.pattern.match(buffer, at)), None):
-            while match := shape.pattern.match(buffer, at):
-                self._add_entry(shape, match.groups())
-                at, is_any = match.end(), True
-                self._at = at
-                if buffer[at : at + 1] != b"}":
-                    return True
-                at += 1
-        # the opcode of the next dict is read again
-        return is_any
+        buffer, at = self._buffer, self._at
+        for shape in self._shapes.values():
+            match = shape.match(buffer, at)
+            if match is None:
+                continue
+            # an entry that goes on behind the buffer does not match: it is read value by value
+            codes = []
+            while match is not None:
+                codes.append(match.groups())
+                at = match.end()
+                # behind the opcode that begins a dict
+                match = shape.match(buffer, at + 1) if buffer[at : at + 1] == b"}" else None
+            self._at = at
+            self._add_codes(shape, codes)
+            return True
+        return False
 
     def _learn_shape(self, keys: tuple[str, ...]) -> None:
         """Note what entries with these keys look like, if all of them are known, and written by PyTorch."""
-        kept = tuple(key for key in keys if key not in _NOT_KEPT)
         is_known = (
             keys not in self._shapes and len(self._shapes) < _MOST_SHAPES and _VALUES.keys() >= {*keys} >= _NEEDED
         )
-        if not is_known:
-            return
-        numbers = [self._find_number(key) for key in keys]
-        if None in numbers:
-            return
-        parts = [
-            re.escape(_encode_reference(number or 0)) + (rb"(?:%b)" if key in _NOT_KEPT else rb"(%b)") % _VALUES[key]
-            for key, number in zip(keys, numbers, strict=True)
-        ]
-        self._shapes[keys] = _EntryShape(
-            re.compile(rb"\(" + b"".join(parts) + b"u", re.DOTALL),
-            kept,
-            itemgetter(*map(kept.index, _NUMBERS)),
-            itemgetter(*(place for place, key in enumerate(kept) if key not in _NUMBERS)),
-        )
+        numbers = [self._find_number(key) for key in keys] if is_known else [None]
+        if None not in numbers:
+            self._shapes[keys] = _EntryShape(keys, [_encode_reference(number or 0) for number in numbers])
 
     def _find_number(self, text: str) -> int | None:
         """Return the number by which the file refers to a text; None where it has none."""
         place = self._place_of.get(text)
         return None if place is None or place not in self._memo else self._memo.index(place)
 
-    def _add_entry(self, shape: _EntryShape, codes: tuple[bytes, ...]) -> None:
-        """Add an entry that was matched in one step; `codes` are the opcodes of the values of the shape's keys."""
-        repeated = shape.get_repeated(codes)
-        place = self._places.get(repeated)
-        if place is None:
-            self._count(sum(map(len, repeated)))
-            place = self._places[repeated] = self._place_facts(dict(zip(shape.keys, codes, strict=True)))
-        record, sequence, p2p_sequence, op_number, created, started, completed = map(
-            _read_number, shape.get_numbers(codes)
-        )
-        numbers = (record, sequence, p2p_sequence, op_number, created or None, started or None, completed or None)
-        self.entries.numbers.append(numbers)
-        self.entries.places.append(place)
+    def _add_codes(self, shape: _EntryShape, codes: list[tuple[bytes, ...]]) -> None:
+        """Add entries that were matched in one step each; `codes` are the groups of the shape's pattern."""
+        columns = list(zip(*codes, strict=True))
+        for numbers, place in zip(self.entries.numbers, shape.numbers, strict=True):
+            numbers.extend(_read_numbers(columns[place]))
+        places = self._places
+        for repeated in zip(*(columns[place] for place in shape.repeated), strict=True):
+            if repeated not in places:
+                self._count(sum(map(len, repeated)))
+                places[repeated] = self._place_facts(shape.split(repeated))
+            self.entries.places.append(places[repeated])
 
     def _place_facts(self, codes: dict[str, bytes]) -> int:
         """Return the place of what an entry has in common with others, from its opcodes by key."""
@@ -252,6 +274,15 @@ def _small_numbers() -> dict[bytes, int | None]:
     """Return the numbers of one and two bytes, and None, by the opcodes that stand for them."""
     short: dict[bytes, int | None] = {b"M" + number.to_bytes(2, "little"): number for number in range(1 << 16)}
     return {**short, **{b"K" + bytes([number]): number for number in range(1 << 8)}, b"N": None}
+
+
+def _read_numbers(codes: Sequence[bytes]) -> list[int | None]:
+    """Return the numbers of opcodes with their arguments."""
+    if all(len(code) == _LONG_BYTES for code in codes):
+        # times: the opcode and the number of bytes, then 8 bytes
+        return [number for (number,) in _LONG_NUMBER.iter_unpack(b"".join(codes))]
+    small = _small_numbers()
+    return [small[code] if code in small else _read_number(code) for code in codes]
 
 
 def _read_number(code: bytes) -> int | None:
