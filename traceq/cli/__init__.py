@@ -30,6 +30,7 @@ class LazyCommands(LazyGroup):
             "open": ("traceq.cli.open_page:open_page", "Show a report in the browser, or follow a folder of traces."),
             "record": ("traceq.cli.record", "Record a training program without editing it, and report."),
             "doctor": ("traceq.cli.doctor", "Show what a trace can answer, or what a capture needs."),
+            "hang": ("traceq.cli.hang", "Say why a job hangs, from the flight recorders of its ranks."),
             "ingest": ("traceq.cli.ingest", "Read trace files into a database to query."),
             "sql": ("traceq.cli.sql", "Query a trace database in SQL."),
             "shell": ("traceq.cli.shell", "Query a trace database in SQL, interactively."),

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 import duckdb
+from msgspec.structs import replace
 
 from traceq.common.ranks import list_ranks
 from traceq.diagnosis.finding import Confidence
@@ -19,7 +20,7 @@ from traceq.diagnosis.hang.facts import (
     read_partings,
     read_stacked_call,
 )
-from traceq.diagnosis.hang.model import MISMATCHES, Call, DumpFacts, GroupProgress, Hang, Kind, Parting, RankPlace
+from traceq.diagnosis.hang.model import MISMATCHES, DumpFacts, GroupProgress, Hang, Kind, Parting, RankPlace
 from traceq.diagnosis.hang.waits import find_beginnings, find_waits
 
 Connection = duckdb.DuckDBPyConnection
@@ -64,7 +65,17 @@ def find_hang(connection: Connection) -> Hang:
     if not beginnings:
         why = "All ranks called the same collectives, and none of them waits in one"
         return Hang(
-            "none", None, (), (), _lower("high", cannot_tell), why, (), progress, tuple(groups.values()), dumps, cannot_tell
+            "none",
+            None,
+            (),
+            (),
+            _lower("high", cannot_tell),
+            why,
+            (),
+            progress,
+            tuple(groups.values()),
+            dumps,
+            cannot_tell,
         )
     first = beginnings[0]
     return Hang(
@@ -74,7 +85,8 @@ def find_hang(connection: Connection) -> Hang:
         tuple(_find_places(connection, first)),
         _lower(first.confidence, cannot_tell),
         first.reason,
-        tuple(other.parting for other in beginnings[1:]),
+        # where the same ranks are missing, it is the same
+        tuple(other.parting for other in beginnings[1:] if not {*other.culprits} <= {*first.culprits}),
         progress,
         tuple(groups.values()),
         dumps,
@@ -159,9 +171,7 @@ def _judge_circle(connection: Connection, partings: Sequence[Parting], places: S
     return Beginning(parting, "elsewhere", parting.lacking, "medium", reason, is_one_of_two=True)
 
 
-def _score_place(
-    connection: Connection, partings: Sequence[Parting], index: int, waits: dict[int, list[int]]
-) -> int:
+def _score_place(connection: Connection, partings: Sequence[Parting], index: int, waits: dict[int, list[int]]) -> int:
     """Return how many more ranks made a place's call before the one in which its missing ranks wait, than did not."""
     parting = partings[index]
     score = 0
@@ -196,10 +206,16 @@ def _find_places(connection: Connection, beginning: Beginning) -> list[RankPlace
         call = current.get(rank)
         if rank in at_parting:
             call = read_stacked_call(connection, at_parting[rank])
+        elif call is not None and beginning.kind == "late":
+            # gloo does not tell, but nobody is missing there
+            call = replace(call, state="finished")
         places.append(RankPlace((rank,), call))
-    waiting = sorted(others or parting.calls, key=lambda call: (call.is_finished, call.rank))[:1]
-    merged = list(_merge_places(places))
-    return [*merged, *(RankPlace(parting.present, read_stacked_call(connection, call)) for call in waiting if others or not merged)]
+    merged = _merge_places(places)
+    if not others and merged:
+        return merged
+    waiting = min(others or parting.calls, key=lambda call: (call.is_finished, call.rank))
+    ranks = tuple(call.rank for call in others or parting.calls)
+    return [*merged, RankPlace(ranks, read_stacked_call(connection, waiting))]
 
 
 def _merge_places(places: Sequence[RankPlace]) -> list[RankPlace]:
@@ -209,7 +225,15 @@ def _merge_places(places: Sequence[RankPlace]) -> list[RankPlace]:
         call = place.call
         if call is None:
             return ()
-        return (str(call.group_id), str(call.sequence), call.op, call.state, call.sizes, call.types, str(call.stack[:1]))
+        return (
+            str(call.group_id),
+            str(call.sequence),
+            call.op,
+            call.state,
+            call.sizes,
+            call.types,
+            str(call.stack[:1]),
+        )
 
     merged = []
     for _, alike in groupby(sorted(places, key=where), key=where):
@@ -231,9 +255,7 @@ def _list_doubts(partings: Sequence[Parting], dumps: DumpFacts) -> list[str]:
     """Return sentences on what the dumps do not tell."""
     doubts = []
     if dumps.missing:
-        doubts.append(
-            f"No dump of {list_ranks(dumps.missing)}: stopped before it was written, or it lies elsewhere."
-        )
+        doubts.append(f"No dump of {list_ranks(dumps.missing)}: stopped before it was written, or it lies elsewhere.")
     unknown = sorted({rank for parting in partings for rank in parting.unknown})
     if unknown:
         doubts.append(
@@ -241,9 +263,7 @@ def _list_doubts(partings: Sequence[Parting], dumps: DumpFacts) -> list[str]:
             " TORCH_FR_BUFFER_SIZE to more entries."
         )
     if any(parting.group.source == "seen" for parting in partings):
-        doubts.append(
-            "The dumps do not list the members of groups: those count that called something in one."
-        )
+        doubts.append("The dumps do not list the members of groups: those count that called something in one.")
     if "gloo" in dumps.backends:
         doubts.append("gloo records no sends and receives: a rank that seems to wait nowhere may wait in one.")
     return doubts
@@ -253,8 +273,3 @@ def _lower(confidence: Confidence, doubts: Sequence[str]) -> Confidence:
     """Return the confidence, medium at most where the dumps of ranks are missing, or do not tell enough."""
     is_partial = any(doubt.startswith(("No dump", "The recorders")) for doubt in doubts)
     return "medium" if is_partial and confidence == "high" else confidence
-
-
-def waits_of(call: Call | None) -> bool:
-    """Return whether a rank waits in this call; False without one."""
-    return call is not None and not call.is_finished
