@@ -73,13 +73,25 @@ world as (
     )
 ),
 
-missing as (
-    select coalesce(list(w.rank order by w.rank), []) as ranks
-    from (select unnest(range(size)) as rank from world) as w
-    anti join (select rank from recorded_dump where entries is not null) as d using (rank)
+rank_of_world as (
+    select unnest(range(size)) as rank
+    from world
 ),
 
--- Where as many ranks have no dump as the group lacks, they are its members.
+-- Copies of a group have no rank in common. Who is in none of them is a candidate for the one that lacks some.
+candidate as (
+    select d.description, list(r.rank order by r.rank) as ranks
+    from (select distinct description from sized where members is null) as d
+    cross join rank_of_world as r
+    where
+        if(
+            d.description in ('', 'undefined'),
+            r.rank not in (select rank from recorded_dump where entries is not null and rank is not null),
+            not exists (from sized as s where s.description = d.description and list_contains(coalesce(s.members, s.seen), r.rank))
+        )
+    group by d.description
+),
+
 completed as (
     select
         s.name,
@@ -87,7 +99,13 @@ completed as (
         case
             when s.members is not null then s.members
             when s.description = 'default_pg' then range(w.size)
-            when s.size_of_copies - len(s.seen) = len(m.ranks) then list_sort(list_concat(s.seen, m.ranks))
+            when
+                s.size_of_copies - len(s.seen) = len(c.ranks)
+                and (
+                    s.description in ('', 'undefined')
+                    or count(*) filter (where s.members is null and s.size_of_copies > len(s.seen)) over (partition by s.description) = 1
+                )
+                then list_sort(list_concat(s.seen, c.ranks))
             else s.seen
         end as members,
         case when s.members is not null then 'config' when s.description = 'default_pg' then 'world' else 'seen' end as source,
@@ -96,7 +114,9 @@ completed as (
             when s.description = 'default_pg' then w.size
             else s.size_of_copies
         end as size
-    from sized as s, world as w, missing as m
+    from sized as s
+    cross join world as w
+    left join candidate as c on c.description = s.description
 )
 
 select

@@ -59,7 +59,7 @@ def find_beginnings(partings: Sequence[Parting]) -> list[list[int]]:
     """Return the places at which a hang begins on its own: a single parting, or those of a circle, by their indexes.
 
     A parting is one where ranks differ in what they call, or where a missing rank waits in no other parting, or has no
-    dump. A circle is one that nobody waits out of.
+    dump. In a circle, ranks wait for each other whatever becomes of the rest.
     """
     waits = find_waits(partings)
     edges = {
@@ -68,20 +68,18 @@ def find_beginnings(partings: Sequence[Parting]) -> list[list[int]]:
     }
     beginnings = []
     for circle in find_circles(edges):
-        alone = [index for index in circle if _begins_alone(partings[index], waits[index])]
-        leaves = any(target not in circle for index in circle for target in edges[index])
-        if alone:
-            beginnings += [[index] for index in alone]
-        elif not leaves:
+        mismatches = [[index] for index in circle if partings[index].differs in MISMATCHES]
+        if mismatches:
+            beginnings += mismatches
+        elif len(circle) > 1:
             beginnings.append(sorted(circle))
+        elif _begins_alone(partings[circle[0]], waits[circle[0]]):
+            beginnings.append(circle)
     return beginnings
 
 
 def _begins_alone(parting: Parting, waits: Mapping[int, Sequence[int]]) -> bool:
     """Return whether nothing elsewhere explains why the ranks of this parting wait."""
-    if parting.differs in MISMATCHES:
-        return True
-    if parting.differs == "none":
-        return True
-    known_absent = parting.group.size is not None and parting.group.size > len(parting.present) + len(parting.lacking)
-    return any(not places for places in waits.values()) or bool(parting.without_dump) or (known_absent and not waits)
+    # a rank is missing that is not known: others of its group are not
+    is_unknown = not parting.lacking and not parting.without_dump
+    return is_unknown or bool(parting.without_dump) or any(not places for places in waits.values())
