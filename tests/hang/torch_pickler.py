@@ -41,12 +41,8 @@ class TorchPickler:
             content = value.encode()
             self.out += b"X" + struct.pack("<I", len(content)) + content
             self._put(value)
-        elif value is None or isinstance(value, bool):
-            self.out += {None: b"N", True: b"\x88", False: b"\x89"}[value]
-        elif isinstance(value, int):
+        elif value is None or isinstance(value, (bool, int, float)):
             self.out += self._encode(value)
-        elif isinstance(value, float):
-            self.out += b"G" + struct.pack(">d", value)
         elif isinstance(value, dict):
             self.out += b"}("
             for key, item in value.items():
@@ -66,7 +62,11 @@ class TorchPickler:
             self.out += {2: b"\x86"}[len(value)]
 
     @staticmethod
-    def _encode(value: int) -> bytes:
+    def _encode(value: float | None) -> bytes:
+        if value is None or isinstance(value, bool):
+            return {None: b"N", True: b"\x88", False: b"\x89"}[value]
+        if isinstance(value, float):
+            return b"G" + struct.pack(">d", value)
         if 0 <= value < 256:
             return b"K" + bytes([value])
         if 0 <= value < 65536:

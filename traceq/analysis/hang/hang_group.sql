@@ -57,7 +57,7 @@ sized as (
         if(
             description in ('', 'undefined'),
             size,
-            max(greatest(size, len(seen))) over (partition by description)
+            max(greatest(size, if(len(seen) > 1, len(seen), null))) over (partition by description)
         ) as size_of_copies
     from gathered
 ),

@@ -5,7 +5,7 @@ insert into hang_parting by name
 with
 span as (
     select
-        m.group_id, any_value(g.size) as size,
+        m.group_id, any_value(g.size) as size, any_value(g.source) = 'seen' as is_seen,
         min(m.last_sequence) filter (where m.has_dump) as least,
         bool_or(not m.has_dump) as lacks_dump
     from hang_member as m
@@ -48,7 +48,8 @@ odd as (
             when p.differs is not null then p.differs
             when p.waiting = 0 then null
             when p.sequence > s.least then 'missing'
-            when s.lacks_dump or len(p.present) < s.size then 'no_dump'
+            -- nobody waits in a group of one: the others never called anything in it, or have no dump
+            when s.lacks_dump or len(p.present) < s.size or (s.is_seen and len(p.present) = 1) then 'no_dump'
             when p.surely_waiting > 0 then 'none'
         end as differs
     from place as p

@@ -210,8 +210,8 @@ create table hang_parting (
     group_id integer not null,
     --: Number of the collective.
     sequence bigint not null,
-    --: operation, sizes or types (ranks have others), missing (ranks that wrote a dump lack it), no_dump (only ranks without
-    --: a dump do) or none (all ranks are there, and it does not end).
+    --: operation, sizes or types (ranks have others), missing (ranks that wrote a dump lack it), no_dump (no dump tells of
+    --: the others whether they came) or none (all ranks are there, and it does not end).
     differs varchar not null,
     --: Ranks that called it.
     present bigint[] not null,

@@ -107,8 +107,10 @@ def _judge_beginning(connection: Connection, partings: Sequence[Parting], places
         return Beginning(parting, "in_flight", (), "medium", reason)
     absent = parting.without_dump
     free = tuple(rank for rank, waits in find_waits(partings)[places[0]].items() if not waits)
-    if absent or not free:
-        # of a group whose members are only known by what they called, the absent ones have no number
+    if not (absent or free):
+        reason = "No dump tells of the others whether they came, or who they are"
+        return Beginning(parting, "no_dump", (), "low", reason)
+    if absent:
         reason = "A rank without a dump may have come, or not: its place is where the others wait"
         return Beginning(parting, "no_dump", (*absent, *free), "medium", reason)
     reason = "Its own dump shows no call after the last one that is finished, and none that it waits for"

@@ -25,8 +25,9 @@ NAME = "flight_recorder"
 _HEAD = 1 << 14
 _PICKLE = re.compile(rb"\x80[\x02-\x05](?:\x95.{8})?[\x5d\x7d]", re.DOTALL)
 _JSON = re.compile(rb'\s*\{\s*"')
-# One of these, and the version, stand near the beginning of all versions.
+# One of these stands near the beginning of all versions; of JSON its keys are sorted, and traces have a pg_config, too.
 _KEYS = (b"pg_config", b"collective_seq_id", b"nccl_comm_state", b"pg_status")
+_KEYS_IN_JSON = (b'"comm_lib_version"', b'"nccl_comm_state"', b'"collective_seq_id"', b'"pg_status"')
 
 
 def sniff(path: Path) -> bool:
@@ -35,8 +36,9 @@ def sniff(path: Path) -> bool:
         head = read_head(path, _HEAD)
     except DAMAGED:
         return False
-    is_one_of = _PICKLE.match(head) is not None or _JSON.match(head) is not None
-    return is_one_of and any(key in head for key in _KEYS)
+    if _JSON.match(head) is not None:
+        return any(key in head for key in _KEYS_IN_JSON) and b'"traceEvents"' not in head
+    return _PICKLE.match(head) is not None and any(key in head for key in _KEYS)
 
 
 def read(path: Path) -> Iterator[tuple[str, pa.RecordBatch]]:

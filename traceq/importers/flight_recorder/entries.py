@@ -151,14 +151,12 @@ class EntryRows:
         """Return the number of a stack, a sequence of StackFrames; None without frames. Raises Malformed for anything else."""
         if not frames:
             return None
-        stack = tuple(frames)
-        number = self.stacks.get(stack)
-        if number is None:
-            if not all(type(frame) is StackFrame for frame in stack) or len(stack) > _MOST_FRAMES:
-                raise Malformed("a stack holds something other than frames")
-            if len(self.stacks) >= _MOST_STACKS:
-                raise Malformed(f"it has more than {_MOST_STACKS:,} distinct stacks")
-            number = self.stacks[stack] = len(self.stacks)
+        stack = tuple(frames) if isinstance(frames, (tuple, list)) else ()
+        if not 0 < len(stack) <= _MOST_FRAMES or not all(type(frame) is StackFrame for frame in stack):
+            raise Malformed("a stack holds something other than frames")
+        number = self.stacks.setdefault(stack, len(self.stacks))
+        if number >= _MOST_STACKS:
+            raise Malformed(f"it has more than {_MOST_STACKS:,} distinct stacks")
         return number
 
 

@@ -1,4 +1,4 @@
-"""Dumps in JSON, which have no stacks."""
+"""Dumps in JSON; PyTorch writes no stacks into them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from traceq.importers.flight_recorder.entries import EntryRows
+from traceq.importers.flight_recorder.entries import EntryRows, make_frame
 from traceq.importers.pickled import Malformed
 
 
@@ -22,5 +22,8 @@ def read_json(content: bytes, entries: EntryRows) -> dict[str, Any]:
     if not isinstance(listed, list) or not all(isinstance(entry, dict) for entry in listed):
         raise Malformed("'entries' is no list of objects")
     for entry in listed:
+        frames = entry.get("frames")
+        if isinstance(frames, list) and all(isinstance(frame, dict) for frame in frames):
+            entry["frames"] = tuple(make_frame(frame) for frame in frames)
         entries.add(entry)
     return whole

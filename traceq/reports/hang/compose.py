@@ -68,21 +68,25 @@ def describe_hang(hang: Hang) -> str:
         return f"Nothing hangs: all {some(len(hang.dumps.ranks), 'rank')} called the same, and none of them waits"
     if hang.kind in MISMATCHES:
         return _describe_mismatch(hang, first)
-    place = name_parting(first)
-    waiting = capitalize(list_ranks(first.waiting or first.present))
-    verb = "wait" if len(first.waiting or first.present) > 1 else "waits"
-    culprits = list_ranks(hang.culprits)
-    has = "have" if len(hang.culprits) > 1 else "has"
+    waiting = first.waiting or first.present
+    place, culprits = name_parting(first), list_ranks(hang.culprits)
     if hang.kind == "in_flight":
-        return f"All ranks of {name_group(first.group)} called {place}, and it does not end for {list_ranks(first.waiting)}"
-    if hang.kind == "no_dump":
-        missing = (
-            f"there is no dump of {list_ranks(first.without_dump)}" if first.without_dump else "a rank is not known"
-        )
-        return f"{waiting} {verb} in {place}; {missing}: lost, or it wrote none"
-    if hang.kind == "late":
-        return f"{waiting} {verb} in {place}; {culprits} {has} not come yet: slow, not lost. {_describe_last(hang)}"
-    return f"{waiting} {verb} in {place}; {culprits} never called it: {_describe_elsewhere(hang)}"
+        return f"All its ranks called {place}, and it does not end for {list_ranks(waiting)}"
+    return (
+        f"{capitalize(list_ranks(waiting))} {_agree(waiting, 'waits', 'wait')} in {place}; "
+        + {
+            "no_dump": f"there is no dump of {culprits}: lost, or it wrote none"
+            if culprits
+            else "no dump tells which rank is missing there",
+            "late": f"{culprits} {_agree(hang.culprits, 'has', 'have')} not come yet: slow, not lost. {_describe_last(hang)}",
+            "elsewhere": f"{culprits} never called it: {_describe_elsewhere(hang)}",
+        }[hang.kind]
+    )
+
+
+def _agree(ranks: Sequence[int], one: str, several: str) -> str:
+    """Return the form of a verb that goes with so many ranks."""
+    return one if len(ranks) == 1 else several
 
 
 def _describe_mismatch(hang: Hang, first: Parting) -> str:
@@ -162,6 +166,8 @@ def list_steps(hang: Hang) -> list[str]:
             "Write the dumps once more: if it has called nothing since, it is stuck outside of collectives.",
             "If it comes later, it is slow: `traceq record` shows why, and a longer timeout of the group lets it.",
         ]
+    if hang.kind == "no_dump" and not hang.culprits:
+        return ["Name the dumps of all ranks, and how many there are: `--world-size N`."]
     if hang.kind == "no_dump":
         when = format_time(hang.first.first_created) if hang.first is not None else ""
         return [

@@ -36,7 +36,8 @@ def name_members(group: Group) -> str:
     """Return the members of a group in parentheses, behind a space; empty for the world."""
     if group.description == "default_pg":
         return ""
-    return f" ({list_ranks(group.members)})"
+    is_partial = len(group.members) == 1 if group.size is None else len(group.members) < group.size
+    return f" ({list_ranks(group.members)}{' and others' if is_partial else ''})"
 
 
 def name_parting(parting: Parting) -> str:
