@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         compare_memory,
         convert,
         doctor,
+        explain_hang,
         export,
         ingest,
         noise,
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from traceq.app.compare import ComparisonView
     from traceq.app.compare_memory import MemoryComparisonView
     from traceq.app.doctor import HealthView
+    from traceq.app.hang import HangView
     from traceq.app.noise import NoiseView
     from traceq.app.open import Traces
     from traceq.app.report import ReportView
@@ -75,6 +77,7 @@ __all__ = [
     "BrokenIdentity",
     "CheckView",
     "ComparisonView",
+    "HangView",
     "HealthView",
     "MemoryComparisonView",
     "MissingTool",
@@ -112,6 +115,7 @@ __all__ = [
     "compare_memory",
     "convert",
     "doctor",
+    "explain_hang",
     "export",
     "ingest",
     "noise",
@@ -130,6 +134,7 @@ __all__ = [
 _MODULES = {
     "CheckView": "traceq.app.check",
     "ComparisonView": "traceq.app.compare",
+    "HangView": "traceq.app.hang",
     "HealthView": "traceq.app.doctor",
     "MemoryComparisonView": "traceq.app.compare_memory",
     "NoiseView": "traceq.app.noise",

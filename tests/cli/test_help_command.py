@@ -35,6 +35,7 @@ def files(tmp_path, monkeypatch):
     source = ROOT / "fixtures" / "run" / "kineto_2026.json.gz"
     for name in ("TRACE", "BASE", "NEW", "RUN", "FOLDER/rank0.json.gz"):
         shutil.copyfile(source, name)
+    shutil.copytree(ROOT / "fixtures" / "hangs" / "skip", "DUMPS")
     return tmp_path
 
 

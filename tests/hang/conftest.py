@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
+from traceq.cli import main
 from traceq.diagnosis.hang.judge import find_hang
 from traceq.diagnosis.hang.model import Hang
 from traceq.loading.dumps import open_dumps
@@ -34,3 +36,13 @@ def judge(tmp_path_factory) -> Judge:
 def hangs() -> Path:
     """Return the folder of real dumps."""
     return Path(__file__).parents[2] / "fixtures" / "hangs"
+
+
+@pytest.fixture
+def run_traceq():
+    """Return a function that runs the command line with these words, 100 columns wide, and returns its outcome."""
+
+    def run(*words: object):
+        return CliRunner(env={"COLUMNS": "100"}).invoke(main, [str(word) for word in words], prog_name="traceq")
+
+    return run

@@ -68,6 +68,8 @@ def run_job(grid: Grid, programs: list[list[Op]]) -> list[list[Made]]:
             if not made[rank] or made[rank][-1].is_finished:
                 continue
             call = made[rank][-1]
+            if rank != call.group[0]:
+                continue
             others = [made[other][-1] if made[other] else None for other in call.group]
             alike = [other is not None and (other[:3] == call[:3]) and not other.is_finished for other in others]
             if all(alike):

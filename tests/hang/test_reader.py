@@ -238,7 +238,7 @@ def test_of_several_dumps_of_a_rank_the_latest_counts(tmp_path):
     [
         (["notes.txt"], UnknownFormat, "not a dump of PyTorch's flight recorder"),
         (["nothing_here"], UnusableTrace, "no such file"),
-        (["folder"], NoTraces, "none of 1 files here is a dump"),
+        (["folder"], NoTraces, "none of 1 file here is a dump"),
         (["*.xyz"], NoTraces, "none of 0 files here is a dump"),
         (["fr_trace_9"], UnusableTrace, "it is empty"),
         (["nameless"], UnusableTrace, "nothing tells its rank; name it after it"),

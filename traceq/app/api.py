@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from traceq.app.convert import Converted
     from traceq.app.doctor import HealthView
     from traceq.app.export import Format
+    from traceq.app.hang import HangView
     from traceq.app.noise import NoiseView
     from traceq.app.open import Traces
     from traceq.app.report import ReportView
@@ -260,6 +261,21 @@ def check(
             fail_on_likely=fail_on_likely,
             noise=noise,
         )
+
+
+def explain_hang(
+    dumps: str | Path | Sequence[str | Path], *, world_size: int | None = None, memory_limit: int | None = None
+) -> HangView:
+    """Say why a job hangs from dumps of PyTorch's flight recorder: files, folders and globs with one a rank.
+
+    `world_size` is how many ranks the job has, which gloo's dumps do not tell. DuckDB holds at most `memory_limit`
+    bytes, by default a quarter of the usable memory. Raises NoTraces, UnknownFormat or UnusableTrace where no dump can
+    be read.
+    """
+    from traceq.app.hang import explain_hang as work
+
+    with _within_limits(memory_limit):
+        return work(dumps, world_size=world_size)
 
 
 def noise(

@@ -7,16 +7,16 @@ from pathlib import Path
 import click
 
 from traceq.cli import completion
-from traceq.cli._options import document_options
+from traceq.cli._options import document_options, memory_option, within_limits
 from traceq.cli._output import write_view
-from traceq.common.limits import Limits, within
-from traceq.common.process import usable_cpus
 
 
 @click.command(short_help="Say why a job hangs, from the flight recorders of its ranks.")
 @click.argument("dumps", nargs=-1, required=True, metavar="DUMP...", shell_complete=completion.complete_files)
 @click.option("--world-size", metavar="N", type=int, help="How many ranks the job has, where the dumps do not tell.")
 @document_options()
+@memory_option
+@within_limits
 def hang(*, dumps: tuple[str, ...], world_size: int | None, output: Path | None, format_: str) -> None:
     """Say in which group of ranks a hang begins, which rank is missing there or called something else, and where it is.
 
@@ -31,5 +31,4 @@ def hang(*, dumps: tuple[str, ...], world_size: int | None, output: Path | None,
     """  # noqa: D301 - click wants the backspace itself
     from traceq.app.hang import explain_hang
 
-    with within(Limits(jobs=usable_cpus())):
-        write_view(explain_hang(dumps, world_size=world_size), format_, output)
+    write_view(explain_hang(dumps, world_size=world_size), format_, output)

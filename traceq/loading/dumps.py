@@ -18,6 +18,7 @@ from traceq.common.limits import limits
 from traceq.common.near import way_out
 from traceq.common.process import usable_cpus
 from traceq.common.scratch import temporary_folder
+from traceq.common.units import some
 from traceq.errors import NoTraces, StoreError, TraceqError, UnknownFormat, UnusableTrace
 from traceq.importers import flight_recorder
 
@@ -113,8 +114,8 @@ def _look_up(given: str | Path) -> list[Path]:
         raise UnusableTrace(f"{error.filename or path}: cannot be read: {error.strerror}") from error
     if not found:
         raise NoTraces(
-            f"{given}: none of {len(files)} files here is a dump of PyTorch's flight recorder; ranks write them at a timeout"
-            " where TORCH_FR_BUFFER_SIZE and TORCH_NCCL_DUMP_ON_TIMEOUT are set (docs/hang.md)"
+            f"{given}: none of {some(len(files), 'file')} here is a dump of PyTorch's flight recorder; ranks write them"
+            " at a timeout where TORCH_FR_BUFFER_SIZE and TORCH_NCCL_DUMP_ON_TIMEOUT are set (docs/hang.md)"
         )
     return found
 

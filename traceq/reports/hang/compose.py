@@ -29,6 +29,7 @@ from traceq.reports.hang.words import (
     describe_variant,
     find_source_line,
     format_time,
+    list_members,
     list_numbers,
     name_group,
     name_parting,
@@ -36,7 +37,7 @@ from traceq.reports.hang.words import (
     name_where,
 )
 
-_MOST_GROUPS, _MOST_FRAMES, _MOST_FAULTS, _MOST_VARIANTS, _MOST_PLACES = 8, 5, 3, 3, 2
+_MOST_GROUPS, _MOST_FRAMES, _MOST_FAULTS, _MOST_VARIANTS, _MOST_PLACES, _MOST_NAMED = 8, 5, 3, 3, 2, 8
 _OUTCOMES: dict[str, Outcome] = {"none": "healthy", "late": "look into", "in_flight": "look into"}
 
 
@@ -73,7 +74,7 @@ def describe_hang(hang: Hang) -> str:
     if hang.kind == "in_flight":
         return f"All its ranks called {place}, and it does not end for {list_ranks(waiting)}"
     return (
-        f"{capitalize(list_ranks(waiting))} {_agree(waiting, 'waits', 'wait')} in {place}; "
+        f"{capitalize(list_members(waiting))} {_agree(waiting, 'waits', 'wait')} in {place}; "
         + {
             "no_dump": f"there is no dump of {culprits}: lost, or it wrote none"
             if culprits
@@ -96,11 +97,12 @@ def _describe_mismatch(hang: Hang, first: Parting) -> str:
         variants.setdefault(describe_variant(hang, call), []).append(call.rank)
     is_odd = {text: set(ranks) <= set(hang.culprits) for text, ranks in variants.items()}
     ordered = sorted(variants.items(), key=lambda variant: (not is_odd[variant[0]], -len(variant[1])))
-    verb = "calls" if hang.kind == "operation" else "has"
-    shown = [
-        f"{list_ranks(ranks)} {(verb if len(ranks) == 1 else {'calls': 'call', 'has': 'have'}[verb])} {text}"
-        for text, ranks in ordered[:_MOST_VARIANTS]
-    ]
+    verbs = ("calls", "call") if hang.kind == "operation" else ("has", "have")
+    is_clear = len(variants) == 2 and len(hang.culprits) < len(first.calls)  # noqa: PLR2004 - this and that
+    shown = []
+    for text, ranks in ordered[:_MOST_VARIANTS]:
+        is_rest = is_clear and not is_odd[text] and len(ranks) > _MOST_NAMED
+        shown.append(f"{'the others' if is_rest else list_members(ranks)} {_agree(ranks, *verbs)} {text}")
     left = len(ordered) - len(shown)
     more = [f"{some(left, 'further variant')}"] if left else []
     where = next((name_where(place.call) for place in hang.places if place.call is not None), "")

@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from traceq.common.ranks import list_ranks
 from traceq.common.text import printable, shortened
 from traceq.diagnosis.hang.model import Call, Group, Hang, Parting, StackFrame
 
 _LONGEST_NAME = 40
+# Fewer ranks at equal distances are listed.
+_LEAST_EVERY = 4
 # What belongs to libraries is not where a program calls.
 _OF_LIBRARY = ("site-packages/", "dist-packages/", "/torch/", "<frozen", "<string>", "/lib/python3", "python3.")
 
@@ -37,7 +40,7 @@ def name_members(group: Group) -> str:
     if group.description == "default_pg":
         return ""
     is_partial = len(group.members) == 1 if group.size is None else len(group.members) < group.size
-    return f" ({list_ranks(group.members)}{' and others' if is_partial else ''})"
+    return f" ({list_members(group.members)}{' and others' if is_partial else ''})"
 
 
 def name_parting(parting: Parting) -> str:
@@ -60,9 +63,23 @@ def name_where(call: Call) -> str:
     return "" if line is None else f", at {line}"
 
 
+def list_members(ranks: Collection[int]) -> str:
+    """Return ranks as text, as list_ranks does; of those at equal distances the first and the last: "every 8th of 3-507"."""
+    ordered = sorted(ranks)
+    steps = {after - before for before, after in pairwise(ordered)}
+    if len(ordered) < _LEAST_EVERY or len(steps) != 1 or steps == {1}:
+        return list_ranks(ordered)
+    return f"every {_ordinal(steps.pop())} of ranks {ordered[0]}-{ordered[-1]}"
+
+
+def _ordinal(number: int) -> str:
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th") if number // 10 % 10 != 1 else "th"
+    return f"{number}{ending}"
+
+
 def list_numbers(ranks: Collection[int]) -> str:
     """Return ranks without the word: "0-3, 6"; "-" for none."""
-    return list_ranks(ranks).removeprefix("ranks ").removeprefix("rank ") or "-"
+    return list_members(ranks).replace("ranks ", "").removeprefix("rank ") or "-"
 
 
 def capitalize(text: str) -> str:
