@@ -37,7 +37,7 @@ from traceq.reports.hang.words import (
     name_where,
 )
 
-_MOST_GROUPS, _MOST_FRAMES, _MOST_FAULTS, _MOST_VARIANTS, _MOST_PLACES, _MOST_NAMED = 8, 5, 3, 3, 2, 8
+_MOST_GROUPS, _MOST_FRAMES, _MOST_FAULTS, _MOST_VARIANTS, _MOST_PLACES, _MOST_NAMED = 8, 3, 3, 3, 2, 8
 _OUTCOMES: dict[str, Outcome] = {"none": "healthy", "late": "look into", "in_flight": "look into"}
 
 
