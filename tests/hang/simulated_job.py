@@ -113,4 +113,9 @@ def make_dump(
         name: {"name": name, "desc": role, "ranks": str(list(grid.get_group(role, rank)))}
         for role, name in names.items()
     }
-    return {"comm_lib_version": "", "version": "2.10", "pg_config": {} if backend == "gloo" else groups, "entries": entries}
+    return {
+        "comm_lib_version": "",
+        "version": "2.10",
+        "pg_config": {} if backend == "gloo" else groups,
+        "entries": entries,
+    }

@@ -93,14 +93,14 @@ def check_found(judge, planted: Planted, backend: str) -> None:
     if not hang.culprits:
         # gloo does not list members: of several groups that lack some nobody knows which lacks whom
         assert backend == "gloo"
-        assert len(hang.first.present) < (hang.first.group.size or 0)
+        assert len(hang.first.present_ranks) < (hang.first.group.size or 0)
         return
     if planted.fault in ("died", "slow"):
         assert hang.kind == {"died": "no_dump", "slow": "late"}[planted.fault]
         assert planted.rank in hang.culprits
         assert hang.culprits == (planted.rank,)
         # the place at which the first of the others waits for it
-        assert planted.rank not in hang.first.present
+        assert planted.rank not in hang.first.present_ranks
         return
     place = (hang.first.group.members, hang.first.sequence)
     if hang.is_one_of_two:

@@ -18,7 +18,7 @@ _MOST_RANKS = 1 << 20
 
 
 class HangView(View[Hang]):
-    """Where a hang begins and which ranks make it; `content` is plain data, with times in ns since 1970."""
+    """The place where a hang begins and the ranks that make it; `content` is plain data, with times in ns since 1970."""
 
     @property
     def verdict(self) -> str:

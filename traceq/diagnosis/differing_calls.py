@@ -1,4 +1,4 @@
-"""What to do about ranks that do not call the same collectives, in a trace or in dumps of a hang."""
+"""Advice about ranks that do not call the same collectives, in a trace or in dumps of a hang."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ _MARK_EARLIER = """
 
 
 class ReadDump(NamedTuple):
-    """What was read of dumps: batches by table, and for files that could not be read the reason."""
+    """Batches by table, and for each file that could not be read the reason."""
 
     tables: list[tuple[str, pa.RecordBatch]]
     faults: list[tuple[Path, str]]
@@ -80,7 +80,7 @@ def open_dumps(given: Sequence[str | Path], world_size: int | None = None) -> It
 
 
 def find_dumps(given: Sequence[str | Path]) -> list[Path]:
-    """Return the dumps that `given` names: files, those in folders, the matches of globs. Of FILE and FILE.json only FILE.
+    """Find the dumps in files, folders and globs, without the JSON that lies beside a pickle.
 
     Raises NoTraces where there is none, UnknownFormat for a named file that is none, UnusableTrace where one is missing.
     """
@@ -146,7 +146,7 @@ def _insert_dumps(connection: duckdb.DuckDBPyConnection, files: Sequence[Path]) 
     faults = []
     if processes == 1 or len(chunks) == 1:
         for chunk in chunks:
-            faults += _insert(connection, read_files(chunk))
+            faults += _insert_tables(connection, read_files(chunk))
         return faults
     with ThreadPoolExecutor(processes) as threads:
         shares = [chunks[number::processes] for number in range(processes)]
@@ -163,13 +163,13 @@ def _read_in_process(connection: duckdb.DuckDBPyConnection, chunks: Sequence[Seq
         for message in child.answers:
             if isinstance(message, TraceqError):
                 raise message
-            faults += _insert(connection, message)
+            faults += _insert_tables(connection, message)
     if child.exit_code != 0:
         raise StoreError(f"the process that read dumps ended with code {child.exit_code}; out of memory? try --jobs 1")
     return faults
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, read: ReadDump) -> list[tuple[Path, str]]:
+def _insert_tables(connection: duckdb.DuckDBPyConnection, read: ReadDump) -> list[tuple[Path, str]]:
     for table, batch in read.tables:
         # a dump without a rank cannot be compared with others
         condition = "where rank is not null" if table in ("recorded_call", "recorded_fact") else ""
@@ -198,4 +198,7 @@ def _keep_latest(connection: duckdb.DuckDBPyConnection) -> None:
             connection.execute(f"delete from {table} where rank = $rank", {"rank": rank})  # noqa: S608 - our own names
         connection.execute(_MARK_EARLIER, {"rank": rank, "latest": latest})
         read = read_files([Path(latest)])
-        _insert(connection, ReadDump([each for each in read.tables if each[0] != "recorded_dump"], read.faults))
+        _insert_tables(
+            connection,
+            ReadDump([(table, batch) for table, batch in read.tables if table != "recorded_dump"], read.faults),
+        )

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
-from traceq.diagnosis.hang.model import Call, DumpFacts, Group, Parting, StackFrame
+from traceq.diagnosis.hang.model import CallFrame, DumpFacts, Parting, RankCall, RankGroup
 
 Connection = duckdb.DuckDBPyConnection
 # (rank, group) -> whether the rank is known to have called what its group parts at
@@ -23,13 +23,13 @@ def ask_hang(connection: Connection, name: str, **values: Any) -> list[dict[str,
     return ask(connection, statement(f"diagnosis/hang/sql/{name}.sql"), **values)
 
 
-def read_groups(connection: Connection) -> dict[int, Group]:
+def read_groups(connection: Connection) -> dict[int, RankGroup]:
     """Return the groups by their number."""
     rows = ask(connection, "from hang_group order by group_id")
-    return {row["group_id"]: Group(**row | {"members": tuple(row["members"])}) for row in rows}
+    return {row["group_id"]: RankGroup(**row | {"members": tuple(row["members"])}) for row in rows}
 
 
-def read_partings(connection: Connection, groups: dict[int, Group]) -> list[Parting]:
+def read_partings(connection: Connection, groups: dict[int, RankGroup]) -> list[Parting]:
     """Return the first place of each group at which its ranks differ, in the order of the groups."""
     calls = defaultdict(list)
     for row in ask_hang(connection, "partings"):
@@ -49,22 +49,22 @@ def read_partings(connection: Connection, groups: dict[int, Group]) -> list[Part
     ]
 
 
-def read_current(connection: Connection, ranks: Collection[int]) -> dict[int, Call]:
+def read_current(connection: Connection, ranks: Collection[int]) -> dict[int, RankCall]:
     """Return where each of these ranks is: what it waits for, else what it called last. Ranks without a call are left out."""
     rows = ask_hang(connection, "current", ranks=sorted(ranks))
     return {call.rank: call for call in add_stacks(connection, rows)}
 
 
-def add_stacks(connection: Connection, rows: Iterable[dict[str, Any]]) -> list[Call]:
+def add_stacks(connection: Connection, rows: Iterable[dict[str, Any]]) -> list[RankCall]:
     """Return calls with their stacks, from rows with stack_id."""
     rows = list(rows)
-    frames: defaultdict[StackKey, list[StackFrame]] = defaultdict(list)
+    frames: defaultdict[StackKey, list[CallFrame]] = defaultdict(list)
     for row in ask_hang(connection, "stacks", ranks=sorted({row["rank"] for row in rows})):
-        frames[row["rank"], row["stack_id"]].append(StackFrame(row["name"], row["file"], row["line"]))
+        frames[row["rank"], row["stack_id"]].append(CallFrame(row["name"], row["file"], row["line"]))
     return [replace(_make_call(row), stack=tuple(frames.get((row["rank"], row["stack_id"]), ()))) for row in rows]
 
 
-def read_stacked_call(connection: Connection, call: Call) -> Call:
+def read_stacked_call(connection: Connection, call: RankCall) -> RankCall:
     """Return a call at a parting with its stack."""
     rows = [row for row in ask_hang(connection, "partings") if (row["rank"], row["record"]) == (call.rank, call.record)]
     return add_stacks(connection, rows)[0]
@@ -83,5 +83,5 @@ def read_dumps(connection: Connection) -> DumpFacts:
     )
 
 
-def _make_call(row: dict[str, Any]) -> Call:
-    return Call(**{name: value for name, value in row.items() if name != "stack_id"})
+def _make_call(row: dict[str, Any]) -> RankCall:
+    return RankCall(**{name: value for name, value in row.items() if name != "stack_id"})

@@ -32,7 +32,7 @@ _MOST_COMPARED = 64
 
 
 class Beginning(NamedTuple):
-    """Where a hang begins: the parting, its kind, which ranks make it, how sure that is and why.
+    """The begin of a hang: the parting, its kind, the ranks that make it, how sure that is and why.
 
     `is_one_of_two`: either those ranks left the call out, or those that wait in it called one too many.
     """
@@ -69,7 +69,7 @@ def find_hang(connection: Connection) -> Hang:
             None,
             (),
             (),
-            _lower("high", cannot_tell),
+            _lower_confidence("high", cannot_tell),
             why,
             (),
             progress,
@@ -83,7 +83,7 @@ def find_hang(connection: Connection) -> Hang:
         first.parting,
         first.culprits,
         tuple(_find_places(connection, first)),
-        _lower(first.confidence, cannot_tell),
+        _lower_confidence(first.confidence, cannot_tell),
         first.reason,
         # where the same ranks are missing, it is the same
         tuple(other.parting for other in beginnings[1:] if not {*other.culprits} <= {*first.culprits}),
@@ -129,7 +129,7 @@ def _judge_mismatch(connection: Connection, parting: Parting) -> Beginning:
         usual, reason = _find_usual_of_copies(connection, parting, variants), "Copies of the group have the same"
     if usual is None:
         reason = "No variant is that of most ranks, so that nothing tells which is right"
-        return Beginning(parting, kind, parting.present, "medium", reason)
+        return Beginning(parting, kind, parting.present_ranks, "medium", reason)
     odd = sorted(rank for variant, ranks in variants.items() if variant != usual for rank in ranks)
     return Beginning(parting, kind, tuple(odd), "high", reason)
 
@@ -158,13 +158,13 @@ def _judge_circle(connection: Connection, partings: Sequence[Parting], places: S
     waits = find_waits(partings)
     scores = {index: _score_place(connection, partings, index, waits[index]) for index in places}
 
-    def preference(index: int) -> tuple[float, float, int]:
+    def get_preference(index: int) -> tuple[float, float, int]:
         parting = partings[index]
         absent = len(parting.lacking) / max(1, len(parting.group.members))
         created = parting.first_created
         return (-scores[index], absent if scores[index] else 0.0, _FAR_AWAY if created is None else created)
 
-    chosen = min(places, key=preference)
+    chosen = min(places, key=get_preference)
     parting = partings[chosen]
     if scores[chosen] > 0:
         reason = "Other ranks that made the call in which it waits had made this one before"
@@ -221,9 +221,9 @@ def _find_places(connection: Connection, beginning: Beginning) -> list[RankPlace
 
 
 def _merge_places(places: Sequence[RankPlace]) -> list[RankPlace]:
-    """Return the places with those that are the same for several ranks together."""
+    """Return one place for all ranks that are at the same, and the other places."""
 
-    def where(place: RankPlace) -> tuple[str, ...]:
+    def get_place(place: RankPlace) -> tuple[str, ...]:
         call = place.call
         if call is None:
             return ()
@@ -238,7 +238,7 @@ def _merge_places(places: Sequence[RankPlace]) -> list[RankPlace]:
         )
 
     merged = []
-    for _, alike in groupby(sorted(places, key=where), key=where):
+    for _, alike in groupby(sorted(places, key=get_place), key=get_place):
         same = sorted(alike, key=lambda place: place.ranks)
         merged.append(RankPlace(tuple(rank for place in same for rank in place.ranks), same[0].call))
     return sorted(merged, key=lambda place: (-len(place.ranks), place.ranks))
@@ -247,10 +247,10 @@ def _merge_places(places: Sequence[RankPlace]) -> list[RankPlace]:
 def _order_progress(partings: Sequence[Parting], first: Parting | None) -> tuple[GroupProgress, ...]:
     """Return the groups in which ranks part, first the one in which it begins, then by time."""
 
-    def order(parting: Parting) -> tuple[bool, int]:
+    def get_order(parting: Parting) -> tuple[bool, int]:
         return parting is not first, _FAR_AWAY if parting.first_created is None else parting.first_created
 
-    return tuple(GroupProgress(parting, parting is first) for parting in sorted(partings, key=order))
+    return tuple(GroupProgress(parting, parting is first) for parting in sorted(partings, key=get_order))
 
 
 def _list_doubts(partings: Sequence[Parting], dumps: DumpFacts) -> list[str]:
@@ -271,7 +271,7 @@ def _list_doubts(partings: Sequence[Parting], dumps: DumpFacts) -> list[str]:
     return doubts
 
 
-def _lower(confidence: Confidence, doubts: Sequence[str]) -> Confidence:
+def _lower_confidence(confidence: Confidence, doubts: Sequence[str]) -> Confidence:
     """Return the confidence, medium at most where the dumps of ranks are missing, or do not tell enough."""
     is_partial = any(doubt.startswith(("No dump", "The recorders")) for doubt in doubts)
     return "medium" if is_partial and confidence == "high" else confidence

@@ -1,4 +1,4 @@
-"""What is said of a hanging job."""
+"""The judgement on a hanging job, as records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Kind = Literal["operation", "sizes", "types", "elsewhere", "late", "no_dump", "i
 MISMATCHES = ("operation", "sizes", "types")
 
 
-class StackFrame(msgspec.Struct, frozen=True):
+class CallFrame(msgspec.Struct, frozen=True):
     """A frame of a Python stack."""
 
     name: str
@@ -22,7 +22,7 @@ class StackFrame(msgspec.Struct, frozen=True):
     line: int
 
 
-class Group(msgspec.Struct, frozen=True):
+class RankGroup(msgspec.Struct, frozen=True):
     """A group of ranks. `description` is what the program calls it, `source` what tells the members (hang_group)."""
 
     group_id: int
@@ -33,8 +33,8 @@ class Group(msgspec.Struct, frozen=True):
     size: int | None
 
 
-class Call(msgspec.Struct, frozen=True):
-    """What a rank called: a collective, or a send or receive, by its number in its group; `created` is ns since 1970."""
+class RankCall(msgspec.Struct, frozen=True):
+    """A call of a rank: a collective, or a send or receive, by its number in its group; `created` is ns since 1970."""
 
     rank: int
     group_id: int
@@ -46,7 +46,7 @@ class Call(msgspec.Struct, frozen=True):
     equal_elements: int | None
     state: str
     created: int | None
-    stack: tuple[StackFrame, ...] = ()
+    stack: tuple[CallFrame, ...] = ()
 
     @property
     def is_finished(self) -> bool:
@@ -57,22 +57,22 @@ class Call(msgspec.Struct, frozen=True):
 class Parting(msgspec.Struct, frozen=True):
     """The first place at which the ranks of a group differ, or wait for each other; see hang_parting."""
 
-    group: Group
+    group: RankGroup
     sequence: int
     differs: str
-    calls: tuple[Call, ...]
+    calls: tuple[RankCall, ...]
     lacking: tuple[int, ...]
     without_dump: tuple[int, ...]
     unknown: tuple[int, ...]
     first_created: int | None
 
     @property
-    def present(self) -> tuple[int, ...]:
+    def present_ranks(self) -> tuple[int, ...]:
         """The ranks that called it, in order."""
         return tuple(call.rank for call in self.calls)
 
     @property
-    def waiting(self) -> tuple[int, ...]:
+    def waiting_ranks(self) -> tuple[int, ...]:
         """The ranks that wait there, or failed there."""
         return tuple(call.rank for call in self.calls if not call.is_finished)
 
@@ -81,11 +81,11 @@ class RankPlace(msgspec.Struct, frozen=True):
     """Ranks that are at the same place: `call` is where one of them waits, else what it called last; None without a dump."""
 
     ranks: tuple[int, ...]
-    call: Call | None
+    call: RankCall | None
 
 
 class GroupProgress(msgspec.Struct, frozen=True):
-    """How far the ranks of a group are, where they differ."""
+    """A group whose ranks differ; `is_first` where the hang begins there."""
 
     parting: Parting
     is_first: bool
@@ -120,7 +120,7 @@ class Hang(msgspec.Struct, frozen=True):
     reason: str
     others: tuple[Parting, ...]
     progress: tuple[GroupProgress, ...]
-    groups: tuple[Group, ...]
+    groups: tuple[RankGroup, ...]
     dumps: DumpFacts
     cannot_tell: tuple[str, ...]
     is_one_of_two: bool = False

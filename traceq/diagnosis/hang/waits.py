@@ -11,7 +11,7 @@ def find_waits(partings: Sequence[Parting]) -> dict[int, dict[int, list[int]]]:
     """Return for each parting, by its index, the partings in which ranks that it lacks wait: {index: {rank: indexes}}."""
     places: dict[int, list[int]] = {}
     for index, parting in enumerate(partings):
-        for rank in parting.waiting:
+        for rank in parting.waiting_ranks:
             places.setdefault(rank, []).append(index)
     return {
         index: {rank: [place for place in places.get(rank, []) if place != index] for rank in parting.lacking}

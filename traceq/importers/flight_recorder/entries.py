@@ -19,7 +19,7 @@ _NS_PER_MS = 1_000_000
 Sizes = tuple[tuple[int, ...], ...]
 
 
-class StackFrame(NamedTuple):
+class DumpFrame(NamedTuple):
     """A frame of a Python stack."""
 
     name: str
@@ -28,7 +28,7 @@ class StackFrame(NamedTuple):
 
 
 class EntryNumbers(NamedTuple):
-    """What differs from entry to entry of a dump: columns of recorded_collective, times in ns since 1970."""
+    """The numbers of an entry, which differ from entry to entry: columns of recorded_collective, times in ns since 1970."""
 
     record: int
     sequence: int
@@ -40,7 +40,7 @@ class EntryNumbers(NamedTuple):
 
 
 class EntryFacts(NamedTuple):
-    """What many entries of a dump have in common: the other columns of recorded_collective, without rank."""
+    """The facts that many entries of a dump have in common: the other columns of recorded_collective, without rank."""
 
     group_name: str
     group_description: str
@@ -88,10 +88,10 @@ class EntryRows:
         self.numbers: list[list[int | None]] = [[] for _ in EntryNumbers._fields]
         self.places: list[int] = []
         self.facts: dict[EntryFacts, int] = {}
-        self.stacks: dict[tuple[StackFrame, ...], int] = {}
+        self.stacks: dict[tuple[DumpFrame, ...], int] = {}
         self._ops: dict[str, NamedOp] = {}
 
-    def add(self, entry: Mapping[Any, Any]) -> None:
+    def add_entry(self, entry: Mapping[Any, Any]) -> None:
         """Add an entry, a dict with PyTorch's keys. Raises Malformed where a value cannot be."""
         group = entry.get("process_group")
         if not isinstance(group, (tuple, list)) or len(group) != 2 or not all(type(part) is str for part in group):  # noqa: PLR2004
@@ -152,7 +152,7 @@ class EntryRows:
         if not frames:
             return None
         stack = tuple(frames) if isinstance(frames, (tuple, list)) else ()
-        if not 0 < len(stack) <= _MOST_FRAMES or not all(type(frame) is StackFrame for frame in stack):
+        if not 0 < len(stack) <= _MOST_FRAMES or not all(type(frame) is DumpFrame for frame in stack):
             raise Malformed("a stack holds something other than frames")
         number = self.stacks.setdefault(stack, len(self.stacks))
         if number >= _MOST_STACKS:
@@ -160,9 +160,9 @@ class EntryRows:
         return number
 
 
-def make_frame(pairs: Mapping[Any, Any]) -> StackFrame:
+def make_frame(pairs: Mapping[Any, Any]) -> DumpFrame:
     """Return the frame that a dict describes. Raises Malformed where a value cannot be."""
-    return StackFrame(
+    return DumpFrame(
         _get_text(pairs, "name")[:_LONGEST], _get_text(pairs, "filename")[-_LONGEST:], _get_integer(pairs, "line")
     )
 

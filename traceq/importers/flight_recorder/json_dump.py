@@ -25,5 +25,5 @@ def read_json(content: bytes, entries: EntryRows) -> dict[str, Any]:
         frames = entry.get("frames")
         if isinstance(frames, list) and all(isinstance(frame, dict) for frame in frames):
             entry["frames"] = tuple(make_frame(frame) for frame in frames)
-        entries.add(entry)
+        entries.add_entry(entry)
     return whole

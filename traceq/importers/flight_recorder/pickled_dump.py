@@ -76,7 +76,7 @@ _ONE_REFERENCE = re.compile(rb"h(.)|j(.{4})", re.DOTALL)
 
 
 class _EntryShape:
-    """What an entry of certain keys looks like in the file, behind its first opcode.
+    """The form that an entry of certain keys has in the file, behind its first opcode.
 
     `match` is a function of the bytes and a place in them. Its groups are the opcodes of the values of _NUMBERS, which
     `numbers` are the places of, and what stands between them and is not left out, which `repeated` are the places of.
@@ -109,7 +109,7 @@ class _EntryShape:
         self.numbers = [group_of[key] for key in _NUMBERS]
         self._stretches = stretches
 
-    def split(self, repeated: tuple[bytes, ...]) -> dict[str, bytes]:
+    def split_codes(self, repeated: tuple[bytes, ...]) -> dict[str, bytes]:
         """Return the opcodes of each value by its key, from the groups `repeated`."""
         found: dict[str, bytes] = {}
         for stretch, code in zip(self._stretches, repeated, strict=True):
@@ -146,7 +146,7 @@ class DumpReader(PickleReader):
         if "filename" in pairs and "line" in pairs:
             return make_frame(pairs)
         if "profiling_name" in pairs and "record_id" in pairs:
-            self.entries.add(pairs)
+            self.entries.add_entry(pairs)
             self._learn_shape(tuple(pairs))
             return GONE if level else None
         return pairs
@@ -211,12 +211,12 @@ class DumpReader(PickleReader):
         places = self._places
         for repeated in zip(*(columns[place] for place in shape.repeated), strict=True):
             if repeated not in places:
-                self._count(sum(map(len, repeated)))
-                places[repeated] = self._place_facts(shape.split(repeated))
+                self._count_bytes(sum(map(len, repeated)))
+                places[repeated] = self._place_facts(shape.split_codes(repeated))
             self.entries.places.append(places[repeated])
 
     def _place_facts(self, codes: dict[str, bytes]) -> int:
-        """Return the place of what an entry has in common with others, from its opcodes by key."""
+        """Return the place of the facts in `codes`, the opcodes of an entry by key."""
         name, description = map(_check_text, self._read_references(codes["process_group"]))
         inputs, outputs = self._read_sizes(codes["input_sizes"]), self._read_sizes(codes["output_sizes"])
         facts = EntryFacts(

@@ -9,7 +9,16 @@ from traceq.common.ranks import list_ranks
 from traceq.common.text import printable
 from traceq.common.units import count, duration, some
 from traceq.diagnosis.differing_calls import advise_on_difference
-from traceq.diagnosis.hang.model import MISMATCHES, Call, Group, GroupProgress, Hang, Parting, RankPlace, StackFrame
+from traceq.diagnosis.hang.model import (
+    MISMATCHES,
+    CallFrame,
+    GroupProgress,
+    Hang,
+    Parting,
+    RankCall,
+    RankGroup,
+    RankPlace,
+)
 from traceq.reports.document import (
     Block,
     Facts,
@@ -25,7 +34,7 @@ from traceq.reports.document import (
     split_code,
 )
 from traceq.reports.hang.words import (
-    capitalize,
+    capitalize_first,
     describe_variant,
     find_source_line,
     format_time,
@@ -69,24 +78,24 @@ def describe_hang(hang: Hang) -> str:
         return f"Nothing hangs: all {some(len(hang.dumps.ranks), 'rank')} called the same, and none of them waits"
     if hang.kind in MISMATCHES:
         return _describe_mismatch(hang, first)
-    waiting = first.waiting or first.present
+    waiting = first.waiting_ranks or first.present_ranks
     place, culprits = name_parting(first), list_ranks(hang.culprits)
     if hang.kind == "in_flight":
         return f"All its ranks called {place}, and it does not end for {list_ranks(waiting)}"
     return (
-        f"{capitalize(list_members(waiting))} {_agree(waiting, 'waits', 'wait')} in {place}; "
+        f"{capitalize_first(list_members(waiting))} {_choose_verb(waiting, 'waits', 'wait')} in {place}; "
         + {
             "no_dump": f"there is no dump of {culprits}: lost, or it wrote none"
             if culprits
             else "no dump tells which rank is missing there",
-            "late": f"{culprits} {_agree(hang.culprits, 'has', 'have')} not come yet: slow, not lost. {_describe_last(hang)}",
+            "late": f"{culprits} {_choose_verb(hang.culprits, 'has', 'have')} not come yet: slow, not lost. {_describe_last(hang)}",
             "elsewhere": f"{culprits} never called it: {_describe_elsewhere(hang)}",
         }[hang.kind]
     )
 
 
-def _agree(ranks: Sequence[int], one: str, several: str) -> str:
-    """Return the form of a verb that goes with so many ranks."""
+def _choose_verb(ranks: Sequence[int], one: str, several: str) -> str:
+    """Return `one`, the form of a verb for a single rank, or `several`."""
     return one if len(ranks) == 1 else several
 
 
@@ -102,7 +111,7 @@ def _describe_mismatch(hang: Hang, first: Parting) -> str:
     shown = []
     for text, ranks in ordered[:_MOST_VARIANTS]:
         is_rest = is_clear and not is_odd[text] and len(ranks) > _MOST_NAMED
-        shown.append(f"{'the others' if is_rest else list_members(ranks)} {_agree(ranks, *verbs)} {text}")
+        shown.append(f"{'the others' if is_rest else list_members(ranks)} {_choose_verb(ranks, *verbs)} {text}")
     left = len(ordered) - len(shown)
     more = [f"{some(left, 'further variant')}"] if left else []
     where = next((name_where(place.call) for place in hang.places if place.call is not None), "")
@@ -135,7 +144,7 @@ def _describe_elsewhere(hang: Hang) -> str:
     return "; ".join(clauses)
 
 
-def _group_of(hang: Hang, call: Call) -> Group:
+def _group_of(hang: Hang, call: RankCall) -> RankGroup:
     return next(group for group in hang.groups if group.group_id == call.group_id)
 
 
@@ -146,7 +155,7 @@ def _list_lines(hang: Hang) -> Iterator[Spans]:
         subject = "It" if len(hang.culprits) == 1 else "They"
         yield (f"{subject} skipped nothing: all that the group called before is finished.",)
     if hang.is_one_of_two and hang.first is not None:
-        waiting = list_ranks(hang.first.waiting)
+        waiting = list_ranks(hang.first.waiting_ranks)
         yield (f"Either {list_ranks(hang.culprits)} left it out or calls it later, or {waiting} called one too many.",)
     if hang.others:
         names = "; ".join(name_parting(parting) for parting in hang.others[:_MOST_PLACES])
@@ -194,7 +203,7 @@ def _compose_groups(hang: Hang, *, is_long: bool) -> Iterator[Block]:
         {
             "group": lambda row: Name(("* " if row.is_first else "  ") + _cell_group(row.parting)),
             "call": lambda row: Name(_cell_call(row.parting)),
-            "there": lambda row: list_numbers(row.parting.present),
+            "there": lambda row: list_numbers(row.parting.present_ranks),
             "missing": lambda row: list_numbers({*row.parting.lacking, *row.parting.without_dump}),
             "state": _describe_state,
         },
@@ -254,7 +263,7 @@ def _compose_stack(hang: Hang, place: RankPlace, *, is_long: bool) -> Iterator[B
     yield Items(tuple((Name(printable(frame.name)), f" {printable(frame.file)}:{frame.line}") for frame in frames))
 
 
-def _take_own(call: Call) -> Sequence[StackFrame]:
+def _take_own(call: RankCall) -> Sequence[CallFrame]:
     """Return the innermost frames of the program, without those of the libraries that it calls."""
     line = find_source_line(call.stack)
     start = next((at for at, frame in enumerate(call.stack) if f"{printable(frame.file)}:{frame.line}" == line), 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from traceq.diagnosis.hang.model import Call, Hang, Parting
+from traceq.diagnosis.hang.model import Hang, Parting, RankCall
 from traceq.reports.hang.compose import describe_hang, list_steps
 from traceq.reports.hang.words import find_source_line
 from traceq.reports.renderers.json_text import json_text, to_dict
@@ -45,8 +45,8 @@ def _encode_parting(parting: Parting) -> dict[str, Any]:
         "members": parting.group.members,
         "sequence": parting.sequence,
         "differs": parting.differs,
-        "present": parting.present,
-        "waiting": parting.waiting,
+        "present": parting.present_ranks,
+        "waiting": parting.waiting_ranks,
         "lacking": parting.lacking,
         "without_dump": parting.without_dump,
         "unknown": parting.unknown,
@@ -55,6 +55,6 @@ def _encode_parting(parting: Parting) -> dict[str, Any]:
     }
 
 
-def _encode_call(call: Call) -> dict[str, Any]:
+def _encode_call(call: RankCall) -> dict[str, Any]:
     content = to_dict(call) | {"source_line": find_source_line(call.stack)}
     return content | {"stack": [to_dict(frame) for frame in call.stack]}

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from traceq.common.ranks import list_ranks
 from traceq.common.text import printable, shortened
-from traceq.diagnosis.hang.model import Call, Group, Hang, Parting, StackFrame
+from traceq.diagnosis.hang.model import CallFrame, Hang, Parting, RankCall, RankGroup
 
 _LONGEST_NAME = 40
 # Fewer ranks at equal distances are listed.
@@ -18,7 +18,7 @@ _LEAST_EVERY = 4
 _OF_LIBRARY = ("site-packages/", "dist-packages/", "/torch/", "<frozen", "<string>", "/lib/python3", "python3.")
 
 
-def name_group(group: Group) -> str:
+def name_group(group: RankGroup) -> str:
     """Return what a group is called: "group tp", "the world"."""
     if group.description == "default_pg":
         return "the world"
@@ -26,7 +26,7 @@ def name_group(group: Group) -> str:
     return f"group {shortened(printable(name), _LONGEST_NAME)}"
 
 
-def name_place(group: Group, call: Call) -> str:
+def name_place(group: RankGroup, call: RankCall) -> str:
     """Return what a rank called, and where: "all_reduce #17 of group tp (ranks 0-3)"."""
     op = shortened(printable(call.op), _LONGEST_NAME)
     if group.source == "pair":
@@ -35,7 +35,7 @@ def name_place(group: Group, call: Call) -> str:
     return f"{op} #{call.sequence} of {name_group(group)}{name_members(group)}"
 
 
-def name_members(group: Group) -> str:
+def name_members(group: RankGroup) -> str:
     """Return the members of a group in parentheses, behind a space; empty for the world."""
     if group.description == "default_pg":
         return ""
@@ -50,14 +50,14 @@ def name_parting(parting: Parting) -> str:
     return name_place(parting.group, usual)
 
 
-def find_source_line(stack: Sequence[StackFrame]) -> str | None:
+def find_source_line(stack: Sequence[CallFrame]) -> str | None:
     """Return file and line of the innermost frame that belongs to no library: "train.py:88"; None without a stack."""
     own = [frame for frame in stack if not any(part in frame.file for part in _OF_LIBRARY)]
     frames = own or list(stack)
     return f"{printable(frames[0].file)}:{frames[0].line}" if frames else None
 
 
-def name_where(call: Call) -> str:
+def name_where(call: RankCall) -> str:
     """Return where the program made a call, behind a comma; empty where the dump has no stack."""
     line = find_source_line(call.stack)
     return "" if line is None else f", at {line}"
@@ -69,10 +69,10 @@ def list_members(ranks: Collection[int]) -> str:
     steps = {after - before for before, after in pairwise(ordered)}
     if len(ordered) < _LEAST_EVERY or len(steps) != 1 or steps == {1}:
         return list_ranks(ordered)
-    return f"every {_ordinal(steps.pop())} of ranks {ordered[0]}-{ordered[-1]}"
+    return f"every {_write_ordinal(steps.pop())} of ranks {ordered[0]}-{ordered[-1]}"
 
 
-def _ordinal(number: int) -> str:
+def _write_ordinal(number: int) -> str:
     ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th") if number // 10 % 10 != 1 else "th"
     return f"{number}{ending}"
 
@@ -82,7 +82,7 @@ def list_numbers(ranks: Collection[int]) -> str:
     return list_members(ranks).replace("ranks ", "").removeprefix("rank ") or "-"
 
 
-def capitalize(text: str) -> str:
+def capitalize_first(text: str) -> str:
     """Return the text with a capital first letter."""
     return text[:1].upper() + text[1:]
 
@@ -92,7 +92,7 @@ def format_time(ns: int | None) -> str:
     return "" if ns is None else datetime.fromtimestamp(ns // 1_000_000_000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
-def describe_variant(hang: Hang, call: Call) -> str:
+def describe_variant(hang: Hang, call: RankCall) -> str:
     """Return what a rank has at the place where ranks differ in what they call."""
     if hang.kind == "sizes":
         total = f" ({call.equal_elements or 0:,} elements)" if re.search("[x,]", call.sizes) else ""
