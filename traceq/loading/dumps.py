@@ -82,7 +82,8 @@ def open_dumps(given: Sequence[str | Path], world_size: int | None = None) -> It
 def find_dumps(given: Sequence[str | Path]) -> list[Path]:
     """Find the dumps in files, folders and globs, without the JSON that lies beside a pickle.
 
-    Raises NoTraces where there is none, UnknownFormat for a named file that is none, UnusableTrace where one is missing.
+    Raises NoTraces where no file is a dump, UnknownFormat for a named file of another kind, UnusableTrace for one that is
+    missing.
     """
     found: dict[Path, None] = {}
     for name in given:

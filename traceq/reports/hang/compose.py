@@ -82,16 +82,14 @@ def describe_hang(hang: Hang) -> str:
     place, culprits = name_parting(first), list_ranks(hang.culprits)
     if hang.kind == "in_flight":
         return f"All its ranks called {place}, and it does not end for {list_ranks(waiting)}"
-    return (
-        f"{capitalize_first(list_members(waiting))} {_choose_verb(waiting, 'waits', 'wait')} in {place}; "
-        + {
-            "no_dump": f"there is no dump of {culprits}: lost, or it wrote none"
-            if culprits
-            else "no dump tells which rank is missing there",
-            "late": f"{culprits} {_choose_verb(hang.culprits, 'has', 'have')} not come yet: slow, not lost. {_describe_last(hang)}",
-            "elsewhere": f"{culprits} never called it: {_describe_elsewhere(hang)}",
-        }[hang.kind]
-    )
+    has = _choose_verb(hang.culprits, "has", "have")
+    clauses = {
+        "no_dump": lambda: f"there is no dump of {culprits}: lost, or it wrote none",
+        "late": lambda: f"{culprits} {has} not come yet: slow, not lost. {_describe_last(hang)}",
+        "elsewhere": lambda: f"{culprits} never called it: {_describe_elsewhere(hang)}",
+    }
+    clause = clauses[hang.kind]() if culprits else "no dump tells which rank is missing there"
+    return f"{capitalize_first(list_members(waiting))} {_choose_verb(waiting, 'waits', 'wait')} in {place}; {clause}"
 
 
 def _choose_verb(ranks: Sequence[int], one: str, several: str) -> str:
