@@ -21,7 +21,7 @@ from traceq.diagnosis.hang.facts import (
     read_stacked_call,
 )
 from traceq.diagnosis.hang.model import MISMATCHES, DumpFacts, GroupProgress, Hang, Kind, Parting, RankPlace
-from traceq.diagnosis.hang.waits import find_beginnings, find_waits
+from traceq.diagnosis.hang.waits import find_beginnings, find_waits, is_unknown
 
 Connection = duckdb.DuckDBPyConnection
 Variant = tuple[str, str, int | None]
@@ -156,6 +156,7 @@ def _judge_circle(connection: Connection, partings: Sequence[Parting], places: S
     A rank that waits in another group left the call out, or makes it later, if ranks that came as far had made it.
     """
     waits = find_waits(partings)
+    places = [index for index in places if not is_unknown(partings[index])]
     scores = {index: _score_place(connection, partings, index, waits[index]) for index in places}
 
     def get_preference(index: int) -> tuple[float, float, int]:

@@ -66,6 +66,9 @@ def find_beginnings(partings: Sequence[Parting]) -> list[list[int]]:
         index: sorted({place for places in waits[index].values() for place in places})
         for index, parting in enumerate(partings)
     }
+    for index in [index for index, parting in enumerate(partings) if is_unknown(parting)]:
+        # any rank may be the one that is missing there: also one that waits for those that are there
+        edges[index] = [place for place, targets in edges.items() if index in targets]
     beginnings = []
     for circle in find_circles(edges):
         mismatches = [[index] for index in circle if partings[index].differs in MISMATCHES]
@@ -80,6 +83,11 @@ def find_beginnings(partings: Sequence[Parting]) -> list[list[int]]:
 
 def _begins_alone(parting: Parting, waits: Mapping[int, Sequence[int]]) -> bool:
     """Return whether nothing elsewhere explains why the ranks of this parting wait."""
-    # a rank is missing that is not known: others of its group are not
-    is_unknown = not parting.lacking and not parting.without_dump
-    return is_unknown or bool(parting.without_dump) or any(not places for places in waits.values())
+    if parting.differs == "none" or is_unknown(parting):
+        return True
+    return bool(parting.without_dump) or any(not places for places in waits.values())
+
+
+def is_unknown(parting: Parting) -> bool:
+    """Return whether no dump tells which rank is missing: the members of the group are not known."""
+    return parting.differs == "no_dump" and not parting.lacking and not parting.without_dump

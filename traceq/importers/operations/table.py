@@ -226,7 +226,11 @@ def _event_overlap_ns(operations: Operations, place: TimesByStep) -> int:
     It is measured on kinds that follow each other with gaps as well as overlaps, and lies between 50,000 and 1,000,000.
     """
     order = np.argsort(place.shift_times(operations.start), kind="stable")
-    end, start, kind = place.shift_times(operations.end)[order], place.shift_times(operations.start)[order], operations.kind[order]
+    end, start, kind = (
+        place.shift_times(operations.end)[order],
+        place.shift_times(operations.start)[order],
+        operations.kind[order],
+    )
     overlap = end[:-1] - start[1:]
     lasts = (operations.end - operations.start)[order]
     is_little = (overlap > 0) & (2 * overlap < np.minimum(lasts[:-1], lasts[1:]))
