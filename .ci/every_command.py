@@ -80,6 +80,7 @@ class Case(NamedTuple):
 # In the order in which they run: some read what others wrote.
 CASES = (
     Case("demo -o demo.duckdb", r"Fix first: Load batches in worker processes"),
+    Case("hang {root}/fixtures/hangs/skip", r"rank 2 never called it: it is in\s+all_reduce #8 of the world"),
     Case("ingest {run}/kineto_2026.json.gz -o torch.duckdb", r"torch\.duckdb: 1 trace, 170 GPU slices"),
     Case("ingest {run}/nsys_2026.2.sqlite -o nsys.duckdb", r"nsys\.duckdb: 1 trace, 170 GPU slices"),
     Case("report torch.duckdb", r"10\.03 ms per step \(mean of 5 steps"),

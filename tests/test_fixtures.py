@@ -59,6 +59,7 @@ def test_no_fixture_lies_outside_the_described_folders():
         "broken",
         "history",
         "inspector",
+        "hangs",
         "lab",
         "make",
         "pairs",

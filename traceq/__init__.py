@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         compare_memory,
         convert,
         doctor,
+        explain_hang,
         export,
         goodput,
         history_add,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from traceq.app.doctor import HealthView
     from traceq.app.goodput import GoodputView
     from traceq.app.history import HistoryView
+    from traceq.app.hang import HangView
     from traceq.app.noise import NoiseView
     from traceq.app.open import Traces
     from traceq.app.report import ReportView
@@ -81,6 +83,7 @@ __all__ = [
     "CheckView",
     "ComparisonView",
     "GoodputView",
+    "HangView",
     "HealthView",
     "HistoryView",
     "MemoryComparisonView",
@@ -119,6 +122,7 @@ __all__ = [
     "compare_memory",
     "convert",
     "doctor",
+    "explain_hang",
     "export",
     "goodput",
     "history_add",
@@ -141,6 +145,7 @@ _MODULES = {
     "CheckView": "traceq.app.check",
     "ComparisonView": "traceq.app.compare",
     "GoodputView": "traceq.app.goodput",
+    "HangView": "traceq.app.hang",
     "HealthView": "traceq.app.doctor",
     "HistoryView": "traceq.app.history",
     "MemoryComparisonView": "traceq.app.compare_memory",

@@ -36,6 +36,7 @@ def files(tmp_path, monkeypatch):
     for name in ("TRACE", "BASE", "NEW", "RUN", "FOLDER/rank0.json.gz"):
         shutil.copyfile(source, name)
     shutil.copyfile(ROOT / "fixtures" / "run_logs" / "failures" / "train.log", "LOG")
+    shutil.copytree(ROOT / "fixtures" / "hangs" / "skip", "DUMPS")
     return tmp_path
 
 

@@ -19,7 +19,8 @@ from snapshots import make_frames, make_history, make_segment, make_snapshot, wr
 
 from traceq.common.ranks import rank_in_path
 from traceq.errors import UnusableTrace
-from traceq.importers.memory_snapshot import opcodes, read, reading, sniff
+from traceq.importers import pickled
+from traceq.importers.memory_snapshot import read, reading, sniff
 
 EVENTS = """
     10 segment_alloc 1000 2048 init
@@ -239,7 +240,7 @@ def test_no_other_opcode_is_known(tmp_path):
 
 
 def test_the_reader_knows_no_name_that_runs_anything():
-    text = Path(opcodes.__file__).read_text("utf-8")
+    text = Path(pickled.__file__).read_text("utf-8")
     assert not [
         word for word in ("import_module", "__import__", "getattr", "eval(", "exec(", "pickle.") if word in text
     ]
@@ -294,7 +295,7 @@ def test_what_stays_is_limited(tmp_path, monkeypatch):
     content = make_snapshot(make_history("\n".join(f"{at} alloc 1 1 f{at}.py:1 f" for at in range(100))))
     for name, limit in (("_MOST_KEPT", 1000), ("_MOST_HELD", 3), ("_MOST_OBJECTS", 50)):
         with monkeypatch.context() as patch:
-            patch.setattr(opcodes, name, limit)
+            patch.setattr(pickled, name, limit)
             assert "more than" in read_refusal(write_file(tmp_path, content | {"x": [None] * 10}))
 
 

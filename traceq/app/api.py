@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from traceq.app.goodput import GoodputView
     from traceq.app.history import HistoryView
     from traceq.app.history_add import HistoryAdded
+    from traceq.app.hang import HangView
     from traceq.app.noise import NoiseView
     from traceq.app.open import Traces
     from traceq.app.report import ReportView
@@ -354,6 +355,21 @@ def history_show(
     choice = SeriesChoice(since, tuple((where or {}).items()), series)
     with _within_limits(memory_limit):
         return work(None if path is None else Path(path), choice, quantities=quantities, floor=floor)
+
+
+def explain_hang(
+    dumps: str | Path | Sequence[str | Path], *, world_size: int | None = None, memory_limit: int | None = None
+) -> HangView:
+    """Say why a job hangs from dumps of PyTorch's flight recorder: files, folders and globs with one a rank.
+
+    `world_size` is how many ranks the job has, which gloo's dumps do not tell. DuckDB holds at most `memory_limit`
+    bytes, by default a quarter of the usable memory. Raises NoTraces, UnknownFormat or UnusableTrace where no dump can
+    be read.
+    """
+    from traceq.app.hang import explain_hang as work
+
+    with _within_limits(memory_limit):
+        return work(dumps, world_size=world_size)
 
 
 def noise(

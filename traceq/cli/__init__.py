@@ -32,6 +32,7 @@ class LazyCommands(LazyGroup):
             "goodput": ("traceq.cli.goodput:show_goodput", "Show where the time and money of a whole run went."),
             "collectives": ("traceq.cli.collectives:show_collectives", "Report on NCCL's own records of a job."),
             "doctor": ("traceq.cli.doctor", "Show what a trace can answer, or what a capture needs."),
+            "hang": ("traceq.cli.hang", "Say why a job hangs, from the flight recorders of its ranks."),
             "ingest": ("traceq.cli.ingest", "Read trace files into a database to query."),
             "sql": ("traceq.cli.sql", "Query a trace database in SQL."),
             "shell": ("traceq.cli.shell", "Query a trace database in SQL, interactively."),

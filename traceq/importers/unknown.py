@@ -12,6 +12,7 @@ from isal import igzip, isal_zlib
 
 from traceq.common.units import count
 from traceq.errors import TraceqError, UnknownFormat, UnusableTrace
+from traceq.importers import flight_recorder
 from traceq.importers.operations.source import PARQUET, find_missing_columns
 from traceq.importers.packed import GZIP
 from traceq.importers.sqlite import SQLITE
@@ -113,6 +114,10 @@ def explain_unknown(path: Path) -> TraceqError:
             head = file.read(4096)
     except OSError as error:
         return UnusableTrace(f"{path}: cannot be read: {error.strerror}")
+    if flight_recorder.sniff(path):
+        return UnknownFormat(
+            f"{path}: a dump of PyTorch's flight recorder, not a trace; see where the job hangs: traceq hang {path}"
+        )
     is_packed = head.startswith(GZIP)
     if is_packed:
         try:

@@ -16,11 +16,14 @@ from traceq import importers
 from traceq.common.near import way_out
 from traceq.errors import NoTraces, StoreError, UnusableTrace
 from traceq.formats.capabilities import FORMATS
-from traceq.importers import Importer
+from traceq.importers import Importer, flight_recorder
 from traceq.importers.monitors.recorded import SUFFIX
 from traceq.loading.options import Paths
 
 _SUFFIXES = {".gz", *(suffix for record in FORMATS for suffix in record.suffixes)}
+
+# So many files of a folder without a trace are looked at as to whether they are dumps of a hang.
+_MOST_DUMPS = 8
 
 # What was written longer ago than this differs in its time from what is written next, on every file system.
 _SETTLED_NS = 3_000_000_000
@@ -176,6 +179,10 @@ def _look_up(given: str | Path) -> list[Source]:
         return [_build_source(path, importers.find(path))]
     found = [_build_source(p, importer) for p in candidates if (importer := importers.sniff(p)) is not None]
     if not found:
+        if any(flight_recorder.sniff(candidate) for candidate in candidates[:_MOST_DUMPS]):
+            raise NoTraces(
+                f"{given}: dumps of PyTorch's flight recorder, no trace; see where the job hangs: traceq hang {given}"
+            )
         raise NoTraces(
             f"{given}: none of {len(candidates)} files here is a trace (nsys export, Chrome trace, rocprofv3, XSpace);"
             " name a trace file, or a directory that holds some"

@@ -8,6 +8,7 @@ from typing import Any
 
 from traceq.common.ranks import list_ranks
 from traceq.common.units import some
+from traceq.diagnosis.differing_calls import advise_on_difference
 from traceq.diagnosis.finding import Confidence
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.diagnosis.job.subject import JobSubject
@@ -59,11 +60,7 @@ def _make_finding(job: JobSubject, variants: list[dict[str, Any]]) -> JobFinding
         because=f"{place}: {_describe_variants(variants, has_majority=has_majority)}",
         confidence=confidence,
         reason=f"{reason}; the group of {list_ranks(group)} differs in {some(first['places'], 'place')}.",
-        fix=(
-            f"Find out what makes {list_ranks(ranks)} skip, add or resize {place} or an earlier one: a branch "
-            "on rank, data or loss, or a different number of batches or parameters. "
-            "`TORCH_DISTRIBUTED_DEBUG=DETAIL` stops at the first difference."
-        ),
+        fix=advise_on_difference(list_ranks(ranks), place),
     )
 
 

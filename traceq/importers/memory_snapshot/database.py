@@ -13,8 +13,8 @@ from typing import Any
 
 import msgspec
 
-from traceq.importers.memory_snapshot.opcodes import Malformed, Pairs, PickledItems
 from traceq.importers.memory_snapshot.parts import SnapshotParts, Stack, get_device
+from traceq.importers.pickled import Malformed, Pairs, PickledItems
 from traceq.importers.sqlite import fetch_batches, read_columns
 
 # What there must be, by table.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from traceq.importers.memory_snapshot.opcodes import GONE, Malformed, Pairs, PickledItems
+from traceq.importers.pickled import GONE, Malformed, Pairs, PickledItems
 
 NS_PER_US = 1000
 _INT64 = 1 << 63

@@ -12,9 +12,9 @@ import pyarrow as pa
 from traceq.common.ranks import rank_in_path
 from traceq.errors import UnusableTrace
 from traceq.importers.memory_snapshot.database import read_tables
-from traceq.importers.memory_snapshot.opcodes import Malformed, Pairs, PickledItems, PickleReader
 from traceq.importers.memory_snapshot.parts import AnnotationMark, SnapshotParts
 from traceq.importers.packed import DAMAGED, open_unpacked, read_head
+from traceq.importers.pickled import Malformed, Pairs, PickledItems, PickleReader
 from traceq.importers.rows import Notes, batches_of
 from traceq.importers.sqlite import DAMAGED_DATABASE, SQLITE, open_database
 

@@ -143,9 +143,9 @@ def _find_arrivals(operations: Operations) -> Integers:
     NONE where no operation ended before.
     """
     place = TimesByStep(operations)
-    ends = place.place(operations.end)
+    ends = place.shift_times(operations.end)
     order = np.argsort(ends, kind="stable")
-    found = np.searchsorted(ends[order], place.place(operations.start), side="right") - 1
+    found = np.searchsorted(ends[order], place.shift_times(operations.start), side="right") - 1
     last = order[np.maximum(found, 0)]
     is_there = (found >= 0) & (place.number[last] == place.number)
     return np.where(is_there, operations.end[last], NONE)

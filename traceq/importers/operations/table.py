@@ -206,7 +206,7 @@ def _trim_overlaps(operations: Operations) -> Operations:
     """
     place = TimesByStep(operations)
     loose = _event_overlap_ns(operations, place)
-    starts, ends = place.place(operations.start), place.place(operations.end)
+    starts, ends = place.shift_times(operations.start), place.shift_times(operations.end)
     order = np.argsort(starts, kind="stable")
     lasts = operations.end - operations.start
     earliest = np.maximum(starts + 1, ends - loose)
@@ -225,8 +225,12 @@ def _event_overlap_ns(operations: Operations, place: TimesByStep) -> int:
 
     It is measured on kinds that follow each other with gaps as well as overlaps, and lies between 50,000 and 1,000,000.
     """
-    order = np.argsort(place.place(operations.start), kind="stable")
-    end, start, kind = place.place(operations.end)[order], place.place(operations.start)[order], operations.kind[order]
+    order = np.argsort(place.shift_times(operations.start), kind="stable")
+    end, start, kind = (
+        place.shift_times(operations.end)[order],
+        place.shift_times(operations.start)[order],
+        operations.kind[order],
+    )
     overlap = end[:-1] - start[1:]
     lasts = (operations.end - operations.start)[order]
     is_little = (overlap > 0) & (2 * overlap < np.minimum(lasts[:-1], lasts[1:]))
@@ -276,6 +280,6 @@ class TimesByStep:
         # longer than all times of it, and what is looked for just before or after them
         self._shift: Integers = _sum_before(ends - begins + 2 * _MOST_LOOSE_NS) + _MOST_LOOSE_NS - begins
 
-    def place(self, times: Integers) -> Integers:
-        """Return the place on the line of `times`, one time (ns) for each operation."""
+    def shift_times(self, times: Integers) -> Integers:
+        """Return the places on the line of `times`, one time (ns) for each operation."""
         return times + self._shift[self.number]

@@ -53,6 +53,10 @@ class Malformed(Exception):
     """Raised when the bytes are no pickle of primitives; the message says why, without the path."""
 
 
+class Truncated(Malformed):
+    """Raised when the pickle ends before its end."""
+
+
 class PickledItems(list[Any]):
     """A list that is being read; `place` is its index among the numbered objects of the file, -1 while it has no number.
 
@@ -114,18 +118,18 @@ class PickleReader:
 
         At the end, `result` is the object in the file. Raises Malformed.
         """
-        self._fill(2)
+        self._fill_buffer(2)
         if self._buffer[:1] != b"\x80":
             raise Malformed("it does not begin like a pickle of protocol 2 or later")
         steps = self._steps
         while True:
             if len(self._buffer) - self._at < _AHEAD and not self._is_whole:
-                self._fill(_AHEAD)
+                self._fill_buffer(_AHEAD)
             if self._is_filled:
                 self._is_filled = False
                 yield
             if self._at >= len(self._buffer):
-                raise Malformed("it ends too early; copy it again")
+                raise Truncated("it ends too early; copy it again")
             code = self._buffer[self._at]
             self._at += 1
             if code == _STOP:
@@ -140,7 +144,7 @@ class PickleReader:
 
     # --- bytes ---
 
-    def _fill(self, needed: int) -> None:
+    def _fill_buffer(self, needed: int) -> None:
         """Read on until the buffer holds `needed` bytes or the file ends; raises Malformed if too many objects are open."""
         parts = [self._buffer[self._at :]]
         there = len(parts[0])
@@ -155,44 +159,44 @@ class PickleReader:
         if len(self._stack) + sum(map(len, self._below)) > _MOST_OPEN:
             raise Malformed(f"more than {_MOST_OPEN:,} objects are open at once")
 
-    def _take(self, size: int) -> bytes:
+    def _take_bytes(self, size: int) -> bytes:
         if len(self._buffer) - self._at < size:
-            self._fill(size)
+            self._fill_buffer(size)
         taken = self._buffer[self._at : self._at + size]
         if len(taken) < size:
-            raise Malformed("it ends too early; copy it again")
+            raise Truncated("it ends too early; copy it again")
         self._at += size
         return taken
 
-    def _number(self, layout: struct.Struct) -> int:
-        value: int = layout.unpack(self._take(layout.size))[0]
+    def _read_argument(self, layout: struct.Struct) -> int:
+        value: int = layout.unpack(self._take_bytes(layout.size))[0]
         return value
 
     # --- objects ---
 
-    def _push(self, value: Any) -> Callable[[], None]:
+    def _push_constant(self, value: Any) -> Callable[[], None]:
         return lambda: self._stack.append(value)
 
     def _push_number(self, layout: struct.Struct) -> Callable[[], None]:
-        return lambda: self._stack.append(layout.unpack(self._take(layout.size))[0])
+        return lambda: self._stack.append(layout.unpack(self._take_bytes(layout.size))[0])
 
     def _push_long(self) -> None:
-        size = self._take(1)[0]
+        size = self._take_bytes(1)[0]
         if size > _LONGEST_INTEGER:
             raise Malformed(f"an integer of {size} bytes")
-        self._stack.append(int.from_bytes(self._take(size), "little", signed=True))
+        self._stack.append(int.from_bytes(self._take_bytes(size), "little", signed=True))
 
     def _push_text(self, layout: struct.Struct, *, is_text: bool) -> Callable[[], None]:
-        def text() -> None:
-            size = self._number(layout)
+        def push_text() -> None:
+            size = self._read_argument(layout)
             if not 0 <= size <= _MOST_TEXT:
                 raise Malformed(f"a text of {size:,} bytes")
-            taken = self._take(size)
-            self._stack.append(self._kept[self._keep(taken.decode("utf-8", "replace") if is_text else taken)])
+            taken = self._take_bytes(size)
+            self._stack.append(self._kept[self._keep_value(taken.decode("utf-8", "replace") if is_text else taken)])
 
-        return text
+        return push_text
 
-    def _mark(self) -> None:
+    def _open_mark(self) -> None:
         if len(self._below) >= _DEEPEST:
             raise Malformed(f"it is nested more than {_DEEPEST} deep")
         self._below.append(self._stack)
@@ -227,9 +231,9 @@ class PickleReader:
         return value
 
     def _extend_since_mark(self) -> None:
-        self._extend([self._settle_list(value) for value in self._since_mark()])
+        self._extend_list([self._settle_list(value) for value in self._since_mark()])
 
-    def _extend(self, values: list[Any]) -> None:
+    def _extend_list(self, values: list[Any]) -> None:
         # A long list comes in several parts, after the first of which it looked complete.
         is_continued = bool(self._stack) and self._stack[-1] is self._last[1]
         items = self._last[0] if is_continued else self._get_top(PickledItems)
@@ -242,15 +246,15 @@ class PickleReader:
             self._count_held(len(values))
             return
         self._stack[-1] = made
-        place = self._keep(made, _PER_ITEM * len(items))
+        place = self._keep_value(made, _PER_ITEM * len(items))
         if items.place != _NOWHERE:
             self._memo[items.place] = place
 
     def _set_item(self) -> None:
         value, key = self._pop_value(), self._pop_value()
-        self._update([key, value])
+        self._update_dict([key, value])
 
-    def _update(self, flat: list[Any]) -> None:
+    def _update_dict(self, flat: list[Any]) -> None:
         pairs = self._get_top(Pairs)
         if len(flat) % 2:
             raise Malformed("a dict has a key without a value")
@@ -270,7 +274,7 @@ class PickleReader:
             return
         self._held -= sum(len(value) for value in pairs.values() if type(value) is PickledItems)
         if made is not GONE and pairs.place != _NOWHERE:
-            self._memo[pairs.place] = self._keep(made)
+            self._memo[pairs.place] = self._keep_value(made)
 
     def _get_level(self) -> list[Any] | None:
         """Return the values being read beside the next one, of which the last is the open list that it goes into.
@@ -283,16 +287,16 @@ class PickleReader:
     def _count_held(self, more: int) -> None:
         self._held += more
         if self._held > _MOST_HELD:
-            raise Malformed(f"it has more than {_MOST_HELD:,} items that do not belong to a snapshot")
+            raise Malformed(f"it has more than {_MOST_HELD:,} items that traceq does not know")
 
     def _push_tuple(self, size: int) -> Callable[[], None]:
-        def made() -> None:
+        def push_tuple() -> None:
             if len(self._stack) < size:
                 raise Malformed("a tuple has too few values")
             split = len(self._stack) - size
             self._stack[split:] = [_check_plain(tuple(self._stack[split:]))]
 
-        return made
+        return push_tuple
 
     def _push_tuple_since_mark(self) -> None:
         values = self._since_mark()
@@ -300,7 +304,7 @@ class PickleReader:
 
     # --- references ---
 
-    def _put(self, place: int) -> None:
+    def _put_memo(self, place: int) -> None:
         if place != len(self._memo):
             raise Malformed("its objects are not numbered consecutively")
         if place >= _MOST_OBJECTS:
@@ -313,9 +317,9 @@ class PickleReader:
         elif value is GONE:
             self._memo.append(_NOWHERE)
         else:
-            self._memo.append(self._keep(value))
+            self._memo.append(self._keep_value(value))
 
-    def _keep(self, value: Any, size: int = 0) -> int:
+    def _keep_value(self, value: Any, size: int = 0) -> int:
         """Return the index in `_kept` of a value that later references may need, adding it if new; equal values share an index.
 
         `size` is the bytes that count for a value that is no text. Raises Malformed if all together take too much
@@ -323,12 +327,12 @@ class PickleReader:
         """
         place = self._place_of.get(value)
         if place is None:
-            self._count(len(value) if isinstance(value, (str, bytes)) else size)
+            self._count_bytes(len(value) if isinstance(value, (str, bytes)) else size)
             place = self._place_of[value] = len(self._kept)
             self._kept.append(value)
         return place
 
-    def _count(self, size: int) -> None:
+    def _count_bytes(self, size: int) -> None:
         self._kept_bytes += size + _OVERHEAD
         if self._kept_bytes > _MOST_KEPT:
             raise Malformed(f"its distinct texts and stacks take more than {_MOST_KEPT >> 20} MiB")
@@ -359,16 +363,16 @@ class PickleReader:
         if not self._stack and self._get_level():
             self._push_references()
         else:
-            self._stack.append(self._look_up(self._number(layout)))
+            self._stack.append(self._look_up(self._read_argument(layout)))
 
     def _push_references(self) -> None:
         """Read all references at the beginning of a list at once; these are mostly the frames of a stack that occurred before."""
         self._at -= 1
         if len(self._buffer) - self._at < _MOST_AT_ONCE and not self._is_whole:
-            self._fill(_MOST_AT_ONCE)
+            self._fill_buffer(_MOST_AT_ONCE)
         found = _REFERENCES.match(self._buffer, self._at)
         if found is None:
-            raise Malformed("it ends too early; copy it again")
+            raise Truncated("it ends too early; copy it again")
         run = found.group()
         self._at += len(run)
         if self._buffer[self._at : self._at + 1] != b"e":
@@ -390,13 +394,13 @@ class PickleReader:
             self._extend_since_mark()
             # of a longer list this is the first part
             if is_first and len(items) < _PART and self._stack[-1] is not items:
-                self._count(len(run))
+                self._count_bytes(len(run))
                 self._made_of[run] = self._stack[-1]
             return
         self._stack = self._below.pop()
         self._stack[-1] = made
         if items.place != _NOWHERE:
-            self._memo[items.place] = self._keep(made)
+            self._memo[items.place] = self._keep_value(made)
 
     def _decode_references(self, run: bytes) -> list[Any]:
         return [
@@ -408,11 +412,11 @@ class PickleReader:
         byte, two, four, eight = _BYTE, struct.Struct("<H"), _FOUR, struct.Struct("<Q")
         known: dict[bytes, Callable[[], None]] = {
             b"\x80": self._check_protocol,
-            b"\x95": lambda: self._skip(8),
-            b"(": self._mark,
-            b"N": self._push(None),
-            b"\x88": self._push(True),
-            b"\x89": self._push(False),
+            b"\x95": lambda: self._skip_bytes(8),
+            b"(": self._open_mark,
+            b"N": self._push_constant(None),
+            b"\x88": self._push_constant(True),
+            b"\x89": self._push_constant(False),
             b"K": self._push_number(byte),
             b"M": self._push_number(two),
             b"J": self._push_number(struct.Struct("<i")),
@@ -425,28 +429,28 @@ class PickleReader:
             b"B": self._push_text(four, is_text=False),
             b"]": lambda: self._stack.append(PickledItems()),
             b"}": lambda: self._stack.append(Pairs()),
-            b")": self._push(()),
+            b")": self._push_constant(()),
             b"\x85": self._push_tuple(1),
             b"\x86": self._push_tuple(2),
             b"\x87": self._push_tuple(3),
             b"t": self._push_tuple_since_mark,
-            b"a": lambda: self._extend([self._settle_list(self._pop_value())]),
+            b"a": lambda: self._extend_list([self._settle_list(self._pop_value())]),
             b"e": self._extend_since_mark,
             b"s": self._set_item,
-            b"u": lambda: self._update(self._since_mark()),
-            b"\x94": lambda: self._put(len(self._memo)),
-            b"q": lambda: self._put(self._number(byte)),
-            b"r": lambda: self._put(self._number(four)),
+            b"u": lambda: self._update_dict(self._since_mark()),
+            b"\x94": lambda: self._put_memo(len(self._memo)),
+            b"q": lambda: self._put_memo(self._read_argument(byte)),
+            b"r": lambda: self._put_memo(self._read_argument(four)),
             b"h": lambda: self._push_reference(byte),
             b"j": lambda: self._push_reference(four),
         }
         return [known.get(bytes([code])) for code in range(256)]
 
-    def _skip(self, size: int) -> None:
-        self._take(size)
+    def _skip_bytes(self, size: int) -> None:
+        self._take_bytes(size)
 
     def _check_protocol(self) -> None:
-        if self._take(1)[0] not in _PROTOCOLS:
+        if self._take_bytes(1)[0] not in _PROTOCOLS:
             raise Malformed("its protocol is not 2 to 5")
 
 

@@ -1,0 +1,121 @@
+"""Programs of collectives on a grid of groups, run by a tiny simulator, with the dumps that the ranks' recorders would have."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+START_NS = 1_700_000_000_000_000_000
+
+
+class Op(NamedTuple):
+    """A collective in the program that all ranks run: in their group of this role."""
+
+    role: str
+    name: str
+    size: int
+    dtype: str = "Float"
+
+
+class Grid(NamedTuple):
+    """Ranks in tensor-parallel groups of `tp` neighbours, `dp` copies of them, and the world."""
+
+    tp: int
+    dp: int
+
+    @property
+    def world(self) -> int:
+        """The number of ranks."""
+        return self.tp * self.dp
+
+    def get_group(self, role: str, rank: int) -> tuple[int, ...]:
+        """Return the ranks of the group of this role that the rank belongs to."""
+        if role == "tp":
+            return tuple(range(rank // self.tp * self.tp, (rank // self.tp + 1) * self.tp))
+        if role == "dp":
+            return tuple(range(rank % self.tp, self.world, self.tp))
+        return tuple(range(self.world))
+
+
+class Made(NamedTuple):
+    """A call of a rank: the operation, its group and number, when it was made, and whether it was finished."""
+
+    op: Op
+    group: tuple[int, ...]
+    sequence: int
+    at: int
+    is_finished: bool
+
+
+def run_job(grid: Grid, programs: list[list[Op]]) -> list[list[Made]]:
+    """Return what each rank has called when nothing goes on any more.
+
+    Calls block; one is finished when all ranks of its group are in it, with the same operation, size and type.
+    """
+    made: list[list[Made]] = [[] for _ in programs]
+    counts: list[dict[str, int]] = [{"tp": 0, "dp": 0, "default_pg": 0} for _ in programs]
+    at = 0
+    while True:
+        is_moved = False
+        for rank, program in enumerate(programs):
+            done = len(made[rank])
+            if done < len(program) and (not made[rank] or made[rank][-1].is_finished):
+                op = program[done]
+                counts[rank][op.role] += 1
+                at += 1
+                made[rank].append(Made(op, grid.get_group(op.role, rank), counts[rank][op.role], at, False))
+                is_moved = True
+        for rank in range(len(programs)):
+            if not made[rank] or made[rank][-1].is_finished:
+                continue
+            call = made[rank][-1]
+            if rank != call.group[0]:
+                continue
+            others = [made[other][-1] if made[other] else None for other in call.group]
+            alike = [other is not None and (other[:3] == call[:3]) and not other.is_finished for other in others]
+            if all(alike):
+                for other in call.group:
+                    made[other][-1] = made[other][-1]._replace(is_finished=True)
+                is_moved = True
+        if not is_moved:
+            return made
+
+
+def make_dump(
+    grid: Grid, rank: int, made: list[Made], *, backend: str = "nccl", capacity: int = 1000
+) -> dict[str, Any]:
+    """Return the dump of a rank, as PyTorch would write it as JSON, with its last `capacity` calls."""
+    names = {role: f"{role}{min(grid.get_group(role, rank))}" for role in ("tp", "dp", "default_pg")}
+    numbers = {role: number for number, role in enumerate(names)}
+    entries = [
+        {
+            "record_id": record,
+            "pg_id": numbers[call.op.role],
+            "process_group": [names[call.op.role], call.op.role],
+            "collective_seq_id": call.sequence,
+            "p2p_seq_id": 0,
+            "op_id": call.sequence,
+            "profiling_name": f"{backend}:{call.op.name}",
+            "time_created_ns": START_NS + call.at,
+            "input_sizes": [[call.op.size]],
+            "input_dtypes": [call.op.dtype],
+            "output_sizes": [[call.op.size]],
+            "output_dtypes": [call.op.dtype],
+            "state": "scheduled" if backend == "gloo" else "completed" if call.is_finished else "started",
+            "time_discovered_started_ns": 0,
+            "time_discovered_completed_ns": START_NS + call.at if call.is_finished and backend != "gloo" else 0,
+            "retired": call.is_finished,
+            "timeout_ms": 600_000,
+            "is_p2p": False,
+        }
+        for record, call in enumerate(made)
+    ][-capacity:]
+    groups = {
+        name: {"name": name, "desc": role, "ranks": str(list(grid.get_group(role, rank)))}
+        for role, name in names.items()
+    }
+    return {
+        "comm_lib_version": "",
+        "version": "2.10",
+        "pg_config": {} if backend == "gloo" else groups,
+        "entries": entries,
+    }
