@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from traceq.app.compare_memory import MemoryComparisonView
     from traceq.app.doctor import HealthView
     from traceq.app.goodput import GoodputView
-    from traceq.app.history import HistoryView
     from traceq.app.hang import HangView
+    from traceq.app.history import HistoryView
     from traceq.app.noise import NoiseView
     from traceq.app.open import Traces
     from traceq.app.report import ReportView

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from traceq.app.doctor import HealthView
     from traceq.app.export import Format
     from traceq.app.goodput import GoodputView
+    from traceq.app.hang import HangView
     from traceq.app.history import HistoryView
     from traceq.app.history_add import HistoryAdded
-    from traceq.app.hang import HangView
     from traceq.app.noise import NoiseView
     from traceq.app.open import Traces
     from traceq.app.report import ReportView

@@ -114,10 +114,6 @@ def explain_unknown(path: Path) -> TraceqError:
             head = file.read(4096)
     except OSError as error:
         return UnusableTrace(f"{path}: cannot be read: {error.strerror}")
-    if flight_recorder.sniff(path):
-        return UnknownFormat(
-            f"{path}: a dump of PyTorch's flight recorder, not a trace; see where the job hangs: traceq hang {path}"
-        )
     is_packed = head.startswith(GZIP)
     if is_packed:
         try:
@@ -134,13 +130,21 @@ def explain_unknown(path: Path) -> TraceqError:
         )
     if not is_packed and (why := _find_lacking_part(path, head)) is not None:
         return why
-    if not is_packed and is_training_log(path):
-        return UnknownFormat(
-            f"{path}: is a training log, not a trace: the whole run from logs alone is traceq goodput {quote(path.name)}; beside"
-            f" the trace of some of its steps it is traceq report TRACE --with {quote(path.name)} (docs/run-logs.md)"
-        )
     verb = "is gzip'd and contains" if is_packed else "is"
-    return UnknownFormat(f"{path}: {verb} {_KNOWN_SUFFIXES.get(path.suffix) or _describe_content(head)}")
+    what = _name_other_command(path, is_packed=is_packed) or _KNOWN_SUFFIXES.get(path.suffix) or _describe_content(head)
+    return UnknownFormat(f"{path}: {verb} {what}")
+
+
+def _name_other_command(path: Path, *, is_packed: bool) -> str | None:
+    """Return in words what the file is and which command reads it, where that is another than those of traces; else None."""
+    if flight_recorder.sniff(path):
+        return f"a dump of PyTorch's flight recorder, not a trace; see why the job hangs: traceq hang {quote(path.name)}"
+    if not is_packed and is_training_log(path):
+        return (
+            f"a training log, not a trace: the whole run from logs alone is traceq goodput {quote(path.name)}; beside the trace of"
+            f" some of its steps it is traceq report TRACE --with {quote(path.name)} (docs/run-logs.md)"
+        )
+    return None
 
 
 def _describe_content(head: bytes) -> str:
