@@ -60,6 +60,7 @@ def ingest(
     window: str | None = None,
     capture: Paths = (),
     inductor: Paths = (),
+    axes: str | None = None,
     memory_limit: int | None = None,
     progress: Progress | None = None,
     logs: Sequence[str | Path] = (),
@@ -79,7 +80,8 @@ def ingest(
     most `memory_limit` bytes in all processes together, by default a quarter of the usable memory; each process gets at
     least 128 MiB, so that there may be fewer. `logs` are logs of monitors that ran at the same time (nvidia-smi, iostat
     and others, docs/monitors.md): existing traces are then read again. `offset` is added to the logs' times (s), where
-    it cannot be found out. Findings are stored in the table finding, from which reports take them.
+    it cannot be found out. `axes` are the axes of parallelism with their numbers of ranks (tp=8,dp=4), the one of
+    neighbouring ranks first, by default those of the process groups (docs/axes.md). Findings are stored in the table finding, from which reports take them.
 
     Raises a TraceqError and leaves the database unchanged when any source fails; when rules cannot run, the result's
     `not_judged` says why. A `database` that ends in a slash, or is an address, is a dataset (docs/scale.md): it takes
@@ -89,7 +91,7 @@ def ingest(
     """
     from traceq.app.ingest import ingest as work
 
-    options = TraceOptions(step_range, steps_per, window, capture, inductor)
+    options = TraceOptions(step_range, steps_per, window, capture, inductor, axes)
     with within(Limits(memory_limit, jobs, progress=progress or Silent())):
         return work(
             sources,
@@ -142,6 +144,7 @@ def report(
     window: str | None = None,
     capture: Paths = (),
     inductor: Paths = (),
+    axes: str | None = None,
     cache: bool = True,
     memory_limit: int | None = None,
 ) -> ReportView:
@@ -152,13 +155,14 @@ def report(
     "extra" adds the rules that no labelled trace has confirmed. `store` writes all findings into the table finding of
     the database. `drawn` adds timelines, which only HTML shows. `ticket` makes a report to be shown to others: hosts,
     users and paths are replaced. `traces` are the trace_ids to report on (all if empty), `rank` the rank.
+    `axes` are as of ingest().
 
     Raises ValueError for a wrong `top` or `goal`, StoreError when the database is damaged, UnusableTrace if nothing was
     recorded.
     """
     from traceq.app.report import report as work
 
-    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
+    read = ReadOptions(step_range, steps_per, window, capture, inductor, axes, cache=cache)
     with _within_limits(memory_limit, timeout):
         scope: Scope = "drawing" if drawn else "document"
         return work(
@@ -200,7 +204,7 @@ def compare(
     """
     from traceq.app.compare import compare as work
 
-    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
+    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache=cache)
     options = CompareOptions(level, floor_share, sensitivity_share, statistic, noise, anyway)
     with _within_limits(memory_limit):
         return work(base, new, Which(rank, trace), read, options, drawn=drawn, ticket=ticket)
@@ -248,7 +252,7 @@ def check(
     """
     from traceq.app.check import check as work
 
-    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
+    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache=cache)
     with _within_limits(memory_limit, timeout):
         return work(
             sources,
@@ -282,7 +286,7 @@ def noise(
     """
     from traceq.app.noise import noise as work
 
-    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
+    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache=cache)
     with _within_limits(memory_limit):
         return work(sources, Which(rank, trace), read, statistic=statistic)
 
@@ -313,7 +317,7 @@ def verify(
     """
     from traceq.app.verify import verify as work
 
-    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
+    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache=cache)
     with _within_limits(memory_limit):
         return work(
             finding, before, after, Which(rank, trace), read, noise=noise, anyway=anyway, calibration=calibration
@@ -347,7 +351,7 @@ def tradeoff(
     """
     from traceq.app.tradeoff import tradeoff as weigh
 
-    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
+    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache=cache)
     with _within_limits(memory_limit):
         return weigh(
             sources,
@@ -395,7 +399,7 @@ def whatif(
     from traceq.app.whatif_request import WhatIfRequest
 
     request = WhatIfRequest(remove, scale, overlap, move, graph, transfer_only, finding)
-    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
+    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache=cache)
     with _within_limits(memory_limit):
         return work(source, request, read, trace=trace, rank=rank)
 
@@ -416,7 +420,7 @@ def whatif_choices(
     """List what `whatif` can change in a trace; `trace` is a trace_id, by default the first, `rank` its rank."""
     from traceq.app.whatif import whatif_choices as work
 
-    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
+    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache=cache)
     with _within_limits(memory_limit):
         return work(source, read, trace=trace, rank=rank)
 
@@ -440,7 +444,7 @@ def doctor(
     """
     from traceq.app.doctor import doctor as work
 
-    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
+    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache=cache)
     with _within_limits(memory_limit):
         return work(source, read, traces=traces, rank=rank)
 
@@ -469,7 +473,7 @@ def trim(
     """
     from traceq.app.trim import trim as work
 
-    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
+    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache=cache)
     with _within_limits(memory_limit):
         return work(source, output, read, steps=steps, ranks=ranks, force=force)
 
@@ -522,7 +526,7 @@ def export(
     """
     from traceq.app.export import export as work
 
-    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
+    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache=cache)
     with _within_limits(memory_limit, timeout):
         return work(
             source,

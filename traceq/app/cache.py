@@ -121,7 +121,7 @@ def _name(source: str | Path, options: TraceOptions) -> str:
         recorded,
         graphs,
         compiled,
-        sorted(options.step_texts.items()),
+        sorted(options.choice_texts.items()),
     ]
     key = hashlib.sha256(json.dumps(depends).encode()).hexdigest()
     return f"{_safe_stem(source)}-{key[:32]}{_SUFFIX}"
