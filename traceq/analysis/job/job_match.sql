@@ -145,7 +145,7 @@ where fits;
 create or replace temp table _job_member as
 select
     k.job, k.time_window, k.unit, k.trace_id, k.slice_id, k.op, k.is_send, k.bytes, k.group_name, k.group_size,
-    k.stream, k.step, k.ts, k.ts_end, k.dur, k.blocking, k.origin, m.match_id
+    k.stream, k.step, k.ts, k.ts_end, k.dur, k.blocking, k.exposed, k.origin, m.match_id
 from _job_keyed as k
 left join _job_matched as m
     on
