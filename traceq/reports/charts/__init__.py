@@ -5,10 +5,10 @@ They are drawn as SVG (svg.py); matplotlib (figure.py) makes figures and PNG fil
 
 from __future__ import annotations
 
-from traceq.reports.charts import gaps, job, memory, roofline, snapshot, steps
+from traceq.reports.charts import axes, gaps, job, memory, roofline, snapshot, steps
 
 # Of one trace each; ranks.py compares several, and activity.py is drawn on pages only.
 CHARTS = (steps.LEDGER, steps.TIMES, gaps.CHART, roofline.CHART, memory.CHART, snapshot.COURSE, snapshot.HOLDERS)
 
 # Of several ranks as one job.
-CHARTS_OF_JOBS = (job.LATE, job.OWN, job.GRID, job.WORST, job.BANDWIDTH)
+CHARTS_OF_JOBS = (job.LATE, job.OWN, job.GRID, job.WORST, job.BANDWIDTH, axes.WAITS, axes.PAIRS)
