@@ -119,6 +119,8 @@ def test_a_size_tells_the_axis_only_where_one_has_it():
         ("93825114103440", None),
         ("0x7f2a", None),
         ("dp3", "dp"),
+        ("copies of stage 2", "dp"),
+        ("forward from stage 0 of copy 1", None),
         (None, None),
     ],
 )

@@ -104,9 +104,9 @@ _WORDS = {
     "ep": ("ep", "expert", "experts", "moe"),
     "dp": (
         "dp", "data", "ddp", "fsdp", "hsdp", "edp", "efsdp", "shard", "sharded", "replicate", "replicated", "zero",
-        "loss", "batch", "optimizer",
+        "loss", "batch", "optimizer", "copies",
     ),
-    "pp": ("pp", "pipeline", "pipe", "embedding", "stage"),
+    "pp": ("pp", "pipeline", "pipe", "embedding"),
 }  # fmt: skip
 _AXIS_OF_WORD = {word: axis for axis, words in _WORDS.items() for word in words}
 _SPLIT = re.compile(r"[^a-z]+")
@@ -213,7 +213,7 @@ class ProcessGroup(msgspec.Struct, frozen=True):
 
 
 class GroupAxis(NamedTuple):
-    """The axis of a process group, what told it (given, description, coordinates, mesh, inferred), and the stride of its ranks.
+    """The axis of a process group, what told it (given, coordinates, description, mesh, inferred), and the stride of its ranks.
 
     All are None where they are unknown.
     """

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from traceq.analysis.communication.mesh import (
     AXES,
+    WORLD,
     GroupAxis,
     Mesh,
     MeshAxis,
@@ -35,7 +36,8 @@ def fill_groups(connection: duckdb.DuckDBPyConnection) -> None:
     """Fill the tables on process groups of jobs: job_group, job_axis_rank and job_pair."""
     sql.run(connection, "analysis/job/job_group_time.sql")
     mesh = _read_mesh(connection)
-    rows = [_row(group, mesh) for group in ask(connection, sql.statement("analysis/job/job_group_found.sql"))]
+    groups = ask(connection, sql.statement("analysis/job/job_group_found.sql"))
+    rows = [_row(group, find_axis_of_group(group, groups, mesh)) for group in groups]
     connection.register("_job_rows", pa.Table.from_pylist(rows, _GROUP_AXIS))
     connection.execute("create or replace temp table _job_group_axis as from _job_rows")
     connection.unregister("_job_rows")
@@ -50,9 +52,8 @@ def _read_mesh(connection: duckdb.DuckDBPyConnection) -> Mesh:
     return tuple(MeshAxis(axis["name"], axis["size"]) for axis in meshes[0][0]) if len(meshes) == 1 else ()
 
 
-def _row(group: Mapping[str, Any], mesh: Mesh) -> dict[str, Any]:
+def _row(group: Mapping[str, Any], found: GroupAxis) -> dict[str, Any]:
     """Return the row of _job_group_axis of a group of job_group_found.sql."""
-    found = axis_of_group(group, mesh)
     kept = {name: group[name] for name in ("number", "group_name", "description", "group_size")}
     return {
         **kept,
@@ -63,8 +64,21 @@ def _row(group: Mapping[str, Any], mesh: Mesh) -> dict[str, Any]:
     }
 
 
+def find_axis_of_group(group: Mapping[str, Any], groups: Sequence[Mapping[str, Any]], mesh: Mesh) -> GroupAxis:
+    """Return the axis of a job's group, which is the world where it has all ranks and no axis, and others have fewer.
+
+    `groups` are all that job_group_found.sql returns.
+    """
+    found = axis_of_group(group, mesh)
+    if found.axis is not None or len(group["ranks"]) != (group["world_size"] or group["job_ranks"]):
+        return found
+    several = [other for other in groups if (other["job"], other["time_window"]) == (group["job"], group["time_window"])]
+    is_among_smaller = any(len(other["ranks"]) < len(group["ranks"]) for other in several)
+    return found._replace(axis=WORLD, source="mesh") if is_among_smaller else found
+
+
 def axis_of_group(group: Mapping[str, Any], mesh: Mesh) -> GroupAxis:
-    """Return the axis of a job's group: by the mesh given, its ranks' traces, their coordinates, or its place in the mesh.
+    """Return the axis of a job's group: by the mesh given, its ranks' coordinates, what their traces say, or its place in the mesh.
 
     `group` has what job_group_found.sql returns.
     """
@@ -75,11 +89,11 @@ def axis_of_group(group: Mapping[str, Any], mesh: Mesh) -> GroupAxis:
     if given is not None:
         return GroupAxis(given, "given", stride)
     (axis, source) = _agree(group["axes"] or (), group["sources"] or ())
+    varying = [name for name in AXES if (group.get(name) or 0) > 1]
+    if len(varying) == 1 and source != "given":
+        return GroupAxis(varying[0], "coordinates", stride)
     if source in ("given", "description"):
         return GroupAxis(axis, source, stride)
-    varying = [name for name in AXES if (group.get(name) or 0) > 1]
-    if len(varying) == 1:
-        return GroupAxis(varying[0], "coordinates", stride)
     # ranks that no trace lists alone are known here
     is_part = stride is not None and len(ranks) < (group["world_size"] or 0)
     return GroupAxis(axis, "mesh" if axis is not None and is_part else source, stride)

@@ -15,7 +15,8 @@ select
     if(count(r.dp) = count(*), count(distinct r.dp), 0) as dp,
     if(count(r.pp) = count(*), count(distinct r.pp), 0) as pp,
     if(count(r.ep) = count(*), count(distinct r.ep), 0) as ep,
-    max(j.world_size) as world_size
+    max(j.world_size) as world_size,
+    max(j.ranks) as job_ranks
 from _job_group_time as t
 inner join job_rank as r on r.job = t.job and r.time_window = t.time_window and r.unit = t.unit
 inner join job as j on j.job = t.job and j.time_window = t.time_window
