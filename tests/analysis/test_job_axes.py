@@ -38,7 +38,10 @@ def four_ranks(described=("mesh_tp", "mesh_dp"), hosts=(None,) * 4):
 
 def test_time_of_each_rank_on_each_axis():
     ranks = four_ranks().filled()
-    assert ranks.rows("select group_name, units, stride, axis, axis_source, collectives, bytes // 1048576 from job_group order by all") == [
+    groups = (
+        "select group_name, units, stride, axis, axis_source, collectives, bytes // 1048576 from job_group order by all"
+    )
+    assert ranks.rows(groups) == [
         ("far 0", [0, 2], 2, "dp", "description", 1, 4),
         ("far 1", [1, 3], 2, "dp", "description", 1, 4),
         ("near 0", [0, 1], 1, "tp", "description", 2, 2),
@@ -97,7 +100,9 @@ def test_a_group_of_all_ranks_beside_smaller_ones_is_the_world():
 def test_what_was_not_matched_is_on_the_axis_of_its_trace():
     ranks = four_ranks()
     ranks.collective(1, 50, 2, sequence=7, group="near 0")
-    found = ranks.filled().rows("select axis, collectives, dur, transfer, wait from job_axis_rank where group_id is null")
+    found = ranks.filled().rows(
+        "select axis, collectives, dur, transfer, wait from job_axis_rank where group_id is null"
+    )
     assert found == [("tp", 1, 2 * MS, None, None)]
 
 

@@ -75,7 +75,9 @@ def test_every_line_of_a_mesh_is_its_axis(sizes, data):
     }
     number = data.draw(st.integers(0, len(mesh) - 1))
     origin = places[data.draw(st.sampled_from(sorted(places)))]
-    line = [rank for rank, where in places.items() if all(where[n] == origin[n] for n in range(len(mesh)) if n != number)]
+    line = [
+        rank for rank, where in places.items() if all(where[n] == origin[n] for n in range(len(mesh)) if n != number)
+    ]
     several = [axis.name for axis in mesh if axis.size > 1]
     # a line of a single rank is no group; one axis is called by its name, also where it is the whole job
     assert axis_of_members(mesh, line) == (mesh[number].name if mesh[number].name in several else None)

@@ -72,20 +72,27 @@ def test_without_a_list_groups_are_those_of_the_collectives():
 
 def test_time_by_axis():
     made = trace("1", "2", world=4, args=config(("1", "mesh_tp", [0, 1]), ("2", "mesh_dp", [0, 2]))).fill(*ANALYSES)
-    assert made.text("select axis, groups, collectives, bytes, dur, exposed, told, wait from axis_time order by axis") == (
-        "dp 1 2 2048 20000 20000 0 -\ntp 1 2 2048 20000 15000 0 -"
-    )
+    assert made.text(
+        "select axis, groups, collectives, bytes, dur, exposed, told, wait from axis_time order by axis"
+    ) == ("dp 1 2 2048 20000 20000 0 -\ntp 1 2 2048 20000 15000 0 -")
 
 
 @pytest.mark.parametrize(
-    "args", ["[]", '{"pg_config": 3}', '{"pg_config": [3, {}, {"pg_name": "7", "ranks": [[1]]}]}', '{"pg_config": null}']
+    "args",
+    ["[]", '{"pg_config": 3}', '{"pg_config": [3, {}, {"pg_name": "7", "ranks": [[1]]}]}', '{"pg_config": null}'],
 )
 def test_lists_of_groups_that_cannot_be_read_are_as_none(args):
     assert trace("7", world=2, args=args).fill(*ANALYSES).text("select group_name, ranks from process_group") == "7 -"
 
 
 def test_groups_on_the_host_carry_nothing():
-    entry = {"pg_name": "5", "pg_desc": "mesh_tp", "backend_config": "cpu:gloo,cuda:gloo", "pg_size": 2, "ranks": [0, 1]}
+    entry = {
+        "pg_name": "5",
+        "pg_desc": "mesh_tp",
+        "backend_config": "cpu:gloo,cuda:gloo",
+        "pg_size": 2,
+        "ranks": [0, 1],
+    }
     made = trace(None, world=2, args=json.dumps({"pg_config": [entry]})).fill(*ANALYSES)
     assert made.rows(QUERY) == []
 

@@ -104,7 +104,9 @@ def test_pairs_are_three_grids():
     pairs = (RankPair(0, 1, 1 << 20, MS, 10 * MS), RankPair(1, 0, 1 << 20, MS, 0), RankPair(2, 0, None, None, 0))
     job = replace(JOB, pairs=pairs)
     bytes_, transfers, waited = charts.draw_pairs(job).panels
-    assert [len([mark for mark in panel.shapes if isinstance(mark, Rect)]) for panel in (bytes_, transfers, waited)] == [2, 2, 1]
+    assert [
+        len([mark for mark in panel.shapes if isinstance(mark, Rect)]) for panel in (bytes_, transfers, waited)
+    ] == [2, 2, 1]
     assert charts.describe_pairs(job) == (
         "Bytes, transfers and waits between 3 ranks, per step: ranks 0 and 1 share most, 102 KiB; rank 0 waits most for"
         " one other, 1.000 ms for rank 1."

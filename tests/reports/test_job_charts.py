@@ -23,7 +23,11 @@ DRAWN = replace(
         WorstArrival(0, "all_reduce", 1 << 26, 0, 2 * MS, 19 * MS, MS),
         WorstArrival(1, "all_reduce", 1 << 26, 0, 21 * MS, 0, MS),
     ),
-    group_waits=(GroupWait(0, "tp", 0, "1", 10 * MS), GroupWait(1, "tp", 0, "1", 0), GroupWait(1, "dp", 1, "2", 5 * MS)),
+    group_waits=(
+        GroupWait(0, "tp", 0, "1", 10 * MS),
+        GroupWait(1, "tp", 0, "1", 0),
+        GroupWait(1, "dp", 1, "2", 5 * MS),
+    ),
     pairs=(
         RankPair(0, 1, 1 << 20, MS, 10 * MS),
         RankPair(1, 0, 1 << 20, MS, 0),

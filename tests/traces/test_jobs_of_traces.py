@@ -271,9 +271,11 @@ def test_a_job_whose_transfers_take_most(job):
         assert traces.sql(longest).fetchall() == [("all_gather", 441.4)]
 
 
-AXES = (
-    "select axis, axis_source, count(distinct unit), sum(collectives), sum(dur) = sum(transfer + wait) from job_axis_rank group by all"
-)
+AXES = """
+select axis, axis_source, count(distinct unit), sum(collectives), sum(dur) = sum(transfer + wait)
+from job_axis_rank
+group by all
+"""
 SUMS = """
 select
     (select (sum(collectives), sum(dur), sum(exposed)) from axis_time)

@@ -81,7 +81,8 @@ def ingest(
     least 128 MiB, so that there may be fewer. `logs` are logs of monitors that ran at the same time (nvidia-smi, iostat
     and others, docs/monitors.md): existing traces are then read again. `offset` is added to the logs' times (s), where
     it cannot be found out. `axes` are the axes of parallelism with their numbers of ranks (tp=8,dp=4), the one of
-    neighbouring ranks first, by default those of the process groups (docs/axes.md). Findings are stored in the table finding, from which reports take them.
+    neighbouring ranks first, by default those of the process groups (docs/axes.md). Findings are stored in the table
+    finding, from which reports take them.
 
     Raises a TraceqError and leaves the database unchanged when any source fails; when rules cannot run, the result's
     `not_judged` says why. A `database` that ends in a slash, or is an address, is a dataset (docs/scale.md): it takes

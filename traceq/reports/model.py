@@ -531,15 +531,16 @@ class JobAxis(msgspec.Struct, frozen=True):
 
 def make_axis_of_job(*values: Any) -> JobAxis:
     """Return the axis of a row of job_axis.sql."""
-    *told, slowest, slowest_ns, slowest_wait_ns, late = values
-    ranks = (LateOnAxis(each["rank"], each["times"], each["late_by"]) for each in late or ())
-    return JobAxis(*told, tuple(slowest or ()), slowest_ns, slowest_wait_ns, tuple(ranks))
+    *before, slowest, slowest_ns, slowest_wait_ns, late = values
+    ranks = [LateOnAxis(rank["rank"], rank["times"], rank["late_by"]) for rank in late or ()]
+    of_group: Sequence[Any] = (tuple(slowest or ()), slowest_ns, slowest_wait_ns)
+    return JobAxis(*[*before, *of_group, tuple(ranks)])
 
 
 class GroupWait(msgspec.Struct, frozen=True):
-    """What a rank (or the one of its block that waits most) waits for others in a group, or on an axis if `group` is None; ns.
+    """The time (ns) that a rank, or the one of its block that waits most, waits for others in a group.
 
-    `first` is the lowest rank number within the job of the group's ranks.
+    `first` is the lowest of the group's ranks, as job_rank.unit; it and `group` are None for all groups of an axis together.
     """
 
     rank: int
@@ -615,7 +616,8 @@ class Job(msgspec.Struct, frozen=True):
 
     `dur_ns` is the sum of `late_start_ns`, `transfer_ns`, `late_ns` (time beyond the usual on the critical path) and
     usual work. `wait_share` is the share of waiting in the time of matched collectives during which ranks do no work of
-    their own. `lateness`, `worst`, `group_waits`, `pairs` and `over_time` are drawn. `findings` are those of the job's rules, `not_applicable` the
+    their own. `lateness`, `worst`, `group_waits`, `pairs` and `over_time` are drawn. `findings` are those of the job's rules,
+    `not_applicable` the
     rules that cannot tell, `failed` those with an error.
     """
 

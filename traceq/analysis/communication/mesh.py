@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from math import prod
 from typing import NamedTuple
 
@@ -65,7 +66,7 @@ def strides_of(mesh: Mesh) -> dict[str, int]:
 
 def stride_of(ranks: Sequence[int]) -> int | None:
     """Return the difference between one rank of a group and the next; None where it varies, or of fewer than two ranks."""
-    steps = {after - before for before, after in zip(ranks, ranks[1:], strict=False)}
+    steps = {after - before for before, after in pairwise(ranks)}
     return steps.pop() if len(steps) == 1 and min(steps) > 0 else None
 
 
@@ -79,19 +80,19 @@ def axis_of_members(mesh: Mesh, ranks: Sequence[int]) -> str | None:
     varying = [axis for number, axis in enumerate(mesh) if len({place[number] for place in places}) > 1]
     if not varying or len(set(ranks)) != prod(axis.size for axis in varying):
         return None
-    return _join(mesh, varying)
+    return _join_axes(mesh, varying)
 
 
 def axis_of_size(mesh: Mesh, size: int) -> str | None:
     """Return the axis of a mesh that alone has this number of ranks, "world" for all of several axes; None without one."""
     several = [axis for axis in mesh if axis.size > 1]
     if size == prod(axis.size for axis in mesh):
-        return _join(mesh, several)
+        return _join_axes(mesh, several)
     alone = [axis for axis in several if axis.size == size]
     return alone[0].name if len(alone) == 1 else None
 
 
-def _join(mesh: Mesh, varying: Sequence[MeshAxis]) -> str:
+def _join_axes(mesh: Mesh, varying: Sequence[MeshAxis]) -> str:
     whole = [axis for axis in mesh if axis.size > 1]
     return WORLD if len(varying) == len(whole) > 1 else "+".join(axis.name for axis in varying)
 
@@ -138,8 +139,9 @@ class Traffic(msgspec.Struct, frozen=True):
     """Collectives of one operation in a process group of a rank: `count` of them in `steps` steps.
 
     Of the collectives of which it is known in which phase they were launched (`phased`), `forward` are of the forward pass.
-    `early` begin in the first third of a step, `hidden` is the share (0 to 1) of their time that runs beside compute. The others
-    are the numbers of those around whose launch a word for an axis stands, as `tensor`: tp, `data`: dp, `experts`: ep, `context`: cp.
+    `early` begin in the first third of a step, `hidden` is the share (0 to 1) of their time that runs beside compute. The
+    others are the numbers of those around whose launch a word for an axis stands: `tensor` for tp, `data` for dp, `experts`
+    for ep, `context` for cp.
     """
 
     op: str
@@ -196,7 +198,8 @@ def _axis_of_reductions(every: Sequence[Traffic]) -> str | None:
 
 def _is_most(every: Sequence[Traffic], word: str) -> bool:
     """Return whether around more than half of the launches such a word stands."""
-    return 2 * sum(getattr(traffic, word) for traffic in every) > sum(traffic.count for traffic in every)
+    with_word: int = sum(getattr(traffic, word) for traffic in every)
+    return 2 * with_word > sum(traffic.count for traffic in every)
 
 
 # --- which axis each group has
@@ -228,7 +231,7 @@ def find_axes(groups: Sequence[ProcessGroup], world: int | None, mesh: Mesh = ()
     found = [_find_axis(group, world, mesh) for group in groups]
     known = {axis.axis for axis in found if axis.axis is not None}
     return [
-        axis if axis.axis is not None else _complete(group, axis, groups, found, known, world)
+        axis if axis.axis is not None else _find_by_place(group, axis, groups, found, known, world)
         for group, axis in zip(groups, found, strict=True)
     ]
 
@@ -236,7 +239,7 @@ def find_axes(groups: Sequence[ProcessGroup], world: int | None, mesh: Mesh = ()
 def _find_axis(group: ProcessGroup, world: int | None, mesh: Mesh) -> GroupAxis:
     """Return the axis of a group by itself: as given, as described, or by what goes through it."""
     stride = stride_of(group.ranks or ())
-    given = _given_axis(group, mesh)
+    given = _find_given_axis(group, mesh)
     if given is not None:
         return GroupAxis(given, "given", stride)
     described = axis_of_words(group.described) or axis_of_words(group.name)
@@ -249,7 +252,7 @@ def _find_axis(group: ProcessGroup, world: int | None, mesh: Mesh) -> GroupAxis:
     return GroupAxis(traffic, "mesh" if is_part else "inferred", stride)
 
 
-def _given_axis(group: ProcessGroup, mesh: Mesh) -> str | None:
+def _find_given_axis(group: ProcessGroup, mesh: Mesh) -> str | None:
     if not mesh:
         return None
     if group.ranks is not None:
@@ -257,7 +260,7 @@ def _given_axis(group: ProcessGroup, mesh: Mesh) -> str | None:
     return None if group.size is None else axis_of_size(mesh, group.size)
 
 
-def _complete(
+def _find_by_place(
     group: ProcessGroup,
     axis: GroupAxis,
     groups: Sequence[ProcessGroup],
@@ -265,10 +268,11 @@ def _complete(
     known: set[str],
     world: int | None,
 ) -> GroupAxis:
-    """Return the axis of a group that does not show it by itself, by its place among the others in the mesh.
+    """Return the axis of a group by its place among the others, where its traffic is typical of none.
 
-    A group of all ranks beside smaller ones is the world. Of what reduces, ranks further apart than those of a
-    tensor-parallel group are data-parallel, and neighbours within a data-parallel group of ranks apart are tensor-parallel.
+    A group of all ranks beside smaller ones is the world. Of groups that only reduce and gather, those whose ranks are
+    further apart than tensor-parallel ones are data-parallel, and neighbours beside a data-parallel group of larger stride
+    are tensor-parallel.
     """
     several = [other for other in groups if other.size is not None and 1 < other.size < (world or 0)]
     if group.size is not None and group.size == world and several:

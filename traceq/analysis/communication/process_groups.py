@@ -52,13 +52,13 @@ def fill_process_groups(connection: duckdb.DuckDBPyConnection, trace_id: int, me
         connection.executemany(
             "insert into process_group values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
             [
-                _row(trace_id, group, axis, is_only=_is_only(group, groups))
+                _build_row(trace_id, group, axis, is_only=_is_only(group, groups))
                 for group, axis in zip(groups, found, strict=True)
             ],
         )
 
 
-def _row(trace_id: int, group: ProcessGroup, axis: GroupAxis, *, is_only: bool) -> tuple[Any, ...]:
+def _build_row(trace_id: int, group: ProcessGroup, axis: GroupAxis, *, is_only: bool) -> tuple[Any, ...]:
     """Return the row of process_group of a group."""
     ranks = None if group.ranks is None else list(group.ranks)
     return trace_id, group.name, group.described, group.size, ranks, axis.stride, axis.axis, axis.source, is_only
@@ -95,10 +95,12 @@ def _read_group(entry: Mapping[str, Any]) -> ProcessGroup | None:
     ranks = _read_ranks(entry.get("ranks"))
     size = entry.get("pg_size")
     size = size if isinstance(size, int) else len(ranks) if ranks else None
-    return ProcessGroup(str(name), _told(entry.get("pg_desc")), size, ranks if ranks and len(ranks) == size else None)
+    return ProcessGroup(
+        str(name), _keep_description(entry.get("pg_desc")), size, ranks if ranks and len(ranks) == size else None
+    )
 
 
-def _told(described: object) -> str | None:
+def _keep_description(described: object) -> str | None:
     """Return a description that says something, else None."""
     return described if isinstance(described, str) and described not in _UNTOLD else None
 
@@ -129,18 +131,16 @@ def _list_groups(configured: dict[str, ProcessGroup], rows: Sequence[Mapping[str
         every = list(parts)
         seen.add(name)
         known = configured.get(name, ProcessGroup(name, None, None, None))
-        yield _join(known, every)
+        yield _join_facts(known, every)
     yield from (group for name, group in configured.items() if name not in seen)
 
 
-def _join(known: ProcessGroup, rows: Sequence[Mapping[str, Any]]) -> ProcessGroup:
+def _join_facts(known: ProcessGroup, rows: Sequence[Mapping[str, Any]]) -> ProcessGroup:
     """Return what is known of a group together with what its collectives say."""
     size = known.size or max((row["group_size"] for row in rows if row["group_size"] is not None), default=None)
     ranks = known.ranks or next(
         (found for row in rows if (found := _read_ranks(row["ranks"])) and len(found) == size), None
     )
-    described = known.described or next(filter(None, (_told(row["described"]) for row in rows)), None)
-    traffic = tuple(
-        Traffic(**{name: row[name] if row[name] is not None else 0.0 for name in _TRAFFIC}) for row in rows
-    )
+    described = known.described or next(filter(None, (_keep_description(row["described"]) for row in rows)), None)
+    traffic = tuple(msgspec.convert({name: row[name] or 0 for name in _TRAFFIC}, Traffic, strict=False) for row in rows)
     return ProcessGroup(known.name, described, size, ranks, traffic)

@@ -37,7 +37,7 @@ def fill_groups(connection: duckdb.DuckDBPyConnection) -> None:
     sql.run(connection, "analysis/job/job_group_time.sql")
     mesh = _read_mesh(connection)
     groups = ask(connection, sql.statement("analysis/job/job_group_found.sql"))
-    rows = [_row(group, find_axis_of_group(group, groups, mesh)) for group in groups]
+    rows = [_build_row(group, find_axis_of_group(group, groups, mesh)) for group in groups]
     connection.register("_job_rows", pa.Table.from_pylist(rows, _GROUP_AXIS))
     connection.execute("create or replace temp table _job_group_axis as from _job_rows")
     connection.unregister("_job_rows")
@@ -52,7 +52,7 @@ def _read_mesh(connection: duckdb.DuckDBPyConnection) -> Mesh:
     return tuple(MeshAxis(axis["name"], axis["size"]) for axis in meshes[0][0]) if len(meshes) == 1 else ()
 
 
-def _row(group: Mapping[str, Any], found: GroupAxis) -> dict[str, Any]:
+def _build_row(group: Mapping[str, Any], found: GroupAxis) -> dict[str, Any]:
     """Return the row of _job_group_axis of a group of job_group_found.sql."""
     kept = {name: group[name] for name in ("number", "group_name", "description", "group_size")}
     return {
@@ -72,13 +72,15 @@ def find_axis_of_group(group: Mapping[str, Any], groups: Sequence[Mapping[str, A
     found = axis_of_group(group, mesh)
     if found.axis is not None or len(group["ranks"]) != (group["world_size"] or group["job_ranks"]):
         return found
-    several = [other for other in groups if (other["job"], other["time_window"]) == (group["job"], group["time_window"])]
+    several = [
+        other for other in groups if (other["job"], other["time_window"]) == (group["job"], group["time_window"])
+    ]
     is_among_smaller = any(len(other["ranks"]) < len(group["ranks"]) for other in several)
     return found._replace(axis=WORLD, source="mesh") if is_among_smaller else found
 
 
 def axis_of_group(group: Mapping[str, Any], mesh: Mesh) -> GroupAxis:
-    """Return the axis of a job's group: by the mesh given, its ranks' coordinates, what their traces say, or its place in the mesh.
+    """Return the axis of a job's group: by the mesh given, its ranks' coordinates, or what their traces say.
 
     `group` has what job_group_found.sql returns.
     """
@@ -88,7 +90,7 @@ def axis_of_group(group: Mapping[str, Any], mesh: Mesh) -> GroupAxis:
     given = axis_of_members(mesh, ranks) if is_whole else axis_of_size(mesh, group["group_size"])
     if given is not None:
         return GroupAxis(given, "given", stride)
-    (axis, source) = _agree(group["axes"] or (), group["sources"] or ())
+    (axis, source) = _find_agreement(group["axes"] or (), group["sources"] or ())
     varying = [name for name in AXES if (group.get(name) or 0) > 1]
     if len(varying) == 1 and source != "given":
         return GroupAxis(varying[0], "coordinates", stride)
@@ -99,7 +101,7 @@ def axis_of_group(group: Mapping[str, Any], mesh: Mesh) -> GroupAxis:
     return GroupAxis(axis, "mesh" if axis is not None and is_part else source, stride)
 
 
-def _agree(axes: Sequence[str], sources: Sequence[str]) -> tuple[str | None, str | None]:
+def _find_agreement(axes: Sequence[str], sources: Sequence[str]) -> tuple[str | None, str | None]:
     """Return the axis that all ranks tell, and the surest source of it; None, None where they tell none or several."""
     if len(axes) != 1:
         return None, None

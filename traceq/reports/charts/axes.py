@@ -42,7 +42,7 @@ def has_waits(job: Job) -> bool:
 
 
 def draw_waits(job: Job) -> Drawing:
-    """Draw a grid, a row for each rank, a column for each group, those of an axis beside each other: darker where it waits more."""
+    """Draw a grid, a row for each rank and a column for each group, by axis: the darker, the more the rank waits in it."""
     columns = _list_columns(job.group_waits)
     ranks = sorted({wait.rank for wait in job.group_waits})
     most = max(wait.wait_ns for wait in job.group_waits)
@@ -54,18 +54,18 @@ def draw_waits(job: Job) -> Drawing:
     title = f"waiting for other ranks, up to {duration(most / job.steps)} per step (dark)"
     names = [f"rank {rank}" for rank in ranks]
     high, every = (_ROW, 1) if len(ranks) <= _NAMED_ROWS else (_LOW_ROW, -(-len(ranks) // _NAMED_ROWS))
-    return Drawing(title, [make_rows_panel(names, _shade(rows, most, "wait"), x, row=high, every=every)])
+    return Drawing(title, [make_rows_panel(names, _shade_cells(rows, most, "wait"), x, row=high, every=every)])
 
 
 def _list_columns(waits: Sequence[GroupWait]) -> list[_Column]:
     """Return the columns in the order in which they are drawn: by axis, as axes are usually nested, then by their first rank."""
-    order = {axis: number for number, axis in enumerate((*AXES, WORLD))}
+    order: dict[str | None, int] = {axis: number for number, axis in enumerate((*AXES, WORLD))}
     columns = dict.fromkeys((wait.axis, wait.first) for wait in waits)
     return sorted(columns, key=lambda column: (order.get(column[0], -1), column[0] or "", column[1] or 0))
 
 
-def _shade(rows: Sequence[list[int]], most: int, kind: str) -> list[Shape]:
-    """Return a rectangle for each run of neighbouring cells that are about as large, the darker the larger; `most` is the largest."""
+def _shade_cells(rows: Sequence[list[int]], most: int, kind: str) -> list[Shape]:
+    """Return a rectangle for each run of neighbouring cells that are about as large: the darker, the nearer to `most`."""
     return [
         Rect(kind, start - _SIDE / 2, number - _SIDE / 2, length - 1 + _SIDE, _SIDE, _OPACITIES[level])
         for number, row in enumerate(rows)
@@ -129,7 +129,7 @@ def _draw_matrix(
     room = estimate_room([tick.text for tick in ticks])
     third = (WIDTH - room - 11.0) / len(_MATRICES)
     left = room + number * third
-    return Panel(_shade(rows, most, kind), x, y, _SQUARE, left, WIDTH - left - third + 8.0, LABELLED_TOP)
+    return Panel(_shade_cells(rows, most, kind), x, y, _SQUARE, left, WIDTH - left - third + 8.0, LABELLED_TOP)
 
 
 def describe_pairs(job: Job) -> str:
@@ -137,7 +137,9 @@ def describe_pairs(job: Job) -> str:
     most = max(job.pairs, key=lambda pair: pair.bytes or 0)
     longest = max(job.pairs, key=lambda pair: pair.wait_ns)
     moved = (
-        "" if not most.bytes else f" ranks {most.rank} and {most.other} share most, {short_size(round(most.bytes / job.steps))};"
+        ""
+        if not most.bytes
+        else f" ranks {most.rank} and {most.other} share most, {short_size(round(most.bytes / job.steps))};"
     )
     waits = (
         f"rank {longest.rank} waits most for one other, {duration(longest.wait_ns / job.steps)} for rank {longest.other}"

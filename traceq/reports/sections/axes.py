@@ -37,7 +37,7 @@ def list_axes_of_job(job: Job, most: int = _MOST_LINES, *, is_in_full: bool = Tr
         return
     columns: dict[str, Callable[[JobAxis], str]] = {
         "axis": lambda axis: name_axis(axis.axis, axis.source),
-        "groups": lambda axis: _size_of_groups(axis),
+        "groups": _size_of_groups,
         "time": lambda axis: _per_rank(axis.dur_ns, axis, job),
         "waits": lambda axis: maybe(lambda wait: _per_rank(wait, axis, job), axis.wait_ns),
         "exposed": lambda axis: _per_rank(axis.exposed_ns, axis, job),
