@@ -241,7 +241,7 @@ _IN_PYTHON = {
     ),
     "process_group": AnalysisStep(
         lambda connection, state: fill_process_groups(connection, state.trace_id, state.choice.mesh),
-        "_collective_around collective collective_slice launch_state step",
+        "_collective_around collective_slice launch_state step",
         "mesh_axis process_group",
     ),
     "kernel_family": AnalysisStep(lambda connection, _state: fill_classes(connection), "", "_kernel_class"),

@@ -68,6 +68,7 @@ LISTS_OF_JOB: dict[str, Callable[..., Any]] = {
     "job_axis": model.make_axis_of_job,
     "job_group_wait": model.GroupWait,
     "job_pair": model.RankPair,
+    "job_bubble": model.StageBubble,
 }
 
 # Topic and field of it to the section of the report and the query of that name that fills it.

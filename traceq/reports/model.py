@@ -560,6 +560,20 @@ class RankPair(msgspec.Struct, frozen=True):
     wait_ns: int
 
 
+class StageBubble(msgspec.Struct, frozen=True):
+    """The exposed waits (ns, over all steps) of a pipeline's stage for other stages, a mean of its ranks; a share of the job.
+
+    `share_of_equal` is the share of a pipeline of equal stages with as many micro-batches that is not interleaved.
+    """
+
+    stage: int
+    ranks: int
+    micro_batches: int | None
+    wait_ns: int
+    share: float
+    share_of_equal: float | None
+
+
 class Lateness(msgspec.Struct, frozen=True):
     """The time (ns) by which a rank worked longer than the usual rank before collectives, in column `place` of `places`.
 
@@ -654,6 +668,7 @@ class Job(msgspec.Struct, frozen=True):
     axes: tuple[JobAxis, ...] = ()
     group_waits: tuple[GroupWait, ...] = ()
     pairs: tuple[RankPair, ...] = ()
+    bubble: tuple[StageBubble, ...] = ()
     findings: tuple[JobFinding, ...] = ()
     not_applicable: tuple[NotApplicable, ...] = ()
     failed: tuple[Failed, ...] = ()

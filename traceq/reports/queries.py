@@ -39,7 +39,7 @@ _NEEDED_BY = {
     "host_ledger": ("host_ledger",),
     "idle_gap": ("gap", "gap_size"),
     "job": ("job",),
-    "job_axis_rank": ("job_axis", "job_group_wait"),
+    "job_axis_rank": ("job_axis", "job_bubble", "job_group_wait"),
     "job_pair": ("job_pair",),
     "kernel_occupancy": ("kernel_fill", "kernel_occupancy", "kernel_roofline", "kernel_top"),
     "made_with": ("made_with",),

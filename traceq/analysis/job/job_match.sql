@@ -137,7 +137,7 @@ select
     group_size, members, match_source,
     0 as transfer,
     -- of groups that lack ranks job_absent.sql tells
-    if(members >= group_size, 0, null) as wait_absent
+    if(members >= if(op = 'send_recv', 2, group_size), 0, null) as wait_absent
 from _job_matched
 where fits;
 

@@ -13,6 +13,7 @@ from traceq.reports.topics.communication import AxisTotal
 # Of a group of more ranks the first and the last are named.
 _MOST_NAMED = 4
 _MOST_LINES = 6
+_MOST_STAGES = 8
 
 NAMES = {
     "tp": "tensor (tp)",
@@ -50,6 +51,21 @@ def list_axes_of_job(job: Job, most: int = _MOST_LINES, *, is_in_full: bool = Tr
     yield make_table(job.axes[:most], columns, text=(0, len(columns) - 2, len(columns) - 1))
     if is_in_full:
         yield Paragraph((_explain_sources(job.axes) + " Times are means of its ranks, per step.",))
+        yield from _describe_bubble(job)
+
+
+def _describe_bubble(job: Job) -> Iterator[Block]:
+    """Yield a sentence on how long each stage of the pipeline waits for others; nothing without a pipeline of known stages."""
+    if len(job.bubble) <= 1:
+        return
+    shares = ", ".join(share(stage.share) for stage in job.bubble[:_MOST_STAGES])
+    more = f" and {len(job.bubble) - _MOST_STAGES} more" if len(job.bubble) > _MOST_STAGES else ""
+    equal = job.bubble[0].share_of_equal
+    batches = job.bubble[0].micro_batches
+    usual = "" if equal is None else f"; equal stages and {count(batches or 0)} micro-batches: {share(equal)}"
+    yield Paragraph(
+        (f"Pipeline bubble by stage: {shares}{more} of the time{usual}. The stage that waits least is the slowest.",)
+    )
 
 
 def name_axis(axis: str | None, source: str | None) -> str:

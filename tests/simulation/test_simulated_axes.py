@@ -133,6 +133,33 @@ def test_pairs_are_those_of_groups_and_messages(judged):
     assert pairs == [(0, 1, mib), (1, 0, mib), (1, 2, mib), (2, 1, mib), (2, 3, mib), (3, 2, mib)]
 
 
+def test_the_slow_stage_of_a_pipeline_waits_least(judged):
+    connection, run = judged("pipeline")
+    found = connection.execute(
+        "select unit, stages, micro_batches, share_of_equal, share, wait from job_bubble order by unit"
+    ).fetchall()
+    assert {row[1:4] for row in found} == {(4, 4, 3 / 7)}
+    assert min(found, key=lambda row: row[4])[0] == 3
+    assert found[3][4] < 3 / 7 < found[0][4]
+    # what the simulator has: time in messages beyond what the quicker side of each needed
+    met = defaultdict(list)
+    for process in run.processes:
+        for started in process.started:
+            collective = getattr(started.item.action, "collective", None)
+            if collective is not None:
+                met[collective.sequence].append((process.process.rank, started.item.end - started.item.start))
+    waits = Counter()
+    for both in met.values():
+        for rank, dur in both:
+            waits[rank] += dur - min(dur for _, dur in both)
+    assert {row[0]: row[5] for row in found} == waits
+    # a message has a rank that came last, though four ranks are in its group
+    late = connection.execute(
+        "select count(late_unit) > 0, count(*) from collective_match where group_size = 4"
+    ).fetchall()
+    assert late == [(True, 3 * 2 * 4 * 3)]
+
+
 @pytest.mark.slow
 def test_axes_that_are_given_come_first(judged):
     connection, _ = judged("three axes, untold", axes="cp=2,dp=2,pp=2")

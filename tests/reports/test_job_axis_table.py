@@ -10,7 +10,7 @@ from test_renderers import CASES, report
 from traceq.reports.charts import axes as charts
 from traceq.reports.charts.svg import draw_svg
 from traceq.reports.drawing import Rect
-from traceq.reports.model import GroupWait, JobAxis, LateOnAxis, RankPair
+from traceq.reports.model import GroupWait, JobAxis, LateOnAxis, RankPair, StageBubble
 from traceq.reports.renderers.to_text import blocks_to_text
 from traceq.reports.sections.axes import list_axes_of_job, list_axes_of_trace, name_axis
 from traceq.reports.topics.communication import AxisTotal
@@ -38,6 +38,14 @@ def test_a_line_for_each_axis():
         "Axes by what goes through them alone (?); some groups tell none. Times are means of its ranks, per",
         "step.",
     ]
+
+
+def test_the_bubble_of_each_stage():
+    bubble = (StageBubble(0, 2, 4, 50 * MS, 0.5, 3 / 7), StageBubble(1, 2, 4, 30 * MS, 0.3, 3 / 7))
+    assert " ".join(lines_of(list_axes_of_job(replace(JOB, axes=(TENSOR,), bubble=bubble)))[-2:]) == (
+        "Pipeline bubble by stage: 50.0 %, 30.0 % of the time; equal stages and 4 micro-batches: 42.9 %. The"
+        " stage that waits least is the slowest."
+    )
 
 
 def test_the_first_screen_has_them_where_there_are_several():
