@@ -540,13 +540,13 @@ def make_axis_of_job(*values: Any) -> JobAxis:
 class GroupWait(msgspec.Struct, frozen=True):
     """The time (ns) that a rank, or the one of its block that waits most, waits for others in a group.
 
-    `first` is the lowest of the group's ranks, as job_rank.unit; it and `group` are None for all groups of an axis together.
+    `first_unit` is the lowest of the group's ranks, as job_rank.unit; it is None for all groups of an axis together.
     """
 
     rank: int
     axis: str | None
-    first: int | None
-    group: str | None
+    first_unit: int | None
+    group_name: str | None
     wait_ns: int
 
 

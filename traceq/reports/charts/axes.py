@@ -46,7 +46,7 @@ def draw_waits(job: Job) -> Drawing:
     columns = _list_columns(job.group_waits)
     ranks = sorted({wait.rank for wait in job.group_waits})
     most = max(wait.wait_ns for wait in job.group_waits)
-    cells = {(wait.rank, (wait.axis, wait.first)): wait.wait_ns for wait in job.group_waits}
+    cells = {(wait.rank, (wait.axis, wait.first_unit)): wait.wait_ns for wait in job.group_waits}
     rows = [[cells.get((rank, column), 0) for column in columns] for rank in ranks]
     firsts = {axis: number for number, (axis, _) in reversed(list(enumerate(columns)))}
     ticks = [Tick(number, axis or "?") for axis, number in sorted(firsts.items(), key=lambda pair: pair[1])]
@@ -60,7 +60,7 @@ def draw_waits(job: Job) -> Drawing:
 def _list_columns(waits: Sequence[GroupWait]) -> list[_Column]:
     """Return the columns in the order in which they are drawn: by axis, as axes are usually nested, then by their first rank."""
     order: dict[str | None, int] = {axis: number for number, axis in enumerate((*AXES, WORLD))}
-    columns = dict.fromkeys((wait.axis, wait.first) for wait in waits)
+    columns = dict.fromkeys((wait.axis, wait.first_unit) for wait in waits)
     return sorted(columns, key=lambda column: (order.get(column[0], -1), column[0] or "", column[1] or 0))
 
 

@@ -61,9 +61,9 @@ select
     sum(t.transfer)::bigint as transfer,
     sum(t.wait)::bigint as wait,
     sum(t.wait_exposed)::bigint as wait_exposed,
-    any_value(b.bandwidth) as bandwidth,
+    any_value(b.bandwidth) as bus_gb_per_s,
     any_value(s.ranks) as slowest,
-    any_value(s.dur)::bigint as slowest_dur,
+    any_value(s.dur)::bigint as slowest_ns,
     any_value(s.wait)::bigint as slowest_wait,
     any_value(l.ranks) as late
 from rank_time as t
