@@ -20,6 +20,7 @@ MODULES = {
     "kernel_family": "kernels.kernel_family",
     "module_timeline": "kernels.module_timeline",
     "nesting": "nesting.nesting",
+    "process_group": "communication.process_groups",
     "replay": "replay.replayed",
     "run_change": "run.run_change",
     "stall_debt": "stalls.stall_debt",

@@ -149,6 +149,7 @@ WITH_TICKET = {
     "window": ["--window", "gpu"],
     "capture": ["--capture", "c.json"],
     "inductor": ["--inductor", "folder"],
+    "axes": ["--axes", "tp=8"],
     "memory_limit": ["--memory-limit", "2GiB"],
     "cache": ["--no-cache"],
     "goal": ["--goal", "latency"],

@@ -249,7 +249,7 @@ PLACE = {"trace_id": 1, "top": 10, "job": 0, "time_window": 0}
 
 RECORDS = [
     *LISTS.values(),
-    *LISTS_OF_JOB.items(),
+    *(LISTS_OF_JOB | {"job_axis": model.JobAxis}).items(),
     ("job_rank", model.JobRank),
     ("job", model.Job),
     ("host_annotation", model.AnnotationTime),

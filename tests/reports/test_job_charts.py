@@ -11,7 +11,7 @@ from traceq.reports.charts import job as charts
 from traceq.reports.charts.svg import draw_svg
 from traceq.reports.document import Picture
 from traceq.reports.drawing import Area, Rect
-from traceq.reports.model import Lateness, WorstArrival
+from traceq.reports.model import GroupWait, Lateness, RankPair, WorstArrival
 from traceq.reports.renderers.to_html import to_html
 from traceq.reports.sections.compose import compose_report
 
@@ -22,6 +22,17 @@ DRAWN = replace(
     worst=(
         WorstArrival(0, "all_reduce", 1 << 26, 0, 2 * MS, 19 * MS, MS),
         WorstArrival(1, "all_reduce", 1 << 26, 0, 21 * MS, 0, MS),
+    ),
+    group_waits=(
+        GroupWait(0, "tp", 0, "1", 10 * MS),
+        GroupWait(1, "tp", 0, "1", 0),
+        GroupWait(1, "dp", 1, "2", 5 * MS),
+    ),
+    pairs=(
+        RankPair(0, 1, 1 << 20, MS, 10 * MS),
+        RankPair(1, 0, 1 << 20, MS, 0),
+        RankPair(1, 2, 1 << 22, 2 * MS, 0),
+        RankPair(2, 1, 1 << 22, 2 * MS, 0),
     ),
 )
 
@@ -68,7 +79,7 @@ def test_each_applies_and_is_small_and_bare(chart):
 
 
 def test_a_job_that_cannot_be_judged_has_none():
-    job = replace(UNKNOWN, collectives=(), lateness=(), worst=())
+    job = replace(UNKNOWN, collectives=(), lateness=(), worst=(), group_waits=(), pairs=())
     assert [chart.name for chart in CHARTS_OF_JOBS if chart.has_data(job)] == []
 
 

@@ -269,3 +269,53 @@ def test_a_job_whose_transfers_take_most(job):
         assert (said, *rest) == (True, True)
         longest = "select op, round(max(transfer) / 1e6, 1) from collective_match group by op order by 2 desc limit 1"
         assert traces.sql(longest).fetchall() == [("all_gather", 441.4)]
+
+
+AXES = """
+select axis, axis_source, count(distinct unit), sum(collectives), sum(dur) = sum(transfer + wait)
+from job_axis_rank
+group by all
+"""
+SUMS = """
+select
+    (select (sum(collectives), sum(dur), sum(exposed)) from axis_time)
+    = (select (sum(n), sum(dur), sum(exposed)) from (
+        select trace_id, group_name, count(*) as n, sum(dur) as dur, sum(exposed) as exposed from collective_slice group by all
+    ))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "files", "rows"),
+    [
+        # all groups are addresses, as large as the job
+        pytest.param("megatron", MEGATRON, [("tp", "inferred", 8, 672, True)], marks=needs["megatron"]),
+        # two ranks, whose collectives name no group: the only one that is listed
+        pytest.param("llama", LLAMA, [("tp", "inferred", 2, 38, True)], marks=needs["tok"]),
+        pytest.param("toy", TOY, [("tp", "inferred", 2, 2, True)], marks=needs["tok"]),
+        # exchanges of embeddings and reductions of gradients, in no group that it names: cannot tell
+        pytest.param("dlrm", DLRM, [(None, None, 8, 64, True)], marks=needs["dlrm"]),
+    ],
+)
+def test_axes(job, name, files, rows):
+    with job(name, files) as traces:
+        assert traces.sql(AXES).fetchall() == rows
+        assert traces.sql(SUMS).fetchall() == [(True,)]
+
+
+@pytest.mark.slow
+@needs["bytedance"]
+def test_axes_of_tables_of_operations(job):
+    with job("ST", [OPERATIONS["ST"]]) as traces:
+        told = traces.sql(
+            "select distinct split_part(group_name, ' ', 1) as name, axis, axis_source from job_group order by all"
+        ).fetchall()
+        assert told == [
+            ("all", "world", "mesh"),
+            ("backward", "pp", "coordinates"),
+            ("copies", "dp", "coordinates"),
+            ("embedding", "pp", "coordinates"),
+            ("forward", "pp", "coordinates"),
+        ]
+        assert traces.sql(SUMS).fetchall() == [(True,)]

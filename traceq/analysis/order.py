@@ -9,6 +9,7 @@ from typing import NamedTuple
 import duckdb
 from msgspec.structs import replace
 
+from traceq.analysis.communication.process_groups import fill_process_groups
 from traceq.analysis.flow import Flow, flow_of_text, in_order
 from traceq.analysis.graphs.captured import Captured, read_captured
 from traceq.analysis.graphs.graph_match import add_known_nodes, fill_matches
@@ -128,6 +129,7 @@ TOPICS = (
             "collective_wait",
             "collective_slice",
             "collective_link",
+            "process_group",
             "stall_communication",
         ),
         "communication",
@@ -242,6 +244,11 @@ _IN_PYTHON = {
     ),
     "run_change": AnalysisStep(
         lambda connection, state: fill_changes(connection, state.trace_id), "run_step", "run_change"
+    ),
+    "process_group": AnalysisStep(
+        lambda connection, state: fill_process_groups(connection, state.trace_id, state.choice.mesh),
+        "_collective_around collective_slice launch_state step",
+        "mesh_axis process_group",
     ),
     "kernel_family": AnalysisStep(lambda connection, _state: fill_classes(connection), "", "_kernel_class"),
     "module_timeline": AnalysisStep(

@@ -65,6 +65,7 @@ def ingest(
     window: str | None = None,
     capture: Paths = (),
     inductor: Paths = (),
+    axes: str | None = None,
     memory_limit: int | None = None,
     progress: Progress | None = None,
     logs: Sequence[str | Path] = (),
@@ -86,7 +87,9 @@ def ingest(
     least 128 MiB, so that there may be fewer. `logs` are logs of monitors that ran at the same time (nvidia-smi, iostat
     and others, docs/monitors.md) and of the training (docs/run-logs.md): existing traces are then read again. `offset` is
     added to the logs' times (s), where it cannot be found out; `log_formats` are TOML files that declare formats of
-    training logs. Findings are stored in the table finding, from which reports take them.
+    training logs. `axes` are the axes of parallelism with their numbers of ranks (tp=8,dp=4), the one of
+    neighbouring ranks first, by default those of the process groups (docs/axes.md). Findings are stored in the table
+    finding, from which reports take them.
 
     Raises a TraceqError and leaves the database unchanged when any source fails; when rules cannot run, the result's
     `not_judged` says why. A `database` that ends in a slash, or is an address, is a dataset (docs/scale.md): it takes
@@ -96,7 +99,7 @@ def ingest(
     """
     from traceq.app.ingest import ingest as work
 
-    options = TraceOptions(step_range, steps_per, window, capture, inductor)
+    options = TraceOptions(step_range, steps_per, window, capture, inductor, axes)
     with within(Limits(memory_limit, jobs, progress=progress or Silent())):
         return work(
             sources,
@@ -151,6 +154,7 @@ def report(
     window: str | None = None,
     capture: Paths = (),
     inductor: Paths = (),
+    axes: str | None = None,
     cache: bool = True,
     memory_limit: int | None = None,
     logs: Paths = (),
@@ -167,6 +171,7 @@ def report(
     `cost_per_gpu_hour`, the report says what savings are worth in an hour of a GPU.
     `logs` are logs of monitors and of the training that ran beside the traces, `offset` the seconds to add to their times,
     `log_formats` TOML files that declare formats of training logs.
+    `axes` are as of ingest().
 
     Raises ValueError for a wrong `top` or `goal`, StoreError when the database is damaged, UnusableTrace if nothing was
     recorded.
@@ -174,7 +179,16 @@ def report(
     from traceq.app.report import report as work
 
     read = ReadOptions(
-        step_range, steps_per, window, capture, inductor, cache, logs=logs, offset=offset, log_formats=log_formats
+        step_range,
+        steps_per,
+        window,
+        capture,
+        inductor,
+        axes,
+        cache=cache,
+        logs=logs,
+        offset=offset,
+        log_formats=log_formats,
     )
     with _within_limits(memory_limit, timeout):
         scope: Scope = "drawing" if drawn else "document"
@@ -227,7 +241,7 @@ def compare(
     """
     from traceq.app.compare import compare as work
 
-    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
+    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache=cache)
     options = CompareOptions(level, floor_share, sensitivity_share, statistic, noise, anyway)
     with _within_limits(memory_limit):
         return work(base, new, Which(rank, trace), read, options, drawn=drawn, ticket=ticket)
@@ -280,7 +294,7 @@ def check(
     """
     from traceq.app.check import check as work
 
-    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
+    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache=cache)
     with _within_limits(memory_limit, timeout):
         return work(
             sources,
@@ -326,7 +340,7 @@ def history_add(
     from traceq.app.history_add import HistoryOptions
     from traceq.app.history_add import history_add as work
 
-    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
+    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache=cache)
     options = HistoryOptions(label, commit, branch, program, at, facts or {})
     with _within_limits(memory_limit):
         return work(sources, None if path is None else Path(path), read, options, wait=wait)
@@ -392,7 +406,7 @@ def noise(
     """
     from traceq.app.noise import noise as work
 
-    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
+    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache=cache)
     with _within_limits(memory_limit):
         return work(sources, Which(rank, trace), read, statistic=statistic)
 
@@ -423,7 +437,7 @@ def verify(
     """
     from traceq.app.verify import verify as work
 
-    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
+    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache=cache)
     with _within_limits(memory_limit):
         return work(
             finding, before, after, Which(rank, trace), read, noise=noise, anyway=anyway, calibration=calibration
@@ -457,7 +471,7 @@ def tradeoff(
     """
     from traceq.app.tradeoff import tradeoff as weigh
 
-    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
+    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache=cache)
     with _within_limits(memory_limit):
         return weigh(
             sources,
@@ -540,7 +554,7 @@ def whatif(
     from traceq.app.whatif_request import WhatIfRequest
 
     request = WhatIfRequest(remove, scale, overlap, move, graph, transfer_only, finding)
-    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
+    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache=cache)
     with _within_limits(memory_limit):
         return work(source, request, read, trace=trace, rank=rank)
 
@@ -561,7 +575,7 @@ def whatif_choices(
     """List what `whatif` can change in a trace; `trace` is a trace_id, by default the first, `rank` its rank."""
     from traceq.app.whatif import whatif_choices as work
 
-    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
+    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache=cache)
     with _within_limits(memory_limit):
         return work(source, read, trace=trace, rank=rank)
 
@@ -585,7 +599,7 @@ def doctor(
     """
     from traceq.app.doctor import doctor as work
 
-    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
+    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache=cache)
     with _within_limits(memory_limit):
         return work(source, read, traces=traces, rank=rank)
 
@@ -614,7 +628,7 @@ def trim(
     """
     from traceq.app.trim import trim as work
 
-    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
+    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache=cache)
     with _within_limits(memory_limit):
         return work(source, output, read, steps=steps, ranks=ranks, force=force)
 
@@ -667,7 +681,7 @@ def export(
     """
     from traceq.app.export import export as work
 
-    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache)
+    read = ReadOptions(step_range, steps_per, window, capture, inductor, cache=cache)
     with _within_limits(memory_limit, timeout):
         return work(
             source,

@@ -127,7 +127,7 @@ def _name(source: str | Path, read: ReadOptions) -> str:
         recorded,
         graphs,
         compiled,
-        sorted(read.step_texts.items()),
+        sorted(read.choice_texts.items()),
     ]
     key = hashlib.sha256(json.dumps(depends).encode()).hexdigest()
     return f"{_safe_stem(source)}-{key[:32]}{_SUFFIX}"

@@ -159,7 +159,7 @@ def _check_page(page: Path, read: ReadOptions) -> None:
     """Raise StoreError for a page that is missing, and WrongUse for options on how traces are read."""
     if not page.is_file():
         raise StoreError(f"{page}: no such page; write one: traceq report TRACE -o {page}")
-    if read.step_texts or read.capture or read.inductor or read.logs:
+    if read.choice_texts or read.capture or read.inductor or read.logs:
         raise WrongUse(f"{page} is a page, whose steps are fixed: name the trace to choose other steps.")
 
 

@@ -156,10 +156,10 @@ def ingest_together(sources: Sequence[Source], read: ReadOptions = AS_FOUND) -> 
 
 def _refuse_options(read: ReadOptions) -> None:
     """Raise WrongUse for options that only apply to traces being ingested, because a database is fixed."""
-    if read.step_texts:
+    if read.choice_texts:
         raise WrongUse(
-            "The steps of a database are fixed when it is made: give the trace itself, or ingest it again"
-            " with traceq ingest --force and --step-range, --steps-per or --window."
+            "The steps of a database are fixed when it is made, and so are its axes: give the trace itself, or ingest it"
+            " again with traceq ingest --force and --step-range, --steps-per, --window or --axes."
         )
     if read.capture or read.inductor:
         raise WrongUse(

@@ -73,5 +73,5 @@ def _list_options(goal: Goal, read: ReadOptions) -> Iterator[str]:
     """Yield the options that change numbers, as words of a command line; expressions are hidden, as they may contain names."""
     if goal != "throughput":
         yield from ("--goal", goal)
-    for option, value in read.step_texts.items():
-        yield from (f"--{option.replace('_', '-')}", option.upper() if option != "steps_per" else value)
+    for option, value in read.choice_texts.items():
+        yield from (f"--{option.replace('_', '-')}", option.upper() if option not in ("steps_per", "axes") else value)

@@ -129,6 +129,14 @@ def _check_window(text: str) -> str:
     return text
 
 
+def _check_axes(text: str) -> str:
+    """Return the text. Raises WrongUse if it is not a mesh for --axes."""
+    from traceq.analysis.communication.mesh import read_mesh
+
+    read_mesh(text)
+    return text
+
+
 def _parse_seconds(text: str) -> float:
     """Return the duration in seconds, more than 0. Raises ValueError, which says what is wrong."""
     return max(parse_duration(text), 1) / 1e9
@@ -162,6 +170,12 @@ memory_option = click.option(
     type=Parsed("size", parse_size),
     help="Memory limit of DuckDB over all processes, e.g. 2GiB; at least 128MiB to read traces, 768MiB for queries."
     " [default: a quarter of the available memory, at least 1GiB]",
+)
+axes_option = click.option(
+    "--axes",
+    type=Parsed("axes", _check_axes),
+    help="Axes of parallelism and their ranks, the one of neighbouring ranks first: tp=8,dp=4; for traces only."
+    " [default: by the process groups]",
 )
 wait_option = click.option(
     "--wait",

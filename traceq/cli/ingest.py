@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
 from traceq.cli import completion
-from traceq.cli._options import logs_option, print_note, trace_options, wait_option
+from traceq.cli._options import axes_option, logs_option, print_note, trace_options, wait_option
 from traceq.common.text import printable
 from traceq.common.units import some
 
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     help="Read on the workers of this dask.distributed scheduler: tcp://host:8786, or a scheduler file; for datasets only.",
 )
 @wait_option
+@axes_option
 @trace_options
 def ingest(
     *,
@@ -51,6 +53,7 @@ def ingest(
     force: bool,
     cluster: str | None,
     wait: int,
+    axes: str | None,
     options: TraceOptions,
 ) -> None:
     """Read trace files into a database to query.
@@ -70,6 +73,7 @@ def ingest(
     Examples:
       traceq ingest profile.sqlite
       traceq ingest traces/ -o job.duckdb --run baseline --jobs 8
+      traceq ingest traces/ -o job.duckdb --axes tp=8,dp=4
       traceq ingest decode.json.gz --capture graph_capture.json.gz
       traceq ingest profile.sqlite --with gpu.csv --with iostat.json
       traceq ingest traces/ -o job/ --cluster tcp://head:8786
@@ -79,7 +83,7 @@ def ingest(
     result = ingest(
         sources,
         database,
-        options,
+        replace(options, axes=axes),
         run=run,
         force=force,
         logs=logs,

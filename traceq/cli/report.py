@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
+from msgspec.structs import replace
 
 from traceq.cli import completion
 from traceq.cli._options import (
+    axes_option,
     document_options,
     explicit_options,
     finding_option,
@@ -72,6 +74,7 @@ class TextOptions(NamedTuple):
 @click.option("--sql", is_flag=True, help="Text: with the queries that reproduce the numbers.")
 @click.option("--top", type=click.IntRange(min=1), default=10, show_default=True, metavar="N", help="Findings to show.")
 @traces_options
+@axes_option
 @read_options_with_logs
 @goal_option("Optimise samples per second, or the time of a step.")
 @click.option(
@@ -112,6 +115,7 @@ def report(
     top: int,
     traces: tuple[int, ...],
     rank: int | None,
+    axes: str | None,
     read: ReadOptions,
     goal: Goal,
     ticket: bool,
@@ -140,7 +144,7 @@ def report(
       traceq report profile.duckdb -o report.html
       traceq report profile.sqlite --ticket --against main --for gitlab -o ticket.md
     """  # noqa: D301 - click wants the backspace itself
-    read = read.with_writes(output)
+    read = replace(read, axes=axes).with_writes(output)
     name = format_ or ("md" if ticket else "text")
     if against is not None or site is not None or (ticket and name == "md" and not charts):
         _check_ticket(format_, sources, is_ticket=ticket)

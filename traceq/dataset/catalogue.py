@@ -21,7 +21,9 @@ from traceq.dataset.place import Place
 from traceq.errors import StoreError
 
 # What the cross-rank stage makes of all ranks of a window, with the tables of jobs.
-JOB_TABLES = ("job", "job_rank", "collective_match", "collective_member", "straggler")
+JOB_TABLES = (
+    "job", "job_rank", "collective_match", "collective_member", "straggler", "job_group", "job_axis_rank", "job_pair",
+)  # fmt: skip
 
 
 @contextmanager

@@ -141,8 +141,8 @@ def _name_other_command(path: Path, *, is_packed: bool) -> str | None:
         return f"a dump of PyTorch's flight recorder, not a trace; see why the job hangs: traceq hang {quote(path.name)}"
     if not is_packed and is_training_log(path):
         return (
-            f"a training log, not a trace: the whole run from logs alone is traceq goodput {quote(path.name)}; beside the trace of"
-            f" some of its steps it is traceq report TRACE --with {quote(path.name)} (docs/run-logs.md)"
+            f"a training log, not a trace: the whole run from logs alone is traceq goodput {quote(path.name)}; beside the trace"
+            f" of some of its steps it is traceq report TRACE --with {quote(path.name)} (docs/run-logs.md)"
         )
     return None
 

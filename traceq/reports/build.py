@@ -84,6 +84,10 @@ LISTS_OF_JOB: dict[str, Callable[..., Any]] = {
     "job_collective": model.JobCollective,
     "job_lateness": model.Lateness,
     "job_worst": model.WorstArrival,
+    "job_axis": model.make_axis_of_job,
+    "job_group_wait": model.GroupWait,
+    "job_pair": model.RankPair,
+    "job_bubble": model.StageBubble,
 }
 
 # Topic and field of it to the section of the report and the query of that name that fills it.
@@ -103,6 +107,7 @@ _TOPICS = {
         "blocking": ("blocking", "blocking"),
         "collectives": ("collectives", "collective"),
         "on_host": ("host_collectives", "host_collective"),
+        "axes": ("axes", "axis"),
     },
     "kernels": {
         "fill": ("kernels", "kernel_fill"),

@@ -503,6 +503,88 @@ class JobCollective(msgspec.Struct, frozen=True):
     wait_ns: int
 
 
+class LateOnAxis(msgspec.Struct, frozen=True):
+    """A rank that clearly came last to `times` collectives on an axis, by `late_by_ns` in all against the second last."""
+
+    rank: int
+    times: int
+    late_by_ns: int
+
+
+class JobAxis(msgspec.Struct, frozen=True):
+    """The collectives of a job along one axis of parallelism, in `groups` groups of `fewest` to `most` ranks; None: no axis told.
+
+    `source` says what told the axis. Times are sums over its `ranks` ranks, ns: `transfer_ns` and `wait_ns` add up to `dur_ns`,
+    and are None where the job cannot be judged; `wait_exposed_ns` is the least of the waits without compute beside them.
+    `bus_gb_per_s` is the bus bandwidth without waiting. `slowest` are the ranks of the group whose ranks spend most time in it,
+    `slowest_ns` and `slowest_wait_ns` a mean of these; None where there is one group.
+    """
+
+    axis: str | None
+    source: str | None
+    groups: int
+    fewest: int | None
+    most: int | None
+    ranks: int
+    collectives: int
+    bytes: int | None
+    dur_ns: int
+    exposed_ns: int
+    transfer_ns: int | None
+    wait_ns: int | None
+    wait_exposed_ns: int | None
+    bus_gb_per_s: float | None
+    slowest: tuple[int, ...] = ()
+    slowest_ns: int | None = None
+    slowest_wait_ns: int | None = None
+    late: tuple[LateOnAxis, ...] = ()
+
+
+def make_axis_of_job(*values: Any) -> JobAxis:
+    """Return the axis of a row of job_axis.sql."""
+    *before, slowest, slowest_ns, slowest_wait_ns, late = values
+    ranks = [LateOnAxis(rank["rank"], rank["times"], rank["late_by"]) for rank in late or ()]
+    of_group: Sequence[Any] = (tuple(slowest or ()), slowest_ns, slowest_wait_ns)
+    return JobAxis(*[*before, *of_group, tuple(ranks)])
+
+
+class GroupWait(msgspec.Struct, frozen=True):
+    """The time (ns) that a rank, or the one of its block that waits most, waits for others in a group.
+
+    `first_unit` is the lowest of the group's ranks, as job_rank.unit; it is None for all groups of an axis together.
+    """
+
+    rank: int
+    axis: str | None
+    first_unit: int | None
+    group_name: str | None
+    wait_ns: int
+
+
+class RankPair(msgspec.Struct, frozen=True):
+    """Two ranks (or blocks of ranks, by the lowest) that communicate: bytes, transfers, and what `rank` waits for `other`; ns."""
+
+    rank: int
+    other: int
+    bytes: int | None
+    transfer_ns: int | None
+    wait_ns: int
+
+
+class StageBubble(msgspec.Struct, frozen=True):
+    """The exposed waits (ns, over all steps) of a pipeline's stage for other stages, a mean of its ranks; a share of the job.
+
+    `share_of_equal` is the share of a pipeline of equal stages with as many micro-batches that is not interleaved.
+    """
+
+    stage: int
+    ranks: int
+    micro_batches: int | None
+    wait_ns: int
+    share: float
+    share_of_equal: float | None
+
+
 class Lateness(msgspec.Struct, frozen=True):
     """The time (ns) by which a rank worked longer than the usual rank before collectives, in column `place` of `places`.
 
@@ -559,7 +641,8 @@ class Job(msgspec.Struct, frozen=True):
 
     `dur_ns` is the sum of `late_start_ns`, `transfer_ns`, `late_ns` (time beyond the usual on the critical path) and
     usual work. `wait_share` is the share of waiting in the time of matched collectives during which ranks do no work of
-    their own. `lateness`, `worst` and `over_time` are drawn. `findings` are those of the job's rules, `not_applicable` the
+    their own. `lateness`, `worst`, `group_waits`, `pairs` and `over_time` are drawn. `findings` are those of the job's rules,
+    `not_applicable` the
     rules that cannot tell, `failed` those with an error.
     """
 
@@ -593,6 +676,10 @@ class Job(msgspec.Struct, frozen=True):
     collectives: tuple[JobCollective, ...] = ()
     lateness: tuple[Lateness, ...] = ()
     worst: tuple[WorstArrival, ...] = ()
+    axes: tuple[JobAxis, ...] = ()
+    group_waits: tuple[GroupWait, ...] = ()
+    pairs: tuple[RankPair, ...] = ()
+    bubble: tuple[StageBubble, ...] = ()
     findings: tuple[JobFinding, ...] = ()
     not_applicable: tuple[NotApplicable, ...] = ()
     failed: tuple[Failed, ...] = ()

@@ -1,7 +1,7 @@
 -- One row per GPU slice of communication. What ran beside it comes from the cumulative compute time of its device, looked up at
 -- its start, at its end and at the instant from which it held up compute: three look-ups however much runs meanwhile.
 -- reads: _bus_factor, _collective_wait, _communication_call, _tells_waits, collective, communication_name, device_activity
--- makes: collective_slice
+-- makes: _collective_around, collective_slice
 
 create temp table _compute_until as
 select
@@ -59,7 +59,7 @@ from communication_name
 group by name;
 
 -- The annotations and operators around each launch, the inner before the outer: what NCCL calls itself is the innermost.
-create temp table _collective_range as
+create temp table _collective_around as
 with
 inner_range as (
     select slice_id, annotation_id, operator_id
@@ -78,17 +78,21 @@ around as (
 ),
 
 named as (
-    select slice_id, name from cpu_slice where slice_id in (select range_id from around)
+    select slice_id, name, operator_id from cpu_slice where slice_id in (select range_id from around)
 )
 
+select a.slice_id, a.place, n.name, n.operator_id
+from around as a
+inner join named as n on n.slice_id = a.range_id;
+
+create temp table _collective_range as
 select
     a.slice_id,
     min_by(o.op, a.place) filter (o.op is not null) as op,
     min_by(o.vague_op, a.place) filter (o.vague_op is not null) as vague_op,
     min_by(o.library, a.place) filter (o.library is not null) as library
-from around as a
-inner join named as n on n.slice_id = a.range_id
-inner join _operation as o on o.name = n.name
+from _collective_around as a
+inner join _operation as o on o.name = a.name
 group by a.slice_id;
 
 -- Copies, and kernels of older profilers, do not say which collective they carry out; the operator with their external id does. How

@@ -106,3 +106,42 @@ create table if not exists collective_link (
     --: a peer link, which may be split among the seven others of a board of eight.
     bandwidth double not null
 );
+
+--: One row per trace and process group that it lists or that carries collectives on a GPU: which axis of parallelism it
+--: runs along. Definitions: docs/axes.md.
+create table if not exists process_group (
+    --: Trace.
+    trace_id integer not null,
+    --: Name of the group, as in collective_slice.group_name.
+    group_name varchar not null,
+    --: What the program calls it (TENSOR_MODEL_PARALLEL_GROUP, mesh_dp); NULL when it says nothing.
+    description varchar,
+    --: Ranks in the group; NULL when unknown.
+    group_size integer,
+    --: These ranks, in order; NULL when they are not all known.
+    ranks integer[],
+    --: Difference between one rank and the next; NULL when it varies or the ranks are unknown.
+    stride integer,
+    --: tp, cp, ep, dp or pp, several as tp+pp, world for all ranks of a job with several axes, or a name given with
+    --: --axes; NULL when nothing tells.
+    axis varchar,
+    --: What told the axis: given (--axes), description (words in its name or description), mesh (what goes through it,
+    --: and ranks that are a part of the job at one stride) or inferred (what goes through it alone); NULL when axis is.
+    axis_source varchar,
+    --: Whether it is the only group of several ranks: collectives that name no group are then in this one.
+    is_only boolean not null
+);
+
+--: One row per trace and axis of the mesh of ranks that was given with --axes; none without.
+create table if not exists mesh_axis (
+    --: Trace.
+    trace_id integer not null,
+    --: Place of the axis, from 0: the one whose ranks are neighbours first.
+    place integer not null,
+    --: Its name: tp, dp.
+    axis varchar not null,
+    --: Ranks along it.
+    size integer not null,
+    --: Difference between the ranks of neighbours on it.
+    stride integer not null
+);

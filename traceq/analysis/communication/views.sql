@@ -181,3 +181,73 @@ from collective_slice as c
 inner join gpu_slice as g on g.trace_id = c.trace_id and g.slice_id = c.slice_id
 inner join network_sample as n on n.trace_id = c.trace_id and not n.is_switch and n.ts < g.ts_end and n.ts_end > g.ts
 group by c.trace_id, c.slice_id, c.op, c.bytes, c.dur, n.instance;
+
+-- Collectives that name no group are in the only one, where a trace lists one of several ranks; copies between GPUs need not be in any.
+--: One row per GPU slice of communication: the axis of parallelism of its process group.
+create or replace view collective_axis as
+with
+single as (
+    select trace_id, group_name
+    from process_group
+    where is_only
+)
+
+select
+    --: Trace.
+    s.trace_id,
+    --: The gpu_slice.
+    s.slice_id,
+    --: Device.
+    s.device,
+    --: Step it was launched in; NULL outside all steps.
+    s.step,
+    --: As in collective_slice.
+    s.op,
+    --: Process group: its own, else the only one of the trace; NULL when unknown.
+    p.group_name,
+    --: As in process_group; NULL when nothing tells.
+    p.axis,
+    --: As in process_group.
+    p.axis_source
+from collective_slice as s
+left join single as o on o.trace_id = s.trace_id
+left join process_group as p
+    on p.trace_id = s.trace_id
+    and p.group_name = coalesce(s.group_name, if(s.algorithm is distinct from 'copy_engine', o.group_name, null));
+
+--: One row per trace, device, step and axis of parallelism: the collectives along it, their time, and what of it is
+--: waiting for other ranks.
+create or replace view axis_time as
+select
+    --: Trace.
+    s.trace_id,
+    --: Device.
+    s.device,
+    --: Step; NULL outside all steps.
+    s.step,
+    --: As in process_group; NULL for collectives whose axis cannot be told.
+    a.axis,
+    --: What told it, as in process_group.
+    a.axis_source,
+    --: Process groups along it that this rank is in.
+    count(distinct a.group_name) as groups,
+    --: GPU slices.
+    count(*) as collectives,
+    --: Message sizes together; NULL when unknown.
+    sum(s.bytes)::bigint as bytes,
+    --: Durations together, ns; slices that overlap count twice.
+    sum(s.dur)::bigint as dur,
+    --: Of that, without compute beside it, ns.
+    sum(s.exposed)::bigint as exposed,
+    --: Collectives of which it is known how much is waiting: those matched with other ranks (collective_member), else
+    --: those with enough of their class (collective_transfer).
+    count(coalesce(m.wait, if(t.is_by_class, t.transfer, null))) as told,
+    --: Of dur, the rest of these after waiting, ns; NULL when none tells.
+    sum(s.dur - coalesce(m.wait, if(t.is_by_class, s.dur - t.transfer, null)))::bigint as transfer,
+    --: Of dur, waiting for other ranks in these, ns; NULL when none tells.
+    sum(coalesce(m.wait, if(t.is_by_class, s.dur - t.transfer, null)))::bigint as wait
+from collective_slice as s
+inner join collective_axis as a using (trace_id, slice_id)
+left join collective_member as m on m.trace_id = s.trace_id and m.slice_id = s.slice_id
+left join collective_transfer as t on t.trace_id = s.trace_id and t.slice_id = s.slice_id
+group by s.trace_id, s.device, s.step, a.axis, a.axis_source;

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from traceq.analysis.job.axes import fill_groups
 from traceq.analysis.job.graph import Members
 from traceq.analysis.job.groups import infer_groups
 from traceq.analysis.job.usual import RankOperations
@@ -61,6 +62,7 @@ def fill_jobs(connection: duckdb.DuckDBPyConnection) -> None:
     windows = connection.execute("select job, time_window from job order by all").fetchall()
     for job, window in windows:
         _fill_window(connection, job, window)
+    fill_groups(connection)
     sql.run(connection, "analysis/job/job_absent.sql")
 
 

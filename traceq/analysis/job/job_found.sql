@@ -20,7 +20,13 @@ set
     transfer = f.transfer,
     ts_end = f.ts_end,
     step = l.step,
-    late_unit = if(l.second_least - l.least > $limit and collective_match.members >= coalesce(collective_match.group_size, 0), l.unit, null),
+    -- of a group of any size two ranks send and receive
+    late_unit = if(
+        l.second_least - l.least > $limit
+        and (collective_match.op = 'send_recv' or collective_match.members >= coalesce(collective_match.group_size, 0)),
+        l.unit,
+        null
+    ),
     late_by = l.usual - l.least,
     late_alone = l.second_least - l.least
 from _job_collective as f

@@ -137,7 +137,7 @@ select
     group_size, members, match_source,
     0 as transfer,
     -- of groups that lack ranks job_absent.sql tells
-    if(members >= group_size, 0, null) as wait_absent
+    if(members >= if(op = 'send_recv', 2, group_size), 0, null) as wait_absent
 from _job_matched
 where fits;
 
@@ -145,7 +145,7 @@ where fits;
 create or replace temp table _job_member as
 select
     k.job, k.time_window, k.unit, k.trace_id, k.slice_id, k.op, k.is_send, k.bytes, k.group_name, k.group_size,
-    k.stream, k.step, k.ts, k.ts_end, k.dur, k.blocking, k.origin, m.match_id
+    k.stream, k.step, k.ts, k.ts_end, k.dur, k.blocking, k.exposed, k.origin, m.match_id
 from _job_keyed as k
 left join _job_matched as m
     on

@@ -171,8 +171,29 @@ from numbered
 qualify count(*) over (partition by job, time_window) > 1 or max(world_size) over (partition by job, time_window) > 1;
 
 insert into job_rank by name
+with
+sized as (
+    select
+        *,
+        count(*) over of_window as units,
+        count(host) over of_window as with_host,
+        dense_rank() over (partition by job, time_window order by host nulls last) as host_number
+    from _job_unit
+    window of_window as (partition by job, time_window)
+),
+
+hosts as (
+    select *, max(host_number) over (partition by job, time_window) as hosts
+    from sized
+)
+
 select
     job, time_window, unit, trace_id, device, rank, rank_source, host,
     0 as clock_samples,
-    tp, dp, pp, ep
-from _job_unit;
+    tp, dp, pp, ep,
+    case
+        when units <= 64 then unit
+        when with_host = units and hosts <= 64 then min(unit) over (partition by job, time_window, host)
+        else unit // (1 + (units - 1) // 64) * (1 + (units - 1) // 64)
+    end as block
+from hosts;

@@ -26,6 +26,7 @@ select
     coalesce(s.stream, 0) as stream,
     g.ts, g.ts_end, s.dur,
     coalesce(s.blocking, s.exposed) as blocking,
+    s.exposed,
     t.utc_origin_ns as origin
 from _job_unit as u
 inner join trace as t using (trace_id)

@@ -141,7 +141,10 @@ create table if not exists job_rank (
     --: one, ns: win, where they are all ranks of the job. NULL where win is, and of ranks without matched collectives.
     group_win bigint,
     --: Of own, time beyond the usual (collective_member.usual), ns; each moment once.
-    late bigint
+    late bigint,
+    --: Lowest unit of the ranks that it is one with in job_pair: itself in jobs of up to 64 ranks, else those of its
+    --: host, where all hosts are known and no more than 64, else the ranks next to it.
+    block integer
 );
 
 --: One row per collective that was found on several ranks.
@@ -249,4 +252,92 @@ create table if not exists straggler (
     operator_dur bigint,
     --: How long the same call took on usual_unit, ns; of a type of operation the mean on all ranks.
     usual_operator_dur bigint
+);
+
+--: One row per process group whose collectives were matched: its ranks, and the axis of parallelism it runs along.
+create table if not exists job_group (
+    --: Job.
+    job integer not null,
+    --: Window of the job.
+    time_window integer not null,
+    --: As in collective_match.
+    group_id varchar not null,
+    --: Name of the group on its lowest rank; NULL when it has none.
+    group_name varchar,
+    --: What the program calls it; NULL when it says nothing.
+    description varchar,
+    --: Ranks of the group; NULL when unknown.
+    group_size integer,
+    --: Those that are here, job_rank.unit.
+    units integer[] not null,
+    --: Difference between one rank and the next; NULL when it varies or some are not here.
+    stride integer,
+    --: As in process_group; NULL when nothing tells, or its ranks tell different ones.
+    axis varchar,
+    --: As in process_group; also coordinates (only their place on this axis differs, as job_rank says).
+    axis_source varchar,
+    --: Its collectives.
+    collectives bigint not null,
+    --: Their message sizes, each collective once; NULL when unknown.
+    bytes bigint,
+    --: Bytes times the factor of nccl-tests, of those whose size and factor are known: what a rank moves over the bus.
+    moved double,
+    --: Time of the fastest rank in those, ns: moved / moved_in is their bus bandwidth without waiting, GB/s. NULL when
+    --: the job cannot be judged.
+    moved_in bigint
+);
+
+--: One row per rank and process group that it communicates in, and per axis of what could not be matched: the time of
+--: its collectives between counted steps, and what of it is waiting.
+create table if not exists job_axis_rank (
+    --: Job.
+    job integer not null,
+    --: Window of the job.
+    time_window integer not null,
+    --: The rank, job_rank.unit.
+    unit integer not null,
+    --: As in job_group; NULL for collectives that were not matched.
+    group_id varchar,
+    --: As in job_group; of those not matched as in process_group.
+    axis varchar,
+    --: As in job_group.
+    axis_source varchar,
+    --: Its GPU slices.
+    collectives bigint not null,
+    --: Message sizes together; NULL when unknown.
+    bytes bigint,
+    --: Durations together, ns.
+    dur bigint not null,
+    --: Of that, without compute beside it, ns.
+    exposed bigint not null,
+    --: Of dur, what the fastest rank of each collective needed as well, ns; NULL when not matched, or the job cannot be
+    --: judged.
+    transfer bigint,
+    --: Of dur, the rest: waiting for other ranks, ns; NULL as transfer is.
+    wait bigint,
+    --: Of wait, the least that is exposed, ns: what exposes more than the transfer. NULL as transfer is.
+    wait_exposed bigint,
+    --: Collectives at which it clearly came last; NULL as transfer is.
+    late_count bigint,
+    --: By how much in all, against the second last, ns; NULL as transfer is.
+    late_by bigint
+);
+
+--: One row per pair of ranks that communicate with each other in a judged job, in both orders; of more than 64 ranks per
+--: pair of blocks (job_rank.block), of which one may be the same as the other.
+create table if not exists job_pair (
+    --: Job.
+    job integer not null,
+    --: Window of the job.
+    time_window integer not null,
+    --: The rank, or the lowest of its block, job_rank.unit.
+    unit integer not null,
+    --: The other one.
+    other integer not null,
+    --: Message sizes of the collectives that both take part in, each once; NULL when unknown.
+    bytes bigint,
+    --: Time of the fastest rank in each of these, ns.
+    transfer bigint,
+    --: What the ranks of unit waited in collectives at which the other clearly came last, ns.
+    wait bigint not null
 );

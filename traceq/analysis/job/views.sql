@@ -117,3 +117,52 @@ inner join job as j using (job, time_window)
 left join shown as s using (job, time_window, unit)
 left join usual as u using (job, time_window, unit)
 where j.dur is not null and (s.unit is not null or u.unit is not null);
+
+-- The bubble of a pipeline: (stages - 1) / (micro-batches + stages - 1) of a step where all stages take equally long and nothing
+-- is interleaved. The first and the last stage send and receive twice for each micro-batch, once forward and once back.
+--: One row per rank of a judged job that sends and receives along a pipeline: how long it waits for other stages.
+create or replace view job_bubble as
+with
+message as (
+    select a.job, a.time_window, a.unit, a.group_id, a.collectives, a.wait, a.wait_exposed
+    from job_axis_rank as a
+    where a.axis = 'pp' and a.wait is not null
+),
+
+whole as (
+    select
+        m.job, m.time_window, m.group_id,
+        any_value(g.group_size) as stages,
+        count(distinct m.unit) as here,
+        min(m.collectives) as fewest
+    from message as m
+    inner join job_group as g using (job, time_window, group_id)
+    group by m.job, m.time_window, m.group_id
+)
+
+select
+    --: Job.
+    m.job,
+    --: Window of the job.
+    m.time_window,
+    --: The rank, job_rank.unit.
+    m.unit,
+    --: As in job_group.
+    m.group_id,
+    --: Ranks of its pipeline; NULL when unknown.
+    w.stages,
+    --: Micro-batches of a step, by the messages of the rank that has fewest; NULL when they are no whole number, or ranks
+    --: of the pipeline are not here.
+    if(w.here = w.stages and w.fewest % (2 * greatest(j.steps, 1)) = 0, w.fewest // (2 * greatest(j.steps, 1)), null)
+        as micro_batches,
+    --: Waiting for other stages, ns; in the end of a step those with fewer stages behind them wait as well.
+    m.wait,
+    --: Of that, the least without compute beside it, ns.
+    m.wait_exposed,
+    --: wait_exposed / job.dur.
+    m.wait_exposed / nullif(j.dur, 0) as share,
+    --: The share of a pipeline of equal stages that is not interleaved: (stages - 1) / (micro_batches + stages - 1).
+    (w.stages - 1) / nullif(micro_batches + w.stages - 1, 0) as share_of_equal
+from message as m
+inner join whole as w using (job, time_window, group_id)
+inner join job as j on j.job = m.job and j.time_window = m.time_window;

@@ -1,4 +1,4 @@
-"""The user's choice of the steps of a trace."""
+"""The user's choice of the steps of a trace, and what the user says of its ranks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
+from traceq.analysis.communication.mesh import Mesh, read_mesh
 from traceq.errors import WrongUse
 
 _SECONDS = re.compile(r"(?P<number>[-+]?\d+(?:\.\d+)?)(?P<unit>s|ms|us|ns)?")
@@ -23,27 +24,31 @@ class Window(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The user's choice of steps.
+    """The user's choice of steps, and the mesh of the job's ranks.
 
     `step_range` is a regular expression for the annotations that are the steps. `steps_per` is the number of steps in
     each unit that is found; 1/2 where two units make up a step. `window` is the part to judge; the rest is start-up and
-    tail.
+    tail. `mesh` has the axes of parallelism, empty where they are to be found out.
     """
 
     step_range: str | None = None
     steps_per: Fraction = Fraction(1)
     window: Window | None = None
+    mesh: Mesh = ()
 
 
 AS_FOUND = Choice()
 
 
-def choice_of(step_range: str | None = None, steps_per: str | None = None, window: str | None = None) -> Choice:
+def choice_of(
+    step_range: str | None = None, steps_per: str | None = None, window: str | None = None, axes: str | None = None
+) -> Choice:
     """Return the choice that the texts of the options give (None: not given); raise WrongUse where a text is not understood."""
     return Choice(
         step_range=step_range,
         steps_per=Fraction(1) if steps_per is None else read_steps_per(steps_per),
         window=None if window is None else read_window(window),
+        mesh=() if axes is None else read_mesh(axes),
     )
 
 

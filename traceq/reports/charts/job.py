@@ -56,7 +56,7 @@ def draw_late(job: Job) -> Drawing:
     marks = [
         Rect("late ranks", start, number - _SIDE / 2, length, _SIDE, _LATE_OPACITIES[level])
         for number, row in enumerate(rows.values())
-        for start, length, level in _join_runs(row, most)
+        for start, length, level in join_runs(row, most)
     ]
     names, high = list(rows), _ROW if len(rows) <= _NAMED_ROWS else _LOW_ROW
     x = make_axis(0, job.lateness[0].places, whole=True, label=f"{_column_word(job)}, in order of time")
@@ -91,14 +91,14 @@ def list_late_rows(job: Job) -> _Rows:
     return rows
 
 
-def _join_runs(row: list[int], most: int) -> list[tuple[int, int, int]]:
+def join_runs(row: list[int], most: int) -> list[tuple[int, int, int]]:
     """Return (start, length, opacity level) for each run of neighbouring columns of equal level, without those that are 0.
 
     `most` is the largest value of all rows, ns.
     """
     runs = []
     for level, cells in groupby(
-        range(len(row)), key=lambda column: _shade_level(row[column], 0, most) if row[column] else None
+        range(len(row)), key=lambda column: shade_level(row[column], 0, most) if row[column] else None
     ):
         columns = list(cells)
         if level is not None:
@@ -106,7 +106,7 @@ def _join_runs(row: list[int], most: int) -> list[tuple[int, int, int]]:
     return runs
 
 
-def _shade_level(value: int, least: int, most: int) -> int:
+def shade_level(value: int, least: int, most: int) -> int:
     """Return the level of `value` (0 to 4, an index in the list of opacities) on the scale from `least` to `most`."""
     return min(int((value - least) / (most - least) * len(_OPACITIES)), len(_OPACITIES) - 1) if most > least else 0
 
@@ -175,7 +175,7 @@ def draw_grid(job: Job) -> Drawing:
     marks = []
     for (stage, copy), own in cells.items():
         x, y = copies.index(copy) - _SIDE / 2, stages.index(stage) - _SIDE / 2
-        marks.append(Rect("usual work", x, y, _SIDE, _SIDE, _OPACITIES[_shade_level(own, least, most)]))
+        marks.append(Rect("usual work", x, y, _SIDE, _SIDE, _OPACITIES[shade_level(own, least, most)]))
     names = [f"stage {stage}" for stage in stages]
     columns = make_axis(-0.5, len(copies) - 0.5, whole=True, label="copy of the model")
     low, high = duration(least / job.steps), duration(most / job.steps)

@@ -13,7 +13,10 @@ from traceq.reports.sections.headline import name_source, write_headline
 from traceq.reports.sections.verdict import write_verdict
 
 # What only pages draw; stacks stand with their findings.
-_DRAWN = ("step_ledgers", "activity", "over_time", "flame", "close_ups", "lateness", "worst", "stacks", "price")
+_DRAWN = (
+    *("step_ledgers", "activity", "over_time", "flame", "close_ups", "lateness", "worst", "group_waits", "pairs", "stacks"),
+    "price",
+)
 
 
 def to_json(report: Report) -> str:

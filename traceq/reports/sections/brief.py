@@ -12,6 +12,7 @@ from traceq.common.units import count, duration, share, some
 from traceq.reports.document import Block, Commands, Facts, Name, Paragraph, Reference, Title, Warn, make_table
 from traceq.reports.model import Job, Note, Report, TraceReport
 from traceq.reports.savings import saving_text
+from traceq.reports.sections.axes import list_axes_of_job
 from traceq.reports.sections.findings import rank_findings
 from traceq.reports.sections.header import write_header
 from traceq.reports.sections.headline import (
@@ -60,6 +61,7 @@ _MOST_BELOW_JOB = 3
 _ROWS_OF_JOB = 10
 _MOST_FINDINGS_OF_JOB = 4
 _MOST_KINDS = 3
+_MOST_AXES = 4
 _LEAST_RANKS = 3
 _MOST_RULED_OUT = 2
 # GPUs of one trace that are shown beside each other even where some of them are late.
@@ -174,11 +176,16 @@ def describe_job(
         return
     if in_full:
         yield from list_ranks_of_job(job, opened, strip=strip)
+        yield from list_axes_of_job(job)
         yield from list_collectives_of_job(job)
     else:
-        kinds = min(len(job.collectives), _MOST_KINDS) if lists_collectives else 0
-        rows = _ROWS_OF_JOB - kinds - min(len(job.findings), _MOST_FINDINGS_OF_JOB)
+        # by axis where there are several; else by kind
+        axes = tuple(list_axes_of_job(job, _MOST_AXES, is_in_full=False)) if lists_collectives else ()
+        kinds = min(len(job.collectives), _MOST_KINDS) if lists_collectives and not axes else 0
+        lines = min(len(job.axes), _MOST_AXES) if axes else kinds
+        rows = _ROWS_OF_JOB - lines - min(len(job.findings), _MOST_FINDINGS_OF_JOB)
         yield from list_ranks_of_job(job, opened, strip=strip, most=max(rows, _LEAST_RANKS))
+        yield from axes
         if kinds:
             yield from list_collectives_of_job(job, kinds)
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from traceq.common.units import count, duration, format_bandwidth, maybe, share, size
 from traceq.reports.document import BarRow, Block, Heading, Name, Paragraph, Query, Spans, Table, make_table
 from traceq.reports.model import TraceReport
+from traceq.reports.sections.axes import list_axes_of_trace
 from traceq.reports.sections.missing import capture_with, cite_plan, how_to_record
 from traceq.reports.sections.pictures import draw_bars, draw_pictures
 from traceq.reports.topics.communication import Blocking, Collective, CommunicationTotal, HostCollective
@@ -35,6 +36,7 @@ def describe_communication(report: TraceReport) -> Iterator[Block]:
     yield Heading(3, ("Communication",))
     if totals:
         yield from _describe_gpus(totals, report)
+        yield from list_axes_of_trace(report)
         if facts.collectives:
             yield _collective_table(facts.collectives)
             yield from _say_unknown(facts.collectives, report)

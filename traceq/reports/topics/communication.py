@@ -56,6 +56,25 @@ class HostCollective(msgspec.Struct, frozen=True):
     longest_ns: int
 
 
+class AxisTotal(msgspec.Struct, frozen=True):
+    """Collectives along one axis of parallelism in counted steps, ns; `axis` is None for those whose axis nothing tells.
+
+    `source` is what told it. Of `told` of them it is known how long they wait for other ranks: `transfer_ns` and `wait_ns`
+    are of these, None without any.
+    """
+
+    axis: str | None
+    source: str | None
+    groups: int
+    collectives: int
+    bytes: int | None
+    dur_ns: int
+    exposed_ns: int
+    told: int
+    transfer_ns: int | None
+    wait_ns: int | None
+
+
 class CommunicationTopic(msgspec.Struct, frozen=True):
     """Communication on GPUs and on the host; `collectives` and `on_host` are the --top longest."""
 
@@ -63,3 +82,4 @@ class CommunicationTopic(msgspec.Struct, frozen=True):
     blocking: tuple[Blocking, ...]
     collectives: tuple[Collective, ...]
     on_host: tuple[HostCollective, ...]
+    axes: tuple[AxisTotal, ...] = ()

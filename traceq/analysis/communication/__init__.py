@@ -1,0 +1,1 @@
+"""Communication: process groups and their axes of parallelism; collectives in SQL."""
