@@ -78,6 +78,8 @@ def test_options_reach_the_store(traceq, monkeypatch):
         "1s..2s",
         "--capture",
         "c",
+        "--axes",
+        "tp=8,dp=4",
         "--memory-limit",
         "2GiB",
         "--cluster",
@@ -89,7 +91,7 @@ def test_options_reach_the_store(traceq, monkeypatch):
     assert asked == {
         "sources": ("a", "b"), "database": "x.duckdb", "run": "r", "jobs": 3, "force": True, "step_range": "^s",
         "steps_per": "1/2", "window": "1s..2s", "memory": 2 << 30, "capture": ("c",), "inductor": (),
-        "logs": (), "offset": None, "log_formats": (), "cluster": "tcp://head:8786", "wait": 120.0,
+        "axes": "tp=8,dp=4", "logs": (), "offset": None, "log_formats": (), "cluster": "tcp://head:8786", "wait": 120.0,
     }  # fmt: skip
     traceq("ingest", "a")
     assert (asked["database"], asked["jobs"]) == (None, usable_cpus())
