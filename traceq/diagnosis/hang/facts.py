@@ -4,32 +4,33 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 from msgspec.structs import replace
 
 from traceq.database.query import ask
 from traceq.database.sql import statement
 from traceq.diagnosis.hang.model import CallFrame, DumpFacts, Parting, RankCall, RankGroup
 
-Connection = duckdb.DuckDBPyConnection
+if TYPE_CHECKING:
+    import duckdb
+
 # (rank, group) -> whether the rank is known to have called what its group parts at
 StackKey = tuple[int, int | None]
 
 
-def ask_hang(connection: Connection, name: str, **values: Any) -> list[dict[str, Any]]:
+def ask_hang(connection: duckdb.DuckDBPyConnection, name: str, **values: Any) -> list[dict[str, Any]]:
     """Return the rows of a query in the folder sql/ beside this file."""
     return ask(connection, statement(f"diagnosis/hang/sql/{name}.sql"), **values)
 
 
-def read_groups(connection: Connection) -> dict[int, RankGroup]:
+def read_groups(connection: duckdb.DuckDBPyConnection) -> dict[int, RankGroup]:
     """Return the groups by their number."""
     rows = ask(connection, "from hang_group order by group_id")
     return {row["group_id"]: RankGroup(**row | {"members": tuple(row["members"])}) for row in rows}
 
 
-def read_partings(connection: Connection, groups: dict[int, RankGroup]) -> list[Parting]:
+def read_partings(connection: duckdb.DuckDBPyConnection, groups: dict[int, RankGroup]) -> list[Parting]:
     """Return the first place of each group at which its ranks differ, in the order of the groups."""
     calls = defaultdict(list)
     for row in ask_hang(connection, "partings"):
@@ -49,13 +50,13 @@ def read_partings(connection: Connection, groups: dict[int, RankGroup]) -> list[
     ]
 
 
-def read_current(connection: Connection, ranks: Collection[int]) -> dict[int, RankCall]:
+def read_current(connection: duckdb.DuckDBPyConnection, ranks: Collection[int]) -> dict[int, RankCall]:
     """Return where each of these ranks is: what it waits for, else what it called last. Ranks without a call are left out."""
     rows = ask_hang(connection, "current", ranks=sorted(ranks))
     return {call.rank: call for call in add_stacks(connection, rows)}
 
 
-def add_stacks(connection: Connection, rows: Iterable[dict[str, Any]]) -> list[RankCall]:
+def add_stacks(connection: duckdb.DuckDBPyConnection, rows: Iterable[dict[str, Any]]) -> list[RankCall]:
     """Return calls with their stacks, from rows with stack_id."""
     rows = list(rows)
     frames: defaultdict[StackKey, list[CallFrame]] = defaultdict(list)
@@ -64,13 +65,13 @@ def add_stacks(connection: Connection, rows: Iterable[dict[str, Any]]) -> list[R
     return [replace(_make_call(row), stack=tuple(frames.get((row["rank"], row["stack_id"]), ()))) for row in rows]
 
 
-def read_stacked_call(connection: Connection, call: RankCall) -> RankCall:
+def read_stacked_call(connection: duckdb.DuckDBPyConnection, call: RankCall) -> RankCall:
     """Return a call at a parting with its stack."""
     rows = [row for row in ask_hang(connection, "partings") if (row["rank"], row["record"]) == (call.rank, call.record)]
     return add_stacks(connection, rows)[0]
 
 
-def read_dumps(connection: Connection) -> DumpFacts:
+def read_dumps(connection: duckdb.DuckDBPyConnection) -> DumpFacts:
     """Return what there is to say of the dumps as a whole."""
     (row,) = ask_hang(connection, "dumps")
     return DumpFacts(

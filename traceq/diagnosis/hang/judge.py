@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import duckdb
 from msgspec.structs import replace
 
 from traceq.common.ranks import list_ranks
@@ -23,7 +22,9 @@ from traceq.diagnosis.hang.facts import (
 from traceq.diagnosis.hang.model import MISMATCHES, DumpFacts, GroupProgress, Hang, Kind, Parting, RankPlace
 from traceq.diagnosis.hang.waits import find_beginnings, find_waits, is_unknown
 
-Connection = duckdb.DuckDBPyConnection
+if TYPE_CHECKING:
+    import duckdb
+
 Variant = tuple[str, str, int | None]
 
 _FAR_AWAY = 1 << 62
@@ -52,7 +53,7 @@ class Beginning(NamedTuple):
         return shown, _FAR_AWAY if created is None else created
 
 
-def find_hang(connection: Connection) -> Hang:
+def find_hang(connection: duckdb.DuckDBPyConnection) -> Hang:
     """Judge the dumps in the tables of analysis/hang."""
     groups = read_groups(connection)
     dumps = read_dumps(connection)
@@ -95,7 +96,9 @@ def find_hang(connection: Connection) -> Hang:
     )
 
 
-def _judge_beginning(connection: Connection, partings: Sequence[Parting], places: Sequence[int]) -> Beginning:
+def _judge_beginning(
+    connection: duckdb.DuckDBPyConnection, partings: Sequence[Parting], places: Sequence[int]
+) -> Beginning:
     """Return what is said of a place at which a hang begins, or of a circle of places."""
     if len(places) > 1:
         return _judge_circle(connection, partings, places[:_MOST_COMPARED])
@@ -117,7 +120,7 @@ def _judge_beginning(connection: Connection, partings: Sequence[Parting], places
     return Beginning(parting, "late", free, "medium", reason)
 
 
-def _judge_mismatch(connection: Connection, parting: Parting) -> Beginning:
+def _judge_mismatch(connection: duckdb.DuckDBPyConnection, parting: Parting) -> Beginning:
     """Return which ranks have another operation, size or type: those that are fewer, here or in copies of the group."""
     kind: Kind = parting.differs  # type: ignore[assignment]
     variants: dict[Variant, list[int]] = {}
@@ -135,7 +138,7 @@ def _judge_mismatch(connection: Connection, parting: Parting) -> Beginning:
 
 
 def _find_usual_of_copies(
-    connection: Connection, parting: Parting, variants: dict[Variant, list[int]]
+    connection: duckdb.DuckDBPyConnection, parting: Parting, variants: dict[Variant, list[int]]
 ) -> Variant | None:
     """Return the variant that most ranks of the copies of a group have at the same number; None where none has most."""
     rows = ask_hang(
@@ -150,7 +153,9 @@ def _find_usual_of_copies(
     return usual if usual in variants and 2 * most > ranks.total() else None
 
 
-def _judge_circle(connection: Connection, partings: Sequence[Parting], places: Sequence[int]) -> Beginning:
+def _judge_circle(
+    connection: duckdb.DuckDBPyConnection, partings: Sequence[Parting], places: Sequence[int]
+) -> Beginning:
     """Return where a circle of waiting ranks begins: where the missing ranks differ most from others that ran the same.
 
     A rank that waits in another group left the call out, or makes it later, if ranks that came as far had made it.
@@ -174,7 +179,9 @@ def _judge_circle(connection: Connection, partings: Sequence[Parting], places: S
     return Beginning(parting, "elsewhere", parting.lacking, "medium", reason, is_one_of_two=True)
 
 
-def _score_place(connection: Connection, partings: Sequence[Parting], index: int, waits: dict[int, list[int]]) -> int:
+def _score_place(
+    connection: duckdb.DuckDBPyConnection, partings: Sequence[Parting], index: int, waits: dict[int, list[int]]
+) -> int:
     """Return how many more ranks made a place's call before the one in which its missing ranks wait, than did not."""
     parting = partings[index]
     score = 0
@@ -198,7 +205,7 @@ def _score_place(connection: Connection, partings: Sequence[Parting], index: int
     return score
 
 
-def _find_places(connection: Connection, beginning: Beginning) -> list[RankPlace]:
+def _find_places(connection: duckdb.DuckDBPyConnection, beginning: Beginning) -> list[RankPlace]:
     """Return where the culprits are, those that are at the same place together, and where one of the others waits."""
     parting = beginning.parting
     others = [call for call in parting.calls if call.rank not in beginning.culprits]
