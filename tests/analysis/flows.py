@@ -22,12 +22,12 @@ _READ = re.compile(r"(?<!distinct )\b(?:from|join)\s+(?!query_table)(\w+)(?![.\w
 _GIVEN = re.compile(r"\w\('(_\w+)'")
 _CTE = re.compile(r"(?:\bwith(?: recursive)?|,)\s*(\w+)(?:\s*\([\w, ]+\))?\s+as\s+(?:not )?(?:materialized\s+)?\(")
 _DEFINITION = re.compile(r"create or replace (?:view|macro) (\w+)(?:\([^)]*\))? as(?: table)?\s(.*?);\n", re.DOTALL)
-_TABLE = re.compile(r"create table if not exists (\w+)")
+_TABLE = re.compile(r"create table (?:if not exists )?(\w+)")
 
 
 def list_files() -> list[Path]:
-    """Return the SQL files of analyses: not those of the schema, nor identities."""
-    schema = {PACKAGE / name for name in SCHEMA}
+    """Return the SQL files of analyses: not those that declare tables, in files or in memory, nor identities."""
+    schema = {*(PACKAGE / name for name in SCHEMA), *ANALYSIS.glob("*/tables.sql")}
     return sorted(file for file in ANALYSIS.rglob("*.sql") if file not in schema and file.parent.name != "identities")
 
 

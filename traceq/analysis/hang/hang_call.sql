@@ -1,5 +1,5 @@
 -- The collectives of each rank, parts of a coalesced one together, and its sends and receives one after the other.
--- reads: recorded_dump, recorded_call, hang_fact, hang_group
+-- reads: recorded_dump, recorded_call, recorded_fact, hang_fact, hang_group
 -- makes: hang_call, hang_member
 insert into hang_call by name
 with

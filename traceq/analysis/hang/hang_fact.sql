@@ -1,7 +1,7 @@
 -- What ranks are compared by, and two ranks that send to each other as groups of their own.
 -- reads: recorded_fact, hang_group
 -- makes: hang_fact, hang_group
-create temporary table hang_pair_fact as
+create temp table _pair_fact as
 select distinct on (f.rank, f.fact_id)
     f.rank, f.fact_id, g.group_id, g.name, g.description,
     if(f.is_p2p, g.members[f.from_member + 1], null) as from_rank,
@@ -15,7 +15,7 @@ select
     name, description, [from_rank, to_rank] as members, 'pair' as source, 2 as size
 from (
     select distinct group_id, name, description, from_rank, to_rank
-    from hang_pair_fact
+    from _pair_fact
     where from_rank is not null and to_rank is not null
 );
 
@@ -42,7 +42,7 @@ compared as (
             else 'ended'
         end as state
     from recorded_fact as f
-    inner join hang_pair_fact as p using (rank, fact_id)
+    inner join _pair_fact as p using (rank, fact_id)
     left join hang_group as g on g.source = 'pair' and g.name = p.name and g.description = p.description
         and g.members = [p.from_rank, p.to_rank]
 )
@@ -50,4 +50,4 @@ compared as (
 select *, dense_rank() over (order by if(is_p2p, '', op), equal_elements, equal_types) as signature
 from compared;
 
-drop table hang_pair_fact;
+drop table _pair_fact;
