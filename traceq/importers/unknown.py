@@ -16,7 +16,7 @@ from traceq.importers import flight_recorder
 from traceq.importers.operations.source import PARQUET, find_missing_columns
 from traceq.importers.packed import GZIP
 from traceq.importers.sqlite import SQLITE
-from traceq.importers.training_logs import is_training_log
+from traceq.importers.training_logs import is_training_log, tensorboard
 from traceq.importers.xplane.wire import DamagedMessage, read_fields
 
 _WAY_OUT = (
@@ -77,14 +77,13 @@ _KNOWN_OTHERS = (
 )
 
 
+_EVENT_FILE = (
+    "an event file of TensorBoard, not a profile: these lie beside it or in plugins/profile (*.pt.trace.json,"
+    " *.xplane.pb)"
+)
 # (bytes, from where on, until where, what a file is that has them there)
 _KNOWN_INSIDE = (
-    (
-        b"brain.Event:",
-        0,
-        64,
-        "an event file of TensorBoard, not a profile: these lie beside it or in plugins/profile (*.pt.trace.json, *.xplane.pb)",
-    ),
+    (b"brain.Event:", 0, 64, _EVENT_FILE),
     (b"ustar", 257, 262, "a tar archive; unpack it, and name the trace or the directory: tar -xf FILE"),
 )
 _CHECKPOINT = f"a file of torch.save (tensors, a checkpoint), not a trace; {_WAY_OUT}"
@@ -131,18 +130,30 @@ def explain_unknown(path: Path) -> TraceqError:
     if not is_packed and (why := _find_lacking_part(path, head)) is not None:
         return why
     verb = "is gzip'd and contains" if is_packed else "is"
-    what = _name_other_command(path, is_packed=is_packed) or _KNOWN_SUFFIXES.get(path.suffix) or _describe_content(head)
+    what = (
+        _name_other_command(path, head, is_packed=is_packed)
+        or _KNOWN_SUFFIXES.get(path.suffix)
+        or _describe_content(head)
+    )
     return UnknownFormat(f"{path}: {verb} {what}")
 
 
-def _name_other_command(path: Path, *, is_packed: bool) -> str | None:
-    """Return in words what the file is and which command reads it, where that is another than those of traces; else None."""
+def _name_other_command(path: Path, head: bytes, *, is_packed: bool) -> str | None:
+    """Return in words what the file, which begins with `head`, is and which other command reads it; None if none does."""
     if flight_recorder.sniff(path):
-        return f"a dump of PyTorch's flight recorder, not a trace; see where the job hangs: traceq hang {quote(str(path))}"
-    if not is_packed and is_training_log(path):
         return (
-            f"a training log, not a trace: the whole run from logs alone is traceq goodput {quote(path.name)}; beside the trace"
-            f" of some of its steps it is traceq report TRACE --with {quote(path.name)} (docs/run-logs.md)"
+            f"a dump of PyTorch's flight recorder, not a trace; see where the job hangs: traceq hang {quote(str(path))}"
+        )
+    if not is_packed and is_training_log(path):
+        log = quote(path.name)
+        what = (
+            f"{_EVENT_FILE}; it is a training log"
+            if tensorboard.sniff_log(path, head)
+            else "a training log, not a trace"
+        )
+        return (
+            f"{what}: the whole run from logs alone is traceq goodput {log}; beside the trace of some of its steps it is"
+            f" traceq report TRACE --with {log} (docs/run-logs.md)"
         )
     return None
 
