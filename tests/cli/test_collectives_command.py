@@ -23,7 +23,7 @@ MOST_LINES = 48
 
 
 def collectives(*arguments):
-    return CliRunner().invoke(main, ["collectives", *map(str, arguments)])
+    return CliRunner().invoke(main, ["collectives", *map(str, arguments)], env={"COLUMNS": "100"})
 
 
 def sentences(result):
