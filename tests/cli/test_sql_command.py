@@ -332,7 +332,7 @@ def test_a_query_may_begin_with_a_comment(traceq, database, query):
 def test_a_misspelt_option_is_no_comment(traceq, database):
     outcome = traceq("sql", database, "--fromat=a b", "select 5 as n")
     assert outcome.exit_code == 2
-    assert "Did you mean '--format'?" in outcome.stderr
+    assert "Did you mean one of: '--format', '--log-format'?" in outcome.stderr
 
 
 def test_a_plan_is_printed_as_drawn(traceq, database):
