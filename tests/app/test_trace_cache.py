@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -24,6 +26,8 @@ from traceq.database import empty, untrusted
 from traceq.database.empty import create_database
 from traceq.errors import WrongUse
 from traceq.loading import ingest
+
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 
 
 @pytest.fixture(autouse=True)
@@ -85,6 +89,19 @@ def test_what_is_said_about_steps_makes_another_entry(trace, options):
     shown(trace)
     shown(trace, **options)
     assert len(cache.list_entries()) == 2
+
+
+def test_what_lies_beside_makes_another_entry_and_a_folder_is_its_records(trace, tmp_path, monkeypatch):
+    calls = counted(monkeypatch)
+    folder = tmp_path / "records"
+    folder.mkdir()
+    shutil.copy(FIXTURES / "inspector" / "node-0-pid4000.log.gz", folder)
+    logs = (folder, FIXTURES / "run_logs" / "megatron.log")
+    assert shown(trace, logs=logs) == shown(trace, logs=logs)
+    assert len(calls) == 1
+    shutil.copy(FIXTURES / "inspector" / "node-0-pid4001.log.gz", folder)
+    shown(trace, logs=logs)
+    assert len(calls) == 2
 
 
 @pytest.mark.slow

@@ -150,6 +150,9 @@ WITH_TICKET = {
     "capture": ["--capture", "c.json"],
     "inductor": ["--inductor", "folder"],
     "axes": ["--axes", "tp=8"],
+    "logs": ["--with", "{folder}"],
+    "offset": ["--offset", "1.5"],
+    "log_formats": ["--log-format", "{folder}/own.toml"],
     "memory_limit": ["--memory-limit", "2GiB"],
     "cache": ["--no-cache"],
     "goal": ["--goal", "latency"],
@@ -186,5 +189,6 @@ def test_every_option_of_report_has_an_effect_together_with_a_ticket(traceq, mon
         traceq("report", "t.duckdb", "--ticket", *words)
         return calls
 
+    (tmp_path / "own.toml").touch()
     words = [word.format(folder=tmp_path) for word in WITH_TICKET[option]]
     assert seen(*words) != seen() != []

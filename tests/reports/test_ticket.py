@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import golden_reports
@@ -17,6 +18,7 @@ from traceq.reports.redact import redact_report, redact_together
 from traceq.reports.ticket import LIMIT, SITES, Ticket, render_ticket
 
 DEMO = Path(traceq.__file__).parent / "app" / "demo" / "training.pt.trace.json.gz"
+LOG = Path(__file__).resolve().parents[2] / "fixtures" / "run_logs" / "megatron.log"
 HOSTILE = "\U0001f600` | {noformat}\n# all | <b>@me [~you] #1 h1. \x1b[31m" * 100
 COMMANDS = re.compile(r"(traceq \w+ [^`}\n]*)")
 
@@ -99,6 +101,14 @@ def test_options_are_said_but_not_an_expression_which_may_hold_names():
     made = make_ticket(DEMO, ReadOptions(step_range="^ProfilerStep"), goal="latency")
     assert "--goal latency --step-range STEP_RANGE" in made.text
     assert "^ProfilerStep" not in made.text
+
+
+def test_logs_beside_are_said_but_not_their_names(tmp_path):
+    log = tmp_path / "alice_secret.log"
+    shutil.copy(LOG, log)
+    made = make_ticket(DEMO, ReadOptions(cache=False, logs=(log,), offset=-0.5), against=DEMO)
+    assert re.search(r"traceq report trace-\w+\S* --with LOG --offset=-0\.5", made.text)
+    assert "alice" not in made.text
 
 
 @pytest.mark.parametrize("site", SITES)

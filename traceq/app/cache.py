@@ -108,8 +108,9 @@ def _name(source: str | Path, read: ReadOptions) -> str:
     found = find_sources([source])
     traces = [(str(trace.path.resolve()), content_hash(trace.files)) for trace in found]
     logs = [content_hash([log]) for trace in found for log in logs_beside(trace.path, ())]
-    given_logs = [(Path(log).name, content_hash([Path(log)])) for log in paths_of(read.logs)]
-    formats = [content_hash([path]) for path in list_format_files(read.logs_beside.formats)] if given_logs else []
+    monitors = read.logs_beside
+    given_logs = [(log.name, content_hash([log])) for log in monitors.logs]
+    formats = [content_hash([path]) for path in list_format_files(monitors.formats)] if given_logs else []
     beside = [path_beside(trace.path, suffix) for trace in found for suffix in _BESIDE]
     recorded = [content_hash([path]) for path in beside if path.is_file()]
     graphs = [content_hash(capture.files) for capture in capture_sources(read.capture)]

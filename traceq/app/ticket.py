@@ -7,6 +7,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from traceq.app.compare import compare
 from traceq.app.compare_memory import is_snapshot
 from traceq.app.read_options import AS_FOUND, ReadOptions, Which
@@ -14,6 +16,7 @@ from traceq.app.report import ReportView, report
 from traceq.app.source import Source, database_of, is_trace
 from traceq.diagnosis.subject import Goal
 from traceq.errors import WrongUse
+from traceq.loading.sources import paths_of
 from traceq.reports.model import Report
 from traceq.reports.redact import redact_report, redact_together
 from traceq.reports.ticket import Site, Ticket, render_ticket
@@ -43,9 +46,9 @@ def ticket(
 ) -> TicketText:
     """Return the report on a source as a short ticket for GitHub, GitLab or Jira, with names of hosts, users and paths replaced.
 
-    `against` is a base to compare with: a trace database, trace or baseline, by path or name. `traces` are the
-    trace_ids to report on (all if empty), `rank` the rank to report on and compare. Raises the errors of `report` and
-    `compare`.
+    `against` is a base to compare with: a trace database, trace or baseline, by path or name; logs beside `source` are none
+    of its. `traces` are the trace_ids to report on (all if empty), `rank` the rank to report on and compare. Raises the
+    errors of `report` and `compare`.
     """
     found = None
     if against is not None and (is_snapshot(source) or is_snapshot(against)):
@@ -55,7 +58,8 @@ def ticket(
         writes = ReadOptions(writes=read.writes)
         view = report(database, _TOP, writes, goal=goal, rules=rules, scope="document", traces=traces, rank=rank)
         if against is not None:
-            base = stack.enter_context(database_of(against, read)) if is_trace(against) else against
+            alone = replace(read, logs=(), offset=None, log_formats=())
+            base = stack.enter_context(database_of(against, alone)) if is_trace(against) else against
             found = compare(base, database, Which(rank), writes).content
     made = _redact(view.content, found, tuple(_list_options(goal, read)))
     return TicketText(render_ticket(made, site), ReportView(made.report).verdict)
@@ -70,8 +74,16 @@ def _redact(content: Report, found: Comparison | None, options: tuple[str, ...])
 
 
 def _list_options(goal: Goal, read: ReadOptions) -> Iterator[str]:
-    """Yield the options that change numbers, as words of a command line; expressions are hidden, as they may contain names."""
+    """Yield the options that change numbers, as words of a command line.
+
+    Expressions and files are hidden, as they may contain names.
+    """
     if goal != "throughput":
         yield from ("--goal", goal)
     for option, value in read.choice_texts.items():
         yield from (f"--{option.replace('_', '-')}", option.upper() if option not in ("steps_per", "axes") else value)
+    for words, files in ((("--with", "LOG"), read.logs), (("--log-format", "TOML"), read.log_formats)):
+        for _ in paths_of(files):
+            yield from words
+    if read.offset is not None:
+        yield f"--offset={read.offset:g}"
