@@ -77,7 +77,8 @@ class _Series(NamedTuple):
     """A series ready to be cut: its values without gaps, and block medians with outliers clipped.
 
     `position` is where each value was among those given; `size` the number of values a block; `least` the fewest values
-    between changes, `shortest` the fewest blocks; `variance` the long-run variance of a block, `spread` the standard deviation of a value.
+    between changes, `shortest` the fewest blocks; `variance` the long-run variance of a block, `spread` the standard deviation
+    of a value.
     """
 
     values: Floats

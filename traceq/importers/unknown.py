@@ -138,7 +138,9 @@ def explain_unknown(path: Path) -> TraceqError:
 def _name_other_command(path: Path, *, is_packed: bool) -> str | None:
     """Return in words what the file is and which command reads it, where that is another than those of traces; else None."""
     if flight_recorder.sniff(path):
-        return f"a dump of PyTorch's flight recorder, not a trace; see where the job hangs: traceq hang {quote(str(path))}"
+        return (
+            f"a dump of PyTorch's flight recorder, not a trace; see where the job hangs: traceq hang {quote(str(path))}"
+        )
     if not is_packed and is_training_log(path):
         return (
             f"a training log, not a trace: the whole run from logs alone is traceq goodput {quote(path.name)}; beside the trace"

@@ -30,7 +30,8 @@ _COMES_BACK = 0.25
 class _RunSteps(NamedTuple):
     """Rows of run_step in the order in which the steps were done, a column each.
 
-    `attempt_begin` is the first step of the attempt, start-up included. Numbers that a row lacks are NaN; `at_ns` and `throughput_unit` hold objects, None where a row lacks them.
+    `attempt_begin` is the first step of the attempt, start-up included. Numbers that a row lacks are NaN; `at_ns` and
+    `throughput_unit` hold objects, None where a row lacks them.
     """
 
     series_id: Column

@@ -14,7 +14,18 @@ from traceq.reports.sections.verdict import write_verdict
 
 # What only pages draw; stacks stand with their findings.
 _DRAWN = (
-    *("step_ledgers", "activity", "over_time", "flame", "close_ups", "lateness", "worst", "group_waits", "pairs", "stacks"),
+    *(
+        "step_ledgers",
+        "activity",
+        "over_time",
+        "flame",
+        "close_ups",
+        "lateness",
+        "worst",
+        "group_waits",
+        "pairs",
+        "stacks",
+    ),
     "price",
 )
 
