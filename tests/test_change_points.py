@@ -86,6 +86,18 @@ def test_rows_of_ten_steps_with_one_long_one_in_ten_are_no_change():
     assert find_level_changes(values, shortest=10) == []
 
 
+def test_long_steps_that_meet_in_rows_of_five_are_no_level():
+    """Of 3,000 rows of five steps some in a row are long by chance: of 40 series one may have a level."""
+    rows = (noise(15_000, spread=0.02, seed=seed).reshape(-1, 5).mean(axis=1) for seed in range(40))
+    assert sum(bool(find_level_changes(values, shortest=10)) for values in rows) <= 1
+
+
+def test_a_single_value_between_two_levels_is_no_level():
+    values = stretched(1_000, 500, 1_000, 1.4)
+    values[500] = 1.2
+    assert text(find_level_changes(values)) == "500 in 498..502: 1.399 in 1.396..1.403"
+
+
 def test_printed_with_few_digits():
     values = np.round(stretched(200, 100, 200, 1.1, tail=0.0), 2)
     assert [change.index for change in find_level_changes(values)] == [100]

@@ -37,6 +37,8 @@ _LEAST_REACH = 20
 _MOST_BEYOND = 0.4
 _BAI = 11.0
 _NORMAL_95 = 1.96
+# A level may be found a little shorter than what counts, where single values at its borders are like the other level.
+_MUCH_SHORTER = 2 / 3
 
 
 class LevelChange(msgspec.Struct, frozen=True):
@@ -74,14 +76,16 @@ class SeriesDescription(NamedTuple):
 class _Series(NamedTuple):
     """A series ready to be cut: its values without gaps, and block medians with outliers clipped.
 
-    `position` is where each value was among those given; `size` the number of values a block; `shortest` the fewest blocks
-    between changes; `variance` the long-run variance of a block, `spread` the standard deviation of a value.
+    `position` is where each value was among those given; `size` the number of values a block; `least` the fewest values
+    between changes, `shortest` the fewest blocks; `variance` the long-run variance of a block, `spread` the standard deviation
+    of a value.
     """
 
     values: Floats
     position: NDArray[np.intp]
     blocks: Floats
     size: int
+    least: int
     shortest: int
     variance: float
     spread: float
@@ -166,7 +170,7 @@ def _prepare_series(values: ArrayLike | Sequence[float | None], shortest: int | 
     quantum = _find_quantum(blocks)
     variance = _long_run_variance(blocks, quantum)
     spread = max(_measure_deviation(np.diff(known)) / math.sqrt(2), quantum / math.sqrt(12))
-    return _Series(known, position, blocks, size, least_blocks, variance, spread)
+    return _Series(known, position, blocks, size, least, least_blocks, variance, spread)
 
 
 def _clip_outliers(values: Floats, width: int) -> Floats:
@@ -342,7 +346,40 @@ def _level_changes(series: _Series, floor: float, warm_up: float) -> list[LevelC
     for low, cut, high in _list_neighbours(begin, cuts, len(series.blocks)):
         edges.append(_locate_change(series, low, cut, high, edges[-1] + 1))
     edges.append(len(series.values))
-    return [_describe_change(series, *edges[number : number + 3]) for number in range(len(edges) - 2)]
+    return _describe_edges(series, _merge_short(series, edges), floor)
+
+
+def _merge_short(series: _Series, edges: list[int]) -> list[int]:
+    """Return the edges of segments without those that locating has made much shorter than what counts: a few outliers in a row.
+
+    Of the two cuts around such a segment the one with the smaller change of the median goes.
+    """
+    edges = edges.copy()
+    while len(edges) > 2:  # noqa: PLR2004 - both ends
+        lengths = [high - low for low, high in pairwise(edges)]
+        place = int(np.argmin(lengths))
+        if lengths[place] >= _MUCH_SHORTER * series.least:
+            break
+        medians = [float(np.median(series.values[low:high])) for low, high in pairwise(edges)]
+        around = [cut for cut in (place, place + 1) if 0 < cut < len(edges) - 1]
+        del edges[min(around, key=lambda cut: abs(medians[cut] - medians[cut - 1]))]
+    return edges
+
+
+def _describe_edges(series: _Series, edges: list[int], floor: float) -> list[LevelChange]:
+    """Return the changes at the inner edges, both after those are taken out that are too small or that may be none."""
+    while True:
+        changes = [_describe_change(series, *edges[number : number + 3]) for number in range(len(edges) - 2)]
+        sizes = [abs(change.after - change.before) for change in changes]
+        doubtful = [
+            place
+            for place, change in enumerate(changes)
+            if sizes[place] < floor * abs(change.before) or change.ratio_low <= 1 <= change.ratio_high
+        ]
+        if not doubtful:
+            return changes
+        edges = [*edges]
+        del edges[1 + min(doubtful, key=lambda place: sizes[place])]
 
 
 def _list_neighbours(begin: int, cuts: list[int], end: int) -> list[tuple[int, int, int]]:

@@ -30,7 +30,8 @@ _COMES_BACK = 0.25
 class _RunSteps(NamedTuple):
     """Rows of run_step in the order in which the steps were done, a column each.
 
-    Numbers that a row lacks are NaN; `at_ns` and `throughput_unit` hold objects, None where a row lacks them.
+    `attempt_begin` is the first step of the attempt, start-up included. Numbers that a row lacks are NaN; `at_ns` and
+    `throughput_unit` hold objects, None where a row lacks them.
     """
 
     series_id: Column
@@ -38,6 +39,7 @@ class _RunSteps(NamedTuple):
     attempt: Column
     step: Column
     first_step: Column
+    attempt_begin: Column
     at_ns: Column
     throughput_unit: Column
     step_time: Column
@@ -72,8 +74,9 @@ def fill_changes(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
 def find_start_up(durations: Floats, attempts: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return which rows are start-up: the first 10 of each attempt (`attempts` are their numbers), and further slow ones.
 
-    Of an attempt with fewer than 30 rows it is the first row, of one with a single row none. Further rows count while the
-    median of five is more than 5 % above that of the attempt, unless that lasts beyond 30: then it is no start-up.
+    Of an attempt with fewer than 30 rows it is the first row, of one with a single row none. Where most of the first 10 are
+    more than 5 % slower than the attempt's median, further rows count while the median of five is, unless that lasts beyond
+    30: then it is no start-up.
     """
     is_start_up = np.zeros(len(durations), dtype=bool)
     for attempt in np.unique(attempts):
@@ -84,7 +87,8 @@ def find_start_up(durations: Floats, attempts: NDArray[np.int64]) -> NDArray[np.
         end = _START_UP
         known = durations[places]
         limit = _SLOW_START * float(np.nanmedian(known)) if np.isfinite(known).any() else np.inf
-        while end < len(places) and np.nanmedian(np.append(known[end : end + _SMOOTHED], 0)) > limit:
+        is_slow = np.nanmedian(np.append(known[:end], 0)) > limit
+        while is_slow and end < len(places) and np.nanmedian(np.append(known[end : end + _SMOOTHED], 0)) > limit:
             end += 1
         is_start_up[places[: end if end <= _LONGEST_START_UP else _START_UP]] = True
     return is_start_up
@@ -161,7 +165,7 @@ def _locate_begin(steps: _RunSteps, change: LevelChange) -> dict[str, object]:
         "log_id": int(steps.log_id[change.index]),
         "attempt": int(steps.attempt[change.index]),
         "step": int(steps.first_step[change.index]),
-        "step_low": int(steps.first_step[low]),
+        "step_low": _bound_below(steps, low),
         "step_high": int(steps.first_step[high]),
         "at_ns": _as_whole(steps.at_ns[change.index]),
     }
@@ -174,6 +178,12 @@ def _within_attempt(steps: _RunSteps, place: int, low: int, high: int) -> tuple[
     return max(low, int(same[0])), min(high, int(same[-1]))
 
 
+def _bound_below(steps: _RunSteps, low: int) -> int:
+    """Return the first step of a row; of the first steady row of an attempt that of the attempt: start-up hides a change."""
+    is_first = low == 0 or _number_attempts(steps)[low] != _number_attempts(steps)[low - 1]
+    return int(steps.attempt_begin[low] if is_first else steps.first_step[low])
+
+
 def _locate_end(steps: _RunSteps, change: LevelChange) -> dict[str, object]:
     """Return where a window ends that `change` ends: the last step before it, with its bounds and time."""
     last = change.index - 1
@@ -181,7 +191,7 @@ def _locate_end(steps: _RunSteps, change: LevelChange) -> dict[str, object]:
     return {
         "until_attempt": int(steps.attempt[last]),
         "until_step": int(steps.step[last]),
-        "until_low": int(steps.step[low]),
+        "until_low": min(_bound_below(steps, low), int(steps.step[low])),
         "until_high": int(steps.step[high]),
         "until_at_ns": _as_whole(steps.at_ns[last]),
     }

@@ -23,7 +23,8 @@ chosen as (
 )
 
 select
-    c.series_id, s.log_id, s.attempt, s.step, s.step - s.steps + 1 as first_step, s.at_ns, s.throughput_unit,
+    c.series_id, s.log_id, s.attempt, s.step, s.step - s.steps + 1 as first_step,
+    min(s.step - s.steps + 1) over (partition by s.log_id, s.attempt) as attempt_begin, s.at_ns, s.throughput_unit,
     s.dur::double as step_time, s.throughput, s.memory
 from run_step as s
 inner join chosen as c using (log_id)

@@ -23,7 +23,7 @@ from traceq.reports.document import (
 )
 from traceq.reports.goodput.advice import list_advice
 from traceq.reports.run_words import COLOURED_AS, ENDS, LABELS, list_parts, write_cost, write_moment
-from traceq.reports.sections.run_changes import say_change
+from traceq.reports.sections.run_changes import say_change, spans_attempts
 from traceq.runs.goodput.goodput import EarlyEnd, Goodput, LedgerCategory
 
 # From here on a run is called healthy.
@@ -196,7 +196,7 @@ def _list_facts(found: Goodput) -> Iterator[tuple[str, Spans]]:
         )
         yield "a step", (f"{duration(pace.step_ns)}{spread}",)
     for change in found.changes[:_MOST_CHANGES]:
-        yield "changed", (say_change(change),)
+        yield "changed", (say_change(change, has_attempts=spans_attempts(found.changes)),)
     if pace.throughput is not None:
         yield "throughput", (f"{rate(pace.throughput)} {pace.throughput_unit or ''}".rstrip(),)
     if pace.loss is not None:

@@ -21,7 +21,7 @@ def describe_changes(changes: Sequence[RunChange], *, most: int = _MOST) -> Iter
     """
     own = [change for change in changes if not _is_mirrored(change, changes)]
     if own:
-        yield Items(tuple((say_change(change, has_attempts=_has_attempts(changes)),) for change in own[:most]))
+        yield Items(tuple((say_change(change, has_attempts=spans_attempts(changes)),) for change in own[:most]))
     if len(own) > most:
         yield Paragraph((f"{len(own) - most:,} more changes: table run_change.",))
 
@@ -48,7 +48,7 @@ def say_change(change: RunChange, *, has_attempts: bool = False) -> str:
     return f"From {begin} until {end}: {amount}, {values}{_say_cost(change)}."
 
 
-def _has_attempts(changes: Sequence[RunChange]) -> bool:
+def spans_attempts(changes: Sequence[RunChange]) -> bool:
     """Return whether any change is in another attempt than the first."""
     return any((change.until_attempt or change.attempt) > 1 for change in changes)
 
