@@ -428,7 +428,8 @@ def _locate_change(series: _Series, low: int, cut: int, high: int, earliest: int
     near = np.clip(near, min(before, after) - room, max(before, after) + room)
     # Each value speaks for the old level or the new one: their sum is the lowest where the new level begins.
     votes = np.concatenate(([0.0], np.cumsum((near - (before + after) / 2) * (after - before))))
-    return first + int(votes.argmin())
+    # Values that were cut to the same distance from the middle cancel out, but for rounding: the first place counts.
+    return first + int((votes <= votes.min() + 1e-9 * (after - before) ** 2).argmax())
 
 
 def _describe_change(series: _Series, low: int, index: int, high: int) -> LevelChange:
