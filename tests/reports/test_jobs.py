@@ -14,11 +14,11 @@ from traceq.common.ranks import list_ranks
 from traceq.diagnosis.finding import Evidence, Failed, NotApplicable
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.reports.mcp.report import answer_finding
-from traceq.reports.model import Job, JobCollective, JobRank, Lateness, Note, Report, Straggler
+from traceq.reports.model import Job, JobAxis, JobCollective, JobRank, Lateness, Note, Report, Straggler
 from traceq.reports.redact import redact_report
 from traceq.reports.renderers.to_json import to_json
 from traceq.reports.renderers.to_llm import LIMIT, to_llm
-from traceq.reports.renderers.to_text import blocks_to_text
+from traceq.reports.renderers.to_text import blocks_to_text, to_text
 from traceq.reports.sections.brief import describe_job, first_screen
 from traceq.reports.sections.compose import compose_finding, compose_report
 from traceq.reports.sections.job_findings import list_job_findings, name_unit
@@ -557,11 +557,52 @@ def test_rules_of_jobs_that_broke_are_listed():
         assert any("late-start: KeyError: 'own'" in line for line in shown)
 
 
+KINDS = tuple(replace(JOB.collectives[0], bytes=1 << size) for size in range(10, 20))
+TENSOR = JobAxis(
+    "tp",
+    "inferred",
+    2,
+    4,
+    4,
+    8,
+    800,
+    1 << 30,
+    800 * MS,
+    400 * MS,
+    300 * MS,
+    500 * MS,
+    200 * MS,
+    110.5,
+    (4, 5, 6, 7),
+    1,
+    1,
+    (),
+)
+AXES = tuple(replace(TENSOR, axis=axis) for axis in ("tp", "dp", "pp", "cp"))
+
+
 @pytest.mark.parametrize("ranks", [8, 64])
-def test_the_screen_of_a_job_has_at_most_48_lines(ranks):
+@pytest.mark.parametrize("axes", [0, 3, 4])
+def test_the_screen_of_a_job_has_at_most_48_lines(ranks, axes):
     """Count the lines of a screen with more ranks, findings and kinds of collectives than it has room for."""
-    kinds = tuple(replace(JOB.collectives[0], bytes=1 << size) for size in range(10, 20))
-    report = report_of(replace(many(ranks), collectives=kinds, findings=(LATE,) * 9))
-    text = blocks_to_text(first_screen(report, "job.duckdb"), 100)
+    job = replace(many(ranks), collectives=KINDS, findings=(LATE,) * 9, axes=AXES[:axes])
+    report = report_of(job)
+    text = to_text(report, source="job.duckdb")
     assert "5 more findings" in text
+    assert "the others wait for rank 1" in text
     assert len(text.splitlines()) <= 48
+    alone = replace(report, traces=tuple(replace(each, findings=()) for each in report.traces))
+    assert len(to_text(alone, source="job.duckdb").splitlines()) <= 48
+
+
+@pytest.mark.parametrize("findings", [0, 2])
+@pytest.mark.parametrize("axes", [0, 3, 4])
+def test_the_screen_of_a_job_and_its_first_rank_has_at_most_48_lines(axes, findings):
+    """Where nobody is waited for, a rank follows: its findings stay, and what the job's verdict says already goes first."""
+    even = replace(many(8), ideal_ns=990 * MS, slowdown=1000 / 990, stragglers=(), pattern="none", late_ns=5 * MS)
+    report = report_of(replace(even, collectives=KINDS, findings=(LATE,) * findings, axes=AXES[:axes]))
+    text = to_text(report, source="job.duckdb")
+    assert len(text.splitlines()) <= 48
+    assert "No rank holds up the others" in text
+    assert "F1 Start communication earlier" in text
+    assert not re.search(r"^rank +trace +own", text, re.MULTILINE)

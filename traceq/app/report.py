@@ -35,8 +35,7 @@ from traceq.reports import RENDERERS, all_renderers, all_suffixes
 from traceq.reports.build import build_judged
 from traceq.reports.document import Block, Picture, verdict_in_a_line
 from traceq.reports.model import Report, Scope
-from traceq.reports.renderers.to_text import WIDTH, blocks_to_text
-from traceq.reports.sections.brief import first_screen
+from traceq.reports.renderers.to_text import WIDTH, blocks_to_text, to_text
 from traceq.reports.sections.compose import compose_evidence, compose_finding, compose_report
 from traceq.reports.sections.headline import write_headline
 
@@ -118,7 +117,7 @@ class ReportView(View[Report]):
         if finding is not None:
             blocks = compose_finding(self.content, finding, sql=sql)
         elif detail == "brief":
-            blocks = first_screen(self.content, self._source)
+            return to_text(self.content, width, colour=colour, source=self._source)
         elif detail == "evidence":
             blocks = compose_evidence(self.content, self._source, sql=sql)
         else:

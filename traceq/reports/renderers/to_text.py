@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from shlex import quote
 from typing import Any
 
 import msgspec
 
 from traceq.common.text import printable, width
 from traceq.reports import document as doc
+from traceq.reports.fit import pick_fitting
 from traceq.reports.model import Report
 from traceq.reports.renderers import bar
 from traceq.reports.renderers.colour import Paint, paint_nothing, paint_text
 from traceq.reports.renderers.first_screen import ledger_lines, ranking_lines, verdict_lines
 from traceq.reports.renderers.table_text import render_table
 from traceq.reports.renderers.wrapping import to_plain_text, wrap_sql, wrap_text
-from traceq.reports.sections.brief import first_screen
+from traceq.reports.sections.brief import ROOMS, first_screen
 
 WIDTH = 100
 LEAST_WIDTH = 40
@@ -23,6 +25,8 @@ LEAST_WIDTH = 40
 _INDENT = "  "
 # Of headings of sections; those above them are the report's own, of which there is one each.
 _UNDERLINES = {3: "-"}
+# Lines of the first screen of a job.
+_LINES_OF_JOB = 48
 
 # Facts stand beside their labels where at least as much is left for them.
 _LEAST_ROOM = 44
@@ -36,13 +40,19 @@ class _TextPage(msgspec.Struct, frozen=True):
     source: str = "DB"
 
 
-def to_text(report: Report, width: int = WIDTH, *, colour: bool = False) -> str:
+def to_text(report: Report, width: int = WIDTH, *, colour: bool = False, source: str | None = None) -> str:
     """Return the first screen of the report as text in lines of at most `width` columns (40 to 100).
 
-    Only commands may be longer, so that they can be copied. With `colour` there are escape codes, but none from the
-    trace.
+    Only commands may be longer, so that they can be copied; they name the file or database `source`. With `colour` there
+    are escape codes, but none from the trace. Where the report is on a job, what matters least is left out until its lines
+    are at most 48, if that is possible.
     """
-    return blocks_to_text(first_screen(report), width, colour=colour)
+    called = quote(source or "DB")
+    texts = (
+        blocks_to_text(first_screen(report, source, room), width, colour=colour, source=called)
+        for room in (ROOMS if report.jobs else ROOMS[:1])
+    )
+    return pick_fitting(texts, lambda text: text.count("\n") <= _LINES_OF_JOB)
 
 
 def blocks_to_text(blocks: Iterable[doc.Block], width: int = WIDTH, *, colour: bool = False, source: str = "DB") -> str:

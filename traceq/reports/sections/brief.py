@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from shlex import quote
+from typing import NamedTuple
 
 from traceq.analysis.categories import is_idle
 from traceq.common.text import shortened
@@ -45,8 +46,6 @@ from traceq.reports.sections.triage import refuse_to_judge
 from traceq.reports.sections.verdict import end_with_command, find_fault_of_file, write_verdict
 from traceq.reports.sections.where_time_goes import show_where_time_goes
 
-# So that all of it is at most 60 lines: each finding takes two or three.
-_MOST_FINDINGS = 8
 _MOST_WARNINGS = 2
 # Notes of what the user gave beside the trace.
 _GIVEN = ("monitor_log_left_out", "graph_capture")
@@ -56,23 +55,43 @@ _MOST_RANKS = 16
 _MOST_ON_EVERY_RANK = 2
 # Findings of a trace that are listed below its job in short.
 _MOST_BELOW_JOB = 3
-# So that a job's screen is at most 48 lines: rows of its findings, kinds of collectives and ranks, of which the last get what
-# is left; and sentences on what is ruled out.
+# Rows of a job's findings, kinds of collectives and ranks, of which the last get what is left; and sentences on what is ruled
+# out.
 _ROWS_OF_JOB = 10
-_MOST_FINDINGS_OF_JOB = 4
 _MOST_KINDS = 3
-_MOST_AXES = 4
 _LEAST_RANKS = 3
 _MOST_RULED_OUT = 2
 # GPUs of one trace that are shown beside each other even where some of them are late.
 _FEW_DEVICES = 4
 
 
-def first_screen(report: Report, source: str | None = None, most: int = _MOST_FINDINGS) -> Iterator[Block]:
+class ScreenRoom(NamedTuple):
+    """What there is room for: findings of the trace and of its job, axes, and what of an even job its verdict says already."""
+
+    findings: int = 8
+    job_findings: int = 4
+    axes: int = 4
+    even_parts: bool = True
+    even_ranks: bool = True
+
+
+# From the longest screen to the shortest. With the first, that of a trace is at most 60 lines.
+ROOMS = (
+    ScreenRoom(),
+    ScreenRoom(3),
+    ScreenRoom(3, even_ranks=False),
+    ScreenRoom(3, even_parts=False, even_ranks=False),
+    ScreenRoom(1, 2, 3, even_parts=False, even_ranks=False),
+    ScreenRoom(1, 2, 0, even_parts=False, even_ranks=False),
+)
+
+
+def first_screen(report: Report, source: str | None = None, room: ScreenRoom = ROOMS[0]) -> Iterator[Block]:
     """Yield the first screen of a report: of one trace, or a line for each of several and then the trace to look at first.
 
-    Commands name the file or database `source`; at most `most` findings are listed.
+    Commands name the file or database `source`.
     """
+    most = room.findings
     headline = write_headline(report)
     if not report.traces:
         yield headline.verdict
@@ -96,7 +115,12 @@ def first_screen(report: Report, source: str | None = None, most: int = _MOST_FI
         is_enough = _is_enough(report, job)
         on_every_rank = tuple(_on_every_rank(report, job)) if is_enough else ()
         yield from describe_job(
-            report, job, is_first=headline.trace is None, is_in_short=is_in_short, lists_collectives=not on_every_rank
+            report,
+            job,
+            is_first=headline.trace is None,
+            is_in_short=is_in_short,
+            lists_collectives=not on_every_rank,
+            room=room,
         )
         if is_enough:
             yield from on_every_rank
@@ -146,12 +170,13 @@ def describe_job(
     strip: bool = True,
     in_full: bool = False,
     lists_collectives: bool = True,
+    room: ScreenRoom = ROOMS[0],
 ) -> Iterator[Block]:
     """Yield the blocks on a job: its verdict unless `is_first` (the report begins with it), findings, ranks and collectives.
 
     `opened` are the trace_ids with a section of their own. `strip` adds to each rank a line of characters on its
     lateness, `in_full` the fixes and queries of findings. `is_in_short` gives the verdict only. Otherwise
-    rows are as many as a screen has room for, and collectives are listed only with `lists_collectives`.
+    rows are as many as a screen has `room` for, and collectives are listed only with `lists_collectives`.
     """
     present = list_present_ranks(job)
     verdict = describe_verdict(end_with_command(judge_job(report, job), name_source(report)))
@@ -161,13 +186,15 @@ def describe_job(
     yield present
     if not is_first:
         yield verdict
-    yield from split_path_of_job(job)
+    is_late = holds_up(job)
+    if in_full or is_late or room.even_parts:
+        yield from split_path_of_job(job)
     if in_full:
         yield from list_job_findings(job, in_full=True)
         yield from show_example(job)
         yield from list_ruled_out(job)
     else:
-        yield from list_job_findings(job, in_full=False, most=_MOST_FINDINGS_OF_JOB)
+        yield from list_job_findings(job, in_full=False, most=room.job_findings)
         yield from show_example(job)
         yield from list_ruled_out(job, _MOST_RULED_OUT)
     if job.dur_ns is None:
@@ -180,11 +207,13 @@ def describe_job(
         yield from list_collectives_of_job(job)
     else:
         # by axis where there are several; else by kind
-        axes = tuple(list_axes_of_job(job, _MOST_AXES, is_in_full=False)) if lists_collectives else ()
-        kinds = min(len(job.collectives), _MOST_KINDS) if lists_collectives and not axes else 0
-        lines = min(len(job.axes), _MOST_AXES) if axes else kinds
-        rows = _ROWS_OF_JOB - lines - min(len(job.findings), _MOST_FINDINGS_OF_JOB)
-        yield from list_ranks_of_job(job, opened, strip=strip, most=max(rows, _LEAST_RANKS))
+        lists_collectives = lists_collectives and room.axes > 0
+        axes = tuple(list_axes_of_job(job, room.axes, is_in_full=False)) if lists_collectives else ()
+        kinds = min(len(job.collectives), _MOST_KINDS, room.axes) if lists_collectives and not axes else 0
+        lines = min(len(job.axes), room.axes) if axes else kinds
+        rows = _ROWS_OF_JOB - lines - min(len(job.findings), room.job_findings)
+        if is_late or room.even_ranks:
+            yield from list_ranks_of_job(job, opened, strip=strip, most=max(rows, _LEAST_RANKS))
         yield from axes
         if kinds:
             yield from list_collectives_of_job(job, kinds)
