@@ -454,8 +454,47 @@ def test_no_file_of_this_repository_is_taken_for_a_training_log():
     assert wrong == []
 
 
+# The format and first step time (ms) of lines as forks and launchers write them, after samples in public repositories.
+FORKS = {
+    # the mean so far beside the time
+    "megatron 21.5": (
+        " iteration {n:8d}/     100 | consumed samples: 8 | elapsed time per iteration (ms): 2{n}.5/199.1"
+        " | throughput per GPU (TFLOP/s/GPU): 400.1/399.8 | lm loss: 1.2E+01 |"
+    ),
+    "megatron 1001": (
+        "[default0]: [2026-05-27 15:23:0{n}] iteration {n:8d}/    24000 | consumed samples: 1024"
+        " | elapsed time per iteration (ms): 100{n}.0 | lm loss: 1.2E+01 | load_balancing_loss: 1.0E+00 | loss scale: 1.0 |"
+    ),
+    "megatron 711.9": (
+        "[Rank 0 | Local Rank 0] 2026-05-01 10:00:0{n},000 INFO [x.engine:48] =>  [2026-05-01 10:00:0{n}] iteration  {n}/  100"
+        " | consumed samples: 8 | elapsed time per iteration (ms): 71{n}.9 | loss: 1.9E+00 | grad norm: 134.300 |"
+    ),
+    "deepspeed 901": (
+        "steps: {n} loss: 5.5508 lm loss: 5.5103 moe loss: 0.0405 iter time (s): 0.90{n} samples/sec: 136.706"
+    ),
+    "deepspeed 801": "step:     {n} / 10000 loss: 5.5508 iter time (s): 0.80{n} samples/sec: 136.706 eta: 1h2m",
+    "nemo 191": (
+        " 0: Training epoch 0, iteration {n}/99 | lr: 5.6e-06 | global_step: {n} | reduced_train_loss: 2.7"
+        " | train_step_timing in s: 0.19{n} | consumed_samples: 928 | val_loss: 2.861"
+    ),
+    "nemo 2301": (
+        "[2026-10-17T11:33:0{n}+08:00] Training epoch 0, iteration {n}/999 | lr: 0.00017 | global_batch_size: 32"
+        " | global_step: {n} | reduced_train_loss: 2.8 | train_step_timing in s: 2.30{n} | tokens_per_sec_per_gpu: 6.859e+03"
+    ),
+}
+
+
+@pytest.mark.parametrize("expected", FORKS)
+def test_lines_of_forks_and_launchers(expected, tmp_path):
+    text = "".join(FORKS[expected].format(n=number) + "\n" for number in range(1, 9))
+    log = read_training_log(written(tmp_path, "x.log", text))
+    times = [value.value / 1e6 for value in log.values if value.quantity == "step_time"]
+    assert len(times) == 8
+    assert f"{log.format} {times[0]:.6g}" == expected
+
+
 def test_each_format_recognises_only_its_own_logs():
-    found = {path.name: read_training_log(path).format for path in sorted(LOGS.iterdir())}
+    found = {path.name: read_training_log(path).format for path in sorted(LOGS.iterdir()) if path.is_file()}
     assert found == {
         "deepspeed.log": "deepspeed",
         "events.out.tfevents.1.host": "tensorboard",

@@ -1,7 +1,7 @@
 """A history as a DuckDB file that is replaced by each writer: readers see all of an addition or nothing, and never wait.
 
-Writers take turns by a lock on a file beside it. DuckDB's own lock would not do: a process loses it when it closes another
-handle of the file, which DuckDB itself does when it opens it (docs/decisions/0041-history.md).
+Writers take turns by a lock on a file beside it. DuckDB's own lock let a writer read what another was still writing
+(docs/decisions/0041-history.md).
 """
 
 from __future__ import annotations
