@@ -47,9 +47,9 @@ def to_text(report: Report, width: int = WIDTH, *, colour: bool = False, source:
     are escape codes, but none from the trace. Where the report is on a job, what matters least is left out until its lines
     are at most 48, if that is possible.
     """
-    called = quote(source or "DB")
+    named_source = quote(source or "DB")
     texts = (
-        blocks_to_text(first_screen(report, source, room), width, colour=colour, source=called)
+        blocks_to_text(first_screen(report, source, room), width, colour=colour, source=named_source)
         for room in (ROOMS if report.jobs else ROOMS[:1])
     )
     return pick_fitting(texts, lambda text: text.count("\n") <= _LINES_OF_JOB)

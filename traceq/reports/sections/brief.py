@@ -66,7 +66,7 @@ _FEW_DEVICES = 4
 
 
 class ScreenRoom(NamedTuple):
-    """What there is room for: findings of the trace and of its job, axes, and what of an even job its verdict says already."""
+    """The room of a first screen: findings of the trace and of its job, axes, and what an even job's verdict says already."""
 
     findings: int = 8
     job_findings: int = 4
