@@ -143,7 +143,7 @@ def test_an_accepted_change_no_longer_fails(source, report, traceq, tmp_path):
 def test_the_fixture_creeps_and_changed_once(traceq):
     added = traceq("history", "add", *sorted(FIXTURE.glob("*.json")))
     assert added.stdout == ".traceq/history.duckdb: 36 reports added\n"
-    shown = " ".join(traceq("history", "show").stdout.split())
+    shown = " ".join(traceq("history", "show", env={"COLUMNS": "100"}).stdout.split())
     assert "The step creeps: +0.65 % a week, +25.8 % (+22.5 to +29.3 %) so far." in shown
     assert re.search(r"ledger\.communication 20\.74 ms \+29\.8 % \(\+29\.0 to \+30\.6 %\) since 2026-06-29", shown)
     assert "NCCL 2.27.5 -> 2.28.3; torch 2.8.0 -> 2.9.1" in shown
