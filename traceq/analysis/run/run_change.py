@@ -165,7 +165,7 @@ def _locate_begin(steps: _RunSteps, change: LevelChange) -> dict[str, object]:
         "log_id": int(steps.log_id[change.index]),
         "attempt": int(steps.attempt[change.index]),
         "step": int(steps.first_step[change.index]),
-        "step_low": _bound_below(steps, low),
+        "step_low": _lowest_step(steps, low),
         "step_high": int(steps.first_step[high]),
         "at_ns": _as_whole(steps.at_ns[change.index]),
     }
@@ -178,7 +178,7 @@ def _within_attempt(steps: _RunSteps, place: int, low: int, high: int) -> tuple[
     return max(low, int(same[0])), min(high, int(same[-1]))
 
 
-def _bound_below(steps: _RunSteps, low: int) -> int:
+def _lowest_step(steps: _RunSteps, low: int) -> int:
     """Return the first step of a row; of the first steady row of an attempt that of the attempt: start-up hides a change."""
     is_first = low == 0 or _number_attempts(steps)[low] != _number_attempts(steps)[low - 1]
     return int(steps.attempt_begin[low] if is_first else steps.first_step[low])
@@ -191,7 +191,7 @@ def _locate_end(steps: _RunSteps, change: LevelChange) -> dict[str, object]:
     return {
         "until_attempt": int(steps.attempt[last]),
         "until_step": int(steps.step[last]),
-        "until_low": min(_bound_below(steps, low), int(steps.step[low])),
+        "until_low": min(_lowest_step(steps, low), int(steps.step[low])),
         "until_high": int(steps.step[high]),
         "until_at_ns": _as_whole(steps.at_ns[last]),
     }
