@@ -32,6 +32,11 @@ def test_a_history_in_python(tmp_path):
         traceq.history_show(tmp_path / "missing.duckdb")
 
 
+def test_a_folder_of_json_reports_is_added_whole(tmp_path):
+    added = traceq.history_add(FIXTURE[0].parent, tmp_path / "h.duckdb")
+    assert (added.added, added.repeated) == (36, ())
+
+
 def test_what_strangers_wrote_steers_no_terminal_and_is_no_markup(tmp_path):
     path = tmp_path / "h.duckdb"
     columns = dict.fromkeys(("label", "program", "branch", "gpu", "step_name", "file", "commit"), EVIL)

@@ -69,7 +69,7 @@ def history_add(
     Raises UnusableTrace for a source without anything to keep, StoreError where the history cannot be written.
     """
     path = path or history_path()
-    given = as_list(sources)
+    given = [one for source in as_list(sources) for one in _list_reports(source)]
     check_writes(read.writes, given)
     added = AddedReports(0, ())
     entries = []
@@ -114,13 +114,26 @@ def summarize_source(
     return kept
 
 
+def _list_reports(source: Source) -> list[Source]:
+    """Return the files of a folder that holds JSON reports and nothing else; any other source itself."""
+    if not Path(source).is_dir():
+        return [source]
+    files = sorted(file for file in Path(source).iterdir() if not file.name.startswith("."))
+    return list(files) if files and all(map(_is_report, files)) else [source]
+
+
+def _is_report(path: Path) -> bool:
+    """Return whether the file begins as a JSON report does."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return _REPORT.match(file.read(_BEGIN_LENGTH)) is not None
+
+
 def _read_report(path: Path) -> Any | None:
     """Return the content of a JSON report; None if the file is something else. Raises UnusableTrace if it is damaged."""
-    if not path.is_file():
+    if not _is_report(path):
         return None
-    with path.open("rb") as file:
-        if _REPORT.match(file.read(_BEGIN_LENGTH)) is None:
-            return None
     try:
         return json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:

@@ -115,8 +115,8 @@ def add_reports(
 ) -> None:
     """Add one line per report to the history.
 
-    SOURCE is a trace or what else `traceq report` takes, a JSON report (`traceq report --format json`), or another
-    history, whose reports are taken over. The same trace counts once.
+    SOURCE is a trace or what else `traceq report` takes, a JSON report (`traceq report --format json`), a folder of
+    these, or another history, whose reports are taken over. The same trace counts once.
 
     \b
     Examples:
