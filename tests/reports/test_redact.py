@@ -336,8 +336,9 @@ TEXTS = st.lists(FRAGMENTS | st.text(max_size=4), max_size=8).map("".join)
 @settings(max_examples=60, deadline=None)
 @given(st.lists(TEXTS, max_size=3), st.none() | TEXTS)
 def test_once_is_enough(texts, run):
+    """Again it has other stand-ins in the same places, as a name may look like one."""
     once = redact_report(with_notes("", *texts, run=run))
-    assert redact_report(once) == once
+    assert numbered([str(redact_report(once))]) == numbered([str(once)])
 
 
 # ---- whole reports
