@@ -90,7 +90,10 @@ FILES = {
         as_records(b"\x09" + struct.pack("<d", 1.7e9) + b"\x1a\x0dbrain.Event:2"),
         "traceq report TRACE --with events.out.tfevents.2.host",
     ),
-    "train.log": (b"step: 1  loss: 8.0\nstep: 2  loss: 7.9\n", "a training log, not a trace"),
+    "train.log": (
+        b"step:  1  loss:  8.0000  memory: 32.90GiB(41.60%)  tps: 2,048\n" * 3,
+        "a training log, not a trace",
+    ),
     "state.pkl": (pickle.dumps({"step": 1}), NOT_PICKLED),
     "state0.pkl": (pickle.dumps({"step": 1}, 0), NOT_PICKLED),
     "list0.pkl": (pickle.dumps([1], 0), NOT_PICKLED),
