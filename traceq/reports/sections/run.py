@@ -87,6 +87,14 @@ def place_window(log: RunLog) -> Spans:
         )
     several = log.window_first != log.window_last
     which = f"steps {log.window_first} to {log.window_last}" if several else f"step {log.window_first}"
+    if log.window_step_ns and log.trace_ratio is not None and not 1 / _ODD <= log.trace_ratio <= _ODD:
+        in_trace = duration(log.trace_ratio * log.window_step_ns)
+        return (
+            f"Whether the captured steps are usual: {UNKNOWN} by ",
+            Name(log.file),
+            f": {which} {'take' if several else 'takes'} {duration(log.window_step_ns)} there and {in_trace} in the trace, so"
+            " that it counts other steps.",
+        )
     usual = f"a median of {duration(log.run_step_ns)} over {some(log.run_steps or 0, 'step')}"
     against = f"{duration(log.window_step_ns)} against {usual}"
     if is_usual(log):
@@ -98,10 +106,6 @@ def place_window(log: RunLog) -> Spans:
             else f"only {short(log.ratio)} of the usual time"
         )
         said = f"The captured {which} {'take' if several else 'takes'} {pace}: {against} (percentile {log.percentile:.0f})."
-    if log.trace_ratio is not None and not 1 / _ODD <= log.trace_ratio <= _ODD:
-        said += (
-            f" In the trace a step takes {short(log.trace_ratio)} times as long as the log says: not the same steps?"
-        )
     return (said,)
 
 
