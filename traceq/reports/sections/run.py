@@ -89,11 +89,11 @@ def place_window(log: RunLog) -> Spans:
     which = f"steps {log.window_first} to {log.window_last}" if several else f"step {log.window_first}"
     if log.window_step_ns and log.trace_ratio is not None and not 1 / _ODD <= log.trace_ratio <= _ODD:
         in_trace = duration(log.trace_ratio * log.window_step_ns)
+        both = f"{duration(log.window_step_ns)} there and {in_trace} in the trace"
         return (
             f"Whether the captured steps are usual: {UNKNOWN} by ",
             Name(log.file),
-            f": {which} {'take' if several else 'takes'} {duration(log.window_step_ns)} there and {in_trace} in the trace, so"
-            " that it counts other steps.",
+            f": {which} {'take' if several else 'takes'} {both}, so that it counts other steps.",
         )
     usual = f"a median of {duration(log.run_step_ns)} over {some(log.run_steps or 0, 'step')}"
     against = f"{duration(log.window_step_ns)} against {usual}"
