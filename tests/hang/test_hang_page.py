@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from simulated_job import Grid, Op, make_dump, run_job
+from hanging_job import Grid, Op, make_dump, run_job
 
 import traceq
 from traceq.app.hang import HangView, explain_hang

@@ -10,9 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hanging_job import Grid, Op, make_dump, run_job
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from simulated_job import Grid, Op, make_dump, run_job
 from torch_pickler import Frame, TorchPickler
 
 from traceq.errors import NoTraces, UnknownFormat, UnusableTrace

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
+from hanging_job import Grid, Op, make_dump, run_job
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
-from simulated_job import Grid, Op, make_dump, run_job
 
 NAMES = ("all_reduce", "broadcast", "_all_gather_base")
 

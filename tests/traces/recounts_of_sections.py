@@ -405,6 +405,8 @@ ELSEWHERE = {
     "describe_notes": "test_repeated_ingest_of_traces.py",
     "describe_outcomes": "test_findings_of_traces.py",
     "describe_outliers": "tests/analysis/test_analyses.py",
+    "describe_recorded": "tests/app/test_records_beside.py",
+    "describe_run": "tests/app/test_training_logs_beside.py",
     "draw_pictures": "the same rows as the tables beside them",
     "describe_quality": "tests/health",
     "rank_findings": "finding_checks.py",

@@ -19,7 +19,7 @@ written as (
 ),
 
 counted as (
-    select *, count(*) filter (is_start) over (partition by log_id order by line, is_start desc, place) as starts
+    select *, sum(is_start::integer) over (partition by log_id order by line, is_start desc, place) as starts
     from written
 ),
 
@@ -36,7 +36,8 @@ neighbours as (
 
 select
     log_id, line, step, at_ns,
-    1 + count(*) filter (starts > starts_before or (step < before and coalesce(after <= before, true)))
+    -- of the first line there is nothing to compare with: NULL, which is no new attempt
+    1 + sum(coalesce(starts > starts_before or (step < before and coalesce(after <= before, true)), false)::integer)
         over (partition by log_id order by line, place) as attempt
 from neighbours;
 
