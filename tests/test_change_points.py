@@ -87,7 +87,7 @@ def test_rows_of_ten_steps_with_one_long_one_in_ten_are_no_change():
 
 
 def test_long_steps_that_meet_in_rows_of_five_are_no_level():
-    """Of 3,000 rows of five steps some in a row are long by chance: of 40 series one may have a level."""
+    """Find a level in one of 40 series at most, though of 3,000 rows of five steps some in a row are long by chance."""
     rows = (noise(15_000, spread=0.02, seed=seed).reshape(-1, 5).mean(axis=1) for seed in range(40))
     assert sum(bool(find_level_changes(values, shortest=10)) for values in rows) <= 1
 

@@ -89,7 +89,7 @@ def test_bandwidths_by_the_factors_of_nccl_tests(op, message, bytes_, bus):
     ],
 )
 def test_bandwidths_of_the_examples_that_the_plugin_documents(op, message, micros, algorithm, bus):
-    """Of eight ranks; the plugin's README says both bandwidths."""
+    """Compute both bandwidths of eight ranks as the plugin's README says them."""
     tables = filled([record(0, micros * 1000, op=op, message_bytes=message, group_size=8)])
     ((found_algorithm, found_bus),) = rows(
         tables, "select algorithm_bandwidth, bus_bandwidth from inspected_collective"

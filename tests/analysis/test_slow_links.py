@@ -83,7 +83,7 @@ def test_slow_in_a_single_period_of_ten_is_not_slow():
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 1 << 30), st.floats(0.005, 0.08), st.integers(4, 40))
 def test_links_of_one_kind_are_rarely_slow(seed, spread, number):
-    """Of 50 healthy jobs none: the bound is 1 % for normal logarithms, and a quarter at the least."""
+    """Find no slow link in 50 healthy jobs: the bound is 1 % for normal logarithms, and a quarter at the least."""
     chance = np.random.default_rng(seed)
     links = [pair(place, place + 100) for place in range(number)]
     took = 1000 * np.exp(chance.normal(0, spread, (number, 10)))

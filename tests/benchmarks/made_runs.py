@@ -39,7 +39,7 @@ CREEP = 0.005
 
 
 class Judged(NamedTuple):
-    """What was found in one made run or history: whether all is right, and each part of it."""
+    """The judgement of one made run or history: whether each part of what was put in is found, and the details as text."""
 
     seed: int
     right: dict[str, bool]

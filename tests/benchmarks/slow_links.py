@@ -89,7 +89,7 @@ def judge_job(job: Job, report: CollectivesReport) -> bool:
 
 
 def name_rank(job: Job, rank: int) -> str:
-    """What the report calls a rank: its number where a communicator holds all ranks, else host and pid."""
+    """Return the report's name of a rank: its number where a communicator holds all ranks, else host and pid."""
     return f"rank {rank}" if job.layout.has_world else f"node-{job.layout.host(rank)}:{4000 + rank}"
 
 

@@ -11,8 +11,6 @@ import pytest
 
 from traceq.app.hang import explain_hang
 
-pytestmark = pytest.mark.slow
-
 # gloo's dumps do not list the members of groups, which the analyser cannot do without
 GROUPS = {
     "0": ("default_pg", [0, 1, 2, 3]),
@@ -24,7 +22,7 @@ GROUPS = {
 
 
 class Spoken(NamedTuple):
-    """What the analyser says first: the place, missing ranks, and ranks that differ from the one it began with."""
+    """The first mismatch of PyTorch's analyser: its place, missing ranks, and ranks that differ from the first one read."""
 
     description: str
     sequence: int

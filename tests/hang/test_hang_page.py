@@ -41,7 +41,7 @@ def test_sentences(hangs, kind):
 
 
 def test_a_rank_that_waits_alone(hangs):
-    """Of one dump of gloo nobody knows who the others are."""
+    """Name no other rank from one dump of gloo, which does not list the members of a group."""
     view = explain_hang(hangs / "skip" / "fr_trace_0")
     assert view.verdict == (
         "Rank 0 waits in all_reduce #7 of group dp (rank 0 and others); no dump tells which rank is missing there"
@@ -82,7 +82,7 @@ def test_512_ranks_fit_a_screen(tmp_path):
 
 
 def test_more_ranks_than_there_are_dumps(hangs):
-    """That a job has eight ranks makes four of them missing in the world, and the confidence lower."""
+    """Count the ranks without a dump as missing, and lower the confidence, where the size of the world is given."""
     view = explain_hang(hangs / "order", world_size=8)
     assert (view.content.culprits, view.content.confidence) == ((3,), "medium")
     assert "No dump of ranks 4-7" in view.to_text()

@@ -205,7 +205,7 @@ def test_recorders_that_begin_apart_are_compared_by_number(connection):
 
 
 def test_groups_of_one_name_with_different_members(connection):
-    """As split_group makes them: each is judged alone."""
+    """Judge groups that split_group made under one name each by itself."""
     fill(
         connection,
         """

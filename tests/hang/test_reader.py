@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from torch_pickler import Frame, TorchPickler
 
 from traceq.errors import NoTraces, UnknownFormat, UnusableTrace
-from traceq.importers.flight_recorder import has_name_of_dump, rank_in_name, read, sniff
+from traceq.importers.flight_recorder import has_name_of_dump, is_dump, rank_in_name, read_tables
 from traceq.loading.dumps import find_dumps, open_dumps
 
 FRAMES = [{"name": f"layer{number}", "filename": "train.py", "line": number} for number in range(5)]
@@ -51,7 +51,7 @@ def write_as_torch(dump: dict[str, object]) -> bytes:
 
 def read_rows(path: Path, *tables: str) -> dict[str, list[dict[str, object]]]:
     """Return the rows of a dump by table, without its path and format."""
-    rows = {table: batch.to_pylist() for table, batch in read(path) if table in (tables or TABLES)}
+    rows = {table: batch.to_pylist() for table, batch in read_tables(path) if table in (tables or TABLES)}
     for row in rows.get("recorded_dump", []):
         del row["path"], row["format"]
     return rows
@@ -106,9 +106,9 @@ def test_a_pickle_that_would_run_something_is_refused(tmp_path):
             dump["entries"][3]["op_id" if place == "entry" else "frames"] = Evil()
         path = tmp_path / f"{place}_0"
         path.write_bytes(pickle.dumps(dump))
-        assert sniff(path)
+        assert is_dump(path)
         with pytest.raises(UnusableTrace, match="is not one for numbers, text, lists or dicts; not read"):
-            list(read(path))
+            list(read_tables(path))
     assert not marker.exists()
 
 
@@ -139,7 +139,7 @@ def test_damaged_bytes(tmp_path, at, value, is_json):
     content[int(at * len(content))] = value
     path = write(tmp_path / "damaged_0", bytes(content))
     with suppress(UnusableTrace):
-        list(read(path))
+        list(read_tables(path))
 
 
 def write(path: Path, content: bytes) -> Path:
@@ -162,7 +162,7 @@ def test_other_versions_and_contents(tmp_path, changed, why):
         tmp_path / "fr_trace_0.json", json.dumps({"comm_lib_version": "", **make_example(), **changed}).encode()
     )
     with pytest.raises(UnusableTrace, match=why.replace("'", ".")):
-        list(read(path))
+        list(read_tables(path))
 
 
 def test_a_later_version_with_more_keys_is_read(tmp_path):
@@ -200,7 +200,7 @@ def test_the_rank_in_the_content_counts_more_than_that_in_the_name(tmp_path):
 def test_gzip(tmp_path):
     content = write_as_torch(make_example())
     path = write(tmp_path / "fr_trace_0.gz", gzip.compress(content))
-    assert sniff(path)
+    assert is_dump(path)
     assert read_rows(path) == read_rows(write(tmp_path / "fr_trace_0", content))
 
 

@@ -598,7 +598,7 @@ def test_the_screen_of_a_job_has_at_most_48_lines(ranks, axes):
 @pytest.mark.parametrize("findings", [0, 2])
 @pytest.mark.parametrize("axes", [0, 3, 4])
 def test_the_screen_of_a_job_and_its_first_rank_has_at_most_48_lines(axes, findings):
-    """Where nobody is waited for, a rank follows: its findings stay, and what the job's verdict says already goes first."""
+    """Keep the findings of the rank that follows an even job, and drop first what the job's verdict says already."""
     even = replace(many(8), ideal_ns=990 * MS, slowdown=1000 / 990, stragglers=(), pattern="none", late_ns=5 * MS)
     report = report_of(replace(even, collectives=KINDS, findings=(LATE,) * findings, axes=AXES[:axes]))
     text = to_text(report, source="job.duckdb")

@@ -140,7 +140,7 @@ def explain_unknown(path: Path) -> TraceqError:
 
 def _name_other_command(path: Path, head: bytes, *, is_packed: bool) -> str | None:
     """Return in words what the file, which begins with `head`, is and which other command reads it; None if none does."""
-    if flight_recorder.sniff(path):
+    if flight_recorder.is_dump(path):
         return (
             f"a dump of PyTorch's flight recorder, not a trace; see where the job hangs: traceq hang {quote(str(path))}"
         )

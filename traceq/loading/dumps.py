@@ -123,7 +123,7 @@ def _look_up(given: str | Path) -> list[Path]:
 
 def _is_dump(path: Path) -> bool:
     """Return whether the file begins like a dump, or is empty and has the name of one."""
-    return flight_recorder.sniff(path) or (path.stat().st_size == 0 and flight_recorder.has_name_of_dump(path))
+    return flight_recorder.is_dump(path) or (path.stat().st_size == 0 and flight_recorder.has_name_of_dump(path))
 
 
 def read_files(files: Sequence[Path]) -> ReadDump:
@@ -132,7 +132,7 @@ def read_files(files: Sequence[Path]) -> ReadDump:
     faults = []
     for path in files:
         try:
-            for table, batch in list(flight_recorder.read(path)):
+            for table, batch in list(flight_recorder.read_tables(path)):
                 read.setdefault(table, []).append(batch)
         except UnusableTrace as error:
             faults.append((path, str(error).removeprefix(f"{path}: ")))

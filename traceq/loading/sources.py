@@ -179,7 +179,7 @@ def _look_up(given: str | Path) -> list[Source]:
         return [_build_source(path, importers.find(path))]
     found = [_build_source(p, importer) for p in candidates if (importer := importers.sniff(p)) is not None]
     if not found:
-        if any(flight_recorder.sniff(candidate) for candidate in candidates[:_MOST_DUMPS]):
+        if any(flight_recorder.is_dump(candidate) for candidate in candidates[:_MOST_DUMPS]):
             raise NoTraces(
                 f"{given}: dumps of PyTorch's flight recorder, no trace; see where the job hangs: traceq hang {given}"
             )

@@ -30,7 +30,7 @@ _KEYS = (b"pg_config", b"collective_seq_id", b"nccl_comm_state", b"pg_status")
 _KEYS_IN_JSON = (b'"comm_lib_version"', b'"nccl_comm_state"', b'"collective_seq_id"', b'"pg_status"')
 
 
-def sniff(path: Path) -> bool:
+def is_dump(path: Path) -> bool:
     """Return whether the file begins like a dump, pickle or JSON, gzip'd or not. Raises nothing but OSError."""
     try:
         head = read_head(path, _HEAD)
@@ -41,7 +41,7 @@ def sniff(path: Path) -> bool:
     return _PICKLE.match(head) is not None and any(key in head for key in _KEYS)
 
 
-def read(path: Path) -> Iterator[tuple[str, pa.RecordBatch]]:
+def read_tables(path: Path) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Yield (table, batch of rows) of a dump: recorded_dump, recorded_group, recorded_stack, recorded_collective.
 
     Of a pickle that ends too early the whole entries are read, and recorded_dump.fault says so. Raises UnusableTrace

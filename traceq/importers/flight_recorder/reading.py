@@ -56,7 +56,7 @@ class _ReadContent(NamedTuple):
 
 
 def read_dump(path: Path) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """Yield (table, batch) of a dump; see traceq.importers.flight_recorder.read."""
+    """Yield (table, batch) of a dump; see traceq.importers.flight_recorder.read_tables."""
     entries = EntryRows()
     try:
         content = _read_content(path, entries)
