@@ -19,7 +19,7 @@ from traceq.common.scratch import remove_gone
 from traceq.database import untrusted
 from traceq.database.connect import connect, writer_config
 from traceq.database.empty import create_database
-from traceq.database.tables import columns_of, stored_columns, tables_of_traces
+from traceq.database.tables import columns_of_traces, stored_columns
 from traceq.errors import StoreError
 
 # Merging only copies; more make it no faster.
@@ -130,13 +130,15 @@ def _merge(database: Path, parts: Sequence[Path], replaced: Sequence[int]) -> No
     with closing(duckdb.connect(str(database), config=config)) as connection:
         for number, part in enumerate(parts):
             connection.execute(f"attach '{str(part).replace(chr(39), chr(39) * 2)}' as part (read_only)")
+            # Each commit waits for the disk.
+            connection.begin()
             # Of a part, not of the database: there the user may have put tables of their own.
-            tables = tables_of_traces(connection, "part")
+            tables = columns_of_traces(connection, "part")
             if number == 0:
                 for table, trace_id in product(tables, replaced):
                     connection.execute(f"delete from {table} where trace_id = ?", [trace_id])
-            for table in tables:
-                columns = stored_columns(columns_of(connection, table, "part"))
-                connection.execute(f"insert into {table} by name select {columns} from part.{table}")
+            for table, columns in tables.items():
+                connection.execute(f"insert into {table} by name select {stored_columns(columns)} from part.{table}")
+            connection.commit()
             connection.execute("detach part")
         connection.execute("checkpoint")

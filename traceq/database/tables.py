@@ -28,6 +28,24 @@ def tables_of_traces(connection: duckdb.DuckDBPyConnection, database: str | None
     return [name for (name,) in rows]
 
 
+def columns_of_traces(connection: duckdb.DuckDBPyConnection, database: str) -> dict[str, list[StoredColumn]]:
+    """Return the columns, in order, of each table that has a trace_id in the attached `database`, by name of the table.
+
+    One look at all columns, where columns_of() takes one for each table.
+    """
+    wanted = tables_of_traces(connection, database)
+    rows = connection.execute(
+        "select table_name, column_name, data_type, is_generated from duckdb_columns()"
+        " where database_name = $1 order by table_name, column_index",
+        [database],
+    ).fetchall()
+    found: dict[str, list[StoredColumn]] = {table: [] for table in wanted}
+    for table, *column in rows:
+        if table in found:
+            found[table].append(StoredColumn(*column))
+    return found
+
+
 def columns_of(connection: duckdb.DuckDBPyConnection, table: str, database: str | None = None) -> list[StoredColumn]:
     """Return the columns of a table in order, in the attached `database` (by default the current one)."""
     rows = connection.execute(

@@ -67,6 +67,7 @@ IDENTITIES = (
     ),
     Identity("communication", "collective_slice", "a slice of communication is overlapped or exposed", "GPU slices"),
     Identity("communication", "collective_activity", "the communication of a GPU adds up to its timeline", "GPUs"),
+    Identity("job", "job_path", "the critical path of a job adds up to it without a hole", "jobs"),
     Identity("kernels", "kernel_occupancy", "kernels share the time in which any runs", "GPUs"),
     Identity("data", "data_fetch", "what is done in a fetch adds up to it", "fetches"),
     Identity("data", "data_stall", "waiting for input is what the ledgers say", "steps"),

@@ -107,6 +107,7 @@ def _judge_window(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) 
     if found is None:
         return None
     _write(connection, found)
+    _insert(connection, "_job_piece", _path_rows(found, slice_ids))
     return _describe_window(found, "place" if ranks.operations is None else "operation")
 
 
@@ -239,6 +240,29 @@ def _write(connection: duckdb.DuckDBPyConnection, found: JudgedWindow) -> None:
         ),
     )
     _insert(connection, "_job_straggler", _straggler_rows(found))
+
+
+def _path_rows(found: JudgedWindow, slice_ids: dict[str, Integers]) -> pa.Table:
+    """Return a row for each piece of the critical path, ns on the common clock; `excess` is own time beyond the usual."""
+    graph, pieces = found.graph, found.pieces
+    member = pieces.member
+    moves = pieces.moves.astype(bool)
+    dur, usual = pieces.end - pieces.begin, found.typical[member]
+    unknown = moves | graph.is_first[member] | ~np.isfinite(usual)
+    excess = np.clip(_round_ns(graph.own[member] - usual), 0, dur)
+    kind = np.where(moves, "transfer", np.where(graph.is_first[member], "late_start", "own"))
+    return pa.table(
+        {
+            "place": np.arange(len(member)),
+            "kind": kind,
+            "unit": graph.members.unit[member],
+            **{name: column[member] for name, column in slice_ids.items()},
+            "match_id": graph.members.match[member],
+            "ts_begin": found.begin + pieces.begin,
+            "dur": dur,
+            "excess": pa.array(excess, mask=unknown),
+        }
+    )
 
 
 def _describe_window(found: JudgedWindow, usual_source: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
--- What one window's collectives tell: _job_own by slice, _job_collective by collective, _job_unit_found by rank.
--- reads: _job_collective, _job_member, _job_unit_found, job
--- makes: collective_match, job, job_rank
+-- What one window's collectives tell: _job_collective by collective, _job_unit_found by rank, _job_piece by piece of the path.
+-- reads: _job_collective, _job_member, _job_piece, _job_unit_found, job
+-- makes: collective_match, job, job_path, job_rank
 
 -- The rank that needed least came last; it is named where the next one needed clearly more.
 create or replace temp table _job_late as
@@ -85,3 +85,10 @@ set
     stage_win = if(cannot_tell is null, $stage_win, null),
     worker_share = if(cannot_tell is null, $worker_share, null)
 where job.job = $job and job.time_window = $time_window;
+
+insert into job_path by name
+select $job as job, $time_window as time_window, p.*, c.step
+from _job_piece as p
+inner join collective_match as c on c.job = $job and c.time_window = $time_window and c.match_id = p.match_id
+where exists (select 1 from job as j where j.job = $job and j.time_window = $time_window and j.cannot_tell is null)
+order by p.place;

@@ -341,3 +341,35 @@ create table if not exists job_pair (
     --: What the ranks of unit waited in collectives at which the other clearly came last, ns.
     wait bigint not null
 );
+
+--: One row per piece of the critical path of a judged job: what all its ranks waited for, from job's begin to its end.
+--: The pieces follow each other without a gap and add up to job.dur. Whose own time it is is told by the replay; where
+--: clocks make a rank come before what it waited for has ended, its piece is empty.
+create table if not exists job_path (
+    --: Job.
+    job integer not null,
+    --: Window of the job.
+    time_window integer not null,
+    --: Place on the path, from 0.
+    place integer not null,
+    --: own (what the rank did by itself before it came to the collective), transfer (the rest of the collective, to which
+    --: it came last) or late_start (before the first collective that is waited for, as job.late_start).
+    kind varchar not null,
+    --: The rank that came last, job_rank.unit.
+    unit integer not null,
+    --: Its trace.
+    trace_id integer not null,
+    --: Its gpu_slice in that collective.
+    slice_id bigint not null,
+    --: The collective, collective_match.match_id.
+    match_id integer not null,
+    --: Step of the collective, as in collective_match; NULL outside all steps.
+    step integer,
+    --: Begin on the common clock, ns.
+    ts_begin bigint not null,
+    --: Duration, ns.
+    dur bigint not null,
+    --: Of own pieces, what is beyond the usual (collective_member.usual), ns; NULL of others, and where no usual is
+    --: known.
+    excess bigint
+);

@@ -166,3 +166,105 @@ select
 from message as m
 inner join whole as w using (job, time_window, group_id)
 inner join job as j on j.job = m.job and j.time_window = m.time_window;
+
+--: One row per matched communication slice of a job that follows another one: what its rank did by itself before it.
+create or replace view rank_segment as
+select
+    --: Job.
+    m.job,
+    --: Window of the job.
+    m.time_window,
+    --: The rank, job_rank.unit.
+    m.unit,
+    --: Its trace.
+    m.trace_id,
+    --: Its GPU; NULL without GPU work.
+    r.device,
+    --: The gpu_slice of the collective that it came to.
+    m.slice_id,
+    --: The collective, collective_match.match_id.
+    m.match_id,
+    --: Begin, ns on the trace's clock: when the rank had got what it waited for before.
+    m.own_begins as ts,
+    --: From there to the begin of the slice, ns.
+    m.own as dur,
+    --: What it takes usually, ns, as in collective_member.
+    m.usual,
+    --: dur beyond usual, ns; NULL where usual is.
+    greatest(m.own - m.usual, 0) as excess,
+    --: Whether it is on the critical path of the job.
+    m.on_path
+from collective_member as m
+inner join job_rank as r using (job, time_window, unit)
+where m.own_begins is not null;
+
+-- Worked out when it is read. By slots of time, of which a GPU has a few times as many as segments: in each there are few of both.
+--: One row per segment of a rank (rank_segment) and category of the ledger in it; the categories add up to the segment
+--: where the trace shows its GPU. Ask for one trace_id, or of a large job for what is on its path.
+create or replace view rank_segment_ledger as
+with
+segment as not materialized (
+    select job, time_window, unit, trace_id, device, slice_id, match_id, on_path, ts, ts + dur as ts_end
+    from rank_segment
+    where dur > 0
+),
+
+slot as (
+    select trace_id, device, min(ts) as origin, greatest((max(ts_end) - min(ts)) // (4 * count(*)), 1) as width
+    from rank_segment
+    cross join lateral (select ts + dur as ts_end)
+    group by trace_id, device
+),
+
+piece as (
+    select trace_id, device, category, ts, ts + dur as ts_end
+    from device_activity
+    where category <> 'idle'
+    union all
+    select trace_id, device, cause as category, ts, ts + dur as ts_end
+    from idle_piece
+),
+
+slotted_segment as (
+    select g.*, s.origin, s.width, unnest(range((g.ts - s.origin) // s.width, (g.ts_end - s.origin) // s.width + 1)) as slot
+    from segment as g
+    inner join slot as s using (trace_id, device)
+),
+
+slotted_piece as (
+    select
+        p.*,
+        unnest(range((greatest(p.ts, s.origin) - s.origin) // s.width, (p.ts_end - s.origin) // s.width + 1)) as slot
+    from piece as p
+    inner join slot as s using (trace_id, device)
+    where p.ts_end > s.origin
+)
+
+select
+    --: As in rank_segment.
+    g.job,
+    --: As in rank_segment.
+    g.time_window,
+    --: As in rank_segment.
+    g.unit,
+    --: As in rank_segment.
+    g.trace_id,
+    --: As in rank_segment.
+    g.slice_id,
+    --: As in rank_segment.
+    g.match_id,
+    --: As in rank_segment.
+    g.on_path,
+    --: As in time_ledger.
+    p.category,
+    --: Time of the category in the segment, ns.
+    sum(
+        greatest(
+            least(g.ts_end, p.ts_end, g.origin + (g.slot + 1) * g.width) - greatest(g.ts, p.ts, g.origin + g.slot * g.width), 0
+        )
+    )::bigint as dur
+from slotted_segment as g
+inner join slotted_piece as p
+    on p.trace_id = g.trace_id and p.device = g.device and p.slot = g.slot and p.ts < g.ts_end and p.ts_end > g.ts
+group by all
+having dur > 0;

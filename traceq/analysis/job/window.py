@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from traceq.analysis.job.arrays import close_gaps, group_medians, stable_order
 from traceq.analysis.job.clocks import Clocks, align, find_components
 from traceq.analysis.job.graph import JobGraph, JobPath, Members, build_graph, critical_path
+from traceq.analysis.job.path import PathPieces, lay_out_path
 from traceq.analysis.job.pipelines import StageImbalance, find_depths, ranks_by_stage, saving_if_balanced
 from traceq.analysis.job.stragglers import WORTH_NAMING, FoundStraggler, JobTimes, blame_of_ranks, find_stragglers
 from traceq.analysis.job.usual import UsualTimes, find_stages, usual_of_operations, usual_own
@@ -143,7 +144,8 @@ class JudgedWindow(msgspec.Struct, frozen=True):
     """Findings on one window of a job; arrays are by member, by collective (`transfer`, `common_end`) or by rank; times in ns.
 
     `worker_share` is the part of the possible saving that the slowest 3 % of the ranks would bring; NaN where next to
-    nothing can be saved, the replay is too far off, or the ranks are too many to try each.
+    nothing can be saved, the replay is too far off, or the ranks are too many to try each. `begin` is when the job begins,
+    ns on the common clock; `pieces` are the critical path as it was recorded.
     """
 
     claim_limit: float
@@ -159,6 +161,8 @@ class JudgedWindow(msgspec.Struct, frozen=True):
     replay_error: float
     ideal: float
     path: JobPath
+    begin: int
+    pieces: PathPieces
     stragglers: Sequence[FoundStraggler]
     wins: Floats
     group_wins: Floats
@@ -246,6 +250,7 @@ def judge_window(ranks: Ranks, slices: JobSlices, clocks: Clocks) -> JudgedWindo
         worker_share = _worker_share(times, lasts, ideal)
         alone = times.ends(np.eye(units, dtype=bool))
         wins, group_wins = lasts - alone.max(axis=0), _group_wins(slices, recorded, alone)
+    path = critical_path(graph, times.own, times.first, times.transfer, recorded)
     return JudgedWindow(
         claim_limit=limit,
         graph=graph,
@@ -259,7 +264,9 @@ def judge_window(ranks: Ranks, slices: JobSlices, clocks: Clocks) -> JudgedWindo
         dur=dur,
         replay_error=error,
         ideal=ideal,
-        path=critical_path(graph, times.own, times.first, times.transfer, recorded),
+        path=path,
+        begin=int(zero),
+        pieces=_lay_out(path, slices, clocks, zero, common_end, dur),
         stragglers=named,
         wins=wins,
         group_wins=group_wins,
@@ -268,6 +275,15 @@ def judge_window(ranks: Ranks, slices: JobSlices, clocks: Clocks) -> JudgedWindo
         wanders=wanders,
         worker_share=worker_share,
     )
+
+
+def _lay_out(
+    path: JobPath, slices: JobSlices, clocks: Clocks, zero: float, common_end: Floats, dur: float
+) -> PathPieces:
+    """Return the pieces of the path on the common clock; `zero` (ns) is the job's begin, `common_end` is by collective, ns."""
+    rows, members = path.members, slices.members
+    arrivals = clocks.to_common(members.unit[rows], (members.start[rows] + slices.origin[rows]).astype(float))
+    return lay_out_path(rows, arrivals - zero, common_end[members.match[rows]] - zero, dur)
 
 
 def _worker_share(times: JobTimes, lasts: float, ideal: float) -> float:
