@@ -585,6 +585,20 @@ class StageBubble(msgspec.Struct, frozen=True):
     share_of_equal: float | None
 
 
+class PathPart(msgspec.Struct, frozen=True):
+    """A part of the job's critical path, ns over all steps: own time of `rank` in a category of the ledger, or another `kind`.
+
+    `kind` is as in job_path; all transfers are one part, without a rank. `category` is None where the ledger does not
+    tell. `parts` is how many parts there are; at most 16 are kept.
+    """
+
+    kind: str
+    rank: int | None
+    category: str | None
+    dur_ns: int
+    parts: int
+
+
 class Lateness(msgspec.Struct, frozen=True):
     """The time (ns) by which a rank worked longer than the usual rank before collectives, in column `place` of `places`.
 
@@ -641,9 +655,8 @@ class Job(msgspec.Struct, frozen=True):
 
     `dur_ns` is the sum of `late_start_ns`, `transfer_ns`, `late_ns` (time beyond the usual on the critical path) and
     usual work. `wait_share` is the share of waiting in the time of matched collectives during which ranks do no work of
-    their own. `lateness`, `worst`, `group_waits`, `pairs` and `over_time` are drawn. `findings` are those of the job's rules,
-    `not_applicable` the
-    rules that cannot tell, `failed` those with an error.
+    their own. `path` is who is on the critical path. `lateness`, `worst`, `group_waits`, `pairs` and `over_time` are
+    drawn. `findings` are those of the job's rules, `not_applicable` the rules that cannot tell, `failed` those with an error.
     """
 
     job: int
@@ -680,6 +693,7 @@ class Job(msgspec.Struct, frozen=True):
     group_waits: tuple[GroupWait, ...] = ()
     pairs: tuple[RankPair, ...] = ()
     bubble: tuple[StageBubble, ...] = ()
+    path: tuple[PathPart, ...] = ()
     findings: tuple[JobFinding, ...] = ()
     not_applicable: tuple[NotApplicable, ...] = ()
     failed: tuple[Failed, ...] = ()

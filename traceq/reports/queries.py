@@ -43,6 +43,7 @@ _NEEDED_BY = {
     "job": ("job",),
     "job_axis_rank": ("job_axis", "job_bubble", "job_group_wait"),
     "job_pair": ("job_pair",),
+    "job_path": ("job_path",),
     "kernel_occupancy": ("kernel_fill", "kernel_occupancy", "kernel_roofline", "kernel_top"),
     "made_with": ("made_with",),
     "memory_peak": ("snapshot_peak",),

@@ -198,73 +198,56 @@ from collective_member as m
 inner join job_rank as r using (job, time_window, unit)
 where m.own_begins is not null;
 
--- Worked out when it is read. By slots of time, of which a GPU has a few times as many as segments: in each there are few of both.
---: One row per segment of a rank (rank_segment) and category of the ledger in it; the categories add up to the segment
---: where the trace shows its GPU. Ask for one trace_id, or of a large job for what is on its path.
+--: One row per segment of a rank (rank_segment) and category of the ledger in it. The categories add up to the segment
+--: where the trace shows its GPU. Worked out when it is read: ask for one trace_id.
 create or replace view rank_segment_ledger as
+select
+    --: As in rank_segment.
+    s.job,
+    --: As in rank_segment.
+    s.time_window,
+    --: As in rank_segment.
+    s.unit,
+    --: As in rank_segment.
+    s.trace_id,
+    --: As in rank_segment.
+    s.slice_id,
+    --: As in rank_segment.
+    s.match_id,
+    --: As in rank_segment.
+    s.on_path,
+    --: As in time_ledger.
+    l.category,
+    --: Time of the category in the segment, ns.
+    l.dur
+from rank_segment as s
+inner join _segment_ledger('rank_segment') as l using (trace_id, slice_id);
+
+--: One row per own piece of a job's critical path (job_path) and category of the ledger in it: what all ranks waited for.
+--: The categories add up to the piece where the trace shows its GPU. Worked out when it is read.
+create or replace view job_path_ledger as
 with
-segment as not materialized (
-    select job, time_window, unit, trace_id, device, slice_id, match_id, on_path, ts, ts + dur as ts_end
-    from rank_segment
-    where dur > 0
-),
-
-slot as (
-    select trace_id, device, min(ts) as origin, greatest((max(ts_end) - min(ts)) // (4 * count(*)), 1) as width
-    from rank_segment
-    cross join lateral (select ts + dur as ts_end)
-    group by trace_id, device
-),
-
-piece as (
-    select trace_id, device, category, ts, ts + dur as ts_end
-    from device_activity
-    where category <> 'idle'
-    union all
-    select trace_id, device, cause as category, ts, ts + dur as ts_end
-    from idle_piece
-),
-
-slotted_segment as (
-    select g.*, s.origin, s.width, unnest(range((g.ts - s.origin) // s.width, (g.ts_end - s.origin) // s.width + 1)) as slot
-    from segment as g
-    inner join slot as s using (trace_id, device)
-),
-
-slotted_piece as (
-    select
-        p.*,
-        unnest(range((greatest(p.ts, s.origin) - s.origin) // s.width, (p.ts_end - s.origin) // s.width + 1)) as slot
-    from piece as p
-    inner join slot as s using (trace_id, device)
-    where p.ts_end > s.origin
+_own_piece as (
+    select p.job, p.time_window, p.place, p.unit, p.trace_id, p.slice_id, s.device, s.ts + s.dur - p.dur as ts, p.dur
+    from job_path as p
+    inner join rank_segment as s using (trace_id, slice_id)
+    where p.kind = 'own'
 )
 
 select
-    --: As in rank_segment.
-    g.job,
-    --: As in rank_segment.
-    g.time_window,
-    --: As in rank_segment.
-    g.unit,
-    --: As in rank_segment.
-    g.trace_id,
-    --: As in rank_segment.
-    g.slice_id,
-    --: As in rank_segment.
-    g.match_id,
-    --: As in rank_segment.
-    g.on_path,
+    --: As in job_path.
+    p.job,
+    --: As in job_path.
+    p.time_window,
+    --: As in job_path.
+    p.place,
+    --: As in job_path.
+    p.unit,
+    --: As in job_path.
+    p.trace_id,
     --: As in time_ledger.
-    p.category,
-    --: Time of the category in the segment, ns.
-    sum(
-        greatest(
-            least(g.ts_end, p.ts_end, g.origin + (g.slot + 1) * g.width) - greatest(g.ts, p.ts, g.origin + g.slot * g.width), 0
-        )
-    )::bigint as dur
-from slotted_segment as g
-inner join slotted_piece as p
-    on p.trace_id = g.trace_id and p.device = g.device and p.slot = g.slot and p.ts < g.ts_end and p.ts_end > g.ts
-group by all
-having dur > 0;
+    l.category,
+    --: Time of the category in the piece, ns.
+    l.dur
+from _own_piece as p
+inner join _segment_ledger('_own_piece') as l using (trace_id, slice_id);
