@@ -80,3 +80,12 @@ def group_means(group: Integers, values: Floats) -> Floats:
     """Return for each element the mean of the values of its group; `group` gives each element's group."""
     mean: Floats = (np.bincount(group, values) / np.maximum(np.bincount(group), 1))[group]
     return mean
+
+
+def measure_coverage(*spans: tuple[Floats | Integers, Floats | Integers]) -> float:
+    """Return the time (ns) that the union of all spans covers; an argument is an array of begins and one of ends."""
+    begin, end = (np.concatenate([span[side] for span in spans]) for side in (0, 1))
+    order = np.argsort(begin, kind="stable")
+    begin, end = begin[order], end[order]
+    until = np.maximum.accumulate(np.append(begin[:1], end))[:-1]
+    return float(np.maximum(end - np.maximum(begin, until), 0).sum())

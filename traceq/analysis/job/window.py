@@ -10,11 +10,18 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from traceq.analysis.job.arrays import close_gaps, group_medians, stable_order
+from traceq.analysis.job.arrays import close_gaps, group_medians, measure_coverage, stable_order
 from traceq.analysis.job.clocks import Clocks, align, find_components
 from traceq.analysis.job.graph import JobGraph, JobPath, Members, build_graph, critical_path
 from traceq.analysis.job.path import PathPieces, lay_out_path
-from traceq.analysis.job.pipelines import StageImbalance, find_depths, ranks_by_stage, saving_if_balanced
+from traceq.analysis.job.pipelines import (
+    StageImbalance,
+    find_depths,
+    find_single_ranks,
+    ranks_by_stage,
+    saving_if_balanced,
+    saving_if_spread,
+)
 from traceq.analysis.job.stragglers import WORTH_NAMING, FoundStraggler, JobTimes, blame_of_ranks, find_stragglers
 from traceq.analysis.job.usual import UsualTimes, find_stages, usual_of_operations, usual_own
 
@@ -52,19 +59,10 @@ def divide_rank_time(units: int, graph: JobGraph, typical: Floats, transfer: Flo
         beyond = np.where(graph.is_first[rows], 0.0, np.maximum(own - np.nan_to_num(typical[rows], nan=np.inf), 0.0))
         works = (start - own, start)
         moves = (np.maximum(end - transfer[members.match[rows]], start), end)
-        busy = _measure_coverage(works, moves)
-        worked, late = _measure_coverage(works), _measure_coverage((start - beyond, start))
-        found[:, unit] = worked, late, busy - worked, _measure_coverage(works, (start, end)) - busy
+        busy = measure_coverage(works, moves)
+        worked, late = measure_coverage(works), measure_coverage((start - beyond, start))
+        found[:, unit] = worked, late, busy - worked, measure_coverage(works, (start, end)) - busy
     return RankTime(*found)
-
-
-def _measure_coverage(*spans: tuple[Floats | Integers, Floats | Integers]) -> float:
-    """Return the time (ns) that the union of all spans covers; an argument is an array of begins and one of ends."""
-    begin, end = (np.concatenate([span[side] for span in spans]) for side in (0, 1))
-    order = np.argsort(begin, kind="stable")
-    begin, end = begin[order], end[order]
-    until = np.maximum.accumulate(np.append(begin[:1], end))[:-1]
-    return float(np.maximum(end - np.maximum(begin, until), 0).sum())
 
 
 # Clocks and rings make ends differ: what is shorter than three times their spread is not called late.
@@ -123,7 +121,8 @@ class _ComparedRanks(msgspec.Struct, frozen=True):
     """A job's times compared with the usual: `typical` own time by member, and the member that has it.
 
     `ideal_transfer` is the usual transfer by collective, `stage` is by rank. `by_operation` are usual times from tables of
-    operations, None without. `has_order` tells whether the order of the stages in the pipeline is known.
+    operations, None without. `has_order` tells whether the order of the stages in the pipeline is known, `is_single`
+    whether ranks that send to each other are one stage each, in that order.
     """
 
     times: JobTimes
@@ -133,6 +132,7 @@ class _ComparedRanks(msgspec.Struct, frozen=True):
     ideal_transfer: Floats
     by_operation: UsualTimes | None
     has_order: bool
+    is_single: bool
 
     @property
     def tells_stages(self) -> bool:
@@ -242,9 +242,10 @@ def judge_window(ranks: Ranks, slices: JobSlices, clocks: Clocks) -> JudgedWindo
     kinds = _candidate_kinds(ranks, compared, lasts)
     named = find_stragglers(times, kinds, lasts) if holds else []
     wanders = _is_random(times, kinds[named[0].kind if named else "rank"], steps)
-    uneven = _find_imbalance(compared, slices, lasts, ideal) if holds else None
+    rank_time = divide_rank_time(units, graph, compared.typical, times.transfer)
+    uneven = _find_imbalance(compared, slices, rank_time.own, lasts, ideal) if holds else None
     if uneven and compared.by_operation is None and uneven.stage_win > sum(straggler.adds for straggler in named):
-        named = uneven.as_straggler(lasts)
+        named = uneven.as_straggler() or named
     wins, group_wins, worker_share = np.full(units, np.nan), np.full(units, np.nan), np.nan
     if holds and units <= _MOST_SINGLE_RANKS:
         worker_share = _worker_share(times, lasts, ideal)
@@ -260,7 +261,7 @@ def judge_window(ranks: Ranks, slices: JobSlices, clocks: Clocks) -> JudgedWindo
         stage=compared.stage,
         transfer=times.transfer,
         common_end=common_end,
-        rank_time=divide_rank_time(units, graph, compared.typical, times.transfer),
+        rank_time=rank_time,
         dur=dur,
         replay_error=error,
         ideal=ideal,
@@ -331,17 +332,19 @@ def _compare_ranks(ranks: Ranks, slices: JobSlices, graph: JobGraph, first: Floa
         pipeline = find_depths(units, members, slices.is_send, slices.is_between)
     has_order = bool((pipeline >= 0).all())
     stage = find_stages(units, members, slices.signature, pipeline)
-    if ranks.operations is not None and has_order:
+    is_single = has_order and bool(slices.is_between.any()) and find_single_ranks(pipeline)
+    if has_order and (ranks.operations is not None or is_single):
         stage = pipeline
     typical, typical_member = usual_own(members, graph.own, stage, slices.step)
     if ranks.operations is None:
         late = ~graph.is_first & (graph.own - np.nan_to_num(typical, nan=np.inf) > limit)
         times = JobTimes(units, graph, graph.own, np.where(late, typical, graph.own), first, transfer)
-        return _ComparedRanks(times, typical, typical_member, stage, transfer, None, has_order)
+        return _ComparedRanks(times, typical, typical_member, stage, transfer, None, has_order, is_single)
     usual = usual_of_operations(graph, stage, slices.step, ranks.operations)
     times = JobTimes(units, graph, graph.own, usual.of_all, first, transfer)
     typical = np.where(graph.is_first, np.nan, usual.of_all)
-    return _ComparedRanks(times, typical, typical_member, stage, _usual_transfer(slices, transfer), usual, has_order)
+    ideal = _usual_transfer(slices, transfer)
+    return _ComparedRanks(times, typical, typical_member, stage, ideal, usual, has_order, is_single)
 
 
 def _candidate_kinds(ranks: Ranks, compared: _ComparedRanks, lasts: float) -> dict[str, Mapping[str, Sequence[int]]]:
@@ -358,11 +361,15 @@ def _candidate_kinds(ranks: Ranks, compared: _ComparedRanks, lasts: float) -> di
     return kinds
 
 
-def _find_imbalance(compared: _ComparedRanks, slices: JobSlices, lasts: float, ideal: float) -> StageImbalance | None:
-    """Return the imbalance of the pipeline's stages; None where the stages or their order are unknown."""
-    if not (compared.tells_stages and compared.has_order):
+def _find_imbalance(
+    compared: _ComparedRanks, slices: JobSlices, own: Floats, lasts: float, ideal: float
+) -> StageImbalance | None:
+    """Return the imbalance of the pipeline's stages, `own` being by rank, ns; None where the stages or their order are unknown."""
+    if not ((compared.tells_stages or compared.is_single) and compared.has_order):
         return None
-    uneven = saving_if_balanced(compared.times, slices.is_send, compared.stage, lasts)
+    if compared.is_single and compared.by_operation is None:
+        return saving_if_spread(compared.times, own, compared.stage, slices.step, lasts)
+    uneven = saving_if_balanced(compared.times, own, compared.stage, lasts)
     return uneven if compared.by_operation is None else uneven.by_operation(compared.times, lasts, ideal)
 
 

@@ -26,6 +26,7 @@ from traceq.reports.sections.headline import (
     write_headline,
 )
 from traceq.reports.sections.job_findings import list_job_findings
+from traceq.reports.sections.job_path import list_path_of_job
 from traceq.reports.sections.job_ranks import find_usual_rank, list_collectives_of_job, list_ranks_of_job
 from traceq.reports.sections.job_ruled_out import list_ruled_out
 from traceq.reports.sections.jobs import (
@@ -190,6 +191,7 @@ def describe_job(
     if in_full or is_late or room.even_parts:
         yield from split_path_of_job(job)
     if in_full:
+        yield from list_path_of_job(job)
         yield from list_job_findings(job, in_full=True)
         yield from show_example(job)
         yield from list_ruled_out(job)
