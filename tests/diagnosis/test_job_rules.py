@@ -182,7 +182,7 @@ def test_a_stage_has_more_to_do():
 
 
 def test_stages_without_an_order_are_not_judged():
-    reason = "ranks have different collectives, and the order of stages with several ranks each is not known"
+    reason = "ranks have different collectives, and the order of their stages is not known"
     assert Made(rank=lambda unit: {"stage": unit // 2}).cannot_tell("stage-imbalance") == [reason]
     assert Made().cannot_tell("stage-imbalance") == []
     assert Made(stage_win=0, rank=lambda unit: {"stage": unit // 2}).cannot_tell("stage-imbalance") == []

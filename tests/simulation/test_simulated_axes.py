@@ -12,6 +12,7 @@ from simulator.meshes import DEVICE_MESH, MEGATRON, UNTOLD, axis_of_group, exper
 from traceq.analysis import order
 from traceq.database import sql
 from traceq.database.connect import connect
+from traceq.diagnosis.job.judge import judge_job
 from traceq.loading.ingest import ingest
 from traceq.loading.options import TraceOptions
 
@@ -181,3 +182,54 @@ def test_a_dataset_has_the_tables_of_axes(tmp_path):
     with closing(open_traces(f"{tmp_path}/job/")) as opened:
         found = opened.sql("select axis, sum(dur), sum(transfer) from job_axis_rank group by axis order by axis")
         assert found.fetchall() == times_of(run)
+
+
+def stages_of(connection):
+    """The slow stage of a job with what evening it saves, ms, and the findings on it: unit, because, saving per step in us."""
+    ((slow, win),) = connection.execute("select slow_stage, stage_win / 1e6 from job").fetchall()
+    found = [each for each in judge_job(connection, 0, 0).findings if each.rule == "stage-imbalance"]
+    return slow, win, [(each.unit, each.because, round((each.saving_ns or 0) / 1e3)) for each in found]
+
+
+def lasts(program):
+    """How long the simulated job takes from its first to its last message, ms."""
+    run = simulate(program)
+    met = [s.item for p in run.processes for s in p.started if getattr(s.item.action, "collective", None)]
+    return (max(item.end for item in met) - min(item.start for item in met)) / 1e6
+
+
+SLOW = {
+    "slow last stage": {3: 1.2},
+    "slow second stage": {1: 1.3},
+    "slow first stage": {0: 1.4},
+}
+HEALTHY = {
+    "equal stages": {},
+    "a shorter first stage": {0: 0.5},
+    "a shorter last stage": {3: 0.6},
+}
+JOBS |= {name: pipeline({"pp": 4}, slow=slow) for name, slow in (SLOW | HEALTHY).items()}
+
+
+@pytest.mark.parametrize("name", ["slow last stage", *(pytest.param(name, marks=pytest.mark.slow) for name in [*SLOW][1:])])
+def test_a_slow_stage_of_one_rank_is_named_with_what_evening_it_saves(judged, name):
+    connection, _ = judged(name)
+    ((stage, factor),) = SLOW[name].items()
+    found, win, (finding,) = stages_of(connection)
+    assert (found, finding[0]) == (stage, f"stage {stage} of 4")
+    # the simulator's own what-if: the same work, alike on all stages
+    even = pipeline({"pp": 4}, slow=dict.fromkeys(range(4), (3 + factor) / 4))
+    assert win == pytest.approx(lasts(pipeline({"pp": 4}, slow=SLOW[name])) - lasts(even), rel=0.25)
+
+
+@pytest.mark.parametrize("name", ["a shorter first stage", "equal stages", pytest.param("a shorter last stage", marks=pytest.mark.slow)])
+def test_equal_stages_and_one_that_is_shorter_are_no_finding(judged, name):
+    connection, _ = judged(name)
+    found, win, findings = stages_of(connection)
+    assert (found, findings) == (None, [])
+    assert win < 0.01 * lasts(pipeline({"pp": 4}, slow=HEALTHY[name]))
+
+
+def test_where_no_one_sends_no_stage_is_named(judged):
+    connection, _ = judged("fsdp, untold")
+    assert stages_of(connection) == (None, None, [])

@@ -59,20 +59,56 @@ def slow_host(job: JobSubject) -> Iterator[JobFinding]:
 def stage_imbalance(job: JobSubject) -> Iterator[JobFinding]:
     """Stages of a pipeline that have more to do than the others, where that costs more than what varies within stages.
 
-    Needs the order of stages: from the source, or from who sends to whom first.
+    Needs the order of stages: from the source, or from who sends to whom first. A stage of one rank among such stages is
+    named where it works 5 % longer than the median of the others, and longest in most steps; it saves what a replay does
+    in which all stages share what it has more.
     """
     job.judged()
     # Only lists of collectives that differ can be those of several stages.
     if job.facts["stages"] > 1 and job.facts["stage_win"] is None:
-        raise CannotTell(
-            "ranks have different collectives, and the order of stages with several ranks each is not known"
-        )
+        raise CannotTell("ranks have different collectives, and the order of their stages is not known")
     for straggler in _stragglers_of_kind(job, "stage"):
+        if len(straggler["units"]) == 1 and job.facts["stages"] == job.facts["ranks"]:
+            yield _find_single_rank(job, straggler)
+            continue
         fix = (
             f"Move layers from {straggler['name']} to the other stages, or its embedding and loss to separate "
             "stages, until their own times are similar."
         )
         yield _make_finding(job, "stage-imbalance", straggler, fix)
+
+
+def _find_single_rank(job: JobSubject, straggler: dict[str, Any]) -> JobFinding:
+    """Return the finding on a slow stage, a row of the table straggler, in a pipeline with one rank a stage."""
+    stages = job.ask("pipeline_stages")
+    (mine,) = (stage for stage in stages if stage["rank"] == straggler["ranks"][0])
+    name, more = straggler["name"], mine["more_of"]
+    if more is None or more == "compute":
+        fix = (
+            f"Move layers from {name} to the other stages, or its embedding and loss to separate stages, until their "
+            "own times are similar: that saves as much at best, since whole layers move."
+        )
+    else:
+        fix = (
+            f"First see what keeps its rank (`traceq report DB --rank {mine['rank']}`): {name} has more "
+            f"{label(more)} than the others, which goes with the layers only if these are why."
+        )
+    return job.finding(
+        "stage-imbalance",
+        f"{name} of {len(stages)}",
+        "pipeline_stages",
+        ranks=tuple(straggler["ranks"]),
+        because=f"{share(mine['beyond_mean'])} more work than the mean",
+        saving=straggler["win"],
+        adds=straggler["adds"],
+        # No real job at hand has had one.
+        confidence="medium",
+        reason=(
+            f"It works longest in most of {some(job.facts['steps'], 'step')}; with one rank a stage, no other rank has the "
+            "same work to compare it with."
+        ),
+        fix=fix,
+    )
 
 
 def wandering_straggler(job: JobSubject) -> Iterator[JobFinding]:

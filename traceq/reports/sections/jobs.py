@@ -57,6 +57,9 @@ def summarize_job(job: Job) -> str:
     """Return a sentence on the rank that holds up the job and the cost per step; empty if none does."""
     if not job.stragglers or job.dur_ns is None or job.ideal_ns is None:
         return ""
+    if (slow := _slow_stage(job, job.dur_ns - job.ideal_ns)) is not None:
+        spread = duration((job.dur_ns - slow.adds_ns) / job.steps)
+        return f"{slow.name} has more work: {duration(job.dur_ns / job.steps)} -> {spread} per step with equal stages."
     return (
         f"Late ranks: {duration(job.dur_ns / job.steps)} -> {duration(job.ideal_ns / job.steps)} per step with "
         f"all ranks equal; the others wait most for {job.stragglers[0].name}."
@@ -96,7 +99,9 @@ def win_of_job(job: Job, win_of_communication: float) -> float:
     """
     if not job.dur_ns or job.ideal_ns is None:
         return 0.0
-    late = 1 - job.ideal_ns / job.dur_ns if holds_up(job) else 0.0
+    slow = _slow_stage(job, job.dur_ns - job.ideal_ns)
+    saved = job.dur_ns - job.ideal_ns if slow is None else slow.adds_ns
+    late = saved / job.dur_ns if holds_up(job) else 0.0
     return max(late, win_of_communication) if _is_mostly_transfer(job, job.dur_ns) else late
 
 
@@ -117,6 +122,11 @@ def write_verdict_of_job(job: Job, deed: str = "", faults: Sequence[str] = ()) -
     if not holds_up(job) and (late := _late_start(job, job.dur_ns)):
         waited = f"The first collective waits {duration(job.late_start_ns)} of {duration(job.dur_ns)}"
         return Verdict((f"Late start: {late.unit} {late.because}",), "problem", lines=((waited,), split_code(late.fix)))
+    if (slow := _slow_stage(job, job.dur_ns - job.ideal_ns)) is not None:
+        spread = duration((job.dur_ns - slow.adds_ns) / job.steps)
+        shared: Spans = (f"{step} -> {spread} per step at best if all stages shared what it has more",)
+        told = f"{slow.name[0].upper()}{slow.name[1:]} of the pipeline has more work than the others"
+        return Verdict((told,), "problem", lines=(shared,))
     if not holds_up(job):
         return Verdict((f"No rank holds up the others: {step} per step, {ideal} with all ranks equal",), "healthy")
     lines: list[Spans] = [
@@ -132,6 +142,12 @@ def write_verdict_of_job(job: Job, deed: str = "", faults: Sequence[str] = ()) -
     )
     said = f"Late ranks: the others wait for {_join_names(named)}" if named else nobody
     return Verdict((said,), "problem", lines=tuple(lines))
+
+
+def _slow_stage(job: Job, saved: int) -> Straggler | None:
+    """Return the stage that saves more, if all stages share what it has more, than usual ranks do (`saved`, ns); else None."""
+    first = job.stragglers[0] if job.stragglers else None
+    return first if first is not None and first.kind == "stage" and first.adds_ns > max(saved, 0) else None
 
 
 def _is_mostly_transfer(job: Job, dur: int) -> bool:
