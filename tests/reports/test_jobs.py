@@ -14,7 +14,7 @@ from traceq.common.ranks import list_ranks
 from traceq.diagnosis.finding import Evidence, Failed, NotApplicable
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.reports.mcp.report import answer_finding
-from traceq.reports.model import Job, JobAxis, JobCollective, JobRank, Lateness, Note, Report, Straggler
+from traceq.reports.model import Job, JobAxis, JobCollective, JobRank, Lateness, Note, PathPart, Report, Straggler
 from traceq.reports.redact import redact_report
 from traceq.reports.renderers.to_json import to_json
 from traceq.reports.renderers.to_llm import LIMIT, to_llm
@@ -22,6 +22,7 @@ from traceq.reports.renderers.to_text import blocks_to_text, to_text
 from traceq.reports.sections.brief import describe_job, first_screen
 from traceq.reports.sections.compose import compose_finding, compose_report
 from traceq.reports.sections.job_findings import list_job_findings, name_unit
+from traceq.reports.sections.job_path import list_path_of_job
 from traceq.reports.sections.job_ranks import list_collectives_of_job, list_ranks_of_job
 from traceq.reports.sections.job_ruled_out import list_ruled_out
 from traceq.reports.sections.jobs import (
@@ -606,3 +607,69 @@ def test_the_screen_of_a_job_and_its_first_rank_has_at_most_48_lines(axes, findi
     assert "No rank holds up the others" in text
     assert "F1 Start communication earlier" in text
     assert not re.search(r"^rank +trace +own", text, re.MULTILINE)
+
+
+def test_the_screen_of_a_job_of_which_there_is_much_to_say_has_at_most_48_lines():
+    """Leave out what is ruled out and what holds on every rank, and list fewer ranks, where findings take several lines."""
+    words = "more kernels and other grids than those of its peers, mostly in the last of the counted steps"
+    wide = [replace(LATE, unit=f"group of ranks {first}-{first + 7}", because=words) for first in range(5)]
+    unknown = tuple(
+        NotApplicable(rule, "Title", "not known")
+        for rule in ("desync", "slow-gpu", "work-imbalance", "slow-host", "wandering-straggler", "absent-late-rank", "slow-link")
+    )
+    worked = tuple(replace(each, wait_ns=700 * MS, communication_ns=720 * MS) for each in many(64).members)
+    job = replace(
+        many(64), members=worked, collectives=KINDS, findings=tuple(wide), axes=AXES, not_applicable=unknown,
+        hosts=8, stragglers=(RANK_1,) * 4, pattern="alternating",
+    )  # fmt: skip
+    report = report_of(job)
+    for source in ("job.duckdb", "runs/of a week/" + "x" * 60 + ".duckdb"):
+        text = to_text(report, source=source)
+        assert len(text.splitlines()) <= 48
+        assert "3 more findings." in text
+        assert "the others wait for rank 1" in text
+
+
+PATH = (
+    PathPart("own", 1, "idle_launch", 520 * MS, 11),
+    PathPart("own", 0, "compute", 300 * MS, 11),
+    PathPart("transfer", None, None, 100 * MS, 11),
+    PathPart("late_start", 0, None, 20 * MS, 11),
+    *(PathPart("own", rank, None, 10 * MS, 11) for rank in range(2, 7)),
+)
+
+
+def test_who_is_on_the_critical_path():
+    shown = blocks_to_text(list_path_of_job(replace(JOB, path=PATH)), 100).splitlines()
+    assert shown[:7] + shown[9:12] == [
+        "critical path  what it does                  share  per step",
+        "-------------  ---------------------------  ------  --------",
+        "rank 1         idle: launching              52.0 %  52.00 ms",
+        "rank 0         compute                      30.0 %  30.00 ms",
+        "all ranks      transfer in collectives      10.0 %  10.00 ms",
+        "rank 0         before its first collective   2.0 %  2.000 ms",
+        "rank 2         own work, cannot tell what    1.0 %  1.000 ms",
+        "rank 5         own work, cannot tell what    1.0 %  1.000 ms",
+        "",
+        "And 3 more parts, 2.0 % of it: from job_path_ledger.",
+    ]
+
+
+def test_a_job_without_a_path_lists_none():
+    assert list(list_path_of_job(JOB)) == []
+    assert list(list_path_of_job(replace(UNKNOWN, path=PATH))) == []
+
+
+STAGE_3 = Straggler("stage", "stage 3", 4, (3,), 100 * MS, 100 * MS, None, None, None, None, None, None, None)
+
+
+def test_a_slow_stage_is_told_with_what_evening_the_stages_saves():
+    slow = replace(BALANCED, ideal_ns=1000 * MS, slowdown=1.0, pattern="stage", stragglers=(STAGE_3,))
+    assert blocks_to_text([write_verdict_of_job(slow, deed="never mind")], 100).splitlines() == [
+        "Stage 3 of the pipeline has more work than the others",
+        "  100.0 ms -> 90.00 ms per step at best if all stages shared what it has more",
+    ]
+    assert summarize_job(slow) == "Stage 3 has more work: 100.0 ms -> 90.00 ms per step with equal stages."
+    # of a stage with several ranks, whose usual ranks would save as much, the others wait as for a rank
+    waited = replace(slow, ideal_ns=800 * MS, slowdown=1.25)
+    assert "the others wait for stage 3" in blocks_to_text([write_verdict_of_job(waited)], 100)

@@ -53,27 +53,30 @@ _GIVEN = ("monitor_log_left_out", "graph_capture")
 _WARNING_LENGTH = 190
 _MOST_REMARKS = 4
 _MOST_RANKS = 16
-_MOST_ON_EVERY_RANK = 2
 # Findings of a trace that are listed below its job in short.
 _MOST_BELOW_JOB = 3
-# Rows of a job's findings, kinds of collectives and ranks, of which the last get what is left; and sentences on what is ruled
-# out.
-_ROWS_OF_JOB = 10
+# Of the rows of a job: kinds of collectives at most, and ranks at least, which get what is left.
 _MOST_KINDS = 3
 _LEAST_RANKS = 3
-_MOST_RULED_OUT = 2
 # GPUs of one trace that are shown beside each other even where some of them are late.
 _FEW_DEVICES = 4
 
 
 class ScreenRoom(NamedTuple):
-    """The room of a first screen: findings of the trace and of its job, axes, and what an even job's verdict says already."""
+    """The room of a first screen: findings of the trace and of its job, axes, and what an even job's verdict says already.
+
+    `rows` is of a job's findings, kinds of collectives and ranks together, `ruled_out` of sentences on causes that are
+    ruled out, `on_every_rank` of the findings of the usual rank.
+    """
 
     findings: int = 8
     job_findings: int = 4
     axes: int = 4
     even_parts: bool = True
     even_ranks: bool = True
+    rows: int = 10
+    ruled_out: int = 2
+    on_every_rank: int = 2
 
 
 # From the longest screen to the shortest. With the first, that of a trace is at most 60 lines.
@@ -84,6 +87,9 @@ ROOMS = (
     ScreenRoom(3, even_parts=False, even_ranks=False),
     ScreenRoom(1, 2, 3, even_parts=False, even_ranks=False),
     ScreenRoom(1, 2, 0, even_parts=False, even_ranks=False),
+    ScreenRoom(1, 2, 0, even_parts=False, even_ranks=False, rows=7, ruled_out=1, on_every_rank=1),
+    ScreenRoom(1, 2, 0, even_parts=False, even_ranks=False, rows=5, ruled_out=0, on_every_rank=1),
+    ScreenRoom(1, 2, 0, even_parts=False, even_ranks=False, rows=5, ruled_out=0, on_every_rank=0),
 )
 
 
@@ -114,7 +120,7 @@ def first_screen(report: Report, source: str | None = None, room: ScreenRoom = R
         if is_in_short := len(report.traces) == 1 and headline.trace is not None and not _is_enough(report, job):
             most = min(most, _MOST_BELOW_JOB)
         is_enough = _is_enough(report, job)
-        on_every_rank = tuple(_on_every_rank(report, job)) if is_enough else ()
+        on_every_rank = tuple(_on_every_rank(report, job, room.on_every_rank)) if is_enough else ()
         yield from describe_job(
             report,
             job,
@@ -198,7 +204,7 @@ def describe_job(
     else:
         yield from list_job_findings(job, in_full=False, most=room.job_findings)
         yield from show_example(job)
-        yield from list_ruled_out(job, _MOST_RULED_OUT)
+        yield from list_ruled_out(job, room.ruled_out)
     if job.dur_ns is None:
         if len(report.traces) > 1:
             yield from list_traces(report, _MOST_RANKS)
@@ -213,7 +219,7 @@ def describe_job(
         axes = tuple(list_axes_of_job(job, room.axes, is_in_full=False)) if lists_collectives else ()
         kinds = min(len(job.collectives), _MOST_KINDS, room.axes) if lists_collectives and not axes else 0
         lines = min(len(job.axes), room.axes) if axes else kinds
-        rows = _ROWS_OF_JOB - lines - min(len(job.findings), room.job_findings)
+        rows = room.rows - lines - min(len(job.findings), room.job_findings)
         if is_late or room.even_ranks:
             yield from list_ranks_of_job(job, opened, strip=strip, most=max(rows, _LEAST_RANKS))
         yield from axes
@@ -221,14 +227,14 @@ def describe_job(
             yield from list_collectives_of_job(job, kinds)
 
 
-def _on_every_rank(report: Report, job: Job) -> Iterator[Block]:
-    """Yield a table of the usual rank's first 3 findings, which probably hold for all ranks of its stage; nothing without any."""
+def _on_every_rank(report: Report, job: Job, most: int) -> Iterator[Block]:
+    """Yield a table of the usual rank's first `most` findings, which probably hold for all ranks of its stage; nothing without."""
     trace_id = find_usual_rank(job).trace_id
     shown = next((each for each in report.traces if each.trace.trace_id == trace_id and each.findings), None)
-    if shown is not None:
+    if shown is not None and most:
         like = "the ranks of its stage" if len({each.stage for each in job.members}) > 1 else "every rank"
         yield Paragraph((f"On the typical rank, {find_usual_rank(job).rank}, and likewise on {like}:",))
-        yield rank_findings(shown, _MOST_ON_EVERY_RANK)
+        yield rank_findings(shown, most)
 
 
 def _describe_trace(report: TraceReport, most: int, verdict: Block | None) -> Iterator[Block]:

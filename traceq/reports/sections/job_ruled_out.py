@@ -28,7 +28,7 @@ def list_ruled_out(job: Job, most: int = 3) -> Iterator[Block]:
     if job.dur_ns is None or not holds_up(job):
         return
     lines = [line for line in (_rule_out_gpus(job), _rule_out_communication(job), _explain_early_ranks(job)) if line]
-    if lines:
+    if lines[:most]:
         yield Items(tuple((line,) for line in lines[:most]))
 
 

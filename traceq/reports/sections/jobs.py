@@ -59,7 +59,7 @@ def summarize_job(job: Job) -> str:
         return ""
     if (slow := _slow_stage(job, job.dur_ns - job.ideal_ns)) is not None:
         spread = duration((job.dur_ns - slow.adds_ns) / job.steps)
-        return f"{slow.name} has more work: {duration(job.dur_ns / job.steps)} -> {spread} per step with equal stages."
+        return f"{slow.name[0].upper()}{slow.name[1:]} has more work: {duration(job.dur_ns / job.steps)} -> {spread} per step with equal stages."
     return (
         f"Late ranks: {duration(job.dur_ns / job.steps)} -> {duration(job.ideal_ns / job.steps)} per step with "
         f"all ranks equal; the others wait most for {job.stragglers[0].name}."
