@@ -8,6 +8,7 @@ from handmade_job import MOVES, RANKS, STEPS, WORK, rank_trace
 from msgspec.structs import replace
 
 from traceq.loading.ingest import ingest
+from traceq.reports import build_job_timeline as build_job_timeline_module
 from traceq.reports.build import read_jobs
 from traceq.reports.build_job_timeline import build_job_timeline
 from traceq.reports.document import Tracks
@@ -75,3 +76,17 @@ def test_a_job_on_one_clock_and_a_single_rank_are_told_nothing(job_database):
     assert isinstance(drawn, Tracks)
     alone = [replace(member, clock_offset_ns=None) for member in job.members[:1]]
     assert list(draw_job_over_time(replace(job, members=tuple(alone)))) == []
+
+
+def test_of_many_ranks_those_that_matter_are_drawn(job_database, monkeypatch):
+    monkeypatch.setattr(build_job_timeline_module, "_MOST_RANKS", 3)
+    with duckdb.connect(str(job_database), read_only=True) as connection:
+        (job,) = read_jobs(connection)
+        # as if rank 2 were like many others
+        usual = [replace(member, is_usual=False, own_ns=1 if member.rank == 2 else member.own_ns) for member in job.members]
+        timeline = build_job_timeline(connection, replace(job, members=tuple(usual)))
+    lanes = [lane.label for lane in timeline.lanes]
+    assert "rank 2" not in lanes
+    assert {"rank 0", "rank 1", "rank 3"} == {*lanes}
+    assert timeline.title == "3 of 4 ranks, those that are late, typical or first, on one clock: what each GPU does"
+    assert {*timeline.slices.lane} == {0, 1, 2}

@@ -24,7 +24,7 @@ from traceq.database.sql import statement
 from traceq.database.user_sql import lock, run_interruptibly
 from traceq.dataset.manifest import is_dataset
 from traceq.diagnosis import user_rules
-from traceq.diagnosis.cache import load_judgements, save
+from traceq.diagnosis.cache import find_spared, load_judgements, save
 from traceq.diagnosis.choose import choose
 from traceq.diagnosis.finding import Finding
 from traceq.diagnosis.judge import Judged, not_asked
@@ -47,6 +47,10 @@ if TYPE_CHECKING:
 
 # How much of the report: the first screen, with evidence for each finding, everything.
 Detail = Literal["brief", "evidence", "full"]
+
+
+# More ranks that others of their job represent are told by the job alone: a report on each takes longer than all the rest.
+_MOST_SPARED = 64
 
 
 class ReportView(View[Report]):
@@ -251,6 +255,19 @@ def _check_recorded(connection: duckdb.DuckDBPyConnection, content: Report, sour
     )
 
 
+def _pass_over_spared(connection: duckdb.DuckDBPyConnection) -> tuple[list[int] | None, frozenset[int]]:
+    """Return the ids of the traces to report on, and of those among them of which no rule is asked.
+
+    None stands for all traces. Of a large job the ranks that others represent are passed over but for one: a report on a
+    single trace would be about that one, not about its job.
+    """
+    spared = find_spared(connection)
+    if len(spared) <= _MOST_SPARED:
+        return None, frozenset()
+    one = min(spared)
+    return [trace_id for trace_id in select_traces(connection) if trace_id == one or trace_id not in spared], frozenset({one})
+
+
 def report_of(
     connection: duckdb.DuckDBPyConnection,
     top: int,
@@ -274,10 +291,12 @@ def report_of(
     if looked is not None and traces is None:
         traces = [piece.trace_id for piece in looked.pieces]
     jobs = None if looked is None else looked.jobs
+    spared = frozenset() if looked is None else looked.spared
+    if traces is None:
+        traces, spared = _pass_over_spared(connection)
 
     def build() -> tuple[Report, list[Judged]]:
         found = load_judgements(connection, goal, rules, traces)
-        spared = () if looked is None else looked.spared
         judged = [
             (subject, partial(not_asked, subject.trace_id) if subject.trace_id in spared else cache(judge))
             for subject, judge in found

@@ -251,6 +251,29 @@ from job_rank
 where own is not null
 order by job, time_window, saves_ms desc nulls last, rank
 
+-- # path: Who is on the critical path of the job?
+-- Own work by rank and category of the ledger, transfers of all collectives together; no rows where the job cannot be judged.
+with
+part as (
+    select job, time_window, unit, 'own' as kind, category, dur from job_path_ledger
+    union all
+    select job, time_window, if(kind = 'transfer', null, unit), kind, null, dur from job_path where kind <> 'own'
+)
+select
+    job,
+    time_window,
+    rank,
+    kind,
+    category,
+    round(sum(part.dur) / 1e6, 3) as ms,
+    round(100 * sum(part.dur) / any_value(job.dur), 1) as percent
+from part
+join job using (job, time_window)
+left join job_rank using (job, time_window, unit)
+group by all
+order by job, time_window, ms desc
+limit 20
+
 -- # memory: Memory growth from step to step
 -- Growth in every step is a leak. Needs profile_memory=True, or nsys --cuda-memory-usage=true. A memory snapshot has no steps: see
 -- memory_timeline.

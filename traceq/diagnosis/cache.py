@@ -36,7 +36,7 @@ def fill(connection: duckdb.DuckDBPyConnection, goal: Goal = "throughput", rules
     Of a job of many ranks only the ranks that represent the others are judged.
     """
     every = [row["trace_id"] for row in ask(connection, statement("diagnosis/sql/traces.sql"))]
-    spared = _find_spared(connection)
+    spared = find_spared(connection)
     asked = [trace_id for trace_id in every if trace_id not in spared]
     save(connection, [judge() for _, judge in load_judgements(connection, goal, rules, asked)], goal, rules)
 
@@ -84,7 +84,7 @@ def load_judgements(
     """
     chosen = _chosen(rules)
     cached = _read_cached(connection, goal, chosen) if _are_own(chosen) else {}
-    spared = _find_spared(connection) if traces is None else set()
+    spared = find_spared(connection) if traces is None else set()
 
     def judgement(subject: Subject) -> Callable[[], Judged]:
         if subject.trace_id in spared:
@@ -104,7 +104,7 @@ def _decode_or_judge(content: str, subject: Subject, rules: Sequence[Rule]) -> J
         return judge_subject(subject, rules)
 
 
-def _find_spared(connection: duckdb.DuckDBPyConnection) -> set[int]:
+def find_spared(connection: duckdb.DuckDBPyConnection) -> set[int]:
     """Return the ids of traces of ranks that others of a large job represent, and that need not be judged."""
     return {row["trace_id"] for row in ask(connection, statement("diagnosis/sql/spared.sql"))}
 

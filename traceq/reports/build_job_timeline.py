@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,15 +18,21 @@ from traceq.reports.timeline import Called, DrawnSlices, Lane, Timeline
 if TYPE_CHECKING:
     import duckdb
 
-# Ranks and slices of a drawing.
+# Ranks and slices of a drawing; of more ranks these are drawn that matter, of them so many late ones.
 _FEWEST_RANKS, _MOST_RANKS, _MOST_SLICES = 2, 64, 800
+_MOST_LATE = 12
 
 
 def build_job_timeline(connection: duckdb.DuckDBPyConnection, job: Job) -> Timeline | None:
-    """Build the timeline of the job's first 64 ranks; None for a single rank, and without a clock that they have in common."""
+    """Build the timeline of the job's ranks, of more than 64 of those that matter.
+
+    None for a single rank, and without a clock that they have in common.
+    """
     ranks = sorted(member.rank for member in job.members if member.device is not None)
+    shown = ranks if len(ranks) <= _MOST_RANKS else _choose_ranks(job, ranks)
     place = {"job": job.job, "time_window": job.time_window}
-    read = read_columns(connection, "job_timeline", **place, categories=",".join(CATEGORIES), most=_MOST_RANKS)
+    listed = {"shown": ",".join(map(str, shown)), "categories": ",".join(CATEGORIES)}
+    read = read_columns(connection, "job_timeline", **place, **listed)
     if len(ranks) < _FEWEST_RANKS or not len(read["ts"]):
         return None
     no = np.zeros(len(read["ts"]), bool)
@@ -47,8 +54,8 @@ def build_job_timeline(connection: duckdb.DuckDBPyConnection, job: Job) -> Timel
         "count": pieces.slices,
         "launch": np.full(len(called), -1),
     }
-    shown = ranks[:_MOST_RANKS]
-    which = "All ranks" if len(shown) == len(ranks) else f"The first {count(len(shown))} of {count(len(ranks))} ranks"
+    of_all = f"{count(len(shown))} of {count(len(ranks))} ranks, those that are late, typical or first,"
+    which = "All ranks" if len(shown) == len(ranks) else of_all
     return Timeline(
         kind="job",
         title=f"{which} on one clock: what each GPU does",
@@ -60,3 +67,15 @@ def build_job_timeline(connection: duckdb.DuckDBPyConnection, job: Job) -> Timel
         resolution=stretch.coarse,
         fine=stretch.fine,
     )
+
+
+def _choose_ranks(job: Job, ranks: Sequence[int]) -> list[int]:
+    """Return those of `ranks` that matter, in their order: the latest ones, a typical one of each stage, the first and the last."""
+    late = [rank for straggler in job.stragglers for rank in straggler.ranks][:_MOST_LATE]
+    by_own = sorted(job.members, key=lambda member: (member.own_ns or 0, member.rank))
+    by_stage: dict[int | None, list[int]] = {}
+    for member in by_own:
+        by_stage.setdefault(member.stage, []).append(member.rank)
+    typical = [members[len(members) // 2] for members in by_stage.values()][:_MOST_LATE]
+    usual = [member.rank for member in job.members if member.is_usual]
+    return sorted({*late, *typical, *usual, ranks[0], ranks[-1]} & {*ranks})

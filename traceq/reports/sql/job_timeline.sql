@@ -1,5 +1,6 @@
--- What the GPUs of one window of a job do, on the common clock of its ranks: a row for each uninterrupted stretch of one category, in the order of
--- ranks; `lane` counts them from 0, `number` is the place of the category in the list $categories. No rows without a common clock.
+-- What the GPUs of the ranks in the list $shown do in one window of a job, on their common clock: a row for each uninterrupted stretch of
+-- one category, in the order of ranks; `lane` counts them from 0, `number` is the place of the category in the list $categories. No
+-- rows without a common clock.
 with
 middle as (
     select min(ts_end) + (max(ts_end) - min(ts_end)) // 2 as ts
@@ -16,7 +17,7 @@ member as (
     from job_rank as r
     inner join trace as t using (trace_id)
     where r.job = $job and r.time_window = $time_window and r.device is not null
-    qualify lane < $most
+        and list_contains(string_split($shown, ','), r.rank::varchar)
 ),
 
 segment as (
