@@ -24,7 +24,12 @@ WORK = st.lists(st.integers(50, 4_000), min_size=RANKS, max_size=RANKS)
 
 def longest_chain(job):
     """Return the length, ns, of the longest way through a job: of all chains of collectives that share a rank."""
-    collectives = [(step, place, group) for step in range(job.steps) for place, groups in enumerate(job.program) for group in groups]
+    collectives = [
+        (step, place, group)
+        for step in range(job.steps)
+        for place, groups in enumerate(job.program)
+        for group in groups
+    ]
 
     def chains(number, rank):
         """The lengths of all chains that end when `rank` has come to a collective."""
@@ -33,10 +38,15 @@ def longest_chain(job):
         before = [earlier for earlier in range(number) if rank in collectives[earlier][2]]
         if not before:
             return [own]
-        return [length + job.transfer + own for other in collectives[before[-1]][2] for length in chains(before[-1], other)]
+        return [
+            length + job.transfer + own for other in collectives[before[-1]][2] for length in chains(before[-1], other)
+        ]
 
     return max(
-        length + job.transfer for number, (_, _, group) in enumerate(collectives) for rank in group for length in chains(number, rank)
+        length + job.transfer
+        for number, (_, _, group) in enumerate(collectives)
+        for rank in group
+        for length in chains(number, rank)
     )
 
 
@@ -44,7 +54,9 @@ def longest_chain(job):
 @given(st.lists(st.tuples(DIVISIONS, WORK), min_size=1, max_size=6))
 def test_the_path_is_the_longest_way_through_the_collectives(program):
     works = [work for _, work in program]
-    job = MadeUpJob(RANKS, 1, [division for division, _ in program], lambda rank, _, place: float(works[place][rank] * US))
+    job = MadeUpJob(
+        RANKS, 1, [division for division, _ in program], lambda rank, _, place: float(works[place][rank] * US)
+    )
     slices = job.slices()
     found = judge_window(Ranks(RANKS, np.full(RANKS, -1), {}), slices, clocks_of(RANKS, slices))
     pieces, members = found.pieces, slices.members
@@ -87,7 +99,8 @@ def test_pieces_segments_and_their_ledger_add_up(kind):
         # by rank, category by category: to the nanosecond
         apart = """
             select count(*) from rank_segment as s
-            left join (select trace_id, slice_id, sum(dur) as dur from rank_segment_ledger group by all) as l using (trace_id, slice_id)
+            left join (select trace_id, slice_id, sum(dur) as dur from rank_segment_ledger group by all) as l
+            using (trace_id, slice_id)
             where s.dur <> coalesce(l.dur, 0)
         """
         assert connection.execute(apart).fetchone() == (0,)

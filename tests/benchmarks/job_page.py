@@ -122,14 +122,28 @@ def _kernel(operator: str, name: str, number: int, ts: float, dur: float, descri
         _slice("cpu_op", operator, before, 12),
         _slice("cuda_runtime", "cudaLaunchKernel", before + 2, 6, args=at),
         _slice(
-            "kernel", name, ts, dur, pid=0, tid=7, args={"device": 0, "stream": 7, "grid": [256, 1, 1], **at, **described}
+            "kernel",
+            name,
+            ts,
+            dur,
+            pid=0,
+            tid=7,
+            args={"device": 0, "stream": 7, "grid": [256, 1, 1], **at, **described},
         ),
     ]
 
 
 def _slice(category: str, name: str, ts: float, dur: float, **more: Any) -> Event:
     """Return a complete event; us."""
-    return {"ph": "X", "pid": 1, "tid": 1, "cat": category, "name": name, "ts": round(ts, 3), "dur": round(dur, 3)} | more
+    return {
+        "ph": "X",
+        "pid": 1,
+        "tid": 1,
+        "cat": category,
+        "name": name,
+        "ts": round(ts, 3),
+        "dur": round(dur, 3),
+    } | more
 
 
 if __name__ == "__main__":

@@ -83,7 +83,9 @@ def test_of_many_ranks_those_that_matter_are_drawn(job_database, monkeypatch):
     with duckdb.connect(str(job_database), read_only=True) as connection:
         (job,) = read_jobs(connection)
         # as if rank 2 were like many others
-        usual = [replace(member, is_usual=False, own_ns=1 if member.rank == 2 else member.own_ns) for member in job.members]
+        usual = [
+            replace(member, is_usual=False, own_ns=1 if member.rank == 2 else member.own_ns) for member in job.members
+        ]
         timeline = build_job_timeline(connection, replace(job, members=tuple(usual)))
     lanes = [lane.label for lane in timeline.lanes]
     assert "rank 2" not in lanes

@@ -615,7 +615,15 @@ def test_the_screen_of_a_job_of_which_there_is_much_to_say_has_at_most_48_lines(
     wide = [replace(LATE, unit=f"group of ranks {first}-{first + 7}", because=words) for first in range(5)]
     unknown = tuple(
         NotApplicable(rule, "Title", "not known")
-        for rule in ("desync", "slow-gpu", "work-imbalance", "slow-host", "wandering-straggler", "absent-late-rank", "slow-link")
+        for rule in (
+            "desync",
+            "slow-gpu",
+            "work-imbalance",
+            "slow-host",
+            "wandering-straggler",
+            "absent-late-rank",
+            "slow-link",
+        )
     )
     worked = tuple(replace(each, wait_ns=700 * MS, communication_ns=720 * MS) for each in many(64).members)
     job = replace(

@@ -211,7 +211,9 @@ HEALTHY = {
 JOBS |= {name: pipeline({"pp": 4}, slow=slow) for name, slow in (SLOW | HEALTHY).items()}
 
 
-@pytest.mark.parametrize("name", ["slow last stage", *(pytest.param(name, marks=pytest.mark.slow) for name in [*SLOW][1:])])
+@pytest.mark.parametrize(
+    "name", ["slow last stage", *(pytest.param(name, marks=pytest.mark.slow) for name in [*SLOW][1:])]
+)
 def test_a_slow_stage_of_one_rank_is_named_with_what_evening_it_saves(judged, name):
     connection, _ = judged(name)
     ((stage, factor),) = SLOW[name].items()
@@ -222,7 +224,9 @@ def test_a_slow_stage_of_one_rank_is_named_with_what_evening_it_saves(judged, na
     assert win == pytest.approx(lasts(pipeline({"pp": 4}, slow=SLOW[name])) - lasts(even), rel=0.25)
 
 
-@pytest.mark.parametrize("name", ["a shorter first stage", "equal stages", pytest.param("a shorter last stage", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", ["a shorter first stage", "equal stages", pytest.param("a shorter last stage", marks=pytest.mark.slow)]
+)
 def test_equal_stages_and_one_that_is_shorter_are_no_finding(judged, name):
     connection, _ = judged(name)
     found, win, findings = stages_of(connection)

@@ -265,7 +265,9 @@ def _pass_over_spared(connection: duckdb.DuckDBPyConnection) -> tuple[list[int] 
     if len(spared) <= _MOST_SPARED:
         return None, frozenset()
     one = min(spared)
-    return [trace_id for trace_id in select_traces(connection) if trace_id == one or trace_id not in spared], frozenset({one})
+    return [trace_id for trace_id in select_traces(connection) if trace_id == one or trace_id not in spared], frozenset(
+        {one}
+    )
 
 
 def report_of(

@@ -70,7 +70,7 @@ def build_job_timeline(connection: duckdb.DuckDBPyConnection, job: Job) -> Timel
 
 
 def _choose_ranks(job: Job, ranks: Sequence[int]) -> list[int]:
-    """Return those of `ranks` that matter, in their order: the latest ones, a typical one of each stage, the first and the last."""
+    """Return those of `ranks` that matter, in order: the latest ones, a typical one of each stage, the first and the last."""
     late = [rank for straggler in job.stragglers for rank in straggler.ranks][:_MOST_LATE]
     by_own = sorted(job.members, key=lambda member: (member.own_ns or 0, member.rank))
     by_stage: dict[int | None, list[int]] = {}

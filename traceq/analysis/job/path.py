@@ -34,6 +34,4 @@ def lay_out_path(members: Integers, arrivals: Floats, ends: Floats, dur: float) 
     borders[0], borders[1::2], borders[2::2] = 0.0, arrivals, ends
     borders[-1] = dur
     found = np.maximum.accumulate(np.clip(np.rint(borders), 0, int(dur))).astype(np.int64)
-    return PathPieces(
-        np.repeat(members, 2), np.tile(np.array([0, 1]), len(members)), begin=found[:-1], end=found[1:]
-    )
+    return PathPieces(np.repeat(members, 2), np.tile(np.array([0, 1]), len(members)), begin=found[:-1], end=found[1:])

@@ -95,7 +95,9 @@ def saving_if_spread(times: JobTimes, own: Floats, stage: Integers, step: Intege
     win = lasts - float(replace(times, own=scaled).lasts(nobody)[0])
     of_steps = _own_by_step(times, step)
     is_longest = of_steps[slow] > np.delete(of_steps, slow, axis=0).max(axis=0)
-    is_slow = own[slow] > _CLEARLY_MORE * usual and 2 * is_longest.sum() > len(is_longest) and win >= _WORTH_SPREADING * lasts
+    is_slow = (
+        own[slow] > _CLEARLY_MORE * usual and 2 * is_longest.sum() > len(is_longest) and win >= _WORTH_SPREADING * lasts
+    )
     return StageImbalance(ranks_by_stage(stage), win, int(stage[slow]) if is_slow else None)
 
 
@@ -107,7 +109,9 @@ def _own_by_step(times: JobTimes, step: Integers) -> Floats:
     order = stable_order(cell)
     bounds = np.searchsorted(cell[order], np.arange(times.units * len(steps) + 1))
     start, own = members.start[order], times.own[order]
-    found = [measure_coverage((start[rows] - own[rows], start[rows])) for rows in starmap(slice, pairwise(bounds.tolist()))]
+    found = [
+        measure_coverage((start[rows] - own[rows], start[rows])) for rows in starmap(slice, pairwise(bounds.tolist()))
+    ]
     return np.array(found).reshape(times.units, len(steps))
 
 

@@ -364,7 +364,7 @@ def _candidate_kinds(ranks: Ranks, compared: _ComparedRanks, lasts: float) -> di
 def _find_imbalance(
     compared: _ComparedRanks, slices: JobSlices, own: Floats, lasts: float, ideal: float
 ) -> StageImbalance | None:
-    """Return the imbalance of the pipeline's stages, `own` being by rank, ns; None where the stages or their order are unknown."""
+    """Return the imbalance of the pipeline's stages (`own` is by rank, ns); None where stages or their order are unknown."""
     if not ((compared.tells_stages or compared.is_single) and compared.has_order):
         return None
     if compared.is_single and compared.by_operation is None:

@@ -228,7 +228,7 @@ def describe_job(
 
 
 def _on_every_rank(report: Report, job: Job, most: int) -> Iterator[Block]:
-    """Yield a table of the usual rank's first `most` findings, which probably hold for all ranks of its stage; nothing without."""
+    """Yield a table of the usual rank's first `most` findings, which probably hold for all ranks of its stage; or nothing."""
     trace_id = find_usual_rank(job).trace_id
     shown = next((each for each in report.traces if each.trace.trace_id == trace_id and each.findings), None)
     if shown is not None and most:

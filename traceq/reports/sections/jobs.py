@@ -58,8 +58,8 @@ def summarize_job(job: Job) -> str:
     if not job.stragglers or job.dur_ns is None or job.ideal_ns is None:
         return ""
     if (slow := _slow_stage(job, job.dur_ns - job.ideal_ns)) is not None:
-        spread = duration((job.dur_ns - slow.adds_ns) / job.steps)
-        return f"{slow.name[0].upper()}{slow.name[1:]} has more work: {duration(job.dur_ns / job.steps)} -> {spread} per step with equal stages."
+        step, spread = (duration(ns / job.steps) for ns in (job.dur_ns, job.dur_ns - slow.adds_ns))
+        return f"{_begin_sentence(slow.name)} has more work: {step} -> {spread} per step with equal stages."
     return (
         f"Late ranks: {duration(job.dur_ns / job.steps)} -> {duration(job.ideal_ns / job.steps)} per step with "
         f"all ranks equal; the others wait most for {job.stragglers[0].name}."
@@ -122,15 +122,16 @@ def write_verdict_of_job(job: Job, deed: str = "", faults: Sequence[str] = ()) -
     if not holds_up(job) and (late := _late_start(job, job.dur_ns)):
         waited = f"The first collective waits {duration(job.late_start_ns)} of {duration(job.dur_ns)}"
         return Verdict((f"Late start: {late.unit} {late.because}",), "problem", lines=((waited,), split_code(late.fix)))
-    if (slow := _slow_stage(job, job.dur_ns - job.ideal_ns)) is not None:
-        spread = duration((job.dur_ns - slow.adds_ns) / job.steps)
-        shared: Spans = (f"{step} -> {spread} per step at best if all stages shared what it has more",)
-        told = f"{slow.name[0].upper()}{slow.name[1:]} of the pipeline has more work than the others"
-        return Verdict((told,), "problem", lines=(shared,))
     if not holds_up(job):
         return Verdict((f"No rank holds up the others: {step} per step, {ideal} with all ranks equal",), "healthy")
+    slow = _slow_stage(job, job.dur_ns - job.ideal_ns)
+    return _late_verdict(job, deed, step, ideal) if slow is None else _slow_stage_verdict(job, slow, job.dur_ns)
+
+
+def _late_verdict(job: Job, deed: str, step: str, ideal: str) -> Verdict:
+    """Return the verdict that ranks are late; `step` and `ideal` are the time per step, and with usual ranks."""
     lines: list[Spans] = [
-        (f"{step} -> {ideal} per step if every rank were like a typical one, {job.slowdown:.2f}x as fast",)
+        (f"{step} -> {ideal} per step if every rank were like a typical one, {job.slowdown or 1:.2f}x as fast",)
     ]
     if job.pattern in _PATTERNS:
         lines.append((_PATTERNS[job.pattern],))
@@ -148,6 +149,19 @@ def _slow_stage(job: Job, saved: int) -> Straggler | None:
     """Return the stage that saves more, if all stages share what it has more, than usual ranks do (`saved`, ns); else None."""
     first = job.stragglers[0] if job.stragglers else None
     return first if first is not None and first.kind == "stage" and first.adds_ns > max(saved, 0) else None
+
+
+def _slow_stage_verdict(job: Job, slow: Straggler, dur: int) -> Verdict:
+    """Return the verdict that a stage has more work than the others, and what the job of `dur` ns gains at best if all share."""
+    step, spread = (duration(ns / job.steps) for ns in (dur, dur - slow.adds_ns))
+    shared: Spans = (f"{step} -> {spread} per step at best if all stages shared what it has more",)
+    told = f"{_begin_sentence(slow.name)} of the pipeline has more work than the others"
+    return Verdict((told,), "problem", lines=(shared,))
+
+
+def _begin_sentence(words: str) -> str:
+    """Return the words with a capital first letter."""
+    return words[:1].upper() + words[1:]
 
 
 def _is_mostly_transfer(job: Job, dur: int) -> bool:
