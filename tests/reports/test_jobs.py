@@ -14,7 +14,7 @@ from traceq.common.ranks import list_ranks
 from traceq.diagnosis.finding import Evidence, Failed, NotApplicable
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.reports.mcp.report import answer_finding
-from traceq.reports.model import Job, JobAxis, JobCollective, JobRank, Lateness, Note, PathPart, Report, Straggler
+from traceq.reports.model import Job, JobAxis, JobCollective, JobRank, Lateness, Note, JobPathPart, Report, Straggler
 from traceq.reports.redact import redact_report
 from traceq.reports.renderers.to_json import to_json
 from traceq.reports.renderers.to_llm import LIMIT, to_llm
@@ -639,11 +639,11 @@ def test_the_screen_of_a_job_of_which_there_is_much_to_say_has_at_most_48_lines(
 
 
 PATH = (
-    PathPart("own", 1, "idle_launch", 520 * MS, 11),
-    PathPart("own", 0, "compute", 300 * MS, 11),
-    PathPart("transfer", None, None, 100 * MS, 11),
-    PathPart("late_start", 0, None, 20 * MS, 11),
-    *(PathPart("own", rank, None, 10 * MS, 11) for rank in range(2, 7)),
+    JobPathPart("own", 1, "idle_launch", 520 * MS, 11),
+    JobPathPart("own", 0, "compute", 300 * MS, 11),
+    JobPathPart("transfer", None, None, 100 * MS, 11),
+    JobPathPart("late_start", 0, None, 20 * MS, 11),
+    *(JobPathPart("own", rank, None, 10 * MS, 11) for rank in range(2, 7)),
 )
 
 

@@ -88,7 +88,7 @@ LISTS_OF_JOB: dict[str, Callable[..., Any]] = {
     "job_group_wait": model.GroupWait,
     "job_pair": model.RankPair,
     "job_bubble": model.StageBubble,
-    "job_path": model.PathPart,
+    "job_path": model.JobPathPart,
 }
 
 # Topic and field of it to the section of the report and the query of that name that fills it.

@@ -585,7 +585,7 @@ class StageBubble(msgspec.Struct, frozen=True):
     share_of_equal: float | None
 
 
-class PathPart(msgspec.Struct, frozen=True):
+class JobPathPart(msgspec.Struct, frozen=True):
     """A part of the job's critical path, ns over all steps: own time of `rank` in a category of the ledger, or another `kind`.
 
     `kind` is as in job_path; all transfers are one part, without a rank. `category` is None where the ledger does not
@@ -693,7 +693,7 @@ class Job(msgspec.Struct, frozen=True):
     group_waits: tuple[GroupWait, ...] = ()
     pairs: tuple[RankPair, ...] = ()
     bubble: tuple[StageBubble, ...] = ()
-    path: tuple[PathPart, ...] = ()
+    path: tuple[JobPathPart, ...] = ()
     findings: tuple[JobFinding, ...] = ()
     not_applicable: tuple[NotApplicable, ...] = ()
     failed: tuple[Failed, ...] = ()

@@ -13,7 +13,7 @@ from traceq.reports.drawing import Drawing, Rect, choose_time_unit, make_axis, m
 from traceq.reports.model import Job, JobCollective, JobRank, Lateness, WorstArrival
 
 _GB = 1_000_000_000
-# Of more ranks each host has a row, and where hosts are not known the ranks that are late most.
+# Of more ranks each host has a row, and where hosts are not known each rank; of more rows those that are late most are kept.
 _MOST_ROWS = 64
 _NAMED_ROWS = 12
 # The darkest cells of those that are late are opaque.
@@ -72,17 +72,18 @@ def _column_word(job: Job) -> str:
 def list_late_rows(job: Job) -> _Rows:
     """Return row name -> for each column (step or collective) how much the rank's own time was beyond the usual rank's, ns.
 
-    With more than 64 ranks, a row is a host (its latest rank); if hosts are not known, the 64 ranks that are late most are kept.
+    With more than 64 ranks, a row is a host (its latest rank) where all hosts are known and have several ranks. Of more
+    than 64 rows those that are late most are kept.
     """
     hosts = {member.rank: member.host for member in job.members}
     names = {rank: f"rank {rank}" for rank in hosts}
-    if len(hosts) > _MOST_ROWS and None not in hosts.values() and len(set(hosts.values())) <= _MOST_ROWS:
+    if len(hosts) > _MOST_ROWS and None not in hosts.values() and len(set(hosts.values())) < len(hosts):
         names = {rank: f"host {host}" for rank, host in hosts.items()}
-    elif len(hosts) > _MOST_ROWS:
-        late = dict.fromkeys(hosts, 0)
-        for lateness in job.lateness:
-            late[lateness.rank] += lateness.late_by
-        names = {rank: names[rank] for rank in sorted(sorted(late, key=lambda rank: -late[rank])[:_MOST_ROWS])}
+    late = dict.fromkeys(names.values(), 0)
+    for lateness in job.lateness:
+        late[names[lateness.rank]] += lateness.late_by
+    kept = set(sorted(late, key=lambda name: -late[name])[:_MOST_ROWS])
+    names = {rank: name for rank, name in names.items() if name in kept}
     rows: _Rows = {name: [0] * job.lateness[0].places for name in names.values()}
     for lateness in job.lateness:
         if lateness.rank in names:

@@ -179,8 +179,11 @@ def _compose_report(report: Report, *, folds: bool, draws: bool) -> Iterator[Blo
 def _compose_overview(
     report: Report, opened: Sequence[TraceReport], *, is_job_first: bool, draws: bool
 ) -> Iterator[Block]:
-    yield Heading(2, (some(len(report.traces), "trace"),))
     job = find_job(report.jobs)
+    members = {each.trace_id for each in job.members} if job else set()
+    there = len(members | {each.trace.trace_id for each in report.traces})
+    read = len(report.traces)
+    yield Heading(2, (some(there, "trace") if there == read else f"{count(read)} of {some(there, 'trace')}",))
     if job is None:
         yield from list_traces(report, _MOST_IN_OVERVIEW)
     else:

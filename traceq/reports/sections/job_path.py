@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from traceq.analysis.categories import label
 from traceq.common.units import duration, share, some
 from traceq.reports.document import Block, Literal, Paragraph, Query, make_table
-from traceq.reports.model import Job, PathPart
+from traceq.reports.model import Job, JobPathPart
 from traceq.reports.queries import print_query
 
 _MOST_PARTS = 8
@@ -24,7 +24,7 @@ def list_path_of_job(job: Job) -> Iterator[Block]:
         return
     whole = job.dur_ns
     shown = job.path[:_MOST_PARTS]
-    columns: dict[str, Callable[[PathPart], str]] = {
+    columns: dict[str, Callable[[JobPathPart], str]] = {
         "critical path": lambda part: "all ranks" if part.rank is None else f"rank {part.rank}",
         "what it does": _name_deed,
         "share": lambda part: share(part.dur_ns / whole),
@@ -37,7 +37,7 @@ def list_path_of_job(job: Job) -> Iterator[Block]:
     yield Query(print_query("job_path", job=job.job, time_window=job.time_window))
 
 
-def _name_deed(part: PathPart) -> str:
+def _name_deed(part: JobPathPart) -> str:
     """Return what the part is in words: a category of the ledger, transfer, or what comes before the first collective."""
     if part.kind != "own":
         return _OTHER_KINDS[part.kind]
