@@ -106,6 +106,11 @@ def test_of_many_ranks_hosts_have_rows_or_those_that_are_late_most():
     rows = charts.list_late_rows(replace(job, members=hosts))
     assert len(rows) == 32
     assert rows["host n0"] == [80 * MS, *[0] * 8, 40 * MS]
+    # of more hosts than rows the latest are kept
+    pairs = tuple(replace(each, host=f"n{each.rank // 2:03}") for each in many(256).members)
+    rows = charts.list_late_rows(replace(job, members=pairs))
+    assert len(rows) == 64
+    assert rows["host n000"] == [80 * MS, *[0] * 8, 40 * MS]
 
 
 def test_parts_of_a_rank_are_per_step():

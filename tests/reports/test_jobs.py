@@ -14,7 +14,7 @@ from traceq.common.ranks import list_ranks
 from traceq.diagnosis.finding import Evidence, Failed, NotApplicable
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.reports.mcp.report import answer_finding
-from traceq.reports.model import Job, JobAxis, JobCollective, JobRank, Lateness, Note, JobPathPart, Report, Straggler
+from traceq.reports.model import Job, JobAxis, JobCollective, JobPathPart, JobRank, Lateness, Note, Report, Straggler
 from traceq.reports.redact import redact_report
 from traceq.reports.renderers.to_json import to_json
 from traceq.reports.renderers.to_llm import LIMIT, to_llm

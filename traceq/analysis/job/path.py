@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from traceq.analysis.job.graph import Floats, Integers
 
 
-class PathPieces(msgspec.Struct, frozen=True):
+class JobPathPieces(msgspec.Struct, frozen=True):
     """Pieces of a job's critical path in the order of time, one array element each.
 
     `member` is the slice that came last to its collective. Where `moves` is false the piece is what its rank did before it,
@@ -24,7 +24,7 @@ class PathPieces(msgspec.Struct, frozen=True):
     end: Integers
 
 
-def lay_out_path(members: Integers, arrivals: Floats, ends: Floats, dur: float) -> PathPieces:
+def lay_out_path(members: Integers, arrivals: Floats, ends: Floats, dur: float) -> JobPathPieces:
     """Return the pieces of the path through `members`, whose collectives they reached at `arrivals` and that ended at `ends`.
 
     Times are ns after the job's begin, on the common clock; the job lasts `dur` ns, which the pieces add up to. Clocks agree
@@ -34,4 +34,6 @@ def lay_out_path(members: Integers, arrivals: Floats, ends: Floats, dur: float) 
     borders[0], borders[1::2], borders[2::2] = 0.0, arrivals, ends
     borders[-1] = dur
     found = np.maximum.accumulate(np.clip(np.rint(borders), 0, int(dur))).astype(np.int64)
-    return PathPieces(np.repeat(members, 2), np.tile(np.array([0, 1]), len(members)), begin=found[:-1], end=found[1:])
+    return JobPathPieces(
+        np.repeat(members, 2), np.tile(np.array([0, 1]), len(members)), begin=found[:-1], end=found[1:]
+    )

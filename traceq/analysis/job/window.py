@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from traceq.analysis.job.arrays import close_gaps, group_medians, measure_coverage, stable_order
 from traceq.analysis.job.clocks import Clocks, align, find_components
 from traceq.analysis.job.graph import JobGraph, JobPath, Members, build_graph, critical_path
-from traceq.analysis.job.path import PathPieces, lay_out_path
+from traceq.analysis.job.path import JobPathPieces, lay_out_path
 from traceq.analysis.job.pipelines import (
     StageImbalance,
     find_depths,
@@ -162,7 +162,7 @@ class JudgedWindow(msgspec.Struct, frozen=True):
     ideal: float
     path: JobPath
     begin: int
-    pieces: PathPieces
+    pieces: JobPathPieces
     stragglers: Sequence[FoundStraggler]
     wins: Floats
     group_wins: Floats
@@ -280,7 +280,7 @@ def judge_window(ranks: Ranks, slices: JobSlices, clocks: Clocks) -> JudgedWindo
 
 def _lay_out(
     path: JobPath, slices: JobSlices, clocks: Clocks, zero: float, common_end: Floats, dur: float
-) -> PathPieces:
+) -> JobPathPieces:
     """Return the pieces of the path on the common clock; `zero` (ns) is the job's begin, `common_end` is by collective, ns."""
     rows, members = path.members, slices.members
     arrivals = clocks.to_common(members.unit[rows], (members.start[rows] + slices.origin[rows]).astype(float))

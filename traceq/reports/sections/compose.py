@@ -180,8 +180,8 @@ def _compose_overview(
     report: Report, opened: Sequence[TraceReport], *, is_job_first: bool, draws: bool
 ) -> Iterator[Block]:
     job = find_job(report.jobs)
-    members = {each.trace_id for each in job.members} if job else set()
-    there = len(members | {each.trace.trace_id for each in report.traces})
+    members = {member.trace_id for member in job.members} if job else set()
+    there = len(members | {trace.trace.trace_id for trace in report.traces})
     read = len(report.traces)
     yield Heading(2, (some(there, "trace") if there == read else f"{count(read)} of {some(there, 'trace')}",))
     if job is None:
