@@ -681,3 +681,13 @@ def test_a_slow_stage_is_told_with_what_evening_the_stages_saves():
     # of a stage with several ranks, whose usual ranks would save as much, the others wait as for a rank
     waited = replace(slow, ideal_ns=800 * MS, slowdown=1.25)
     assert "the others wait for stage 3" in blocks_to_text([write_verdict_of_job(waited)], 100)
+
+
+def test_of_a_large_job_the_ranks_that_are_named_have_savings():
+    members = tuple(replace(each, win_ns=None) for each in many(128).members)
+    shown = blocks_to_text(list_ranks_of_job(replace(many(128), members=members)), 100).splitlines()
+    assert [(line.split()[0], line.split()[-3:-1]) for line in shown[2:4]] == [
+        ("1", ["30.00", "ms"]),
+        ("5", ["30.00", "ms"]),
+    ]
+    assert shown[4].split()[-2] == "-"

@@ -104,8 +104,8 @@ def _find_single_rank(job: JobSubject, straggler: dict[str, Any]) -> JobFinding:
         # No real job at hand has had one.
         confidence="medium",
         reason=(
-            f"It works longest in most of {some(job.facts['steps'], 'step')}; with one rank a stage, no other rank has the "
-            "same work to compare it with."
+            f"Of the stages, counted from 0, it works longest in most of {some(job.facts['steps'], 'step')}; with one rank a "
+            "stage, no other rank has the same work to compare it with."
         ),
         fix=fix,
     )

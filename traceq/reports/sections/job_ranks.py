@@ -57,8 +57,14 @@ def per_step(value: int | None, job: Job) -> str:
 
 
 def _saving_alone(rank: JobRank, job: Job) -> str:
-    """Return as text what fixing this rank alone saves per step; a dash where that is below the job's limit for claims."""
-    return per_step(None if (rank.win_ns or 0) < (job.claim_limit_ns or 1) else rank.win_ns, job)
+    """Return as text what fixing this rank alone saves per step; a dash where that is below the job's limit for claims.
+
+    Of a large job only the ranks that are named have been tried.
+    """
+    win = rank.win_ns
+    if win is None:
+        win = next((named.win_ns for named in job.stragglers if tuple(named.ranks) == (rank.rank,)), None)
+    return per_step(None if (win or 0) < (job.claim_limit_ns or 1) else win, job)
 
 
 def find_usual_rank(job: Job) -> JobRank:
