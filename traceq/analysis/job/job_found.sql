@@ -1,5 +1,6 @@
--- What one window's collectives tell: _job_own by slice, _job_collective by collective, _job_unit_found by rank.
--- reads: _job_collective, _job_member, _job_unit_found, job
+-- What one window's collectives tell: _job_own by slice, _job_collective by collective, _job_uneven by collective that ranks do not
+-- leave together, _job_unit_found by rank.
+-- reads: _job_collective, _job_member, _job_uneven, _job_unit_found, job
 -- makes: collective_match, job, job_rank
 
 -- The rank that needed least came last; it is named where the next one needed clearly more.
@@ -32,6 +33,20 @@ set
 from _job_collective as f
 inner join _job_late as l using (match_id)
 where collective_match.job = $job and collective_match.time_window = $time_window and collective_match.match_id = f.match_id;
+
+-- Of a broadcast only the root's lateness counts: who else is absent holds up nobody.
+update collective_match
+set
+    wait_source = u.wait_source,
+    late_unit = if(
+        collective_match.op in ('broadcast', 'scatter') or collective_match.members >= coalesce(collective_match.group_size, 0),
+        u.late_unit,
+        null
+    ),
+    late_by = u.late_by,
+    late_alone = u.late_alone
+from _job_uneven as u
+where collective_match.job = $job and collective_match.time_window = $time_window and collective_match.match_id = u.match_id;
 
 create or replace temp table _job_unit_sum as
 with

@@ -1,7 +1,8 @@
 -- Which slices of communication are one collective: by communicator or group and sequence number, else by the ordinal in the step,
 -- else by their ends.
 -- Groups without a name that all ranks know are in _job_group (traceq/analysis/job/groups.py).
--- reads: _job_group, _job_identified, _job_keyed, _job_slice
+-- Sends and receives whose peer is known are in _job_message.
+-- reads: _job_group, _job_identified, _job_keyed, _job_message, _job_slice
 -- makes: _job_matched, _job_member, collective_match
 
 create or replace temp view _job_identified as
@@ -27,7 +28,7 @@ counted as (
         ) as ordinal,
         count(*) over (partition by job, time_window, unit, identity, step_name, op) as in_step
     from _job_identified
-    where identity is null or sequence is null
+    where (identity is null or sequence is null) and (trace_id, slice_id) not in (select (trace_id, slice_id) from _job_message)
 ),
 
 -- Ordinals hold where all ranks have as many.
@@ -98,7 +99,17 @@ left join chain as h on h.job = d.job and h.time_window = d.time_window and h.op
 create or replace temp view _job_keyed as
 select *, if(comms_id is null, 'sequence', 'comms_id') as match_source, null::varchar as place
 from _job_identified
-where identity is not null and sequence is not null
+where identity is not null and sequence is not null and op <> 'send_recv'
+union all
+select *, if(comms_id is null, 'sequence', 'comms_id'), null
+from _job_identified
+where
+    identity is not null and sequence is not null and op = 'send_recv'
+    and (trace_id, slice_id) not in (select (trace_id, slice_id) from _job_message)
+union all
+select i.* replace (m.identity as identity, null::bigint as sequence), 'pair', m.place
+from _job_identified as i
+inner join _job_message as m using (trace_id, slice_id)
 union all
 select i.* replace (c.identity as identity, null::bigint as sequence), c.match_source, c.place
 from _job_identified as i
@@ -136,6 +147,7 @@ select
     identity as group_id,
     group_size, members, match_source,
     0 as transfer,
+    'duration' as wait_source,
     -- of groups that lack ranks job_absent.sql tells
     if(members >= if(op = 'send_recv', 2, group_size), 0, null) as wait_absent
 from _job_matched
@@ -159,5 +171,6 @@ left join _job_matched as m
         and m.place is not distinct from k.place;
 
 drop view _job_keyed;
+drop table _job_message;
 drop view _job_identified;
 drop table _job_slice;

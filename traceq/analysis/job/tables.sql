@@ -165,26 +165,34 @@ create table if not exists collective_match (
     group_size integer,
     --: Ranks it was found on.
     members integer not null,
-    --: What told that they belong together: comms_id, sequence, counted (the same ordinal in the same step) or co_end
-    --: (they end together).
+    --: What told that they belong together: comms_id, sequence, pair (of sends and receives the same ordinal between two
+    --: ranks that name each other), counted (the same ordinal in the same step) or co_end (they end together).
     match_source varchar not null,
     --: Step of the rank with the lowest unit; NULL outside all steps.
     step integer,
     --: Median end on the common clock, ns.
     ts_end bigint,
-    --: Duration of the rank that needed least, ns: that one waited for nobody.
+    --: Duration of the rank that needed least, ns: that one waited for nobody. Where wait_source is arrival, or a root
+    --: is known, what is left of the shortest duration without waiting.
     transfer bigint not null,
-    --: The rank that came last, job_rank.unit; NULL when the two last came within job.claim_limit, or a rank of the
-    --: group is absent.
+    --: The rank that came last, job_rank.unit; of broadcasts and scatters the root, where others waited for it. NULL when
+    --: the two last came within job.claim_limit, a rank of the group is absent, or nothing tells who waited.
     late_unit integer,
-    --: By how much it came later than the usual rank, ns.
+    --: By how much it came later than the usual rank, ns; NULL when nothing tells.
     late_by bigint,
-    --: By how much it came later than the second last, ns: what is won here by that rank alone.
+    --: By how much it came later than the second last, ns: what is won here by that rank alone; NULL when nothing tells.
     late_alone bigint,
     --: Of transfer, waiting for ranks of the group that are not here, ns: what it is above the 5th percentile of
     --: operation, group and size (of at least 8), if that is more than half of it and than job.claim_limit; 0 where all
     --: ranks are here, NULL where its class does not tell.
-    wait_absent bigint
+    wait_absent bigint,
+    --: Of broadcasts, scatters, reduces and gathers the root, job_rank.unit; NULL when no trace tells, they differ, or it
+    --: is not here. NULL of all others.
+    root_unit integer,
+    --: What tells who waited and how long: duration (what a rank took beyond the fastest) or arrival (of broadcasts,
+    --: scatters, reduces, gathers and all-to-alls when each rank came, on aligned clocks). NULL when nothing does: the
+    --: root is not known.
+    wait_source varchar
 );
 
 --: One row per GPU slice of communication between ranks: which collective it is part of, and what its rank did before.
@@ -201,7 +209,9 @@ create table if not exists collective_member (
     unit integer not null,
     --: The collective; NULL when the slice could not be matched.
     match_id integer,
-    --: Of its duration, waiting for other ranks, ns: duration - transfer of the collective; NULL when not matched.
+    --: Of its duration, waiting for other ranks, ns: duration - transfer of the collective. In an all-to-all until the last
+    --: came, if clocks are aligned; in a broadcast or scatter until the root did, in a reduce or gather of the root alone.
+    --: NULL when not matched, or when the root is not known.
     wait bigint,
     --: When its rank had got what it waited for before: end of the collectives that this one follows, ns on the trace's
     --: clock; NULL for the first.
