@@ -45,6 +45,10 @@ _STRAGGLER = pa.schema({
     "adds": pa.int64(), "win": pa.int64(),
 })  # fmt: skip
 
+_GROUP_STRAGGLER = pa.schema({
+    "part": pa.int32(), "place": pa.int32(), "unit": pa.int32(), "adds": pa.int64(), "win": pa.int64(),
+})  # fmt: skip
+
 _UNEVEN = pa.schema({
     "match_id": pa.int32(), "wait_source": pa.string(), "late_unit": pa.int32(), "late_by": pa.int64(),
     "late_alone": pa.int64(),
@@ -83,6 +87,7 @@ def _fill_window(connection: duckdb.DuckDBPyConnection, job: int, window: int) -
         return
     sql.run(connection, "analysis/job/job_found.sql", **place, **found)
     sql.run(connection, "analysis/job/straggler.sql", **place, **found)
+    sql.run(connection, "analysis/job/group_straggler.sql", **place)
     if found["usual_source"] == "operation":
         sql.run(connection, "analysis/job/job_operation_cause.sql", **place)
 
@@ -265,6 +270,7 @@ def _write(connection: duckdb.DuckDBPyConnection, found: JudgedWindow) -> None:
             {
                 "unit": np.arange(len(found.wins)),
                 "stage": found.stage,
+                "part": pa.array(found.part, mask=found.part == NONE),
                 **{name: _round_ns(getattr(found.rank_time, name)) for name in ("own", "late", "transfer", "wait")},
                 "win": pa.array(_round_ns(found.wins), mask=~np.isfinite(found.wins)),
                 "group_win": pa.array(_round_ns(found.group_wins), mask=~np.isfinite(found.group_wins)),
@@ -272,6 +278,7 @@ def _write(connection: duckdb.DuckDBPyConnection, found: JudgedWindow) -> None:
         ),
     )
     _insert(connection, "_job_straggler", _straggler_rows(found))
+    _insert(connection, "_job_group_straggler", _group_straggler_rows(found))
     _insert(connection, "_job_uneven", _uneven_rows(found.waits))
 
 
@@ -325,6 +332,12 @@ def _straggler_rows(found: JudgedWindow) -> pa.Table:
         for number, straggler in enumerate(found.stragglers, 1)
     ]
     return pa.Table.from_pylist(rows, _STRAGGLER)
+
+
+def _group_straggler_rows(found: JudgedWindow) -> pa.Table:
+    """Return a row for each late rank of each part of a job that falls into several."""
+    rows = [late._asdict() | {"adds": int(late.adds), "win": int(late.win)} for late in found.part_stragglers]
+    return pa.Table.from_pylist(rows, _GROUP_STRAGGLER)
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:

@@ -65,7 +65,8 @@ select
     coalesce(l.late_count, 0) as late_count,
     coalesce(l.late_by, 0) as late_by,
     f.win,
-    f.group_win
+    f.group_win,
+    f.part
 from _job_unit_found as f
 left join late as l using (unit);
 
@@ -81,7 +82,8 @@ set
     late_count = if(j.cannot_tell is null, s.late_count, null),
     late_by = if(j.cannot_tell is null, s.late_by, null),
     win = if(j.cannot_tell is null, s.win, null),
-    group_win = if(j.cannot_tell is null, s.group_win, null)
+    group_win = if(j.cannot_tell is null, s.group_win, null),
+    part = if(j.cannot_tell is null, s.part, null)
 from _job_unit_sum as s
 cross join (from job where job = $job and time_window = $time_window) as j
 where job_rank.job = $job and job_rank.time_window = $time_window and job_rank.unit = s.unit;

@@ -144,7 +144,10 @@ create table if not exists job_rank (
     late bigint,
     --: Lowest unit of the ranks that it is one with in job_pair: itself in jobs of up to 64 ranks, else those of its
     --: host, where all hosts are known and no more than 64, else the ranks next to it.
-    block integer
+    block integer,
+    --: Part of the job that it is in: ranks that process groups join, directly or by others; from 0, the largest first.
+    --: NULL when the job cannot be judged, and of ranks without matched collectives.
+    part integer
 );
 
 --: One row per collective that was found on several ranks.
@@ -262,6 +265,25 @@ create table if not exists straggler (
     operator_dur bigint,
     --: How long the same call took on usual_unit, ns; of a type of operation the mean on all ranks.
     usual_operator_dur bigint
+);
+
+--: One row per late rank of a part of a job (job_rank.part) that falls into several: ranks that each save at least 1 % of
+--: the part's time beside the others. Sums of adds are what several save together, as they are in this order only.
+create table if not exists group_straggler (
+    --: Job.
+    job integer not null,
+    --: Window of the job.
+    time_window integer not null,
+    --: The part, job_rank.part.
+    part integer not null,
+    --: From 1: the order in which the ranks of a part are to be fixed.
+    place integer not null,
+    --: The rank, job_rank.unit.
+    unit integer not null,
+    --: What its part saves when those before it are fixed already, ns.
+    adds bigint not null,
+    --: What its part saves when it alone is fixed, ns.
+    win bigint not null
 );
 
 --: One row per process group whose collectives were matched: its ranks, and the axis of parallelism it runs along.

@@ -10,9 +10,10 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from traceq.analysis.job.arrays import close_gaps, group_medians, stable_order
-from traceq.analysis.job.clocks import Clocks, align, find_components
+from traceq.analysis.job.arrays import group_medians, stable_order
+from traceq.analysis.job.clocks import Clocks, align
 from traceq.analysis.job.graph import NONE, JobGraph, JobPath, Members, build_graph, critical_path
+from traceq.analysis.job.parts import PartStraggler, find_part_stragglers, find_parts
 from traceq.analysis.job.pipelines import StageImbalance, find_depths, ranks_by_stage, saving_if_balanced
 from traceq.analysis.job.stragglers import WORTH_NAMING, FoundStraggler, JobTimes, blame_of_ranks, find_stragglers
 from traceq.analysis.job.uneven import UnevenCollectives, UnevenWaits, measure_waits, split_ends
@@ -167,6 +168,8 @@ class JudgedWindow(msgspec.Struct, frozen=True):
     stragglers: Sequence[FoundStraggler]
     wins: Floats
     group_wins: Floats
+    part: Integers
+    part_stragglers: Sequence[PartStraggler]
     steps: int
     uneven: StageImbalance | None
     wanders: bool
@@ -257,10 +260,11 @@ def judge_window(ranks: Ranks, slices: JobSlices, clocks: Clocks) -> JudgedWindo
     if uneven and compared.by_operation is None and uneven.stage_win > sum(straggler.adds for straggler in named):
         named = uneven.as_straggler(lasts)
     wins, group_wins, worker_share = np.full(units, np.nan), np.full(units, np.nan), np.nan
+    part = find_parts(units, members.unit, slices.group)
     if holds and units <= _MOST_SINGLE_RANKS:
         worker_share = _worker_share(times, lasts, ideal)
         alone = times.ends(np.eye(units, dtype=bool))
-        wins, group_wins = lasts - alone.max(axis=0), _group_wins(slices.group, graph.members, recorded, alone)
+        wins, group_wins = lasts - alone.max(axis=0), _group_wins(part, graph.members, recorded, alone)
     return JudgedWindow(
         claim_limit=limit,
         match=slices.members.match,
@@ -280,6 +284,8 @@ def judge_window(ranks: Ranks, slices: JobSlices, clocks: Clocks) -> JudgedWindo
         stragglers=named,
         wins=wins,
         group_wins=group_wins,
+        part=part,
+        part_stragglers=find_part_stragglers(times, part) if holds else [],
         steps=steps,
         uneven=uneven,
         wanders=wanders,
@@ -309,19 +315,17 @@ def _shortest_durations(members: Members) -> Floats:
     return shortest
 
 
-def _group_wins(group: Integers, members: Members, recorded: Floats, alone: Floats) -> Floats:
-    """Return for each rank how much time its set of ranks, joined by process groups, would save if this rank were usual, ns.
+def _group_wins(part: Integers, members: Members, recorded: Floats, alone: Floats) -> Floats:
+    """Return for each rank how much time its part of the job would save if this rank were usual, ns.
 
-    `group` is by member. `recorded` is each collective's end as recorded, `alone` its end if one rank (column) were usual. NaN
+    `part` is by rank. `recorded` is each collective's end as recorded, `alone` its end if one rank (column) were usual. NaN
     for ranks without collectives.
     """
-    units = alone.shape[1]
-    component = find_components(units, members.unit, close_gaps(group))
     of_collective = np.full(members.collectives, NONE, np.intp)
-    of_collective[members.match] = component[members.unit]
-    wins = np.full(units, np.nan)
-    for number in range(component.max() + 1):
-        joined, theirs = component == number, of_collective == number
+    of_collective[members.match] = part[members.unit]
+    wins = np.full(alone.shape[1], np.nan)
+    for number in range(part.max() + 1):
+        joined, theirs = part == number, of_collective == number
         wins[joined] = recorded[theirs].max() - alone[np.ix_(theirs, joined)].max(axis=0)
     return wins
 
