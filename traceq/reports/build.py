@@ -88,6 +88,7 @@ LISTS_OF_JOB: dict[str, Callable[..., Any]] = {
     "job_group_wait": model.GroupWait,
     "job_pair": model.RankPair,
     "job_bubble": model.StageBubble,
+    "job_part": model.LatePart,
 }
 
 # Topic and field of it to the section of the report and the query of that name that fills it.

@@ -585,6 +585,18 @@ class StageBubble(msgspec.Struct, frozen=True):
     share_of_equal: float | None
 
 
+class LatePart(msgspec.Struct, frozen=True):
+    """A part of a job, ranks that no process group connects to the others, and its `late` ranks in the order to fix them.
+
+    Times are ns over all steps: `adds_ns` is what each late rank saves its part if those before it are fixed, `saved_ns` the sum.
+    """
+
+    ranks: Sequence[int]
+    late: Sequence[int]
+    adds_ns: Sequence[int]
+    saved_ns: int
+
+
 class Lateness(msgspec.Struct, frozen=True):
     """The time (ns) by which a rank worked longer than the usual rank before collectives, in column `place` of `places`.
 
@@ -680,6 +692,7 @@ class Job(msgspec.Struct, frozen=True):
     group_waits: tuple[GroupWait, ...] = ()
     pairs: tuple[RankPair, ...] = ()
     bubble: tuple[StageBubble, ...] = ()
+    late_parts: tuple[LatePart, ...] = ()
     findings: tuple[JobFinding, ...] = ()
     not_applicable: tuple[NotApplicable, ...] = ()
     failed: tuple[Failed, ...] = ()
