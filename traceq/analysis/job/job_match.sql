@@ -12,7 +12,9 @@ select
         when s.comms_id is not null then 'id ' || s.comms_id
         when s.is_address then g.identity
         else s.group_name || ' ' || coalesce(s.group_ranks, '') || ' ' || coalesce(s.group_size::varchar, '')
-    end as identity
+    end as identity,
+    -- texts of millions of rows need not be made to be thrown away
+    s.comms_id is not null or if(s.is_address, g.identity, s.group_name) is not null as has_identity
 from _job_slice as s
 left join _job_group as g
     on g.job = s.job and g.time_window = s.time_window and g.unit = s.unit and g.group_name = s.group_name;
@@ -28,7 +30,7 @@ counted as (
         ) as ordinal,
         count(*) over (partition by job, time_window, unit, identity, step_name, op) as in_step
     from _job_identified
-    where (identity is null or sequence is null) and (trace_id, slice_id) not in (select (trace_id, slice_id) from _job_message)
+    where not (has_identity and sequence is not null) and (trace_id, slice_id) not in (select (trace_id, slice_id) from _job_message)
 ),
 
 -- Ordinals hold where all ranks have as many.
@@ -93,23 +95,16 @@ select
     if(k.is_counted, coalesce(k.step_name, '') || ' ' || k.ordinal::varchar, d.chain::varchar || ' ' || d.ordinal::varchar) as place
 from keyed as k
 left join chained as d using (trace_id, slice_id)
-left join chain as h on h.job = d.job and h.time_window = d.time_window and h.op = d.op and h.chain = d.chain;
+left join chain as h on h.job = d.job and h.time_window = d.time_window and h.op = d.op and h.chain = d.chain
+union all
+select trace_id, slice_id, identity, 'pair', place
+from _job_message;
 
 -- No table: of a large job that would be the largest.
 create or replace temp view _job_keyed as
 select *, if(comms_id is null, 'sequence', 'comms_id') as match_source, null::varchar as place
 from _job_identified
-where identity is not null and sequence is not null and op <> 'send_recv'
-union all
-select *, if(comms_id is null, 'sequence', 'comms_id'), null
-from _job_identified
-where
-    identity is not null and sequence is not null and op = 'send_recv'
-    and (trace_id, slice_id) not in (select (trace_id, slice_id) from _job_message)
-union all
-select i.* replace (m.identity as identity, null::bigint as sequence), 'pair', m.place
-from _job_identified as i
-inner join _job_message as m using (trace_id, slice_id)
+where has_identity and sequence is not null
 union all
 select i.* replace (c.identity as identity, null::bigint as sequence), c.match_source, c.place
 from _job_identified as i

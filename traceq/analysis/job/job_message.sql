@@ -1,21 +1,21 @@
 -- Sends and receives whose peer is known: the ordinal on their ordered pair of ranks tells which belong together, as each rank counts
 -- its calls by itself. A kernel that sends to a rank and receives from it stands for both.
 -- reads: _job_slice, collective, collective_slice, job_rank
--- makes: _job_message
+-- makes: _job_message, _job_slice
+
+create or replace temp table _job_message_slice as
+select j.*, s.op as direction
+from (from _job_slice where op = 'send_recv') as j
+inner join (select trace_id, slice_id, op from collective_slice where op in ('send', 'recv', 'send_recv')) as s
+    using (trace_id, slice_id);
 
 create or replace temp table _job_message_part as
 with
-slice as (
-    select j.*, s.op as direction
-    from _job_slice as j
-    inner join collective_slice as s using (trace_id, slice_id)
-    where j.op = 'send_recv'
-),
 
 -- The kernel does not carry all of what its operator says.
 operator as (
     select p.trace_id, p.slice_id, any_value(c.args) as args
-    from slice as p
+    from _job_message_slice as p
     inner join gpu_slice as g on g.trace_id = p.trace_id and g.slice_id = p.slice_id
     inner join cpu_slice as s on s.trace_id = g.trace_id and s.external_id = g.external_id
     inner join collective as c on c.trace_id = s.trace_id and c.slice_id = s.slice_id
@@ -27,7 +27,7 @@ operator as (
 -- Of sends and receives in one batch (batch_isend_irecv) only the operators are described, before the kernel of all is launched.
 batch as (
     select p.trace_id, p.slice_id
-    from slice as p
+    from _job_message_slice as p
     left join collective as c on c.trace_id = p.trace_id and c.slice_id = p.slice_id
     left join operator as o on o.trace_id = p.trace_id and o.slice_id = p.slice_id
     where p.direction = 'send_recv' and c.slice_id is null and o.slice_id is null
@@ -50,7 +50,7 @@ called as (
 
 said as (
     select p.trace_id, p.slice_id, p.direction, c.args, o.args as operator_args
-    from slice as p
+    from _job_message_slice as p
     left join collective as c on c.trace_id = p.trace_id and c.slice_id = p.slice_id
     left join operator as o on o.trace_id = p.trace_id and o.slice_id = p.slice_id
     where p.direction in ('send', 'recv')
@@ -86,7 +86,7 @@ of_communicator as (
                 [[try_cast(c.args ->> 'peer_rank' as integer)]]
             )
         ) as places
-    from slice as p
+    from _job_message_slice as p
     inner join collective as c on c.trace_id = p.trace_id and c.slice_id = p.slice_id
     where c.group_rank is not null
 ),
@@ -95,7 +95,7 @@ seat as (
     select j.job, j.time_window, c.group_name, c.group_rank, min(j.unit) as unit
     from _job_slice as j
     inner join collective as c using (trace_id, slice_id)
-    where c.group_rank is not null
+    where c.group_rank is not null and c.group_name in (select group_name from of_communicator)
     group by j.job, j.time_window, c.group_name, c.group_rank
     having min(j.unit) = max(j.unit)
 ),
@@ -103,12 +103,12 @@ seat as (
 peer as (
     select p.trace_id, p.slice_id, o.direction, r.unit
     from of_program as o
-    inner join slice as p using (trace_id, slice_id)
+    inner join _job_message_slice as p using (trace_id, slice_id)
     inner join job_rank as r on r.job = p.job and r.time_window = p.time_window and r.rank = o.rank
     union all
     select p.trace_id, p.slice_id, o.direction, s.unit
     from (select * exclude (places), unnest(places) as place from of_communicator) as o
-    inner join slice as p using (trace_id, slice_id)
+    inner join _job_message_slice as p using (trace_id, slice_id)
     inner join seat as s
         on s.job = p.job and s.time_window = p.time_window and s.group_name = o.group_name and s.group_rank = o.place
 ),
@@ -130,7 +130,7 @@ select
     o.is_fused,
     if(if(o.is_fused, p.unit < o.peer, o.direction = 'send'), p.unit, o.peer) as source,
     if(if(o.is_fused, p.unit < o.peer, o.direction = 'send'), o.peer, p.unit) as target
-from slice as p
+from _job_message_slice as p
 inner join joined as o using (trace_id, slice_id)
 where o.peer <> p.unit;
 
@@ -173,4 +173,11 @@ select
     ) as identity
 from placed;
 
+-- Numbers that each side counts for itself tell nothing.
+update _job_slice
+set sequence = null
+from _job_message as m
+where _job_slice.trace_id = m.trace_id and _job_slice.slice_id = m.slice_id;
+
+drop table _job_message_slice;
 drop table _job_message_part;
