@@ -46,7 +46,7 @@ def test_a_part_is_judged_as_a_job_of_its_own(seed):
 def test_what_late_ranks_add_is_what_a_replay_says(seed):
     random = np.random.default_rng(seed)
     delays = random.choice([0.0, 0.0, 0.1, 0.3], 12)
-    _, found = judge(lambda rank, step, place: 1e6 * (1 + delays[rank] * ((rank + step) % 2)), in_parts(3, 4), 12)
+    _, found = judge(lambda rank, step, _place: 1e6 * (1 + delays[rank] * ((rank + step) % 2)), in_parts(3, 4), 12)
     members = found.graph.members
     of_end = np.full(members.collectives, -1)
     of_end[members.match] = members.unit // 4
@@ -57,7 +57,9 @@ def test_what_late_ranks_add_is_what_a_replay_says(seed):
             alone = np.zeros(12, bool)
             cut[each.unit] = alone[each.unit] = True
             lasts = found.times.ends(np.stack([cut, alone], axis=1))[of_end == part].max(axis=0)
-            assert (each.adds, each.win) == pytest.approx((last - lasts[0], found.times.ends(np.zeros((12, 1), bool))[of_end == part].max() - lasts[1]))
+            assert (each.adds, each.win) == pytest.approx(
+                (last - lasts[0], found.times.ends(np.zeros((12, 1), bool))[of_end == part].max() - lasts[1])
+            )
             last = lasts[0]
 
 
@@ -83,7 +85,9 @@ def two_parts():
             # all come at once to the first, which begins the recording
             lateness = late.get(rank, 0.0) if number else 0.0
             latest = 0.0 if not number else 3.0 if rank < 4 else 2.0
-            ranks.collective(rank + 1, now + 5 + lateness, 1 + latest - lateness, sequence=number, size=4, group=f"g{rank // 4}")
+            ranks.collective(
+                rank + 1, now + 5 + lateness, 1 + latest - lateness, sequence=number, size=4, group=f"g{rank // 4}"
+            )
             now += 5 + latest + 1
     return ranks.filled()
 

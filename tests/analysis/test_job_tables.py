@@ -375,9 +375,7 @@ def test_who_waits_in_collectives_with_a_root(op, more, expected):
     (match,) = ranks.rows(
         "select match_id, late_unit, late_alone // 1000000, wait_source from collective_match order by match_id desc limit 1"
     )
-    waits = ranks.rows(
-        f"select wait // 1000000 from collective_member where match_id = {match[0]} order by unit"
-    )
+    waits = ranks.rows(f"select wait // 1000000 from collective_member where match_id = {match[0]} order by unit")
     assert ([wait for (wait,) in waits], *match[1:]) == expected
     told = sum(wait or 0 for (wait,) in waits)
     assert ranks.rows("select sum(wait) // 1000000 from job_axis_rank") == [(told,)]
@@ -449,9 +447,10 @@ def test_a_batch_is_a_pair_by_the_operators_before_its_launch():
         ranks.connection.execute(f"delete from collective where slice_id = {kernel}")
 
     batches(ranks, described)
-    assert ranks.rows("select match_source, group_id, members, late_unit from collective_match") == [
-        ("pair", "ranks 0 and 1", 2, 1)
-    ] * 2
+    assert (
+        ranks.rows("select match_source, group_id, members, late_unit from collective_match")
+        == [("pair", "ranks 0 and 1", 2, 1)] * 2
+    )
 
 
 def test_a_batch_is_a_pair_by_its_peers_in_a_communicator():

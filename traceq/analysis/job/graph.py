@@ -65,12 +65,12 @@ class SharedArrivals(msgspec.Struct, frozen=True):
 class JobGraph(msgspec.Struct, frozen=True):
     """Collectives' members in the order of a replay: level by level, the members of a collective side by side.
 
-    `order` is each row's index in Members; `relays` marks rows that only wait for what they follow, None without any. Collectives are renumbered in this order: `heads` is the first row of each,
-    `collectives` its number in Members. `follows` has several arrays: the collectives that each row follows, where the
-    number of collectives stands for none. Level `i` is the collectives `bounds[i]` to `bounds[i + 1]`. `own`, `latest` and
-    `is_first` are by member as in Members. `own` is the rank's time from the end of the last collective that the member
-    follows to the member's start, ns; 0 where it follows none (`is_first`). `latest` is the member that ended last among
-    those that it follows, -1 for none.
+    `order` is each row's index in Members; `relays` marks rows that only wait for what they follow, None without any.
+    Collectives are renumbered in this order: `heads` is the first row of each, `collectives` its number in Members. `follows`
+    has several arrays: the collectives that each row follows, where the number of collectives stands for none. Level `i` is the
+    collectives `bounds[i]` to `bounds[i + 1]`. `own`, `latest` and `is_first` are by member as in Members. `own` is the rank's
+    time from the end of the last collective that the member follows to the member's start, ns; 0 where it follows none
+    (`is_first`). `latest` is the member that ended last among those that it follows, -1 for none.
     """
 
     members: Members
@@ -88,7 +88,8 @@ class JobGraph(msgspec.Struct, frozen=True):
 def build_graph(members: Members, shared: SharedArrivals | None = None) -> tuple[JobGraph, Integers]:
     """Return the graph, and the numbers of the collectives that precede themselves.
 
-    With `shared` collectives are the ends of collectives that ranks do not leave together. Such cycles come from collectives that were matched wrongly; with any of them the graph is unusable.
+    Such cycles come from collectives that were matched wrongly; with any of them the graph is unusable. `shared` is not None
+    where `match` is the ends of collectives that ranks do not leave together (traceq/analysis/job/uneven.py).
     """
     before = _find_predecessors(members)
     level = _find_levels(members, before, shared)

@@ -129,9 +129,19 @@ def _read_slices(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -
     rows = sql.run(connection, "analysis/job/job_members.sql", **place, symmetric=list(_SYMMETRIC)).fetchnumpy()
     found: dict[str, Any] = {name: np.asarray(column) for name, column in rows.items()}
     of_members = ("unit", "stream", "ts", "ts_end", "match_id", "blocks")
-    of_slices = ("origin", "group_number", "signature", "step", "tells_clock", "is_barrier", "is_send", "is_between")
-    members = Members(*(found[name] for name in of_members))
-    slices = JobSlices(members, *(found[name] for name in of_slices), uneven=_read_uneven(connection, place))
+    of_slices = (
+        "origin",
+        "group_number",
+        "signature",
+        "step",
+        "tells_clock",
+        "is_barrier",
+        "is_send",
+        "is_between",
+        "uneven",
+    )
+    found["uneven"] = _read_uneven(connection, place)
+    slices = JobSlices(Members(*(found[name] for name in of_members)), *(found[name] for name in of_slices))
     return slices, {name: found[name] for name in ("trace_id", "slice_id")}
 
 
@@ -286,8 +296,7 @@ def _uneven_rows(waits: UnevenWaits | None) -> pa.Table:
     """Return a row for each collective that ranks do not leave together: what tells its waits, and who was waited for."""
     if waits is None:
         return pa.Table.from_pylist([], _UNEVEN)
-    is_told = ~np.isnan(np.maximum.reduceat(waits.wait, waits.heads))
-    source = np.where(is_told, np.where(waits.by_arrival, "arrival", "duration"), None)
+    source = pa.array(np.where(waits.by_arrival, "arrival", "duration"), mask=np.isnan(waits.wait[waits.heads]))
     lateness = {name: getattr(waits, name) for name in ("late_by", "late_alone")}
     columns = {
         "match_id": waits.uneven.match,

@@ -71,13 +71,15 @@ def find_part_stragglers(times: JobTimes, part: Integers) -> list[PartStraggler]
         for place, unit in enumerate(units):
             cut[unit, place] = True
             cut[unit, most + place :] = True
-    lasts = found.lasts(cut)
+    lasts = found.find_ends(cut)
     return [
         PartStraggler(
             number,
             place + 1,
             unit,
-            adds=float((lasts[number, most + place - 1] if place else found.recorded[number]) - lasts[number, most + place]),
+            adds=float(
+                (lasts[number, most + place - 1] if place else found.recorded[number]) - lasts[number, most + place]
+            ),
             win=float(found.recorded[number] - lasts[number, place]),
         )
         for number, units in enumerate(late)
@@ -100,7 +102,7 @@ class _PartReplays:
         rows = np.flatnonzero(of_end != NONE)
         self._rows = rows[stable_order(of_end[rows])]
         self._heads = np.searchsorted(of_end[self._rows], np.arange(part.max() + 1))
-        self.recorded = self.lasts(np.zeros((times.units, 1), bool))[:, 0]
+        self.recorded = self.find_ends(np.zeros((times.units, 1), bool))[:, 0]
         is_first = np.flatnonzero(times.graph.is_first)
         begins = np.full(len(self.recorded), np.inf)
         np.minimum.at(begins, part[members.unit[is_first]], times.first[is_first])
@@ -112,20 +114,20 @@ class _PartReplays:
             [unit for unit in latest if part[unit] == number][:most] for number in range(len(self.recorded))
         ]
 
-    def lasts(self, cut: Flags) -> Floats:
+    def find_ends(self, cut: Flags) -> Floats:
         """Return when each part ends in each scenario (array: parts x scenarios); `cut` is as of JobTimes.ends()."""
         ends: Floats = np.maximum.reduceat(self._times.ends(cut)[self._rows], self._heads, axis=0)
         return ends
 
-    def lasts_beside(self, cut: Flags, units: Sequence[Sequence[int]], *, are_cut: bool) -> Floats:
+    def find_ends_beside(self, cut: Flags, units: Sequence[Sequence[int]], *, are_cut: bool) -> Floats:
         """Return when each part ends (array: parts x scenarios) if one more of its ranks is usual, or one less.
 
         `cut` marks the ranks that are usual otherwise; scenario i changes the i-th of each part's `units` to `are_cut`.
         """
-        scenarios = np.repeat(cut[:, None], max(max(map(len, units)), 1), axis=1)
+        scenarios = np.repeat(cut[:, None], max(1, *map(len, units)), axis=1)
         for several in units:
             scenarios[several, range(len(several))] = are_cut
-        return self.lasts(scenarios)
+        return self.find_ends(scenarios)
 
 
 def _pick_greedily(replays: _PartReplays) -> list[list[int]]:
@@ -144,7 +146,7 @@ def _pick_greedily(replays: _PartReplays) -> list[list[int]]:
         ]
         if not any(left):
             break
-        lasts = replays.lasts_beside(cut, left, are_cut=True)
+        lasts = replays.find_ends_beside(cut, left, are_cut=True)
         for part, units in enumerate(left):
             if units:
                 best = int(lasts[part, : len(units)].argmin())
@@ -161,8 +163,8 @@ def _drop_useless(replays: _PartReplays, found: list[list[int]]) -> list[list[in
     while any(kept):
         cut = np.zeros(replays.units, bool)
         cut[[unit for units in kept for unit in units]] = True
-        together = replays.lasts(cut[:, None])[:, 0]
-        without = replays.lasts_beside(cut, kept, are_cut=False)
+        together = replays.find_ends(cut[:, None])[:, 0]
+        without = replays.find_ends_beside(cut, kept, are_cut=False)
         dropped = False
         for part, units in enumerate(kept):
             lost = without[part, : len(units)] - together[part]

@@ -43,7 +43,7 @@ class MemberWaits(msgspec.Struct, frozen=True):
     is_root: Flags
     wait: Floats
 
-    def transfers(self, members: Members) -> Floats:
+    def find_transfers(self, members: Members) -> Floats:
         """Return the shortest time, ns, that a member of each collective needed apart from waiting."""
         dur = members.end[self.rows] - members.start[self.rows]
         shortest: Floats = np.minimum.reduceat(dur - np.nan_to_num(self.wait), self.heads)
@@ -153,9 +153,7 @@ def _find_late(
     )
 
 
-def split_ends(
-    members: Members, transfer: Floats, waits: MemberWaits
-) -> tuple[Members, SharedArrivals, Floats]:
+def split_ends(members: Members, transfer: Floats, waits: MemberWaits) -> tuple[Members, SharedArrivals, Floats]:
     """Return the members with an end of their own in uneven collectives, who else arrives at each of these, and transfers, ns.
 
     `transfer` is by collective; the one returned is by end, in the numbers of the members returned.
@@ -175,7 +173,10 @@ def split_ends(
     found = np.concatenate([transfer, np.zeros(int(np.count_nonzero(~keeps)))])
     found[uneven.match] = 0.0
     found[end] = dur - np.nan_to_num(waits.wait)
-    root = np.repeat(np.where(has_root, np.maximum.reduceat(np.where(waits.is_root, np.arange(len(rows)), 0), waits.heads), NONE), size)
+    root = np.repeat(
+        np.where(has_root, np.maximum.reduceat(np.where(waits.is_root, np.arange(len(rows)), 0), waits.heads), NONE),
+        size,
+    )
     waits_for = (kind == FROM_ROOT) & (root != NONE) & ~waits.is_root
     awaited = (kind == TO_ROOT) & (root != NONE) & ~waits.is_root
     relays = kind == EXCHANGE

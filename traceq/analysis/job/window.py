@@ -233,7 +233,7 @@ def judge_window(ranks: Ranks, slices: JobSlices, clocks: Clocks) -> JudgedWindo
         waits = measure_waits(members, slices.uneven, _common_times(slices, clocks)[0], clocks.joined, limit)
     if waits is not None:
         members, shared, of_end = split_ends(members, transfer, waits)
-        transfer[waits.uneven.match] = waits.transfers(members)
+        transfer[waits.uneven.match] = waits.find_transfers(members)
     graph, circular = build_graph(members, shared)
     if len(circular):
         return None
@@ -354,7 +354,9 @@ def _compare_ranks(
     usual = usual_of_operations(graph, stage, slices.step, ranks.operations)
     times = JobTimes(units, graph, graph.own, usual.of_all, first, transfer)
     typical = np.where(graph.is_first, np.nan, usual.of_all)
-    return _ComparedRanks(times, typical, typical_member, stage, _usual_transfer(slices, graph, transfer), usual, has_order)
+    return _ComparedRanks(
+        times, typical, typical_member, stage, _usual_transfer(slices, graph, transfer), usual, has_order
+    )
 
 
 def _candidate_kinds(ranks: Ranks, compared: _ComparedRanks, lasts: float) -> dict[str, Mapping[str, Sequence[int]]]:

@@ -17,7 +17,9 @@ def list_late_parts(job: Job) -> Iterator[Block]:
     """Yield a table of the parts of a job that have late ranks, at most 16; nothing of a job in one part, or without any."""
     if not job.late_parts:
         return
-    yield Paragraph(("No process group connects these parts of the job: what the late ranks of each cost it together.",))
+    yield Paragraph(
+        ("No process group connects these parts of the job: what the late ranks of each cost it together.",)
+    )
     columns: dict[str, Callable[[LatePart], str]] = {
         "part": lambda part: list_ranks(part.ranks),
         "late": lambda part: list_ranks(part.late),
