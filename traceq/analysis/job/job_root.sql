@@ -1,5 +1,5 @@
 -- The root of each matched broadcast, scatter, reduce and gather, where all ranks that tell one tell the same. Kineto has its place in
--- the group as Rank of the operator record_param_comms (docs/formats.md), NCCL's own ranges of nsys as Root.
+-- the group as Rank of the operator record_param_comms (docs/decisions/0042), NCCL's own ranges of nsys as Root.
 -- reads: _job_member, collective, collective_match, job_rank
 -- makes: _job_uneven_wait, collective_match
 
