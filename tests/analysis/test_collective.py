@@ -124,6 +124,22 @@ def test_recorded_shapes_describe_collectives_that_are_not_described():
     ) == ("c10::Half 32 32 337\nfloat 128 16 -\nfloat 31 28 -")
 
 
+def test_a_kernel_that_sends_and_receives_keeps_its_peers():
+    trace = TraceBuilder()
+    for start, peers in ((0, (3, 1, 3)), (100, (2, None, 2))):
+        trace.annotation("ncclGroupStart", start, 2)
+        for place, (name, peer) in enumerate(zip(("ncclSend", "ncclRecv", "ncclSend"), peers, strict=True)):
+            slice_id = trace.annotation(name, start + 3 + 5 * place, 4)
+            args = json.dumps({"message_bytes": 8} | ({} if peer is None else {"peer_rank": peer}))
+            trace.add("collective", slice_id=slice_id, op=name, bytes=8, group_name="0x1", group_size=4, args=args)
+        trace.annotation("ncclGroupEnd", start + 30, 10)
+        trace.kernel(SEND_RECV, 1000 + start, 10, launched=(start + 31, 1))
+    assert trace.fill("collective_slice").text("select args from collective order by slice_id").splitlines() == [
+        '{"parts":3,"sends_to":[3],"receives_from":[1]}',
+        '{"parts":3}',
+    ]
+
+
 def test_the_sources_own_description_goes_first():
     trace = TraceBuilder()
     add_request(trace, 0, (None, None), ("nccl:all_reduce", render_arguments([[5]], ["float"])))

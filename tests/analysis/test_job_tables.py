@@ -335,3 +335,132 @@ def test_what_a_rank_saves_in_its_own_group_is_told_where_nothing_joins_the_grou
         (2, 0, 0.0),
         (3, 0, 10.5),
     ]
+
+
+def three_ranks(op, *, start=(0, 3, 1), dur=(5, 2, 4), **more):
+    """One collective of three ranks between all-reduces that tell the clocks; starts and durations in ms."""
+    ranks = Ranks()
+    for rank in range(3):
+        ranks.rank(rank + 1, rank, world=3)
+        for number in range(4):
+            ranks.collective(rank + 1, 20 * number, 1, sequence=number, size=3)
+        ranks.collective(rank + 1, 70 + start[rank], dur[rank], sequence=9, size=3, op=op, **more)
+    return ranks.filled()
+
+
+LISTED = {"Process Group Ranks": "[0, 1, 2]"}
+
+
+@pytest.mark.parametrize(
+    ("op", "more", "expected"),
+    [
+        # rank 1 comes last, 3 ms after the first
+        ("broadcast", LISTED | {"Rank": 1}, ([3, 0, 2], 1, 2, "arrival")),
+        ("broadcast", LISTED | {"root_rank": 1}, ([3, 0, 2], 1, 2, "arrival")),
+        ("broadcast", {"Rank": 1}, ([3, 0, 2], 1, 2, "arrival")),
+        ("scatter", LISTED | {"Rank": 2}, ([1, 0, 0], 2, 0, "arrival")),
+        # nobody waits for a root that came first
+        ("broadcast", LISTED | {"Rank": 0}, ([0, 0, 0], None, 0, "arrival")),
+        ("reduce", LISTED | {"Rank": 0}, ([3, 0, 0], 1, 2, "arrival")),
+        # the root itself came last
+        ("gather", LISTED | {"Rank": 1}, ([0, 0, 0], None, 2, "arrival")),
+        ("all_to_all", {}, ([3, 0, 2], 1, 2, "arrival")),
+        ("reduce", LISTED, ([None, None, None], None, None, None)),
+        ("broadcast", LISTED | {"Rank": 7}, ([None, None, None], None, None, None)),
+        ("all_reduce", {}, ([3, 0, 2], 1, 2, "duration")),
+    ],
+)
+def test_who_waits_in_collectives_with_a_root(op, more, expected):
+    ranks = three_ranks(op, **more)
+    (match,) = ranks.rows(
+        "select match_id, late_unit, late_alone // 1000000, wait_source from collective_match order by match_id desc limit 1"
+    )
+    waits = ranks.rows(f"select wait // 1000000 from collective_member where match_id = {match[0]} order by unit")
+    assert ([wait for (wait,) in waits], *match[1:]) == expected
+    told = sum(wait or 0 for (wait,) in waits)
+    assert ranks.rows("select sum(wait) // 1000000 from job_axis_rank") == [(told,)]
+
+
+def test_ranks_that_tell_different_roots_tell_none():
+    ranks = Ranks()
+    for rank in range(2):
+        ranks.rank(rank + 1, rank)
+        ranks.collective(rank + 1, 3 * rank, 5 - 3 * rank, sequence=1, op="broadcast", Rank=rank)
+    assert ranks.filled().rows("select root_unit, wait_source from collective_match") == [(None, None)]
+
+
+def messages(rows):
+    """Sends and receives between ranks: (rank, op, peer, ts, dur) each, in ms; all say 1 for sequence, as ranks count apart."""
+    ranks = Ranks()
+    for rank in sorted({row[0] for row in rows}):
+        ranks.rank(rank + 1, rank, world=3)
+    for rank, op, peer, ts, dur in rows:
+        more = {"Dst Rank" if op == "send" else "Src Rank": peer}
+        ranks.collective(rank + 1, ts, dur, sequence=1, size=3, op=op, **more)
+    return ranks.filled()
+
+
+def test_messages_belong_together_by_their_ordinal_between_two_ranks():
+    ranks = messages(
+        [
+            (0, "send", 1, 0, 3), (1, "recv", 0, 2, 1),
+            (0, "send", 2, 10, 1), (2, "recv", 0, 6, 5),
+            (0, "send", 1, 20, 2), (1, "recv", 0, 20, 2),
+            (1, "send", 0, 30, 4), (0, "recv", 1, 33, 1),
+        ]
+    )  # fmt: skip
+    assert ranks.rows(
+        "select match_source, any_value(transfer) // 1000000, list(unit order by unit), any_value(late_unit)"
+        " from collective_match inner join collective_member using (job, time_window, match_id)"
+        " group by match_source, match_id order by match_id"
+    ) == [("pair", 1, [0, 1], 1), ("pair", 1, [0, 2], 0), ("pair", 2, [0, 1], None), ("pair", 1, [0, 1], 0)]
+
+
+def test_messages_of_which_one_side_was_not_recorded_are_no_pairs():
+    ranks = messages([(0, "send", 1, 0, 3), (1, "recv", 0, 2, 1), (0, "send", 1, 10, 3)])
+    assert ranks.rows("select count(*) from collective_match where match_source = 'pair'") == [(0,)]
+
+
+def batches(ranks, described):
+    """Two ranks that send to each other and receive in one kernel, twice; `described` writes who is spoken to."""
+    for rank in (0, 1):
+        ranks.rank(rank + 1, rank)
+        for number, ts in enumerate((0, 10)):
+            ranks.collective(rank + 1, ts + 2 * rank, 4 - 2 * rank, size=None, group=None, op="send_recv")
+            described(rank, number, ts + 2 * rank)
+    return ranks.filled()
+
+
+def test_a_batch_is_a_pair_by_the_operators_before_its_launch():
+    ranks = Ranks()
+
+    def described(rank, number, ts):
+        trace, kernel = rank + 1, ranks.slices
+        first = 1000 + 10 * number
+        calls = [(trace, first + place, "op", "record_param_comms", 1, (ts - 1) * MS + place, 1) for place in (0, 1)]
+        launch = [(trace, first + 2, "runtime", "cudaLaunchKernelExC", 1, (ts - 1) * MS + 5, 1)]
+        insert(ranks.connection, "cpu_slice", "trace_id slice_id kind name thread_id ts dur", calls + launch)
+        args = [f'{{"Dst Rank": {1 - rank}}}', f'{{"Src Rank": {1 - rank}}}']
+        of_calls = [(trace, first + place, op, args[place]) for place, op in enumerate(("send", "recv"))]
+        insert(ranks.connection, "collective", "trace_id slice_id op args", of_calls)
+        ranks.connection.execute(f"update gpu_slice set launch_id = {first + 2} where slice_id = {kernel}")
+        ranks.connection.execute(f"delete from collective where slice_id = {kernel}")
+
+    batches(ranks, described)
+    assert (
+        ranks.rows("select match_source, group_id, members, late_unit from collective_match")
+        == [("pair", "ranks 0 and 1", 2, 1)] * 2
+    )
+
+
+def test_a_batch_is_a_pair_by_its_peers_in_a_communicator():
+    ranks = Ranks()
+
+    def described(rank, _number, _ts):
+        args = f'{{"parts": 2, "sends_to": [{1 - rank}], "receives_from": [{1 - rank}]}}'
+        ranks.connection.execute(
+            f"update collective set args = '{args}', group_name = '0xabc', group_rank = {rank} where slice_id = {ranks.slices}"
+        )
+
+    batches(ranks, described)
+    assert ranks.rows("select match_source, members, late_unit from collective_match") == [("pair", 2, 1)] * 2

@@ -172,8 +172,9 @@ def _judge(database: Path, memory_limit: str) -> None:
 
     sql.run = timed(sql.run, lambda _, name, *__: name)
     for module, names in (
-        (job, "infer_groups _slices clocks_of violated judged _own _insert"),
-        (window, "build stages usual_own stragglers critical_path _wanders medians"),
+        (job, "infer_groups _read_slices clocks_of find_violations judge_window _own_times _insert fill_groups"),
+        (window, "build_graph find_stages usual_own find_stragglers critical_path _is_random group_medians"),
+        (window, "find_parts find_part_stragglers divide_rank_time"),
     ):
         for name in names.split():
             setattr(module, name, timed(getattr(module, name), lambda *_, name=name: name))

@@ -23,7 +23,7 @@ from traceq.errors import StoreError
 # What the cross-rank stage makes of all ranks of a window, with the tables of jobs.
 JOB_TABLES = (
     "job", "job_rank", "collective_match", "collective_member", "straggler", "job_group", "job_axis_rank", "job_pair",
-    "job_path",
+    "job_path", "group_straggler",
 )  # fmt: skip
 
 

@@ -29,7 +29,7 @@ from traceq.reports.model import Job
 _MOST_COPIED = 64
 
 # Of the tables of jobs these are small, whatever the size of a job.
-_SMALL = ("job", "job_rank", "job_path", "straggler")
+_SMALL = ("job", "job_rank", "job_path", "straggler", "group_straggler")
 
 
 class Selection(msgspec.Struct, frozen=True):

@@ -89,6 +89,7 @@ LISTS_OF_JOB: dict[str, Callable[..., Any]] = {
     "job_pair": model.RankPair,
     "job_bubble": model.StageBubble,
     "job_path": model.JobPathPart,
+    "job_part": model.LatePart,
 }
 
 # Topic and field of it to the section of the report and the query of that name that fills it.

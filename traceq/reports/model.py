@@ -599,6 +599,18 @@ class JobPathPart(msgspec.Struct, frozen=True):
     parts: int
 
 
+class LatePart(msgspec.Struct, frozen=True):
+    """A part of a job, ranks that no process group connects to the others, and its `late` ranks in the order to fix them.
+
+    Times are ns over all steps: `adds_ns` is what each late rank saves its part if those before it are fixed, `saved_ns` the sum.
+    """
+
+    ranks: Sequence[int]
+    late: Sequence[int]
+    adds_ns: Sequence[int]
+    saved_ns: int
+
+
 class Lateness(msgspec.Struct, frozen=True):
     """The time (ns) by which a rank worked longer than the usual rank before collectives, in column `place` of `places`.
 
@@ -694,6 +706,7 @@ class Job(msgspec.Struct, frozen=True):
     pairs: tuple[RankPair, ...] = ()
     bubble: tuple[StageBubble, ...] = ()
     path: tuple[JobPathPart, ...] = ()
+    late_parts: tuple[LatePart, ...] = ()
     findings: tuple[JobFinding, ...] = ()
     not_applicable: tuple[NotApplicable, ...] = ()
     failed: tuple[Failed, ...] = ()

@@ -76,7 +76,10 @@ select
     if(count(distinct c.group_name) = 1, any_value(c.group_rank), null) as group_rank,
     if(count(distinct c.reduction) = 1, any_value(c.reduction), null) as reduction,
     if(count(distinct c.group_name) = 1, min(c.sequence), null) as sequence,
-    any_value(c.args) as args
+    any_value(c.args) as args,
+    count(try_cast(c.args ->> 'peer_rank' as integer)) = count(*) as has_peers,
+    list(distinct try_cast(c.args ->> 'peer_rank' as integer)) filter (c.op = 'ncclSend') as sends_to,
+    list(distinct try_cast(c.args ->> 'peer_rank' as integer)) filter (c.op = 'ncclRecv') as receives_from
 from _collective_issued as i
 inner join collective as c using (slice_id)
 group by i.gpu_slice_id;
@@ -91,6 +94,12 @@ select
     -- sends and receives go on at once: the larger side is the message
     case when ops = 1 then bytes when is_transfer and bytes is not null then greatest(sent, received) end::bigint as bytes,
     group_name, group_size, group_rank, reduction, sequence,
-    if(parts = 1, args, json_object('parts', parts)::varchar) as args
+    case
+        when parts = 1 then args
+        -- places in one communicator
+        when is_transfer and group_name is not null and has_peers and sends_to is not null and receives_from is not null
+            then json_object('parts', parts, 'sends_to', list_sort(sends_to), 'receives_from', list_sort(receives_from))::varchar
+        else json_object('parts', parts)::varchar
+    end as args
 from _collective_carried
 order by slice_id;

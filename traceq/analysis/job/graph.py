@@ -49,15 +49,28 @@ class Members(msgspec.Struct, frozen=True):
         return int(self.match.max()) + 1 if len(self.match) else 0
 
 
+class SharedArrivals(msgspec.Struct, frozen=True):
+    """Who arrives at which end, where ranks do not leave collectives together and `match` in Members is the end of each.
+
+    `arrivals` is the end at which each member arrives. Further rows have a `member` that arrives at another `end` as well; or,
+    where `behind` is not -1, wait without work of their own for the end `behind`.
+    """
+
+    arrivals: Integers
+    member: Integers
+    end: Integers
+    behind: Integers
+
+
 class JobGraph(msgspec.Struct, frozen=True):
     """Collectives' members in the order of a replay: level by level, the members of a collective side by side.
 
-    `order` is each row's index in Members. Collectives are renumbered in this order: `heads` is the first row of each,
-    `collectives` its number in Members. `follows` has several arrays: the collectives that each row follows, where the
-    number of collectives stands for none. Level `i` is the collectives `bounds[i]` to `bounds[i + 1]`. `own`, `latest` and
-    `is_first` are by member as in Members. `own` is the rank's time from the end of the last collective that the member
-    follows to the member's start, ns; 0 where it follows none (`is_first`). `latest` is the member that ended last among
-    those that it follows, -1 for none.
+    `order` is each row's index in Members; `relays` marks rows that only wait for what they follow, None without any.
+    Collectives are renumbered in this order: `heads` is the first row of each, `collectives` its number in Members. `follows`
+    has several arrays: the collectives that each row follows, where the number of collectives stands for none. Level `i` is the
+    collectives `bounds[i]` to `bounds[i + 1]`. `own`, `latest` and `is_first` are by member as in Members. `own` is the rank's
+    time from the end of the last collective that the member follows to the member's start, ns; 0 where it follows none
+    (`is_first`). `latest` is the member that ended last among those that it follows, -1 for none.
     """
 
     members: Members
@@ -69,23 +82,32 @@ class JobGraph(msgspec.Struct, frozen=True):
     own: Floats
     latest: Integers
     is_first: Flags
+    relays: Flags | None = None
 
 
-def build_graph(members: Members) -> tuple[JobGraph, Integers]:
+def build_graph(members: Members, shared: SharedArrivals | None = None) -> tuple[JobGraph, Integers]:
     """Return the graph, and the numbers of the collectives that precede themselves.
 
-    Such cycles come from collectives that were matched wrongly; with any of them the graph is unusable.
+    Such cycles come from collectives that were matched wrongly; with any of them the graph is unusable. `shared` is not None
+    where `match` is the ends of collectives that ranks do not leave together (traceq/analysis/job/uneven.py).
     """
     before = _find_predecessors(members)
-    level = _find_levels(members, before)
+    level = _find_levels(members, before, shared)
     count = members.collectives
     collectives = np.argsort(level, kind="stable")
     number = np.empty(count + 1, np.int32)
     number[collectives], number[count] = np.arange(count), count
-    of_member = number[members.match]
-    order = stable_order(of_member)
-    heads = np.searchsorted(of_member[order], np.arange(count + 1))
+    of_row = number[members.match if shared is None else np.concatenate([shared.arrivals, shared.end])]
+    rows = stable_order(of_row)
+    heads = np.searchsorted(of_row[rows], np.arange(count + 1))
+    order = rows if shared is None else np.concatenate([np.arange(len(members.unit)), shared.member])[rows]
     follows = [number[np.where(column == NONE, count, members.match[column])[order]] for column in before]
+    relays = None
+    if shared is not None:
+        behind = np.concatenate([np.full(len(members.unit), NONE), shared.behind])[rows]
+        relays = behind != NONE
+        for place, column in enumerate(follows):
+            column[relays] = number[behind[relays]] if place == 0 else count
     bounds = np.searchsorted(level[collectives], np.arange(level.max(initial=NONE) + 2))
     latest = before[0]
     for column in before[1:]:
@@ -94,7 +116,7 @@ def build_graph(members: Members) -> tuple[JobGraph, Integers]:
     is_first = latest == NONE
     own = np.where(is_first, 0, np.maximum(members.start - members.end[latest], 0)).astype(float)
     circular = np.flatnonzero(level == NONE)
-    return JobGraph(members, order, heads, collectives, follows, bounds, own, latest, is_first), circular
+    return JobGraph(members, order, heads, collectives, follows, bounds, own, latest, is_first, relays), circular
 
 
 def _find_predecessors(members: Members) -> list[Integers]:
@@ -132,14 +154,21 @@ def _predecessor_on_stream(members: Members) -> Integers:
     return before
 
 
-def _find_levels(members: Members, before: Sequence[Integers]) -> Integers:
+def _find_levels(members: Members, before: Sequence[Integers], shared: SharedArrivals | None) -> Integers:
     """Return each collective's level, one above the highest level of all collectives it follows.
 
     It is 0 for a collective that follows none, NONE for those in a cycle or behind one. `before` holds predecessors of members.
     """
     count = members.collectives
+    arrivals = members.match if shared is None else shared.arrivals
     # many members of a collective follow the same one
-    pairs = find_distinct(np.concatenate([_follow_pairs(members.match, column, count) for column in before]))
+    found = [_follow_pairs(members.match, column, arrivals, count) for column in before]
+    if shared is not None:
+        also = shared.behind == NONE
+        member, end = shared.member[also], shared.end[also]
+        found += [_follow_pairs(members.match, column[member], end, count) for column in before]
+        found.append(shared.behind[~also].astype(np.int64) * count + shared.end[~also])
+    pairs = find_distinct(np.concatenate(found))
     first, then = pairs // max(count, 1), pairs % max(count, 1)
     begins = np.searchsorted(first, np.arange(count + 1))
     waits_for = np.bincount(then, minlength=count)
@@ -156,13 +185,14 @@ def _find_levels(members: Members, before: Sequence[Integers]) -> Integers:
     return level
 
 
-def _follow_pairs(match: Integers, before: Integers, count: int) -> Integers:
+def _follow_pairs(match: Integers, before: Integers, arrivals: Integers, count: int) -> Integers:
     """Return each pair of different collectives of which the second follows the first, as one number: first * count + second.
 
-    `match` is the collective and `before` the predecessor of each member; `count` is the number of collectives.
+    `match` is the collective of each member; `before` and `arrivals` are the preceding member and the collective of each row;
+    `count` is the number of collectives.
     """
-    member = np.flatnonzero(before != NONE)
-    first, then = match[before[member]], match[member]
+    row = np.flatnonzero(before != NONE)
+    first, then = match[before[row]], arrivals[row]
     different = first != then
     return find_distinct(first[different].astype(np.int64) * count + then[different])
 
@@ -183,6 +213,9 @@ def lay_out_rows(graph: JobGraph, own: Floats, usual: Floats, first: Floats, tra
     is_first = graph.is_first[graph.order]
     slow = np.where(is_first, first[graph.order], own[graph.order])
     quick = usual[graph.order]
+    if graph.relays is not None:
+        is_first &= ~graph.relays
+        slow[graph.relays] = quick[graph.relays] = 0.0
     differs = np.flatnonzero(~is_first & (slow != quick))
     # who follows nothing follows the beginning of time, at 0
     follows = [np.where(is_first, count + 1, graph.follows[0]), *graph.follows[1:]]
@@ -264,14 +297,18 @@ def critical_path(graph: JobGraph, own: Floats, first: Floats, transfer: Floats,
     `ends` are the ends of collectives in a replay with `own` (by member), `first` (arrivals of members that follow nothing)
     and `transfer` (by collective); all in ns.
     """
-    match = graph.members.match
     number = np.empty_like(graph.collectives)
     number[graph.collectives] = np.arange(len(number))
     known = np.append(ends[graph.collectives], -np.inf)
     found = []
+    moved = 0.0
     collective = int(number[ends.argmax()])
     while True:
         rows = slice(graph.heads[collective], graph.heads[collective + 1])
+        moved += float(transfer[graph.collectives[collective]])
+        if graph.relays is not None and graph.relays[rows.start]:
+            collective = int(graph.follows[0][rows.start])
+            continue
         members = graph.order[rows]
         before = np.stack([known[follow[rows]] for follow in graph.follows])
         arrival = np.where(graph.is_first[members], first[members], before.max(axis=0) + own[members])
@@ -286,5 +323,5 @@ def critical_path(graph: JobGraph, own: Floats, first: Floats, transfer: Floats,
         path,
         late_start=float(first[path[0]]),
         own=float(own[path[1:]].sum()),
-        transfer=float(transfer[match[path]].sum()),
+        transfer=moved,
     )

@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from traceq.analysis.job.axes import fill_groups
-from traceq.analysis.job.graph import Members
+from traceq.analysis.job.graph import NONE, Members
 from traceq.analysis.job.groups import infer_groups
+from traceq.analysis.job.uneven import KINDS, UnevenCollectives
 from traceq.analysis.job.usual import RankOperations
 from traceq.analysis.job.window import (
     MOST_REPLAY_ERROR,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from traceq.analysis.job.clocks import Clocks
     from traceq.analysis.job.graph import Floats, Integers
+    from traceq.analysis.job.uneven import UnevenWaits
 
 # Of the time of communication so much has to be matched, or nothing is said of who is late.
 LEAST_MATCHED = 0.9
@@ -41,6 +43,15 @@ _SYMMETRIC = ("all_reduce", "all_gather", "reduce_scatter", "barrier")
 _STRAGGLER = pa.schema({
     "place": pa.int32(), "kind": pa.string(), "units": pa.list_(pa.int32()), "label": pa.string(),
     "adds": pa.int64(), "win": pa.int64(),
+})  # fmt: skip
+
+_GROUP_STRAGGLER = pa.schema({
+    "part": pa.int32(), "place": pa.int32(), "unit": pa.int32(), "adds": pa.int64(), "win": pa.int64(),
+})  # fmt: skip
+
+_UNEVEN = pa.schema({
+    "match_id": pa.int32(), "wait_source": pa.string(), "late_unit": pa.int32(), "late_by": pa.int64(),
+    "late_alone": pa.int64(),
 })  # fmt: skip
 
 
@@ -57,7 +68,9 @@ def fill_jobs(connection: duckdb.DuckDBPyConnection) -> None:
         return
     sql.run(connection, "analysis/job/job_slice.sql")
     infer_groups(connection)
+    sql.run(connection, "analysis/job/job_message.sql")
     sql.run(connection, "analysis/job/job_match.sql")
+    sql.run(connection, "analysis/job/job_root.sql")
     sql.run(connection, "analysis/job/job.sql", least=LEAST_MATCHED)
     windows = connection.execute("select job, time_window from job order by all").fetchall()
     for job, window in windows:
@@ -74,6 +87,7 @@ def _fill_window(connection: duckdb.DuckDBPyConnection, job: int, window: int) -
         return
     sql.run(connection, "analysis/job/job_found.sql", **place, **found)
     sql.run(connection, "analysis/job/straggler.sql", **place, **found)
+    sql.run(connection, "analysis/job/group_straggler.sql", **place)
     if found["usual_source"] == "operation":
         sql.run(connection, "analysis/job/job_operation_cause.sql", **place)
 
@@ -116,9 +130,29 @@ def _read_slices(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -
     rows = sql.run(connection, "analysis/job/job_members.sql", **place, symmetric=list(_SYMMETRIC)).fetchnumpy()
     found: dict[str, Any] = {name: np.asarray(column) for name, column in rows.items()}
     of_members = ("unit", "stream", "ts", "ts_end", "match_id", "blocks")
-    of_slices = ("origin", "group_number", "signature", "step", "tells_clock", "is_barrier", "is_send", "is_between")
+    of_slices = (
+        "origin",
+        "group_number",
+        "signature",
+        "step",
+        "tells_clock",
+        "is_barrier",
+        "is_send",
+        "is_between",
+        "uneven",
+    )
+    found["uneven"] = _read_uneven(connection, place)
     slices = JobSlices(Members(*(found[name] for name in of_members)), *(found[name] for name in of_slices))
     return slices, {name: found[name] for name in ("trace_id", "slice_id")}
+
+
+def _read_uneven(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> UnevenCollectives | None:
+    """Return the collectives of a window that ranks do not leave together; None without any."""
+    rows = sql.run(connection, "analysis/job/job_uneven.sql", **place, ops=list(KINDS)).fetchnumpy()
+    if not len(rows["match_id"]):
+        return None
+    kind = np.array([KINDS[op] for op in rows["op"]])
+    return UnevenCollectives(np.asarray(rows["match_id"]), kind, np.asarray(rows["root"]))
 
 
 def _read_ranks(connection: duckdb.DuckDBPyConnection, place: dict[str, int]) -> Ranks:
@@ -186,12 +220,23 @@ def _write_members(
         connection.register("_job_own", _own_times(found, slice_ids))
         sql.run(connection, "analysis/job/job_own.sql", **place, limit=int(found.claim_limit))
         connection.unregister("_job_own")
+        if found.waits is not None:
+            rows = found.waits.rows
+            connection.register("_job_rows", pa.table({
+                "trace_id": slice_ids["trace_id"][rows], "slice_id": slice_ids["slice_id"][rows],
+                "wait": pa.array(_round_ns(found.waits.wait), mask=np.isnan(found.waits.wait)),
+            }))  # fmt: skip
+            connection.execute("insert into _job_uneven_wait from _job_rows")
+            connection.unregister("_job_rows")
     sql.run(connection, "analysis/job/job_member.sql", **place, is_judged=found is not None)
 
 
 def _own_times(found: JudgedWindow, slice_ids: dict[str, Integers]) -> pa.Table:
     """Return a row for each communication slice: its wait, own time, usual own time and the slice that has it; ns."""
     graph, members = found.graph, found.graph.members
+    unknown = np.zeros(len(members.unit), bool)
+    if found.waits is not None:
+        unknown[found.waits.rows] = np.isnan(found.waits.wait)
     follows = np.where(graph.is_first, 0, members.end[graph.latest])
     on_path = np.zeros(len(members.unit), bool)
     on_path[found.path.members] = True
@@ -201,8 +246,11 @@ def _own_times(found: JudgedWindow, slice_ids: dict[str, Integers]) -> pa.Table:
         {
             **slice_ids,
             "unit": members.unit,
-            "match_id": members.match,
-            "wait": _round_ns(members.end - members.start - found.transfer[members.match]),
+            "match_id": found.match,
+            "wait": pa.array(
+                _round_ns(members.end - members.start - found.times.transfer[members.match]),
+                mask=unknown if unknown.any() else None,
+            ),
             "own_begins": pa.array(follows, mask=graph.is_first),
             "own": _round_ns(own),
             "usual": pa.array(_round_ns(found.typical), mask=~typical),
@@ -233,6 +281,7 @@ def _write(connection: duckdb.DuckDBPyConnection, found: JudgedWindow) -> None:
             {
                 "unit": np.arange(len(found.wins)),
                 "stage": found.stage,
+                "part": pa.array(found.part, mask=found.part == NONE),
                 **{name: _round_ns(getattr(found.rank_time, name)) for name in ("own", "late", "transfer", "wait")},
                 "win": pa.array(_round_ns(found.wins), mask=~np.isfinite(found.wins)),
                 "group_win": pa.array(_round_ns(found.group_wins), mask=~np.isfinite(found.group_wins)),
@@ -240,6 +289,23 @@ def _write(connection: duckdb.DuckDBPyConnection, found: JudgedWindow) -> None:
         ),
     )
     _insert(connection, "_job_straggler", _straggler_rows(found))
+    _insert(connection, "_job_group_straggler", _group_straggler_rows(found))
+    _insert(connection, "_job_uneven", _uneven_rows(found.waits))
+
+
+def _uneven_rows(waits: UnevenWaits | None) -> pa.Table:
+    """Return a row for each collective that ranks do not leave together: what tells its waits, and who was waited for."""
+    if waits is None:
+        return pa.Table.from_pylist([], _UNEVEN)
+    source = pa.array(np.where(waits.by_arrival, "arrival", "duration"), mask=np.isnan(waits.wait[waits.heads]))
+    lateness = {name: getattr(waits, name) for name in ("late_by", "late_alone")}
+    columns = {
+        "match_id": waits.uneven.match,
+        "wait_source": source,
+        "late_unit": pa.array(waits.late_unit, mask=waits.late_unit == NONE),
+        **{name: pa.array(_round_ns(times), mask=np.isnan(times)) for name, times in lateness.items()},
+    }
+    return pa.table(columns).cast(_UNEVEN)
 
 
 def _path_rows(found: JudgedWindow, slice_ids: dict[str, Integers]) -> pa.Table:
@@ -299,6 +365,12 @@ def _straggler_rows(found: JudgedWindow) -> pa.Table:
         for number, straggler in enumerate(found.stragglers, 1)
     ]
     return pa.Table.from_pylist(rows, _STRAGGLER)
+
+
+def _group_straggler_rows(found: JudgedWindow) -> pa.Table:
+    """Return a row for each late rank of each part of a job that falls into several."""
+    rows = [late._asdict() | {"adds": int(late.adds), "win": int(late.win)} for late in found.part_stragglers]
+    return pa.Table.from_pylist(rows, _GROUP_STRAGGLER)
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, name: str, rows: pa.Table) -> None:

@@ -1,5 +1,6 @@
--- What one window's collectives tell: _job_collective by collective, _job_unit_found by rank, _job_piece by piece of the path.
--- reads: _job_collective, _job_member, _job_piece, _job_unit_found, job
+-- What one window's collectives tell: _job_collective by collective, _job_uneven by collective that ranks do not leave together,
+-- _job_unit_found by rank, _job_piece by piece of the path.
+-- reads: _job_collective, _job_member, _job_piece, _job_uneven, _job_unit_found, job
 -- makes: collective_match, job, job_path, job_rank
 
 -- The rank that needed least came last; it is named where the next one needed clearly more.
@@ -33,6 +34,20 @@ from _job_collective as f
 inner join _job_late as l using (match_id)
 where collective_match.job = $job and collective_match.time_window = $time_window and collective_match.match_id = f.match_id;
 
+-- Of a broadcast only the root's lateness counts: who else is absent holds up nobody.
+update collective_match
+set
+    wait_source = u.wait_source,
+    late_unit = if(
+        collective_match.op in ('broadcast', 'scatter') or collective_match.members >= coalesce(collective_match.group_size, 0),
+        u.late_unit,
+        null
+    ),
+    late_by = u.late_by,
+    late_alone = u.late_alone
+from _job_uneven as u
+where collective_match.job = $job and collective_match.time_window = $time_window and collective_match.match_id = u.match_id;
+
 create or replace temp table _job_unit_sum as
 with
 late as (
@@ -50,7 +65,8 @@ select
     coalesce(l.late_count, 0) as late_count,
     coalesce(l.late_by, 0) as late_by,
     f.win,
-    f.group_win
+    f.group_win,
+    f.part
 from _job_unit_found as f
 left join late as l using (unit);
 
@@ -66,7 +82,8 @@ set
     late_count = if(j.cannot_tell is null, s.late_count, null),
     late_by = if(j.cannot_tell is null, s.late_by, null),
     win = if(j.cannot_tell is null, s.win, null),
-    group_win = if(j.cannot_tell is null, s.group_win, null)
+    group_win = if(j.cannot_tell is null, s.group_win, null),
+    part = if(j.cannot_tell is null, s.part, null)
 from _job_unit_sum as s
 cross join (from job where job = $job and time_window = $time_window) as j
 where job_rank.job = $job and job_rank.time_window = $time_window and job_rank.unit = s.unit;

@@ -147,6 +147,7 @@ where j.dur is not null and (p.unit <> p.other or not z.is_by_rank)
 group by p.job, p.time_window, p.unit, p.other
 order by p.job, p.time_window, p.unit, p.other;
 
+drop table _job_uneven_wait;
 drop table _job_group_time;
 drop table _job_group_number;
 drop table _job_group_axis;

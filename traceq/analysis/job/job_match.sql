@@ -1,7 +1,8 @@
 -- Which slices of communication are one collective: by communicator or group and sequence number, else by the ordinal in the step,
 -- else by their ends.
 -- Groups without a name that all ranks know are in _job_group (traceq/analysis/job/groups.py).
--- reads: _job_group, _job_identified, _job_keyed, _job_slice
+-- Sends and receives whose peer is known are in _job_message.
+-- reads: _job_group, _job_identified, _job_keyed, _job_message, _job_slice
 -- makes: _job_matched, _job_member, collective_match
 
 create or replace temp view _job_identified as
@@ -11,7 +12,9 @@ select
         when s.comms_id is not null then 'id ' || s.comms_id
         when s.is_address then g.identity
         else s.group_name || ' ' || coalesce(s.group_ranks, '') || ' ' || coalesce(s.group_size::varchar, '')
-    end as identity
+    end as identity,
+    -- texts of millions of rows need not be made to be thrown away
+    s.comms_id is not null or if(s.is_address, g.identity, s.group_name) is not null as has_identity
 from _job_slice as s
 left join _job_group as g
     on g.job = s.job and g.time_window = s.time_window and g.unit = s.unit and g.group_name = s.group_name;
@@ -27,7 +30,7 @@ counted as (
         ) as ordinal,
         count(*) over (partition by job, time_window, unit, identity, step_name, op) as in_step
     from _job_identified
-    where identity is null or sequence is null
+    where not (has_identity and sequence is not null) and (trace_id, slice_id) not in (select (trace_id, slice_id) from _job_message)
 ),
 
 -- Ordinals hold where all ranks have as many.
@@ -92,13 +95,16 @@ select
     if(k.is_counted, coalesce(k.step_name, '') || ' ' || k.ordinal::varchar, d.chain::varchar || ' ' || d.ordinal::varchar) as place
 from keyed as k
 left join chained as d using (trace_id, slice_id)
-left join chain as h on h.job = d.job and h.time_window = d.time_window and h.op = d.op and h.chain = d.chain;
+left join chain as h on h.job = d.job and h.time_window = d.time_window and h.op = d.op and h.chain = d.chain
+union all
+select trace_id, slice_id, identity, 'pair', place
+from _job_message;
 
 -- No table: of a large job that would be the largest.
 create or replace temp view _job_keyed as
 select *, if(comms_id is null, 'sequence', 'comms_id') as match_source, null::varchar as place
 from _job_identified
-where identity is not null and sequence is not null
+where has_identity and sequence is not null
 union all
 select i.* replace (c.identity as identity, null::bigint as sequence), c.match_source, c.place
 from _job_identified as i
@@ -136,6 +142,7 @@ select
     identity as group_id,
     group_size, members, match_source,
     0 as transfer,
+    'duration' as wait_source,
     -- of groups that lack ranks job_absent.sql tells
     if(members >= if(op = 'send_recv', 2, group_size), 0, null) as wait_absent
 from _job_matched
@@ -159,5 +166,6 @@ left join _job_matched as m
         and m.place is not distinct from k.place;
 
 drop view _job_keyed;
+drop table _job_message;
 drop view _job_identified;
 drop table _job_slice;

@@ -10,7 +10,12 @@ select
     s.op <> 'send' and coalesce(s.blocking, s.exposed) > _least_claim() as blocks,
     m.own,
     coalesce(m.usual, m.own) as usual,
-    c.transfer
+    c.transfer,
+    m.wait,
+    -- what ranks do not leave together, as in job_uneven.sql
+    c.op,
+    c.op in $ops and (c.op <> 'all_to_all' or c.wait_source = 'arrival') as is_uneven,
+    coalesce(c.root_unit, -1) as root
 from collective_member as m
 inner join collective_match as c using (job, time_window, match_id)
 inner join collective_slice as s on s.trace_id = m.trace_id and s.slice_id = m.slice_id

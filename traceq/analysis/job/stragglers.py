@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 WORTH_NAMING = 0.01
 
 # Of each kind so many are tried that hold up the critical path longest, and as many are named at most.
-_MOST_TRIED = 8
+MOST_TRIED = 8
 
 # So many are taken in a row that together save nothing worth naming: as many may hide each other.
-_PATIENCE = 3
+PATIENCE = 3
 
 # A host is late as a whole where it saves so many times what the best of its ranks does alone, once the other hosts are fixed.
 _TIMES_BEST_RANK = 5.0
@@ -140,7 +140,7 @@ def _pick_greedily(times: JobTimes, units: Mapping[str, Sequence[int]], dur: flo
     cut = np.zeros(times.units, bool)
     found: list[str] = []
     last, in_vain = dur, 0
-    while len(found) < _MOST_TRIED and in_vain < _PATIENCE:
+    while len(found) < MOST_TRIED and in_vain < PATIENCE:
         candidates = _rank_by_blame(times, cut, {label: units[label] for label in units if label not in found})
         if not candidates:
             break
@@ -200,7 +200,7 @@ def _rank_by_blame(times: JobTimes, cut: Flags, units: Mapping[str, Sequence[int
     """
     blame = blame_of_ranks(times, cut)
     by_label = {label: float(blame[list(members)].sum()) for label, members in units.items()}
-    worst = sorted(by_label, key=by_label.__getitem__, reverse=True)[:_MOST_TRIED]
+    worst = sorted(by_label, key=by_label.__getitem__, reverse=True)[:MOST_TRIED]
     return {name: by_label[name] for name in worst if by_label[name] > 0}
 
 

@@ -144,7 +144,10 @@ create table if not exists job_rank (
     late bigint,
     --: Lowest unit of the ranks that it is one with in job_pair: itself in jobs of up to 64 ranks, else those of its
     --: host, where all hosts are known and no more than 64, else the ranks next to it.
-    block integer
+    block integer,
+    --: Part of the job that it is in: ranks that process groups join, directly or by others; from 0, the largest first.
+    --: NULL when the job cannot be judged, and of ranks without matched collectives.
+    part integer
 );
 
 --: One row per collective that was found on several ranks.
@@ -165,26 +168,34 @@ create table if not exists collective_match (
     group_size integer,
     --: Ranks it was found on.
     members integer not null,
-    --: What told that they belong together: comms_id, sequence, counted (the same ordinal in the same step) or co_end
-    --: (they end together).
+    --: What told that they belong together: comms_id, sequence, pair (of sends and receives the same ordinal between two
+    --: ranks that name each other), counted (the same ordinal in the same step) or co_end (they end together).
     match_source varchar not null,
     --: Step of the rank with the lowest unit; NULL outside all steps.
     step integer,
     --: Median end on the common clock, ns.
     ts_end bigint,
-    --: Duration of the rank that needed least, ns: that one waited for nobody.
+    --: Duration of the rank that needed least, ns: that one waited for nobody. Where wait_source is arrival, or a root
+    --: is known, what is left of the shortest duration without waiting.
     transfer bigint not null,
-    --: The rank that came last, job_rank.unit; NULL when the two last came within job.claim_limit, or a rank of the
-    --: group is absent.
+    --: The rank that came last, job_rank.unit; of broadcasts and scatters the root, where others waited for it. NULL when
+    --: the two last came within job.claim_limit, a rank of the group is absent, or nothing tells who waited.
     late_unit integer,
-    --: By how much it came later than the usual rank, ns.
+    --: By how much it came later than the usual rank, ns; NULL when nothing tells.
     late_by bigint,
-    --: By how much it came later than the second last, ns: what is won here by that rank alone.
+    --: By how much it came later than the second last, ns: what is won here by that rank alone; NULL when nothing tells.
     late_alone bigint,
     --: Of transfer, waiting for ranks of the group that are not here, ns: what it is above the 5th percentile of
     --: operation, group and size (of at least 8), if that is more than half of it and than job.claim_limit; 0 where all
     --: ranks are here, NULL where its class does not tell.
-    wait_absent bigint
+    wait_absent bigint,
+    --: Of broadcasts, scatters, reduces and gathers the root, job_rank.unit; NULL when no trace tells, they differ, or it
+    --: is not here. NULL of all others.
+    root_unit integer,
+    --: What tells who waited and how long: duration (what a rank took beyond the fastest) or arrival (of broadcasts,
+    --: scatters, reduces, gathers and all-to-alls when each rank came, on aligned clocks). NULL when nothing does: the
+    --: root is not known.
+    wait_source varchar
 );
 
 --: One row per GPU slice of communication between ranks: which collective it is part of, and what its rank did before.
@@ -201,7 +212,9 @@ create table if not exists collective_member (
     unit integer not null,
     --: The collective; NULL when the slice could not be matched.
     match_id integer,
-    --: Of its duration, waiting for other ranks, ns: duration - transfer of the collective; NULL when not matched.
+    --: Of its duration, waiting for other ranks, ns: duration - transfer of the collective. In an all-to-all until the last
+    --: came, if clocks are aligned; in a broadcast or scatter until the root did, in a reduce or gather of the root alone.
+    --: NULL when not matched, or when the root is not known.
     wait bigint,
     --: When its rank had got what it waited for before: end of the collectives that this one follows, ns on the trace's
     --: clock; NULL for the first.
@@ -252,6 +265,25 @@ create table if not exists straggler (
     operator_dur bigint,
     --: How long the same call took on usual_unit, ns; of a type of operation the mean on all ranks.
     usual_operator_dur bigint
+);
+
+--: One row per late rank of a part of a job (job_rank.part) that falls into several: ranks that each save at least 1 % of
+--: the part's time beside the others. Sums of adds are what several save together, as they are in this order only.
+create table if not exists group_straggler (
+    --: Job.
+    job integer not null,
+    --: Window of the job.
+    time_window integer not null,
+    --: The part, job_rank.part.
+    part integer not null,
+    --: From 1: the order in which the ranks of a part are to be fixed.
+    place integer not null,
+    --: The rank, job_rank.unit.
+    unit integer not null,
+    --: What its part saves when those before it are fixed already, ns.
+    adds bigint not null,
+    --: What its part saves when it alone is fixed, ns.
+    win bigint not null
 );
 
 --: One row per process group whose collectives were matched: its ranks, and the axis of parallelism it runs along.

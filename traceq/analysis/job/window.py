@@ -10,9 +10,10 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from traceq.analysis.job.arrays import close_gaps, group_medians, measure_coverage, stable_order
-from traceq.analysis.job.clocks import Clocks, align, find_components
-from traceq.analysis.job.graph import JobGraph, JobPath, Members, build_graph, critical_path
+from traceq.analysis.job.arrays import group_medians, measure_coverage, stable_order
+from traceq.analysis.job.clocks import Clocks, align
+from traceq.analysis.job.graph import NONE, JobGraph, JobPath, Members, build_graph, critical_path
+from traceq.analysis.job.parts import PartStraggler, find_part_stragglers, find_parts
 from traceq.analysis.job.path import JobPathPieces, lay_out_path
 from traceq.analysis.job.pipelines import (
     StageImbalance,
@@ -23,6 +24,7 @@ from traceq.analysis.job.pipelines import (
     saving_if_spread,
 )
 from traceq.analysis.job.stragglers import WORTH_NAMING, FoundStraggler, JobTimes, blame_of_ranks, find_stragglers
+from traceq.analysis.job.uneven import UnevenCollectives, UnevenWaits, measure_waits, split_ends
 from traceq.analysis.job.usual import UsualTimes, find_stages, usual_of_operations, usual_own
 
 if TYPE_CHECKING:
@@ -90,7 +92,7 @@ class JobSlices(msgspec.Struct, frozen=True):
 
     `signature` is equal for collectives of the same kind (operation, bytes, group size), `group` for those of the same
     process group; `step` is -1 outside steps. `tells_clock` marks collectives that end on all ranks at once, `is_between`
-    sends and receives.
+    sends and receives. `uneven` are the collectives that ranks do not leave together, None without any.
     """
 
     members: Members
@@ -102,6 +104,7 @@ class JobSlices(msgspec.Struct, frozen=True):
     is_barrier: Flags
     is_send: Flags
     is_between: Flags
+    uneven: UnevenCollectives | None = None
 
 
 class Ranks(msgspec.Struct, frozen=True):
@@ -145,10 +148,13 @@ class JudgedWindow(msgspec.Struct, frozen=True):
 
     `worker_share` is the part of the possible saving that the slowest 3 % of the ranks would bring; NaN where next to
     nothing can be saved, the replay is too far off, or the ranks are too many to try each. `begin` is when the job begins,
-    ns on the common clock; `pieces` are the critical path as it was recorded.
+    ns on the common clock; `pieces` are the critical path as it was recorded. The collectives of `graph` and of `times` are
+    numbered by ends (split_ends) where `waits` is not None, else as in `match`, the collective of each member.
     """
 
     claim_limit: float
+    match: Integers
+    waits: UnevenWaits | None
     graph: JobGraph
     times: JobTimes
     typical: Floats
@@ -166,6 +172,8 @@ class JudgedWindow(msgspec.Struct, frozen=True):
     stragglers: Sequence[FoundStraggler]
     wins: Floats
     group_wins: Floats
+    part: Integers
+    part_stragglers: Sequence[PartStraggler]
     steps: int
     uneven: StageImbalance | None
     wanders: bool
@@ -222,15 +230,25 @@ def judge_window(ranks: Ranks, slices: JobSlices, clocks: Clocks) -> JudgedWindo
     replay is off by more than 2 %.
     """
     members, units = slices.members, ranks.count
-    graph, circular = build_graph(members)
+    limit = claim_limit(clocks)
+    transfer, of_end = _shortest_durations(members), None
+    waits, shared = None, None
+    if slices.uneven is not None:
+        waits = measure_waits(members, slices.uneven, _common_times(slices, clocks)[0], clocks.joined, limit)
+    if waits is not None:
+        members, shared, of_end = split_ends(members, transfer, waits)
+        transfer[waits.uneven.match] = waits.find_transfers(members)
+    graph, circular = build_graph(members, shared)
     if len(circular):
         return None
-    limit = claim_limit(clocks)
     begins, ends = _common_times(slices, clocks)
     zero = float(begins[graph.is_first].min())
-    common_end = group_medians(members.match, ends)
+    common_end = group_medians(slices.members.match, ends)
     last_end = float(common_end.max())
-    compared = _compare_ranks(ranks, slices, graph, np.where(graph.is_first, begins - zero, 0.0), limit)
+    if waits is not None:
+        last_end = float(ends[waits.rows].max(initial=last_end))
+    first = np.where(graph.is_first, begins - zero, 0.0)
+    compared = _compare_ranks(ranks, slices, graph, first, transfer if of_end is None else of_end, limit)
     del begins, ends  # of a large job as much memory as all the rest
     times = compared.times
     recorded = times.ends(np.zeros((units, 1), bool))[:, 0]
@@ -247,19 +265,22 @@ def judge_window(ranks: Ranks, slices: JobSlices, clocks: Clocks) -> JudgedWindo
     if uneven and compared.by_operation is None and uneven.stage_win > sum(straggler.adds for straggler in named):
         named = uneven.as_straggler() or named
     wins, group_wins, worker_share = np.full(units, np.nan), np.full(units, np.nan), np.nan
+    part = find_parts(units, members.unit, slices.group)
     if holds and units <= _MOST_SINGLE_RANKS:
         worker_share = _worker_share(times, lasts, ideal)
         alone = times.ends(np.eye(units, dtype=bool))
-        wins, group_wins = lasts - alone.max(axis=0), _group_wins(slices, recorded, alone)
+        wins, group_wins = lasts - alone.max(axis=0), _group_wins(part, graph.members, recorded, alone)
     path = critical_path(graph, times.own, times.first, times.transfer, recorded)
     return JudgedWindow(
         claim_limit=limit,
+        match=slices.members.match,
+        waits=waits,
         graph=graph,
         times=times,
         typical=compared.typical,
         typical_member=compared.typical_member,
         stage=compared.stage,
-        transfer=times.transfer,
+        transfer=transfer,
         common_end=common_end,
         rank_time=rank_time,
         dur=dur,
@@ -267,10 +288,12 @@ def judge_window(ranks: Ranks, slices: JobSlices, clocks: Clocks) -> JudgedWindo
         ideal=ideal,
         path=path,
         begin=int(zero),
-        pieces=_lay_out(path, slices, clocks, zero, common_end, dur),
+        pieces=_lay_out(path, slices, graph, clocks, zero, common_end, dur),
         stragglers=named,
         wins=wins,
         group_wins=group_wins,
+        part=part,
+        part_stragglers=find_part_stragglers(times, part) if holds else [],
         steps=steps,
         uneven=uneven,
         wanders=wanders,
@@ -279,12 +302,21 @@ def judge_window(ranks: Ranks, slices: JobSlices, clocks: Clocks) -> JudgedWindo
 
 
 def _lay_out(
-    path: JobPath, slices: JobSlices, clocks: Clocks, zero: float, common_end: Floats, dur: float
+    path: JobPath, slices: JobSlices, graph: JobGraph, clocks: Clocks, zero: float, common_end: Floats, dur: float
 ) -> JobPathPieces:
-    """Return the pieces of the path on the common clock; `zero` (ns) is the job's begin, `common_end` is by collective, ns."""
+    """Return the pieces of the path on the common clock; `zero` (ns) is the job's begin, `common_end` is by collective, ns.
+
+    A collective that ranks do not leave together ends when the rank that goes on from it has left it.
+    """
     rows, members = path.members, slices.members
     arrivals = clocks.to_common(members.unit[rows], (members.start[rows] + slices.origin[rows]).astype(float))
-    return lay_out_path(rows, arrivals - zero, common_end[members.match[rows]] - zero, dur)
+    ends = common_end[members.match[rows]]
+    if slices.uneven is not None:
+        left = graph.latest[rows[1:]]
+        leaves = np.isin(members.match[rows[:-1]], slices.uneven.match) & (members.match[left] == members.match[rows[:-1]])
+        own_end = clocks.to_common(members.unit[left], (members.end[left] + slices.origin[left]).astype(float))
+        ends[:-1] = np.where(leaves, own_end, ends[:-1])
+    return lay_out_path(rows, arrivals - zero, ends - zero, dur)
 
 
 def _worker_share(times: JobTimes, lasts: float, ideal: float) -> float:
@@ -302,31 +334,37 @@ def _worker_share(times: JobTimes, lasts: float, ideal: float) -> float:
     return float((lasts - times.lasts(cut)[0]) / (lasts - ideal))
 
 
-def _group_wins(slices: JobSlices, recorded: Floats, alone: Floats) -> Floats:
-    """Return for each rank how much time its set of ranks, joined by process groups, would save if this rank were usual, ns.
+def _shortest_durations(members: Members) -> Floats:
+    """Return the duration of the member of each collective that needed least, ns."""
+    shortest = np.full(members.collectives, np.inf)
+    np.minimum.at(shortest, members.match, (members.end - members.start).astype(float))
+    return shortest
 
-    `recorded` is each collective's end as recorded, `alone` its end if one rank (column) were usual. NaN for ranks
-    without collectives.
+
+def _group_wins(part: Integers, members: Members, recorded: Floats, alone: Floats) -> Floats:
+    """Return for each rank how much time its part of the job would save if this rank were usual, ns.
+
+    `part` is by rank. `recorded` is each collective's end as recorded, `alone` its end if one rank (column) were usual. NaN
+    for ranks without collectives.
     """
-    members, units = slices.members, alone.shape[1]
-    component = find_components(units, members.unit, close_gaps(slices.group))
-    of_collective = np.empty(members.collectives, np.intp)
-    of_collective[members.match] = component[members.unit]
-    wins = np.full(units, np.nan)
-    for number in range(component.max() + 1):
-        joined, theirs = component == number, of_collective == number
+    of_collective = np.full(members.collectives, NONE, np.intp)
+    of_collective[members.match] = part[members.unit]
+    wins = np.full(alone.shape[1], np.nan)
+    for number in range(part.max() + 1):
+        joined, theirs = part == number, of_collective == number
         wins[joined] = recorded[theirs].max() - alone[np.ix_(theirs, joined)].max(axis=0)
     return wins
 
 
-def _compare_ranks(ranks: Ranks, slices: JobSlices, graph: JobGraph, first: Floats, limit: float) -> _ComparedRanks:
+def _compare_ranks(
+    ranks: Ranks, slices: JobSlices, graph: JobGraph, first: Floats, transfer: Floats, limit: float
+) -> _ComparedRanks:
     """Compare each rank with the usual at its place; `first` is the arrival of members that follow nothing, ns.
 
-    `limit` (ns) is the least excess that counts as late, unless the usual comes from tables of operations.
+    `transfer` is by collective of the graph, ns. `limit` (ns) is the least excess that counts as late, unless the usual
+    comes from tables of operations.
     """
     members, units = slices.members, ranks.count
-    transfer = np.full(members.collectives, np.inf)
-    np.minimum.at(transfer, members.match, (members.end - members.start).astype(float))
     pipeline = ranks.pipeline
     if (pipeline < 0).any():
         pipeline = find_depths(units, members, slices.is_send, slices.is_between)
@@ -343,7 +381,7 @@ def _compare_ranks(ranks: Ranks, slices: JobSlices, graph: JobGraph, first: Floa
     usual = usual_of_operations(graph, stage, slices.step, ranks.operations)
     times = JobTimes(units, graph, graph.own, usual.of_all, first, transfer)
     typical = np.where(graph.is_first, np.nan, usual.of_all)
-    ideal = _usual_transfer(slices, transfer)
+    ideal = _usual_transfer(slices, graph, transfer)
     return _ComparedRanks(times, typical, typical_member, stage, ideal, usual, has_order, is_single)
 
 
@@ -373,12 +411,13 @@ def _find_imbalance(
     return uneven if compared.by_operation is None else uneven.by_operation(compared.times, lasts, ideal)
 
 
-def _usual_transfer(slices: JobSlices, transfer: Floats) -> Floats:
+def _usual_transfer(slices: JobSlices, graph: JobGraph, transfer: Floats) -> Floats:
     """Return for each collective the median transfer of its kind (signature), ns; 0 for barriers, which move no data."""
+    match = graph.members.match
     kind, is_barrier = np.full(len(transfer), np.iinfo(np.int64).max), np.zeros(len(transfer), bool)
     # a send and its receive differ
-    np.minimum.at(kind, slices.members.match, slices.signature)
-    is_barrier[slices.members.match] = slices.is_barrier
+    np.minimum.at(kind, match, slices.signature)
+    is_barrier[match] = slices.is_barrier
     _, kind = np.unique(kind, return_inverse=True)
     return np.where(is_barrier, 0.0, group_medians(kind, transfer)[kind])
 

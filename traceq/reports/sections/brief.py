@@ -26,6 +26,7 @@ from traceq.reports.sections.headline import (
     write_headline,
 )
 from traceq.reports.sections.job_findings import list_job_findings
+from traceq.reports.sections.job_parts import list_late_parts
 from traceq.reports.sections.job_path import list_path_of_job
 from traceq.reports.sections.job_ranks import find_usual_rank, list_collectives_of_job, list_ranks_of_job
 from traceq.reports.sections.job_ruled_out import list_ruled_out
@@ -211,6 +212,7 @@ def describe_job(
         return
     if in_full:
         yield from list_ranks_of_job(job, opened, strip=strip)
+        yield from list_late_parts(job)
         yield from list_axes_of_job(job)
         yield from list_collectives_of_job(job)
     else:
