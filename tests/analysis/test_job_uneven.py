@@ -61,6 +61,10 @@ def test_a_replay_lasts_as_long_as_the_job_and_its_path_adds_up(job):
     assert replayed + min(arrivals) == pytest.approx(happened.lasts)
     path = found.path
     assert path.late_start + path.own + path.transfer == pytest.approx(replayed)
+    pieces = found.pieces
+    lasts = pieces.end - pieces.begin
+    assert lasts.sum() == pytest.approx(replayed, abs=1)
+    assert lasts[pieces.moves == 1].sum() == pytest.approx(path.transfer, abs=1)
 
 
 @settings(max_examples=200, deadline=None)

@@ -323,7 +323,7 @@ def _path_rows(found: JudgedWindow, slice_ids: dict[str, Integers]) -> pa.Table:
             "kind": kind,
             "unit": graph.members.unit[member],
             **{name: column[member] for name, column in slice_ids.items()},
-            "match_id": graph.members.match[member],
+            "match_id": found.match[member],
             "ts_begin": found.begin + pieces.begin,
             "dur": dur,
             "excess": pa.array(excess, mask=unknown),
