@@ -2,17 +2,6 @@
 --: One row per job, time window, operation, size and process group: what its collectives take when all ranks are there.
 create or replace view job_collective as
 with
-factor as (
-    from (values
-        ('all_reduce', 2, true),
-        ('all_gather', 1, true),
-        ('reduce_scatter', 1, true),
-        ('broadcast', 1, false),
-        ('reduce', 1, false),
-        ('send_recv', 1, false)
-    ) as t (op, factor, is_shared)
-),
-
 placed as (
     select
         m.job, m.time_window, m.match_id,
@@ -47,11 +36,10 @@ select
     c.*,
     --: bytes / transfer_best times the factor of nccl-tests for op and group_size, GB/s; NULL where bytes or the factor
     --: is unknown.
-    c.bytes * f.factor * if(f.is_shared, (c.group_size - 1) / c.group_size, 1) / nullif(c.transfer_best, 0) as bandwidth_best,
+    c.bytes * _bus_factor(c.op, c.group_size) / nullif(c.transfer_best, 0) as bandwidth_best,
     --: The same by transfer_median, GB/s.
-    c.bytes * f.factor * if(f.is_shared, (c.group_size - 1) / c.group_size, 1) / nullif(c.transfer_median, 0) as bandwidth_median
-from class as c
-left join factor as f using (op);
+    c.bytes * _bus_factor(c.op, c.group_size) / nullif(c.transfer_median, 0) as bandwidth_median
+from class as c;
 comment on column job_collective.job is 'Job.';
 comment on column job_collective.time_window is 'Window of the job.';
 comment on column job_collective.op is 'As in collective_match.';
