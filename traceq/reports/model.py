@@ -585,6 +585,37 @@ class StageBubble(msgspec.Struct, frozen=True):
     share_of_equal: float | None
 
 
+class RankLoad(msgspec.Struct, frozen=True):
+    """What a rank gets in the all-to-alls of an axis, what comes back not counted: bytes and rows, and of the mean of its group.
+
+    `most` is the most that it gets of the mean in one of them. `rows` is None where the source does not tell them.
+    """
+
+    axis: str | None
+    rank: int
+    exchanges: int
+    rows: int | None
+    received_bytes: int
+    load: float
+    most: float
+
+
+class LayerLoad(msgspec.Struct, frozen=True):
+    """What a rank (or the most loaded of its block) gets of the mean in the all-to-all at a place of a step."""
+
+    rank: int
+    place: int
+    load: float
+
+
+class ExchangedBytes(msgspec.Struct, frozen=True):
+    """What a rank, or a block of ranks, sends to another in all-to-alls, over all steps."""
+
+    rank: int
+    other: int
+    bytes: int
+
+
 class Lateness(msgspec.Struct, frozen=True):
     """The time (ns) by which a rank worked longer than the usual rank before collectives, in column `place` of `places`.
 
@@ -641,9 +672,8 @@ class Job(msgspec.Struct, frozen=True):
 
     `dur_ns` is the sum of `late_start_ns`, `transfer_ns`, `late_ns` (time beyond the usual on the critical path) and
     usual work. `wait_share` is the share of waiting in the time of matched collectives during which ranks do no work of
-    their own. `lateness`, `worst`, `group_waits`, `pairs` and `over_time` are drawn. `findings` are those of the job's rules,
-    `not_applicable` the
-    rules that cannot tell, `failed` those with an error.
+    their own. `lateness`, `worst`, `group_waits`, `pairs`, `layer_loads`, `exchanged` and `over_time` are drawn. `findings` are those of
+    the job's rules, `not_applicable` the rules that cannot tell, `failed` those with an error.
     """
 
     job: int
@@ -680,6 +710,9 @@ class Job(msgspec.Struct, frozen=True):
     group_waits: tuple[GroupWait, ...] = ()
     pairs: tuple[RankPair, ...] = ()
     bubble: tuple[StageBubble, ...] = ()
+    loads: tuple[RankLoad, ...] = ()
+    layer_loads: tuple[LayerLoad, ...] = ()
+    exchanged: tuple[ExchangedBytes, ...] = ()
     findings: tuple[JobFinding, ...] = ()
     not_applicable: tuple[NotApplicable, ...] = ()
     failed: tuple[Failed, ...] = ()

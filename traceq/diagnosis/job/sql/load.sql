@@ -48,4 +48,4 @@ inner join of_rank as o on o.group_id = l.group_id and o.unit = l.unit
 left join beyond as b on b.unit = l.unit
 where l.job = $job and l.time_window = $time_window and l.load is not null
 order by o.gain_ns desc, l.load desc, r.unit
-limit 1024
+limit 64
