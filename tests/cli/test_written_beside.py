@@ -13,7 +13,16 @@ from traceq.cli import main
 @pytest.fixture
 def logs(tmp_path):
     """A folder with a trace, and one of logs beside it."""
-    event = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 0, "dur": 5, "args": {"device": 0, "stream": 7}}
+    event = {
+        "ph": "X",
+        "cat": "kernel",
+        "name": "k",
+        "pid": 0,
+        "tid": 7,
+        "ts": 0,
+        "dur": 5,
+        "args": {"device": 0, "stream": 7},
+    }
     (tmp_path / "t.json").write_text(json.dumps({"schemaVersion": 1, "traceEvents": [event]}))
     folder = tmp_path / "logs"
     folder.mkdir()

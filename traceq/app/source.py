@@ -194,7 +194,9 @@ def spare_folders(writes: Sequence[Path], beside: Sequence[Source]) -> None:
     for path in writes:
         for folder in folders:
             if path.resolve().is_relative_to(folder):
-                raise WrongUse(f"{path} is in {folder.name}/, whose files --with reads: name a file elsewhere to write.")
+                raise WrongUse(
+                    f"{path} is in {folder.name}/, whose files --with reads: name a file elsewhere to write."
+                )
 
 
 def _spare_traces(connection: duckdb.DuckDBPyConnection, database: Path, writes: Sequence[Path]) -> None:

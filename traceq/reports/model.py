@@ -672,8 +672,8 @@ class Job(msgspec.Struct, frozen=True):
 
     `dur_ns` is the sum of `late_start_ns`, `transfer_ns`, `late_ns` (time beyond the usual on the critical path) and
     usual work. `wait_share` is the share of waiting in the time of matched collectives during which ranks do no work of
-    their own. `lateness`, `worst`, `group_waits`, `pairs`, `layer_loads`, `exchanged` and `over_time` are drawn. `findings` are those of
-    the job's rules, `not_applicable` the rules that cannot tell, `failed` those with an error.
+    their own. `lateness`, `worst`, `group_waits`, `pairs`, `layer_loads`, `exchanged` and `over_time` are drawn.
+    `findings` are those of the job's rules, `not_applicable` the rules that cannot tell, `failed` those with an error.
     """
 
     job: int

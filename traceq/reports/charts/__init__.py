@@ -20,4 +20,14 @@ CHARTS = (
 )
 
 # Of several ranks as one job.
-CHARTS_OF_JOBS = (job.LATE, job.OWN, job.GRID, job.WORST, job.BANDWIDTH, axes.WAITS, axes.PAIRS, loads.LOADS, loads.EXCHANGED)
+CHARTS_OF_JOBS = (
+    job.LATE,
+    job.OWN,
+    job.GRID,
+    job.WORST,
+    job.BANDWIDTH,
+    axes.WAITS,
+    axes.PAIRS,
+    loads.LOADS,
+    loads.EXCHANGED,
+)

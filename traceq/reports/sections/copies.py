@@ -156,9 +156,11 @@ def _peer_table(pairs: Sequence[PeerCopy]) -> Table:
             "time": lambda pair: duration(pair.dur_ns),
             "bandwidth": lambda pair: format_bandwidth(pair.gb_per_s),
             "best": lambda pair: format_bandwidth(pair.best_gb_per_s),
-            "link": lambda pair: "cannot tell"
-            if pair.link is None
-            else f"{pair.link}{maybe(lambda rate: f', {format_bandwidth(rate)}', pair.link_gb_per_s)}",
+            "link": lambda pair: (
+                "cannot tell"
+                if pair.link is None
+                else f"{pair.link}{maybe(lambda rate: f', {format_bandwidth(rate)}', pair.link_gb_per_s)}"
+            ),
         },
         text=(0, 1, 2, 8),
     )
@@ -166,15 +168,9 @@ def _peer_table(pairs: Sequence[PeerCopy]) -> Table:
 
 def _name_slow_pair(pair: PeerCopy) -> Paragraph:
     """Return a sentence on a pair of GPUs whose copies are half as fast as those of other pairs, and what to check."""
-    return Paragraph(
-        (
-            (
-                f"GPU {pair.src_device} to GPU {pair.dst_device}: {format_bandwidth(pair.gb_per_s)} for copies of"
-                f" {pair.size_class}, where other pairs reach {maybe(format_bandwidth, pair.other_gb_per_s)}. Check what joins them: "
-            ),
-            Literal("nvidia-smi topo -m"),
-        )
-    )
+    others = f"where other pairs reach {maybe(format_bandwidth, pair.other_gb_per_s)}"
+    words = f"GPU {pair.src_device} to GPU {pair.dst_device}: {format_bandwidth(pair.gb_per_s)} for copies of"
+    return Paragraph((f"{words} {pair.size_class}, {others}. Check what joins them: ", Literal("nvidia-smi topo -m")))
 
 
 def _describe_unified_memory(facts: Copies, report: TraceReport) -> Iterator[Spans]:

@@ -31,12 +31,8 @@ def list_loads_of_job(job: Job) -> Iterator[Block]:
     axis = job.loads[0].axis
     which = f"along {name_axis(axis, None)}" if axis else "whose axis nothing tells"
     lines = "ranks" if len(job.loads) <= _MOST_LINES else "most loaded ranks"
-    yield Paragraph(
-        (
-            f"What all-to-alls {which} bring to the {lines}, per step, against the mean of their group; what comes back is not"
-            " counted.",
-        )
-    )
+    words = f"What all-to-alls {which} bring to the {lines}, per step, against the mean of their group; what comes back"
+    yield Paragraph((f"{words} is not counted.",))
 
 
 def describe_experts(report: TraceReport) -> Iterator[Block]:
