@@ -29,10 +29,7 @@ _NEEDED_BY = {
     "allocator_call": ("allocator",),
     "allocator_event": ("snapshot_course", "snapshot_layer", "snapshot_failure", "snapshot_failure_holder"),
     "allocator_segment": ("snapshot_fragmentation",),
-    "collective_match": (
-        *("job_collective", "job_lateness", "job_worst"),
-        *("job_load", "job_load_layer", "job_exchanged"),
-    ),
+    "collective_match": ("job_collective", "job_lateness", "job_worst"),
     "collective_slice": ("axis", "blocking", "collective"),
     "communication_name": ("host_collective",),
     "communication_overlap": ("communication",),
@@ -46,14 +43,14 @@ _NEEDED_BY = {
     "job": ("job",),
     "job_axis_rank": ("job_axis", "job_bubble", "job_group_wait"),
     "job_pair": ("job_pair",),
-    "kernel_occupancy": ("kernel_fill", "kernel_occupancy", "kernel_roofline", "kernel_top", "expert"),
+    "kernel_occupancy": ("kernel_fill", "kernel_occupancy", "kernel_roofline", "kernel_top"),
     "made_with": ("made_with",),
     "memory_peak": ("snapshot_peak",),
     "memory_step": ("memory_peak",),
     "memory_timeline": ("memory_event_holder", "memory_layer", "memory_mark", "memory_timeline"),
     "module": ("module_kind", "module_top"),
     "monitor_step": ("condition",),
-    "operator_cost": ("operator_kind", "mfu", "grouped_product"),
+    "operator_cost": ("operator_kind", "mfu"),
     "printed_value": ("printed_step",),
     "run_log": ("run_log",),
     "run_phase": ("run_phase",),
@@ -63,7 +60,14 @@ _NEEDED_BY = {
     "unified_memory": ("unified_memory",),
     "unit": ("unit",),
 }
-NEEDS = {query: table for table, queries in _NEEDED_BY.items() for query in queries}
+# The same of rows that few traces have, where to plan the query takes longer than to look for them.
+_NEEDED_ROWS = {
+    "collective_match where op = 'all_to_all'": ("job_load", "job_load_layer", "job_exchanged"),
+    "gpu_slice where copy_kind = 'p2p'": ("peer_copy",),
+    "module where regexp_matches(module, '(?i)expert|moe|mixture')": ("expert",),
+    "operator_cost where kind = 'experts' or (kind = 'matmul' and flops is null)": ("grouped_product",),
+}
+NEEDS = {query: table for table, queries in (_NEEDED_BY | _NEEDED_ROWS).items() for query in queries}
 
 
 class Queries:
@@ -87,12 +91,12 @@ class Queries:
 
 
 def _find_empty(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    """Return the names of the tables in NEEDS that have no row.
+    """Return the tables, and the rows of tables, in NEEDS of which there is none.
 
     The catalogue does not count uncommitted rows, so tables are looked into.
     """
     maybe = {row["table_name"] for row in read_rows(connection, "maybe_empty_table")} & {*NEEDS.values()}
-    looks = [f"select '{table}' where not exists (from {table})" for table in sorted(maybe)]
+    looks = [f"select $${table}$$ where not exists (from {table})" for table in (*sorted(maybe), *_NEEDED_ROWS)]
     return {table for (table,) in connection.execute(" union all ".join(looks)).fetchall()} if looks else set()
 
 
