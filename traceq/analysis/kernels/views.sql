@@ -256,7 +256,7 @@ summed as (
         w.trace_id, w.device, f.place, f.expert,
         count(*) as calls,
         if(count(c.tokens) = count(*), sum(c.tokens), null)::bigint as tokens,
-        sum(w.dur) as dur
+        sum(w.dur)::bigint as dur
     from worked as w
     inner join frame as f using (trace_id, slice_id)
     left join counted as c using (trace_id, slice_id)
