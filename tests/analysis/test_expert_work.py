@@ -68,7 +68,11 @@ def test_products_of_several_experts():
     trace.annotation("ProfilerStep#1", 0, 1_000)
     grouped = {"Input Dims": [[96, 64], [8, 64, 256], [8]], "Input type": ["c10::BFloat16"] * 2 + ["int"]}
     plain = {"Input Dims": [[96, 64], [64, 256]], "Input type": ["c10::BFloat16"] * 2}
-    for begin, name, args in ((10, "aten::_grouped_mm", grouped), (300, "aten::mm", plain), (600, "aten::_grouped_mm", grouped)):
+    for begin, name, args in (
+        (10, "aten::_grouped_mm", grouped),
+        (300, "aten::mm", plain),
+        (600, "aten::_grouped_mm", grouped),
+    ):
         trace.op(name, begin, 100, args=json.dumps(args))
         trace.kernel("gemm", begin + 30, 50, launched=(begin + 10, 5))
     trace.fill_all()

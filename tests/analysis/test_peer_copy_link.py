@@ -13,9 +13,7 @@ MIB = 1 << 20
 def pairs(copies, name=H100, columns="src_device, dst_device, copies, bytes, dur, link, is_slow"):
     """Rows of the view, of copies (source, destination, bytes, ns) between four GPUs of this name."""
     connection = empty_tables()
-    insert(
-        connection, "device", "trace_id device name source", [(1, number, name, "trace") for number in range(4)]
-    )
+    insert(connection, "device", "trace_id device name source", [(1, number, name, "trace") for number in range(4)])
     rows = [
         (1, number, source, 0, dur, "memcpy", "copy", "p2p", size, source, destination, False)
         for number, (source, destination, size, dur) in enumerate(copies)

@@ -586,9 +586,9 @@ class StageBubble(msgspec.Struct, frozen=True):
 
 
 class RankLoad(msgspec.Struct, frozen=True):
-    """What a rank gets in the all-to-alls of an axis, what comes back not counted: bytes and rows, and of the mean of its group.
+    """The bytes and rows that all-to-alls along an axis bring to a rank, and its load: their share of the mean of its group.
 
-    `most` is the most that it gets of the mean in one of them. `rows` is None where the source does not tell them.
+    All-to-alls that bring tokens back are not counted. `most` is the most that it gets of the mean in one of them. `rows` is None where the source does not tell them.
     """
 
     axis: str | None
@@ -601,7 +601,7 @@ class RankLoad(msgspec.Struct, frozen=True):
 
 
 class LayerLoad(msgspec.Struct, frozen=True):
-    """What a rank (or the most loaded of its block) gets of the mean in the all-to-all at a place of a step."""
+    """The load of a rank (or of the most loaded of its block) in the all-to-all at a place of a step."""
 
     rank: int
     place: int
@@ -609,7 +609,7 @@ class LayerLoad(msgspec.Struct, frozen=True):
 
 
 class ExchangedBytes(msgspec.Struct, frozen=True):
-    """What a rank, or a block of ranks, sends to another in all-to-alls, over all steps."""
+    """The bytes from a rank, or a block of ranks, to another in all-to-alls, over all steps."""
 
     rank: int
     other: int

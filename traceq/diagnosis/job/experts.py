@@ -59,7 +59,7 @@ def expert_load(job: JobSubject) -> Iterator[JobFinding]:
 
 
 def is_late_by_load(job: JobSubject, straggler: dict[str, Any]) -> bool:
-    """Return whether the tokens that a late rank gets explain most of what it is late by; `straggler` is a row of the table."""
+    """Return whether its tokens explain most of the lateness of a rank; `straggler` is a row of the table."""
     if straggler["kind"] != "rank" or job.wanders or not job.facts["has_experts"]:
         return False
     load = _find_load(job, straggler)

@@ -1,4 +1,4 @@
-"""The charts of what ranks get in all-to-alls: the load of each in each of a step, and who sends how much to whom."""
+"""The charts of all-to-alls: the load of each rank in every one of a step, and the bytes from rank to rank."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words about loads: what each rank gets in all-to-alls, and what each expert of a mixture gets."""
+"""The words about loads: bytes and tokens that all-to-alls bring to each rank, and tokens of each expert of a mixture."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def list_loads_of_job(job: Job) -> Iterator[Block]:
 
 
 def describe_experts(report: TraceReport) -> Iterator[Block]:
-    """Yield a table of the experts that get most, and what is not known of those that are computed together; else nothing."""
+    """Yield a table of the most loaded experts, and a sentence on experts that are computed together; nothing without any."""
     facts = report.topics.kernels
     if facts.experts:
         first = facts.experts[0]
