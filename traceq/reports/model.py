@@ -588,7 +588,8 @@ class StageBubble(msgspec.Struct, frozen=True):
 class RankLoad(msgspec.Struct, frozen=True):
     """The bytes and rows that all-to-alls along an axis bring to a rank, and its load: their share of the mean of its group.
 
-    All-to-alls that bring tokens back are not counted. `most` is the most that it gets of the mean in one of them. `rows` is None where the source does not tell them.
+    All-to-alls that bring tokens back are not counted. `most` is the largest load in one of them. `rows` is None where the
+    source does not tell them.
     """
 
     axis: str | None
