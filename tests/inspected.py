@@ -25,6 +25,7 @@ def filled(records: Iterable[dict[str, Any]]) -> duckdb.DuckDBPyConnection:
     """A connection to the tables about these records, which are of trace 0."""
     connection = duckdb.connect()
     connection.execute("attach ':memory:' as staging")
+    sql.run(connection, "database/bandwidth.sql")
     for name in ("tables", "views", "staged"):
         sql.run(connection, f"analysis/inspected/{name}.sql")
     connection.register("_records", pa.Table.from_batches([make_record_batch(list(records))]))

@@ -23,7 +23,6 @@ READ_ELSEWHERE = {
 # Parts of an analysis that the tests know by its last table.
 WITHIN_OTHERS = {
     "allocation_life",
-    "bus_factor",
     "collective_issued",
     "collective_shapes",
     "collective_wait",

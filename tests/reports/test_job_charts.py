@@ -11,7 +11,7 @@ from traceq.reports.charts import job as charts
 from traceq.reports.charts.svg import draw_svg
 from traceq.reports.document import Picture
 from traceq.reports.drawing import Area, Rect
-from traceq.reports.model import GroupWait, Lateness, RankPair, WorstArrival
+from traceq.reports.model import ExchangedBytes, GroupWait, Lateness, LayerLoad, RankPair, WorstArrival
 from traceq.reports.renderers.to_html import to_html
 from traceq.reports.sections.compose import compose_report
 
@@ -28,6 +28,8 @@ DRAWN = replace(
         GroupWait(1, "tp", 0, "1", 0),
         GroupWait(1, "dp", 1, "2", 5 * MS),
     ),
+    layer_loads=(LayerLoad(0, 1, 1.5), LayerLoad(1, 1, 0.5)),
+    exchanged=(ExchangedBytes(0, 1, 1 << 20), ExchangedBytes(1, 2, 1 << 22), ExchangedBytes(2, 0, 1 << 10)),
     pairs=(
         RankPair(0, 1, 1 << 20, MS, 10 * MS),
         RankPair(1, 0, 1 << 20, MS, 0),
@@ -79,7 +81,7 @@ def test_each_applies_and_is_small_and_bare(chart):
 
 
 def test_a_job_that_cannot_be_judged_has_none():
-    job = replace(UNKNOWN, collectives=(), lateness=(), worst=(), group_waits=(), pairs=())
+    job = replace(UNKNOWN, collectives=(), lateness=(), worst=(), group_waits=(), pairs=(), layer_loads=(), exchanged=())
     assert [chart.name for chart in CHARTS_OF_JOBS if chart.has_data(job)] == []
 
 

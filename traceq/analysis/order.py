@@ -123,7 +123,6 @@ TOPICS = (
     Topic(
         "communication",
         (
-            "bus_factor",
             "collective_issued",
             "collective_shapes",
             "collective_wait",

@@ -64,7 +64,7 @@ def measure_goodput(
     `writes` are other files that will be written. Raises WrongUse for impossible terms and for logs that do not go together.
     """
     _check_terms(terms)
-    check_writes([*writes, *([save] if save else [])], [*logs, *monitors])
+    check_writes([*writes, *([save] if save else [])], logs, beside=monitors)
     if save is None:
         with temporary_folder() as folder:
             return _make_and_study(folder / "run.duckdb", logs, monitors, formats, terms, offset)

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from traceq.app.pipeline import make_database
+from traceq.app.source import spare_folders
 from traceq.common.limits import limits
 from traceq.dataset.ingest import IngestRequest, ingest_dataset
 from traceq.dataset.manifest import is_dataset
@@ -41,6 +42,8 @@ def ingest(
     traceq.app.api.ingest explains the parameters. When a source of a database fails, raises a TraceqError and leaves it
     unchanged; when rules cannot run, the result's `not_judged` says why.
     """
+    if database is not None and not is_address(database):
+        spare_folders([Path(database)], logs)
     logs = list_files_with(logs)
     beside = MonitorLogs(tuple(logs), offset, tuple(map(Path, log_formats)))
     if database is not None and _is_of_dataset(database):

@@ -115,7 +115,7 @@ def database_of(
     """
     if not str(source):
         raise WrongUse("A source is empty: name a trace, a trace database or a baseline.")
-    check_writes(read.writes, [source, *as_list(read.capture), *as_list(read.logs)])
+    check_writes(read.writes, [source, *as_list(read.capture)], beside=as_list(read.logs))
     is_stored = is_dataset(source)
     if is_stored or (not is_trace(source) and Path(source).exists()):
         _refuse_options(read)
@@ -148,7 +148,7 @@ def database_of(
 @contextmanager
 def ingest_together(sources: Sequence[Source], read: ReadOptions = AS_FOUND) -> Iterator[Path]:
     """Yield the path of a temporary database of several traces, judged by the rules."""
-    check_writes(read.writes, [*sources, *as_list(read.capture), *as_list(read.logs)])
+    check_writes(read.writes, [*sources, *as_list(read.capture)], beside=as_list(read.logs))
     with temporary_folder() as folder:
         make_database(sources, folder / "traces.duckdb", read)
         yield folder / "traces.duckdb"
@@ -171,12 +171,14 @@ def _refuse_options(read: ReadOptions) -> None:
         )
 
 
-def check_writes(writes: Sequence[Path], reads: Sequence[Source]) -> None:
+def check_writes(writes: Sequence[Path], reads: Sequence[Source], beside: Sequence[Source] = ()) -> None:
     """Raise WrongUse if a file to write is among those read, or is given twice; StoreError if its directory is missing.
 
-    This is checked first, because reading may take an hour.
+    `beside` are the logs of --with: what is written into a folder of these would be read the next time. This is checked
+    first, because reading may take an hour.
     """
-    files = {file_of(str(source)).resolve() for source in reads}
+    spare_folders(writes, beside)
+    files = {file_of(str(source)).resolve() for source in (*reads, *beside)}
     for path in writes:
         if path.resolve() in files:
             raise WrongUse(f"{path} is the input: name another file to write.")
@@ -184,6 +186,17 @@ def check_writes(writes: Sequence[Path], reads: Sequence[Source]) -> None:
             raise StoreError(f"{path}: cannot be written: no such directory; create it or choose another -o")
     if len({path.resolve() for path in writes}) < len(writes):
         raise WrongUse("Two options write to the same file: name another.")
+
+
+def spare_folders(writes: Sequence[Path], beside: Sequence[Source]) -> None:
+    """Raise WrongUse if a file to write is, or lies in, one of the folders of `beside`, whose files --with reads."""
+    folders = [folder.resolve() for folder in map(Path, beside) if folder.is_dir()]
+    for path in writes:
+        for folder in folders:
+            if path.resolve().is_relative_to(folder):
+                raise WrongUse(
+                    f"{path} is in {folder.name}/, whose files --with reads: name a file elsewhere to write."
+                )
 
 
 def _spare_traces(connection: duckdb.DuckDBPyConnection, database: Path, writes: Sequence[Path]) -> None:

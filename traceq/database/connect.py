@@ -60,6 +60,7 @@ SCHEMA = (
     "database/frames.sql",
     "database/names.sql",
     "database/ramps.sql",
+    "database/bandwidth.sql",
     "database/stacks.sql",
     "analysis/ledger/tables.sql",
     "analysis/stalls/tables.sql",

@@ -90,6 +90,9 @@ LISTS_OF_JOB: dict[str, Callable[..., Any]] = {
     "job_bubble": model.StageBubble,
     "job_path": model.JobPathPart,
     "job_part": model.LatePart,
+    "job_load": model.RankLoad,
+    "job_load_layer": model.LayerLoad,
+    "job_exchanged": model.ExchangedBytes,
 }
 
 # Topic and field of it to the section of the report and the query of that name that fills it.
@@ -103,6 +106,7 @@ _TOPICS = {
         "totals": ("copies", "copy_total"),
         "groups": ("copy_groups", "copy_group"),
         "unified_memory": ("unified_memory", "unified_memory"),
+        "peers": ("peer_copies", "peer_copy"),
     },
     "communication": {
         "totals": ("communication", "communication"),
@@ -121,6 +125,8 @@ _TOPICS = {
         "module_kinds": ("module_kinds", "module_kind"),
         "modules": ("modules", "module_top"),
         "roofline": ("kernel_roofline", "kernel_roofline"),
+        "experts": ("experts", "expert"),
+        "grouped": ("grouped_products", "grouped_product"),
     },
     "data": {"stall": ("data", "data_stall"), "loaders": ("data_loaders", "data_loader")},
     "memory": {

@@ -611,6 +611,38 @@ class LatePart(msgspec.Struct, frozen=True):
     saved_ns: int
 
 
+class RankLoad(msgspec.Struct, frozen=True):
+    """The bytes and rows that all-to-alls along an axis bring to a rank, and its load: their share of the mean of its group.
+
+    All-to-alls that bring tokens back are not counted. `most` is the largest load in one of them. `rows` is None where the
+    source does not tell them.
+    """
+
+    axis: str | None
+    rank: int
+    exchanges: int
+    rows: int | None
+    received_bytes: int
+    load: float
+    most: float
+
+
+class LayerLoad(msgspec.Struct, frozen=True):
+    """The load of a rank (or of the most loaded of its block) in the all-to-all at a place of a step."""
+
+    rank: int
+    place: int
+    load: float
+
+
+class ExchangedBytes(msgspec.Struct, frozen=True):
+    """The bytes from a rank, or a block of ranks, to another in all-to-alls, over all steps."""
+
+    rank: int
+    other: int
+    bytes: int
+
+
 class Lateness(msgspec.Struct, frozen=True):
     """The time (ns) by which a rank worked longer than the usual rank before collectives, in column `place` of `places`.
 
@@ -669,6 +701,8 @@ class Job(msgspec.Struct, frozen=True):
     usual work. `wait_share` is the share of waiting in the time of matched collectives during which ranks do no work of
     their own. `path` is who is on the critical path. `lateness`, `worst`, `group_waits`, `pairs` and `over_time` are
     drawn. `findings` are those of the job's rules, `not_applicable` the rules that cannot tell, `failed` those with an error.
+    their own. `lateness`, `worst`, `group_waits`, `pairs`, `layer_loads`, `exchanged` and `over_time` are drawn.
+    `findings` are those of the job's rules, `not_applicable` the rules that cannot tell, `failed` those with an error.
     """
 
     job: int
@@ -707,6 +741,9 @@ class Job(msgspec.Struct, frozen=True):
     bubble: tuple[StageBubble, ...] = ()
     path: tuple[JobPathPart, ...] = ()
     late_parts: tuple[LatePart, ...] = ()
+    loads: tuple[RankLoad, ...] = ()
+    layer_loads: tuple[LayerLoad, ...] = ()
+    exchanged: tuple[ExchangedBytes, ...] = ()
     findings: tuple[JobFinding, ...] = ()
     not_applicable: tuple[NotApplicable, ...] = ()
     failed: tuple[Failed, ...] = ()

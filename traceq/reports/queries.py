@@ -62,7 +62,14 @@ _NEEDED_BY = {
     "unified_memory": ("unified_memory",),
     "unit": ("unit",),
 }
-NEEDS = {query: table for table, queries in _NEEDED_BY.items() for query in queries}
+# The same of rows that few traces have, where to plan the query takes longer than to look for them.
+_NEEDED_ROWS = {
+    "collective_match where op = 'all_to_all'": ("job_load", "job_load_layer", "job_exchanged"),
+    "gpu_slice where copy_kind = 'p2p'": ("peer_copy",),
+    "module where regexp_matches(module, '(?i)expert|moe|mixture')": ("expert",),
+    "operator_cost where kind = 'experts' or (kind = 'matmul' and flops is null)": ("grouped_product",),
+}
+NEEDS = {query: table for table, queries in (_NEEDED_BY | _NEEDED_ROWS).items() for query in queries}
 
 
 class Queries:
@@ -86,12 +93,12 @@ class Queries:
 
 
 def _find_empty(connection: duckdb.DuckDBPyConnection) -> set[str]:
-    """Return the names of the tables in NEEDS that have no row.
+    """Return the tables, and the rows of tables, in NEEDS of which there is none.
 
     The catalogue does not count uncommitted rows, so tables are looked into.
     """
     maybe = {row["table_name"] for row in read_rows(connection, "maybe_empty_table")} & {*NEEDS.values()}
-    looks = [f"select '{table}' where not exists (from {table})" for table in sorted(maybe)]
+    looks = [f"select $${table}$$ where not exists (from {table})" for table in (*sorted(maybe), *_NEEDED_ROWS)]
     return {table for (table,) in connection.execute(" union all ".join(looks)).fetchall()} if looks else set()
 
 

@@ -1,6 +1,6 @@
 -- One row per GPU slice of communication. What ran beside it comes from the cumulative compute time of its device, looked up at
 -- its start, at its end and at the instant from which it held up compute: three look-ups however much runs meanwhile.
--- reads: _bus_factor, _collective_wait, _communication_call, _tells_waits, collective, communication_name, device_activity
+-- reads: _collective_wait, _communication_call, _tells_waits, collective, communication_name, device_activity
 -- makes: _collective_around, collective_slice
 
 create temp table _compute_until as
@@ -135,22 +135,10 @@ left join _operation as n on n.name = g.name
 where g.is_communication;
 
 insert into collective_slice by name
-with
-named as (
-    select
-        c.*,
-        case
-            when not f.is_shared then f.factor
-            when c.group_size > 0 then f.factor * (c.group_size - 1) / c.group_size
-        end as factor
-    from _named_collective as c
-    left join _bus_factor as f using (op)
-)
-
 select
     $trace_id as trace_id,
     g.slice_id, g.device, g.stream, g.step,
-    c.* exclude (slice_id, is_in_graph, factor),
+    c.* exclude (slice_id, is_in_graph),
     -- the highest set bit, rounded down to an even place
     if(c.bytes > 0, 1::bigint << ((length(bin(c.bytes)) - 1) // 2 * 2), c.bytes) as size_class,
     g.dur,
@@ -163,9 +151,9 @@ select
         else t.held_up
     end::bigint as blocking,
     c.bytes / nullif(g.dur, 0) as algorithm_bandwidth,
-    c.bytes / nullif(g.dur, 0) * c.factor as bus_bandwidth
+    c.bytes / nullif(g.dur, 0) * _bus_factor(c.op, c.group_size) as bus_bandwidth
 from gpu_slice as g
-inner join named as c using (slice_id)
+inner join _named_collective as c using (slice_id)
 inner join _collective_time as t using (slice_id)
 inner join _collective_wait as w using (slice_id)
 inner join _tells_waits as d on d.device = g.device

@@ -251,3 +251,98 @@ inner join collective_axis as a using (trace_id, slice_id)
 left join collective_member as m on m.trace_id = s.trace_id and m.slice_id = s.slice_id
 left join collective_transfer as t on t.trace_id = s.trace_id and t.slice_id = s.slice_id
 group by s.trace_id, s.device, s.step, a.axis, a.axis_source;
+
+-- PyTorch records how many rows go to each rank and come from each; without these lists all ranks get as much. Bytes follow from the
+-- elements: the message size is the larger of both sides. What is sent back is told by the amounts: as much as the one before
+-- brought goes out, and what went out comes back; of a row of such, every second.
+--: One row per GPU slice of an all-to-all whose amounts are known: what this rank sends to each rank of its group and
+--: gets from each. Experts, embeddings and heads are exchanged so.
+create or replace view exchange as
+with
+described as (
+    select
+        s.trace_id, s.slice_id, s.device, s.step, s.group_name, s.group_size, s.dur, g.ts,
+        c.in_elements, c.out_elements,
+        coalesce(s.bytes // nullif(greatest(c.in_elements, c.out_elements), 0), 0) as element_bytes,
+        try_cast(if(json_valid(c.args), c.args, null) ->> 'In split size' as bigint[]) as in_rows,
+        try_cast(if(json_valid(c.args), c.args, null) ->> 'Out split size' as bigint[]) as out_rows
+    from collective_slice as s
+    inner join collective as c using (trace_id, slice_id)
+    inner join gpu_slice as g using (trace_id, slice_id)
+    where s.op = 'all_to_all' and c.in_elements is not null and c.out_elements is not null and s.bytes is not null
+),
+
+-- Lists that do not fit the group, or no whole number of elements a row, are of something else.
+split as (
+    select
+        *,
+        if(len(in_rows) = group_size and in_elements % nullif(list_sum(in_rows), 0) = 0, in_rows, null) as sent_rows,
+        if(len(out_rows) = group_size and out_elements % nullif(list_sum(out_rows), 0) = 0, out_rows, null) as received_rows,
+        -- all that a rank gets may be nothing
+        coalesce(list_sum(in_rows), 0) + coalesce(list_sum(out_rows), 0) > 0 as has_rows,
+        len(in_rows) = 0 and len(out_rows) = 0 and in_elements = out_elements and in_elements % group_size = 0 as is_even
+    from described
+),
+
+amount as (
+    select
+        *,
+        if(has_rows, list_sum(in_rows)::bigint, in_elements) as amount_out,
+        if(has_rows, list_sum(out_rows)::bigint, out_elements) as amount_in,
+        row_number() over in_step as place
+    from split
+    window in_step as (partition by trace_id, device, group_name, step order by ts, slice_id)
+),
+
+turned as (
+    select
+        *,
+        coalesce(
+            has_rows = lag(has_rows) over in_time
+            and amount_out = lag(amount_in) over in_time
+            and amount_in = lag(amount_out) over in_time,
+            false
+        ) as is_turned
+    from amount
+    window in_time as (partition by trace_id, device, group_name, step order by ts, slice_id)
+),
+
+chained as (
+    select *, sum((not is_turned)::integer) over (partition by trace_id, device, group_name, step order by ts, slice_id) as chain
+    from turned
+)
+
+select
+    --: Trace.
+    trace_id,
+    --: The gpu_slice.
+    slice_id,
+    --: Device.
+    device,
+    --: Step it was launched in; NULL outside all steps.
+    step,
+    --: Process group; NULL when unknown.
+    group_name,
+    --: Ranks in the process group; NULL when unknown.
+    group_size,
+    --: Which all-to-all of its group in the step it is, from 1.
+    place::integer as place,
+    --: Whether it brings back what the one before took away (the combine of experts), by the amounts.
+    (row_number() over (partition by trace_id, device, group_name, step, chain order by ts, slice_id)) % 2 = 0 as is_return,
+    --: Bytes that go out of this rank, to itself included.
+    in_elements * element_bytes as sent,
+    --: Bytes that come to this rank, from itself included.
+    out_elements * element_bytes as received,
+    --: Whether all ranks of the group get as much of this one: PyTorch lists no splits then. NULL when the source has no
+    --: lists.
+    is_even,
+    --: Rows (tokens) for each rank of the group, in their order; NULL when the source does not say, and of PyTorch for
+    --: more than 30 ranks, whose lists it cuts.
+    sent_rows,
+    --: The same from each rank.
+    received_rows,
+    --: Start, ns.
+    ts,
+    --: Duration, ns.
+    dur
+from chained;

@@ -100,3 +100,108 @@ select
     max(best_bandwidth) as best_bandwidth
 from copy_overlap
 group by all;
+
+-- What joins two GPUs is known by their model: switches or direct links of one board, of AMD one of seven links to each of eight. Bridges
+-- need not be there: only a rate that the host's link cannot carry shows one.
+--: One row per ordered pair of GPUs and size class of the copies from one to the other, those of collectives included:
+--: how fast they are, against the link between the two and against other pairs.
+create or replace view peer_copy_link as
+with
+copy as (
+    select
+        trace_id, src_device, dst_device, bytes, dur,
+        case
+            when bytes < 4096 then 'below 4 KiB'
+            when bytes < 65_536 then 'below 64 KiB'
+            when bytes < 1_048_576 then 'below 1 MiB'
+            when bytes < 16_777_216 then 'below 16 MiB'
+            else '16 MiB and above'
+        end as size_class
+    from gpu_slice
+    where
+        kind = 'memcpy' and copy_kind = 'p2p' and src_device <> dst_device
+        and bytes is not null and dur > 0
+),
+
+pair as (
+    select
+        trace_id, src_device, dst_device, size_class,
+        count(*) as copies,
+        sum(bytes)::bigint as bytes,
+        sum(dur)::bigint as dur,
+        sum(bytes) / sum(dur) as bandwidth,
+        max(bytes / dur) as best_bandwidth
+    from copy
+    group by trace_id, src_device, dst_device, size_class
+),
+
+other as (
+    select
+        p.trace_id, p.src_device, p.dst_device, p.size_class,
+        median(o.bandwidth) as bandwidth
+    from pair as p
+    inner join pair as o using (trace_id, size_class)
+    where (o.src_device, o.dst_device) <> (p.src_device, p.dst_device)
+    group by p.trace_id, p.src_device, p.dst_device, p.size_class
+),
+
+linked as (
+    select
+        p.*,
+        max(p.best_bandwidth) over (partition by p.trace_id, p.src_device, p.dst_device) as best_of_pair,
+        -- the slower of both, where they differ
+        if(s.host_link_bandwidth <= d.host_link_bandwidth, s.host_link, d.host_link) as host_link,
+        least(s.host_link_bandwidth, d.host_link_bandwidth) as host_link_bandwidth,
+        if(s.peer_link = d.peer_link, s.peer_link, null) as peer_link,
+        if(s.peer_link = d.peer_link, s.peer_link_bandwidth / if(s.peer_link = 'xGMI', 7, 1), null) as peer_link_bandwidth,
+        s.device is not null and d.device is not null as is_known,
+        coalesce(contains(s.peer_link, 'bridge') or contains(d.peer_link, 'bridge'), false) as has_bridge
+    from pair as p
+    left join device_model as s on s.trace_id = p.trace_id and s.device = p.src_device
+    left join device_model as d on d.trace_id = p.trace_id and d.device = p.dst_device
+),
+
+chosen as (
+    select
+        *,
+        case
+            when not is_known then null
+            when peer_link is null then if(has_bridge, null, host_link)
+            when has_bridge and best_of_pair <= host_link_bandwidth then null
+            else peer_link
+        end as link
+    from linked
+)
+
+select
+    --: Trace.
+    c.trace_id,
+    --: GPU that the bytes leave.
+    c.src_device,
+    --: GPU that they come to.
+    c.dst_device,
+    --: As in copy_overlap.
+    c.size_class,
+    --: Copies.
+    c.copies,
+    --: Their bytes.
+    c.bytes,
+    --: Their durations added up, ns.
+    c.dur,
+    --: bytes / dur, GB/s.
+    c.bandwidth,
+    --: Best of one copy, GB/s.
+    c.best_bandwidth,
+    --: What joins the two, as in gpu_model; NULL where the GPUs are unknown, or could have a bridge that no rate shows.
+    c.link,
+    --: What it carries at the most in one direction, GB/s: of NVLink all that a GPU has, which boards without switches split
+    --: among its neighbours; of xGMI one link of seven.
+    if(c.link = c.peer_link, c.peer_link_bandwidth, if(c.link is not null, c.host_link_bandwidth, null)) as link_bandwidth,
+    --: Median bandwidth of the other pairs with copies of this size class, GB/s; NULL without any.
+    o.bandwidth as other_bandwidth,
+    --: Whether it is a slow pair: three copies or more of at least 1 MiB, at no more than half of other_bandwidth.
+    coalesce(
+        c.copies >= 3 and c.size_class in ('below 16 MiB', '16 MiB and above') and c.bandwidth <= o.bandwidth / 2, false
+    ) as is_slow
+from chosen as c
+left join other as o using (trace_id, src_device, dst_device, size_class);

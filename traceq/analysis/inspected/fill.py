@@ -8,7 +8,6 @@ from traceq.analysis.inspected.slow_links import fill_slow_links
 from traceq.database import sql
 
 _OF_RECORDS = (
-    "communication/bus_factor",
     "inspected/inspected_collective",
     "inspected/inspected_tables",
     "inspected/link_period",

@@ -1,5 +1,4 @@
 -- The records as operations of processes, each once, in traceq's words, and which of several ranks belong together.
--- reads: _bus_factor
 -- makes: _inspected_matched, _inspected_op, _inspected_process, _inspected_row
 
 -- Libraries write AllReduce, traceq all_reduce. How much of an all-to-all one rank's message is, and how the sizes of an
@@ -124,10 +123,7 @@ select
     o.word as op, o.sequence, o.peer, o.message_bytes,
     case o.sizes when 'of_all' then o.message_bytes * o.group_size when 'of_one' then o.message_bytes end as bytes,
     o.dur, o.timing, o.algorithm, o.protocol, o.said_algorithm_bandwidth, o.said_bus_bandwidth, o.utc_ns, o.utc_source, o.copies,
-    case
-        when not f.is_shared then f.factor::double
-        when o.group_size > 0 then f.factor * (o.group_size - 1) / o.group_size
-    end as factor,
+    _bus_factor(o.word, o.group_size)::double as factor,
     o.word in ('send', 'recv') and o.peer is not null as is_pair,
     -- of an operation unknown to traceq its own name keeps numbers apart
     if(o.word in ('send', 'recv'), 'send_recv', o.op) as kind,
@@ -140,8 +136,7 @@ inner join _inspected_key as k
         and k.pid is not distinct from o.pid
         and k.communicator = o.communicator
         and k.communicator_rank = o.communicator_rank
-inner join _inspected_process as p on p.key = k.key
-left join _bus_factor as f on f.op = o.word;
+inner join _inspected_process as p on p.key = k.key;
 
 drop table _inspected_once;
 

@@ -4,27 +4,14 @@
 
 insert into job_group by name
 with
-factor as (
-    from (values
-        ('all_reduce', 2, true),
-        ('all_gather', 1, true),
-        ('reduce_scatter', 1, true),
-        ('all_to_all', 1, true),
-        ('broadcast', 1, false),
-        ('reduce', 1, false),
-        ('send_recv', 1, false)
-    ) as t (op, factor, is_shared)
-),
-
 matched as (
     select
         c.job, c.time_window, c.group_id, c.bytes,
-        c.bytes * f.factor * if(f.is_shared, (n.ranks - 1) / n.ranks, 1) as moved,
+        c.bytes * _bus_factor(c.op, n.ranks) as moved,
         if(j.dur is null, null, c.transfer) as transfer
     from (select *, coalesce(group_size, members) as ranks from collective_match) as n
     inner join collective_match as c using (job, time_window, match_id)
     inner join job as j on j.job = c.job and j.time_window = c.time_window
-    left join factor as f on f.op = c.op
 ),
 
 summed as (

@@ -2,17 +2,6 @@
 --: One row per job, time window, operation, size and process group: what its collectives take when all ranks are there.
 create or replace view job_collective as
 with
-factor as (
-    from (values
-        ('all_reduce', 2, true),
-        ('all_gather', 1, true),
-        ('reduce_scatter', 1, true),
-        ('broadcast', 1, false),
-        ('reduce', 1, false),
-        ('send_recv', 1, false)
-    ) as t (op, factor, is_shared)
-),
-
 placed as (
     select
         m.job, m.time_window, m.match_id,
@@ -47,11 +36,10 @@ select
     c.*,
     --: bytes / transfer_best times the factor of nccl-tests for op and group_size, GB/s; NULL where bytes or the factor
     --: is unknown.
-    c.bytes * f.factor * if(f.is_shared, (c.group_size - 1) / c.group_size, 1) / nullif(c.transfer_best, 0) as bandwidth_best,
+    c.bytes * _bus_factor(c.op, c.group_size) / nullif(c.transfer_best, 0) as bandwidth_best,
     --: The same by transfer_median, GB/s.
-    c.bytes * f.factor * if(f.is_shared, (c.group_size - 1) / c.group_size, 1) / nullif(c.transfer_median, 0) as bandwidth_median
-from class as c
-left join factor as f using (op);
+    c.bytes * _bus_factor(c.op, c.group_size) / nullif(c.transfer_median, 0) as bandwidth_median
+from class as c;
 comment on column job_collective.job is 'Job.';
 comment on column job_collective.time_window is 'Window of the job.';
 comment on column job_collective.op is 'As in collective_match.';
@@ -166,6 +154,141 @@ select
 from message as m
 inner join whole as w using (job, time_window, group_id)
 inner join job as j on j.job = m.job and j.time_window = m.time_window;
+
+-- What ranks get in all-to-alls, against the mean of their group: tokens of experts, rows of embeddings.
+--: One row per rank and matched all-to-all of known amounts whose ranks are all here: what it gets, and how much that is
+--: of the mean of its group.
+create or replace view job_exchange as
+with
+member as (
+    select
+        m.job, m.time_window, m.match_id, m.unit, m.trace_id, m.slice_id, m.wait, m.own,
+        c.group_id, c.members,
+        e.step, e.place, e.is_return, e.sent, e.received, e.is_even, e.sent_rows, e.received_rows,
+        c.members >= coalesce(c.group_size, c.members) as is_whole,
+        count(*) over collective as known,
+        count(*) filter (e.is_return) over collective as returns,
+        avg(e.received) over collective as mean,
+        sum(e.sent) over collective as sent_by_all,
+        sum(e.received) over collective as received_by_all
+    from collective_match as c
+    inner join collective_member as m using (job, time_window, match_id)
+    inner join exchange as e using (trace_id, slice_id)
+    where c.op = 'all_to_all'
+    window collective as (partition by m.job, m.time_window, m.match_id)
+)
+
+select
+    --: Job.
+    m.job,
+    --: Window of the job.
+    m.time_window,
+    --: The collective, as in collective_match.
+    m.match_id,
+    --: The rank, job_rank.unit.
+    m.unit,
+    --: Its group, as in collective_match.
+    m.group_id,
+    --: As in job_group; NULL when nothing tells.
+    g.axis,
+    --: Its trace.
+    m.trace_id,
+    --: The gpu_slice.
+    m.slice_id,
+    --: Step on this rank; NULL outside all steps.
+    m.step,
+    --: Which all-to-all of its group in the step it is, from 1: layer by layer, there and back.
+    m.place,
+    --: Whether it brings back what the one before took away, by the amounts on most ranks.
+    2 * m.returns > m.known as is_return,
+    --: Bytes that go out of this rank.
+    m.sent,
+    --: Bytes that come to this rank.
+    m.received,
+    --: Mean of received over the ranks of the group.
+    m.mean,
+    --: received / mean: 1 where all ranks get as much; NULL where nobody gets anything.
+    m.received / nullif(m.mean, 0) as load,
+    --: As in exchange.
+    m.is_even,
+    --: As in exchange.
+    m.sent_rows,
+    --: As in exchange.
+    m.received_rows,
+    --: Time of this rank before it, as in collective_member, ns.
+    m.own,
+    --: Of it, waiting for other ranks, ns.
+    m.wait
+from member as m
+inner join job_group as g using (job, time_window, group_id)
+-- what one rank sends another gets; amounts that do not add up belong to something else
+where m.is_whole and m.known = m.members and m.sent_by_all = m.received_by_all;
+
+--: One row per rank and group of a job that exchanges by all-to-alls: what it gets together, what comes back not counted,
+--: and how much that is of the mean of its group. Of groups along ep that is the load of its experts.
+create or replace view job_load as
+select
+    --: Job.
+    job,
+    --: Window of the job.
+    time_window,
+    --: As in job_group.
+    group_id,
+    --: As in job_group; NULL when nothing tells.
+    axis,
+    --: The rank, job_rank.unit.
+    unit,
+    --: All-to-alls, without those that bring back.
+    count(*) as exchanges,
+    --: Rows (tokens) that come to it; NULL when the source does not tell them of all.
+    if(count(received_rows) = count(*), sum(list_sum(received_rows)), null)::bigint as rows,
+    --: Bytes that come to it.
+    sum(received)::bigint as received,
+    --: Mean of that over the ranks of its group, bytes.
+    avg(sum(received)) over (partition by job, time_window, group_id) as mean,
+    --: received / mean: 1 where all ranks get as much; NULL where nobody gets anything.
+    sum(received) / nullif(avg(sum(received)) over (partition by job, time_window, group_id), 0) as load,
+    --: Most that it got of the mean in one all-to-all: what one layer of one step brought.
+    max(load) as most
+from job_exchange
+where not is_return
+group by job, time_window, group_id, axis, unit;
+
+--: One row per pair of ranks of a job that exchange by all-to-alls, in both orders and of a rank with itself: what goes
+--: from the one to the other. Only where the source tells it, or all ranks get as much.
+create or replace view job_exchange_pair as
+with
+sent as (
+    select
+        e.job, e.time_window, e.group_id, e.axis, e.unit, e.is_return, e.sent_rows,
+        g.units,
+        unnest(range(1, len(g.units) + 1)) as peer,
+        if(e.is_even, e.sent // len(g.units), e.sent::hugeint * e.sent_rows[peer] // nullif(list_sum(e.sent_rows), 0)) as bytes
+    from job_exchange as e
+    inner join job_group as g using (job, time_window, group_id)
+)
+
+select
+    --: Job.
+    job,
+    --: Window of the job.
+    time_window,
+    --: As in job_group.
+    group_id,
+    --: As in job_group; NULL when nothing tells.
+    axis,
+    --: Whether these are all-to-alls that bring back, as in job_exchange.
+    is_return,
+    --: The rank that sends, job_rank.unit.
+    unit,
+    --: The rank that gets it.
+    units[peer] as other,
+    --: Rows (tokens); NULL when the source does not tell them of all.
+    if(count(sent_rows) = count(*), sum(sent_rows[peer]), null)::bigint as rows,
+    --: Bytes; NULL when rows is, unless all ranks get as much.
+    if(count(bytes) = count(*), sum(bytes), null)::bigint as bytes
+from sent
+group by job, time_window, group_id, axis, is_return, unit, units[peer];
 
 --: One row per matched communication slice of a job that follows another one: what its rank did by itself before it.
 create or replace view rank_segment as

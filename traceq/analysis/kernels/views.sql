@@ -158,3 +158,162 @@ select
     m.dram_write
 from proxy as p
 left join measured as m using (trace_id, device, step);
+
+-- Experts are told by names: ranges and modules with a number behind the word (mlp.experts.7, Expert_3), or several modules of one class
+-- right inside a mixture of experts (SwitchMoE_0/FeedForward_2). Of what a shared expert gets nothing is uneven: it is left out.
+--: One row per device and expert of a mixture that runs as a module or range of its own, in counted steps: its tokens and
+--: the time of its kernels in the forward pass. Experts that one kernel computes together have none (grouped_product).
+create or replace view expert_work as
+with
+child as (
+    select distinct
+        trace_id, module, parent,
+        regexp_extract(module, '([^/]+)$', 1) as name,
+        count(*) over (partition by trace_id, device, parent, class) as alike
+    from (
+        select
+            trace_id, device, module,
+            rtrim(regexp_extract(module, '^(.*/)[^/]+$', 1), '/') as parent,
+            regexp_extract(module, '([^/]+?)_\d+$', 1) as class
+        from module
+    )
+    where regexp_matches(regexp_extract(parent, '([^/]+)$', 1), '(?i)moe|mixture|experts')
+        and class <> '' and not regexp_matches(class, '(?i)shared|router|gate|linear|norm|act|dropout|sequential')
+),
+
+named as (
+    select
+        trace_id, kind, name,
+        nullif(regexp_extract(if(starts_with(name, 'nn.Module: '), '', name), '^(.*?)[._ ]?(?:local_)?experts?[._ \[]?\d+\]?$', 1, 'i'), '') as place,
+        regexp_extract(name, '(\d+)\]?$', 1)::integer as expert
+    from (
+        select distinct trace_id, kind, name
+        from cpu_slice
+        where kind in ('python', 'annotation') and contains(lower(name), 'expert')
+    )
+    where
+        not regexp_matches(name, '(?i)shared')
+        and (
+            regexp_matches(name, '^nn\.Module: \w*Expert(MLP|FFN|Layer)?_\d{1,6}$')
+            or (not starts_with(name, 'nn.Module: ') and regexp_matches(name, '(?i)^([\w. /]*[._ /])?experts?[._ \[]?\d{1,6}\]?$'))
+        )
+    union
+    select trace_id, 'python', 'nn.Module: ' || name, parent, regexp_extract(name, '(\d+)$', 1)::integer
+    from child
+    where alike > 1
+),
+
+frame as (
+    select c.trace_id, c.slice_id, c.thread_id, c.ts, c.ts_end, any_value(n.place) as place, any_value(n.expert) as expert
+    from cpu_slice as c
+    inner join named as n using (trace_id, kind, name)
+    where c.dur > 0
+    group by c.trace_id, c.slice_id, c.thread_id, c.ts, c.ts_end
+),
+
+-- The first product tells the tokens: those behind it have as many rows.
+product as (
+    select c.trace_id, c.thread_id, c.ts, c.ts_end, c.name, try_cast(if(json_valid(c.args), c.args, null) -> 'Input Dims' as bigint[][]) as dims
+    from operator_cost as o
+    inner join cpu_slice as c using (trace_id, slice_id)
+    where o.kind = 'matmul' and o.trace_id in (select trace_id from frame)
+),
+
+counted as (
+    select
+        f.trace_id, f.slice_id,
+        min_by(
+            case p.name
+                when 'aten::mm' then p.dims[1][1]
+                when 'aten::addmm' then p.dims[2][1]
+                when 'aten::linear' then list_aggregate(p.dims[1][:-2], 'product')::bigint
+            end,
+            {'ts': p.ts, 'ts_end': -p.ts_end}
+        ) as tokens
+    from product as p
+    asof inner join frame as f on f.trace_id = p.trace_id and f.thread_id = p.thread_id and p.ts >= f.ts
+    where p.ts_end <= f.ts_end
+    group by f.trace_id, f.slice_id
+),
+
+worked as (
+    select f.trace_id, f.slice_id, k.device, sum(k.exclusive_dur) as dur
+    from (
+        select k.trace_id, k.device, k.exclusive_dur, l.thread_id, l.ts
+        from kernel_occupancy as k
+        inner join gpu_slice as g using (trace_id, slice_id)
+        inner join cpu_slice as l on l.trace_id = k.trace_id and l.slice_id = g.launch_id
+        inner join step as s on s.trace_id = k.trace_id and s.step = k.step
+        where k.family <> 'communication' and s.excluded is null and k.trace_id in (select trace_id from frame)
+    ) as k
+    asof inner join frame as f on f.trace_id = k.trace_id and f.thread_id = k.thread_id and k.ts >= f.ts
+    where k.ts < f.ts_end
+    group by f.trace_id, f.slice_id, k.device
+),
+
+summed as (
+    select
+        w.trace_id, w.device, f.place, f.expert,
+        count(*) as calls,
+        if(count(c.tokens) = count(*), sum(c.tokens), null)::bigint as tokens,
+        sum(w.dur)::bigint as dur
+    from worked as w
+    inner join frame as f using (trace_id, slice_id)
+    left join counted as c using (trace_id, slice_id)
+    group by w.trace_id, w.device, f.place, f.expert
+)
+
+select
+    --: Trace.
+    trace_id,
+    --: Device.
+    device,
+    --: The layer that it is part of: what stands before the number, or the module around it; NULL when nothing does.
+    place,
+    --: Its number: within the layer, or among all modules of its class.
+    expert,
+    --: Times it was called and launched kernels.
+    calls,
+    --: Tokens: rows of the first product of each call; NULL when the trace lacks shapes of one.
+    tokens,
+    --: Time of its kernels in the forward pass, ns: sum of kernel_occupancy.exclusive_dur, without communication.
+    dur,
+    --: tokens over the mean of the experts of its layer, where the tokens of all are known, else dur: 1 where all get as
+    --: much. Experts that no token came to are not among them. NULL of a layer with one.
+    case
+        when count(*) over layer = 1 then null
+        when count(tokens) over layer = count(*) over layer then tokens / nullif(avg(tokens) over layer, 0)
+        else dur / nullif(avg(dur) over layer, 0)
+    end as load
+from summed
+window layer as (partition by trace_id, device, place);
+
+--: One row per device and operator that computes the products of several experts together, in counted steps: how many
+--: rows go in. How many of them each expert gets is in no trace: its shapes hold their sum.
+create or replace view grouped_product as
+select
+    --: Trace.
+    o.trace_id,
+    --: Device.
+    o.device,
+    --: The operator: aten::_grouped_mm, vllm::moe_forward.
+    c.name,
+    --: Calls.
+    count(*) as calls,
+    --: Rows of its first operand; NULL when the trace lacks shapes of one.
+    if(count(d.rows) = count(*), sum(d.rows), null)::bigint as rows,
+    --: Time of its kernels, ns, as in operator_cost; NULL without kernels.
+    sum(o.gpu_dur)::bigint as dur
+from operator_cost as o
+inner join cpu_slice as c using (trace_id, slice_id)
+inner join step as s on s.trace_id = o.trace_id and s.step = o.step
+cross join lateral (
+    select
+        list_aggregate(
+            (try_cast(if(json_valid(c.args), c.args, null) -> 'Input Dims' as bigint[][]))[1][:-2], 'product'
+        )::bigint as rows
+) as d
+where
+    s.excluded is null and o.device is not null
+    and (o.kind = 'experts' or (o.kind = 'matmul' and regexp_matches(c.name, '(?i)grouped_?(mm|gemm)|\bgmm')))
+group by o.trace_id, o.device, c.name;

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from traceq.common.units import duration, share
+from traceq.diagnosis.job.experts import is_late_by_load
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.diagnosis.job.subject import JobSubject
 from traceq.diagnosis.needs import CannotTell
@@ -37,10 +38,12 @@ def work_imbalance(job: JobSubject) -> Iterator[JobFinding]:
 
 
 def find_reason(job: JobSubject, each: dict[str, Any]) -> str:
-    """Return the rule ("slow-gpu", "work-imbalance") that explains why a straggler computes longer; "" if none does.
+    """Return the rule ("expert-load", "slow-gpu", "work-imbalance") that explains why a straggler is late; "" if none does.
 
     `each` is a row of the table straggler.
     """
+    if is_late_by_load(job, each):
+        return "expert-load"
     if each["kind"] != "rank" or each["cause"] != "compute" or job.wanders:
         return ""
     kernels = job.ask("kernels", place=each["place"])
@@ -64,7 +67,10 @@ def _find_by_rule(job: JobSubject, rule: str) -> Iterator[JobFinding]:
     late = [
         straggler
         for straggler in job.stragglers
-        if straggler["kind"] == "rank" and straggler["cause"] == "compute" and not job.wanders
+        if straggler["kind"] == "rank"
+        and straggler["cause"] == "compute"
+        and not job.wanders
+        and not is_late_by_load(job, straggler)
     ]
     known = [straggler for straggler in late if _is_known(job, straggler)]
     for straggler in known:

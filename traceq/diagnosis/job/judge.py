@@ -14,6 +14,7 @@ from traceq.diagnosis.broken import catch_outcomes
 from traceq.diagnosis.finding import Failed, NotApplicable
 from traceq.diagnosis.job.compute import slow_gpu, work_imbalance
 from traceq.diagnosis.job.desync import find_desync
+from traceq.diagnosis.job.experts import expert_load
 from traceq.diagnosis.job.finding import JobFinding
 from traceq.diagnosis.job.late import job_straggler, slow_host, stage_imbalance, wandering_straggler
 from traceq.diagnosis.job.subject import JobSubject
@@ -31,6 +32,7 @@ RULES: dict[str, tuple[str, _Rule]] = {
     "job-straggler": ("Ranks that the others wait for", job_straggler),
     "slow-gpu": ("A rank is late because its GPU is slow", slow_gpu),
     "work-imbalance": ("A rank is late because it has more to do", work_imbalance),
+    "expert-load": ("A rank's experts get more than those of others", expert_load),
     "slow-host": ("The ranks of one host are late together", slow_host),
     "stage-imbalance": ("A pipeline stage has more to do", stage_imbalance),
     "wandering-straggler": ("A different rank is late each time", wandering_straggler),

@@ -24,7 +24,8 @@ def job_straggler(job: JobSubject) -> Iterator[JobFinding]:
     """Ranks that the others wait for: those in `straggler`, with what the replay of the job saves by each.
 
     Sure where one is late in at least 60 % of the steps. In a job whose late rank is another one each time none is named.
-    Where more is known of why it computes longer, slow-gpu or work-imbalance tell.
+    Where more is known of why it computes longer, slow-gpu, work-imbalance or
+    expert-load tell.
     """
     job.judged()
     if not job.wanders:

@@ -5,7 +5,7 @@ They are drawn as SVG (svg.py); matplotlib (figure.py) makes figures and PNG fil
 
 from __future__ import annotations
 
-from traceq.reports.charts import axes, gaps, job, memory, roofline, run, snapshot, steps
+from traceq.reports.charts import axes, gaps, job, loads, memory, roofline, run, snapshot, steps
 
 # Of one trace each; ranks.py compares several, and activity.py is drawn on pages only.
 CHARTS = (
@@ -20,4 +20,14 @@ CHARTS = (
 )
 
 # Of several ranks as one job.
-CHARTS_OF_JOBS = (job.LATE, job.OWN, job.GRID, job.WORST, job.BANDWIDTH, axes.WAITS, axes.PAIRS)
+CHARTS_OF_JOBS = (
+    job.LATE,
+    job.OWN,
+    job.GRID,
+    job.WORST,
+    job.BANDWIDTH,
+    axes.WAITS,
+    axes.PAIRS,
+    loads.LOADS,
+    loads.EXCHANGED,
+)

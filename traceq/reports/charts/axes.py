@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from traceq.analysis.communication.mesh import AXES, WORLD
 from traceq.common.units import count, duration, short_size
@@ -54,7 +54,7 @@ def draw_waits(job: Job) -> Drawing:
     title = f"waiting for other ranks, up to {duration(most / job.steps)} per step (dark)"
     names = [f"rank {rank}" for rank in ranks]
     high, every = (_ROW, 1) if len(ranks) <= _NAMED_ROWS else (_LOW_ROW, -(-len(ranks) // _NAMED_ROWS))
-    return Drawing(title, [make_rows_panel(names, _shade_cells(rows, most, "wait"), x, row=high, every=every)])
+    return Drawing(title, [make_rows_panel(names, shade_cells(rows, most, "wait"), x, row=high, every=every)])
 
 
 def _list_columns(waits: Sequence[GroupWait]) -> list[_Column]:
@@ -64,7 +64,7 @@ def _list_columns(waits: Sequence[GroupWait]) -> list[_Column]:
     return sorted(columns, key=lambda column: (order.get(column[0], -1), column[0] or "", column[1] or 0))
 
 
-def _shade_cells(rows: Sequence[list[int]], most: int, kind: str) -> list[Shape]:
+def shade_cells(rows: Sequence[list[int]], most: int, kind: str) -> list[Shape]:
     """Return a rectangle for each run of neighbouring cells that are about as large: the darker, the nearer to `most`."""
     return [
         Rect(kind, start - _SIDE / 2, number - _SIDE / 2, length - 1 + _SIDE, _SIDE, _OPACITIES[level])
@@ -96,7 +96,7 @@ def draw_pairs(job: Job) -> Drawing:
     ranks = sorted({pair.rank for pair in job.pairs} | {pair.other for pair in job.pairs})
     place = {rank: number for number, rank in enumerate(ranks)}
     panels = [
-        _draw_matrix(job.pairs, place, number, title, value, kind)
+        draw_matrix({(pair.rank, pair.other): value(pair) for pair in job.pairs}, place, number, title, kind)
         for number, (title, kind, value) in enumerate(_MATRICES)
     ]
     return Drawing("row: a rank; column: whom it communicates with, and waits for", panels)
@@ -109,18 +109,16 @@ _MATRICES: tuple[tuple[str, str, Callable[[RankPair], int]], ...] = (
 )
 
 
-def _draw_matrix(
-    pairs: Sequence[RankPair],
-    place: dict[int, int],
-    number: int,
-    title: str,
-    value: Callable[[RankPair], int],
-    kind: str,
+def draw_matrix(
+    values: Mapping[tuple[int, int], int], place: Mapping[int, int], number: int, title: str, kind: str
 ) -> Panel:
-    """Return a panel, the `number`-th from the left, of the pairs by `value`; `place` is the row and column of each rank."""
+    """Return a panel, the `number`-th of three from the left, of the value of each pair of ranks.
+
+    `place` is the row and column of each rank.
+    """
     rows = [[0] * len(place) for _ in place]
-    for pair in pairs:
-        rows[place[pair.rank]][place[pair.other]] = value(pair)
+    for (rank, other), value in values.items():
+        rows[place[rank]][place[other]] = value
     most = max(max(row) for row in rows)
     every = -(-len(place) // 4)
     ticks = [Tick(at, str(rank)) for rank, at in place.items()][::every]
@@ -129,7 +127,7 @@ def _draw_matrix(
     room = estimate_room([tick.text for tick in ticks])
     third = (WIDTH - room - 11.0) / len(_MATRICES)
     left = room + number * third
-    return Panel(_shade_cells(rows, most, kind), x, y, _SQUARE, left, WIDTH - left - third + 8.0, LABELLED_TOP)
+    return Panel(shade_cells(rows, most, kind), x, y, _SQUARE, left, WIDTH - left - third + 8.0, LABELLED_TOP)
 
 
 def describe_pairs(job: Job) -> str:

@@ -15,6 +15,7 @@ from traceq.reports.sections.verdict import write_verdict
 # What only pages draw; stacks stand with their findings.
 _DRAWN = (
     *("step_ledgers", "activity", "over_time", "flame", "close_ups", "lateness", "worst", "group_waits", "pairs"),
+    *("layer_loads", "exchanged"),
     *("stacks", "price"),
 )
 

@@ -14,6 +14,7 @@ from traceq.reports.document import Block, Commands, Facts, Name, Paragraph, Ref
 from traceq.reports.model import Job, Note, Report, TraceReport
 from traceq.reports.savings import saving_text
 from traceq.reports.sections.axes import list_axes_of_job
+from traceq.reports.sections.experts import list_loads_of_job
 from traceq.reports.sections.findings import rank_findings
 from traceq.reports.sections.header import write_header
 from traceq.reports.sections.headline import (
@@ -214,6 +215,7 @@ def describe_job(
         yield from list_ranks_of_job(job, opened, strip=strip)
         yield from list_late_parts(job)
         yield from list_axes_of_job(job)
+        yield from list_loads_of_job(job)
         yield from list_collectives_of_job(job)
     else:
         # by axis where there are several; else by kind

@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from traceq.common.units import count, duration, format_bandwidth, maybe, size
-from traceq.reports.document import BarRow, Block, Heading, Items, Paragraph, Query, Spans, Table, make_table
+from traceq.reports.document import (
+    BarRow,
+    Block,
+    Heading,
+    Items,
+    Literal,
+    Paragraph,
+    Query,
+    Spans,
+    Table,
+    make_table,
+)
 from traceq.reports.model import TraceReport
 from traceq.reports.sections.missing import how_to_record
 from traceq.reports.sections.pictures import draw_bars, draw_pictures
-from traceq.reports.topics.copies import Copies, CopyGroup, CopyTotal, UnifiedMemory
+from traceq.reports.topics.copies import Copies, CopyGroup, CopyTotal, PeerCopy, UnifiedMemory
 
 _LISTED = 8
 _DIRECTIONS = {"copy_h2d": "h2d (host to device)", "copy_d2h": "d2h (device to host)", "copy_other": "other"}
@@ -44,6 +55,10 @@ def describe_copies(report: TraceReport) -> Iterator[Block]:
         yield _group_table(facts.groups)
         yield from _count_returning(facts.groups)
         yield Query(report.queries["copy_groups"])
+    if facts.peers:
+        yield _peer_table(facts.peers)
+        yield from (_name_slow_pair(pair) for pair in facts.peers if pair.is_slow)
+        yield Query(report.queries["peer_copies"])
     remarks = tuple(_describe_unified_memory(facts, report))
     if remarks:
         yield Items(remarks)
@@ -126,6 +141,36 @@ def _count_returning(groups: Sequence[CopyGroup]) -> Iterator[Block]:
                 ),
             )
         )
+
+
+def _peer_table(pairs: Sequence[PeerCopy]) -> Table:
+    """Return a table of copies between GPUs by pair and size: how fast they are, and what their link carries at the most."""
+    return make_table(
+        pairs,
+        {
+            "from": lambda pair: f"GPU {pair.src_device}",
+            "to": lambda pair: f"GPU {pair.dst_device}",
+            "size of each": lambda pair: pair.size_class,
+            "copies": lambda pair: count(pair.copies),
+            "size": lambda pair: size(pair.bytes),
+            "time": lambda pair: duration(pair.dur_ns),
+            "bandwidth": lambda pair: format_bandwidth(pair.gb_per_s),
+            "best": lambda pair: format_bandwidth(pair.best_gb_per_s),
+            "link": lambda pair: (
+                "cannot tell"
+                if pair.link is None
+                else f"{pair.link}{maybe(lambda rate: f', {format_bandwidth(rate)}', pair.link_gb_per_s)}"
+            ),
+        },
+        text=(0, 1, 2, 8),
+    )
+
+
+def _name_slow_pair(pair: PeerCopy) -> Paragraph:
+    """Return a sentence on a pair of GPUs whose copies are half as fast as those of other pairs, and what to check."""
+    others = f"where other pairs reach {maybe(format_bandwidth, pair.other_gb_per_s)}"
+    words = f"GPU {pair.src_device} to GPU {pair.dst_device}: {format_bandwidth(pair.gb_per_s)} for copies of"
+    return Paragraph((f"{words} {pair.size_class}, {others}. Check what joins them: ", Literal("nvidia-smi topo -m")))
 
 
 def _describe_unified_memory(facts: Copies, report: TraceReport) -> Iterator[Spans]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from traceq.common.units import UNKNOWN, count, duration, maybe, rate, share, some
 from traceq.reports.document import BarRow, Bars, Block, Heading, Name, Paragraph, Query, Spans, Table, make_table
 from traceq.reports.model import TraceReport
+from traceq.reports.sections.experts import describe_experts
 from traceq.reports.sections.missing import capture_with
 from traceq.reports.sections.pictures import draw_pictures
 from traceq.reports.topics.kernels import GpuMetric, KernelFill, KernelName, Kernels, Mfu, OperatorKind
@@ -41,6 +42,7 @@ def describe_kernels(report: TraceReport) -> Iterator[Block]:
         yield _limit_table(facts.top)
     yield Query(report.queries["kernel_names"])
     yield from _describe_mfu(facts, report)
+    yield from describe_experts(report)
     if facts.measured:
         yield _metric_table(facts.measured)
         yield Query(report.queries["gpu_metrics"])

@@ -44,6 +44,27 @@ class CopyGroup(msgspec.Struct, frozen=True):
     best_gb_per_s: float | None
 
 
+class PeerCopy(msgspec.Struct, frozen=True):
+    """Copies from one GPU to another of one size class, with their speed against the link's and that of other pairs (median).
+
+    What is None is not known: the link of unknown GPUs, or other pairs with copies of this size. `is_slow` says that the pair has
+    half of the others' speed, or less.
+    """
+
+    src_device: int
+    dst_device: int
+    size_class: str
+    copies: int
+    bytes: int
+    dur_ns: int
+    gb_per_s: float
+    best_gb_per_s: float
+    link: str | None
+    link_gb_per_s: float | None
+    other_gb_per_s: float | None
+    is_slow: bool
+
+
 class UnifiedMemory(msgspec.Struct, frozen=True):
     """Migrations (h2d to the GPU, d2h back) and page faults of unified memory on a device; the CPU's row has no device."""
 
@@ -65,3 +86,4 @@ class Copies(msgspec.Struct, frozen=True):
     totals: tuple[CopyTotal, ...]
     groups: tuple[CopyGroup, ...]
     unified_memory: tuple[UnifiedMemory, ...]
+    peers: tuple[PeerCopy, ...] = ()

@@ -128,6 +128,31 @@ class KernelSpeed(msgspec.Struct, frozen=True):
     memory_gb_per_s: float | None
 
 
+class ExpertWork(msgspec.Struct, frozen=True):
+    """An expert of a mixture that runs as a module or range of its own: tokens, forward time (ns), and load of its layer's mean.
+
+    `experts` and `layers` are how many there are in all.
+    """
+
+    place: str | None
+    expert: int
+    calls: int
+    tokens: int | None
+    dur_ns: int
+    load: float | None
+    experts: int
+    layers: int
+
+
+class GroupedProduct(msgspec.Struct, frozen=True):
+    """Operators of one name that compute several experts together; `rows` are those of all experts, None if unknown."""
+
+    name: str
+    calls: int
+    rows: int | None
+    dur_ns: int | None
+
+
 class Kernels(msgspec.Struct, frozen=True):
     """Compute kernels, and the operators and modules that launched them; `top` are the --top names with most time.
 
@@ -143,3 +168,5 @@ class Kernels(msgspec.Struct, frozen=True):
     module_kinds: tuple[ModuleKind, ...] = ()
     modules: tuple[ModuleTime, ...] = ()
     roofline: tuple[KernelSpeed, ...] = ()
+    experts: tuple[ExpertWork, ...] = ()
+    grouped: tuple[GroupedProduct, ...] = ()
