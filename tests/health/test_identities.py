@@ -18,6 +18,17 @@ NEVER_RELEASED = """
     insert into allocation by name
     select 1 as trace_id, 0 as allocation_id, 3 as device, 8 as address, 9 as requested_bytes, false as at_peak, false as is_lost
 """
+# A job of 10 ns, and a path with the pieces that are put in.
+JOB_WITH_PATH = """
+    insert into job by name
+    select 7 as job, 0 as time_window, 1 as ranks, 0 as short_ranks, 1 as steps, 0 as communication, 0 as mismatched,
+        0 as violations, 10 as dur;
+    insert into job_rank by name
+    select 7 as job, 0 as time_window, 0 as unit, 1 as trace_id, 'trace' as rank_source, 0 as clock_samples;
+    insert into job_path by name
+    select 7 as job, 0 as time_window, 'own' as kind, 0 as unit, 1 as trace_id, 1 as slice_id, 0 as match_id, *
+    from (values {}) as piece (place, ts_begin, dur)
+"""
 # (identity, what breaks it, where it is found)
 BREAKING = (
     ("slice_time", "update gpu_slice set dur = -1 where name = 'relu' and device = 1", "slice 14"),
@@ -113,6 +124,9 @@ BREAKING = (
     ("collective_slice", "update collective_slice set blocking = exposed + 1", "gpu_slice 17"),
     ("collective_slice", "delete from collective_slice", "gpu_slice 17"),
     ("collective_activity", "update collective_slice set exposed = 9, overlapped = 11", "device 1"),
+    ("job_path", JOB_WITH_PATH.format("(0, 0, 4), (1, 4, 5)"), "job 7, window 0"),
+    ("job_path", JOB_WITH_PATH.format("(0, 0, 4), (1, 5, 6)"), "job 7, window 0"),
+    ("job_path", JOB_WITH_PATH.format("(0, 0, 4), (2, 4, 6)"), "job 7, window 0"),
     ("kernel_occupancy", "update kernel_occupancy set exclusive_dur = exclusive_dur + 2 where device = 1", "device 1"),
     ("kernel_occupancy", "delete from kernel_occupancy where device = 1", "device 1"),
     (
@@ -186,8 +200,8 @@ def test_a_sound_database_breaks_nothing_and_everything_was_checked(whole):
         " activity_segment:16 activity_step:4 activity_busy:2 time_ledger:4 time_ledger_activity:10 time_ledger_busy:4"
         " idle_gap:8 idle_gap_cause:8 idle_culprit:20 idle_culprit_slice:18 wait_debt:0 host_ledger:2 stall_cost:0"
         " copy_overlap:1 copy_activity:1 copy_total:1 copy_could_overlap:1"
-        " communication_overlap:4 collective_slice:1 collective_activity:1 kernel_occupancy:2 data_fetch:1 data_stall:2"
-        " allocation_peak:0 dependency:17 critical_path:2 replay:12 replay_busy:2 replay_idle:7"
+        " communication_overlap:4 collective_slice:1 collective_activity:1 job_path:0 kernel_occupancy:2 data_fetch:1"
+        " data_stall:2 allocation_peak:0 dependency:17 critical_path:2 replay:12 replay_busy:2 replay_idle:7"
     )
 
 
@@ -197,6 +211,12 @@ def test_what_is_broken_on_purpose_is_found(changed, name, statement, example):
     result = check_one(changed(statement), identity, 1)
     assert result.broken >= 1
     assert result.example == example
+
+
+def test_a_path_without_a_hole_is_sound(changed):
+    (identity,) = (each for each in IDENTITIES if each.name == "job_path")
+    result = check_one(changed(JOB_WITH_PATH.format("(0, 0, 4), (1, 4, 6)")), identity, 1)
+    assert (result.checked, result.broken) == (1, 0)
 
 
 def test_every_identity_was_broken_on_purpose():
@@ -258,7 +278,7 @@ def test_a_trace_is_judged_by_its_own_rows(tmp_path):
         connection.execute("update replay set saved = 999_999, share = 2 where trace_id = 2")
         broken = {identity.name for identity in IDENTITIES} - {
             *("slice_time", "slice_id", "step_order", "step_of_slice", "step_stats", "activity_segment", "idle_gap"),
-            *("time_ledger_busy", "time_ledger_activity"),
+            *("time_ledger_busy", "time_ledger_activity", "job_path"),
         }
         assert found(connection, 1) == {}
         assert broken <= set(found(connection, 2))
