@@ -136,6 +136,7 @@ TOPICS = (
         3,
     ),
     Topic(None, ("communication_overlap",)),
+    Topic("graph_regions", ("graph_region",), "graphs"),
     Topic("graph_launches", ("module_slice", "module_timeline", "graph_match", "graph_kernel"), "graphs"),
     Topic("kernels", ("kernel_family", "kernel_occupancy"), "kernels", 3),
     Topic("compiled", ("compiled_kernel",)),
@@ -276,7 +277,8 @@ _IN_PYTHON = {
 _RUN_IF_ANY = {
     "graph_kernel": "_graph_launch",
     "host_stall": "_long_stretch",
-    "module": "(from _module_slice select 1 union all from graph_kernel select 1 where module is not null)",
+    "module": "(from _module_slice select 1 union all from graph_kernel select 1 where module is not null"
+    " union all from graph_region select 1 where module is not null)",
     "serving_mark": "_serving_annotation",
     "stall_debt": "host_stall",
 }

@@ -13,12 +13,7 @@ named as materialized (
         case
             when kind = 'python' then nullif(regexp_extract(name, '^nn\.Module: (.+)$', 1), '')
             when starts_with(name, 'nn.Module: ') then name[12:]
-            when regexp_matches(name, '(?i)::|^(nccl|optimizer|profilerstep|enumerate|traceq\.|execute_|step\b|iter)|[\[\](),#=]') then null
-            when regexp_matches(name, '^[A-Za-z_]\w*(\.\w+)*\.\d+(\.\w+)*$') then name
-            when
-                regexp_matches(name, '(?i)(^|[ ._])(layer|block|attention|attn|self_?attn|mlp|ffn|feed[ _-]?forward|encoder|decoder|embeddings?|lm_?head|head|layer_?norm|conv\w*|linear|experts?|moe|backbone|sublayer|transformer)(_?\d+)?($|[ ._])')
-                and not regexp_matches(name, '(?i)backward|loss|data|load')
-                then name
+            when _is_module_name(name) then name
         end as module
     from (select distinct kind, name from cpu_slice where kind in ('python', 'annotation'))
 ),
