@@ -21,7 +21,7 @@ from traceq.reports.sections import capture, communication, copies, data, kernel
 from traceq.reports.sections.compose import compose_report
 from traceq.reports.sections.missing import how_to_capture
 from traceq.reports.topics.communication import Blocking
-from traceq.reports.topics.kernels import ModuleKind, ModuleTime
+from traceq.reports.topics.kernels import GraphRegion, ModuleKind, ModuleTime
 
 SECTIONS = (
     (copies.describe_copies, copies.explain_no_copies),
@@ -46,6 +46,7 @@ QUERY_OF = {
     "gpu_metrics": ("kernels", "measured"),
     "module_kinds": ("kernels", "module_kinds"),
     "modules": ("kernels", "modules"),
+    "graph_regions": ("kernels", "regions"),
     "data_loaders": ("data", "loaders"),
     "memory": ("memory", "peaks"),
     "memory_timeline": ("memory", "timeline"),
@@ -308,6 +309,20 @@ def test_modules_are_a_tree_without_those_of_little_time():
     assert "1 more kind of modules with less time not shown." in text
     queries = [block.sql for block in blocks(modules.describe_modules, report, Query)]
     assert queries == [report.queries["module_kinds"], report.queries["modules"]]
+
+
+def test_regions_of_graphs_are_listed_beside_modules():
+    rows = (GraphRegion("optimizer", "optimizer", 4, 400_000, 0.4), GraphRegion(None, None, 8, 600_000, 0.6))
+    report = with_modules(regions=rows)
+    (table,) = blocks(modules.describe_modules, report, Table)
+    assert table.rows == (
+        ("optimizer", "optimizer", "4", "400.0 µs", "40.0 %"),
+        ("not annotated", "-", "8", "600.0 µs", "60.0 %"),
+    )
+
+
+def test_work_in_graphs_without_any_annotation_is_no_region():
+    assert list(modules.describe_modules(with_modules(regions=(GraphRegion(None, None, 8, 600_000, 1.0),)))) == []
 
 
 def test_without_modules_there_is_no_section_about_them():

@@ -119,6 +119,7 @@ _TOPICS = {
         "module_kinds": ("module_kinds", "module_kind"),
         "modules": ("modules", "module_top"),
         "roofline": ("kernel_roofline", "kernel_roofline"),
+        "regions": ("graph_regions", "graph_region"),
     },
     "data": {"stall": ("data", "data_stall"), "loaders": ("data_loaders", "data_loader")},
     "memory": {

@@ -36,6 +36,7 @@ _NEEDED_BY = {
     "copy_overlap": ("copy_group",),
     "counter": ("gpu_metric",),
     "data_fetch": ("data_loader",),
+    "graph_region": ("graph_region",),
     "host_ledger": ("host_ledger",),
     "idle_gap": ("gap", "gap_size"),
     "inspected_process": ("record_facts",),

@@ -1,6 +1,5 @@
 -- graph_region: what a program said of the work in its CUDA graphs when it captured them (torch.cuda.graph_annotations). PyTorch
 -- writes it into the args of replayed work: name (str or annotation before 2.15), module_fqn of torchtitan, autograd_phase.
--- reads: gpu_slice
 -- makes: graph_region
 
 create temp table _region_args as

@@ -1,4 +1,7 @@
-"""The words about the modules of the model: the time of their kernels by kind, and the modules with most of their own."""
+"""The words about the modules of the model: the time of their kernels by kind, and the modules with most of their own.
+
+And about regions of CUDA graphs that the program named otherwise.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from traceq.common.units import count, duration, maybe, share, size, some
 from traceq.reports.document import Block, Heading, Name, Paragraph, Query, Table, make_table
 from traceq.reports.model import TraceReport
-from traceq.reports.topics.kernels import ModuleKind, ModuleTime
+from traceq.reports.topics.kernels import GraphRegion, ModuleKind, ModuleTime
 
 # Of the time of all kernels: kinds with less are counted.
 _WORTH_LISTING = 0.01
@@ -20,11 +23,21 @@ _ABOUT_ROWS = (
 def describe_modules(report: TraceReport) -> Iterator[Block]:
     """Yield the section on modules: their kinds as a tree, and the modules with most time of their own, with SQL.
 
-    Nothing for a trace without modules.
+    The regions of annotated CUDA graphs follow. Nothing for a trace without modules and regions.
     """
     facts = report.topics.kernels
-    if not facts.module_kinds:
-        return
+    if facts.module_kinds:
+        yield from _describe_kinds(report)
+    if any(row.region for row in facts.regions):
+        yield Heading(3, ("Regions of CUDA graphs",))
+        yield Paragraph(("What the program called the work in its graphs, apart from modules; slices at once count each:",))
+        yield _region_table(facts.regions)
+        yield Query(report.queries["graph_regions"])
+
+
+def _describe_kinds(report: TraceReport) -> Iterator[Block]:
+    """Yield the tree of modules, and those with most time of their own."""
+    facts = report.topics.kernels
     worth = [kind for kind in facts.module_kinds if (kind.kernel_share or 0) >= _WORTH_LISTING]
     shown = (worth or list(facts.module_kinds))[:_MOST_KINDS]
     yield Heading(3, ("Modules",))
@@ -41,6 +54,19 @@ def describe_modules(report: TraceReport) -> Iterator[Block]:
         yield Paragraph(("Modules with most time of their own:",))
         yield _module_table(facts.modules)
         yield Query(report.queries["modules"])
+
+
+def _region_table(rows: Sequence[GraphRegion]) -> Table:
+    return make_table(
+        rows,
+        {
+            "region": lambda each: Name(each.region or "not annotated"),
+            "phase": lambda each: each.phase or "-",
+            "slices": lambda each: count(each.slices),
+            "time": lambda each: duration(each.dur_ns),
+            "share": lambda each: maybe(share, each.gpu_share),
+        },
+    )
 
 
 def _count_modules(kinds: Sequence[ModuleKind]) -> str:

@@ -100,6 +100,19 @@ class ModuleTime(msgspec.Struct, frozen=True):
     growth_bytes: int | None
 
 
+class GraphRegion(msgspec.Struct, frozen=True):
+    """Work of CUDA graphs that the program annotated with a name that is no module's; time of its slices on all devices.
+
+    `gpu_share` is of the time of all slices in graphs that do not communicate. `region` is None for work without an annotation.
+    """
+
+    region: str | None
+    phase: str | None
+    slices: int
+    dur_ns: int
+    gpu_share: float | None
+
+
 class GpuMetric(msgspec.Struct, frozen=True):
     """Samples of a hardware counter, as shares (0..1) of its maximum."""
 
@@ -143,3 +156,4 @@ class Kernels(msgspec.Struct, frozen=True):
     module_kinds: tuple[ModuleKind, ...] = ()
     modules: tuple[ModuleTime, ...] = ()
     roofline: tuple[KernelSpeed, ...] = ()
+    regions: tuple[GraphRegion, ...] = ()
