@@ -17,6 +17,7 @@ from traceq.analysis.kernels.compiled import Compiled
 from traceq.analysis.kernels.compiled_kernel import fill_compiled
 from traceq.analysis.kernels.kernel_family import fill_classes
 from traceq.analysis.kernels.module_timeline import fill_timeline
+from traceq.analysis.layers.layer import fill_layers
 from traceq.analysis.ledger.host_debt import fill_debt
 from traceq.analysis.ledger.host_piece import cut_intervals
 from traceq.analysis.ledger.host_timeline import fill_host_timeline
@@ -146,7 +147,7 @@ TOPICS = (
         "operators",
         5,
     ),
-    Topic("kernels", ("module_slice", "module_timeline", "module")),
+    Topic("kernels", ("module_slice", "module_timeline", "module", "layer")),
     Topic(None, ("step_stats", "program", "way", "missing_input", "replay"), "replay and critical path", 25),
     Topic(None, ("triage",)),
 )
@@ -254,6 +255,11 @@ _IN_PYTHON = {
     "kernel_family": AnalysisStep(lambda connection, _state: fill_classes(connection), "", "_kernel_class"),
     "module_timeline": AnalysisStep(
         lambda connection, _state: fill_timeline(connection), "_module_slice", "_module_call _module_timeline"
+    ),
+    "layer": AnalysisStep(
+        lambda connection, state: fill_layers(connection, state.trace_id),
+        "_module_work kernel_occupancy module step unit",
+        "layer",
     ),
     "compiled_kernel": AnalysisStep(
         lambda connection, state: fill_compiled(connection, state.trace_id, state.compiled),

@@ -1,7 +1,7 @@
 -- module: kernels and operations by the module of the model that launched them. Those of the backward pass belong to the module
 -- that ran the forward operator with the same number in autograd's graph. Only counted steps.
 -- reads: _module_call, _module_slice, _module_timeline, graph_kernel, graph_region, kernel_occupancy, operator_cost, step
--- makes: module
+-- makes: _module_work, module
 
 create temp table _counted as
 select step, ts, ts_end from step where excluded is null;
@@ -39,7 +39,7 @@ create temp table _module_work as
 with
 work as (
     select
-        k.device, k.step, l.thread_id, l.ts, l.phase_id,
+        k.slice_id, k.device, k.step, l.thread_id, l.ts, l.phase_id,
         coalesce(r.module, q.module) as replayed,
         r.phase as replayed_phase,
         k.exclusive_dur as dur,
@@ -53,13 +53,13 @@ work as (
     where k.family <> 'communication' and (l.slice_id is not null or r.module is not null)
     union all
     select
-        o.device, o.step, c.thread_id, c.ts, c.phase_id, null, null, 0, o.flops,
+        null, o.device, o.step, c.thread_id, c.ts, c.phase_id, null, null, 0, o.flops,
         (o.flops / (o.peak * 1e12))::decimal(38, 24)
     from operator_cost as o
     inner join cpu_slice as c using (slice_id)
     where o.flops > 0 and o.device is not null
     union all
-    select o.device, o.step, null, null, null, q.module, null, 0, o.flops, (o.flops / (o.peak * 1e12))::decimal(38, 24)
+    select null, o.device, o.step, null, null, null, q.module, null, 0, o.flops, (o.flops / (o.peak * 1e12))::decimal(38, 24)
     from operator_cost as o
     inner join (
         select operator_id, any_value(module) as module from graph_kernel where operator_id is not null group by operator_id
@@ -69,7 +69,7 @@ work as (
 
 placed as (
     select
-        w.device, w.thread_id, w.dur, w.flops, w.seconds_at_peak,
+        w.slice_id, w.device, w.thread_id, w.dur, w.flops, w.seconds_at_peak,
         -- what is computed again in the backward pass runs inside of its module
         coalesce(w.replayed, own.path, origin.path) as path,
         coalesce(w.replayed_phase, n.phase) is not distinct from 'backward' as is_backward

@@ -1,0 +1,258 @@
+"""Layers by the order in which kernels repeat inside of each step, for a device on which no name tells of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from traceq.analysis.layers.repeats import Kernels, Stretch, find_stretches
+from traceq.analysis.layers.rows import (
+    AFTER,
+    BEFORE,
+    BETWEEN,
+    OTHER_STEPS,
+    DeviceLayers,
+    LayerKey,
+    LayerList,
+    LayerSum,
+    StepKernels,
+    sum_rows,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+# Of the time of all compute kernels: less in layers tells nothing of the model.
+_LEAST_COVERAGE = 0.5
+# The same of what repeats at all: with less nobody asks why there are no layers.
+_WORTH_A_NOTE = 0.2
+# Kernels that the usual layers of two stretches of one list have in common (Dice's coefficient).
+_SAME_LIST = 0.75
+# Lists whose numbers of layers differ by so few may be one.
+_FEW = 2
+
+
+class _FoundStretch(NamedTuple):
+    """A stretch of layers in a step: how often its usual layer has each kernel, and its sums per layer; `dur` in ns."""
+
+    bag: Counter[int]
+    is_backward: bool
+    is_named_backward: bool
+    has_attention: bool
+    dur: float
+    layers: tuple[LayerSum, ...]
+
+
+class _FoundStep(NamedTuple):
+    """A step: its stretches in their order, what lies around them (one part more than stretches, None without kernels)."""
+
+    step: int
+    stretches: tuple[_FoundStretch, ...]
+    outside: tuple[LayerSum | None, ...]
+
+
+class _Kind:
+    """Stretches of one list of layers, of all steps."""
+
+    def __init__(self, first: _FoundStretch) -> None:
+        self.first = first
+        self.members = [first]
+        self.forward: _Kind | None = None
+        self.number = -1
+
+    def has(self, stretch: _FoundStretch) -> bool:
+        """Return whether the stretch has layers like these."""
+        bag, other = self.first.bag, stretch.bag
+        shared = sum(min(count, other[number]) for number, count in bag.items())
+        return (
+            2 * shared >= _SAME_LIST * (bag.total() + other.total())
+            and stretch.is_backward == self.first.is_backward
+            and stretch.has_attention == self.first.has_attention
+        )
+
+    @property
+    def layers(self) -> int:
+        """The number of layers that most of the stretches have, the larger of two that are as frequent."""
+        counts = Counter(len(member.layers) for member in self.members)
+        return max(counts, key=lambda layers: (counts[layers], layers))
+
+    @property
+    def dur(self) -> float:
+        """The time of the kernels of the stretches with that number of layers, ns."""
+        return sum(member.dur for member in self.members if len(member.layers) == self.layers)
+
+
+def sum_ordered(steps: Iterable[tuple[int, StepKernels]]) -> DeviceLayers | str | None:
+    """Return the layers of a device by the order of its kernels in these steps, by their number.
+
+    Without layers, return words for why kernels that repeat are none; None where hardly any repeat.
+    """
+    known: dict[bytes, list[Stretch]] = {}
+    found = [_find_in_step(step, kernels, known) for step, kernels in steps]
+    total = sum(part.forward_dur + part.backward_dur for step in found for part in _parts_of(step))
+    kinds = _kinds_of(found)
+    if not total or sum(kind.dur for kind in kinds) < _WORTH_A_NOTE * total:
+        return None
+    kept = _choose_lists(kinds)
+    if isinstance(kept, str):
+        return kept
+    coverage = sum(kind.dur for kind in kept) / total
+    if coverage < _LEAST_COVERAGE:
+        return f"what repeats like layers is only {coverage:.0%} of the time of compute kernels"
+    return _sum_lists(found, kept)
+
+
+def _find_in_step(step: int, kernels: StepKernels, known: dict[bytes, list[Stretch]]) -> _FoundStep:
+    """Return the stretches of layers in a step; `known` are those of the sequences of kernels seen before."""
+    key = kernels.number.tobytes()
+    if key not in known:
+        known[key] = find_stretches(Kernels(kernels.number, kernels.is_heavy, kernels.is_attention))
+    stretches = known[key]
+    # rows: what lies before each stretch, and its layers
+    keys: list[LayerKey] = []
+    rows = np.zeros(len(kernels.number), np.int64)
+    end = 0
+    for number, stretch in enumerate(stretches):
+        rows[end : stretch.starts[0]] = len(keys)
+        keys.append(LayerKey(-1, number))
+        ends = (*stretch.starts[1:], stretch.end)
+        for layer, (first, last) in enumerate(zip(stretch.starts, ends, strict=True)):
+            rows[first:last] = len(keys)
+            keys.append(LayerKey(number, layer))
+        end = stretch.end
+    rows[end:] = len(keys)
+    keys.append(LayerKey(-1, len(stretches)))
+    sums = dict(sum_rows(step, kernels, rows, keys))
+    return _FoundStep(
+        step,
+        tuple(
+            _describe(kernels, stretch, tuple(sums[LayerKey(number, layer)] for layer in range(len(stretch.starts))))
+            for number, stretch in enumerate(stretches)
+        ),
+        tuple(sums.get(LayerKey(-1, number)) for number in range(len(stretches) + 1)),
+    )
+
+
+def _describe(kernels: StepKernels, stretch: Stretch, layers: tuple[LayerSum, ...]) -> _FoundStretch:
+    """Return the stretch with what tells of its list."""
+    inside, usual = slice(stretch.starts[0], stretch.end), slice(stretch.first, stretch.last)
+    return _FoundStretch(
+        bag=Counter(kernels.number[usual].tolist()),
+        is_backward=bool(kernels.is_backward[inside].mean() > 0.5),
+        is_named_backward=bool(kernels.is_named_backward[usual].any()),
+        has_attention=bool(kernels.is_attention[usual].any()),
+        dur=float(kernels.dur[inside].sum()),
+        layers=layers,
+    )
+
+
+def _parts_of(step: _FoundStep) -> Iterator[LayerSum]:
+    """Yield the sums of all parts of a step."""
+    yield from (part for part in step.outside if part is not None)
+    for stretch in step.stretches:
+        yield from stretch.layers
+
+
+def _kinds_of(steps: Sequence[_FoundStep]) -> list[_Kind]:
+    """Return the lists that the stretches belong to, in the order in which they come first."""
+    kinds: list[_Kind] = []
+    for step in steps:
+        for stretch in step.stretches:
+            kind = next((kind for kind in kinds if kind.has(stretch)), None)
+            if kind is None:
+                kinds.append(_Kind(stretch))
+            else:
+                kind.members.append(stretch)
+    return kinds
+
+
+def _choose_lists(kinds: Sequence[_Kind]) -> list[_Kind] | str:
+    """Return the kinds that are lists of layers, with the forward pass of each that is a backward pass; or why there are none.
+
+    Where some are backward passes, each of them and each forward pass needs one of the other with as many layers. Beside
+    layers with attention those without are parts of something else.
+    """
+    backward = [kind for kind in kinds if kind.first.is_backward]
+    if not backward and any(kind.first.is_named_backward for kind in kinds):
+        backward = [kind for kind in kinds if kind.first.is_named_backward]
+    forward = [kind for kind in kinds if kind not in backward]
+    if any(kind.first.has_attention for kind in forward):
+        forward = [kind for kind in forward if kind.first.has_attention]
+    if not backward:
+        counts = sorted(kind.layers for kind in forward)
+        if any(more - less <= _FEW and less > 0 for less, more in zip(counts, counts[1:], strict=False)) and not any(
+            kind.first.has_attention for kind in forward
+        ):
+            return "several sequences repeat about as often, and one may be the backward pass of another"
+        return forward
+    left = list(forward)
+    for kind in backward:
+        # the last forward pass is the first to go back
+        kind.forward = next((other for other in reversed(left) if other.layers == kind.layers), None)
+        if kind.forward:
+            left.remove(kind.forward)
+    paired = [kind for kind in (*forward, *backward) if kind.forward or kind not in (*left, *backward)]
+    if not paired:
+        return "no sequence repeats as often in the forward pass as in the backward pass"
+    return paired
+
+
+def _sum_lists(steps: Sequence[_FoundStep], kept: Sequence[_Kind]) -> DeviceLayers:
+    """Return the sums of the lists in `kept`, and of all else; a backward pass runs through the layers from the last to the first."""
+    lists = [kind for kind in kept if kind.forward is None]
+    for number, kind in enumerate(lists):
+        kind.number = number
+    number_of = {
+        id(member): ((kind.forward or kind).number, kind.forward is not None)
+        for kind in kept
+        for member in kind.members
+        if len(member.layers) == kind.layers
+    }
+    sums: dict[LayerKey, LayerSum] = {}
+    calls = [0] * len(lists)
+
+    def add(key: LayerKey, part: LayerSum) -> None:
+        sums[key] = sums[key].add(part) if key in sums else part
+
+    for step in steps:
+        places = [number for number, stretch in enumerate(step.stretches) if id(stretch) in number_of]
+        for number, part in enumerate(step.outside):
+            if part is not None:
+                add(_side(number, places, is_gap=True), part)
+        for number, stretch in enumerate(step.stretches):
+            if id(stretch) not in number_of:
+                for part in stretch.layers:
+                    add(_side(number, places, is_gap=False), part)
+                continue
+            list_number, is_backward = number_of[id(stretch)]
+            calls[list_number] += not is_backward
+            for layer, part in enumerate(reversed(stretch.layers) if is_backward else stretch.layers):
+                durs = (0.0, part.forward_dur + part.backward_dur) if is_backward else (part.forward_dur, part.backward_dur)
+                add(LayerKey(list_number, layer), part._replace(forward_dur=durs[0], backward_dur=durs[1]))
+    words = ["layers"] if len(lists) == 1 else [f"list {number}" for number in range(1, len(lists) + 1)]
+    return DeviceLayers(
+        tuple(
+            LayerList(
+                words[number],
+                "order",
+                tuple(f"layer {layer} of {kind.layers}" for layer in range(kind.layers)),
+                (calls[number],) * kind.layers,
+            )
+            for number, kind in enumerate(lists)
+        ),
+        sums,
+    )
+
+
+def _side(number: int, places: Sequence[int], *, is_gap: bool) -> LayerKey:
+    """Return the row of what is no layer: stretch `number` of a step, or with `is_gap` what lies before it.
+
+    `places` are the numbers of the stretches that are layers.
+    """
+    if not places:
+        return OTHER_STEPS
+    if number < places[0] or (is_gap and number == places[0]):
+        return BEFORE
+    return AFTER if number > places[-1] else BETWEEN
