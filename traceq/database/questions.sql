@@ -70,9 +70,30 @@ group by trace_id, device, phase, operator
 order by gpu_ms desc
 limit 20
 
--- # layers: GPU time per layer
--- Sums over the steps that count, per module of the model. Needs with_stack=True, ranges named after
--- modules, or annotated graphs.
+-- # layers: GPU time per layer of the model
+-- Sums over the steps that count; with what lies before, between and after the layers they are all time of compute kernels.
+-- source: module, annotation (names), or order: inferred from the order of kernels, which repeat.
+select
+    trace_id,
+    device,
+    source,
+    list,
+    layer,
+    kernels,
+    calls,
+    round((forward_dur + backward_dur) / 1e6, 3) as gpu_ms,
+    round(forward_dur / 1e6, 3) as forward_ms,
+    round(backward_dur / 1e6, 3) as backward_ms,
+    round(
+        100 * (forward_dur + backward_dur) / nullif(sum(forward_dur + backward_dur) over (partition by trace_id, device), 0), 1
+    ) as percent,
+    name
+from layer
+order by trace_id, device, place
+limit 300
+
+-- # modules: GPU time per module of the model
+-- Sums over the steps that count. Needs with_stack=True, ranges named after modules, or annotated graphs.
 select
     trace_id,
     device,

@@ -120,6 +120,7 @@ _TOPICS = {
         "modules": ("modules", "module_top"),
         "roofline": ("kernel_roofline", "kernel_roofline"),
         "regions": ("graph_regions", "graph_region"),
+        "layers": ("layers", "layer_list"),
     },
     "data": {"stall": ("data", "data_stall"), "loaders": ("data_loaders", "data_loader")},
     "memory": {

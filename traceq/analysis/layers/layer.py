@@ -91,13 +91,13 @@ def _find_layers(
     lists = find_lists(modules, dur)
     durs = {module.module: module.dur for module in modules}
     share = sum(durs[name] for row in lists for name in row.names) / dur if dur else 0
+    paths = [path for (path,) in connection.execute("select distinct path from _module_work order by path").fetchall()]
     if share < _MOST:
-        found = sum_ordered(_read_steps(connection, device, ()))
+        found = sum_ordered(_read_steps(connection, device, paths), paths)
         if isinstance(found, DeviceLayers) and has_steps:
             return found
         if not lists:
-            return found if not isinstance(found, DeviceLayers) else _WITHOUT_STEPS
-    paths = [path for (path,) in connection.execute("select distinct path from _module_work order by path").fetchall()]
+            return _WITHOUT_STEPS if isinstance(found, DeviceLayers) else found
     return DeviceLayers(tuple(lists), sum_named(_read_steps(connection, device, paths), lists, paths))
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from traceq.analysis.layers.repeats import Kernels, Stretch, find_stretches
+from traceq.analysis.layers.repeats import Kernels, Stretch, find_stretches, is_regular
 from traceq.analysis.layers.rows import (
     AFTER,
     BEFORE,
@@ -24,6 +25,9 @@ from traceq.analysis.layers.rows import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+# Sequences of kernels that are searched for anything that repeats.
+_LEAST_SEARCHES = 2
+_MOST_SEARCHES = 6
 # Of the time of all compute kernels: less in layers tells nothing of the model.
 _LEAST_COVERAGE = 0.5
 # The same of what repeats at all: with less nobody asks why there are no layers.
@@ -35,13 +39,18 @@ _FEW = 2
 
 
 class _FoundStretch(NamedTuple):
-    """A stretch of layers in a step: how often its usual layer has each kernel, and its sums per layer; `dur` in ns."""
+    """A stretch of layers in a step: how often its usual layer has each kernel, and its sums per layer; `dur` in ns.
+
+    `paths` are the modules that launched its kernels, by number. `is_regular` is whether each layer seems to have all of its kernels.
+    """
 
     bag: Counter[int]
     is_backward: bool
     is_named_backward: bool
     has_attention: bool
+    is_regular: bool
     dur: float
+    paths: frozenset[int]
     layers: tuple[LayerSum, ...]
 
 
@@ -79,37 +88,71 @@ class _Kind:
         return max(counts, key=lambda layers: (counts[layers], layers))
 
     @property
+    def is_regular(self) -> bool:
+        """Whether most of the stretches are regular."""
+        return 2 * sum(member.is_regular for member in self.members) > len(self.members)
+
+    @property
     def dur(self) -> float:
         """The time of the kernels of the stretches with that number of layers, ns."""
         return sum(member.dur for member in self.members if len(member.layers) == self.layers)
 
 
-def sum_ordered(steps: Iterable[tuple[int, StepKernels]]) -> DeviceLayers | str | None:
-    """Return the layers of a device by the order of its kernels in these steps, by their number.
+def sum_ordered(steps: Iterable[tuple[int, StepKernels]], paths: Sequence[str]) -> DeviceLayers | str | None:
+    """Return the layers of a device by the order of its kernels in these steps, by their number; `paths` are their modules.
 
     Without layers, return words for why kernels that repeat are none; None where hardly any repeat.
     """
-    known: dict[bytes, list[Stretch]] = {}
-    found = [_find_in_step(step, kernels, known) for step, kernels in steps]
+    search = _Search()
+    found = [_find_in_step(step, kernels, search) for step, kernels in steps]
     total = sum(part.forward_dur + part.backward_dur for step in found for part in _parts_of(step))
     kinds = _kinds_of(found)
     if not total or sum(kind.dur for kind in kinds) < _WORTH_A_NOTE * total:
         return None
-    kept = _choose_lists(kinds)
+    regular = [kind for kind in kinds if kind.is_regular]
+    kept = _choose_lists(regular)
+    if not kept:
+        return "kernels repeat, but layers seem to lack some of theirs, or to be out of order"
     if isinstance(kept, str):
         return kept
     coverage = sum(kind.dur for kind in kept) / total
     if coverage < _LEAST_COVERAGE:
         return f"what repeats like layers is only {coverage:.0%} of the time of compute kernels"
-    return _sum_lists(found, kept)
+    return _sum_lists(found, kept, paths)
 
 
-def _find_in_step(step: int, kernels: StepKernels, known: dict[bytes, list[Stretch]]) -> _FoundStep:
-    """Return the stretches of layers in a step; `known` are those of the sequences of kernels seen before."""
-    key = kernels.number.tobytes()
-    if key not in known:
-        known[key] = find_stretches(Kernels(kernels.number, kernels.is_heavy, kernels.is_attention))
-    stretches = known[key]
+class _Search:
+    """Stretches in sequences of kernels, remembered.
+
+    The first sequences, and a few that have other kernels, are searched for anything that repeats, all others only for what
+    repeats in these.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[bytes, list[tuple[Stretch, bool]]] = {}
+        self.anchors: set[tuple[int, ...]] = set()
+        self.kernels: set[bytes] = set()
+
+    def find(self, sequence: Kernels) -> list[tuple[Stretch, bool]]:
+        """Return the stretches of layers in a sequence, and whether each is regular."""
+        key = sequence.numbers.tobytes()
+        if key not in self.known:
+            kernels = np.unique(sequence.numbers).tobytes()
+            is_new = (kernels not in self.kernels or len(self.known) < _LEAST_SEARCHES) and len(self.kernels) < _MOST_SEARCHES
+            found: list[Stretch] = []
+            if is_new or self.anchors:
+                found = find_stretches(sequence, () if is_new else sorted(self.anchors))
+            if is_new:
+                self.kernels.add(kernels)
+                self.anchors.update(stretch.anchor for stretch in found)
+            self.known[key] = [(stretch, is_regular(sequence, stretch)) for stretch in found]
+        return self.known[key]
+
+
+def _find_in_step(step: int, kernels: StepKernels, search: _Search) -> _FoundStep:
+    """Return the stretches of layers in a step."""
+    found = search.find(Kernels(kernels.number, kernels.is_heavy, kernels.is_attention))
+    stretches = [stretch for stretch, _ in found]
     # rows: what lies before each stretch, and its layers
     keys: list[LayerKey] = []
     rows = np.zeros(len(kernels.number), np.int64)
@@ -128,14 +171,21 @@ def _find_in_step(step: int, kernels: StepKernels, known: dict[bytes, list[Stret
     return _FoundStep(
         step,
         tuple(
-            _describe(kernels, stretch, tuple(sums[LayerKey(number, layer)] for layer in range(len(stretch.starts))))
-            for number, stretch in enumerate(stretches)
+            _describe(
+                kernels,
+                stretch,
+                tuple(sums[LayerKey(number, layer)] for layer in range(len(stretch.starts))),
+                is_whole=is_whole,
+            )
+            for number, (stretch, is_whole) in enumerate(found)
         ),
         tuple(sums.get(LayerKey(-1, number)) for number in range(len(stretches) + 1)),
     )
 
 
-def _describe(kernels: StepKernels, stretch: Stretch, layers: tuple[LayerSum, ...]) -> _FoundStretch:
+def _describe(
+    kernels: StepKernels, stretch: Stretch, layers: tuple[LayerSum, ...], *, is_whole: bool
+) -> _FoundStretch:
     """Return the stretch with what tells of its list."""
     inside, usual = slice(stretch.starts[0], stretch.end), slice(stretch.first, stretch.last)
     return _FoundStretch(
@@ -143,7 +193,9 @@ def _describe(kernels: StepKernels, stretch: Stretch, layers: tuple[LayerSum, ..
         is_backward=bool(kernels.is_backward[inside].mean() > 0.5),
         is_named_backward=bool(kernels.is_named_backward[usual].any()),
         has_attention=bool(kernels.is_attention[usual].any()),
+        is_regular=is_whole,
         dur=float(kernels.dur[inside].sum()),
+        paths=frozenset(np.unique(kernels.path[inside]).tolist()) - {-1},
         layers=layers,
     )
 
@@ -199,7 +251,7 @@ def _choose_lists(kinds: Sequence[_Kind]) -> list[_Kind] | str:
     return paired
 
 
-def _sum_lists(steps: Sequence[_FoundStep], kept: Sequence[_Kind]) -> DeviceLayers:
+def _sum_lists(steps: Sequence[_FoundStep], kept: Sequence[_Kind], paths: Sequence[str]) -> DeviceLayers:
     """Return the sums of the lists in `kept`, and of all else; a backward pass runs through the layers from the last to the first."""
     lists = [kind for kind in kept if kind.forward is None]
     for number, kind in enumerate(lists):
@@ -231,7 +283,7 @@ def _sum_lists(steps: Sequence[_FoundStep], kept: Sequence[_Kind]) -> DeviceLaye
             for layer, part in enumerate(reversed(stretch.layers) if is_backward else stretch.layers):
                 durs = (0.0, part.forward_dur + part.backward_dur) if is_backward else (part.forward_dur, part.backward_dur)
                 add(LayerKey(list_number, layer), part._replace(forward_dur=durs[0], backward_dur=durs[1]))
-    words = ["layers"] if len(lists) == 1 else [f"list {number}" for number in range(1, len(lists) + 1)]
+    words = _name_lists([_around(kind, paths) for kind in lists])
     return DeviceLayers(
         tuple(
             LayerList(
@@ -244,6 +296,23 @@ def _sum_lists(steps: Sequence[_FoundStep], kept: Sequence[_Kind]) -> DeviceLaye
         ),
         sums,
     )
+
+
+def _around(kind: _Kind, paths: Sequence[str]) -> str:
+    """Return the innermost module that launches all kernels of a list, of those that a module launches; empty for none."""
+    modules = [paths[path].split("/") for path in frozenset[int]().union(*(member.paths for member in kind.members))]
+    shared = takewhile(lambda names: len(set(names)) == 1, zip(*modules, strict=False))
+    return "/".join(names[0] for names in shared)
+
+
+def _name_lists(modules: Sequence[str]) -> list[str]:
+    """Return words for lists by the modules around them; lists in one module, or in none, are numbered."""
+    if len(modules) == 1:
+        return [modules[0] or "layers"]
+    return [
+        module if module and modules.count(module) == 1 else f"{module}: list {number}".removeprefix(": ")
+        for number, module in enumerate(modules, 1)
+    ]
 
 
 def _side(number: int, places: Sequence[int], *, is_gap: bool) -> LayerKey:

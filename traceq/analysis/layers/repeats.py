@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -37,6 +37,8 @@ _NEAR = 0.7
 _LEAST_KERNELS = 3
 # Of the kernels that the best list covers: another one with so many but shorter layers is as good.
 _AS_GOOD = 0.9
+# Of the kernels that a layer has once, those that come as often as there are layers.
+_REGULAR = 0.6
 # Of a piece that repeats, the part in shorter pieces that do: then it is a round of them.
 _MOST = 2 / 3
 # Kernels in a row that can be an anchor.
@@ -72,25 +74,30 @@ class Kernels(NamedTuple):
 class Stretch(NamedTuple):
     """Layers that follow one another in a sequence: `starts` are the indices of their first kernels, `end` is one past the last.
 
-    The usual one is the kernels [first, last), turned by as much as the anchor is inside of it.
+    The usual one is the kernels [first, last), turned by as much as the anchor is inside of it: it begins with that.
     """
 
     starts: tuple[int, ...]
     end: int
     first: int
     last: int
+    anchor: tuple[int, ...]
 
     def move(self, by: int) -> Stretch:
         """Return the same stretch of a sequence with `by` more kernels in front."""
-        return Stretch(tuple(start + by for start in self.starts), self.end + by, self.first + by, self.last + by)
+        return Stretch(tuple(start + by for start in self.starts), self.end + by, self.first + by, self.last + by, self.anchor)
 
 
 class _Run(NamedTuple):
-    """Anchors at `places` with layers between them, of which [first, last) is the usual one; `votes` anchors agree on that."""
+    """Anchors of `window` kernels at `places` with layers between them, of which [first, last) is the usual one.
+
+    `votes` anchors agree on that.
+    """
 
     places: tuple[int, ...]
     first: int
     last: int
+    window: int
     votes: int
 
     @property
@@ -99,12 +106,12 @@ class _Run(NamedTuple):
         return self.places[-1] - self.places[0] + self.last - self.first
 
 
-def find_stretches(kernels: Kernels) -> list[Stretch]:
+def find_stretches(kernels: Kernels, anchors: Collection[tuple[int, ...]] = ()) -> list[Stretch]:
     """Return the stretches of kernels that are layers, in their order; empty without any.
 
     The stretch that covers most is taken first, then those in what is left on both sides of it. If its pieces are for the
     most part shorter layers, with all attention, they are rounds (tokens, denoising steps, micro-batches), and the layers
-    inside each are returned.
+    inside each are returned. Where `anchors` are known, from sequences that are nearly the same, no others are tried.
     """
     found: list[Stretch] = []
     inside: list[Stretch] = []
@@ -113,18 +120,34 @@ def find_stretches(kernels: Kernels) -> list[Stretch]:
     while left:
         first, last = left.pop()
         part = kernels.cut(first, last)
-        stretch = _find_best(part) if last - first >= LEAST_LAYERS * _LEAST_KERNELS else None
+        stretch = _find_best(part, anchors) if last - first >= LEAST_LAYERS * _LEAST_KERNELS else None
         if stretch is None:
             continue
         left += [(first, first + stretch.starts[0]), (first + stretch.end, last)]
         rounds = [part.cut(*ends) for ends in pairwise((*stretch.starts, stretch.end))]
-        if not _is_round(rounds[len(rounds) // 2], known):
+        if anchors or not _is_round(rounds[len(rounds) // 2], known):
             found.append(stretch.move(first))
             continue
         for start, piece in zip(stretch.starts, rounds, strict=True):
             inside += [inner.move(first + start) for inner in _find_inside(piece, known)]
     found = sorted(found)
     return sorted([*_extend(kernels, found), *inside])
+
+
+def is_regular(kernels: Kernels, stretch: Stretch) -> bool:
+    """Return whether most kernels that the usual layer has once come as often as there are layers.
+
+    Or, where layers differ, whether attention does and hardly any of them comes twice in a layer. Otherwise layers lack
+    kernels, or some are two.
+    """
+    usual = np.bincount(kernels.numbers[stretch.first : stretch.last], minlength=int(kernels.numbers.max()) + 1)
+    once = np.flatnonzero(usual == 1)
+    layers = [np.bincount(kernels.numbers[first:last], minlength=len(usual))[once] for first, last in pairwise((*stretch.starts, stretch.end))]
+    counts = np.sum(layers, axis=0)
+    if (counts == len(layers)).sum() >= _REGULAR * len(once):
+        return len(once) > 0
+    is_attention = np.isin(once, kernels.numbers[kernels.is_attention])
+    return bool(is_attention.any() and (counts[is_attention] == len(layers)).all() and (np.max(layers, axis=0) <= 1).mean() >= _ALIKE)
 
 
 def _find_inside(piece: Kernels, known: dict[bytes, list[Stretch]]) -> list[Stretch]:
@@ -143,12 +166,13 @@ def _is_round(piece: Kernels, known: dict[bytes, list[Stretch]]) -> bool:
     return bool(outside.mean() <= 1 - _MOST and not piece.is_attention[outside].any())
 
 
-def _find_best(kernels: Kernels) -> Stretch | None:
+def _find_best(kernels: Kernels, anchors: Collection[tuple[int, ...]] = ()) -> Stretch | None:
     """Return the stretch of layers that covers most; of those that cover about as much, one of the shortest layers.
 
     Of these it is the one with most layers that have attention, then with the number on which most anchors agree.
     """
-    runs = [run for places, votes in _anchors(kernels.numbers) for run in _runs_of(kernels, places, votes)]
+    tried = _places_of(kernels.numbers, anchors) if anchors else _try_anchors(kernels.numbers)
+    runs = [run for anchor in tried for run in _runs_of(kernels, anchor)]
     if not runs:
         return None
     most = max(run.length for run in runs)
@@ -175,23 +199,43 @@ def _count_attention(kernels: Kernels, stretch: Stretch) -> int:
     return int(having.sum() - (~having).sum()) if having.any() else 0
 
 
-def _anchors(numbers: Integers) -> Iterator[tuple[Integers, int]]:
-    """Yield the places of kernels, or of a few in a row, that come often enough, and how many come so but for a shift.
+class _Anchor(NamedTuple):
+    """Where a kernel, or a `window` of a few in a row, comes; `votes` others come so, too, but for a shift."""
 
-    Of many those that span most and come least often are yielded.
-    """
-    found: dict[bytes, tuple[Integers, int]] = {}
+    places: Integers
+    window: int
+    votes: int
+
+
+def _places_of(numbers: Integers, anchors: Collection[tuple[int, ...]]) -> Iterator[_Anchor]:
+    """Yield the places of known anchors that come often enough."""
+    for anchor in anchors:
+        size = max(len(numbers) - len(anchor) + 1, 0)
+        is_here = np.ones(size, np.bool_)
+        for shift, number in enumerate(anchor):
+            is_here &= numbers[shift : shift + size] == number
+        places = np.flatnonzero(is_here)
+        if len(places) >= LEAST_LAYERS:
+            yield _Anchor(places, len(anchor), 1)
+
+
+def _try_anchors(numbers: Integers) -> Iterator[_Anchor]:
+    """Yield the anchors that come often enough. Of many those that span most and come least often are yielded."""
+    found: dict[bytes, _Anchor] = {}
     for window in _WINDOWS:
         if len(numbers) <= window:
             break
         names = _hash_windows(numbers, window)
         order = np.argsort(names, kind="stable")
-        for places in np.split(order, np.flatnonzero(np.diff(names[order])) + 1):
-            if len(places) >= LEAST_LAYERS and places[-1] - places[0] >= (LEAST_LAYERS - 1) * _LEAST_KERNELS:
+        edges = [0, *(np.flatnonzero(np.diff(names[order])) + 1).tolist(), len(order)]
+        for first, last in pairwise(edges):
+            if last - first >= LEAST_LAYERS and order[last - 1] - order[first] >= (LEAST_LAYERS - 1) * _LEAST_KERNELS:
+                places = order[first:last]
                 key = np.diff(places).tobytes()
-                first, votes = found.get(key, (places, 0))
-                found[key] = first, votes + 1
-    yield from sorted(found.values(), key=lambda each: (-_regular_length(each[0]), len(each[0])))[:_MOST_ANCHORS]
+                same = found.get(key, _Anchor(places, window, 0))
+                found[key] = same._replace(votes=same.votes + 1)
+    ranked = sorted(found.values(), key=lambda anchor: (-_regular_length(anchor.places), len(anchor.places)))
+    yield from ranked[:_MOST_ANCHORS]
 
 
 def _hash_windows(numbers: Integers, window: int) -> Integers:
@@ -209,8 +253,9 @@ def _regular_length(places: Integers) -> int:
     return int(gaps[np.append(near, False) | np.insert(near, 0, False)].sum())
 
 
-def _runs_of(kernels: Kernels, places: Integers, votes: int) -> Iterator[_Run]:
-    """Yield the runs of layers between anchors at these places."""
+def _runs_of(kernels: Kernels, anchor: _Anchor) -> Iterator[_Run]:
+    """Yield the runs of layers between the places of an anchor."""
+    places = anchor.places
     kinds, examples = _kinds_of(kernels.numbers, places)
     bags = _bags_of(kernels.numbers, places, examples)
     sizes = bags.sum(axis=1)
@@ -232,7 +277,7 @@ def _runs_of(kernels: Kernels, places: Integers, votes: int) -> Iterator[_Run]:
         for first, last in _stretches_of(grade[kinds]):
             if (first, last) not in seen:
                 seen.add((first, last))
-                yield _Run(tuple(places[first : last + 1].tolist()), int(places[example]), int(places[example + 1]), votes)
+                yield _Run(tuple(places[first : last + 1].tolist()), int(places[example]), int(places[example + 1]), anchor.window, anchor.votes)
 
 
 def _kinds_of(numbers: Integers, places: Integers) -> tuple[Integers, list[int]]:
@@ -300,7 +345,8 @@ def _complete(kernels: Kernels, run: _Run) -> Stretch:
         if not related and not has_attention and 2 * (left + right) < len(usual):
             end = starts.pop()
         end = max(end, starts[-1] + related) if related else end
-    return Stretch(tuple(starts), end, run.first, run.last)
+    anchor = tuple(numbers[run.first : run.first + run.window].tolist())
+    return Stretch(tuple(starts), end, run.first, run.last, anchor)
 
 
 def _extend(kernels: Kernels, stretches: list[Stretch]) -> Iterator[Stretch]:
@@ -314,7 +360,7 @@ def _extend(kernels: Kernels, stretches: list[Stretch]) -> Iterator[Stretch]:
         if last := _related_length(kernels.cut(end, later.starts[0] if later else len(kernels.numbers)), usual):
             starts.append(end)
             end += last
-        yield Stretch(tuple(starts), end, stretch.first, stretch.last)
+        yield stretch._replace(starts=tuple(starts), end=end)
         before = end
 
 

@@ -9,8 +9,9 @@ create table if not exists layer (
     device integer not null,
     --: Number of the row on its device, from 0, in the order in which they first run.
     place integer not null,
-    --: The list that the layer is in: the place of its modules in the model (module without numbers), or for layers found
-    --: by order layers, list 1, list 2, ... in their order. NULL outside of layers.
+    --: The list that the layer is in: the place of its modules in the model (module without numbers); of layers found by
+    --: order the module around them, with list 1, list 2, ... where that has several, or layers where none is known. NULL
+    --: outside of layers.
     list varchar,
     --: Number of the layer in its list, from 0; NULL outside of layers.
     layer integer,

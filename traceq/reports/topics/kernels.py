@@ -100,6 +100,27 @@ class ModuleTime(msgspec.Struct, frozen=True):
     growth_bytes: int | None
 
 
+class LayerTimes(msgspec.Struct, frozen=True):
+    """A list of layers of the model on a device, or with `layers` None what lies outside of them.
+
+    `source` is as in the table layer. `least_ns` to `most_ns` are of the layers, forward and backward; `slowest` is the one
+    with most.
+    """
+
+    device: int
+    name: str
+    source: str
+    layers: int | None
+    calls: int | None
+    dur_ns: int
+    backward_ns: int
+    kernel_share: float | None
+    least_ns: int | None
+    median_ns: int | None
+    most_ns: int | None
+    slowest: str | None
+
+
 class GraphRegion(msgspec.Struct, frozen=True):
     """Work of CUDA graphs that the program annotated with a name that is no module's; time of its slices on all devices.
 
@@ -157,3 +178,4 @@ class Kernels(msgspec.Struct, frozen=True):
     modules: tuple[ModuleTime, ...] = ()
     roofline: tuple[KernelSpeed, ...] = ()
     regions: tuple[GraphRegion, ...] = ()
+    layers: tuple[LayerTimes, ...] = ()
