@@ -18,6 +18,11 @@ NEVER_RELEASED = """
     insert into allocation by name
     select 1 as trace_id, 0 as allocation_id, 3 as device, 8 as address, 9 as requested_bytes, false as at_peak, false as is_lost
 """
+LAYER = """
+    insert into layer by name
+    select 1 as trace_id, 1 as device, 0 as place, 'layer 0 of 4' as name, 'order' as source, {kernels} as kernels,
+        {dur} as forward_dur, 0 as backward_dur, 0 as step, 0 as first_kernel, 0 as last_kernel
+"""
 # (identity, what breaks it, where it is found)
 BREAKING = (
     ("slice_time", "update gpu_slice set dur = -1 where name = 'relu' and device = 1", "slice 14"),
@@ -115,6 +120,8 @@ BREAKING = (
     ("collective_activity", "update collective_slice set exposed = 9, overlapped = 11", "device 1"),
     ("kernel_occupancy", "update kernel_occupancy set exclusive_dur = exclusive_dur + 2 where device = 1", "device 1"),
     ("kernel_occupancy", "delete from kernel_occupancy where device = 1", "device 1"),
+    ("layer", LAYER.format(kernels=2, dur=20), "device 1"),
+    ("layer", LAYER.format(kernels=1, dur=2_000_000), "device 1"),
     (
         "kernel_occupancy",
         "insert into kernel_occupancy select * replace (0 as exclusive_dur) from kernel_occupancy",

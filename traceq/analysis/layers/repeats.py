@@ -309,14 +309,14 @@ def _bags_of(numbers: Integers, places: Integers, pieces: Sequence[int]) -> Inte
 def _stretches_of(grades: npt.NDArray[np.int8]) -> Iterator[tuple[int, int]]:
     """Yield the runs [first, last) of pieces of grade 2, with single ones of grade 1 between, and those of grade 1 at both ends.
 
-    A tenth of the pieces between may be of grade 1.
+    One, or a tenth of the pieces between, may be of grade 1.
     """
     full = np.flatnonzero(grades == 2)
     joins = [
         after - before == 1 or (after - before == 2 and grades[before + 1] == 1) for before, after in pairwise(full.tolist())
     ]
     for part in np.split(full, np.flatnonzero(~np.array(joins, np.bool_)) + 1):
-        if len(part) < LEAST_LAYERS - 1 or len(part) < _ALIKE * (part[-1] - part[0] + 1):
+        if len(part) < LEAST_LAYERS - 1 or len(part) + 1 < _ALIKE * (part[-1] - part[0] + 1):
             continue
         first, last = int(part[0]), int(part[-1]) + 1
         before = _count_leading(grades[:first][::-1])
