@@ -193,7 +193,7 @@ def test_a_sound_database_breaks_nothing_and_everything_was_checked(whole):
         " activity_segment:16 activity_step:4 activity_busy:2 time_ledger:4 time_ledger_activity:10 time_ledger_busy:4"
         " idle_gap:8 idle_gap_cause:8 idle_culprit:20 idle_culprit_slice:18 wait_debt:0 host_ledger:2 stall_cost:0"
         " copy_overlap:1 copy_activity:1 copy_total:1 copy_could_overlap:1"
-        " communication_overlap:4 collective_slice:1 collective_activity:1 kernel_occupancy:2 data_fetch:1 data_stall:2"
+        " communication_overlap:4 collective_slice:1 collective_activity:1 kernel_occupancy:2 layer:0 data_fetch:1 data_stall:2"
         " allocation_peak:0 dependency:17 critical_path:2 replay:12 replay_busy:2 replay_idle:7"
     )
 

@@ -93,15 +93,15 @@ def _find_layers(
     share = sum(durs[name] for row in lists for name in row.names) / dur if dur else 0
     paths = [path for (path,) in connection.execute("select distinct path from _module_work order by path").fetchall()]
     if share < _MOST:
-        found = sum_ordered(_read_steps(connection, device, paths), paths)
+        found = sum_ordered(read_steps(connection, device, paths), paths)
         if isinstance(found, DeviceLayers) and has_steps:
             return found
         if not lists:
             return _WITHOUT_STEPS if isinstance(found, DeviceLayers) else found
-    return DeviceLayers(tuple(lists), sum_named(_read_steps(connection, device, paths), lists, paths))
+    return DeviceLayers(tuple(lists), sum_named(read_steps(connection, device, paths), lists, paths))
 
 
-def _read_steps(
+def read_steps(
     connection: duckdb.DuckDBPyConnection, device: int, paths: Sequence[str]
 ) -> Iterator[tuple[int, StepKernels]]:
     """Yield the counted steps of a device with their compute kernels, in order; the column path has indices into `paths`."""
