@@ -257,6 +257,7 @@ def test_a_trace_is_judged_by_its_own_rows(tmp_path):
         for table in ("copy_overlap", "collective_slice", "communication_overlap"):
             connection.execute(f"update {table} set exposed = exposed + 2 where trace_id = 2")
         connection.execute("update kernel_occupancy set exclusive_dur = 0 where trace_id = 2")
+        connection.execute(LAYER.replace("1 as trace_id", "2 as trace_id").format(kernels=99, dur=1))
         connection.execute("update data_fetch set waiting = 99 where trace_id = 2")
         connection.execute("update data_stall set data_wait = 99 where trace_id = 2")
         connection.execute("update copy_overlap set could_overlap = 99_999 where trace_id = 2")

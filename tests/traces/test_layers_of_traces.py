@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from trace_files import SHARED
 
-from traceq.analysis.layers.layer import read_steps
+from traceq.analysis.layers.layer import prepare_tables, read_steps
 from traceq.analysis.layers.ordered import sum_ordered
 from traceq.analysis.layers.rows import DeviceLayers, LayerKey
 
@@ -104,7 +104,8 @@ def test_nothing_is_guessed_where_a_fact_is_missing(databases, name):
     assert UNTOLD[name] != "kernels" or kernels < 20
     notes = connection.execute("select text from import_note where code = 'layers_unknown'").fetchall()
     assert (UNTOLD[name] == "order of kernels") == (
-        notes == [("no layers of the model: kernels repeat, but layers seem to lack some of theirs, or to be out of order",)]
+        notes
+        == [("no layers of the model: kernels repeat, but layers seem to lack some of theirs, or to be out of order",)]
     )
 
 
@@ -114,9 +115,9 @@ def test_nothing_is_guessed_where_a_fact_is_missing(databases, name):
 def test_the_order_of_kernels_tells_the_layers_that_names_tell(databases, name):
     """Compare time per layer with that by names: it is the same but for a kernel at an edge."""
     connection = databases(SHARED / name).cursor()
-    connection.execute("create or replace temp table _module_work (slice_id bigint, path varchar, is_backward boolean)")
+    paths = prepare_tables(connection)
     ((device,),) = connection.execute("select distinct device from layer").fetchall()
-    found = sum_ordered(read_steps(connection, device, ()), ())
+    found = sum_ordered(read_steps(connection, device), paths)
     assert isinstance(found, DeviceLayers)
     (number,) = (number for number, row in enumerate(found.lists) if len(row.names) == NAMED[name])
     sums = [found.sums[LayerKey(number, layer)] for layer in range(NAMED[name])]

@@ -13,12 +13,13 @@ import pyarrow.compute as pc
 from traceq.analysis.layers.named import ModuleTime, find_lists, sum_named
 from traceq.analysis.layers.ordered import sum_ordered
 from traceq.analysis.layers.rows import OUTSIDE, DeviceLayers, LayerKey, LayerSum, StepKernels
-from traceq.database.sql import relation, statement
+from traceq.database.sql import relation, run, statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import duckdb
+    import numpy.typing as npt
 
 # Of the time of all compute kernels: where lists of modules have less, the order of kernels may tell more.
 _MOST = 0.5
@@ -62,8 +63,8 @@ _WITHOUT_STEPS = "what repeats may be steps or layers, as nothing tells of the s
 
 def fill_layers(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     """Fill the table layer, and tell in the table import_note why there are none where kernels repeat like layers."""
-    connection.execute("create temp table if not exists _module_work (slice_id bigint, path varchar, is_backward boolean)")
     totals = dict(connection.execute(_TOTALS).fetchall())
+    paths = prepare_tables(connection) if totals else []
     modules = {
         device: [ModuleTime(*row[1:]) for row in rows]
         for device, rows in groupby(connection.execute(_MODULES).fetchall(), itemgetter(0))
@@ -71,7 +72,7 @@ def fill_layers(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     ((has_steps,),) = connection.execute(_HAS_STEPS).fetchall()
     reasons = set()
     for device, dur in totals.items():
-        found = _find_layers(connection, device, dur, modules.get(device, []), has_steps=has_steps)
+        found = _find_layers(connection, device, dur, modules.get(device, []), paths, has_steps=has_steps)
         if isinstance(found, DeviceLayers):
             _insert(connection, trace_id, device, found)
         elif found:
@@ -85,57 +86,78 @@ def fill_layers(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
 
 
 def _find_layers(
-    connection: duckdb.DuckDBPyConnection, device: int, dur: float, modules: list[ModuleTime], *, has_steps: bool
+    connection: duckdb.DuckDBPyConnection,
+    device: int,
+    dur: float,
+    modules: Sequence[ModuleTime],
+    paths: Sequence[str],
+    *,
+    has_steps: bool,
 ) -> DeviceLayers | str | None:
     """Return the layers of a device whose compute kernels take `dur` ns: those of modules that have most of it, else by order."""
     lists = find_lists(modules, dur)
     durs = {module.module: module.dur for module in modules}
     share = sum(durs[name] for row in lists for name in row.names) / dur if dur else 0
-    paths = [path for (path,) in connection.execute("select distinct path from _module_work order by path").fetchall()]
     if share < _MOST:
-        found = sum_ordered(read_steps(connection, device, paths), paths)
+        found = sum_ordered(read_steps(connection, device), paths)
         if isinstance(found, DeviceLayers) and has_steps:
             return found
         if not lists:
             return _WITHOUT_STEPS if isinstance(found, DeviceLayers) else found
-    return DeviceLayers(tuple(lists), sum_named(read_steps(connection, device, paths), lists, paths))
+    return DeviceLayers(tuple(lists), sum_named(read_steps(connection, device), lists, paths))
 
 
-def read_steps(
-    connection: duckdb.DuckDBPyConnection, device: int, paths: Sequence[str]
-) -> Iterator[tuple[int, StepKernels]]:
-    """Yield the counted steps of a device with their compute kernels, in order; the column path has indices into `paths`."""
+def read_steps(connection: duckdb.DuckDBPyConnection, device: int) -> Iterator[tuple[int, StepKernels]]:
+    """Yield the counted steps of a device with their compute kernels, in order."""
+    names = relation(connection, "select * exclude (name) from _layer_name order by number").to_arrow_table()
+    by_name = {name: names[name].to_numpy() for name in ("is_heavy", "is_attention", "is_named_backward")}
     query = relation(connection, statement("analysis/layers/layer_kernel.sql"), device=device)
-    known = pa.array(paths, pa.string())
     step, parts = None, []
     for batch in query.to_arrow_reader(_ROWS_AT_ONCE):
         steps = batch.column("step").to_numpy()
         cuts = [0, *(np.flatnonzero(np.diff(steps)) + 1).tolist(), len(steps)]
         for first, last in pairwise(cuts):
             if parts and step != steps[first]:
-                yield step, _join(parts, known)
+                yield step, _join(parts, by_name)
                 parts = []
             step = int(steps[first])
             parts.append(batch.slice(first, last - first))
     if parts:
-        yield step, _join(parts, known)
+        yield step, _join(parts, by_name)
 
 
-def _join(parts: Sequence[pa.RecordBatch], paths: pa.Array) -> StepKernels:
-    """Return the kernels of a step from its parts."""
+def _join(parts: Sequence[pa.RecordBatch], by_name: dict[str, npt.NDArray[np.bool_]]) -> StepKernels:
+    """Return the kernels of a step from its parts, with what their names tell."""
     table = pa.Table.from_batches(parts)
-    path = pc.fill_null(pc.index_in(table["path"], value_set=paths), -1)
-    columns = {"path": path.to_numpy()} | {
-        name: table[name].to_numpy() for name in StepKernels._fields if name != "path"
-    }
-    return StepKernels(**columns)
+    number = table["number"].to_numpy()
+    return StepKernels(
+        number=number,
+        dur=table["dur"].to_numpy(),
+        is_backward=table["is_backward"].to_numpy(),
+        path=pc.fill_null(table["path"], -1).to_numpy(),
+        **{name: flags[number] for name, flags in by_name.items()},
+    )
+
+
+def prepare_tables(connection: duckdb.DuckDBPyConnection) -> list[str]:
+    """Make the temporary tables that read_steps() needs, and return the paths of modules in the order of their numbers."""
+    connection.execute(
+        "create temp table if not exists _module_work (device integer, slice_id bigint, path varchar, is_backward boolean)"
+    )
+    run(connection, "analysis/layers/kernel_name.sql")
+    connection.execute(
+        "create or replace temp table _layer_path as"
+        " select path, (row_number() over (order by path) - 1)::integer as number from (select distinct path from _module_work)"
+    )
+    return [path for (path,) in connection.execute("select path from _layer_path order by number").fetchall()]
 
 
 def _insert(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int, found: DeviceLayers) -> None:
     """Insert the rows of a device, in the order in which they first run."""
     ordered = sorted(found.sums.items(), key=lambda row: (row[1].step, row[1].first_kernel, row[0]))
     rows = [
-        (device, place, *_describe(found, key), *_sums_of(found, key, total)) for place, (key, total) in enumerate(ordered)
+        (device, place, *_describe(found, key), *_sums_of(found, key, total))
+        for place, (key, total) in enumerate(ordered)
     ]
     columns = zip(zip(*rows, strict=True), _COLUMNS.values(), strict=True)
     connection.register("_found_layer", pa.table([pa.array(*column) for column in columns], [*_COLUMNS]))
@@ -151,7 +173,9 @@ def _describe(found: DeviceLayers, key: LayerKey) -> tuple[str | None, int | Non
     return row.words, key.layer, len(row.names), row.names[key.layer], row.source
 
 
-def _sums_of(found: DeviceLayers, key: LayerKey, total: LayerSum) -> tuple[int, int | None, float, float, int, int, int]:
+def _sums_of(
+    found: DeviceLayers, key: LayerKey, total: LayerSum
+) -> tuple[int, int | None, float, float, int, int, int]:
     """Return the columns from kernels on of a row."""
     calls = None if key.list_number < 0 else found.lists[key.list_number].calls[key.layer]
     places = total.step, total.first_kernel, total.last_kernel

@@ -20,8 +20,11 @@ _LEAST_MODULES = 3
 # Of the time of all kernels: what a list beside the first one has at least.
 _WORTH_LISTING = 0.01
 _NUMBER = re.compile(r"[_.](\d+)(?=/|$)")
-# PyTorch's containers of any modules: what repeats is inside of them.
-_CONTAINERS = ("Sequential", "ModuleList", "ModuleDict", "GraphModule", "OptimizedModule")
+# PyTorch's containers and wrappers of any modules: what repeats is inside of them.
+_CONTAINERS = (
+    *("Sequential", "ModuleList", "ModuleDict", "GraphModule", "OptimizedModule", "CheckpointWrapper"),
+    "FullyShardedDataParallel",
+)
 
 
 class ModuleTime(NamedTuple):
@@ -74,7 +77,9 @@ def sum_named(
 
     The steps are of one device, by their number.
     """
-    layer_of = {name: LayerKey(number, layer) for number, row in enumerate(lists) for layer, name in enumerate(row.names)}
+    layer_of = {
+        name: LayerKey(number, layer) for number, row in enumerate(lists) for layer, name in enumerate(row.names)
+    }
     keys = [BEFORE, BETWEEN, AFTER, OTHER_STEPS, *layer_of.values()]
     place_of = {key: place for place, key in enumerate(keys)}
     # the last for kernels in no module
@@ -85,7 +90,9 @@ def sum_named(
         inside = np.flatnonzero(rows >= 0)
         places = np.arange(len(rows))
         if len(inside):
-            between = np.where(places < inside[0], place_of[BEFORE], np.where(places > inside[-1], place_of[AFTER], place_of[BETWEEN]))
+            between = np.where(
+                places < inside[0], place_of[BEFORE], np.where(places > inside[-1], place_of[AFTER], place_of[BETWEEN])
+            )
             rows = np.where(rows < 0, between, rows)
         else:
             rows = np.full(len(rows), place_of[OTHER_STEPS])

@@ -30,12 +30,20 @@ _LEAST_SEARCHES = 2
 _MOST_SEARCHES = 6
 # Of the time of all compute kernels: less in layers tells nothing of the model.
 _LEAST_COVERAGE = 0.5
-# The same of what repeats at all: with less nobody asks why there are no layers.
-_WORTH_A_NOTE = 0.2
+# The same of all that repeats: with less nobody asks why there are no layers.
+_WORTH_A_NOTE = 0.5
 # Kernels that the usual layers of two stretches of one list have in common (Dice's coefficient).
 _SAME_LIST = 0.75
 # Lists whose numbers of layers differ by so few may be one.
 _FEW = 2
+
+
+class _KnownStretch(NamedTuple):
+    """A stretch of a sequence: how often its usual layer has each kernel, and whether each seems to have all of its kernels."""
+
+    stretch: Stretch
+    bag: Counter[int]
+    is_regular: bool
 
 
 class _FoundStretch(NamedTuple):
@@ -74,9 +82,9 @@ class _Kind:
     def has(self, stretch: _FoundStretch) -> bool:
         """Return whether the stretch has layers like these."""
         bag, other = self.first.bag, stretch.bag
-        shared = sum(min(count, other[number]) for number, count in bag.items())
+        is_alike = bag is other or 2 * (bag & other).total() >= _SAME_LIST * (bag.total() + other.total())
         return (
-            2 * shared >= _SAME_LIST * (bag.total() + other.total())
+            is_alike
             and stretch.is_backward == self.first.is_backward
             and stretch.has_attention == self.first.has_attention
         )
@@ -107,7 +115,7 @@ def sum_ordered(steps: Iterable[tuple[int, StepKernels]], paths: Sequence[str]) 
     found = [_find_in_step(step, kernels, search) for step, kernels in steps]
     total = sum(part.forward_dur + part.backward_dur for step in found for part in _parts_of(step))
     kinds = _kinds_of(found)
-    if not total or sum(kind.dur for kind in kinds) < _WORTH_A_NOTE * total:
+    if sum(kind.dur for kind in kinds) < _WORTH_A_NOTE * total or not total:
         return None
     regular = [kind for kind in kinds if kind.is_regular]
     kept = _choose_lists(regular)
@@ -129,30 +137,39 @@ class _Search:
     """
 
     def __init__(self) -> None:
-        self.known: dict[bytes, list[tuple[Stretch, bool]]] = {}
+        self.known: dict[bytes, list[_KnownStretch]] = {}
         self.anchors: set[tuple[int, ...]] = set()
         self.kernels: set[bytes] = set()
 
-    def find(self, sequence: Kernels) -> list[tuple[Stretch, bool]]:
-        """Return the stretches of layers in a sequence, and whether each is regular."""
+    def find(self, sequence: Kernels) -> list[_KnownStretch]:
+        """Return the stretches of layers in a sequence."""
         key = sequence.numbers.tobytes()
         if key not in self.known:
             kernels = np.unique(sequence.numbers).tobytes()
-            is_new = (kernels not in self.kernels or len(self.known) < _LEAST_SEARCHES) and len(self.kernels) < _MOST_SEARCHES
+            is_new = (kernels not in self.kernels or len(self.known) < _LEAST_SEARCHES) and len(
+                self.kernels
+            ) < _MOST_SEARCHES
             found: list[Stretch] = []
             if is_new or self.anchors:
                 found = find_stretches(sequence, () if is_new else sorted(self.anchors))
             if is_new:
                 self.kernels.add(kernels)
                 self.anchors.update(stretch.anchor for stretch in found)
-            self.known[key] = [(stretch, is_regular(sequence, stretch)) for stretch in found]
+            self.known[key] = [
+                _KnownStretch(
+                    stretch,
+                    Counter(sequence.numbers[stretch.first : stretch.last].tolist()),
+                    is_regular(sequence, stretch),
+                )
+                for stretch in found
+            ]
         return self.known[key]
 
 
 def _find_in_step(step: int, kernels: StepKernels, search: _Search) -> _FoundStep:
     """Return the stretches of layers in a step."""
     found = search.find(Kernels(kernels.number, kernels.is_heavy, kernels.is_attention))
-    stretches = [stretch for stretch, _ in found]
+    stretches = [known.stretch for known in found]
     # rows: what lies before each stretch, and its layers
     keys: list[LayerKey] = []
     rows = np.zeros(len(kernels.number), np.int64)
@@ -173,27 +190,25 @@ def _find_in_step(step: int, kernels: StepKernels, search: _Search) -> _FoundSte
         tuple(
             _describe(
                 kernels,
-                stretch,
-                tuple(sums[LayerKey(number, layer)] for layer in range(len(stretch.starts))),
-                is_whole=is_whole,
+                known,
+                tuple(sums[LayerKey(number, layer)] for layer in range(len(known.stretch.starts))),
             )
-            for number, (stretch, is_whole) in enumerate(found)
+            for number, known in enumerate(found)
         ),
         tuple(sums.get(LayerKey(-1, number)) for number in range(len(stretches) + 1)),
     )
 
 
-def _describe(
-    kernels: StepKernels, stretch: Stretch, layers: tuple[LayerSum, ...], *, is_whole: bool
-) -> _FoundStretch:
+def _describe(kernels: StepKernels, known: _KnownStretch, layers: tuple[LayerSum, ...]) -> _FoundStretch:
     """Return the stretch with what tells of its list."""
+    stretch = known.stretch
     inside, usual = slice(stretch.starts[0], stretch.end), slice(stretch.first, stretch.last)
     return _FoundStretch(
-        bag=Counter(kernels.number[usual].tolist()),
+        bag=known.bag,
         is_backward=bool(kernels.is_backward[inside].mean() > 0.5),
         is_named_backward=bool(kernels.is_named_backward[usual].any()),
         has_attention=bool(kernels.is_attention[usual].any()),
-        is_regular=is_whole,
+        is_regular=known.is_regular,
         dur=float(kernels.dur[inside].sum()),
         paths=frozenset(np.unique(kernels.path[inside]).tolist()) - {-1},
         layers=layers,
@@ -281,7 +296,11 @@ def _sum_lists(steps: Sequence[_FoundStep], kept: Sequence[_Kind], paths: Sequen
             list_number, is_backward = number_of[id(stretch)]
             calls[list_number] += not is_backward
             for layer, part in enumerate(reversed(stretch.layers) if is_backward else stretch.layers):
-                durs = (0.0, part.forward_dur + part.backward_dur) if is_backward else (part.forward_dur, part.backward_dur)
+                durs = (
+                    (0.0, part.forward_dur + part.backward_dur)
+                    if is_backward
+                    else (part.forward_dur, part.backward_dur)
+                )
                 add(LayerKey(list_number, layer), part._replace(forward_dur=durs[0], backward_dur=durs[1]))
     words = _name_lists([_around(kind, paths) for kind in lists])
     return DeviceLayers(

@@ -33,6 +33,8 @@ _TAKING_TURNS = 0.75
 _RELATED = 0.5
 # The least size of a layer over that of another one of its list.
 _NEAR = 0.7
+# Products and convolutions of a layer without attention; fewer are an iteration of some other algorithm.
+_LEAST_PRODUCTS = 3
 # Kernels of a layer; shorter ones are single operators.
 _LEAST_KERNELS = 3
 # Of the kernels that the best list covers: another one with so many but shorter layers is as good.
@@ -85,7 +87,9 @@ class Stretch(NamedTuple):
 
     def move(self, by: int) -> Stretch:
         """Return the same stretch of a sequence with `by` more kernels in front."""
-        return Stretch(tuple(start + by for start in self.starts), self.end + by, self.first + by, self.last + by, self.anchor)
+        return Stretch(
+            tuple(start + by for start in self.starts), self.end + by, self.first + by, self.last + by, self.anchor
+        )
 
 
 class _Run(NamedTuple):
@@ -142,12 +146,19 @@ def is_regular(kernels: Kernels, stretch: Stretch) -> bool:
     """
     usual = np.bincount(kernels.numbers[stretch.first : stretch.last], minlength=int(kernels.numbers.max()) + 1)
     once = np.flatnonzero(usual == 1)
-    layers = [np.bincount(kernels.numbers[first:last], minlength=len(usual))[once] for first, last in pairwise((*stretch.starts, stretch.end))]
+    layers = [
+        np.bincount(kernels.numbers[first:last], minlength=len(usual))[once]
+        for first, last in pairwise((*stretch.starts, stretch.end))
+    ]
     counts = np.sum(layers, axis=0)
     if (counts == len(layers)).sum() >= _REGULAR * len(once):
         return len(once) > 0
     is_attention = np.isin(once, kernels.numbers[kernels.is_attention])
-    return bool(is_attention.any() and (counts[is_attention] == len(layers)).all() and (np.max(layers, axis=0) <= 1).mean() >= _ALIKE)
+    return bool(
+        is_attention.any()
+        and (counts[is_attention] == len(layers)).all()
+        and (np.max(layers, axis=0) <= 1).mean() >= _ALIKE
+    )
 
 
 def _find_inside(piece: Kernels, known: dict[bytes, list[Stretch]]) -> list[Stretch]:
@@ -266,7 +277,10 @@ def _runs_of(kernels: Kernels, anchor: _Anchor) -> Iterator[_Run]:
         if members[usual] < LEAST_LAYERS - 1 or sizes[usual] < _LEAST_KERNELS:
             continue
         example = examples[usual]
-        if not kernels.is_heavy[places[example] : places[example + 1]].any():
+        is_layer = (
+            has_attention[usual] or kernels.is_heavy[places[example] : places[example + 1]].sum() >= _LEAST_PRODUCTS
+        )
+        if not is_layer:
             continue
         alike = 2 * np.minimum(bags, bags[usual]).sum(axis=1) / (sizes + sizes[usual])
         alike[np.asarray(has_attention) != has_attention[usual]] = 0
@@ -277,7 +291,13 @@ def _runs_of(kernels: Kernels, anchor: _Anchor) -> Iterator[_Run]:
         for first, last in _stretches_of(grade[kinds]):
             if (first, last) not in seen:
                 seen.add((first, last))
-                yield _Run(tuple(places[first : last + 1].tolist()), int(places[example]), int(places[example + 1]), anchor.window, anchor.votes)
+                yield _Run(
+                    tuple(places[first : last + 1].tolist()),
+                    int(places[example]),
+                    int(places[example + 1]),
+                    anchor.window,
+                    anchor.votes,
+                )
 
 
 def _kinds_of(numbers: Integers, places: Integers) -> tuple[Integers, list[int]]:
@@ -285,7 +305,9 @@ def _kinds_of(numbers: Integers, places: Integers) -> tuple[Integers, list[int]]
 
     The rarest of too many kinds are -1.
     """
-    sums = np.concatenate((np.zeros(1, np.uint64), np.cumsum(_powers(len(numbers)) * (numbers.astype(np.uint64) + np.uint64(1)))))
+    sums = np.concatenate(
+        (np.zeros(1, np.uint64), np.cumsum(_powers(len(numbers)) * (numbers.astype(np.uint64) + np.uint64(1))))
+    )
     inverse = _powers(len(numbers), _INVERSE)
     names = (sums[places[1:]] - sums[places[:-1]]) * inverse[places[:-1]]
     _, examples, kinds, counts = np.unique(names, return_index=True, return_inverse=True, return_counts=True)
@@ -313,7 +335,8 @@ def _stretches_of(grades: npt.NDArray[np.int8]) -> Iterator[tuple[int, int]]:
     """
     full = np.flatnonzero(grades == 2)
     joins = [
-        after - before == 1 or (after - before == 2 and grades[before + 1] == 1) for before, after in pairwise(full.tolist())
+        after - before == 1 or (after - before == 2 and grades[before + 1] == 1)
+        for before, after in pairwise(full.tolist())
     ]
     for part in np.split(full, np.flatnonzero(~np.array(joins, np.bool_)) + 1):
         if len(part) < LEAST_LAYERS - 1 or len(part) + 1 < _ALIKE * (part[-1] - part[0] + 1):
@@ -341,7 +364,9 @@ def _complete(kernels: Kernels, run: _Run) -> Stretch:
     if right < whole:
         # the last layer ends otherwise, or is none
         related = _related_length(kernels.cut(starts[-1], len(numbers)), kernels.cut(run.first, run.last))
-        has_attention = kernels.is_attention[run.first : run.last].any() and kernels.is_attention[starts[-1] : end].any()
+        has_attention = (
+            kernels.is_attention[run.first : run.last].any() and kernels.is_attention[starts[-1] : end].any()
+        )
         if not related and not has_attention and 2 * (left + right) < len(usual):
             end = starts.pop()
         end = max(end, starts[-1] + related) if related else end

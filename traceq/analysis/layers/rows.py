@@ -90,5 +90,7 @@ def sum_rows(
     for row in np.flatnonzero(counts).tolist():
         yield (
             keys[row],
-            LayerSum(int(counts[row]), float(forward[row]), float(backward[row]), step, int(first[row]), int(last[row])),
+            LayerSum(
+                int(counts[row]), float(forward[row]), float(backward[row]), step, int(first[row]), int(last[row])
+            ),
         )

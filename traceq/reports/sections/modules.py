@@ -40,7 +40,9 @@ def describe_modules(report: TraceReport) -> Iterator[Block]:
         yield from _describe_kinds(report)
     if any(row.region for row in facts.regions):
         yield Heading(3, ("Regions of CUDA graphs",))
-        yield Paragraph(("What the program called the work in its graphs, apart from modules; slices at once count each:",))
+        yield Paragraph(
+            ("What the program called the work in its graphs, apart from modules; slices at once count each:",)
+        )
         yield _region_table(facts.regions)
         yield Query(report.queries["graph_regions"])
 
