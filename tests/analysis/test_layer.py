@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from builder import TraceBuilder
 
-from traceq.analysis.layers.named import ModuleTime, find_lists
+from traceq.analysis.layers.named import NamedModule, find_lists
 
 LAYERS = """
 select name, source, layers, kernels, calls, forward_dur::integer, backward_dur::integer, first_kernel, last_kernel
@@ -141,7 +141,7 @@ def test_layers_of_less_than_half_of_the_time_are_no_model():
     trace = filled(Steps().steps((other, 9), (("loss",), 1), (FORWARD, 4)))
     assert trace.rows(LAYERS) == []
     assert trace.rows(NOTES) == [
-        ("no layers of the model: what repeats like layers is only 25% of the time of compute kernels",)
+        ("no layers of the model: what repeats like layers is only 22% of the time of compute kernels",)
     ]
 
 
@@ -187,7 +187,7 @@ def test_layers_by_names(frame, kind, source):
 
 
 def modules(*names):
-    return [ModuleTime(name, 100, 1, is_annotation=False) for name in names]
+    return [NamedModule(name, 100, 1, is_annotation=False) for name in names]
 
 
 def test_lists_are_the_outermost_places_and_no_containers():
@@ -216,6 +216,6 @@ def test_two_alike_modules_and_modules_without_any_inside_are_no_list():
 
 def test_a_list_of_little_time_stands_beside_no_other():
     blocks = modules(*(f"Big_0/layers.{number}" for number in range(3)))
-    small = [ModuleTime(f"Small_0/layers.{number}", 1, 1, is_annotation=False) for number in range(3)]
+    small = [NamedModule(f"Small_0/layers.{number}", 1, 1, is_annotation=False) for number in range(3)]
     assert [row.words for row in find_lists([*blocks, *small], 10_000)] == ["Big/layers"]
     assert [row.words for row in find_lists([*blocks, *small], 300)] == ["Big/layers", "Small/layers"]

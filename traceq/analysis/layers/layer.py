@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from traceq.analysis.layers.named import ModuleTime, find_lists, sum_named
+from traceq.analysis.layers.named import NamedModule, find_lists, sum_named
 from traceq.analysis.layers.ordered import sum_ordered
 from traceq.analysis.layers.rows import OUTSIDE, DeviceLayers, LayerKey, LayerSum, StepKernels
 from traceq.database.sql import relation, run, statement
@@ -66,7 +66,7 @@ def fill_layers(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     totals = dict(connection.execute(_TOTALS).fetchall())
     paths = prepare_tables(connection) if totals else []
     modules = {
-        device: [ModuleTime(*row[1:]) for row in rows]
+        device: [NamedModule(*row[1:]) for row in rows]
         for device, rows in groupby(connection.execute(_MODULES).fetchall(), itemgetter(0))
     }
     ((has_steps,),) = connection.execute(_HAS_STEPS).fetchall()
@@ -74,7 +74,7 @@ def fill_layers(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     for device, dur in totals.items():
         found = _find_layers(connection, device, dur, modules.get(device, []), paths, has_steps=has_steps)
         if isinstance(found, DeviceLayers):
-            _insert(connection, trace_id, device, found)
+            _insert_rows(connection, trace_id, device, found)
         elif found:
             reasons.add(found)
     for reason in sorted(reasons):
@@ -89,7 +89,7 @@ def _find_layers(
     connection: duckdb.DuckDBPyConnection,
     device: int,
     dur: float,
-    modules: Sequence[ModuleTime],
+    modules: Sequence[NamedModule],
     paths: Sequence[str],
     *,
     has_steps: bool,
@@ -112,21 +112,22 @@ def read_steps(connection: duckdb.DuckDBPyConnection, device: int) -> Iterator[t
     names = relation(connection, "select * exclude (name) from _layer_name order by number").to_arrow_table()
     by_name = {name: names[name].to_numpy() for name in ("is_heavy", "is_attention", "is_named_backward")}
     query = relation(connection, statement("analysis/layers/layer_kernel.sql"), device=device)
-    step, parts = None, []
+    step = -1
+    parts: list[pa.RecordBatch] = []
     for batch in query.to_arrow_reader(_ROWS_AT_ONCE):
         steps = batch.column("step").to_numpy()
         cuts = [0, *(np.flatnonzero(np.diff(steps)) + 1).tolist(), len(steps)]
         for first, last in pairwise(cuts):
             if parts and step != steps[first]:
-                yield step, _join(parts, by_name)
+                yield step, _join_parts(parts, by_name)
                 parts = []
             step = int(steps[first])
             parts.append(batch.slice(first, last - first))
     if parts:
-        yield step, _join(parts, by_name)
+        yield step, _join_parts(parts, by_name)
 
 
-def _join(parts: Sequence[pa.RecordBatch], by_name: dict[str, npt.NDArray[np.bool_]]) -> StepKernels:
+def _join_parts(parts: Sequence[pa.RecordBatch], by_name: dict[str, npt.NDArray[np.bool_]]) -> StepKernels:
     """Return the kernels of a step from its parts, with what their names tell."""
     table = pa.Table.from_batches(parts)
     number = table["number"].to_numpy()
@@ -152,11 +153,11 @@ def prepare_tables(connection: duckdb.DuckDBPyConnection) -> list[str]:
     return [path for (path,) in connection.execute("select path from _layer_path order by number").fetchall()]
 
 
-def _insert(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int, found: DeviceLayers) -> None:
+def _insert_rows(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int, found: DeviceLayers) -> None:
     """Insert the rows of a device, in the order in which they first run."""
     ordered = sorted(found.sums.items(), key=lambda row: (row[1].step, row[1].first_kernel, row[0]))
     rows = [
-        (device, place, *_describe(found, key), *_sums_of(found, key, total))
+        (device, place, *_describe_row(found, key), *_sums_of(found, key, total))
         for place, (key, total) in enumerate(ordered)
     ]
     columns = zip(zip(*rows, strict=True), _COLUMNS.values(), strict=True)
@@ -165,7 +166,7 @@ def _insert(connection: duckdb.DuckDBPyConnection, trace_id: int, device: int, f
     connection.unregister("_found_layer")
 
 
-def _describe(found: DeviceLayers, key: LayerKey) -> tuple[str | None, int | None, int | None, str, str]:
+def _describe_row(found: DeviceLayers, key: LayerKey) -> tuple[str | None, int | None, int | None, str, str]:
     """Return the columns list, layer, layers, name and source of a row."""
     if key.list_number < 0:
         return None, None, None, OUTSIDE[key.layer], found.lists[0].source

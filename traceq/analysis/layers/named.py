@@ -27,7 +27,7 @@ _CONTAINERS = (
 )
 
 
-class ModuleTime(NamedTuple):
+class NamedModule(NamedTuple):
     """A row of the table module: its path, the time of its kernels in ns, and how often it was called."""
 
     module: str
@@ -36,13 +36,13 @@ class ModuleTime(NamedTuple):
     is_annotation: bool
 
 
-def find_lists(modules: Sequence[ModuleTime], dur: float) -> list[LayerList]:
+def find_lists(modules: Sequence[NamedModule], dur: float) -> list[LayerList]:
     """Return the lists of layers among the modules of a device whose compute kernels take `dur` ns; most time first.
 
     A list is a place with at least three modules that differ only in numbers, of modules that have others inside, or are named
     by number (layers.3). None is inside of another one.
     """
-    places: defaultdict[str, list[ModuleTime]] = defaultdict(list)
+    places: defaultdict[str, list[NamedModule]] = defaultdict(list)
     parents = {module.module.rpartition("/")[0] for module in modules}
     for module in modules:
         name = module.module.rpartition("/")[2]
@@ -73,7 +73,7 @@ def _numbers_of(module: str) -> list[int]:
 def sum_named(
     steps: Iterable[tuple[int, StepKernels]], lists: Sequence[LayerList], paths: Sequence[str]
 ) -> dict[LayerKey, LayerSum]:
-    """Return the sums of the layers in `lists`, and of what lies outside of them; `paths` are the modules of kernels.
+    """Return the sums of the layers in `lists`, and of all else; `paths` are the modules of kernels.
 
     The steps are of one device, by their number.
     """
@@ -83,7 +83,8 @@ def sum_named(
     keys = [BEFORE, BETWEEN, AFTER, OTHER_STEPS, *layer_of.values()]
     place_of = {key: place for place, key in enumerate(keys)}
     # the last for kernels in no module
-    row_of_path = np.array([place_of.get(_layer_around(path, layer_of), -1) for path in paths] + [-1])
+    around = [_find_layer_around(path, layer_of) for path in paths]
+    row_of_path = np.array([-1 if key is None else place_of[key] for key in around] + [-1], np.int64)
     found: dict[LayerKey, LayerSum] = {}
     for step, kernels in steps:
         rows = row_of_path[kernels.path]
@@ -97,11 +98,11 @@ def sum_named(
         else:
             rows = np.full(len(rows), place_of[OTHER_STEPS])
         for key, found_sum in sum_rows(step, kernels, rows, keys):
-            found[key] = found[key].add(found_sum) if key in found else found_sum
+            found[key] = found[key].add_sums(found_sum) if key in found else found_sum
     return found
 
 
-def _layer_around(path: str, layer_of: dict[str, LayerKey]) -> LayerKey | None:
+def _find_layer_around(path: str, layer_of: dict[str, LayerKey]) -> LayerKey | None:
     """Return the layer that the module at `path` is, or is in; None for none."""
     while path and path not in layer_of:
         path = path.rpartition("/")[0]

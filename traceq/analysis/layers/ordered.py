@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from traceq.analysis.layers.repeats import Kernels, Stretch, find_stretches, is_regular
+from traceq.analysis.layers.repeats import KernelSequence, Stretch, find_stretches, is_regular
 from traceq.analysis.layers.rows import (
     AFTER,
     BEFORE,
@@ -79,7 +79,7 @@ class _Kind:
         self.forward: _Kind | None = None
         self.number = -1
 
-    def has(self, stretch: _FoundStretch) -> bool:
+    def is_kind_of(self, stretch: _FoundStretch) -> bool:
         """Return whether the stretch has layers like these."""
         bag, other = self.first.bag, stretch.bag
         is_alike = bag is other or 2 * (bag & other).total() >= _SAME_LIST * (bag.total() + other.total())
@@ -90,7 +90,7 @@ class _Kind:
         )
 
     @property
-    def layers(self) -> int:
+    def layer_count(self) -> int:
         """The number of layers that most of the stretches have, the larger of two that are as frequent."""
         counts = Counter(len(member.layers) for member in self.members)
         return max(counts, key=lambda layers: (counts[layers], layers))
@@ -101,9 +101,9 @@ class _Kind:
         return 2 * sum(member.is_regular for member in self.members) > len(self.members)
 
     @property
-    def dur(self) -> float:
+    def total_dur(self) -> float:
         """The time of the kernels of the stretches with that number of layers, ns."""
-        return sum(member.dur for member in self.members if len(member.layers) == self.layers)
+        return sum(member.dur for member in self.members if len(member.layers) == self.layer_count)
 
 
 def sum_ordered(steps: Iterable[tuple[int, StepKernels]], paths: Sequence[str]) -> DeviceLayers | str | None:
@@ -115,7 +115,7 @@ def sum_ordered(steps: Iterable[tuple[int, StepKernels]], paths: Sequence[str]) 
     found = [_find_in_step(step, kernels, search) for step, kernels in steps]
     total = sum(part.forward_dur + part.backward_dur for step in found for part in _parts_of(step))
     kinds = _kinds_of(found)
-    if sum(kind.dur for kind in kinds) < _WORTH_A_NOTE * total or not total:
+    if sum(kind.total_dur for kind in kinds) < _WORTH_A_NOTE * total or not total:
         return None
     regular = [kind for kind in kinds if kind.is_regular]
     kept = _choose_lists(regular)
@@ -123,7 +123,7 @@ def sum_ordered(steps: Iterable[tuple[int, StepKernels]], paths: Sequence[str]) 
         return "kernels repeat, but layers seem to lack some of theirs, or to be out of order"
     if isinstance(kept, str):
         return kept
-    coverage = sum(kind.dur for kind in kept) / total
+    coverage = sum(kind.total_dur for kind in kept) / total
     if coverage < _LEAST_COVERAGE:
         return f"what repeats like layers is only {coverage:.0%} of the time of compute kernels"
     return _sum_lists(found, kept, paths)
@@ -141,7 +141,7 @@ class _Search:
         self.anchors: set[tuple[int, ...]] = set()
         self.kernels: set[bytes] = set()
 
-    def find(self, sequence: Kernels) -> list[_KnownStretch]:
+    def search_sequence(self, sequence: KernelSequence) -> list[_KnownStretch]:
         """Return the stretches of layers in a sequence."""
         key = sequence.numbers.tobytes()
         if key not in self.known:
@@ -168,7 +168,7 @@ class _Search:
 
 def _find_in_step(step: int, kernels: StepKernels, search: _Search) -> _FoundStep:
     """Return the stretches of layers in a step."""
-    found = search.find(Kernels(kernels.number, kernels.is_heavy, kernels.is_attention))
+    found = search.search_sequence(KernelSequence(kernels.number, kernels.is_heavy, kernels.is_attention))
     stretches = [known.stretch for known in found]
     # rows: what lies before each stretch, and its layers
     keys: list[LayerKey] = []
@@ -188,7 +188,7 @@ def _find_in_step(step: int, kernels: StepKernels, search: _Search) -> _FoundSte
     return _FoundStep(
         step,
         tuple(
-            _describe(
+            _describe_stretch(
                 kernels,
                 known,
                 tuple(sums[LayerKey(number, layer)] for layer in range(len(known.stretch.starts))),
@@ -199,7 +199,7 @@ def _find_in_step(step: int, kernels: StepKernels, search: _Search) -> _FoundSte
     )
 
 
-def _describe(kernels: StepKernels, known: _KnownStretch, layers: tuple[LayerSum, ...]) -> _FoundStretch:
+def _describe_stretch(kernels: StepKernels, known: _KnownStretch, layers: tuple[LayerSum, ...]) -> _FoundStretch:
     """Return the stretch with what tells of its list."""
     stretch = known.stretch
     inside, usual = slice(stretch.starts[0], stretch.end), slice(stretch.first, stretch.last)
@@ -227,7 +227,7 @@ def _kinds_of(steps: Sequence[_FoundStep]) -> list[_Kind]:
     kinds: list[_Kind] = []
     for step in steps:
         for stretch in step.stretches:
-            kind = next((kind for kind in kinds if kind.has(stretch)), None)
+            kind = next((kind for kind in kinds if kind.is_kind_of(stretch)), None)
             if kind is None:
                 kinds.append(_Kind(stretch))
             else:
@@ -248,7 +248,7 @@ def _choose_lists(kinds: Sequence[_Kind]) -> list[_Kind] | str:
     if any(kind.first.has_attention for kind in forward):
         forward = [kind for kind in forward if kind.first.has_attention]
     if not backward:
-        counts = sorted(kind.layers for kind in forward)
+        counts = sorted(kind.layer_count for kind in forward)
         if any(more - less <= _FEW and less > 0 for less, more in zip(counts, counts[1:], strict=False)) and not any(
             kind.first.has_attention for kind in forward
         ):
@@ -257,7 +257,7 @@ def _choose_lists(kinds: Sequence[_Kind]) -> list[_Kind] | str:
     left = list(forward)
     for kind in backward:
         # the last forward pass is the first to go back
-        kind.forward = next((other for other in reversed(left) if other.layers == kind.layers), None)
+        kind.forward = next((other for other in reversed(left) if other.layer_count == kind.layer_count), None)
         if kind.forward:
             left.remove(kind.forward)
     paired = [kind for kind in (*forward, *backward) if kind.forward or kind not in (*left, *backward)]
@@ -275,23 +275,23 @@ def _sum_lists(steps: Sequence[_FoundStep], kept: Sequence[_Kind], paths: Sequen
         id(member): ((kind.forward or kind).number, kind.forward is not None)
         for kind in kept
         for member in kind.members
-        if len(member.layers) == kind.layers
+        if len(member.layers) == kind.layer_count
     }
     sums: dict[LayerKey, LayerSum] = {}
     calls = [0] * len(lists)
 
-    def add(key: LayerKey, part: LayerSum) -> None:
-        sums[key] = sums[key].add(part) if key in sums else part
+    def add_part(key: LayerKey, part: LayerSum) -> None:
+        sums[key] = sums[key].add_sums(part) if key in sums else part
 
     for step in steps:
         places = [number for number, stretch in enumerate(step.stretches) if id(stretch) in number_of]
         for number, part in enumerate(step.outside):
             if part is not None:
-                add(_side(number, places, is_gap=True), part)
+                add_part(_row_outside(number, places, is_gap=True), part)
         for number, stretch in enumerate(step.stretches):
             if id(stretch) not in number_of:
                 for part in stretch.layers:
-                    add(_side(number, places, is_gap=False), part)
+                    add_part(_row_outside(number, places, is_gap=False), part)
                 continue
             list_number, is_backward = number_of[id(stretch)]
             calls[list_number] += not is_backward
@@ -301,15 +301,15 @@ def _sum_lists(steps: Sequence[_FoundStep], kept: Sequence[_Kind], paths: Sequen
                     if is_backward
                     else (part.forward_dur, part.backward_dur)
                 )
-                add(LayerKey(list_number, layer), part._replace(forward_dur=durs[0], backward_dur=durs[1]))
-    words = _name_lists([_around(kind, paths) for kind in lists])
+                add_part(LayerKey(list_number, layer), part._replace(forward_dur=durs[0], backward_dur=durs[1]))
+    words = _name_lists([_find_module_around(kind, paths) for kind in lists])
     return DeviceLayers(
         tuple(
             LayerList(
                 words[number],
                 "order",
-                tuple(f"layer {layer} of {kind.layers}" for layer in range(kind.layers)),
-                (calls[number],) * kind.layers,
+                tuple(f"layer {layer} of {kind.layer_count}" for layer in range(kind.layer_count)),
+                (calls[number],) * kind.layer_count,
             )
             for number, kind in enumerate(lists)
         ),
@@ -317,7 +317,7 @@ def _sum_lists(steps: Sequence[_FoundStep], kept: Sequence[_Kind], paths: Sequen
     )
 
 
-def _around(kind: _Kind, paths: Sequence[str]) -> str:
+def _find_module_around(kind: _Kind, paths: Sequence[str]) -> str:
     """Return the innermost module that launches all kernels of a list, of those that a module launches; empty for none."""
     modules = [paths[path].split("/") for path in frozenset[int]().union(*(member.paths for member in kind.members))]
     shared = takewhile(lambda names: len(set(names)) == 1, zip(*modules, strict=False))
@@ -334,8 +334,8 @@ def _name_lists(modules: Sequence[str]) -> list[str]:
     ]
 
 
-def _side(number: int, places: Sequence[int], *, is_gap: bool) -> LayerKey:
-    """Return the row of what is no layer: stretch `number` of a step, or with `is_gap` what lies before it.
+def _row_outside(number: int, places: Sequence[int], *, is_gap: bool) -> LayerKey:
+    """Return the row of stretch `number` of a step, which is no layer, or with `is_gap` of the kernels before it.
 
     `places` are the numbers of the stretches that are layers.
     """

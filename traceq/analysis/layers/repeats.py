@@ -1,7 +1,7 @@
 """Layers of a model in a sequence of kernels: stretches that repeat, where no name tells of layers.
 
 A kernel, or a few in a row, that every layer runs once is an anchor: from one to the next is a layer, turned by as much as the
-anchor is inside of it. Kernels before the first anchor that equal those before the second belong to the first layer, too.
+anchor is inside of it. KernelSequence before the first anchor that equal those before the second belong to the first layer, too.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _RELATED = 0.5
 _NEAR = 0.7
 # Products and convolutions of a layer without attention; fewer are an iteration of some other algorithm.
 _LEAST_PRODUCTS = 3
-# Kernels of a layer; shorter ones are single operators.
+# KernelSequence of a layer; shorter ones are single operators.
 _LEAST_KERNELS = 3
 # Of the kernels that the best list covers: another one with so many but shorter layers is as good.
 _AS_GOOD = 0.9
@@ -43,7 +43,7 @@ _AS_GOOD = 0.9
 _REGULAR = 0.6
 # Of a piece that repeats, the part in shorter pieces that do: then it is a round of them.
 _MOST = 2 / 3
-# Kernels in a row that can be an anchor.
+# KernelSequence in a row that can be an anchor.
 _WINDOWS = (1, 2, 4)
 # Candidates that are looked at closely, of those that cover most, and different pieces between the anchors of each.
 _MOST_ANCHORS = 48
@@ -54,8 +54,8 @@ _SEVERAL = 3
 _COST_OF_OTHER = 3
 
 
-class Kernels(NamedTuple):
-    """Kernels in the order of launches: equal `numbers` for equal ones, and what they are by their family.
+class KernelSequence(NamedTuple):
+    """KernelSequence in the order of launches: equal `numbers` for equal ones, and what they are by their family.
 
     `is_heavy`: products, convolutions, attention; `is_attention`: what a layer with attention does once.
     """
@@ -64,13 +64,13 @@ class Kernels(NamedTuple):
     is_heavy: Flags
     is_attention: Flags
 
-    def cut(self, first: int, last: int) -> Kernels:
+    def cut_out(self, first: int, last: int) -> KernelSequence:
         """Return the kernels [first, last)."""
-        return Kernels(*(column[first:last] for column in self))
+        return KernelSequence(self.numbers[first:last], self.is_heavy[first:last], self.is_attention[first:last])
 
-    def turn(self) -> Kernels:
+    def reverse_order(self) -> KernelSequence:
         """Return the kernels in reverse."""
-        return Kernels(*(column[::-1] for column in self))
+        return KernelSequence(self.numbers[::-1], self.is_heavy[::-1], self.is_attention[::-1])
 
 
 class Stretch(NamedTuple):
@@ -85,7 +85,7 @@ class Stretch(NamedTuple):
     last: int
     anchor: tuple[int, ...]
 
-    def move(self, by: int) -> Stretch:
+    def move_by(self, by: int) -> Stretch:
         """Return the same stretch of a sequence with `by` more kernels in front."""
         return Stretch(
             tuple(start + by for start in self.starts), self.end + by, self.first + by, self.last + by, self.anchor
@@ -105,12 +105,12 @@ class _Run(NamedTuple):
     votes: int
 
     @property
-    def length(self) -> int:
+    def kernel_count(self) -> int:
         """The kernels of all layers; the last one, after the last anchor, is as long as the usual one."""
         return self.places[-1] - self.places[0] + self.last - self.first
 
 
-def find_stretches(kernels: Kernels, anchors: Collection[tuple[int, ...]] = ()) -> list[Stretch]:
+def find_stretches(kernels: KernelSequence, anchors: Collection[tuple[int, ...]] = ()) -> list[Stretch]:
     """Return the stretches of kernels that are layers, in their order; empty without any.
 
     The stretch that covers most is taken first, then those in what is left on both sides of it. If its pieces are for the
@@ -123,22 +123,22 @@ def find_stretches(kernels: Kernels, anchors: Collection[tuple[int, ...]] = ()) 
     left = [(0, len(kernels.numbers))]
     while left:
         first, last = left.pop()
-        part = kernels.cut(first, last)
+        part = kernels.cut_out(first, last)
         stretch = _find_best(part, anchors) if last - first >= LEAST_LAYERS * _LEAST_KERNELS else None
         if stretch is None:
             continue
         left += [(first, first + stretch.starts[0]), (first + stretch.end, last)]
-        rounds = [part.cut(*ends) for ends in pairwise((*stretch.starts, stretch.end))]
+        rounds = [part.cut_out(*ends) for ends in pairwise((*stretch.starts, stretch.end))]
         if anchors or not _is_round(rounds[len(rounds) // 2], known):
-            found.append(stretch.move(first))
+            found.append(stretch.move_by(first))
             continue
         for start, piece in zip(stretch.starts, rounds, strict=True):
-            inside += [inner.move(first + start) for inner in _find_inside(piece, known)]
+            inside += [inner.move_by(first + start) for inner in _find_inside(piece, known)]
     found = sorted(found)
-    return sorted([*_extend(kernels, found), *inside])
+    return sorted([*_extend_stretches(kernels, found), *inside])
 
 
-def is_regular(kernels: Kernels, stretch: Stretch) -> bool:
+def is_regular(kernels: KernelSequence, stretch: Stretch) -> bool:
     """Return whether most kernels that the usual layer has once come as often as there are layers.
 
     Or, where layers differ, whether attention does and hardly any of them comes twice in a layer. Otherwise layers lack
@@ -161,7 +161,7 @@ def is_regular(kernels: Kernels, stretch: Stretch) -> bool:
     )
 
 
-def _find_inside(piece: Kernels, known: dict[bytes, list[Stretch]]) -> list[Stretch]:
+def _find_inside(piece: KernelSequence, known: dict[bytes, list[Stretch]]) -> list[Stretch]:
     """Return the stretches of layers in a piece, from `known` where an equal piece was looked at before."""
     key = piece.numbers.tobytes()
     if key not in known:
@@ -169,7 +169,7 @@ def _find_inside(piece: Kernels, known: dict[bytes, list[Stretch]]) -> list[Stre
     return known[key]
 
 
-def _is_round(piece: Kernels, known: dict[bytes, list[Stretch]]) -> bool:
+def _is_round(piece: KernelSequence, known: dict[bytes, list[Stretch]]) -> bool:
     """Return whether shorter layers are most of a piece that repeats, and have all of its attention."""
     outside = np.ones(len(piece.numbers), np.bool_)
     for stretch in _find_inside(piece, known):
@@ -177,7 +177,7 @@ def _is_round(piece: Kernels, known: dict[bytes, list[Stretch]]) -> bool:
     return bool(outside.mean() <= 1 - _MOST and not piece.is_attention[outside].any())
 
 
-def _find_best(kernels: Kernels, anchors: Collection[tuple[int, ...]] = ()) -> Stretch | None:
+def _find_best(kernels: KernelSequence, anchors: Collection[tuple[int, ...]] = ()) -> Stretch | None:
     """Return the stretch of layers that covers most; of those that cover about as much, one of the shortest layers.
 
     Of these it is the one with most layers that have attention, then with the number on which most anchors agree.
@@ -186,10 +186,10 @@ def _find_best(kernels: Kernels, anchors: Collection[tuple[int, ...]] = ()) -> S
     runs = [run for anchor in tried for run in _runs_of(kernels, anchor)]
     if not runs:
         return None
-    most = max(run.length for run in runs)
-    good = [run for run in runs if run.length >= _AS_GOOD * most]
+    most = max(run.kernel_count for run in runs)
+    good = [run for run in runs if run.kernel_count >= _AS_GOOD * most]
     shortest = min(run.last - run.first for run in good)
-    completed = [(_complete(kernels, run), run) for run in good if _AS_GOOD * (run.last - run.first) <= shortest]
+    completed = [(_complete_run(kernels, run), run) for run in good if _AS_GOOD * (run.last - run.first) <= shortest]
     votes: Counter[int] = Counter()
     for stretch, run in completed:
         votes[len(stretch.starts)] += run.votes
@@ -204,14 +204,14 @@ def _find_best(kernels: Kernels, anchors: Collection[tuple[int, ...]] = ()) -> S
     )
 
 
-def _count_attention(kernels: Kernels, stretch: Stretch) -> int:
+def _count_attention(kernels: KernelSequence, stretch: Stretch) -> int:
     """Return how many of the layers have attention, less those that have none where others do."""
     having = np.logical_or.reduceat(kernels.is_attention[: stretch.end], stretch.starts)
     return int(having.sum() - (~having).sum()) if having.any() else 0
 
 
 class _Anchor(NamedTuple):
-    """Where a kernel, or a `window` of a few in a row, comes; `votes` others come so, too, but for a shift."""
+    """The places of a kernel, or of `window` kernels in a row; `votes` others come as these do, but for a shift."""
 
     places: Integers
     window: int
@@ -264,7 +264,7 @@ def _regular_length(places: Integers) -> int:
     return int(gaps[np.append(near, False) | np.insert(near, 0, False)].sum())
 
 
-def _runs_of(kernels: Kernels, anchor: _Anchor) -> Iterator[_Run]:
+def _runs_of(kernels: KernelSequence, anchor: _Anchor) -> Iterator[_Run]:
     """Yield the runs of layers between the places of an anchor."""
     places = anchor.places
     kinds, examples = _kinds_of(kernels.numbers, places)
@@ -306,9 +306,9 @@ def _kinds_of(numbers: Integers, places: Integers) -> tuple[Integers, list[int]]
     The rarest of too many kinds are -1.
     """
     sums = np.concatenate(
-        (np.zeros(1, np.uint64), np.cumsum(_powers(len(numbers)) * (numbers.astype(np.uint64) + np.uint64(1))))
+        (np.zeros(1, np.uint64), np.cumsum(_list_powers(len(numbers)) * (numbers.astype(np.uint64) + np.uint64(1))))
     )
-    inverse = _powers(len(numbers), _INVERSE)
+    inverse = _list_powers(len(numbers), _INVERSE)
     names = (sums[places[1:]] - sums[places[:-1]]) * inverse[places[:-1]]
     _, examples, kinds, counts = np.unique(names, return_index=True, return_inverse=True, return_counts=True)
     kept = np.argsort(-counts, kind="stable")[:_MOST_KINDS]
@@ -317,9 +317,11 @@ def _kinds_of(numbers: Integers, places: Integers) -> tuple[Integers, list[int]]
     return renamed[kinds], examples[kept].tolist()
 
 
-def _powers(length: int, factor: np.uint64 = _FACTOR) -> npt.NDArray[np.uint64]:
+def _list_powers(length: int, factor: np.uint64 = _FACTOR) -> npt.NDArray[np.uint64]:
     """Return the first `length` powers of `factor`, modulo 2**64."""
-    return np.cumprod(np.concatenate((np.ones(1, np.uint64), np.full(max(length - 1, 0), factor))))[:length]
+    return np.cumprod(np.concatenate((np.ones(1, np.uint64), np.full(max(length - 1, 0), factor))), dtype=np.uint64)[
+        :length
+    ]
 
 
 def _bags_of(numbers: Integers, places: Integers, pieces: Sequence[int]) -> Integers:
@@ -353,17 +355,17 @@ def _count_leading(grades: npt.NDArray[np.int8]) -> int:
     return int(others[0]) if len(others) else len(grades)
 
 
-def _complete(kernels: Kernels, run: _Run) -> Stretch:
-    """Return the layers of a run from their first kernels on, by how far before the first anchor and after the last they repeat."""
+def _complete_run(kernels: KernelSequence, run: _Run) -> Stretch:
+    """Return the layers of a run from their first kernels on: they repeat before the first anchor and behind the last, too."""
     numbers, usual = kernels.numbers, kernels.numbers[run.first : run.last]
     before = numbers[max(run.places[0] - len(usual), 0) : run.places[0]]
-    left = _agreeing(before[::-1], usual[::-1])
+    left = _count_agreeing(before[::-1], usual[::-1])
     whole = len(usual) - left
-    right = _agreeing(numbers[run.places[-1] : run.places[-1] + whole], usual[:whole])
+    right = _count_agreeing(numbers[run.places[-1] : run.places[-1] + whole], usual[:whole])
     starts, end = [place - left for place in run.places], run.places[-1] + right
     if right < whole:
         # the last layer ends otherwise, or is none
-        related = _related_length(kernels.cut(starts[-1], len(numbers)), kernels.cut(run.first, run.last))
+        related = _count_related(kernels.cut_out(starts[-1], len(numbers)), kernels.cut_out(run.first, run.last))
         has_attention = (
             kernels.is_attention[run.first : run.last].any() and kernels.is_attention[starts[-1] : end].any()
         )
@@ -374,24 +376,24 @@ def _complete(kernels: Kernels, run: _Run) -> Stretch:
     return Stretch(tuple(starts), end, run.first, run.last, anchor)
 
 
-def _extend(kernels: Kernels, stretches: list[Stretch]) -> Iterator[Stretch]:
+def _extend_stretches(kernels: KernelSequence, stretches: list[Stretch]) -> Iterator[Stretch]:
     """Yield the stretches, in their order, with a layer more at an end if there is one that is only related to the others."""
     before = 0
     for stretch, later in zip_longest(stretches, stretches[1:]):
-        usual = kernels.cut(stretch.first, stretch.last)
+        usual = kernels.cut_out(stretch.first, stretch.last)
         starts, end = list(stretch.starts), stretch.end
-        if first := _related_length(kernels.cut(before, starts[0]).turn(), usual):
+        if first := _count_related(kernels.cut_out(before, starts[0]).reverse_order(), usual):
             starts.insert(0, starts[0] - first)
-        if last := _related_length(kernels.cut(end, later.starts[0] if later else len(kernels.numbers)), usual):
+        if last := _count_related(kernels.cut_out(end, later.starts[0] if later else len(kernels.numbers)), usual):
             starts.append(end)
             end += last
         yield stretch._replace(starts=tuple(starts), end=end)
         before = end
 
 
-def _related_length(kernels: Kernels, usual: Kernels) -> int:
+def _count_related(kernels: KernelSequence, usual: KernelSequence) -> int:
     """Return how many of the first kernels are a layer that is related to the usual one; 0 for none."""
-    near = kernels.cut(0, int(len(usual.numbers) / _NEAR))
+    near = kernels.cut_out(0, int(len(usual.numbers) / _NEAR))
     has_attention = bool(usual.is_attention.any())
     lengths = np.arange(1, len(near.numbers) + 1)
     left = Counter(usual.numbers.tolist())
@@ -406,7 +408,7 @@ def _related_length(kernels: Kernels, usual: Kernels) -> int:
     return best + 1 if len(alike) and alike[best] >= (_RELATED if has_attention else _TAKING_TURNS) else 0
 
 
-def _agreeing(found: Integers, usual: Integers) -> int:
+def _count_agreeing(found: Integers, usual: Integers) -> int:
     """Return how many kernels from the first on agree with the usual ones, over single others where more agree behind them."""
     length = min(len(found), len(usual))
     scores = np.cumsum(np.where(found[:length] == usual[:length], 1, -_COST_OF_OTHER))

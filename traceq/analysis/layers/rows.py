@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class LayerKey(NamedTuple):
-    """What a row is about: a layer of a list; or, with `list_number` -1, what lies outside, where `layer` is one of OUTSIDE."""
+    """The subject of a row: a layer of a list; or, with `list_number` -1, the part outside of lists that OUTSIDE[layer] names."""
 
     list_number: int
     layer: int
@@ -32,7 +32,7 @@ class LayerSum(NamedTuple):
     first_kernel: int
     last_kernel: int
 
-    def add(self, other: LayerSum) -> LayerSum:
+    def add_sums(self, other: LayerSum) -> LayerSum:
         """Return the sum with that of other kernels; places are those in the earlier of both steps."""
         first, later = (self, other) if self.step <= other.step else (other, self)
         is_same = first.step == later.step

@@ -64,7 +64,7 @@ def _count_layers(rows: Sequence[LayerTimes]) -> str:
 
 
 def _layer_table(rows: Sequence[LayerTimes]) -> Table:
-    """Return a table of lists of layers, and of what lies around them."""
+    """Return a table of lists of layers, and of all other time."""
     with_devices = len({row.device for row in rows}) > 1
     device: dict[str, Callable[[LayerTimes], str]] = {"GPU": lambda each: str(each.device)}
     # both do not fit into a line, and a step of training calls a layer once for each micro-batch
