@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from builder import TraceBuilder
 
+from traceq.analysis.layers.layer import WITHOUT_STEPS
 from traceq.analysis.layers.named import NamedModule, find_lists
 
 LAYERS = """
@@ -128,10 +129,7 @@ def test_without_steps_what_repeats_may_be_steps():
     assert trace.fill_all().rows("select distinct source from step") == [("window",)]
     assert trace.rows(LAYERS) == []
     assert trace.rows(NOTES) == [
-        (
-            "no layers of the model: what repeats may be steps or layers, as nothing tells of the steps"
-            " (--step-range, --steps-per)",
-        )
+        (f"no layers of the model: {WITHOUT_STEPS}",),
     ]
 
 

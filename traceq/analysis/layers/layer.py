@@ -58,7 +58,7 @@ select
     or exists (from unit where level = 'layer' and not is_possible)
 """
 
-_WITHOUT_STEPS = "what repeats may be steps or layers, as nothing tells of the steps (--step-range, --steps-per)"
+WITHOUT_STEPS = "what repeats may be steps or layers, as nothing tells of the steps (--step-range, --steps-per)"
 
 
 def fill_layers(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
@@ -103,7 +103,7 @@ def _find_layers(
         if isinstance(found, DeviceLayers) and has_steps:
             return found
         if not lists:
-            return _WITHOUT_STEPS if isinstance(found, DeviceLayers) else found
+            return WITHOUT_STEPS if isinstance(found, DeviceLayers) else found
     return DeviceLayers(tuple(lists), sum_named(read_steps(connection, device), lists, paths))
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from traceq.analysis.layers.repeats import KernelSequence, Stretch, find_stretches, is_regular
+from traceq.analysis.layers.repeats import KernelSequence, LayerStretch, find_stretches, is_regular
 from traceq.analysis.layers.rows import (
     AFTER,
     BEFORE,
@@ -41,7 +41,7 @@ _FEW = 2
 class _KnownStretch(NamedTuple):
     """A stretch of a sequence: how often its usual layer has each kernel, and whether each seems to have all of its kernels."""
 
-    stretch: Stretch
+    stretch: LayerStretch
     bag: Counter[int]
     is_regular: bool
 
@@ -49,7 +49,8 @@ class _KnownStretch(NamedTuple):
 class _FoundStretch(NamedTuple):
     """A stretch of layers in a step: how often its usual layer has each kernel, and its sums per layer; `dur` in ns.
 
-    `paths` are the modules that launched its kernels, by number. `is_regular` is whether each layer seems to have all of its kernels.
+    `paths` are the modules that launched its kernels, by number. `is_regular` is whether each layer seems to have all of
+    its kernels.
     """
 
     bag: Counter[int]
@@ -149,7 +150,7 @@ class _Search:
             is_new = (kernels not in self.kernels or len(self.known) < _LEAST_SEARCHES) and len(
                 self.kernels
             ) < _MOST_SEARCHES
-            found: list[Stretch] = []
+            found: list[LayerStretch] = []
             if is_new or self.anchors:
                 found = find_stretches(sequence, () if is_new else sorted(self.anchors))
             if is_new:
@@ -205,7 +206,7 @@ def _describe_stretch(kernels: StepKernels, known: _KnownStretch, layers: tuple[
     inside, usual = slice(stretch.starts[0], stretch.end), slice(stretch.first, stretch.last)
     return _FoundStretch(
         bag=known.bag,
-        is_backward=bool(kernels.is_backward[inside].mean() > 0.5),
+        is_backward=bool(2 * kernels.is_backward[inside].sum() > stretch.end - stretch.starts[0]),
         is_named_backward=bool(kernels.is_named_backward[usual].any()),
         has_attention=bool(kernels.is_attention[usual].any()),
         is_regular=known.is_regular,
@@ -249,9 +250,8 @@ def _choose_lists(kinds: Sequence[_Kind]) -> list[_Kind] | str:
         forward = [kind for kind in forward if kind.first.has_attention]
     if not backward:
         counts = sorted(kind.layer_count for kind in forward)
-        if any(more - less <= _FEW and less > 0 for less, more in zip(counts, counts[1:], strict=False)) and not any(
-            kind.first.has_attention for kind in forward
-        ):
+        is_near = any(more - less <= _FEW for less, more in pairwise(counts))
+        if is_near and not any(kind.first.has_attention for kind in forward):
             return "several sequences repeat about as often, and one may be the backward pass of another"
         return forward
     left = list(forward)
@@ -267,7 +267,7 @@ def _choose_lists(kinds: Sequence[_Kind]) -> list[_Kind] | str:
 
 
 def _sum_lists(steps: Sequence[_FoundStep], kept: Sequence[_Kind], paths: Sequence[str]) -> DeviceLayers:
-    """Return the sums of the lists in `kept`, and of all else; a backward pass runs through the layers from the last to the first."""
+    """Return the sums of the lists in `kept`, and of all else; a backward pass runs from the last layer to the first."""
     lists = [kind for kind in kept if kind.forward is None]
     for number, kind in enumerate(lists):
         kind.number = number

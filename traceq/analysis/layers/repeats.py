@@ -50,6 +50,9 @@ _MOST_ANCHORS = 48
 _MOST_KINDS = 64
 # Members of a kind of layers that takes turns with others.
 _SEVERAL = 3
+# Grades of pieces: of a kind of the list, and only related to it.
+_OF_KIND = 2
+_IS_RELATED = 1
 # An edge moves over a kernel that differs if so many more agree.
 _COST_OF_OTHER = 3
 
@@ -73,7 +76,7 @@ class KernelSequence(NamedTuple):
         return KernelSequence(self.numbers[::-1], self.is_heavy[::-1], self.is_attention[::-1])
 
 
-class Stretch(NamedTuple):
+class LayerStretch(NamedTuple):
     """Layers that follow one another in a sequence: `starts` are the indices of their first kernels, `end` is one past the last.
 
     The usual one is the kernels [first, last), turned by as much as the anchor is inside of it: it begins with that.
@@ -85,14 +88,14 @@ class Stretch(NamedTuple):
     last: int
     anchor: tuple[int, ...]
 
-    def move_by(self, by: int) -> Stretch:
+    def move_by(self, by: int) -> LayerStretch:
         """Return the same stretch of a sequence with `by` more kernels in front."""
-        return Stretch(
+        return LayerStretch(
             tuple(start + by for start in self.starts), self.end + by, self.first + by, self.last + by, self.anchor
         )
 
 
-class _Run(NamedTuple):
+class _AnchoredRun(NamedTuple):
     """Anchors of `window` kernels at `places` with layers between them, of which [first, last) is the usual one.
 
     `votes` anchors agree on that.
@@ -110,16 +113,16 @@ class _Run(NamedTuple):
         return self.places[-1] - self.places[0] + self.last - self.first
 
 
-def find_stretches(kernels: KernelSequence, anchors: Collection[tuple[int, ...]] = ()) -> list[Stretch]:
+def find_stretches(kernels: KernelSequence, anchors: Collection[tuple[int, ...]] = ()) -> list[LayerStretch]:
     """Return the stretches of kernels that are layers, in their order; empty without any.
 
     The stretch that covers most is taken first, then those in what is left on both sides of it. If its pieces are for the
     most part shorter layers, with all attention, they are rounds (tokens, denoising steps, micro-batches), and the layers
     inside each are returned. Where `anchors` are known, from sequences that are nearly the same, no others are tried.
     """
-    found: list[Stretch] = []
-    inside: list[Stretch] = []
-    known: dict[bytes, list[Stretch]] = {}
+    found: list[LayerStretch] = []
+    inside: list[LayerStretch] = []
+    known: dict[bytes, list[LayerStretch]] = {}
     left = [(0, len(kernels.numbers))]
     while left:
         first, last = left.pop()
@@ -138,7 +141,7 @@ def find_stretches(kernels: KernelSequence, anchors: Collection[tuple[int, ...]]
     return sorted([*_extend_stretches(kernels, found), *inside])
 
 
-def is_regular(kernels: KernelSequence, stretch: Stretch) -> bool:
+def is_regular(kernels: KernelSequence, stretch: LayerStretch) -> bool:
     """Return whether most kernels that the usual layer has once come as often as there are layers.
 
     Or, where layers differ, whether attention does and hardly any of them comes twice in a layer. Otherwise layers lack
@@ -161,7 +164,7 @@ def is_regular(kernels: KernelSequence, stretch: Stretch) -> bool:
     )
 
 
-def _find_inside(piece: KernelSequence, known: dict[bytes, list[Stretch]]) -> list[Stretch]:
+def _find_inside(piece: KernelSequence, known: dict[bytes, list[LayerStretch]]) -> list[LayerStretch]:
     """Return the stretches of layers in a piece, from `known` where an equal piece was looked at before."""
     key = piece.numbers.tobytes()
     if key not in known:
@@ -169,7 +172,7 @@ def _find_inside(piece: KernelSequence, known: dict[bytes, list[Stretch]]) -> li
     return known[key]
 
 
-def _is_round(piece: KernelSequence, known: dict[bytes, list[Stretch]]) -> bool:
+def _is_round(piece: KernelSequence, known: dict[bytes, list[LayerStretch]]) -> bool:
     """Return whether shorter layers are most of a piece that repeats, and have all of its attention."""
     outside = np.ones(len(piece.numbers), np.bool_)
     for stretch in _find_inside(piece, known):
@@ -177,7 +180,7 @@ def _is_round(piece: KernelSequence, known: dict[bytes, list[Stretch]]) -> bool:
     return bool(outside.mean() <= 1 - _MOST and not piece.is_attention[outside].any())
 
 
-def _find_best(kernels: KernelSequence, anchors: Collection[tuple[int, ...]] = ()) -> Stretch | None:
+def _find_best(kernels: KernelSequence, anchors: Collection[tuple[int, ...]] = ()) -> LayerStretch | None:
     """Return the stretch of layers that covers most; of those that cover about as much, one of the shortest layers.
 
     Of these it is the one with most layers that have attention, then with the number on which most anchors agree.
@@ -204,7 +207,7 @@ def _find_best(kernels: KernelSequence, anchors: Collection[tuple[int, ...]] = (
     )
 
 
-def _count_attention(kernels: KernelSequence, stretch: Stretch) -> int:
+def _count_attention(kernels: KernelSequence, stretch: LayerStretch) -> int:
     """Return how many of the layers have attention, less those that have none where others do."""
     having = np.logical_or.reduceat(kernels.is_attention[: stretch.end], stretch.starts)
     return int(having.sum() - (~having).sum()) if having.any() else 0
@@ -264,7 +267,7 @@ def _regular_length(places: Integers) -> int:
     return int(gaps[np.append(near, False) | np.insert(near, 0, False)].sum())
 
 
-def _runs_of(kernels: KernelSequence, anchor: _Anchor) -> Iterator[_Run]:
+def _runs_of(kernels: KernelSequence, anchor: _Anchor) -> Iterator[_AnchoredRun]:
     """Yield the runs of layers between the places of an anchor."""
     places = anchor.places
     kinds, examples = _kinds_of(kernels.numbers, places)
@@ -291,7 +294,7 @@ def _runs_of(kernels: KernelSequence, anchor: _Anchor) -> Iterator[_Run]:
         for first, last in _stretches_of(grade[kinds]):
             if (first, last) not in seen:
                 seen.add((first, last))
-                yield _Run(
+                yield _AnchoredRun(
                     tuple(places[first : last + 1].tolist()),
                     int(places[example]),
                     int(places[example + 1]),
@@ -331,13 +334,13 @@ def _bags_of(numbers: Integers, places: Integers, pieces: Sequence[int]) -> Inte
 
 
 def _stretches_of(grades: npt.NDArray[np.int8]) -> Iterator[tuple[int, int]]:
-    """Yield the runs [first, last) of pieces of grade 2, with single ones of grade 1 between, and those of grade 1 at both ends.
+    """Yield the runs [first, last) of pieces that are of a kind of the list.
 
-    One, or a tenth of the pieces between, may be of grade 1.
+    Between them, single ones may be only related, one or a tenth of all; a few that are only related belong to both ends.
     """
-    full = np.flatnonzero(grades == 2)
+    full = np.flatnonzero(grades == _OF_KIND)
     joins = [
-        after - before == 1 or (after - before == 2 and grades[before + 1] == 1)
+        after - before == 1 or (after == before + 2 and grades[before + 1] == _IS_RELATED)
         for before, after in pairwise(full.tolist())
     ]
     for part in np.split(full, np.flatnonzero(~np.array(joins, np.bool_)) + 1):
@@ -351,11 +354,11 @@ def _stretches_of(grades: npt.NDArray[np.int8]) -> Iterator[tuple[int, int]]:
 
 def _count_leading(grades: npt.NDArray[np.int8]) -> int:
     """Return how many grades from the first on are 1."""
-    others = np.flatnonzero(grades != 1)
+    others = np.flatnonzero(grades != _IS_RELATED)
     return int(others[0]) if len(others) else len(grades)
 
 
-def _complete_run(kernels: KernelSequence, run: _Run) -> Stretch:
+def _complete_run(kernels: KernelSequence, run: _AnchoredRun) -> LayerStretch:
     """Return the layers of a run from their first kernels on: they repeat before the first anchor and behind the last, too."""
     numbers, usual = kernels.numbers, kernels.numbers[run.first : run.last]
     before = numbers[max(run.places[0] - len(usual), 0) : run.places[0]]
@@ -373,10 +376,10 @@ def _complete_run(kernels: KernelSequence, run: _Run) -> Stretch:
             end = starts.pop()
         end = max(end, starts[-1] + related) if related else end
     anchor = tuple(numbers[run.first : run.first + run.window].tolist())
-    return Stretch(tuple(starts), end, run.first, run.last, anchor)
+    return LayerStretch(tuple(starts), end, run.first, run.last, anchor)
 
 
-def _extend_stretches(kernels: KernelSequence, stretches: list[Stretch]) -> Iterator[Stretch]:
+def _extend_stretches(kernels: KernelSequence, stretches: list[LayerStretch]) -> Iterator[LayerStretch]:
     """Yield the stretches, in their order, with a layer more at an end if there is one that is only related to the others."""
     before = 0
     for stretch, later in zip_longest(stretches, stretches[1:]):
