@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from traceq.analysis.layers.named import NamedModule, find_lists, sum_named
 from traceq.analysis.layers.ordered import sum_ordered
+from traceq.analysis.layers.repeats import LEAST_KERNELS, LEAST_LAYERS
 from traceq.analysis.layers.rows import OUTSIDE, DeviceLayers, LayerKey, LayerSum, StepKernels
 from traceq.database.sql import relation, run, statement
 
@@ -44,7 +45,7 @@ order by device, module
 """
 
 _TOTALS = """
-select k.device, sum(k.exclusive_dur)
+select k.device, sum(k.exclusive_dur), count(*)
 from kernel_occupancy as k
 where k.family <> 'communication' and k.step in (select step from step where excluded is null)
 group by k.device
@@ -63,12 +64,19 @@ WITHOUT_STEPS = "what repeats may be steps or layers, as nothing tells of the st
 
 def fill_layers(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     """Fill the table layer, and tell in the table import_note why there are none where kernels repeat like layers."""
-    totals = dict(connection.execute(_TOTALS).fetchall())
-    paths = prepare_tables(connection) if totals else []
     modules = {
         device: [NamedModule(*row[1:]) for row in rows]
         for device, rows in groupby(connection.execute(_MODULES).fetchall(), itemgetter(0))
     }
+    # planning the queries below takes longer than all else in a small trace
+    totals = {
+        device: dur
+        for device, dur, kernels in connection.execute(_TOTALS).fetchall()
+        if kernels >= LEAST_LAYERS * LEAST_KERNELS or device in modules
+    }
+    if not totals:
+        return
+    paths = prepare_tables(connection)
     ((has_steps,),) = connection.execute(_HAS_STEPS).fetchall()
     reasons = set()
     for device, dur in totals.items():

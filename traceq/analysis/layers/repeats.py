@@ -36,7 +36,7 @@ _NEAR = 0.7
 # Products and convolutions of a layer without attention; fewer are an iteration of some other algorithm.
 _LEAST_PRODUCTS = 3
 # KernelSequence of a layer; shorter ones are single operators.
-_LEAST_KERNELS = 3
+LEAST_KERNELS = 3
 # Of the kernels that the best list covers: another one with so many but shorter layers is as good.
 _AS_GOOD = 0.9
 # Of the kernels that a layer has once, those that come as often as there are layers.
@@ -127,7 +127,7 @@ def find_stretches(kernels: KernelSequence, anchors: Collection[tuple[int, ...]]
     while left:
         first, last = left.pop()
         part = kernels.cut_out(first, last)
-        stretch = _find_best(part, anchors) if last - first >= LEAST_LAYERS * _LEAST_KERNELS else None
+        stretch = _find_best(part, anchors) if last - first >= LEAST_LAYERS * LEAST_KERNELS else None
         if stretch is None:
             continue
         left += [(first, first + stretch.starts[0]), (first + stretch.end, last)]
@@ -243,7 +243,7 @@ def _try_anchors(numbers: Integers) -> Iterator[_Anchor]:
         order = np.argsort(names, kind="stable")
         edges = [0, *(np.flatnonzero(np.diff(names[order])) + 1).tolist(), len(order)]
         for first, last in pairwise(edges):
-            if last - first >= LEAST_LAYERS and order[last - 1] - order[first] >= (LEAST_LAYERS - 1) * _LEAST_KERNELS:
+            if last - first >= LEAST_LAYERS and order[last - 1] - order[first] >= (LEAST_LAYERS - 1) * LEAST_KERNELS:
                 places = order[first:last]
                 key = np.diff(places).tobytes()
                 same = found.get(key, _Anchor(places, window, 0))
@@ -277,7 +277,7 @@ def _runs_of(kernels: KernelSequence, anchor: _Anchor) -> Iterator[_AnchoredRun]
     members = np.bincount(kinds[kinds >= 0], minlength=len(examples))
     seen: set[tuple[int, int]] = set()
     for usual in np.argsort(-members * sizes, kind="stable").tolist():
-        if members[usual] < LEAST_LAYERS - 1 or sizes[usual] < _LEAST_KERNELS:
+        if members[usual] < LEAST_LAYERS - 1 or sizes[usual] < LEAST_KERNELS:
             continue
         example = examples[usual]
         is_layer = (
