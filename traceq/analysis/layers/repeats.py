@@ -273,7 +273,7 @@ def _runs_of(kernels: KernelSequence, anchor: _Anchor) -> Iterator[_AnchoredRun]
     kinds, examples = _kinds_of(kernels.numbers, places)
     bags = _bags_of(kernels.numbers, places, examples)
     sizes = bags.sum(axis=1)
-    has_attention = [bool(kernels.is_attention[places[each] : places[each + 1]].any()) for each in examples]
+    has_attention = [bool(kernels.is_attention[places[piece] : places[piece + 1]].any()) for piece in examples]
     members = np.bincount(kinds[kinds >= 0], minlength=len(examples))
     seen: set[tuple[int, int]] = set()
     for usual in np.argsort(-members * sizes, kind="stable").tolist():
