@@ -29,6 +29,11 @@ JOB_WITH_PATH = """
     select 7 as job, 0 as time_window, 'own' as kind, 0 as unit, 1 as trace_id, 1 as slice_id, 0 as match_id, *
     from (values {}) as piece (place, ts_begin, dur)
 """
+LAYER = """
+    insert into layer by name
+    select 1 as trace_id, 1 as device, 0 as place, 'layer 0 of 4' as name, 'order' as source, {kernels} as kernels,
+        {dur} as forward_dur, 0 as backward_dur, 0 as step, 0 as first_kernel, 0 as last_kernel
+"""
 # (identity, what breaks it, where it is found)
 BREAKING = (
     ("slice_time", "update gpu_slice set dur = -1 where name = 'relu' and device = 1", "slice 14"),
@@ -129,6 +134,8 @@ BREAKING = (
     ("job_path", JOB_WITH_PATH.format("(0, 0, 4), (2, 4, 6)"), "job 7, window 0"),
     ("kernel_occupancy", "update kernel_occupancy set exclusive_dur = exclusive_dur + 2 where device = 1", "device 1"),
     ("kernel_occupancy", "delete from kernel_occupancy where device = 1", "device 1"),
+    ("layer", LAYER.format(kernels=2, dur=20), "device 1"),
+    ("layer", LAYER.format(kernels=1, dur=2_000_000), "device 1"),
     (
         "kernel_occupancy",
         "insert into kernel_occupancy select * replace (0 as exclusive_dur) from kernel_occupancy",
@@ -200,7 +207,7 @@ def test_a_sound_database_breaks_nothing_and_everything_was_checked(whole):
         " activity_segment:16 activity_step:4 activity_busy:2 time_ledger:4 time_ledger_activity:10 time_ledger_busy:4"
         " idle_gap:8 idle_gap_cause:8 idle_culprit:20 idle_culprit_slice:18 wait_debt:0 host_ledger:2 stall_cost:0"
         " copy_overlap:1 copy_activity:1 copy_total:1 copy_could_overlap:1"
-        " communication_overlap:4 collective_slice:1 collective_activity:1 job_path:0 kernel_occupancy:2 data_fetch:1"
+        " communication_overlap:4 collective_slice:1 collective_activity:1 job_path:0 kernel_occupancy:2 layer:0 data_fetch:1"
         " data_stall:2 allocation_peak:0 dependency:17 critical_path:2 replay:12 replay_busy:2 replay_idle:7"
     )
 
@@ -270,6 +277,7 @@ def test_a_trace_is_judged_by_its_own_rows(tmp_path):
         for table in ("copy_overlap", "collective_slice", "communication_overlap"):
             connection.execute(f"update {table} set exposed = exposed + 2 where trace_id = 2")
         connection.execute("update kernel_occupancy set exclusive_dur = 0 where trace_id = 2")
+        connection.execute(LAYER.replace("1 as trace_id", "2 as trace_id").format(kernels=99, dur=1))
         connection.execute("update data_fetch set waiting = 99 where trace_id = 2")
         connection.execute("update data_stall set data_wait = 99 where trace_id = 2")
         connection.execute("update copy_overlap set could_overlap = 99_999 where trace_id = 2")

@@ -21,7 +21,7 @@ from traceq.reports.sections import capture, communication, copies, data, kernel
 from traceq.reports.sections.compose import compose_report
 from traceq.reports.sections.missing import how_to_capture
 from traceq.reports.topics.communication import Blocking
-from traceq.reports.topics.kernels import ModuleKind, ModuleTime
+from traceq.reports.topics.kernels import GraphRegion, LayerTimes, ModuleKind, ModuleTime
 
 SECTIONS = (
     (copies.describe_copies, copies.explain_no_copies),
@@ -46,6 +46,8 @@ QUERY_OF = {
     "gpu_metrics": ("kernels", "measured"),
     "module_kinds": ("kernels", "module_kinds"),
     "modules": ("kernels", "modules"),
+    "graph_regions": ("kernels", "regions"),
+    "layers": ("kernels", "layers"),
     "data_loaders": ("data", "loaders"),
     "memory": ("memory", "peaks"),
     "memory_timeline": ("memory", "timeline"),
@@ -308,6 +310,55 @@ def test_modules_are_a_tree_without_those_of_little_time():
     assert "1 more kind of modules with less time not shown." in text
     queries = [block.sql for block in blocks(modules.describe_modules, report, Query)]
     assert queries == [report.queries["module_kinds"], report.queries["modules"]]
+
+
+def test_regions_of_graphs_are_listed_beside_modules():
+    rows = (GraphRegion("optimizer", "optimizer", 4, 400_000, 0.4), GraphRegion(None, None, 8, 600_000, 0.6))
+    report = with_modules(regions=rows)
+    (table,) = blocks(modules.describe_modules, report, Table)
+    assert table.rows == (
+        ("optimizer", "optimizer", "4", "400.0 µs", "40.0 %"),
+        ("not annotated", "-", "8", "600.0 µs", "60.0 %"),
+    )
+
+
+def test_layers_are_told_with_what_tells_of_them_and_what_lies_around_them():
+    rows = (
+        LayerTimes(0, "before the layers", "order", None, None, 100_000, 0, 0.1, None, None, None, None),
+        LayerTimes(0, "Net_0/Model_0", "order", 8, 2, 900_000, 0, 0.9, 100_000, 110_000, 150_000, "layer 3 of 8"),
+    )
+    report = with_modules(layers=rows)
+    (table,) = blocks(modules.describe_modules, report, Table)
+    assert table.columns == ("layers", "number", "calls", "time", "share", "least", "median", "most", "slowest")
+    assert table.rows == (
+        ("before the layers", "-", "-", "100.0 µs", "10.0 %", "-", "-", "-", "-"),
+        ("Model_0", "8", "2", "900.0 µs", "90.0 %", "100.0 µs", "110.0 µs", "150.0 µs", "layer 3"),
+    )
+    assert words(modules.describe_modules, report).startswith(
+        "90.0 % of the time of compute kernels is in 8 layers, inferred from the order of kernels, which repeat."
+    )
+
+
+def test_layers_of_training_have_their_backward_pass_and_no_calls():
+    row = LayerTimes(0, "Net/Block", "module", 4, 2, 900_000, 600_000, 1.0, 1, 2, 3, "Net_0/Block_3")
+    (table,) = blocks(modules.describe_modules, with_modules(layers=(row, replace(row, device=1))), Table)
+    assert table.columns == (
+        "layers",
+        "GPU",
+        "number",
+        "time",
+        "backward",
+        "share",
+        "least",
+        "median",
+        "most",
+        "slowest",
+    )
+    assert table.rows[1] == ("Block", "1", "4", "900.0 µs", "600.0 µs", "100.0 %", "1 ns", "2 ns", "3 ns", "Block_3")
+
+
+def test_work_in_graphs_without_any_annotation_is_no_region():
+    assert list(modules.describe_modules(with_modules(regions=(GraphRegion(None, None, 8, 600_000, 1.0),)))) == []
 
 
 def test_without_modules_there_is_no_section_about_them():

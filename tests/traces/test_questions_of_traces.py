@@ -38,6 +38,8 @@ def test_answers_are_plausible(databases, path):
     for row in ask(connection, "bandwidth"):
         assert row["busbw_alone"] is None or row["busbw_alone"] >= row["busbw"] - 0.01
     for row in ask(connection, "layers"):
+        assert row["gpu_ms"] >= 0
+    for row in ask(connection, "modules"):
         assert 0 <= row["own_ms"] <= row["gpu_ms"] + 0.001
     assert ask(connection, "traces") == []
 

@@ -1,6 +1,6 @@
 -- What the capture lacks, and how that changes what the tables of the analyses say. Last of all, as it looks at them.
 -- _way says what records an input, as far as that is known of the profiler.
--- reads: _way, collective, graph_launch, idle_gap_cause
+-- reads: _way, collective, graph_launch, graph_region, idle_gap_cause
 -- makes: import_note
 
 create or replace temp table _host_kind as
@@ -84,13 +84,10 @@ insert into import_note
 select
     $trace_id, 'info', 'graph_kernel_without_operator', count(*),
     'kernels of replayed graphs, whose operators are not in the trace; a trace of the capture of these graphs, or of the program without them, has them: traceq ingest TRACE --capture FILE (docs/capture.md)'
-    || if(
-        count(*) filter (contains(g.args, '"name":')) > 0,
-        '; ' || count(*) filter (contains(g.args, '"name":')) || ' of them name the region they were annotated with: args->>''name'' of gpu_slice',
-        ''
-    )
+    || if(count(r.slice_id) > 0, '; ' || count(r.slice_id) || ' of them have the region or module that the program named: graph_region', '')
 from gpu_slice as g
 inner join cpu_slice as l on l.slice_id = g.launch_id
+left join graph_region as r on r.slice_id = g.slice_id
 where g.kind = 'kernel' and contains(l.name, 'GraphLaunch') and not exists (from graph_launch)
 having count(*) > 0;
 

@@ -17,6 +17,7 @@ from traceq.analysis.kernels.compiled import Compiled
 from traceq.analysis.kernels.compiled_kernel import fill_compiled
 from traceq.analysis.kernels.kernel_family import fill_classes
 from traceq.analysis.kernels.module_timeline import fill_timeline
+from traceq.analysis.layers.layer import fill_layers
 from traceq.analysis.ledger.host_debt import fill_debt
 from traceq.analysis.ledger.host_piece import cut_intervals
 from traceq.analysis.ledger.host_timeline import fill_host_timeline
@@ -135,6 +136,7 @@ TOPICS = (
         3,
     ),
     Topic(None, ("communication_overlap",)),
+    Topic("graph_regions", ("graph_region",), "graphs"),
     Topic("graph_launches", ("module_slice", "module_timeline", "graph_match", "graph_kernel"), "graphs"),
     Topic("kernels", ("kernel_family", "kernel_occupancy"), "kernels", 3),
     Topic("compiled", ("compiled_kernel",)),
@@ -144,7 +146,7 @@ TOPICS = (
         "operators",
         5,
     ),
-    Topic("kernels", ("module_slice", "module_timeline", "module")),
+    Topic("kernels", ("module_slice", "module_timeline", "module", "layer")),
     Topic(None, ("step_stats", "program", "way", "missing_input", "replay"), "replay and critical path", 25),
     Topic(None, ("triage",)),
 )
@@ -253,6 +255,11 @@ _IN_PYTHON = {
     "module_timeline": AnalysisStep(
         lambda connection, _state: fill_timeline(connection), "_module_slice", "_module_call _module_timeline"
     ),
+    "layer": AnalysisStep(
+        lambda connection, state: fill_layers(connection, state.trace_id),
+        "_module_work kernel_occupancy module step unit",
+        "layer",
+    ),
     "compiled_kernel": AnalysisStep(
         lambda connection, state: fill_compiled(connection, state.trace_id, state.compiled),
         "graph_kernel graph_operator",
@@ -275,7 +282,8 @@ _IN_PYTHON = {
 _RUN_IF_ANY = {
     "graph_kernel": "_graph_launch",
     "host_stall": "_long_stretch",
-    "module": "(from _module_slice select 1 union all from graph_kernel select 1 where module is not null)",
+    "module": "(from _module_slice select 1 union all from graph_kernel select 1 where module is not null"
+    " union all from graph_region select 1 where module is not null)",
     "serving_mark": "_serving_annotation",
     "stall_debt": "host_stall",
 }

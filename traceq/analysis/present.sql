@@ -16,6 +16,9 @@ select
     exists (from cpu_sample) as cpu_samples,
     exists (from cpu_slice where kind = 'runtime') as calls,
     exists (from cpu_slice where kind = 'runtime' and contains(name, 'GraphLaunch')) as graph_launches,
+    exists (
+        from gpu_slice where graph_node_id is not null and regexp_matches(args, '"(name|str|annotation|module_fqn|autograd_phase)":')
+    ) as graph_regions,
     exists (from gpu_slice where is_communication) or exists (from collective)
     or exists (from communication_name where kind = 'range') as communication,
     exists (from gpu_slice where kind = 'kernel') or exists (from cpu_slice where kind = 'op') as kernels,

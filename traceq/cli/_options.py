@@ -147,8 +147,8 @@ capture_option = click.option(
     multiple=True,
     metavar="FILE",
     shell_complete=completion.complete_files,
-    help="A trace of the program while it captures its CUDA graphs, or runs without them: gives kernels in graphs their"
-    " operators. Repeatable; for traces only.",
+    help="A trace of the program while it captures its CUDA graphs, or runs without them, or the annotations that PyTorch keeps"
+    " of their nodes: gives kernels in graphs their operators and regions. Repeatable; for traces only.",
 )
 inductor_option = click.option(
     "--inductor",

@@ -74,6 +74,7 @@ SCHEMA = (
     "analysis/communication/tables.sql",
     "analysis/inspected/tables.sql",
     "analysis/kernels/tables.sql",
+    "analysis/layers/tables.sql",
     "analysis/graphs/tables.sql",
     "analysis/replay/tables.sql",
     "analysis/serving/tables.sql",

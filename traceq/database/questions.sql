@@ -70,8 +70,30 @@ group by trace_id, device, phase, operator
 order by gpu_ms desc
 limit 20
 
--- # layers: GPU time per layer
--- Sums over the steps that count, per module of the model. Needs with_stack=True, or ranges named after modules.
+-- # layers: GPU time per layer of the model
+-- Sums over the steps that count; with what lies before, between and after the layers they are all time of compute kernels.
+-- source: module, annotation (names), or order: inferred from the order of kernels, which repeat.
+select
+    trace_id,
+    device,
+    source,
+    list,
+    layer,
+    kernels,
+    calls,
+    round((forward_dur + backward_dur) / 1e6, 3) as gpu_ms,
+    round(forward_dur / 1e6, 3) as forward_ms,
+    round(backward_dur / 1e6, 3) as backward_ms,
+    round(
+        100 * (forward_dur + backward_dur) / nullif(sum(forward_dur + backward_dur) over (partition by trace_id, device), 0), 1
+    ) as percent,
+    name
+from layer
+order by trace_id, device, place
+limit 300
+
+-- # modules: GPU time per module of the model
+-- Sums over the steps that count. Needs with_stack=True, ranges named after modules, or annotated graphs.
 select
     trace_id,
     device,
@@ -84,6 +106,24 @@ select
     module
 from module
 order by trace_id, own_dur desc
+limit 30
+
+-- # regions: GPU time per region of CUDA graphs
+-- Sums over the steps that count, by what the program called the work when it captured the graph; kernels at the same time
+-- count each. Needs torch.cuda.graph_annotations (docs/capture.md).
+select
+    g.trace_id,
+    g.device,
+    r.region,
+    r.module,
+    r.phase,
+    round(sum(g.dur) / 1e6, 3) as gpu_ms,
+    count(*) as slices
+from graph_region as r
+join gpu_slice as g using (trace_id, slice_id)
+semi join (select trace_id, step from step where excluded is null) as s using (trace_id, step)
+group by all
+order by g.trace_id, gpu_ms desc
 limit 30
 
 -- # gaps: Gaps of 1 ms and more, with what the host did

@@ -22,6 +22,7 @@ from traceq.dataset.place import Place, folder_of
 from traceq.dataset.placement import PlacedPiece, place_pieces
 from traceq.dataset.runner import Workers, run_all
 from traceq.importers.training_logs import list_format_files
+from traceq.loading.annotated_nodes import AnnotationFile
 from traceq.loading.build import Task
 from traceq.loading.inductor import inductor_files
 from traceq.loading.ingest import Failure, IngestedTrace, IngestResult
@@ -43,7 +44,7 @@ class IngestRequest(msgspec.Struct, frozen=True):
 
     run: str | None
     choice: Choice
-    captures: tuple[Source, ...]
+    captures: tuple[Source | AnnotationFile, ...]
     inductor: tuple[str | Path, ...]
     beside: MonitorLogs
     force: bool

@@ -69,6 +69,7 @@ IDENTITIES = (
     Identity("communication", "collective_activity", "the communication of a GPU adds up to its timeline", "GPUs"),
     Identity("job", "job_path", "the critical path of a job adds up to it without a hole", "jobs"),
     Identity("kernels", "kernel_occupancy", "kernels share the time in which any runs", "GPUs"),
+    Identity("layers", "layer", "layers and what lies outside of them are all compute kernels", "GPUs"),
     Identity("data", "data_fetch", "what is done in a fetch adds up to it", "fetches"),
     Identity("data", "data_stall", "waiting for input is what the ledgers say", "steps"),
     Identity("memory", "allocation_peak", "allocations add up to the peak, and to the state at the end", "GPUs"),

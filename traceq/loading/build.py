@@ -24,6 +24,7 @@ from traceq.database.connect import threads_for, writer_config
 from traceq.database.empty import create_database
 from traceq.database.planning import MOST_ROWS, disable_costly_optimizers
 from traceq.errors import UnusableTrace
+from traceq.loading.annotated_nodes import AnnotationFile, stage_annotations
 from traceq.loading.bounds import drop_impossible, end_gpu_work, end_marks
 from traceq.loading.inductor import read_inductor, split_readable
 from traceq.loading.inspected import add_records
@@ -53,7 +54,7 @@ _OF_DUCKDB = 0.75
 class Task(msgspec.Struct, frozen=True):
     """The task of building the database of one trace: `jobs` processes read it, `threads` analyse it. Sizes in bytes.
 
-    `captures` are traces that tell of the operators within its CUDA graphs. `inductor` are files of torch.compile about
+    `captures` are traces and files of annotations that tell of the work within its CUDA graphs. `inductor` are files of torch.compile about
     its kernels; `is_inductor_given` where the user named these files. `beside` are logs that ran beside the trace.
     """
 
@@ -67,7 +68,7 @@ class Task(msgspec.Struct, frozen=True):
     jobs: int
     threads: int
     memory: int
-    captures: tuple[Source, ...] = ()
+    captures: tuple[Source | AnnotationFile, ...] = ()
     inductor: tuple[Path, ...] = ()
     is_inductor_given: bool = False
     beside: MonitorLogs = NOTHING
@@ -75,7 +76,7 @@ class Task(msgspec.Struct, frozen=True):
 
 def build(task: Task, progress: Callable[[State], None]) -> None:
     """Write the database `task.database` from the task's trace; `progress` is called with the state of the work."""
-    captures = [_read_capture(task, source) for source in task.captures]
+    captures = [_read_capture(task, source) for source in task.captures if isinstance(source, Source)]
     files, wrong = (task.inductor, []) if task.is_inductor_given else split_readable(task.inductor)
     compiled = read_inductor(files)
     with _build_database(task, progress) as (connection, rows):
@@ -103,7 +104,7 @@ def _read_capture(task: Task, source: Source) -> Captured:
     Its temporary database is deleted. Raises UnusableTrace where it launches no kernel.
     """
     database = task.database.with_suffix(".capture.duckdb")
-    with _build_database(replace(task, source=source, database=database), lambda _state: None) as (connection, _):
+    with _build_database(replace(task, source=source, database=database, captures=()), lambda _state: None) as (connection, _):
         captured = read_capture(connection, task.trace_id)
     database.unlink()
     if not captured.kernels.num_rows:
@@ -134,6 +135,7 @@ def _build_database(task: Task, progress: Callable[[State], None]) -> Iterator[t
             if stage_logs(connection, task.source.path, task.beside):
                 drop_impossible(connection)
             stage_training_logs(connection, task.beside)
+            stage_annotations(connection, [file for file in task.captures if isinstance(file, AnnotationFile)])
             stage_made_with(connection, task.source.path)
             stage_printed(connection, task.source.path)
             stage_worker_samples(connection, task.source.path)

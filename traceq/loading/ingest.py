@@ -18,6 +18,7 @@ from traceq.database.failures import FAILURES, one_line, way_out
 from traceq.database.publish import check_finished, database_state, merge, publish, scratch_beside
 from traceq.database.user_sql import run_interruptibly
 from traceq.errors import QueryError, StoreError, WrongUse
+from traceq.loading.annotated_nodes import AnnotationFile
 from traceq.loading.build import Task
 from traceq.loading.inductor import inductor_files
 from traceq.loading.monitors import NOTHING, MonitorLogs
@@ -201,7 +202,7 @@ def _plan_tasks(
     scratch: Path,
     run: str | None,
     options: TraceOptions,
-    captures: tuple[Source, ...],
+    captures: tuple[Source | AnnotationFile, ...],
     beside: MonitorLogs,
 ) -> list[Task]:
     """Return the task of each new trace; a trace whose content is known keeps its trace_id. Memory and cores are shared out."""

@@ -17,7 +17,9 @@ from traceq.common.near import way_out
 from traceq.errors import NoTraces, StoreError, UnusableTrace
 from traceq.formats.capabilities import FORMATS
 from traceq.importers import Importer, flight_recorder
+from traceq.importers.graph_annotations import is_annotations
 from traceq.importers.monitors.recorded import SUFFIX
+from traceq.loading.annotated_nodes import AnnotationFile
 from traceq.loading.options import Paths
 
 _SUFFIXES = {".gz", *(suffix for record in FORMATS for suffix in record.suffixes)}
@@ -143,10 +145,12 @@ def paths_of(given: Paths) -> list[str | Path]:
     return [given] if isinstance(given, str | Path) else list(given)
 
 
-def capture_sources(given: Paths) -> tuple[Source, ...]:
-    """Return the traces that --capture names, which tell of the operators within CUDA graphs; empty if none is named."""
+def capture_sources(given: Paths) -> tuple[Source | AnnotationFile, ...]:
+    """Return what --capture names: traces, and files of annotations, which tell of the work within CUDA graphs."""
     named = paths_of(given)
-    return tuple(find_sources(named)) if named else ()
+    annotations = [path for path in named if is_annotations(Path(path))]
+    traces = [path for path in named if path not in annotations]
+    return (*(find_sources(traces) if traces else ()), *(AnnotationFile(Path(path)) for path in annotations))
 
 
 def _expand(given: str | Path) -> list[Source]:

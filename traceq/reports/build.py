@@ -127,6 +127,8 @@ _TOPICS = {
         "roofline": ("kernel_roofline", "kernel_roofline"),
         "experts": ("experts", "expert"),
         "grouped": ("grouped_products", "grouped_product"),
+        "regions": ("graph_regions", "graph_region"),
+        "layers": ("layers", "layer_list"),
     },
     "data": {"stall": ("data", "data_stall"), "loaders": ("data_loaders", "data_loader")},
     "memory": {

@@ -84,3 +84,22 @@ create table if not exists graph_operator (
     --: JSON, as in cpu_slice: shapes, types and settings of its inputs.
     args varchar using compression zstd
 );
+
+--: One row per GPU slice of a CUDA graph that the program named while it captured the graph (torch.cuda.graph_annotations of
+--: PyTorch 2.12 and later, which writes the names into the trace).
+create table if not exists graph_region (
+    --: Trace.
+    trace_id integer not null,
+    --: The GPU slice.
+    slice_id bigint not null,
+    --: What the innermost mark_kernels around it was called; NULL where it has a module only.
+    region varchar,
+    --: Module that launched it and those around that, with / between, as in the table module; NULL where neither module_fqn
+    --: nor the name of the region tells one.
+    module varchar,
+    --: forward, backward or optimizer; NULL where nothing tells.
+    phase varchar,
+    --: annotation (autograd_phase, or words of the region) or order: the modules of a graph ran once forward and then in
+    --: reverse. NULL where phase is.
+    phase_source varchar
+);

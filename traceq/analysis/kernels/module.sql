@@ -1,7 +1,7 @@
 -- module: kernels and operations by the module of the model that launched them. Those of the backward pass belong to the module
 -- that ran the forward operator with the same number in autograd's graph. Only counted steps.
--- reads: _module_call, _module_slice, _module_timeline, graph_kernel, kernel_occupancy, operator_cost, step
--- makes: module
+-- reads: _module_call, _module_slice, _module_timeline, graph_kernel, graph_region, kernel_occupancy, operator_cost, step
+-- makes: _module_work, module
 
 create temp table _counted as
 select step, ts, ts_end from step where excluded is null;
@@ -39,25 +39,27 @@ create temp table _module_work as
 with
 work as (
     select
-        k.device, k.step, l.thread_id, l.ts, l.phase_id,
-        q.module as replayed,
+        k.slice_id, k.device, k.step, l.thread_id, l.ts, l.phase_id,
+        coalesce(r.module, q.module) as replayed,
+        r.phase as replayed_phase,
         k.exclusive_dur as dur,
         null::double as flops,
         null as seconds_at_peak
     from kernel_occupancy as k
     inner join gpu_slice as g using (slice_id)
-    inner join cpu_slice as l on l.slice_id = g.launch_id
+    left join cpu_slice as l on l.slice_id = g.launch_id
     left join graph_kernel as q using (slice_id)
-    where k.family <> 'communication'
+    left join graph_region as r using (slice_id)
+    where k.family <> 'communication' and (l.slice_id is not null or r.module is not null)
     union all
     select
-        o.device, o.step, c.thread_id, c.ts, c.phase_id, null, 0, o.flops,
+        null, o.device, o.step, c.thread_id, c.ts, c.phase_id, null, null, 0, o.flops,
         (o.flops / (o.peak * 1e12))::decimal(38, 24)
     from operator_cost as o
     inner join cpu_slice as c using (slice_id)
     where o.flops > 0 and o.device is not null
     union all
-    select o.device, o.step, null, null, null, q.module, 0, o.flops, (o.flops / (o.peak * 1e12))::decimal(38, 24)
+    select null, o.device, o.step, null, null, null, q.module, null, 0, o.flops, (o.flops / (o.peak * 1e12))::decimal(38, 24)
     from operator_cost as o
     inner join (
         select operator_id, any_value(module) as module from graph_kernel where operator_id is not null group by operator_id
@@ -67,10 +69,10 @@ work as (
 
 placed as (
     select
-        w.device, w.thread_id, w.dur, w.flops, w.seconds_at_peak,
+        w.slice_id, w.device, w.thread_id, w.dur, w.flops, w.seconds_at_peak,
         -- what is computed again in the backward pass runs inside of its module
         coalesce(w.replayed, own.path, origin.path) as path,
-        n.phase is not distinct from 'backward' as is_backward
+        coalesce(w.replayed_phase, n.phase) is not distinct from 'backward' as is_backward
     from work as w
     left join cpu_slice as p on p.slice_id = w.phase_id
     left join host_name as n on n.kind = p.kind and n.name = p.name
@@ -93,13 +95,24 @@ around as (
 
 -- by threads that launch on the device
 called as (
-    select d.device, m.path as module, count(*) as calls
-    from _module_slice as s
-    inner join _module_call as m using (number)
-    inner join (select distinct device, thread_id from _module_work) as d using (thread_id)
-    asof inner join _counted as c on s.ts >= c.ts
-    where s.ts < c.ts_end
-    group by d.device, m.path
+    select device, module, max(calls) as calls
+    from (
+        select d.device, m.path as module, count(*) as calls
+        from _module_slice as s
+        inner join _module_call as m using (number)
+        inner join (select distinct device, thread_id from _module_work) as d using (thread_id)
+        asof inner join _counted as c on s.ts >= c.ts
+        where s.ts < c.ts_end
+        group by d.device, m.path
+        union all
+        -- in graphs a module runs as often as any of its nodes
+        select g.device, r.module, count(*)
+        from graph_region as r
+        inner join gpu_slice as g using (slice_id)
+        where g.step in (select step from _counted) and r.module is not null
+        group by g.device, r.module, g.graph_node_id
+    )
+    group by device, module
 ),
 
 -- What stays allocated when a call of it ends, of what is sampled.

@@ -1,6 +1,6 @@
 -- Calls of the modules of a model: frames that PyTorch names after them (with_stack), FSDP's ranges from before to after a module's
 -- forward, and ranges (NVTX, record_function) that a program names like modules: a path with a number (layers.3.mlp), or a
--- word of models.
+-- word of models. Without frames of modules, the graphs that torch.compile calls, by the first letters of their hash.
 -- makes: _module_slice
 
 create or replace temp table _module_slice as
@@ -13,12 +13,11 @@ named as materialized (
         case
             when kind = 'python' then nullif(regexp_extract(name, '^nn\.Module: (.+)$', 1), '')
             when starts_with(name, 'nn.Module: ') then name[12:]
-            when regexp_matches(name, '(?i)::|^(nccl|optimizer|profilerstep|enumerate|traceq\.|execute_|step\b|iter)|[\[\](),#=]') then null
-            when regexp_matches(name, '^[A-Za-z_]\w*(\.\w+)*\.\d+(\.\w+)*$') then name
+            when _is_module_name(name) then name
             when
-                regexp_matches(name, '(?i)(^|[ ._])(layer|block|attention|attn|self_?attn|mlp|ffn|feed[ _-]?forward|encoder|decoder|embeddings?|lm_?head|head|layer_?norm|conv\w*|linear|experts?|moe|backbone|sublayer|transformer)(_?\d+)?($|[ ._])')
-                and not regexp_matches(name, '(?i)backward|loss|data|load')
-                then name
+                starts_with(name, '## Call CompiledFxGraph ')
+                and not bool_or(regexp_matches(name, '^nn\.Module: ')) over ()
+                then 'CompiledFxGraph ' || name[25:32]
         end as module
     from (select distinct kind, name from cpu_slice where kind in ('python', 'annotation'))
 ),

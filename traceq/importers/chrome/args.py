@@ -100,8 +100,9 @@ def _rest_as_json(raw: bytes, pairs: dict[str, Any]) -> bytes | None:
 def loads_pairs(raw: bytes, notes: Counter[str]) -> dict[str, Any]:
     """Return an args object (JSON text) as a dict, another JSON value as {"value": ...}; {} for null or unreadable text.
 
-    Duplicate keys (the last value counts) and unreadable text are counted in `notes`. Of two members "stream" the
-    first stays, and the last becomes "lane".
+    Duplicate keys (the last value counts) and unreadable text are counted in `notes`. Kernels of annotated graphs may name
+    the lane that they are drawn on beside the stream that they ran on: two members "stream" are the stream and the lane,
+    and of "original_stream" and "stream" the former is the stream. The lane becomes "lane".
     """
     if not raw:
         return {}
@@ -111,8 +112,9 @@ def loads_pairs(raw: bytes, notes: Counter[str]) -> dict[str, Any]:
         if len(items) > len(result):
             notes["duplicate_key"] += len(items) - len(result)
             if streams := [value for key, value in items if key == "stream"][:-1]:
-                # Kernels of annotated graphs name the lane that they are drawn on after the stream that they ran on.
                 result |= {"stream": streams[0], "lane": result["stream"]}
+        if "original_stream" in result:
+            result |= {"lane": result.get("stream"), "stream": result.pop("original_stream")}
         return result
 
     try:
@@ -158,22 +160,27 @@ def text_array(values: Sequence[bytes | None]) -> pa.StringArray:
     return pa.array([None if value == b"{}" else value for value in values], pa.binary()).cast(pa.string())
 
 
-# Bytes per element of c10's scalar types, lower-cased.
+# Bytes per element of c10's scalar types, and of PyTorch's own names for them, lower-cased.
 _ELEMENT_BYTES = {
-    "double": 8, "long": 8, "complexfloat": 8, "uint64": 8,
-    "float": 4, "int": 4, "uint32": 4,
-    "half": 2, "bfloat16": 2, "short": 2, "uint16": 2,
-    "byte": 1, "char": 1, "bool": 1,
+    "double": 8, "long": 8, "complexfloat": 8, "uint64": 8, "float64": 8, "int64": 8, "complex64": 8,
+    "float": 4, "int": 4, "uint32": 4, "float32": 4, "int32": 4,
+    "half": 2, "bfloat16": 2, "short": 2, "uint16": 2, "float16": 2, "int16": 2,
+    "byte": 1, "char": 1, "bool": 1, "uint8": 1, "int8": 1,
     "float8_e4m3fn": 1, "float8_e5m2": 1, "float8_e4m3fnuz": 1, "float8_e5m2fnuz": 1, "float8_e8m0fnu": 1,
 }  # fmt: skip
 
-_COLLECTIVE_ROW = (("External id", "external_id", INT), *COLLECTIVE_COLUMNS)
+_COLLECTIVE_ROW = (("External id", "external_id", INT), ("name", "name", str | None), *COLLECTIVE_COLUMNS)
 
 
 def build_collectives(raws: Sequence[Any], ids: npt.NDArray[np.int64], notes: Counter[str]) -> Batches:
-    """Return a row of collective for each args object that has a "Collective name"; `ids` are the events' slice ids."""
+    """Return a row of collective for each args object that names its operation; `ids` are the events' slice ids.
+
+    A program that annotates its own graphs may write the operation as "name", beside the elements of the message.
+    """
     rows = []
     for slice_id, row in zip(ids, pick_columns(raws, _COLLECTIVE_ROW, notes), strict=True):
+        row["op"] = row["op"] or row["name"]
+        del row["name"]
         if row["op"] is not None:
             rest = row.pop("")
             rows.append({"slice_id": int(slice_id), "bytes": _message_bytes(row), "args": rest, **row})

@@ -69,7 +69,7 @@ sent as (
             when ph is null and name is null and ts is null then 'empty'
             when is_plain is not true or family is null or family in ('gpu_annotation', 'synchronization', 'cuda_event') then 'odd'
             when family = 'kernel' and cat is null then 'odd'
-            when family in ('kernel', 'memcpy', 'memset') then if(contains(args, '"Collective name"'), 'odd', 'gpu')
+            when family in ('kernel', 'memcpy', 'memset') then if(contains(args, '"Collective name"') or contains(args, '"In msg nelems"'), 'odd', 'gpu')
             when not (_is_integer(external) and _is_integer(known.correlation)) then 'odd'
             when family = 'op' and name = 'record_param_comms' then 'odd'
             when name <> '[memory]' or not is_instant or name is null then 'host'

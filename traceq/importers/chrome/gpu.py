@@ -56,11 +56,25 @@ def build_batches(
         return [("gpu_annotation", pa.record_batch(common).filter(pa.array(usable)))]
     batch = pa.record_batch({**common, **_build_work_columns(family, columns, events), "args": decoded.kept})
     result: Batches = [("gpu_slice", batch.filter(pa.array(usable)))]
-    if family == "kernel":
-        named = pc.match_substring(decoded.kept, '"Collective name"').fill_null(False).to_numpy(False)
-        chosen = np.flatnonzero(named & usable)
-        result += args.build_collectives([events[int(n)].args for n in chosen], ids[chosen], notes)
+    if family in ("kernel", "memcpy"):
+        named = pc.match_substring_regex(decoded.kept, '"(Collective name|In msg nelems)"')
+        described = named.fill_null(False).to_numpy(False) & usable
+        nodes = columns["graph_node_id"]
+        chosen = [n for n in np.flatnonzero(described).tolist() if _can_communicate(events[n].name, nodes[n])]
+        result += args.build_collectives([events[n].args for n in chosen], ids[chosen], notes)
     return result
+
+
+# PyTorch marks all work that a collective launched while its graph was captured, kernels that scale or pack among it.
+COMMUNICATES = re.compile(
+    r"(?i)ccl|nvshmem|multimem|symmetric_memory|(one|two)_?shot|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all"
+    r"|cross_device|send_?recv|memcpy"
+)
+
+
+def _can_communicate(name: Any, graph_node_id: int | None) -> bool:
+    """Return whether GPU work with the arguments of a collective carries it out: by its name, if it is a graph's."""
+    return not graph_node_id or bool(COMMUNICATES.search(text_of(name)))
 
 
 _KERNEL_COLUMNS = (

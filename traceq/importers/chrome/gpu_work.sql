@@ -1,5 +1,5 @@
 -- Kernels, copies and memsets of _work, with the columns of gpu_slice; not is_plain where an argument is of another type than
--- usual, or the device or the stream stands elsewhere.
+-- usual, or the device or the stream stands elsewhere, as that of a kernel which is drawn on another lane.
 with
 known as (
     select
@@ -28,6 +28,7 @@ select
         device_number >= 0 and _is_integer(a.device)
         and a.stream is not null
         and _is_integer(a."External id") and not contains(args, '"external id"')
+        and not contains(args, '"original_stream"')
         and _is_integer(a.context) and _is_integer(a.stream) and _is_integer(a.correlation)
         and _is_integer(a."shared memory") and _is_integer(a."graph id") and _is_integer(a."graph node id")
         and _is_integer(a.bytes)

@@ -100,6 +100,40 @@ class ModuleTime(msgspec.Struct, frozen=True):
     growth_bytes: int | None
 
 
+class LayerTimes(msgspec.Struct, frozen=True):
+    """A list of layers of the model on a device, or with `layers` None what lies outside of them.
+
+    `source` is as in the table layer. `least_ns` to `most_ns` are of the layers, forward and backward; `slowest` is the one
+    with most.
+    """
+
+    device: int
+    name: str
+    source: str
+    layers: int | None
+    calls: int | None
+    dur_ns: int
+    backward_ns: int
+    kernel_share: float | None
+    least_ns: int | None
+    median_ns: int | None
+    most_ns: int | None
+    slowest: str | None
+
+
+class GraphRegion(msgspec.Struct, frozen=True):
+    """Work of CUDA graphs that the program annotated with a name that is no module's; time of its slices on all devices.
+
+    `gpu_share` is of the time of all slices in graphs that do not communicate. `region` is None for work without an annotation.
+    """
+
+    region: str | None
+    phase: str | None
+    slices: int
+    dur_ns: int
+    gpu_share: float | None
+
+
 class GpuMetric(msgspec.Struct, frozen=True):
     """Samples of a hardware counter, as shares (0..1) of its maximum."""
 
@@ -170,3 +204,5 @@ class Kernels(msgspec.Struct, frozen=True):
     roofline: tuple[KernelSpeed, ...] = ()
     experts: tuple[ExpertWork, ...] = ()
     grouped: tuple[GroupedProduct, ...] = ()
+    regions: tuple[GraphRegion, ...] = ()
+    layers: tuple[LayerTimes, ...] = ()

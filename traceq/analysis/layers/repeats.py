@@ -1,0 +1,424 @@
+"""Layers of a model in a sequence of kernels: stretches that repeat, where no name tells of layers.
+
+A kernel, or a few in a row, that every layer runs once is an anchor: from one to the next is a layer, turned by as much as the
+anchor is inside of it. KernelSequence before the first anchor that equal those before the second belong to the first layer, too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise, zip_longest
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+Integers = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+# Odd, so that it has an inverse modulo 2**64.
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+_INVERSE = np.uint64(pow(0x9E3779B97F4A7C15, -1, 1 << 64))
+
+# Fewer equal pieces are no list of layers.
+LEAST_LAYERS = 4
+# Of the kernels of two layers, those that both have (Dice's coefficient of their bags), where they are of one kind.
+_ALIKE = 0.9
+# The same of kinds that take turns; kinds that have less in common are parts of one layer.
+_TAKING_TURNS = 0.75
+# The same of an odd layer, and of those at the ends of a list, as dense layers before those of experts.
+_RELATED = 0.5
+# The least size of a layer over that of another one of its list.
+_NEAR = 0.7
+# Products and convolutions of a layer without attention; fewer are an iteration of some other algorithm.
+_LEAST_PRODUCTS = 3
+# KernelSequence of a layer; shorter ones are single operators.
+LEAST_KERNELS = 3
+# Of the kernels that the best list covers: another one with so many but shorter layers is as good.
+_AS_GOOD = 0.9
+# Of the kernels that a layer has once, those that come as often as there are layers.
+_REGULAR = 0.6
+# Of a piece that repeats, the part in shorter pieces that do: then it is a round of them.
+_MOST = 2 / 3
+# KernelSequence in a row that can be an anchor.
+_WINDOWS = (1, 2, 4)
+# Candidates that are looked at closely, of those that cover most, and different pieces between the anchors of each.
+_MOST_ANCHORS = 48
+_MOST_KINDS = 64
+# Members of a kind of layers that takes turns with others.
+_SEVERAL = 3
+# Grades of pieces: of a kind of the list, and only related to it.
+_OF_KIND = 2
+_IS_RELATED = 1
+# An edge moves over a kernel that differs if so many more agree.
+_COST_OF_OTHER = 3
+
+
+class KernelSequence(NamedTuple):
+    """KernelSequence in the order of launches: equal `numbers` for equal ones, and what they are by their family.
+
+    `is_heavy`: products, convolutions, attention; `is_attention`: what a layer with attention does once.
+    """
+
+    numbers: Integers
+    is_heavy: Flags
+    is_attention: Flags
+
+    def cut_out(self, first: int, last: int) -> KernelSequence:
+        """Return the kernels [first, last)."""
+        return KernelSequence(self.numbers[first:last], self.is_heavy[first:last], self.is_attention[first:last])
+
+    def reverse_order(self) -> KernelSequence:
+        """Return the kernels in reverse."""
+        return KernelSequence(self.numbers[::-1], self.is_heavy[::-1], self.is_attention[::-1])
+
+
+class LayerStretch(NamedTuple):
+    """Layers that follow one another in a sequence: `starts` are the indices of their first kernels, `end` is one past the last.
+
+    The usual one is the kernels [first, last), turned by as much as the anchor is inside of it: it begins with that.
+    """
+
+    starts: tuple[int, ...]
+    end: int
+    first: int
+    last: int
+    anchor: tuple[int, ...]
+
+    def move_by(self, by: int) -> LayerStretch:
+        """Return the same stretch of a sequence with `by` more kernels in front."""
+        return LayerStretch(
+            tuple(start + by for start in self.starts), self.end + by, self.first + by, self.last + by, self.anchor
+        )
+
+
+class _AnchoredRun(NamedTuple):
+    """Anchors of `window` kernels at `places` with layers between them, of which [first, last) is the usual one.
+
+    `votes` anchors agree on that.
+    """
+
+    places: tuple[int, ...]
+    first: int
+    last: int
+    window: int
+    votes: int
+
+    @property
+    def kernel_count(self) -> int:
+        """The kernels of all layers; the last one, after the last anchor, is as long as the usual one."""
+        return self.places[-1] - self.places[0] + self.last - self.first
+
+
+def find_stretches(kernels: KernelSequence, anchors: Collection[tuple[int, ...]] = ()) -> list[LayerStretch]:
+    """Return the stretches of kernels that are layers, in their order; empty without any.
+
+    The stretch that covers most is taken first, then those in what is left on both sides of it. If its pieces are for the
+    most part shorter layers, with all attention, they are rounds (tokens, denoising steps, micro-batches), and the layers
+    inside each are returned. Where `anchors` are known, from sequences that are nearly the same, no others are tried.
+    """
+    found: list[LayerStretch] = []
+    inside: list[LayerStretch] = []
+    known: dict[bytes, list[LayerStretch]] = {}
+    left = [(0, len(kernels.numbers))]
+    while left:
+        first, last = left.pop()
+        part = kernels.cut_out(first, last)
+        stretch = _find_best(part, anchors) if last - first >= LEAST_LAYERS * LEAST_KERNELS else None
+        if stretch is None:
+            continue
+        left += [(first, first + stretch.starts[0]), (first + stretch.end, last)]
+        rounds = [part.cut_out(*ends) for ends in pairwise((*stretch.starts, stretch.end))]
+        if anchors or not _is_round(rounds[len(rounds) // 2], known):
+            found.append(stretch.move_by(first))
+            continue
+        for start, piece in zip(stretch.starts, rounds, strict=True):
+            inside += [inner.move_by(first + start) for inner in _find_inside(piece, known)]
+    found = sorted(found)
+    return sorted([*_extend_stretches(kernels, found), *inside])
+
+
+def is_regular(kernels: KernelSequence, stretch: LayerStretch) -> bool:
+    """Return whether most kernels that the usual layer has once come as often as there are layers.
+
+    Or, where layers differ, whether attention does and hardly any of them comes twice in a layer. Otherwise layers lack
+    kernels, or some are two.
+    """
+    usual = np.bincount(kernels.numbers[stretch.first : stretch.last], minlength=int(kernels.numbers.max()) + 1)
+    once = np.flatnonzero(usual == 1)
+    layers = [
+        np.bincount(kernels.numbers[first:last], minlength=len(usual))[once]
+        for first, last in pairwise((*stretch.starts, stretch.end))
+    ]
+    counts = np.sum(layers, axis=0)
+    if (counts == len(layers)).sum() >= _REGULAR * len(once):
+        return len(once) > 0
+    is_attention = np.isin(once, kernels.numbers[kernels.is_attention])
+    return bool(
+        is_attention.any()
+        and (counts[is_attention] == len(layers)).all()
+        and (np.max(layers, axis=0) <= 1).mean() >= _ALIKE
+    )
+
+
+def _find_inside(piece: KernelSequence, known: dict[bytes, list[LayerStretch]]) -> list[LayerStretch]:
+    """Return the stretches of layers in a piece, from `known` where an equal piece was looked at before."""
+    key = piece.numbers.tobytes()
+    if key not in known:
+        known[key] = find_stretches(piece)
+    return known[key]
+
+
+def _is_round(piece: KernelSequence, known: dict[bytes, list[LayerStretch]]) -> bool:
+    """Return whether shorter layers are most of a piece that repeats, and have all of its attention."""
+    outside = np.ones(len(piece.numbers), np.bool_)
+    for stretch in _find_inside(piece, known):
+        outside[stretch.starts[0] : stretch.end] = False
+    return bool(outside.mean() <= 1 - _MOST and not piece.is_attention[outside].any())
+
+
+def _find_best(kernels: KernelSequence, anchors: Collection[tuple[int, ...]] = ()) -> LayerStretch | None:
+    """Return the stretch of layers that covers most; of those that cover about as much, one of the shortest layers.
+
+    Of these it is the one with most layers that have attention, then with the number on which most anchors agree.
+    """
+    tried = _places_of(kernels.numbers, anchors) if anchors else _try_anchors(kernels.numbers)
+    runs = [run for anchor in tried for run in _runs_of(kernels, anchor)]
+    if not runs:
+        return None
+    most = max(run.kernel_count for run in runs)
+    good = [run for run in runs if run.kernel_count >= _AS_GOOD * most]
+    shortest = min(run.last - run.first for run in good)
+    completed = [(_complete_run(kernels, run), run) for run in good if _AS_GOOD * (run.last - run.first) <= shortest]
+    votes: Counter[int] = Counter()
+    for stretch, run in completed:
+        votes[len(stretch.starts)] += run.votes
+    return max(
+        (stretch for stretch, _ in completed),
+        key=lambda stretch: (
+            _count_attention(kernels, stretch),
+            votes[len(stretch.starts)],
+            stretch.end - stretch.starts[0],
+            stretch,
+        ),
+    )
+
+
+def _count_attention(kernels: KernelSequence, stretch: LayerStretch) -> int:
+    """Return how many of the layers have attention, less those that have none where others do."""
+    having = np.logical_or.reduceat(kernels.is_attention[: stretch.end], stretch.starts)
+    return int(having.sum() - (~having).sum()) if having.any() else 0
+
+
+class _Anchor(NamedTuple):
+    """The places of a kernel, or of `window` kernels in a row; `votes` others come as these do, but for a shift."""
+
+    places: Integers
+    window: int
+    votes: int
+
+
+def _places_of(numbers: Integers, anchors: Collection[tuple[int, ...]]) -> Iterator[_Anchor]:
+    """Yield the places of known anchors that come often enough."""
+    for anchor in anchors:
+        size = max(len(numbers) - len(anchor) + 1, 0)
+        is_here = np.ones(size, np.bool_)
+        for shift, number in enumerate(anchor):
+            is_here &= numbers[shift : shift + size] == number
+        places = np.flatnonzero(is_here)
+        if len(places) >= LEAST_LAYERS:
+            yield _Anchor(places, len(anchor), 1)
+
+
+def _try_anchors(numbers: Integers) -> Iterator[_Anchor]:
+    """Yield the anchors that come often enough. Of many those that span most and come least often are yielded."""
+    found: dict[bytes, _Anchor] = {}
+    for window in _WINDOWS:
+        if len(numbers) <= window:
+            break
+        names = _hash_windows(numbers, window)
+        order = np.argsort(names, kind="stable")
+        edges = [0, *(np.flatnonzero(np.diff(names[order])) + 1).tolist(), len(order)]
+        for first, last in pairwise(edges):
+            if last - first >= LEAST_LAYERS and order[last - 1] - order[first] >= (LEAST_LAYERS - 1) * LEAST_KERNELS:
+                places = order[first:last]
+                key = np.diff(places).tobytes()
+                same = found.get(key, _Anchor(places, window, 0))
+                found[key] = same._replace(votes=same.votes + 1)
+    ranked = sorted(found.values(), key=lambda anchor: (-_regular_length(anchor.places), len(anchor.places)))
+    yield from ranked[:_MOST_ANCHORS]
+
+
+def _hash_windows(numbers: Integers, window: int) -> Integers:
+    """Return a number for every `window` kernels in a row, equal for equal ones."""
+    found = np.zeros(len(numbers) - window + 1, np.uint64)
+    for shift in range(window):
+        found = found * _FACTOR + numbers[shift : shift + len(found)].astype(np.uint64) + np.uint64(1)
+    return found.astype(np.int64)
+
+
+def _regular_length(places: Integers) -> int:
+    """Return how many kernels lie between anchors that are about as far apart as the next two."""
+    gaps = np.diff(places)
+    near = np.abs(np.diff(gaps)) <= (1 - _TAKING_TURNS) * np.maximum(gaps[1:], gaps[:-1])
+    return int(gaps[np.append(near, False) | np.insert(near, 0, False)].sum())
+
+
+def _runs_of(kernels: KernelSequence, anchor: _Anchor) -> Iterator[_AnchoredRun]:
+    """Yield the runs of layers between the places of an anchor."""
+    places = anchor.places
+    kinds, examples = _kinds_of(kernels.numbers, places)
+    bags = _bags_of(kernels.numbers, places, examples)
+    sizes = bags.sum(axis=1)
+    has_attention = [bool(kernels.is_attention[places[piece] : places[piece + 1]].any()) for piece in examples]
+    members = np.bincount(kinds[kinds >= 0], minlength=len(examples))
+    seen: set[tuple[int, int]] = set()
+    for usual in np.argsort(-members * sizes, kind="stable").tolist():
+        if members[usual] < LEAST_LAYERS - 1 or sizes[usual] < LEAST_KERNELS:
+            continue
+        example = examples[usual]
+        is_layer = (
+            has_attention[usual] or kernels.is_heavy[places[example] : places[example + 1]].sum() >= _LEAST_PRODUCTS
+        )
+        if not is_layer:
+            continue
+        alike = 2 * np.minimum(bags, bags[usual]).sum(axis=1) / (sizes + sizes[usual])
+        alike[np.asarray(has_attention) != has_attention[usual]] = 0
+        alike[np.minimum(sizes, sizes[usual]) < _NEAR * np.maximum(sizes, sizes[usual])] = 0
+        grade = np.zeros(len(examples) + 1, np.int8)
+        grade[:-1] += alike >= (_RELATED if has_attention[usual] else _TAKING_TURNS)
+        grade[:-1] += (alike >= _ALIKE) | (alike >= _TAKING_TURNS) & (members >= _SEVERAL)
+        for first, last in _stretches_of(grade[kinds]):
+            if (first, last) not in seen:
+                seen.add((first, last))
+                yield _AnchoredRun(
+                    tuple(places[first : last + 1].tolist()),
+                    int(places[example]),
+                    int(places[example + 1]),
+                    anchor.window,
+                    anchor.votes,
+                )
+
+
+def _kinds_of(numbers: Integers, places: Integers) -> tuple[Integers, list[int]]:
+    """Return the kind of each piece between anchors, equal for equal pieces, and the first piece of each kind.
+
+    The rarest of too many kinds are -1.
+    """
+    sums = np.concatenate(
+        (np.zeros(1, np.uint64), np.cumsum(_list_powers(len(numbers)) * (numbers.astype(np.uint64) + np.uint64(1))))
+    )
+    inverse = _list_powers(len(numbers), _INVERSE)
+    names = (sums[places[1:]] - sums[places[:-1]]) * inverse[places[:-1]]
+    _, examples, kinds, counts = np.unique(names, return_index=True, return_inverse=True, return_counts=True)
+    kept = np.argsort(-counts, kind="stable")[:_MOST_KINDS]
+    renamed = np.full(len(counts), -1, np.int64)
+    renamed[kept] = np.arange(len(kept))
+    return renamed[kinds], examples[kept].tolist()
+
+
+def _list_powers(length: int, factor: np.uint64 = _FACTOR) -> npt.NDArray[np.uint64]:
+    """Return the first `length` powers of `factor`, modulo 2**64."""
+    return np.cumprod(np.concatenate((np.ones(1, np.uint64), np.full(max(length - 1, 0), factor))), dtype=np.uint64)[
+        :length
+    ]
+
+
+def _bags_of(numbers: Integers, places: Integers, pieces: Sequence[int]) -> Integers:
+    """Return a row per piece: how often it has each kernel."""
+    size = int(numbers.max()) + 1
+    return np.array([np.bincount(numbers[places[piece] : places[piece + 1]], minlength=size) for piece in pieces])
+
+
+def _stretches_of(grades: npt.NDArray[np.int8]) -> Iterator[tuple[int, int]]:
+    """Yield the runs [first, last) of pieces that are of a kind of the list.
+
+    Between them, single ones may be only related, one or a tenth of all; a few that are only related belong to both ends.
+    """
+    full = np.flatnonzero(grades == _OF_KIND)
+    joins = [
+        after - before == 1 or (after == before + 2 and grades[before + 1] == _IS_RELATED)
+        for before, after in pairwise(full.tolist())
+    ]
+    for part in np.split(full, np.flatnonzero(~np.array(joins, np.bool_)) + 1):
+        if len(part) < LEAST_LAYERS - 1 or len(part) + 1 < _ALIKE * (part[-1] - part[0] + 1):
+            continue
+        first, last = int(part[0]), int(part[-1]) + 1
+        before = _count_leading(grades[:first][::-1])
+        after = _count_leading(grades[last:])
+        yield first - before * (before < LEAST_LAYERS), last + after * (after < LEAST_LAYERS)
+
+
+def _count_leading(grades: npt.NDArray[np.int8]) -> int:
+    """Return how many grades from the first on are 1."""
+    others = np.flatnonzero(grades != _IS_RELATED)
+    return int(others[0]) if len(others) else len(grades)
+
+
+def _complete_run(kernels: KernelSequence, run: _AnchoredRun) -> LayerStretch:
+    """Return the layers of a run from their first kernels on: they repeat before the first anchor and behind the last, too."""
+    numbers, usual = kernels.numbers, kernels.numbers[run.first : run.last]
+    before = numbers[max(run.places[0] - len(usual), 0) : run.places[0]]
+    left = _count_agreeing(before[::-1], usual[::-1])
+    whole = len(usual) - left
+    right = _count_agreeing(numbers[run.places[-1] : run.places[-1] + whole], usual[:whole])
+    starts, end = [place - left for place in run.places], run.places[-1] + right
+    if right < whole:
+        # the last layer ends otherwise, or is none
+        related = _count_related(kernels.cut_out(starts[-1], len(numbers)), kernels.cut_out(run.first, run.last))
+        has_attention = (
+            kernels.is_attention[run.first : run.last].any() and kernels.is_attention[starts[-1] : end].any()
+        )
+        if not related and not has_attention and 2 * (left + right) < len(usual):
+            end = starts.pop()
+        end = max(end, starts[-1] + related) if related else end
+    anchor = tuple(numbers[run.first : run.first + run.window].tolist())
+    return LayerStretch(tuple(starts), end, run.first, run.last, anchor)
+
+
+def _extend_stretches(kernels: KernelSequence, stretches: list[LayerStretch]) -> Iterator[LayerStretch]:
+    """Yield the stretches, in their order, with a layer more at an end if there is one that is only related to the others."""
+    before = 0
+    for stretch, later in zip_longest(stretches, stretches[1:]):
+        usual = kernels.cut_out(stretch.first, stretch.last)
+        starts, end = list(stretch.starts), stretch.end
+        if first := _count_related(kernels.cut_out(before, starts[0]).reverse_order(), usual):
+            starts.insert(0, starts[0] - first)
+        if last := _count_related(kernels.cut_out(end, later.starts[0] if later else len(kernels.numbers)), usual):
+            starts.append(end)
+            end += last
+        yield stretch._replace(starts=tuple(starts), end=end)
+        before = end
+
+
+def _count_related(kernels: KernelSequence, usual: KernelSequence) -> int:
+    """Return how many of the first kernels are a layer that is related to the usual one; 0 for none."""
+    near = kernels.cut_out(0, int(len(usual.numbers) / _NEAR))
+    has_attention = bool(usual.is_attention.any())
+    lengths = np.arange(1, len(near.numbers) + 1)
+    left = Counter(usual.numbers.tolist())
+    shared = np.zeros(len(lengths), np.bool_)
+    for place, number in enumerate(near.numbers.tolist()):
+        shared[place] = left[number] > 0
+        left[number] -= 1
+    alike = 2 * np.cumsum(shared) / (lengths + len(usual.numbers))
+    alike[lengths < _NEAR * len(usual.numbers)] = 0
+    alike[(np.cumsum(near.is_attention) > 0) != has_attention] = 0
+    best = int(alike.argmax()) if len(alike) else 0
+    return best + 1 if len(alike) and alike[best] >= (_RELATED if has_attention else _TAKING_TURNS) else 0
+
+
+def _count_agreeing(found: Integers, usual: Integers) -> int:
+    """Return how many kernels from the first on agree with the usual ones, over single others where more agree behind them."""
+    length = min(len(found), len(usual))
+    scores = np.cumsum(np.where(found[:length] == usual[:length], 1, -_COST_OF_OTHER))
+    best, end = 0, 0
+    for place, score in enumerate(scores.tolist(), 1):
+        if score > best:
+            best, end = score, place
+        elif score < best - _COST_OF_OTHER * 2:
+            break
+    return end
