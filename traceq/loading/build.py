@@ -25,6 +25,7 @@ from traceq.database.empty import create_database
 from traceq.database.planning import MOST_ROWS, disable_costly_optimizers
 from traceq.errors import UnusableTrace
 from traceq.loading.bounds import drop_impossible, end_gpu_work, end_marks
+from traceq.loading.compile_logs import stage_compile_logs
 from traceq.loading.inductor import read_inductor, split_readable
 from traceq.loading.inspected import add_records
 from traceq.loading.made_with import stage_made_with
@@ -134,6 +135,7 @@ def _build_database(task: Task, progress: Callable[[State], None]) -> Iterator[t
             if stage_logs(connection, task.source.path, task.beside):
                 drop_impossible(connection)
             stage_training_logs(connection, task.beside)
+            stage_compile_logs(connection, task.beside.logs, task.beside.offset)
             stage_made_with(connection, task.source.path)
             stage_printed(connection, task.source.path)
             stage_worker_samples(connection, task.source.path)

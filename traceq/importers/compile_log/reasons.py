@@ -1,0 +1,93 @@
+"""Why a graph broke: the text that torch.compile gives, and the kind of cause that it names."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from traceq.importers.compile_log.records import Place
+
+_PLACE = re.compile(r"^Graph break (?:in user code at |\(details suppressed\) in user code at )(.+):(\d+)$", re.MULTILINE)
+_REASON = re.compile(r"^(?:Graph Break )?Reason: (.*?)(?=^User code traceback:|^Traceback \(most recent|\Z)", re.MULTILINE | re.DOTALL)
+_FRAME = re.compile(r'^\s*File "(.+?)", line (\d+), in (\S+)(?:\n\s+(?!File ")(\S.*))?', re.MULTILINE)
+_STACK = re.compile(r"^User code traceback:\n(.*?)(?=^Traceback \(most recent|^\S|\Z)", re.MULTILINE | re.DOTALL)
+_HINT = re.compile(r"^\s*Hint: (.+)$", re.MULTILINE)
+_ADVICE = re.compile(r"^\s*(?:Hint: .*|For more details about this graph break.*)$", re.MULTILINE)
+_CONTEXT = re.compile(r"^\s*Developer debug context: (.+)$", re.MULTILINE)
+_NO_REASON = re.compile(
+    r"^(?:Encountered graph break when attempting to trace .*|Failed to handle graph break gracefully.*|Graph break encountered:.*)$"
+)
+_SKIPS = re.compile(r"Skipping the function and falling back to eager|Skip(?:ping)? frame", re.IGNORECASE)
+_LONGEST = 2_000
+
+# Kind -> what the reason or its context says, the first that fits. Words of PyTorch 2.1 to 2.13.
+_KINDS = {
+    "print": r"builtin operator `print`|\bbuiltin print\b|call_function BuiltinVariable\(print\)",
+    "logging": r"(?i)logging\.Logger|logger method|logging function|warnings\.warn|reorderable_logging",
+    "item": r"Tensor\.item\(\)|call_method TensorVariable\(\) (?:item|tolist)|_local_scalar_dense|Unsupported Tensor\.(?:item|tolist)|\.item\(\)",
+    "branch": r"(?i)data-dependent (?:branching|jump|control flow|assertion)|generic_jump TensorVariable|Data.?dependent.*(?:jump|branch)"
+    r"|control flow on a tensor",
+    "shape": r"(?i)dynamic shape operator|data.dependent (?:operator|shape|expression)|DynamicOutputShape|could not (?:guard|extract specialized)",
+    "disabled": r"(?i)torch\._dynamo\.disable|torch\.compiler\.disable|disabled function|marked as skip(?:ped)? by.*disable",
+    "asked": r"torch\._dynamo\.graph_break\(\)|Call to `torch\._dynamo\.graph_break",
+    "generator": r"(?i)\bgenerator\b|\byield\b",
+    "context_manager": r"(?i)context manager",
+    "builtin": r"Failed to trace builtin operator|builtin: [a-z]+ |call_function BuiltinVariable",
+    "c_function": r"(?i)C/C\+\+ (?:binding|function)|skipped? (?:function|call|builtin)|SkipFunctionVariable|marked as skipped|not traceable"
+    r"|attempted to call function",
+    "backward": r"(?i)\bbackward\b|autograd\.grad|register_hook|\bhook\b",
+    "custom_operator": r"(?i)fake (?:impl|kernel)|missing.*meta|unsupported operator",
+}  # fmt: skip
+_COMPILED_KINDS = {kind: re.compile(pattern) for kind, pattern in _KINDS.items()}
+
+
+class BreakText(NamedTuple):
+    """What the text of a graph break says; None for what it does not."""
+
+    place: Place
+    kind: str
+    reason: str
+    hint: str | None
+    context: str | None
+    stack: str | None
+    skips_function: bool
+
+
+def parse_break(text: str) -> BreakText:
+    """Return what the text of the artifact dynamo_graph_break_reason says: the line, the cause, and the program's stack."""
+    place = _PLACE.search(text)
+    found = _REASON.search(text)
+    reason = (found[1] if found else text).strip()
+    traced = _STACK.search(text)
+    frames = list(_FRAME.finditer(traced[1])) if traced else []
+    innermost = frames[-1] if frames else None
+    file, line = (place[1], int(place[2])) if place else (innermost[1], int(innermost[2])) if innermost else (None, None)
+    is_same = innermost is not None and line is not None and (innermost[1], int(innermost[2])) == (file, line)
+    hint, context = _HINT.search(reason), _CONTEXT.search(reason)
+    return BreakText(
+        Place(
+            file,
+            line,
+            innermost[3] if innermost is not None and is_same else None,
+            innermost[4].strip() if innermost is not None and is_same and innermost[4] else None,
+        ),
+        kind_of_break(reason),
+        summarise_reason(reason),
+        hint[1].strip()[:_LONGEST] if hint else None,
+        context[1].strip()[:_LONGEST] if context else None,
+        traced[1].rstrip()[:_LONGEST] if traced else None,
+        _SKIPS.search(reason) is not None,
+    )
+
+
+def summarise_reason(reason: str) -> str:
+    """Return the line of a reason that says the cause: without what all of them begin with, hints and explanations."""
+    lines = [line.strip() for line in reason.splitlines() if line.strip()]
+    said = [line for line in lines if _NO_REASON.match(line) is None]
+    return (said or lines or ["no reason is logged"])[0][:_LONGEST]
+
+
+def kind_of_break(reason: str) -> str:
+    """Return the kind of the cause by its words, hints left aside; "other" for one that no pattern names."""
+    said = _ADVICE.sub("", reason)
+    return next((kind for kind, pattern in _COMPILED_KINDS.items() if pattern.search(said)), "other")
