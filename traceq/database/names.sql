@@ -6,3 +6,7 @@ regexp_matches(name, '^(cu(Init|ModuleGetLoadingMode|DriverGetVersion)|(cuda|hip
 
 -- What the program itself calls warming up; schedules of learning rates do so, too, but hold no work.
 create or replace macro _warms_up(name) as regexp_matches(name, '(?i)warm[ _-]?up');
+
+--- A line of a program by the end of its path: train.py:12.
+create or replace macro _short_place(file, line) as
+regexp_extract(file, '[^/\\]+$') || coalesce(':' || line, '');

@@ -105,46 +105,75 @@ inner join idle_gap as g on g.trace_id = c.trace_id and c.ts < g.ts_end and c.ts
 where c.ts is not null and c.dur > 0
 group by all;
 
---: One row per passing of a graph break in a counted step: from the end of the compiled code before it to the begin of the
---: compiled code after it, on one thread.
+--: One row per passing of a graph break in a counted step: from the end of the compiled graph before the line to the begin of
+--: the compiled graph after it, on one thread. None where the trace has no such ranges (Torch-Compiled Region, Call
+--: CompiledFxGraph): then what a break takes cannot be told.
 create or replace view graph_break_passing as
 with
 named as (
     -- the rest of the function after each line that breaks
     select distinct
-        b.trace_id, b.log_id, b.file, b.line, c.frame_id as frame_before, r.frame_id as frame_after
+        b.trace_id, b.log_id, b.file, b.line, b.kind, c.frame_id as frame_before, r.frame_id as frame_after
     from graph_break as b
     inner join compilation as c using (trace_id, log_id, compile_id)
     inner join compilation as r
         on r.trace_id = b.trace_id
         and r.log_id = b.log_id
         and r.file = b.file
-        and regexp_matches(r.function, '^torch_dynamo_resume_in_.+_at_' || b.line || '$')
-    where not b.skips_function
+        and r.function like 'torch_dynamo_resume_in_%' || '_at_' || b.line
+    where not b.skips_function and b.line is not null
 ),
 
 region as (
     select
         trace_id, slice_id, thread_id, ts, ts_end,
-        regexp_extract(name, ': (?:!?\d+/)?(\d+)/\d+$', 1)::bigint as frame_id
+        try_cast(regexp_extract(name, '(\d+)/\d+$', 1) as bigint) as frame_id
     from cpu_slice
-    where kind in ('op', 'annotation') and name like 'Torch-Compiled Region: %' and regexp_matches(name, '(\d+)/\d+$')
+    where kind in ('op', 'annotation') and name like 'Torch-Compiled Region: %' and trace_id in (select trace_id from named)
 ),
 
-ordered as (
+graph as (
+    select g.trace_id, g.slice_id, g.thread_id, g.ts, g.ts_end, r.frame_id
+    from (
+        select *
+        from cpu_slice
+        where
+            kind in ('op', 'annotation')
+            and name like '## Call CompiledFxGraph %'
+            and trace_id in (select trace_id from named)
+    ) as g
+    asof inner join region as r on r.trace_id = g.trace_id and r.thread_id = g.thread_id and g.ts >= r.ts
+    where g.ts_end <= r.ts_end
+),
+
+search as (
+    select trace_id, thread_id, ts
+    from cpu_slice
+    where kind in ('op', 'annotation') and name = 'TorchDynamo Cache Lookup' and trace_id in (select trace_id from named)
+),
+
+entered as (
     select
-        *,
-        lag(ts_end) over thread as before_end,
-        lag(frame_id) over thread as before_frame,
-        lag(ts) over thread as before_ts,
-        lag(slice_id) over thread as before_id
-    from region
-    window thread as (partition by trace_id, thread_id order by ts, ts_end desc)
+        r.trace_id, r.thread_id, r.slice_id, r.ts, r.ts_end, r.frame_id,
+        b.slice_id as before_id, b.ts as before_ts, b.ts_end as before_end, b.frame_id as before_frame
+    from region as r
+    asof inner join graph as b on b.trace_id = r.trace_id and b.thread_id = r.thread_id and r.ts > b.ts
+),
+
+met as (
+    select
+        e.*,
+        a.slice_id as after_id, a.ts as after_ts, a.ts_end as after_end,
+        l.ts as search_ts
+    from entered as e
+    asof inner join graph as a on a.trace_id = e.trace_id and a.thread_id = e.thread_id and e.ts <= a.ts
+    asof left join search as l on l.trace_id = e.trace_id and l.thread_id = e.thread_id and e.ts >= l.ts
+    where a.ts_end <= e.ts_end and a.frame_id = e.frame_id
 )
 
 select
     --: Trace.
-    o.trace_id,
+    m.trace_id,
     --: Step.
     s.step,
     --: Log; see compile_log.
@@ -153,18 +182,25 @@ select
     n.file,
     --: Line.
     n.line,
+    --: Cause; see graph_break.
+    n.kind,
     --: Thread.
-    o.thread_id,
-    --: Compiled code before it: see cpu_slice.
-    o.before_id as before_slice_id,
-    --: Compiled code after it: see cpu_slice.
-    o.slice_id as after_slice_id,
-    --: End of the compiled code before it, ns.
-    o.before_end as ts,
-    --: Time until the compiled code after it begins, ns: what runs eagerly, and finding the compiled code for the rest.
-    o.ts - o.before_end as dur
-from ordered as o
-inner join named as n
-    on n.trace_id = o.trace_id and n.frame_before = o.before_frame and n.frame_after = o.frame_id
-inner join step as s on s.trace_id = o.trace_id and s.ts <= o.before_ts and o.ts_end <= s.ts_end and s.excluded is null
-where o.ts >= o.before_end;
+    m.thread_id,
+    --: Compiled graph before it, a cpu_slice.
+    m.before_id as before_slice_id,
+    --: Compiled graph after it, a cpu_slice.
+    m.after_id as after_slice_id,
+    --: End of the compiled graph before it, ns.
+    m.before_end as ts,
+    --: Time until the compiled graph after it begins, ns.
+    m.after_ts - m.before_end as dur,
+    --: Of that, what runs eagerly: until PyTorch looks for the compiled code of the rest, ns.
+    if(m.search_ts between m.before_end and m.ts, m.search_ts, m.ts) - m.before_end as eager_ns,
+    --: Of that, finding and entering the compiled code of the rest, ns.
+    m.after_ts - if(m.search_ts between m.before_end and m.ts, m.search_ts, m.ts) as entry_ns,
+    --: What the graphs before and after it take, ns: one graph may fuse over the line.
+    (m.before_end - m.before_ts) + (m.after_end - m.after_ts) as graphs_ns
+from met as m
+inner join named as n on n.trace_id = m.trace_id and n.frame_before = m.before_frame and n.frame_after = m.frame_id
+inner join step as s on s.trace_id = m.trace_id and s.ts <= m.before_ts and m.after_end <= s.ts_end and s.excluded is null
+where m.ts >= m.before_end;
