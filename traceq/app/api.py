@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from traceq.app.convert import Converted
     from traceq.app.doctor import HealthView
     from traceq.app.export import Format
+    from traceq.app.compile_log import CompileLogView
     from traceq.app.goodput import GoodputView
     from traceq.app.hang import HangView
     from traceq.app.history import HistoryView
@@ -517,6 +518,23 @@ def goodput(
             Terms(gpus, cost_per_gpu_hour, ideal_step),
             offset=offset,
             save=None if save is None else Path(save),
+        )
+
+
+def compile_log(
+    logs: str | Path | Sequence[str | Path], *, save: str | Path | None = None, memory_limit: int | None = None
+) -> CompileLogView:
+    """Say what torch.compile did, from its structured logs alone: compile time, graph breaks, recompilations, caches.
+
+    `logs` are files that PyTorch wrote into the folder that TORCH_TRACE names, or that folder. `save` is a database that
+    keeps their tables. Raises ValueError for a file of something else.
+    """
+    from traceq.app.compile_log import summarise_compile_logs
+    from traceq.loading.sources import paths_of
+
+    with _within_limits(memory_limit):
+        return summarise_compile_logs(
+            [Path(log) for log in paths_of(logs)], save=None if save is None else Path(save)
         )
 
 

@@ -38,7 +38,8 @@ create table if not exists compilation (
     trace_id integer not null,
     --: Log; see compile_log.
     log_id integer not null,
-    --: Id as PyTorch writes it: FRAME/VERSION, with that of compiled autograd in front where it compiles.
+    --: Id as PyTorch writes it: FRAME/VERSION, with that of compiled autograd in front where it compiles; #2 and so on
+    --: where the id came before, as after torch._dynamo.reset().
     compile_id varchar not null,
     --: Number of the frame.
     frame_id bigint not null,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,9 @@ class _Reading:
         self.log = CompileLog()
         self._texts: dict[int, str] = {}
         self._compilations: dict[str, Compilation] = {}
+        # torch._dynamo.reset() lets PyTorch count anew: ids come again, and are told apart by the number of the time.
+        self._again: Counter[str] = Counter()
+        self._finished: set[str] = set()
         self._open: list[int] = []
         self._breaks: list[tuple[str, int, BreakText, int | None]] = []
         self._last_at: int | None = None
@@ -117,13 +121,24 @@ class _Reading:
             self._texts[pair[1]] = pair[0]
         return True
 
-    def _compilation_of(self, fields: Mapping[str, Any]) -> Compilation | None:
-        """Return the compilation that a record is of, new or known; None for a record of none."""
+    def _current_id(self, as_logged: str) -> str:
+        """Return the id of a compilation: as it is logged, from the second time on with the number of the time."""
+        times = self._again[as_logged]
+        return f"{as_logged}#{times + 1}" if times else as_logged
+
+    def _compilation_of(self, fields: Mapping[str, Any], *, begins: bool = False) -> Compilation | None:
+        """Return the compilation that a record is of, new or known; None for a record of none.
+
+        `begins`: such a record stands at the begin of a compilation; after the end of one it is of another with its id.
+        """
         frame, version = _check_count(fields.get("frame_id")), _check_count(fields.get("frame_compile_id"))
         if frame is None or version is None:
             return None
         autograd = _check_count(fields.get("compiled_autograd_id"))
-        compile_id = f"{frame}/{version}" if autograd is None else f"{autograd}/{frame}/{version}"
+        as_logged = f"{frame}/{version}" if autograd is None else f"{autograd}/{frame}/{version}"
+        if begins and self._current_id(as_logged) in self._finished:
+            self._again[as_logged] += 1
+        compile_id = self._current_id(as_logged)
         found = self._compilations.get(compile_id)
         if found is None:
             if len(self._compilations) >= _MOST_ROWS:
@@ -136,7 +151,7 @@ class _Reading:
 
     def _add_start(self, fields: Mapping[str, Any]) -> bool:
         """Add which function a compilation is of, and where it was called: of each attempt the same."""
-        compilation, start = self._compilation_of(fields), fields["dynamo_start"]
+        compilation, start = self._compilation_of(fields, begins=True), fields["dynamo_start"]
         stack = start.get("stack") if isinstance(start, dict) else None
         if compilation is None or not isinstance(stack, list):
             return isinstance(start, dict)
@@ -163,6 +178,7 @@ class _Reading:
             return False
         if compilation is None:
             return True
+        self._finished.add(compilation.compile_id)
         for name, source in _DURATIONS.items():
             if (duration := _to_ns(metrics.get(source))) is not None:
                 setattr(compilation, name, duration)
@@ -172,11 +188,10 @@ class _Reading:
         begin = metrics.get("start_time")
         if isinstance(begin, float | int) and not isinstance(begin, bool) and 0 < begin < _END_OF_TIME / _SECOND:
             compilation.begin_at = compilation.begin_at or round(begin * _SECOND)
-        file, name, line = (_text_of(metrics.get(key)) for key in ("co_filename", "co_name", "co_firstlineno"))
+        file, name = _text_of(metrics.get("co_filename")), _text_of(metrics.get("co_name"))
         first_line = _check_count(metrics.get("co_firstlineno"))
         if file or name:
             compilation.place = Place(file or compilation.place.file, first_line, name or compilation.place.function)
-        del line
         code = metrics.get("has_guarded_code")
         compilation.has_code = code if isinstance(code, bool) else compilation.has_code
         compilation.fail_type = _text_of(metrics.get("fail_type")) or compilation.fail_type
@@ -209,7 +224,7 @@ class _Reading:
 
     def _add_recompilation(self, fields: Mapping[str, Any], payload: str) -> bool:
         """Add the guards of earlier versions that failed before a compilation."""
-        compilation = self._compilation_of(fields)
+        compilation = self._compilation_of(fields, begins=True)
         reasons = parse_reasons(payload)
         if compilation is None or len(self.log.recompilations) >= _MOST_ROWS:
             return bool(reasons)
@@ -247,9 +262,10 @@ class _Reading:
         # whole us first: ns of today have more digits than a float
         at_ns = int(at_us) * 1_000 + round((at_us - int(at_us)) * 1_000)
         self._last_at = at_ns
-        compilation = self._compilation_of(fields)
-        compile_id = compilation.compile_id if compilation else None
         kind = event.get("ph")
+        begins = kind == "B" and name in ("dynamo", "entire_frame_compile")
+        compilation = self._compilation_of(fields, begins=begins)
+        compile_id = compilation.compile_id if compilation else None
         if kind == "B":
             self._begin_phase(name, compile_id, at_ns)
         elif kind == "E":

@@ -88,6 +88,11 @@ def summarise_reason(reason: str) -> str:
 
 
 def kind_of_break(reason: str) -> str:
-    """Return the kind of the cause by its words, hints left aside; "other" for one that no pattern names."""
-    said = _ADVICE.sub("", reason)
-    return next((kind for kind, pattern in _COMPILED_KINDS.items() if pattern.search(said)), "other")
+    """Return the kind of the cause by its first line and what it is about, else by all but its hints; "other" for none."""
+    context = _CONTEXT.search(reason)
+    first = f"{summarise_reason(reason)}\n{context[1] if context else ''}"
+    for said in (first, _ADVICE.sub("", reason)):
+        for kind, pattern in _COMPILED_KINDS.items():
+            if pattern.search(said):
+                return kind
+    return "other"

@@ -1,0 +1,1 @@
+"""What logs of torch.compile come to: compile time by function and part, graph breaks, recompilations, caches."""
