@@ -40,7 +40,7 @@ _SCHEMAS = {
     },
     "graph_break": {
         "break_id": _INT, "compile_id": _TEXT, "attempt": _INT, "file": _TEXT, "line": _INT, "function": _TEXT, "code": _TEXT,
-        "kind": _TEXT, "reason": _TEXT, "hint": _TEXT, "context": _TEXT, "stack": _TEXT, "broken_at": _INT,
+        "frame_line": _INT, "inside": _TEXT, "kind": _TEXT, "reason": _TEXT, "hint": _TEXT, "context": _TEXT, "stack": _TEXT, "broken_at": _INT,
         "skips_function": _BOOL, "is_logged": _BOOL,
     },
     "recompilation": {
@@ -231,6 +231,7 @@ def build_rows(
         "graph_break": [
             {
                 "break_id": place, "compile_id": each.compile_id, "attempt": each.attempt, "kind": each.kind,
+                "frame_line": each.frame_line, "inside": each.inside,
                 "reason": each.reason, "hint": each.hint, "context": each.context, "stack": each.stack,
                 "broken_at": each.at_ns, "skips_function": each.skips_function, "is_logged": each.is_from_log,
                 **_place_columns(each.place),

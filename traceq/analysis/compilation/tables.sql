@@ -130,7 +130,7 @@ create table if not exists graph_break (
     compile_id varchar not null,
     --: Attempt of it, from 0.
     attempt bigint not null,
-    --: File of the line at which it broke.
+    --: File of the line at which it broke, the innermost of the program's own code.
     file varchar,
     --: Line.
     line bigint,
@@ -138,6 +138,10 @@ create table if not exists graph_break (
     function varchar,
     --: Code of the line.
     code varchar,
+    --: Line of the compiled function from which it is reached: what comes after is compiled as the rest from there.
+    frame_line bigint,
+    --: Line of a library in which it lies, as FILE(LINE): FUNCTION; NULL for the program's own.
+    inside varchar,
     --: Cause by what the reason says: print, logging, item, branch (on a tensor's value), shape (that depends on values),
     --: disabled, asked (torch._dynamo.graph_break()), generator, context_manager, builtin, c_function, backward,
     --: custom_operator, other.

@@ -119,8 +119,8 @@ named as (
     inner join compilation as r
         on r.trace_id = b.trace_id
         and r.log_id = b.log_id
-        and r.file = b.file
-        and r.function like 'torch_dynamo_resume_in_%' || '_at_' || b.line
+        and r.file = c.file
+        and r.function like 'torch_dynamo_resume_in_%' || '_at_' || b.frame_line
     where not b.skips_function and b.line is not null
 ),
 

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from traceq.importers.compile_log.envelope import LogLines, LogRecord
 from traceq.importers.compile_log.guards import parse_reasons
 from traceq.importers.compile_log.reasons import BreakText, kind_of_break, parse_break, summarise_reason
@@ -98,10 +100,11 @@ class _Reading:
         for compile_id, attempt, said, at_ns in self._breaks[:_MOST_ROWS]:
             log.graph_breaks.append(
                 GraphBreak(
-                    compile_id, attempt, said.place, said.kind, said.reason, said.hint, said.context, said.stack, at_ns,
-                    said.skips_function,
+                    compile_id, attempt, said.place, self._line_in_frame(compile_id, said), said.inside, said.kind, said.reason,
+                    said.hint, said.context, said.stack, at_ns, said.skips_function,
                 )
             )  # fmt: skip
+        log.recompilations = [self._complete_place(each) for each in log.recompilations]
         if not log.graph_breaks:
             log.graph_breaks = _infer_breaks(log.compilations)
         times = [phase.begin_at for phase in log.phases] + [
@@ -112,6 +115,27 @@ class _Reading:
         ]
         log.first_at, log.last_at = min(times, default=None), max(ends, default=None)
         return log
+
+    def _line_in_frame(self, compile_id: str, said: BreakText) -> int | None:
+        """Return the line of the compiled function from which the line of a break is reached; None where the stack lacks it."""
+        compilation = self._compilations.get(compile_id)
+        if compilation is None:
+            return None
+        function = compilation.place.function or ""
+        resumed = _RESUMED.match(function)
+        names = {function, resumed[1] if resumed else function}
+        for frame in reversed(said.frames):
+            if frame.function in names and frame.file == compilation.place.file:
+                return frame.line
+        return said.place.line if said.place.file == compilation.place.file else None
+
+    def _complete_place(self, each: Recompilation) -> Recompilation:
+        """Return a recompilation with the whole path of its line, of which a guard's text has the end only."""
+        compilation = self._compilations.get(each.compile_id)
+        known = [compilation.place.file if compilation else None, *self._texts.values()]
+        file = each.place.file
+        whole = next((path for path in known if path and file and path.endswith(file)), file)
+        return replace(each, place=replace(each.place, file=whole)) if whole != file else each
 
     def _add_text(self, pair: object) -> bool:
         """Add a text that later records name by its number."""
@@ -320,8 +344,11 @@ def _infer_breaks(compilations: list[Compilation]) -> list[GraphBreak]:
         place = Place(rest.place.file, int(found[2]), found[1])
         of = origin.compile_id if origin is not None else rest.compile_id
         breaks.append(
-            GraphBreak(of, 0, place, kind, reason, None, None, rest.stack, rest.begin_at, skips_function=False, is_from_log=False)
-        )
+            GraphBreak(
+                of, 0, place, place.line, None, kind, reason, None, None, rest.stack, rest.begin_at, skips_function=False,
+                is_from_log=False,
+            )
+        )  # fmt: skip
     return breaks
 
 

@@ -18,6 +18,7 @@ _NO_REASON = re.compile(
     r"^(?:Encountered graph break when attempting to trace .*|Failed to handle graph break gracefully.*|Graph break encountered:.*)$"
 )
 _SKIPS = re.compile(r"Skipping the function and falling back to eager|Skip(?:ping)? frame", re.IGNORECASE)
+_LIBRARY = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python3\.\d+[/\\]|^<frozen ")
 _LONGEST = 2_000
 
 # Kind -> what the reason or its context says, the first that fits. Words of PyTorch 2.1 to 2.13.
@@ -45,6 +46,8 @@ class BreakText(NamedTuple):
     """What the text of a graph break says; None for what it does not."""
 
     place: Place
+    frames: tuple[Place, ...]
+    inside: str | None
     kind: str
     reason: str
     hint: str | None
@@ -55,22 +58,25 @@ class BreakText(NamedTuple):
 
 def parse_break(text: str) -> BreakText:
     """Return what the text of the artifact dynamo_graph_break_reason says: the line, the cause, and the program's stack."""
-    place = _PLACE.search(text)
     found = _REASON.search(text)
     reason = (found[1] if found else text).strip()
     traced = _STACK.search(text)
-    frames = list(_FRAME.finditer(traced[1])) if traced else []
-    innermost = frames[-1] if frames else None
-    file, line = (place[1], int(place[2])) if place else (innermost[1], int(innermost[2])) if innermost else (None, None)
-    is_same = innermost is not None and line is not None and (innermost[1], int(innermost[2])) == (file, line)
+    frames = tuple(
+        Place(frame[1], int(frame[2]), frame[3], frame[4].strip() if frame[4] else None)
+        for frame in (_FRAME.finditer(traced[1]) if traced else ())
+    )
+    stated = _PLACE.search(text)
+    deepest = Place(stated[1], int(stated[2])) if stated else frames[-1] if frames else Place()
+    if frames and (frames[-1].file, frames[-1].line) == (deepest.file, deepest.line):
+        deepest = frames[-1]
+    own = deepest
+    if is_of_library(deepest.file):
+        own = next((frame for frame in reversed(frames) if not is_of_library(frame.file)), deepest)
     hint, context = _HINT.search(reason), _CONTEXT.search(reason)
     return BreakText(
-        Place(
-            file,
-            line,
-            innermost[3] if innermost is not None and is_same else None,
-            innermost[4].strip() if innermost is not None and is_same and innermost[4] else None,
-        ),
+        own,
+        frames,
+        None if own is deepest else f"{deepest.file}({deepest.line}): {deepest.function or '?'}",
         kind_of_break(reason),
         summarise_reason(reason),
         hint[1].strip()[:_LONGEST] if hint else None,
@@ -78,6 +84,11 @@ def parse_break(text: str) -> BreakText:
         traced[1].rstrip()[:_LONGEST] if traced else None,
         _SKIPS.search(reason) is not None,
     )
+
+
+def is_of_library(file: str | None) -> bool:
+    """Return whether a file is of Python or of an installed package, not of the program."""
+    return file is not None and _LIBRARY.search(file) is not None
 
 
 def summarise_reason(reason: str) -> str:

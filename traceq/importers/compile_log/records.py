@@ -59,6 +59,9 @@ class Phase(msgspec.Struct):
 class GraphBreak(msgspec.Struct, frozen=True):
     """A line at which a graph ended. `kind` names the cause (see reasons.py); `skips_function`: all of the function runs eagerly.
 
+    `place` is the innermost line of the program's own code, `frame_line` the line of the compiled function that it is reached
+    from, `inside` the line of a library in which it lies, None for the program's own.
+
     `is_from_log`: the log has a record of it; else it follows from the compilation of what comes after the break, as logs
     before PyTorch 2.6 have none.
     """
@@ -66,6 +69,8 @@ class GraphBreak(msgspec.Struct, frozen=True):
     compile_id: str
     attempt: int
     place: Place
+    frame_line: int | None
+    inside: str | None
     kind: str
     reason: str
     hint: str | None

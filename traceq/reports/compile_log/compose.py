@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from traceq.common.units import UNKNOWN, count, duration, share, some
-from traceq.diagnosis.rules.shared.compile_advice import LIMIT, advise_break, advise_guard, describe_change
+from traceq.diagnosis.rules.shared.compile_advice import advise_break, advise_guard, describe_change
 from traceq.reports.document import (
     Block,
     Facts,
@@ -97,12 +97,11 @@ def _say_headline(found: CompileSummary) -> Spans:
     if not found.compilations:
         return ("Cannot tell: the logs hold no compilation.",)
     whole = f"{duration(found.total_ns)} in {some(found.compilations, 'compilation')}"
-    refused = next((guard for guard in found.guards if guard.is_refused), None)
-    if found.guards and (refused or found.recompile_ns > _WORTH * found.total_ns):
-        guard = refused or found.guards[0]
+    if found.guards and found.recompile_ns > _WORTH * found.total_ns:
+        guard = found.guards[0]
         what = describe_change(guard.kind, guard.source, None, None)
         return (
-            f"{share(found.recompile_ns / max(1, found.total_ns))} of {whole} compile again what was compiled before, most because ",
+            f"{share(found.recompile_ns / max(1, found.total_ns))} of {whole} compile again what was compiled before, most where ",
             Name(what),
             " (",
             Name(guard.guard_place or guard.place or UNKNOWN),
@@ -152,6 +151,15 @@ def _list_warnings(found: CompileSummary) -> Iterator[Spans]:
     for log in found.logs:
         if log.lines_left_out:
             yield (f"{some(log.lines_left_out, 'line')} of ", Name(log.file), " could not be read.")
+    for guard in found.guards:
+        if guard.is_refused:
+            yield (
+                "PyTorch gave up on ",
+                Name(_name_function(guard.function)),
+                " (",
+                Name(guard.guard_place or guard.place or UNKNOWN),
+                "): after recompile_limit versions (8) its calls run eagerly. What that costs, traceq cannot tell.",
+            )
     if found.unfinished:
         yield (f"{some(found.unfinished, 'compilation')} without an end in the logs: how long, traceq cannot tell.",)
     if found.graph_breaks and not all(each.is_logged for each in found.graph_breaks):
@@ -254,8 +262,6 @@ def _list_advice(found: CompileSummary) -> Iterator[Spans]:
             *split_code(advise_guard(guard.kind, guard.source)),
             f" Such a run compiles {_say_saving(saving)} less.",
         )
-    if any(guard.is_refused for guard in found.guards):
-        yield split_code(LIMIT)
     for kind in dict.fromkeys(each.kind for each in found.graph_breaks):
         places = [each.place for each in found.graph_breaks if each.kind == kind and each.place]
         yield (Name(", ".join(places[:3]) or UNKNOWN), ": ", *split_code(advise_break(kind)))
