@@ -35,7 +35,7 @@ _KINDS = {
     "context_manager": r"(?i)context manager",
     "builtin": r"Failed to trace builtin operator|builtin: [a-z]+ |call_function BuiltinVariable",
     "c_function": r"(?i)C/C\+\+ (?:binding|function)|skipped? (?:function|call|builtin)|SkipFunctionVariable|marked as skipped|not traceable"
-    r"|attempted to call function",
+    r"|attempted to call function|unsupported builtin|C extension",
     "backward": r"(?i)\bbackward\b|autograd\.grad|register_hook|\bhook\b",
     "custom_operator": r"(?i)fake (?:impl|kernel)|missing.*meta|unsupported operator",
 }  # fmt: skip

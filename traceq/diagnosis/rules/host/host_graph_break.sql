@@ -5,8 +5,8 @@
 -- matters: At a break Python runs the line, then looks for the compiled code of the rest and enters it; nothing is fused over the line.
 -- measured: Own time of the training thread (host_time) from the end of the compiled graph before the line to the begin of the one
 --   after it (graph_break_passing), and in these two graphs. Of the time between, low 0.5 (the line's work may be needed elsewhere),
---   likely and high 1; of the graphs, which fusing over the line makes shorter by what nobody can tell from a trace: low 0, likely
---   0.1, high 0.8.
+--   likely and high 1. Of the graphs, which fusing over the line makes shorter by what nobody can tell from a trace: low 0, high
+--   0.8, likely 15 us of the own time of the one after it, as a graph of its own checks its inputs and allocates before it computes.
 -- try: torch.compile(..., fullgraph=True) raises an error at each break. Prints and logs outside of compiled code; torch.where in place of
 --   if on values; custom operators for functions written in C.
 -- references: https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html
@@ -23,35 +23,48 @@
 -- facts: broken_lines
 -- low: 1
 -- likely: 1
+-- threshold: entry_ns = 15000: what a call of a compiled graph takes the host before it computes anything
 -- uses: host_time
 -- only-with: graph_break: not skips_function
 with
 passing as (
-    select ts, ts + dur as ts_end, _short_place(file, line) as name, 'between' as part
+    select ts, ts + dur as ts_end, _short_place(file, line) as name
     from graph_break_passing
     where trace_id = $trace_id and dur > 0
 ),
 
 graph as (
-    select distinct c.ts, c.ts_end, 'graph' as part
+    select c.slice_id, c.ts, c.ts_end, bool_or(c.slice_id = b.after_slice_id) as is_after
     from graph_break_passing as b
     inner join cpu_slice as c on c.trace_id = b.trace_id and c.slice_id in (b.before_slice_id, b.after_slice_id)
     where b.trace_id = $trace_id
+    group by c.slice_id, c.ts, c.ts_end
 ),
 
 part as (
-    select ts, ts_end, name, part from passing
+    select ts, ts_end, name, null as graph_id, false as is_after from passing
     union all
-    select ts, ts_end, null, part from graph
+    select ts, ts_end, null, slice_id, is_after from graph
+),
+
+piece as (
+    select
+        p.*, k.name as place, k.graph_id, k.is_after,
+        least(p.ts + p.dur, k.ts_end) - p.ts as claimed,
+        k.graph_id = p.slice_id as is_own
+    from host_time as p
+    asof inner join part as k on p.ts >= k.ts
+    where p.ts < k.ts_end
 )
 
 select
-    p.step, p.ts, p.dur, coalesce(k.name, p.name) as name, p.slice_id,
-    least(p.ts + p.dur, k.ts_end) - p.ts as claimed,
-    p.category as cause, p.piece_id as gap_id,
-    if(k.part = 'between', 0.5, 0) as goes_low,
-    if(k.part = 'between', 1, 0.1) as goes,
-    if(k.part = 'between', 1, 0.8) as goes_high
-from host_time as p
-asof inner join part as k on p.ts >= k.ts
-where p.ts < k.ts_end
+    step, ts, dur, coalesce(place, name) as name, slice_id, claimed,
+    category as cause, piece_id as gap_id,
+    if(graph_id is null, 0.5, 0) as goes_low,
+    case
+        when graph_id is null then 1
+        when is_after and is_own then least(1, $entry_ns / sum(claimed) over (partition by graph_id, is_own))
+        else 0
+    end as goes,
+    if(graph_id is null, 1, 0.8) as goes_high
+from piece
