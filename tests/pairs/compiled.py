@@ -40,7 +40,7 @@ PROGRAMS = (
 
 
 class Measured(TypedDict):
-    """Mean ns of a step without a profiler, slow and fixed in turns; what was said of the slow one, and whether it was named."""
+    """Mean ns of the CPU a step without a profiler, slow and fixed in turns; what was said of the slow one, and whether it was named."""
 
     slow_ns: list[int]
     fixed_ns: list[int]
@@ -55,14 +55,14 @@ def load_measured() -> dict[str, Measured]:
 
 
 def run_program(program: str, variant: str, cache: Path, *options: str, log: Path | None = None) -> list[int]:
-    """Run the program, with `cache` as the compiler's folder, and return what its steps took, ns; `log` gets its compile log."""
+    """Run the program, with `cache` as the compiler's folder, and return its steps' time of the CPU, ns; `log` gets its compile log."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("TORCH_TRACE", "TORCHINDUCTOR"))}
     environment |= {"TORCHINDUCTOR_CACHE_DIR": str(cache)} | ({"TORCH_TRACE": str(log)} if log else {})
     command = [sys.executable, f"{program}.py", variant, *options]
     run = subprocess.run(command, cwd=FOLDER, env=environment, capture_output=True, text=True, timeout=600, check=False)
     if run.returncode:
         raise RuntimeError(f"{program}: {run.stderr[-2000:]}")
-    steps: list[int] = json.loads(run.stdout.splitlines()[-1])["steps_ns"]
+    steps: list[int] = json.loads(run.stdout.splitlines()[-1])["cpu_ns"]
     return steps
 
 

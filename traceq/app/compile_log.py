@@ -39,7 +39,7 @@ class CompileLogView(View[CompileSummary]):
         """Return the result as plain text for a screen of 40 lines; long tables are cut, as far as that is needed."""
         for room in SCREENS:
             text = blocks_to_text(compose_compile_log(self.content, room), width, colour=colour)
-            if text.count("\n") <= _SCREEN_LINES:
+            if text.count("\n") < _SCREEN_LINES:
                 break
         return text
 

@@ -290,15 +290,16 @@ class _Reading:
         begins = kind == "B" and name in ("dynamo", "entire_frame_compile")
         compilation = self._compilation_of(fields, begins=begins)
         compile_id = compilation.compile_id if compilation else None
+        dur = None
         if kind == "B":
             self._begin_phase(name, compile_id, at_ns)
         elif kind == "E":
-            self._end_phase(name, compile_id, at_ns)
+            dur = self._end_phase(name, compile_id, at_ns)
         if compilation is not None and name == "entire_frame_compile":
             if kind == "B":
                 compilation.begin_at = at_ns
-            elif kind == "E" and compilation.begin_at is not None and 0 <= at_ns - compilation.begin_at < _LONGEST:
-                compilation.dur = at_ns - compilation.begin_at
+            elif dur is not None:
+                compilation.dur = dur
         return True
 
     def _begin_phase(self, name: str, compile_id: str | None, at_ns: int) -> None:
@@ -309,15 +310,19 @@ class _Reading:
         self.log.phases.append(Phase(name, compile_id, at_ns, parent=parent, depth=len(self._open)))
         self._open.append(len(self.log.phases) - 1)
 
-    def _end_phase(self, name: str, compile_id: str | None, at_ns: int) -> None:
-        """End the innermost open phase of that name and compilation; those within it that never ended are closed, too."""
+    def _end_phase(self, name: str, compile_id: str | None, at_ns: int) -> int | None:
+        """End the innermost open phase of that name and compilation, with those within it that never ended.
+
+        Return its duration, ns; None where no such phase is open, or where its times cannot be.
+        """
         for depth in range(len(self._open) - 1, -1, -1):
             phase = self.log.phases[self._open[depth]]
             if phase.name == name and phase.compile_id == compile_id:
                 if 0 <= at_ns - phase.begin_at < _LONGEST:
                     phase.dur = at_ns - phase.begin_at
                 del self._open[depth:]
-                return
+                return phase.dur
+        return None
 
 
 def _infer_breaks(compilations: list[Compilation]) -> list[GraphBreak]:

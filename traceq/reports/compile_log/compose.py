@@ -71,19 +71,25 @@ def compose_compile_log(found: CompileSummary, room: Room = WHOLE, *, is_page: b
     if found.parts and found.total_ns:
         yield _compose_parts(found)
     if found.functions:
-        yield Heading(3, ("Functions by compile time",), anchor="functions")
+        yield from _head("Functions by compile time", "functions", is_page=is_page)
         yield _tabulate_functions(found.functions[: room.rows])
     if found.graph_breaks:
-        yield Heading(3, ("Graph breaks",), anchor="graph-breaks")
+        yield from _head("Graph breaks", "graph-breaks", is_page=is_page)
         yield _tabulate_breaks(found.graph_breaks[: room.rows])
     if found.guards:
-        yield Heading(3, ("Recompilations",), anchor="recompilations")
+        yield from _head("Recompilations", "recompilations", is_page=is_page)
         yield _tabulate_guards(found.guards[: room.rows])
     advice = list(_list_advice(found))[: room.advice]
     if advice:
         yield Heading(3, ("What to change",), anchor="advice")
         yield Items(tuple(advice))
     yield Facts(tuple(_list_facts(found, room)))
+
+
+def _head(title: str, anchor: str, *, is_page: bool) -> Iterator[Heading]:
+    """Yield the heading of a table on pages; on a screen its columns say what it is of."""
+    if is_page:
+        yield Heading(3, (title,), anchor=anchor)
 
 
 def _choose_outcome(found: CompileSummary) -> Outcome:
@@ -190,7 +196,7 @@ def _tabulate_functions(functions: tuple[CompiledFunction, ...]) -> Table:
         )
         for each in functions
     )
-    columns = ("function", "line", "compiled", "time", "longest", "cached", "then")
+    columns = ("compiled function", "line", "times", "time", "longest", "cached", "then")
     return Table(columns, rows, text_columns=(0, 1, 6))
 
 
@@ -218,7 +224,7 @@ def _tabulate_breaks(lines: tuple[BrokenLine, ...]) -> Table:
         )
         for each in lines
     )
-    return Table(("line", "cause", "breaks", "rest", "code"), rows, text_columns=(0, 1, 4))
+    return Table(("graph break at", "cause", "times", "rest", "code"), rows, text_columns=(0, 1, 4))
 
 
 def _tabulate_guards(guards: tuple[FailedGuard, ...]) -> Table:
@@ -235,7 +241,7 @@ def _tabulate_guards(guards: tuple[FailedGuard, ...]) -> Table:
         )
         for each in guards
     )
-    columns = ("function", "line", "again", "time", "what changes", "it was", "then")
+    columns = ("compiled again", "line", "times", "time", "what changes", "it was", "then")
     return Table(columns, rows, text_columns=(0, 1, 4, 5, 6))
 
 

@@ -24,6 +24,7 @@
 -- reason: {% if facts.misses %}The log of torch.compile says what its caches had. {%- else %}The compiler's ranges are in the trace,
 --   what its caches had is not. {%- endif %}
 -- wrong-if: The capture covers the start of the program on purpose: then this is paid once per run.
+-- for: pytorch
 -- needs: steps, host_alone
 -- facts: compiled_first
 -- low: 1

@@ -19,6 +19,7 @@
 -- confidence: high
 -- reason: The log of torch.compile names the line, and the trace shows the graphs before and after it.
 -- wrong-if: What the line does is needed in each step, and takes as long elsewhere.
+-- for: pytorch
 -- needs: steps, host_alone
 -- facts: broken_lines
 -- low: 1

@@ -23,6 +23,7 @@
 -- reason: {% if rows %}The log of torch.compile names the guard that failed. {%- else %}The compiler's ranges lie in steps that should
 --   have nothing left to compile. {%- endif %}
 -- wrong-if: The values that change are few, and all of them come in the first steps: then later steps compile nothing.
+-- for: pytorch
 -- needs: steps, host_alone
 -- facts: recompiled_frame
 -- low: 1
