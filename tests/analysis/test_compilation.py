@@ -37,8 +37,13 @@ def test_functions_with_their_versions_and_caches():
     graph_break(made)
     graph_break(made, break_id=1, compile_id="0/1")
     made.fill_all()
-    columns = "compilations, recompilations, dur, recompile_ns, longest, cache_hits, cache_misses, graph_breaks, is_refused"
-    assert made.text(f"select function, line, {columns} from compiled_function") == "forward 12 2 1 1400 400 1000 1 1 2 True"
+    columns = (
+        "compilations, recompilations, dur, recompile_ns, longest, cache_hits, cache_misses, graph_breaks, is_refused"
+    )
+    assert (
+        made.text(f"select function, line, {columns} from compiled_function")
+        == "forward 12 2 1 1400 400 1000 1 1 2 True"
+    )
 
 
 def passings(**columns):
@@ -47,7 +52,9 @@ def passings(**columns):
     compiled(made)
     graph_break(made)
     made.fill_all()
-    return made.text("select step, line, ts, dur, eager_ns, entry_ns, graphs_ns from graph_break_passing order by step limit 2")
+    return made.text(
+        "select step, line, ts, dur, eager_ns, entry_ns, graphs_ns from graph_break_passing order by step limit 2"
+    )
 
 
 def test_what_passes_between_the_graphs_around_a_break():

@@ -21,7 +21,17 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from pairs.compiled import MEASURED, PROGRAMS, Compiled, Measured, drop_graphs, load_measured, predict, record_program, run_program
+from pairs.compiled import (
+    MEASURED,
+    PROGRAMS,
+    Compiled,
+    Measured,
+    drop_graphs,
+    load_measured,
+    predict,
+    record_program,
+    run_program,
+)
 from pairs.compiled_page import describe_pair, write_page
 
 

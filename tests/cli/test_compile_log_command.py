@@ -31,7 +31,11 @@ def test_a_page_has_all_and_json_adds_up():
     page = run("compile-log", LOG.parent, "--format", "html")
     assert all(name in page for name in ("print_sum", "loop_items", "call_excluded", "many_causes.py:74"))
     found = json.loads(run("compile-log", LOG, "--format", "json"))
-    assert sum(part["dur"] for part in found["parts"]) == found["total_ns"] == sum(each["dur"] for each in found["functions"])
+    assert (
+        sum(part["dur"] for part in found["parts"])
+        == found["total_ns"]
+        == sum(each["dur"] for each in found["functions"])
+    )
     assert found["recompile_ns"] == sum(guard["dur"] or 0 for guard in found["guards"])
     assert len(found["graph_breaks"]) == 7
 
@@ -45,9 +49,15 @@ def test_tables_are_kept(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["compile-log", TRACE], "not a structured log of torch.compile; run the program with TORCH_TRACE=DIR and name DIR"),
+        (
+            ["compile-log", TRACE],
+            "not a structured log of torch.compile; run the program with TORCH_TRACE=DIR and name DIR",
+        ),
         (["compile-log", ROOT / "fixtures" / "run"], "no file here is a structured log of torch.compile"),
-        (["report", LOG], "a log of torch.compile, not a trace; what it compiled is traceq compile-log many_causes.log"),
+        (
+            ["report", LOG],
+            "a log of torch.compile, not a trace; what it compiled is traceq compile-log many_causes.log",
+        ),
         (["report", TRACE, "--with", ROOT / "fixtures" / "run", "--no-cache"], "nor is one a log of torch.compile"),
     ],
 )

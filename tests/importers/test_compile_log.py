@@ -64,7 +64,9 @@ def test_every_record_of_a_real_log_is_read(log):
 def test_compile_times_of_a_real_log_are_those_of_its_metrics(log):
     told = {
         metrics["compile_id"]: metrics["entire_frame_compile_time_s"]
-        for metrics in map(json.loads, re.findall(r'"compilation_metrics": (\{.*?\}), "frame_id"', LOG.read_text("utf-8")))
+        for metrics in map(
+            json.loads, re.findall(r'"compilation_metrics": (\{.*?\}), "frame_id"', LOG.read_text("utf-8"))
+        )
     }
     assert len(told) == 23
     found = {each.compile_id: each.dur / 1e9 for each in log.compilations if each.dur is not None}
@@ -150,7 +152,10 @@ def test_reasons_are_a_text_or_a_list():
         ("generic_jump TensorVariable()", "branch"),
         ("dynamic shape operator: aten.nonzero.default", "shape"),
         ("call torch._dynamo.disable() wrapped function <function f>", "disabled"),
-        ("Graph break due to unsupported builtin zlib.compress. This function is either a Python builtin or a C extension", "c_function"),
+        (
+            "Graph break due to unsupported builtin zlib.compress. This function is either a Python builtin or a C extension",
+            "c_function",
+        ),
         ("builtin: sorted [<class 'torch'>] False", "builtin"),
         ("torch.* op returned non-Tensor int call_function", "other"),
     ],
@@ -161,7 +166,7 @@ def test_kinds_of_breaks_by_words_of_older_versions(reason, kind):
 
 def test_a_break_of_an_older_version():
     said = parse_break(
-        'Graph break in user code at /app/a.py:5\nReason: Unsupported: generic_jump TensorVariable()\nUser code traceback:\n'
+        "Graph break in user code at /app/a.py:5\nReason: Unsupported: generic_jump TensorVariable()\nUser code traceback:\n"
         '  File "/app/a.py", line 9, in main\n    f(x)\n  File "/app/a.py", line 5, in f\n    if x.sum() > 0:\n'
     )
     assert (said.place.line, said.place.function, said.place.code) == (5, "f", "if x.sum() > 0:")
@@ -170,12 +175,19 @@ def test_a_break_of_an_older_version():
 
 def test_breaks_without_records_follow_from_the_rest_of_a_function(tmp_path):
     def metrics(frame, name, line, **more):
-        said = {"co_name": name, "co_filename": "/app/a.py", "co_firstlineno": line, "entire_frame_compile_time_s": 1.0, **more}
+        said = {
+            "co_name": name,
+            "co_filename": "/app/a.py",
+            "co_firstlineno": line,
+            "entire_frame_compile_time_s": 1.0,
+            **more,
+        }
         return record({"compilation_metrics": {**said, "start_time": 1.7e9}, **of(frame, 0)})
 
     found = read(
         tmp_path,
-        metrics(0, "f", 3, restart_reasons=["generic_jump TensorVariable()"]) + metrics(1, "torch_dynamo_resume_in_f_at_5", 5),
+        metrics(0, "f", 3, restart_reasons=["generic_jump TensorVariable()"])
+        + metrics(1, "torch_dynamo_resume_in_f_at_5", 5),
     )
     (only,) = found.graph_breaks
     assert (only.place.line, only.kind, only.is_from_log, only.compile_id) == (5, "branch", False, "0/0")
@@ -219,7 +231,9 @@ def test_an_id_that_comes_again_is_another_compilation(tmp_path):
 def test_foreign_damaged_and_cut_lines_are_counted_and_what_stands_around_them_is_read(tmp_path):
     good = artifact("recompile_reasons", "0/0: len(xs) == 1", version=1)
     changed = artifact("recompile_reasons", "0/0: len(xs) == 2", version=2).replace("== 2", "== 3")
-    text = "Traceback (most recent call last):\n" + good + changed + good.replace('"attempt": 0', '"attempt"') + good[:90]
+    text = (
+        "Traceback (most recent call last):\n" + good + changed + good.replace('"attempt": 0', '"attempt"') + good[:90]
+    )
     found = read(tmp_path, text)
     assert [each.compile_id for each in found.recompilations] == ["0/1"]
     assert found.left_out == {"foreign": 1, "damaged": 3}
@@ -229,7 +243,9 @@ def test_prefixes_of_launchers(tmp_path):
     assert read(tmp_path, "[rank3]:" + record({"dynamo_start": {"stack": []}, **of(0, 0), "rank": 3})).rank == 3
 
 
-@pytest.mark.parametrize("text", ["", "hello\n", "I1130 10:00:00.000000 7 a.cc:1] {}\n", '{"traceEvents": []}\n', "V0102 x\n" * 30])
+@pytest.mark.parametrize(
+    "text", ["", "hello\n", "I1130 10:00:00.000000 7 a.cc:1] {}\n", '{"traceEvents": []}\n', "V0102 x\n" * 30]
+)
 def test_what_is_no_log(tmp_path, text):
     path = tmp_path / "a.log"
     path.write_text(text, "utf-8")
@@ -268,7 +284,10 @@ def test_records_of_another_shape_are_counted(tmp_path, fields):
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["stack", "line", "name", "ts", "ph"]), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["stack", "line", "name", "ts", "ph"]), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
@@ -277,7 +296,9 @@ _VALUES = st.recursive(
 @given(
     kind=st.sampled_from(["chromium_event", "dynamo_start", "compilation_metrics", "artifact", "str"]),
     value=_VALUES,
-    metrics=st.dictionaries(st.sampled_from(["entire_frame_compile_time_s", "start_time", "guard_count", "restart_reasons"]), _VALUES),
+    metrics=st.dictionaries(
+        st.sampled_from(["entire_frame_compile_time_s", "start_time", "guard_count", "restart_reasons"]), _VALUES
+    ),
     ids=st.tuples(_VALUES, _VALUES),
 )
 def test_no_value_breaks_the_reader(tmp_path_factory, kind, value, metrics, ids):

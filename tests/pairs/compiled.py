@@ -56,7 +56,9 @@ def load_measured() -> dict[str, Measured]:
 
 def run_program(program: str, variant: str, cache: Path, *options: str, log: Path | None = None) -> list[int]:
     """Run the program, with `cache` as the compiler's folder, and return its steps' time of the CPU, ns; `log` gets its compile log."""
-    environment = {key: value for key, value in os.environ.items() if not key.startswith(("TORCH_TRACE", "TORCHINDUCTOR"))}
+    environment = {
+        key: value for key, value in os.environ.items() if not key.startswith(("TORCH_TRACE", "TORCHINDUCTOR"))
+    }
     environment |= {"TORCHINDUCTOR_CACHE_DIR": str(cache)} | ({"TORCH_TRACE": str(log)} if log else {})
     command = [sys.executable, f"{program}.py", variant, *options]
     run = subprocess.run(command, cwd=FOLDER, env=environment, capture_output=True, text=True, timeout=600, check=False)
@@ -93,4 +95,6 @@ def predict(compiled: Compiled, trace: Path, log: Path) -> tuple[Predicted | Non
     low, likely, high = (
         float(saving or 0) / step_ns for saving in (named.saving_low_ns, named.saving_ns, named.saving_high_ns)
     )
-    return {"rule": named.rule, "low": low, "likely": likely, "high": high}, all(text in said for text in compiled.names)
+    return {"rule": named.rule, "low": low, "likely": likely, "high": high}, all(
+        text in said for text in compiled.names
+    )

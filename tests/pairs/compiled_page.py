@@ -10,7 +10,9 @@ from pairs.compiled import Measured
 
 PAGE = Path(__file__).parents[2] / "docs" / "compile.md"
 HEADING = "## Ten programs, slow and fixed"
-_COLUMNS = "| program | slow | fixed | won | likely | range | error | inside | named |\n|---|---|---|---|---|---|---|---|---|"
+_COLUMNS = (
+    "| program | slow | fixed | won | likely | range | error | inside | named |\n|---|---|---|---|---|---|---|---|---|"
+)
 
 
 def won_of(measured: Measured) -> float:
@@ -55,4 +57,6 @@ def write_page(results: Mapping[str, Measured]) -> None:
     before, heading, after = PAGE.read_text("utf-8").partition(HEADING)
     introduction = after.partition("\n| program |")[0]
     rest = after.partition("\n\n## ")[2]
-    PAGE.write_text(f"{before}{heading}{introduction}\n{table_of(results)}\n" + (f"\n## {rest}" if rest else ""), "utf-8")
+    PAGE.write_text(
+        f"{before}{heading}{introduction}\n{table_of(results)}\n" + (f"\n## {rest}" if rest else ""), "utf-8"
+    )

@@ -533,9 +533,7 @@ def compile_log(
     from traceq.loading.sources import paths_of
 
     with _within_limits(memory_limit):
-        return summarise_compile_logs(
-            [Path(log) for log in paths_of(logs)], save=None if save is None else Path(save)
-        )
+        return summarise_compile_logs([Path(log) for log in paths_of(logs)], save=None if save is None else Path(save))
 
 
 def whatif(

@@ -151,9 +151,7 @@ def _with_work(logs: Sequence[tuple[Path, CompileLog]]) -> list[CompileLog]:
 
 def _describe_trace(connection: duckdb.DuckDBPyConnection) -> _TraceOfLogs:
     """Return what the staged trace says of its clock, its processes and its rank."""
-    ((origin, rank),) = connection.execute(
-        "select max(utc_origin_ns), max(rank) from staging.trace"
-    ).fetchall()
+    ((origin, rank),) = connection.execute("select max(utc_origin_ns), max(rank) from staging.trace").fetchall()
     ((since, until),) = connection.execute(
         "select min(ts), max(ts + dur) from"
         " (select ts, dur from staging.cpu_slice union all select ts, dur from staging.gpu_slice)"
@@ -192,7 +190,9 @@ def _note_log(connection: duckdb.DuckDBPyConnection, path: Path, log: CompileLog
     lost = placed.add is None and bool(log.compilations)
     add_note(connection, "data_loss" if lost else "info", "compile_log", max(1, len(log.compilations)), said)
     if left_out := describe_left_out(log):
-        add_note(connection, "data_loss", "compile_log_left_out", sum(log.left_out.values()), f"{path.name}: {left_out}")
+        add_note(
+            connection, "data_loss", "compile_log_left_out", sum(log.left_out.values()), f"{path.name}: {left_out}"
+        )
 
 
 def build_rows(

@@ -98,8 +98,7 @@ def choose_training_logs(beside: MonitorLogs) -> list[Path]:
     return [
         log
         for log in beside.logs
-        if not any(is_other(log) for is_other in _OTHERS)
-        and is_training_log(log, beside.formats)
+        if not any(is_other(log) for is_other in _OTHERS) and is_training_log(log, beside.formats)
     ]
 
 

@@ -18,9 +18,7 @@ def compiled(trace):
     """A function and the rest of it after line 14."""
     log(trace)
     compilation(trace, 0, -5000)
-    compilation(
-        trace, 0, -3000, compile_id="1/0", frame_id=1, function="torch_dynamo_resume_in_forward_at_14", line=14
-    )
+    compilation(trace, 0, -3000, compile_id="1/0", frame_id=1, function="torch_dynamo_resume_in_forward_at_14", line=14)
 
 
 def steps(trace, between=400, has_graphs=True, rest="1/0"):

@@ -3,7 +3,14 @@ from __future__ import annotations
 
 def log(trace, placed=True):
     trace.add(
-        "compile_log", log_id=0, file="a.log", is_placed=placed, placement="its times are UTC", lines=9, records=9, lines_left_out=0
+        "compile_log",
+        log_id=0,
+        file="a.log",
+        is_placed=placed,
+        placement="its times are UTC",
+        lines=9,
+        records=9,
+        lines_left_out=0,
     )
 
 

@@ -197,7 +197,7 @@ RULES = tuple(place.partition("/")[2] for place in _PLACES)
 
 # Asked where a log of torch.compile lies beside the trace: it says in so many words what they are about.
 _OF_COMPILE_LOGS = frozenset(
-    {"recompilation", "idle-compile", "graph-break", "host-recompilation", "host-compilation", "host-graph-break"}
+    {"recompilation", "idle-compile", "host-recompilation", "host-compilation", "host-graph-break"}
 )
 
 

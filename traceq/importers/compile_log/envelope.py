@@ -50,7 +50,8 @@ def begins_like_log(head: bytes) -> bool:
     """Return whether one of the first lines is one of the log's, with a field that only it has."""
     lines = head.split(b"\n", _LINES_LOOKED_AT)[:_LINES_LOOKED_AT]
     return any(
-        (found := _PREFIX.match(line)) is not None and any(key in line[found.end() :] for key in _KEYS) for line in lines
+        (found := _PREFIX.match(line)) is not None and any(key in line[found.end() :] for key in _KEYS)
+        for line in lines
     )
 
 

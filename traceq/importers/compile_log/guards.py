@@ -13,15 +13,22 @@ _FAILED = re.compile(r"^\s*(?:- )?((?:!?\d+/)?\d+/\d+): (.*)$", re.DOTALL)
 _FRAME = re.compile(r'^\s*File "(.+?)", line (\d+), in (\S+)(?:\n\s+(\S.*))?', re.MULTILINE)
 # # y = x * n  # program.py:4 in f
 _COMMENT = re.compile(r"\s+# (.*?)\s*(?:# (\S.*?):(\d+) in (\S+))?\s*$", re.DOTALL)
-_TENSOR = re.compile(r"tensor '(.+?)' (size|stride|dtype|requires_grad|rank|dispatch key set|dispatch_keys|device|type)? ?(mismatch.*)", re.DOTALL)
+_TENSOR = re.compile(
+    r"tensor '(.+?)' (size|stride|dtype|requires_grad|rank|dispatch key set|dispatch_keys|device|type)? ?(mismatch.*)",
+    re.DOTALL,
+)
 _EXPECTED = re.compile(r"expected (?:at index \d+ )?(.+?),? (?:actual|but got|got) (.+?)(?:\.\s*|\s*)$", re.DOTALL)
 _EQUAL = re.compile(r"^(.+?) (==|is|!=|is not) (.+)$", re.DOTALL)
 _NUMBER = re.compile(r"^-?\d+$")
 _FRACTION = re.compile(r"^-?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?$|^float\(|^-?(?:inf|nan)$")
 _LENGTH = re.compile(r"^(?:len\((.+)\)|(.+)\.__len__\(\))$")
 _SIZE = re.compile(r"\.(?:size|shape|stride)\b|\bs\d+\b|___check_shape|_shape_env|Ne\(|Eq\(|Mod\(")
-_GLOBAL_STATE = re.compile(r"(?i)GLOBAL_STATE|grad_mode|___check_global_state|deterministic|autocast|default_device|torch_function_mode|DETERMINISTIC")
-_OBJECT = re.compile(r"___check_obj_id|___check_type_id|id\(|___check_current_backend|___is_torch_function_mode|weakref|type\(.*\) ==|check_type")
+_GLOBAL_STATE = re.compile(
+    r"(?i)GLOBAL_STATE|grad_mode|___check_global_state|deterministic|autocast|default_device|torch_function_mode|DETERMINISTIC"
+)
+_OBJECT = re.compile(
+    r"___check_obj_id|___check_type_id|id\(|___check_current_backend|___is_torch_function_mode|weakref|type\(.*\) ==|check_type"
+)
 _LONGEST = 1_000
 _MOST_REASONS = 64
 

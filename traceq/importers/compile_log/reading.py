@@ -97,6 +97,11 @@ class _Reading:
         """Return the log, with breaks of lines that no record tells, and phases that never ended left without a duration."""
         log = self.log
         log.compilations = list(self._compilations.values())
+        # of a version that PyTorch refuses, the log names the frame only
+        of_frames = {each.frame_id: each.place for each in log.compilations if each.place.file is not None}
+        for each in log.compilations:
+            if each.place.file is None:
+                each.place = of_frames.get(each.frame_id, each.place)
         for compile_id, attempt, said, at_ns in self._breaks[:_MOST_ROWS]:
             log.graph_breaks.append(
                 GraphBreak(

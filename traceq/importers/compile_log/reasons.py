@@ -7,8 +7,12 @@ from typing import NamedTuple
 
 from traceq.importers.compile_log.records import Place
 
-_PLACE = re.compile(r"^Graph break (?:in user code at |\(details suppressed\) in user code at )(.+):(\d+)$", re.MULTILINE)
-_REASON = re.compile(r"^(?:Graph Break )?Reason: (.*?)(?=^User code traceback:|^Traceback \(most recent|\Z)", re.MULTILINE | re.DOTALL)
+_PLACE = re.compile(
+    r"^Graph break (?:in user code at |\(details suppressed\) in user code at )(.+):(\d+)$", re.MULTILINE
+)
+_REASON = re.compile(
+    r"^(?:Graph Break )?Reason: (.*?)(?=^User code traceback:|^Traceback \(most recent|\Z)", re.MULTILINE | re.DOTALL
+)
 _FRAME = re.compile(r'^\s*File "(.+?)", line (\d+), in (\S+)(?:\n\s+(?!File ")(\S.*))?', re.MULTILINE)
 _STACK = re.compile(r"^User code traceback:\n(.*?)(?=^Traceback \(most recent|^\S|\Z)", re.MULTILINE | re.DOTALL)
 _HINT = re.compile(r"^\s*Hint: (.+)$", re.MULTILINE)

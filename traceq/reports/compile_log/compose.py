@@ -57,7 +57,7 @@ class Room(NamedTuple):
 
 WHOLE = Room(1_000, 20)
 # What fits on a screen, from the most to the least.
-SCREENS = (Room(8, 3), Room(5, 3), Room(4, 2), Room(3, 2), Room(2, 1))
+SCREENS = (Room(8, 3), Room(6, 3), Room(5, 3), Room(5, 2), Room(4, 2), Room(3, 2), Room(3, 1), Room(2, 1))
 
 
 def compose_compile_log(found: CompileSummary, room: Room = WHOLE, *, is_page: bool = False) -> Iterator[Block]:
@@ -132,7 +132,11 @@ def _list_lines(found: CompileSummary) -> Iterator[Spans]:
     is_again = bool(found.guards) and found.recompile_ns > _WORTH * found.total_ns
     saving = _find_saving(found, "recompilation" if is_again else "cache")
     if saving is not None:
-        what = "If it stayed the same, such a run would compile" if is_again else "With a filled cache on disk the next run compiles"
+        what = (
+            "If it stayed the same, such a run would compile"
+            if is_again
+            else "With a filled cache on disk the next run compiles"
+        )
         yield (f"{what} {_say_saving(saving)} less.",)
     if found.graph_breaks:
         yield ("What breaks cost in each step a trace tells: ", Literal("traceq report TRACE --with DIR"))
@@ -169,13 +173,17 @@ def _list_warnings(found: CompileSummary) -> Iterator[Spans]:
     if found.unfinished:
         yield (f"{some(found.unfinished, 'compilation')} without an end in the logs: how long, traceq cannot tell.",)
     if found.graph_breaks and not all(each.is_logged for each in found.graph_breaks):
-        yield ("Logs before PyTorch 2.6 do not say at which line a graph breaks: it follows from what was compiled after it.",)
+        yield (
+            "Logs before PyTorch 2.6 do not say at which line a graph breaks: it follows from what was compiled after it.",
+        )
 
 
 def _compose_parts(found: CompileSummary) -> Ledger:
     """Return the compile time by part."""
     rows = tuple(
-        LedgerRow(_PARTS[part.part][0], part.part, part.dur / found.total_ns, duration(part.dur), kind=_PARTS[part.part][1])
+        LedgerRow(
+            _PARTS[part.part][0], part.part, part.dur / found.total_ns, duration(part.dur), kind=_PARTS[part.part][1]
+        )
         for part in found.parts
         if part.dur
     )
@@ -204,7 +212,11 @@ def _name_function(function: str | None) -> str:
     """Return the name of a function, of the rest of one "rest of NAME"."""
     if function is None:
         return UNKNOWN
-    return f"rest of {function.removeprefix(_RESUMED).rpartition('_at_')[0]}" if function.startswith(_RESUMED) else function
+    return (
+        f"rest of {function.removeprefix(_RESUMED).rpartition('_at_')[0]}"
+        if function.startswith(_RESUMED)
+        else function
+    )
 
 
 def _name_kind(kind: str) -> str:

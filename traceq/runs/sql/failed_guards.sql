@@ -1,20 +1,10 @@
 -- Values that changed, so that functions were compiled again, those that took longest first.
 with
 failed as (
-    select
-        -- a version that was refused has no record of the function itself
-        c.* replace (
-            coalesce(c.function, first(c.function ignore nulls) over frame) as function,
-            coalesce(c.file, first(c.file ignore nulls) over frame) as file,
-            coalesce(c.line, first(c.line ignore nulls) over frame) as line
-        ),
-        r.kind, r.source, r.guard, r.expected, r.actual, r.file as guard_file, r.line as guard_line, r.code
+    select c.*, r.kind, r.source, r.guard, r.expected, r.actual, r.file as guard_file, r.line as guard_line, r.code
     from recompilation as r
     inner join compilation as c using (trace_id, log_id, compile_id)
     where r.trace_id = $trace_id and r.is_latest
-    window frame as (
-        partition by c.log_id, c.frame_id order by c.frame_compile_id rows between unbounded preceding and unbounded following
-    )
 )
 
 select

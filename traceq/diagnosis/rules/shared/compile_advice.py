@@ -43,9 +43,7 @@ _GUARDS = {
     "other": "Keep it the same from call to call, or outside compiled code.",
 }
 
-LIMIT = (
-    "PyTorch gives up on a frame after `torch._dynamo.config.recompile_limit` versions (8), and runs its later calls eagerly."
-)
+LIMIT = "PyTorch gives up on a frame after `torch._dynamo.config.recompile_limit` versions (8), and runs its later calls eagerly."
 
 
 def advise_break(kind: str) -> str:
