@@ -26,21 +26,21 @@ class Compiled(NamedTuple):
 
 
 PROGRAMS = (
-    Compiled("print_in_forward", "host-graph-break", ("print_in_forward.py:25", "print_in_forward.py:28", "print")),
-    Compiled("item_branch", "host-graph-break", ("item_branch.py:23", "item_branch.py:28", "torch.where")),
-    Compiled("compressed", "host-graph-break", ("compressed.py:24", "custom_op")),
+    Compiled("print_in_forward", "host-graph-break", ("print_in_forward.py:26", "print_in_forward.py:29", "print")),
+    Compiled("item_branch", "host-graph-break", ("item_branch.py:24", "item_branch.py:29", "torch.where")),
+    Compiled("compressed", "host-graph-break", ("compressed.py:25", "custom_op")),
     Compiled("varying_length", "host-recompilation", ("varying_length.py:13", "mark_dynamic(batch")),
-    Compiled("counted_calls", "host-recompilation", ("counted_calls.py:20", "self.calls", "as a tensor")),
+    Compiled("counted_calls", "host-recompilation", ("counted_calls.py:21", "self.calls", "as a tensor")),
     Compiled("growing_list", "host-recompilation", ("growing_list.py:13", "length of states", "one tensor")),
     Compiled("named_schedule", "host-recompilation", ("named_schedule.py:14", "stage", "text")),
     Compiled("new_closure", "host-recompilation", ("new_closure.py:17", "length of scales")),
-    Compiled("mode_flips", "host-recompilation", ("mode_flips.py:21", "type of batch")),
+    Compiled("mode_flips", "host-recompilation", ("mode_flips.py:22", "type of batch")),
     Compiled("cold_cache", "host-compilation", ("cold_cache.py:14", "force_disable_caches")),
 )
 
 
 class Measured(TypedDict):
-    """Mean ns of the CPU a step without a profiler, slow and fixed in turns; what was said of the slow one, and whether it was named."""
+    """Mean CPU time of a step without a profiler, ns, slow and fixed in turns; what was said of it, and if it was named."""
 
     slow_ns: list[int]
     fixed_ns: list[int]
@@ -55,7 +55,7 @@ def load_measured() -> dict[str, Measured]:
 
 
 def run_program(program: str, variant: str, cache: Path, *options: str, log: Path | None = None) -> list[int]:
-    """Run the program, with `cache` as the compiler's folder, and return its steps' time of the CPU, ns; `log` gets its compile log."""
+    """Run the program, with `cache` as the compiler's folder, and return its steps' CPU time, ns; `log` gets its compile log."""
     environment = {
         key: value for key, value in os.environ.items() if not key.startswith(("TORCH_TRACE", "TORCHINDUCTOR"))
     }

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from traceq.app.check import CheckView
     from traceq.app.compare import ComparisonView
     from traceq.app.compare_memory import MemoryComparisonView
+    from traceq.app.compile_log import CompileLogView
     from traceq.app.convert import Converted
     from traceq.app.doctor import HealthView
     from traceq.app.export import Format
-    from traceq.app.compile_log import CompileLogView
     from traceq.app.goodput import GoodputView
     from traceq.app.hang import HangView
     from traceq.app.history import HistoryView

@@ -40,7 +40,8 @@ _SCHEMAS = {
     },
     "graph_break": {
         "break_id": _INT, "compile_id": _TEXT, "attempt": _INT, "file": _TEXT, "line": _INT, "function": _TEXT, "code": _TEXT,
-        "frame_line": _INT, "inside": _TEXT, "kind": _TEXT, "reason": _TEXT, "hint": _TEXT, "context": _TEXT, "stack": _TEXT, "broken_at": _INT,
+        "frame_line": _INT, "inside": _TEXT, "kind": _TEXT, "reason": _TEXT, "hint": _TEXT,
+        "context": _TEXT, "stack": _TEXT, "broken_at": _INT,
         "skips_function": _BOOL, "is_logged": _BOOL,
     },
     "recompilation": {
@@ -83,8 +84,8 @@ def list_compile_logs(given: Sequence[str | Path]) -> list[Path]:
             logs = list(find_compile_logs(path))
             if not logs:
                 raise NoTraces(
-                    f"{path}: no file here is a structured log of torch.compile; the program writes them into the folder that the"
-                    " environment variable TORCH_TRACE names"
+                    f"{path}: no file here is a structured log of torch.compile; the program writes them into the folder"
+                    " that the environment variable TORCH_TRACE names"
                 )
             found |= dict.fromkeys(logs)
         elif is_compile_log(path):
@@ -102,10 +103,11 @@ def stage_compile_logs(connection: duckdb.DuckDBPyConnection, logs: Sequence[Pat
     `offset` are the seconds to add to their times (None: not given). Raises UnusableTrace for one that holds nothing.
     """
     paths, twice = split_duplicates([log for log in logs if is_compile_log(log)])
-    trace = _describe_trace(connection) if paths else None
+    if not paths:
+        return
+    trace = _describe_trace(connection)
     read = [(path, read_compile_log(path)) for path in paths]
     for number, (path, log) in enumerate(read):
-        assert trace is not None
         placed = place_log(log, trace, offset, is_only=len(_with_work(read)) == 1)
         for table, rows in build_rows(ALONE, number, path, log, placed).items():
             if rows.num_rows:
@@ -171,14 +173,19 @@ def place_log(log: CompileLog, trace: _TraceOfLogs, offset: float | None, *, is_
         return CompilePlacement(None, "the trace does not say when it was recorded: give --offset")
     add = round((offset or 0) * 1e9) - (trace.origin or 0)
     overlaps = log.first_at + add <= trace.until and log.last_at + add >= trace.since
-    if log.process is not None and log.process in trace.pids:
-        return CompilePlacement(add, "its process is in the trace, and its times are UTC")
-    if log.rank is not None and log.rank == trace.rank:
-        return CompilePlacement(add, f"it is of rank {log.rank}, as the trace, and its times are UTC")
-    if log.rank is not None and trace.rank is not None:
+    same_process = log.process is not None and log.process in trace.pids
+    has_ranks = log.rank is not None and trace.rank is not None
+    if same_process or (has_ranks and log.rank == trace.rank) or (overlaps and is_only and not has_ranks):
+        whose = (
+            "its process is in the trace"
+            if same_process
+            else f"it is of rank {log.rank}, as the trace"
+            if has_ranks
+            else "it alone tells of compilations at that time"
+        )
+        return CompilePlacement(add, f"{whose}, and its times are UTC")
+    if has_ranks:
         return CompilePlacement(None, f"it is of rank {log.rank}, the trace of rank {trace.rank}")
-    if overlaps and is_only:
-        return CompilePlacement(add, "its times are UTC, and it alone tells of compilations")
     why = "several logs are of its time" if overlaps else "the trace was recorded at another time"
     return CompilePlacement(None, f"its process {log.process} is not in the trace, and {why}")
 

@@ -19,8 +19,8 @@ def compilation(trace, version, ts, dur=800, **columns):
         "compilation",
         **{
             "log_id": 0, "compile_id": f"0/{version}", "frame_id": 0, "frame_compile_id": version, "function": "forward",
-            "file": "/app/model.py", "line": 12, "begin_at": ts, "ts": ts, "dur": dur, "backend_ns": dur and dur * 9 // 10, "attempts": 1,
-            "is_refused": False, **columns,
+            "file": "/app/model.py", "line": 12, "begin_at": ts, "ts": ts, "dur": dur,
+            "backend_ns": dur and dur * 9 // 10, "attempts": 1, "is_refused": False, **columns,
         },
     )  # fmt: skip
 
@@ -28,8 +28,8 @@ def compilation(trace, version, ts, dur=800, **columns):
 def guard(trace, version, kind="shape", source="batch"):
     trace.add(
         "recompilation",
-        log_id=0, compile_id=f"0/{version}", failed_id=f"0/{version - 1}", is_latest=True, guard=f"tensor '{source}' size mismatch",
-        kind=kind, source=source, expected="8", actual="9", file="/app/model.py", line=14, code="y = x + 1",
+        log_id=0, compile_id=f"0/{version}", failed_id=f"0/{version - 1}", is_latest=True,
+        guard=f"tensor '{source}' size mismatch", kind=kind, source=source, expected="8", actual="9", file="/app/model.py", line=14, code="y = x + 1",
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
-"""The lines of the log: a prefix as glog writes it, a JSON object, and lines after a tab that belong to it (the payload).
+r"""The lines of the log: a prefix as glog writes it, a JSON object, and lines after a tab that belong to it (the payload).
 
     V1130 10:58:55.343000 25580 torch/_dynamo/utils.py:2350] {"chromium_event": {}, "frame_id": 0, ..., "has_payload": "MD5"}
-    \\t{"name": "dynamo", ...}
+    \t{"name": "dynamo", ...}
 
 A launcher may write its own prefix before each ("[rank0]:"). `has_payload` is the MD5 of the payload.
 """
@@ -31,6 +31,7 @@ _KEYS = (
     b'"aot_', b'"link"', b'"exported_program"', b'"missing_fake_kernel"', b'"compiled_autograd_graph"',
 )  # fmt: skip
 _LINES_LOOKED_AT = 20
+_MD5_DIGITS = 32
 
 
 class LogRecord(NamedTuple):
@@ -116,7 +117,7 @@ class LogLines:
         if len(text) > _LONGEST_PAYLOAD:
             return record
         # Newer versions may name another hash: only that of 32 digits is checked.
-        if len(digest) == 32 and hashlib.md5(text, usedforsecurity=False).hexdigest() != digest:
+        if len(digest) == _MD5_DIGITS and hashlib.md5(text, usedforsecurity=False).hexdigest() != digest:
             self.left_out["damaged"] += 1
             return None
         return record._replace(payload=text.decode("utf-8", "replace"))

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from traceq.importers.compile_log.records import Place
 
-# 0/0: tensor 'x' size mismatch at index 0. expected 100, actual 101
+# As in "0/0: tensor 'x' size mismatch at index 0. expected 100, actual 101".
 _FAILED = re.compile(r"^\s*(?:- )?((?:!?\d+/)?\d+/\d+): (.*)$", re.DOTALL)
 _FRAME = re.compile(r'^\s*File "(.+?)", line (\d+), in (\S+)(?:\n\s+(\S.*))?', re.MULTILINE)
-# # y = x * n  # program.py:4 in f
+# Behind a guard stands the line that needs it, as a comment: its code, file, number and function.
 _COMMENT = re.compile(r"\s+# (.*?)\s*(?:# (\S.*?):(\d+) in (\S+))?\s*$", re.DOTALL)
 _TENSOR = re.compile(
     r"tensor '(.+?)' (size|stride|dtype|requires_grad|rank|dispatch key set|dispatch_keys|device|type)? ?(mismatch.*)",
@@ -19,8 +19,14 @@ _TENSOR = re.compile(
 )
 _EXPECTED = re.compile(r"expected (?:at index \d+ )?(.+?),? (?:actual|but got|got) (.+?)(?:\.\s*|\s*)$", re.DOTALL)
 _EQUAL = re.compile(r"^(.+?) (==|is|!=|is not) (.+)$", re.DOTALL)
-_NUMBER = re.compile(r"^-?\d+$")
-_FRACTION = re.compile(r"^-?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?$|^float\(|^-?(?:inf|nan)$")
+# Kinds of constants, in the order in which they are tried.
+_VALUES = {
+    "bool": re.compile(r"(?:True|False)$"),
+    "none": re.compile(r"None$"),
+    "int": re.compile(r"-?\d+$"),
+    "float": re.compile(r"-?(?:\d+\.\d*|\.\d+|\d+)(?:[eE][-+]?\d+)?$|float\(|-?(?:inf|nan)$"),
+    "text": re.compile(r"['\"]"),
+}
 _LENGTH = re.compile(r"^(?:len\((.+)\)|(.+)\.__len__\(\))$")
 _SIZE = re.compile(r"\.(?:size|shape|stride)\b|\bs\d+\b|___check_shape|_shape_env|Ne\(|Eq\(|Mod\(")
 _GLOBAL_STATE = re.compile(
@@ -53,21 +59,15 @@ class GuardText(NamedTuple):
 def parse_reasons(payload: str) -> list[GuardText]:
     """Return the failed guards of the artifact recompile_reasons: a text, or a JSON list of them; one a version of the frame."""
     text = payload.strip()
-    if text.startswith("["):
+    reasons: object = text
+    if text.startswith(("[", '"')):
         try:
-            listed = json.loads(text)
+            reasons = json.loads(text)
         except (ValueError, RecursionError):
-            listed = [text]
-        reasons = [reason for reason in listed if isinstance(reason, str)]
-    elif text.startswith('"'):
-        try:
-            decoded = json.loads(text)
-        except (ValueError, RecursionError):
-            decoded = text
-        reasons = [decoded if isinstance(decoded, str) else text]
-    else:
-        reasons = [text] if text else []
-    return [parse_guard(reason) for reason in reasons[:_MOST_REASONS]]
+            reasons = text
+    listed = reasons if isinstance(reasons, list) else [reasons]
+    said = [reason for reason in listed if isinstance(reason, str) and reason]
+    return [parse_guard(reason) for reason in said[:_MOST_REASONS]]
 
 
 def parse_guard(text: str) -> GuardText:
@@ -98,46 +98,36 @@ def _split_guard(guard: str) -> tuple[str, str | None, str | None, str | None]:
     """Return (kind, source, expected, actual) of a guard's text; None for what it does not say."""
     if (tensor := _TENSOR.search(guard)) is not None:
         values = _EXPECTED.search(tensor[3])
-        kind = _OF_TENSORS.get(tensor[2] or "", "other")
-        if kind == "other" and "requires_grad" in guard:
-            kind = "requires_grad"
-        elif kind == "other" and ("dtype" in guard or "dispatch" in guard):
-            kind = "dtype" if "dtype" in guard else "dispatch"
+        kind = _kind_of_tensor(guard, tensor[2])
         return kind, _clean_source(tensor[1]), values[1] if values else None, values[2] if values else None
     if _GLOBAL_STATE.search(guard):
         return "state", None, None, None
     if _OBJECT.search(guard):
         inner = re.search(r"\(([^,()]+(?:\([^()]*\))?[^,()]*)(?:, .*)?\)", guard)
         return "object", _clean_source(inner[1]) if inner else None, None, None
-    negated = guard.startswith("not ")
-    if negated and not _EQUAL.match(guard):
-        source = guard.removeprefix("not ").strip()
-        return "bool", _clean_source(source), "False", None
     equal = _EQUAL.match(guard)
-    if equal is None:
-        return "shape" if _SIZE.search(guard) else "other", None, None, None
-    left, operator, right = equal[1].strip(), equal[2], equal[3].strip()
-    length = _LENGTH.match(left)
-    if length is not None:
-        return "length", _clean_source(length[1] or length[2]), right, None
-    return _kind_of_value(left, operator, right), _clean_source(left), right, None
+    if equal is not None:
+        left, operator, right = equal[1].strip(), equal[2], equal[3].strip()
+        length = _LENGTH.match(left)
+        source = length[1] or length[2] if length else left
+        return "length" if length else _kind_of_value(left, operator, right), _clean_source(source), right, None
+    if guard.startswith("not "):
+        return "bool", _clean_source(guard.removeprefix("not ")), "False", None
+    return "shape" if _SIZE.search(guard) else "other", None, None, None
+
+
+def _kind_of_tensor(guard: str, mismatch: str | None) -> str:
+    """Return the kind of a guard on a tensor, by what mismatches (None where the text says it elsewhere)."""
+    known = _OF_TENSORS.get(mismatch or "")
+    return known or next((kind for kind in ("requires_grad", "dtype", "dispatch") if kind in guard), "other")
 
 
 def _kind_of_value(left: str, operator: str, right: str) -> str:
     """Return the kind of a guard that compares the value `left` with the constant `right`."""
     if _SIZE.search(left):
         return "shape"
-    if right in ("True", "False"):
-        return "bool"
-    if right == "None":
-        return "none"
-    if _NUMBER.match(right):
-        return "int"
-    if _FRACTION.match(right):
-        return "float"
-    if right[:1] in "'\"":
-        return "text"
-    return "other" if operator == "==" else "object"
+    found = next((kind for kind, pattern in _VALUES.items() if pattern.match(right)), None)
+    return found or ("other" if operator == "==" else "object")
 
 
 def _clean_source(source: str) -> str:

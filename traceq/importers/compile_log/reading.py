@@ -144,11 +144,12 @@ class _Reading:
 
     def _add_text(self, pair: object) -> bool:
         """Add a text that later records name by its number."""
-        if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str) or not isinstance(pair[1], int):
-            return False
-        if len(self._texts) < _MOST_ROWS:
-            self._texts[pair[1]] = pair[0]
-        return True
+        match pair:
+            case [str(text), int(number)]:
+                if len(self._texts) < _MOST_ROWS:
+                    self._texts[number] = text
+                return True
+        return False
 
     def _current_id(self, as_logged: str) -> str:
         """Return the id of a compilation: as it is logged, from the second time on with the number of the time."""
@@ -208,29 +209,17 @@ class _Reading:
         if compilation is None:
             return True
         self._finished.add(compilation.compile_id)
-        for name, source in _DURATIONS.items():
+        for field, source in _DURATIONS.items():
             if (duration := _to_ns(metrics.get(source))) is not None:
-                setattr(compilation, name, duration)
-        for name, source in _COUNTS.items():
+                setattr(compilation, field, duration)
+        for field, source in _COUNTS.items():
             if (number := _check_count(metrics.get(source))) is not None:
-                setattr(compilation, name, number)
+                setattr(compilation, field, number)
         begin = metrics.get("start_time")
         if isinstance(begin, float | int) and not isinstance(begin, bool) and 0 < begin < _END_OF_TIME / _SECOND:
             compilation.begin_at = compilation.begin_at or round(begin * _SECOND)
-        file, name = _text_of(metrics.get("co_filename")), _text_of(metrics.get("co_name"))
-        first_line = _check_count(metrics.get("co_firstlineno"))
-        if file or name:
-            compilation.place = Place(file or compilation.place.file, first_line, name or compilation.place.function)
-        code = metrics.get("has_guarded_code")
-        compilation.has_code = code if isinstance(code, bool) else compilation.has_code
-        compilation.fail_type = _text_of(metrics.get("fail_type")) or compilation.fail_type
-        compilation.fail_reason = _text_of(metrics.get("fail_reason")) or compilation.fail_reason
-        reasons = metrics.get("restart_reasons")
-        if isinstance(reasons, list):
-            compilation.restart_reasons = tuple(sorted(text for each in reasons if (text := _text_of(each))))
-        if compilation.stack is None and isinstance(traced := metrics.get("stack_trace"), list):
-            frames = [_FRAME_OF_METRICS.match(each) for each in traced if isinstance(each, str)]
-            compilation.stack = "\n".join(f"{frame[3]}({frame[1]}): {frame[2]}" for frame in frames if frame) or None
+        _add_place(compilation, metrics)
+        _add_outcome(compilation, metrics)
         return True
 
     def _add_artifact(self, fields: Mapping[str, Any], name: str, payload: str) -> bool:
@@ -328,6 +317,29 @@ class _Reading:
                 del self._open[depth:]
                 return phase.dur
         return None
+
+
+def _add_place(compilation: Compilation, metrics: Mapping[str, Any]) -> None:
+    """Add the function of a compilation by its metrics, and who called it where no record said so."""
+    file, name = _text_of(metrics.get("co_filename")), _text_of(metrics.get("co_name"))
+    if file or name:
+        known = compilation.place
+        first_line = _check_count(metrics.get("co_firstlineno"))
+        compilation.place = Place(file or known.file, first_line, name or known.function)
+    if compilation.stack is None and isinstance(traced := metrics.get("stack_trace"), list):
+        frames = [_FRAME_OF_METRICS.match(each) for each in traced if isinstance(each, str)]
+        compilation.stack = "\n".join(f"{frame[3]}({frame[1]}): {frame[2]}" for frame in frames if frame) or None
+
+
+def _add_outcome(compilation: Compilation, metrics: Mapping[str, Any]) -> None:
+    """Add how a compilation ended: with code, in an error, and why it began anew."""
+    code = metrics.get("has_guarded_code")
+    compilation.has_code = code if isinstance(code, bool) else compilation.has_code
+    compilation.fail_type = _text_of(metrics.get("fail_type")) or compilation.fail_type
+    compilation.fail_reason = _text_of(metrics.get("fail_reason")) or compilation.fail_reason
+    reasons = metrics.get("restart_reasons")
+    if isinstance(reasons, list):
+        compilation.restart_reasons = tuple(sorted(text for each in reasons if (text := _text_of(each))))
 
 
 def _infer_breaks(compilations: list[Compilation]) -> list[GraphBreak]:

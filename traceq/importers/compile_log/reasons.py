@@ -7,9 +7,7 @@ from typing import NamedTuple
 
 from traceq.importers.compile_log.records import Place
 
-_PLACE = re.compile(
-    r"^Graph break (?:in user code at |\(details suppressed\) in user code at )(.+):(\d+)$", re.MULTILINE
-)
+_PLACE = re.compile(r"^Graph break (?:\(details suppressed\) )?in user code at (.+):(\d+)$", re.MULTILINE)
 _REASON = re.compile(
     r"^(?:Graph Break )?Reason: (.*?)(?=^User code traceback:|^Traceback \(most recent|\Z)", re.MULTILINE | re.DOTALL
 )
@@ -19,7 +17,8 @@ _HINT = re.compile(r"^\s*Hint: (.+)$", re.MULTILINE)
 _ADVICE = re.compile(r"^\s*(?:Hint: .*|For more details about this graph break.*)$", re.MULTILINE)
 _CONTEXT = re.compile(r"^\s*Developer debug context: (.+)$", re.MULTILINE)
 _NO_REASON = re.compile(
-    r"^(?:Encountered graph break when attempting to trace .*|Failed to handle graph break gracefully.*|Graph break encountered:.*)$"
+    r"^(?:Encountered graph break when attempting to trace .*|Failed to handle graph break gracefully.*"
+    r"|Graph break encountered:.*)$"
 )
 _SKIPS = re.compile(r"Skipping the function and falling back to eager|Skip(?:ping)? frame", re.IGNORECASE)
 _LIBRARY = re.compile(r"[/\\](?:site|dist)-packages[/\\]|[/\\]lib[/\\]python3\.\d+[/\\]|^<frozen ")
@@ -27,23 +26,30 @@ _LONGEST = 2_000
 
 # Kind -> what the reason or its context says, the first that fits. Words of PyTorch 2.1 to 2.13.
 _KINDS = {
-    "print": r"builtin operator `print`|\bbuiltin print\b|call_function BuiltinVariable\(print\)",
-    "logging": r"(?i)logging\.Logger|logger method|logging function|warnings\.warn|reorderable_logging",
-    "item": r"Tensor\.item\(\)|call_method TensorVariable\(\) (?:item|tolist)|_local_scalar_dense|Unsupported Tensor\.(?:item|tolist)|\.item\(\)",
-    "branch": r"(?i)data-dependent (?:branching|jump|control flow|assertion)|generic_jump TensorVariable|Data.?dependent.*(?:jump|branch)"
-    r"|control flow on a tensor",
-    "shape": r"(?i)dynamic shape operator|data.dependent (?:operator|shape|expression)|DynamicOutputShape|could not (?:guard|extract specialized)",
-    "disabled": r"(?i)torch\._dynamo\.disable|torch\.compiler\.disable|disabled function|marked as skip(?:ped)? by.*disable",
-    "asked": r"torch\._dynamo\.graph_break\(\)|Call to `torch\._dynamo\.graph_break",
-    "generator": r"(?i)\bgenerator\b|\byield\b",
-    "context_manager": r"(?i)context manager",
-    "builtin": r"Failed to trace builtin operator|builtin: [a-z]+ |call_function BuiltinVariable",
-    "c_function": r"(?i)C/C\+\+ (?:binding|function)|skipped? (?:function|call|builtin)|SkipFunctionVariable|marked as skipped|not traceable"
-    r"|attempted to call function|unsupported builtin|C extension",
-    "backward": r"(?i)\bbackward\b|autograd\.grad|register_hook|\bhook\b",
-    "custom_operator": r"(?i)fake (?:impl|kernel)|missing.*meta|unsupported operator",
+    "print": (r"builtin operator `print`", r"\bbuiltin print\b", r"call_function BuiltinVariable\(print\)"),
+    "logging": (r"(?i:logging\.Logger|logger method|logging function)", r"warnings\.warn", "reorderable_logging"),
+    "item": (r"\.(?:item|tolist)\(\)", r"call_method TensorVariable\(\) (?:item|tolist)", "_local_scalar_dense"),
+    "branch": (
+        r"(?i:data.dependent (?:branching|jump|control flow|assertion))", "generic_jump TensorVariable",
+        "control flow on a tensor",
+    ),
+    "shape": (
+        r"(?i:dynamic shape operator)", r"(?i:data.dependent (?:operator|shape|expression))", "DynamicOutputShape",
+        r"(?i:could not (?:guard|extract specialized))",
+    ),
+    "disabled": (r"torch\._dynamo\.disable", r"torch\.compiler\.disable", "disabled function"),
+    "asked": (r"torch\._dynamo\.graph_break",),
+    "generator": (r"(?i:\bgenerator\b)", r"\byield\b"),
+    "context_manager": (r"(?i:context manager)",),
+    "builtin": (r"Failed to trace builtin operator", r"builtin: [a-z]+ ", "call_function BuiltinVariable"),
+    "c_function": (
+        r"C/C\+\+ (?:binding|function)", "SkipFunctionVariable", "marked as skipped", "(?i:attempted to call function)",
+        "unsupported builtin", "C extension",
+    ),
+    "backward": (r"(?i:\bbackward\b)", r"autograd\.grad", r"\bhook\b", "register_hook"),
+    "custom_operator": (r"(?i:fake (?:impl|kernel))", "(?i:unsupported operator)"),
 }  # fmt: skip
-_COMPILED_KINDS = {kind: re.compile(pattern) for kind, pattern in _KINDS.items()}
+_COMPILED_KINDS = {kind: re.compile("|".join(patterns)) for kind, patterns in _KINDS.items()}
 
 
 class BreakText(NamedTuple):

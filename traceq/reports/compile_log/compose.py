@@ -107,7 +107,8 @@ def _say_headline(found: CompileSummary) -> Spans:
         guard = found.guards[0]
         what = describe_change(guard.kind, guard.source, None, None)
         return (
-            f"{share(found.recompile_ns / max(1, found.total_ns))} of {whole} compile again what was compiled before, most where ",
+            f"{share(found.recompile_ns / max(1, found.total_ns))} of {whole} compile again what was compiled before,",
+            " most where ",
             Name(what),
             " (",
             Name(guard.guard_place or guard.place or UNKNOWN),
@@ -268,8 +269,8 @@ def _list_advice(found: CompileSummary) -> Iterator[Spans]:
             how = (
                 "Let caches on disk work: leave out `TORCHINDUCTOR_FORCE_DISABLE_CACHES`"
                 if bypassed or not looked
-                else "Keep `TORCHINDUCTOR_CACHE_DIR` on a disk that outlives the run, or carry `torch.compiler.save_cache_artifacts()`"
-                " to the next"
+                else "Keep `TORCHINDUCTOR_CACHE_DIR` on a disk that outlives the run, or carry"
+                " `torch.compiler.save_cache_artifacts()` to the next"
             )
             yield (*split_code(how), f". The next run compiles {_say_saving(saving)} less.")
             continue
@@ -289,7 +290,8 @@ def _list_facts(found: CompileSummary, room: Room) -> Iterator[tuple[str, Spans]
     """Yield facts on caches and logs."""
     for cache in found.caches:
         reason = f" ({cache.reason})" if cache.reason else ""
-        said = f"{_CACHES.get(cache.cache, cache.cache)}: {some(cache.hits, 'hit')}, {cache.misses} missed, {cache.bypasses} not asked"
+        said = f"{_CACHES.get(cache.cache, cache.cache)}: {some(cache.hits, 'hit')}, {cache.misses} missed,"
+        said += f" {cache.bypasses} not asked"
         yield "cache", (said, Name(reason))
     working = [log for log in found.logs if log.compilations] or list(found.logs)
     for log in working[: room.rows]:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 _BREAKS = {
-    "print": "Take the print out of compiled code, or print once in many steps; `torch._dynamo.config.reorderable_logging_functions."
-    "add(print)` moves it behind the graph.",
+    "print": "Take the print out of compiled code, or print once in many steps;"
+    " `torch._dynamo.config.reorderable_logging_functions.add(print)` moves it behind the graph.",
     "logging": "Log outside compiled code, or let `torch._dynamo.config.ignore_logging_functions` skip the calls while it runs.",
     "item": "Keep the value a tensor: `torch.where` in place of `if`, and read it once after the step. If it must be a number:"
     " `torch._dynamo.config.capture_scalar_outputs = True`.",
     "branch": "Choose with `torch.where`, which computes both sides, or with `torch.cond`; else decide outside compiled code.",
     "shape": "Give the result a fixed shape (a mask or `torch.where` in place of `nonzero` and boolean indexing), or set"
     " `torch._dynamo.config.capture_dynamic_output_shape_ops = True`.",
-    "disabled": "The function is excluded on purpose: leave out `torch.compiler.disable`, or call it before or after compiled code.",
+    "disabled": "The function is excluded on purpose: leave out `torch.compiler.disable`, or call it before or after the"
+    " compiled code.",
     "asked": "The program asks for the break: leave out `torch._dynamo.graph_break()`.",
     "generator": "Return a list in place of a generator, or call it outside compiled code.",
     "context_manager": "Enter the context manager outside compiled code.",
@@ -24,8 +25,8 @@ _BREAKS = {
 }
 
 _GUARDS = {
-    "shape": "Mark the dimension before the first call: `torch._dynamo.mark_dynamic({tensor}, DIM)`, or compile with dynamic=True; else"
-    " pad to a few sizes.",
+    "shape": "Mark the dimension before the first call: `torch._dynamo.mark_dynamic({tensor}, DIM)`, or compile with"
+    " dynamic=True; else pad to a few sizes.",
     "stride": "Give it one layout before the call: `.contiguous()`.",
     "dtype": "Convert to one type before the call, and enter autocast outside compiled code.",
     "device": "Move it to one device before the call.",
