@@ -25,7 +25,7 @@ _SCREEN_LINES = 40
 
 
 class CompileLogView(View[CompileSummary]):
-    """What logs of torch.compile come to, as a document; `content` is plain data."""
+    """Summary of logs of torch.compile, as a document; `content` is plain data."""
 
     def blocks(self) -> Iterable[Block]:
         """Return the document as blocks (headings, verdicts, tables, ...), for every format."""
@@ -53,7 +53,7 @@ def summarise_compile_logs(
 ) -> CompileLogView:
     """Read the logs, which are files or folders, and say what they come to; `save` is a database that keeps their tables.
 
-    `writes` are other files that will be written. Raises UnusableTrace or NoTraces for what is no log of torch.compile.
+    `writes` are other files that will be written. Raises UnusableTrace or NoTraces for other files.
     """
     from traceq.loading.compile_logs import list_compile_logs
 
@@ -76,11 +76,11 @@ def _read_and_summarise(path: Path, logs: Sequence[Path]) -> CompileLogView:
     create_database(path)
     with closing(connect(path, read_only=False)) as connection:
 
-        def summarise() -> CompileSummary:
+        def summarise_read() -> CompileSummary:
             for note in insert_compile_logs(connection, logs):
                 limits().note(note)
             return summarise_logs(connection)
 
-        found = run_interruptibly(connection, summarise)
+        found = run_interruptibly(connection, summarise_read)
         connection.execute("checkpoint")
     return CompileLogView(found)

@@ -13,7 +13,7 @@ from traceq.common.near import way_out
 from traceq.common.units import some
 from traceq.errors import NoTraces, UnusableTrace
 from traceq.importers.compile_log import find_compile_logs, is_compile_log, read_compile_log
-from traceq.importers.compile_log.records import Compilation, CompileLog, Place
+from traceq.importers.compile_log.records import Compilation, CompileLog, ProgramLine
 from traceq.loading.sources import split_duplicates
 from traceq.loading.staging import add_note, insert_fitting
 
@@ -55,14 +55,14 @@ _SCHEMAS = {
 
 
 class CompilePlacement(NamedTuple):
-    """How a log's times convert to the trace's clock: `add` ns, None where they do not; `words` say why."""
+    """The conversion of a log's times to the trace's clock: `add` ns, None where they do not convert; `words` say why."""
 
     add: int | None
     words: str
 
 
 class _TraceOfLogs(NamedTuple):
-    """What tells whose log is whose: the trace's UTC at 0 (ns), its extent (ns), its processes, and its rank."""
+    """The marks by which a log is known as a trace's: UTC at 0 (ns), extent (ns), processes, and rank of the trace."""
 
     origin: int | None
     since: int
@@ -216,42 +216,42 @@ def build_rows(
     refused = _find_refused(log)
     latest: set[str] = set()
     recompilations = []
-    for each in log.recompilations:
+    for entry in log.recompilations:
         recompilations.append(
             {
-                "compile_id": each.compile_id, "failed_id": each.failed_id, "is_latest": each.compile_id not in latest,
-                "guard": each.guard, "kind": each.kind, "source": each.source, "expected": each.expected,
-                "actual": each.actual, "failed_at": each.at_ns, **_place_columns(each.place, with_function=False),
+                "compile_id": entry.compile_id, "failed_id": entry.failed_id, "is_latest": entry.compile_id not in latest,
+                "guard": entry.guard, "kind": entry.kind, "source": entry.source, "expected": entry.expected,
+                "actual": entry.actual, "failed_at": entry.at_ns, **_place_columns(entry.place, with_function=False),
             }
         )  # fmt: skip
-        latest.add(each.compile_id)
+        latest.add(entry.compile_id)
     rows: dict[str, list[dict[str, Any]]] = {
         "compile_log": [about],
-        "compilation": [_compilation_row(each, add, refused) for each in log.compilations],
+        "compilation": [_compilation_row(entry, add, refused) for entry in log.compilations],
         "compile_phase": [
             {
-                "phase_id": place, "parent_id": each.parent, "depth": each.depth, "compile_id": each.compile_id,
-                "name": each.name, "begin_at": each.begin_at, "ts": _shift(each.begin_at, add), "dur": each.dur,
+                "phase_id": place, "parent_id": entry.parent, "depth": entry.depth, "compile_id": entry.compile_id,
+                "name": entry.name, "begin_at": entry.begin_at, "ts": _shift_time(entry.begin_at, add), "dur": entry.dur,
             }
-            for place, each in enumerate(log.phases)
+            for place, entry in enumerate(log.phases)
         ],
         "graph_break": [
             {
-                "break_id": place, "compile_id": each.compile_id, "attempt": each.attempt, "kind": each.kind,
-                "frame_line": each.frame_line, "inside": each.inside,
-                "reason": each.reason, "hint": each.hint, "context": each.context, "stack": each.stack,
-                "broken_at": each.at_ns, "skips_function": each.skips_function, "is_logged": each.is_from_log,
-                **_place_columns(each.place),
+                "break_id": place, "compile_id": entry.compile_id, "attempt": entry.attempt, "kind": entry.kind,
+                "frame_line": entry.frame_line, "inside": entry.inside,
+                "reason": entry.reason, "hint": entry.hint, "context": entry.context, "stack": entry.stack,
+                "broken_at": entry.at_ns, "skips_function": entry.skips_function, "is_logged": entry.is_from_log,
+                **_place_columns(entry.place),
             }
-            for place, each in enumerate(log.graph_breaks)
+            for place, entry in enumerate(log.graph_breaks)
         ],
         "recompilation": recompilations,
         "compile_cache": [
             {
-                "compile_id": each.compile_id, "cache": each.cache, "outcome": each.outcome, "key": each.key,
-                "reason": each.reason, "looked_at": each.at_ns,
+                "compile_id": entry.compile_id, "cache": entry.cache, "outcome": entry.outcome, "key": entry.key,
+                "reason": entry.reason, "looked_at": entry.at_ns,
             }
-            for each in log.cache_events
+            for entry in log.cache_events
         ],
     }  # fmt: skip
     return {table: _build_table(trace_id, number, table, rows[table]) for table in TABLES}
@@ -260,17 +260,17 @@ def build_rows(
 def _build_table(trace_id: int, number: int, table: str, rows: list[dict[str, Any]]) -> pa.Table:
     """Return rows of a table, with the numbers of trace and log in front."""
     keys = {"trace_id": [trace_id] * len(rows), "log_id": [number] * len(rows)}
-    columns = {name: [_clean(row.get(name)) for row in rows] for name in _SCHEMAS[table]}
+    columns = {name: [_clean_text(row.get(name)) for row in rows] for name in _SCHEMAS[table]}
     schema = pa.schema([("trace_id", pa.int32()), ("log_id", pa.int32()), *_SCHEMAS[table].items()])
     return pa.table({**keys, **columns}, schema=schema)
 
 
-def _clean(value: Any) -> Any:
+def _clean_text(value: Any) -> Any:
     """Return the value, a text without the halves of characters that a damaged JSON may have."""
     return value.encode("utf-8", "replace").decode("utf-8") if isinstance(value, str) else value
 
 
-def _compilation_row(each: Compilation, add: int | None, refused: frozenset[str]) -> dict[str, Any]:
+def _compilation_row(entry: Compilation, add: int | None, refused: frozenset[str]) -> dict[str, Any]:
     """Return the row of a compilation."""
     same = (
         "compile_id", "frame_id", "frame_compile_id", "stack", "begin_at", "dur", "backend_ns", "inductor_ns", "code_gen_ns",
@@ -278,33 +278,33 @@ def _compilation_row(each: Compilation, add: int | None, refused: frozenset[str]
         "fail_type", "fail_reason",
     )  # fmt: skip
     return {
-        **{name: getattr(each, name) for name in same},
-        **_place_columns(each.place, with_code=False),
-        "ts": _shift(each.begin_at, add),
-        "is_refused": each.compile_id in refused,
-        "restart_reasons": "\n".join(each.restart_reasons) or None,
+        **{name: getattr(entry, name) for name in same},
+        **_place_columns(entry.place, with_code=False),
+        "ts": _shift_time(entry.begin_at, add),
+        "is_refused": entry.compile_id in refused,
+        "restart_reasons": "\n".join(entry.restart_reasons) or None,
     }
 
 
 def _find_refused(log: CompileLog) -> frozenset[str]:
     """Return the compilations that PyTorch refused: a guard failed, and no compilation began, or it failed for the limit."""
-    failed = {each.compile_id for each in log.recompilations}
+    failed = {entry.compile_id for entry in log.recompilations}
     return frozenset(
-        each.compile_id
-        for each in log.compilations
-        if (each.compile_id in failed and each.stack is None and each.has_code is None and each.operators is None)
-        or "recompile limit" in (each.fail_reason or "").lower()
-        or "cache_size_limit" in (each.fail_reason or "")
+        entry.compile_id
+        for entry in log.compilations
+        if (entry.compile_id in failed and entry.stack is None and entry.has_code is None and entry.operators is None)
+        or "recompile limit" in (entry.fail_reason or "").lower()
+        or "cache_size_limit" in (entry.fail_reason or "")
     )
 
 
-def _place_columns(place: Place, *, with_function: bool = True, with_code: bool = True) -> dict[str, Any]:
+def _place_columns(place: ProgramLine, *, with_function: bool = True, with_code: bool = True) -> dict[str, Any]:
     """Return the columns of a place."""
     columns: dict[str, Any] = {"file": place.file, "line": place.line}
     columns |= {"function": place.function} if with_function else {}
     return columns | ({"code": place.code} if with_code else {})
 
 
-def _shift(at_ns: int | None, add: int | None) -> int | None:
+def _shift_time(at_ns: int | None, add: int | None) -> int | None:
     """Return a time of the log on the trace's clock; None where one of both is not known."""
     return None if at_ns is None or add is None else at_ns + add

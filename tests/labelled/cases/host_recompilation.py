@@ -29,7 +29,8 @@ def guard(trace, version, kind="shape", source="batch"):
     trace.add(
         "recompilation",
         log_id=0, compile_id=f"0/{version}", failed_id=f"0/{version - 1}", is_latest=True,
-        guard=f"tensor '{source}' size mismatch", kind=kind, source=source, expected="8", actual="9", file="/app/model.py", line=14, code="y = x + 1",
+        guard=f"tensor {source} size mismatch", kind=kind, source=source, expected="8", actual="9",
+        file="/app/model.py", line=14, code="y = x + 1",
     )  # fmt: skip
 
 

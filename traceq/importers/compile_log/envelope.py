@@ -72,11 +72,11 @@ class LogLines:
                 if line.startswith(b"\t"):
                     payload.append(line[1:])
                     continue
-                if record is not None and (whole := self._close(record, payload)) is not None:
+                if record is not None and (whole := self._close_record(record, payload)) is not None:
                     yield whole
                 payload = []
-                record = self._open(line) if line.strip() else None
-            if record is not None and (whole := self._close(record, payload)) is not None:
+                record = self._open_record(line) if line.strip() else None
+            if record is not None and (whole := self._close_record(record, payload)) is not None:
                 yield whole
 
     def _read_lines(self, file: IO[bytes]) -> Iterator[bytes]:
@@ -90,7 +90,7 @@ class LogLines:
                 continue
             yield line.rstrip(b"\r\n")
 
-    def _open(self, line: bytes) -> LogRecord | None:
+    def _open_record(self, line: bytes) -> LogRecord | None:
         """Return the record that the line begins; None, counted, for one of something else or a damaged one."""
         found = _PREFIX.match(line)
         if found is None:
@@ -108,7 +108,7 @@ class LogLines:
         of_day = ((hour * 60 + minute) * 60 + second) * 1_000_000_000 + micros * 1_000
         return LogRecord(fields, "", process, self.lines, (month, day, of_day))
 
-    def _close(self, record: LogRecord, payload: list[bytes]) -> LogRecord | None:
+    def _close_record(self, record: LogRecord, payload: list[bytes]) -> LogRecord | None:
         """Return the record with its payload; None, counted, where the payload is not the one that the record names."""
         digest = record.fields.get("has_payload")
         if not isinstance(digest, str):

@@ -1,4 +1,4 @@
-"""Which guard failed, so that a frame was compiled again: its text, and what of the program it watches."""
+"""The guards that failed, so that a frame was compiled again: their texts, and the values of the program that they watch."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import re
 from typing import NamedTuple
 
-from traceq.importers.compile_log.records import Place
+from traceq.importers.compile_log.records import ProgramLine
 
 # As in "0/0: tensor 'x' size mismatch at index 0. expected 100, actual 101".
 _FAILED = re.compile(r"^\s*(?:- )?((?:!?\d+/)?\d+/\d+): (.*)$", re.DOTALL)
@@ -45,7 +45,7 @@ _OF_TENSORS = {
 
 
 class GuardText(NamedTuple):
-    """What the text of a failed guard says; None for what it does not."""
+    """A failed guard by its text; None for what it does not say."""
 
     failed_id: str | None
     guard: str
@@ -53,7 +53,7 @@ class GuardText(NamedTuple):
     source: str | None
     expected: str | None
     actual: str | None
-    place: Place
+    place: ProgramLine
 
 
 def parse_reasons(payload: str) -> list[GuardText]:
@@ -71,7 +71,7 @@ def parse_reasons(payload: str) -> list[GuardText]:
 
 
 def parse_guard(text: str) -> GuardText:
-    """Return what one failed guard says, and the kind of what changed.
+    """Return a failed guard by its text, with the kind of change.
 
     Kinds: shape, stride, dtype, device, requires_grad, int, float, text, length, bool, none, object (another function,
     class or module), state (grad mode, autocast and other settings of the process), other.
@@ -80,14 +80,16 @@ def parse_guard(text: str) -> GuardText:
     failed_id, rest = (found[1].removeprefix("!"), found[2]) if found else (None, text)
     rest, _, traced = rest.partition("\nUser stack trace:")
     frames = list(_FRAME.finditer(traced))
-    guard, place = rest.strip(), Place()
+    guard, place = rest.strip(), ProgramLine()
     if (comment := _COMMENT.search(guard)) is not None and guard[: comment.start()].strip():
         guard = guard[: comment.start()].strip()
         code = comment[1].strip() or None
-        place = Place(comment[2], int(comment[3]) if comment[3] else None, comment[4], code)
+        place = ProgramLine(comment[2], int(comment[3]) if comment[3] else None, comment[4], code)
     if frames:
         innermost = frames[-1]
-        place = Place(innermost[1], int(innermost[2]), innermost[3], (innermost[4] or place.code or "").strip() or None)
+        place = ProgramLine(
+            innermost[1], int(innermost[2]), innermost[3], (innermost[4] or place.code or "").strip() or None
+        )
     # "HINT: ..." and "(to avoid ..." are advice of PyTorch, not the guard
     said = re.split(r"\s*\(HINT:|\s+HINT:", guard)[0].strip()[:_LONGEST]
     kind, source, expected, actual = _split_guard(said)

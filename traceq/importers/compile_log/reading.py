@@ -19,8 +19,8 @@ from traceq.importers.compile_log.records import (
     Compilation,
     CompileLog,
     GraphBreak,
-    Phase,
-    Place,
+    CompilePhase,
+    ProgramLine,
     Recompilation,
 )
 
@@ -50,19 +50,19 @@ _COUNTS = {
 def read_log(path: Path) -> CompileLog:
     """Return what the log of one process says. Raises OSError."""
     lines = LogLines()
-    reading = _Reading()
+    reading = _LogSoFar()
     for record in lines.read_records(path):
         if reading.add_record(record):
             reading.log.records += 1
         else:
             lines.left_out["damaged"] += 1
-    log = reading.finish()
+    log = reading.finish_log()
     log.lines, log.left_out = lines.lines, dict(lines.left_out)
     return log
 
 
-class _Reading:
-    """What the records so far say: compilations by id, and phases that are open."""
+class _LogSoFar:
+    """The log by its records so far: compilations by id, and phases that are open."""
 
     def __init__(self) -> None:
         self.log = CompileLog()
@@ -93,15 +93,15 @@ class _Reading:
             return self._add_artifact(fields, str(artifact.get("name")), record.payload)
         return True
 
-    def finish(self) -> CompileLog:
+    def finish_log(self) -> CompileLog:
         """Return the log, with breaks of lines that no record tells, and phases that never ended left without a duration."""
         log = self.log
         log.compilations = list(self._compilations.values())
         # of a version that PyTorch refuses, the log names the frame only
-        of_frames = {each.frame_id: each.place for each in log.compilations if each.place.file is not None}
-        for each in log.compilations:
-            if each.place.file is None:
-                each.place = of_frames.get(each.frame_id, each.place)
+        of_frames = {entry.frame_id: entry.place for entry in log.compilations if entry.place.file is not None}
+        for entry in log.compilations:
+            if entry.place.file is None:
+                entry.place = of_frames.get(entry.frame_id, entry.place)
         for compile_id, attempt, said, at_ns in self._breaks[:_MOST_ROWS]:
             log.graph_breaks.append(
                 GraphBreak(
@@ -109,14 +109,14 @@ class _Reading:
                     said.hint, said.context, said.stack, at_ns, said.skips_function,
                 )
             )  # fmt: skip
-        log.recompilations = [self._complete_place(each) for each in log.recompilations]
+        log.recompilations = [self._complete_place(entry) for entry in log.recompilations]
         if not log.graph_breaks:
             log.graph_breaks = _infer_breaks(log.compilations)
         times = [phase.begin_at for phase in log.phases] + [
-            each.begin_at for each in log.compilations if each.begin_at is not None
+            entry.begin_at for entry in log.compilations if entry.begin_at is not None
         ]
         ends = [phase.begin_at + (phase.dur or 0) for phase in log.phases] + [
-            each.begin_at + (each.dur or 0) for each in log.compilations if each.begin_at is not None
+            entry.begin_at + (entry.dur or 0) for entry in log.compilations if entry.begin_at is not None
         ]
         log.first_at, log.last_at = min(times, default=None), max(ends, default=None)
         return log
@@ -134,13 +134,13 @@ class _Reading:
                 return frame.line
         return said.place.line if said.place.file == compilation.place.file else None
 
-    def _complete_place(self, each: Recompilation) -> Recompilation:
+    def _complete_place(self, entry: Recompilation) -> Recompilation:
         """Return a recompilation with the whole path of its line, of which a guard's text has the end only."""
-        compilation = self._compilations.get(each.compile_id)
+        compilation = self._compilations.get(entry.compile_id)
         known = [compilation.place.file if compilation else None, *self._texts.values()]
-        file = each.place.file
+        file = entry.place.file
         whole = next((path for path in known if path and file and path.endswith(file)), file)
-        return replace(each, place=replace(each.place, file=whole)) if whole != file else each
+        return replace(entry, place=replace(entry.place, file=whole)) if whole != file else entry
 
     def _add_text(self, pair: object) -> bool:
         """Add a text that later records name by its number."""
@@ -188,7 +188,9 @@ class _Reading:
         frames = [frame for frame in stack if isinstance(frame, dict)]
         if frames and compilation.place.file is None:
             last = frames[-1]
-            compilation.place = Place(self._file_of(last), _check_count(last.get("line")), _text_of(last.get("name")))
+            compilation.place = ProgramLine(
+                self._file_of(last), _check_count(last.get("line")), _text_of(last.get("name"))
+            )
         compilation.stack = "\n".join(self._frame_line(frame) for frame in frames)[-_LONGEST_TEXT:] or None
         return True
 
@@ -301,7 +303,7 @@ class _Reading:
         if len(self.log.phases) >= _MOST_ROWS:
             return
         parent = self._open[-1] if self._open else None
-        self.log.phases.append(Phase(name, compile_id, at_ns, parent=parent, depth=len(self._open)))
+        self.log.phases.append(CompilePhase(name, compile_id, at_ns, parent=parent, depth=len(self._open)))
         self._open.append(len(self.log.phases) - 1)
 
     def _end_phase(self, name: str, compile_id: str | None, at_ns: int) -> int | None:
@@ -325,9 +327,9 @@ def _add_place(compilation: Compilation, metrics: Mapping[str, Any]) -> None:
     if file or name:
         known = compilation.place
         first_line = _check_count(metrics.get("co_firstlineno"))
-        compilation.place = Place(file or known.file, first_line, name or known.function)
+        compilation.place = ProgramLine(file or known.file, first_line, name or known.function)
     if compilation.stack is None and isinstance(traced := metrics.get("stack_trace"), list):
-        frames = [_FRAME_OF_METRICS.match(each) for each in traced if isinstance(each, str)]
+        frames = [_FRAME_OF_METRICS.match(entry) for entry in traced if isinstance(entry, str)]
         compilation.stack = "\n".join(f"{frame[3]}({frame[1]}): {frame[2]}" for frame in frames if frame) or None
 
 
@@ -339,7 +341,7 @@ def _add_outcome(compilation: Compilation, metrics: Mapping[str, Any]) -> None:
     compilation.fail_reason = _text_of(metrics.get("fail_reason")) or compilation.fail_reason
     reasons = metrics.get("restart_reasons")
     if isinstance(reasons, list):
-        compilation.restart_reasons = tuple(sorted(text for each in reasons if (text := _text_of(each))))
+        compilation.restart_reasons = tuple(sorted(text for entry in reasons if (text := _text_of(entry))))
 
 
 def _infer_breaks(compilations: list[Compilation]) -> list[GraphBreak]:
@@ -354,16 +356,16 @@ def _infer_breaks(compilations: list[Compilation]) -> list[GraphBreak]:
             continue
         origin = next(
             (
-                each
-                for each in compilations
-                if each.place.function == found[1] and each.place.file == rest.place.file and each.restart_reasons
+                entry
+                for entry in compilations
+                if entry.place.function == found[1] and entry.place.file == rest.place.file and entry.restart_reasons
             ),
             None,
         )
         reasons = origin.restart_reasons if origin is not None else ()
         reason = summarise_reason(reasons[0]) if len(reasons) == 1 else "the log does not say why"
         kind = kind_of_break(reasons[0]) if len(reasons) == 1 else "other"
-        place = Place(rest.place.file, int(found[2]), found[1])
+        place = ProgramLine(rest.place.file, int(found[2]), found[1])
         of = origin.compile_id if origin is not None else rest.compile_id
         breaks.append(
             GraphBreak(

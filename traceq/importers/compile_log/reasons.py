@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from traceq.importers.compile_log.records import Place
+from traceq.importers.compile_log.records import ProgramLine
 
 _PLACE = re.compile(r"^Graph break (?:\(details suppressed\) )?in user code at (.+):(\d+)$", re.MULTILINE)
 _REASON = re.compile(
@@ -53,10 +53,10 @@ _COMPILED_KINDS = {kind: re.compile("|".join(patterns)) for kind, patterns in _K
 
 
 class BreakText(NamedTuple):
-    """What the text of a graph break says; None for what it does not."""
+    """A graph break by its text; None for what it does not say."""
 
-    place: Place
-    frames: tuple[Place, ...]
+    place: ProgramLine
+    frames: tuple[ProgramLine, ...]
     inside: str | None
     kind: str
     reason: str
@@ -72,11 +72,11 @@ def parse_break(text: str) -> BreakText:
     reason = (found[1] if found else text).strip()
     traced = _STACK.search(text)
     frames = tuple(
-        Place(frame[1], int(frame[2]), frame[3], frame[4].strip() if frame[4] else None)
+        ProgramLine(frame[1], int(frame[2]), frame[3], frame[4].strip() if frame[4] else None)
         for frame in (_FRAME.finditer(traced[1]) if traced else ())
     )
     stated = _PLACE.search(text)
-    deepest = Place(stated[1], int(stated[2])) if stated else frames[-1] if frames else Place()
+    deepest = ProgramLine(stated[1], int(stated[2])) if stated else frames[-1] if frames else ProgramLine()
     if frames and (frames[-1].file, frames[-1].line) == (deepest.file, deepest.line):
         deepest = frames[-1]
     own = deepest

@@ -1,11 +1,11 @@
-"""What a structured log of torch.compile says: the records that its reader makes. Times are ns since 1970, UTC."""
+"""The content of a structured log of torch.compile: the records that its reader makes. Times are ns since 1970, UTC."""
 
 from __future__ import annotations
 
 import msgspec
 
 
-class Place(msgspec.Struct, frozen=True):
+class ProgramLine(msgspec.Struct, frozen=True):
     """A line of the program: file, number (from 1), function, and the line's code; None for what the log does not say."""
 
     file: str | None = None
@@ -24,7 +24,7 @@ class Compilation(msgspec.Struct):
     compile_id: str
     frame_id: int
     frame_compile_id: int
-    place: Place = Place()
+    place: ProgramLine = ProgramLine()
     stack: str | None = None
     begin_at: int | None = None
     dur: int | None = None
@@ -45,7 +45,7 @@ class Compilation(msgspec.Struct):
     restart_reasons: tuple[str, ...] = ()
 
 
-class Phase(msgspec.Struct):
+class CompilePhase(msgspec.Struct):
     """A part of a compilation as PyTorch times it; `parent` is the place in the list of the phase around it, None without."""
 
     name: str
@@ -59,16 +59,16 @@ class Phase(msgspec.Struct):
 class GraphBreak(msgspec.Struct, frozen=True):
     """A line at which a graph ended. `kind` names the cause (see reasons.py); `skips_function`: all of the function runs eagerly.
 
-    `place` is the innermost line of the program's own code, `frame_line` the line of the compiled function that it is reached
-    from, `inside` the line of a library in which it lies, None for the program's own.
+    `place` is the innermost line of the program's own code, `frame_line` the line of the compiled function from which one
+    gets there, `inside` the line of a library in which it lies, None for the program's own.
 
-    `is_from_log`: the log has a record of it; else it follows from the compilation of what comes after the break, as logs
+    `is_from_log`: the log has a record of it; else it follows from the compilation of the code after the break, as logs
     before PyTorch 2.6 have none.
     """
 
     compile_id: str
     attempt: int
-    place: Place
+    place: ProgramLine
     frame_line: int | None
     inside: str | None
     kind: str
@@ -95,7 +95,7 @@ class Recompilation(msgspec.Struct, frozen=True):
     source: str | None
     expected: str | None
     actual: str | None
-    place: Place
+    place: ProgramLine
     at_ns: int | None
 
 
@@ -126,7 +126,7 @@ class CompileLog(msgspec.Struct):
     records: int = 0
     left_out: dict[str, int] = msgspec.field(default_factory=dict)
     compilations: list[Compilation] = msgspec.field(default_factory=list)
-    phases: list[Phase] = msgspec.field(default_factory=list)
+    phases: list[CompilePhase] = msgspec.field(default_factory=list)
     graph_breaks: list[GraphBreak] = msgspec.field(default_factory=list)
     recompilations: list[Recompilation] = msgspec.field(default_factory=list)
     cache_events: list[CacheEvent] = msgspec.field(default_factory=list)

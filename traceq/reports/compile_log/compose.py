@@ -48,19 +48,28 @@ _RESUMED = "torch_dynamo_resume_in_"
 _WORTH = 0.1
 
 
-class Room(NamedTuple):
+class ScreenRoom(NamedTuple):
     """The size of a document: rows of each table, and pieces of advice."""
 
     rows: int
     advice: int
 
 
-WHOLE = Room(1_000, 20)
+WHOLE = ScreenRoom(1_000, 20)
 # What fits on a screen, from the most to the least.
-SCREENS = (Room(8, 3), Room(6, 3), Room(5, 3), Room(5, 2), Room(4, 2), Room(3, 2), Room(3, 1), Room(2, 1))
+SCREENS = (
+    ScreenRoom(8, 3),
+    ScreenRoom(6, 3),
+    ScreenRoom(5, 3),
+    ScreenRoom(5, 2),
+    ScreenRoom(4, 2),
+    ScreenRoom(3, 2),
+    ScreenRoom(3, 1),
+    ScreenRoom(2, 1),
+)
 
 
-def compose_compile_log(found: CompileSummary, room: Room = WHOLE, *, is_page: bool = False) -> Iterator[Block]:
+def compose_compile_log(found: CompileSummary, room: ScreenRoom = WHOLE, *, is_page: bool = False) -> Iterator[Block]:
     """Yield the whole report; on pages it has a heading, below which sections stand."""
     yield Heading(1, ("traceq compile-log",))
     if is_page:
@@ -71,13 +80,13 @@ def compose_compile_log(found: CompileSummary, room: Room = WHOLE, *, is_page: b
     if found.parts and found.total_ns:
         yield _compose_parts(found)
     if found.functions:
-        yield from _head("Functions by compile time", "functions", is_page=is_page)
+        yield from _head_table("Functions by compile time", "functions", is_page=is_page)
         yield _tabulate_functions(found.functions[: room.rows])
     if found.graph_breaks:
-        yield from _head("Graph breaks", "graph-breaks", is_page=is_page)
+        yield from _head_table("Graph breaks", "graph-breaks", is_page=is_page)
         yield _tabulate_breaks(found.graph_breaks[: room.rows])
     if found.guards:
-        yield from _head("Recompilations", "recompilations", is_page=is_page)
+        yield from _head_table("Recompilations", "recompilations", is_page=is_page)
         yield _tabulate_guards(found.guards[: room.rows])
     advice = list(_list_advice(found))[: room.advice]
     if advice:
@@ -86,7 +95,7 @@ def compose_compile_log(found: CompileSummary, room: Room = WHOLE, *, is_page: b
     yield Facts(tuple(_list_facts(found, room)))
 
 
-def _head(title: str, anchor: str, *, is_page: bool) -> Iterator[Heading]:
+def _head_table(title: str, anchor: str, *, is_page: bool) -> Iterator[Heading]:
     """Yield the heading of a table on pages; on a screen its columns say what it is of."""
     if is_page:
         yield Heading(3, (title,), anchor=anchor)
@@ -153,7 +162,7 @@ def _say_saving(saving: CompileSaving) -> str:
 def _find_saving(found: CompileSummary, what: str) -> CompileSaving | None:
     """Return what a kind of change saves; None where that is little."""
     return next(
-        (each for each in found.savings if each.what == what and each.likely_ns > _WORTH * found.total_ns), None
+        (entry for entry in found.savings if entry.what == what and entry.likely_ns > _WORTH * found.total_ns), None
     )
 
 
@@ -173,7 +182,7 @@ def _list_warnings(found: CompileSummary) -> Iterator[Spans]:
             )
     if found.unfinished:
         yield (f"{some(found.unfinished, 'compilation')} without an end in the logs: how long, traceq cannot tell.",)
-    if found.graph_breaks and not all(each.is_logged for each in found.graph_breaks):
+    if found.graph_breaks and not all(entry.is_logged for entry in found.graph_breaks):
         yield (
             "Logs before PyTorch 2.6 do not say at which line a graph breaks: it follows from what was compiled after it.",
         )
@@ -195,15 +204,15 @@ def _tabulate_functions(functions: tuple[CompiledFunction, ...]) -> Table:
     """Return a table of functions."""
     rows = tuple(
         (
-            Name(_name_function(each.function)),
-            Name(each.place or UNKNOWN),
-            count(each.compilations),
-            UNKNOWN if each.dur is None else duration(each.dur),
-            UNKNOWN if each.longest is None else duration(each.longest),
-            f"{each.cache_hits}/{each.cache_hits + each.cache_misses}",
-            "refused" if each.is_refused else "eager" if each.is_skipped else "",
+            Name(_name_function(entry.function)),
+            Name(entry.place or UNKNOWN),
+            count(entry.compilations),
+            UNKNOWN if entry.dur is None else duration(entry.dur),
+            UNKNOWN if entry.longest is None else duration(entry.longest),
+            f"{entry.cache_hits}/{entry.cache_hits + entry.cache_misses}",
+            "refused" if entry.is_refused else "eager" if entry.is_skipped else "",
         )
-        for each in functions
+        for entry in functions
     )
     columns = ("compiled function", "line", "times", "time", "longest", "cached", "then")
     return Table(columns, rows, text_columns=(0, 1, 6))
@@ -229,13 +238,13 @@ def _tabulate_breaks(lines: tuple[BrokenLine, ...]) -> Table:
     """Return a table of lines at which graphs break."""
     rows = tuple(
         (
-            Name(each.place or UNKNOWN),
-            _name_kind(each.kind),
-            count(each.breaks),
-            "all of it" if each.skips_function else UNKNOWN if each.rest_ns is None else duration(each.rest_ns),
-            Name(each.code or each.reason),
+            Name(entry.place or UNKNOWN),
+            _name_kind(entry.kind),
+            count(entry.breaks),
+            "all of it" if entry.skips_function else UNKNOWN if entry.rest_ns is None else duration(entry.rest_ns),
+            Name(entry.code or entry.reason),
         )
-        for each in lines
+        for entry in lines
     )
     return Table(("graph break at", "cause", "times", "rest", "code"), rows, text_columns=(0, 1, 4))
 
@@ -244,15 +253,15 @@ def _tabulate_guards(guards: tuple[FailedGuard, ...]) -> Table:
     """Return a table of values that changed."""
     rows = tuple(
         (
-            Name(_name_function(each.function)),
-            Name(each.guard_place or each.place or UNKNOWN),
-            count(each.recompilations),
-            UNKNOWN if each.dur is None else duration(each.dur),
-            Name(describe_change(each.kind, each.source, None, None).removesuffix(" changes")),
-            Name(each.expected or "-"),
-            Name(each.actual or "-"),
+            Name(_name_function(entry.function)),
+            Name(entry.guard_place or entry.place or UNKNOWN),
+            count(entry.recompilations),
+            UNKNOWN if entry.dur is None else duration(entry.dur),
+            Name(describe_change(entry.kind, entry.source, None, None).removesuffix(" changes")),
+            Name(entry.expected or "-"),
+            Name(entry.actual or "-"),
         )
-        for each in guards
+        for entry in guards
     )
     columns = ("compiled again", "line", "times", "time", "what changes", "it was", "then")
     return Table(columns, rows, text_columns=(0, 1, 4, 5, 6))
@@ -264,8 +273,8 @@ def _list_advice(found: CompileSummary) -> Iterator[Spans]:
         if saving.likely_ns < _WORTH * found.total_ns:
             continue
         if saving.what == "cache":
-            bypassed = sum(each.bypasses for each in found.caches)
-            looked = sum(each.hits + each.misses + each.bypasses for each in found.caches)
+            bypassed = sum(entry.bypasses for entry in found.caches)
+            looked = sum(entry.hits + entry.misses + entry.bypasses for entry in found.caches)
             how = (
                 "Let caches on disk work: leave out `TORCHINDUCTOR_FORCE_DISABLE_CACHES`"
                 if bypassed or not looked
@@ -274,19 +283,19 @@ def _list_advice(found: CompileSummary) -> Iterator[Spans]:
             )
             yield (*split_code(how), f". The next run compiles {_say_saving(saving)} less.")
             continue
-        guard = next(each for each in found.guards if (each.guard_place or each.place) == saving.place)
+        guard = next(entry for entry in found.guards if (entry.guard_place or entry.place) == saving.place)
         yield (
             Name(saving.place or UNKNOWN),
             ": ",
             *split_code(advise_guard(guard.kind, guard.source)),
             f" Such a run compiles {_say_saving(saving)} less.",
         )
-    for kind in dict.fromkeys(each.kind for each in found.graph_breaks):
-        places = [each.place for each in found.graph_breaks if each.kind == kind and each.place]
+    for kind in dict.fromkeys(entry.kind for entry in found.graph_breaks):
+        places = [entry.place for entry in found.graph_breaks if entry.kind == kind and entry.place]
         yield (Name(", ".join(places[:3]) or UNKNOWN), ": ", *split_code(advise_break(kind)))
 
 
-def _list_facts(found: CompileSummary, room: Room) -> Iterator[tuple[str, Spans]]:
+def _list_facts(found: CompileSummary, room: ScreenRoom) -> Iterator[tuple[str, Spans]]:
     """Yield facts on caches and logs."""
     for cache in found.caches:
         reason = f" ({cache.reason})" if cache.reason else ""

@@ -1,4 +1,4 @@
-"""What logs of torch.compile come to, for programs: nanoseconds and counts. docs/compile.md describes the keys."""
+"""The summary of logs of torch.compile for programs: nanoseconds and counts. docs/compile.md describes the keys."""
 
 from __future__ import annotations
 

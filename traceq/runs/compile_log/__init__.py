@@ -1,1 +1,1 @@
-"""What logs of torch.compile come to: compile time by function and part, graph breaks, recompilations, caches."""
+"""Logs of torch.compile summed up: compile time by function and part, graph breaks, recompilations, caches."""

@@ -1,4 +1,4 @@
-"""What logs of torch.compile come to, as plain data. Times are ns."""
+"""The summary of logs of torch.compile, as plain data. Times are ns."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class FailedGuard(msgspec.Struct, frozen=True):
 
 
 class CacheUse(msgspec.Struct, frozen=True):
-    """How often a cache on disk was asked for graphs, and why it was not."""
+    """A cache on disk: how often it was asked for graphs, and why it was not."""
 
     cache: str
     hits: int
@@ -79,7 +79,7 @@ class CompilePart(msgspec.Struct, frozen=True):
 
 
 class CompileSaving(msgspec.Struct, frozen=True):
-    """What a change saves of the compile time of such a run: at least, likely and at most.
+    """The compile time that a change saves in such a run: at least, likely and at most.
 
     `what` is recompilation or cache; `place` the line to change, None for a cache.
     """
@@ -105,7 +105,7 @@ class CompileLogFile(msgspec.Struct, frozen=True):
 
 
 class CompileSummary(msgspec.Struct, frozen=True):
-    """What the logs say together. `total_ns` is the time of all compilations; of several processes they run side by side."""
+    """All logs together. `total_ns` is the time of all compilations; of several processes they run side by side."""
 
     logs: tuple[CompileLogFile, ...]
     total_ns: int

@@ -1,4 +1,4 @@
-"""What to do about a graph break, and about a guard that fails, by their kinds (tables graph_break and recompilation)."""
+"""Advice on a graph break, and on a guard that fails, by their kinds (tables graph_break and recompilation)."""
 
 from __future__ import annotations
 
