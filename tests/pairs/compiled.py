@@ -29,12 +29,12 @@ PROGRAMS = (
     Compiled("print_in_forward", "host-graph-break", ("print_in_forward.py:26", "print_in_forward.py:29", "print")),
     Compiled("item_branch", "host-graph-break", ("item_branch.py:24", "item_branch.py:29", "torch.where")),
     Compiled("compressed", "host-graph-break", ("compressed.py:25", "custom_op")),
-    Compiled("varying_length", "host-recompilation", ("varying_length.py:13", "mark_dynamic(batch")),
+    Compiled("varying_length", "host-recompilation", ("varying_length.py:11", "mark_dynamic(batch")),
     Compiled("counted_calls", "host-recompilation", ("counted_calls.py:21", "self.calls", "as a tensor")),
     Compiled("growing_list", "host-recompilation", ("growing_list.py:13", "length of states", "one tensor")),
     Compiled("named_schedule", "host-recompilation", ("named_schedule.py:14", "stage", "text")),
     Compiled("new_closure", "host-recompilation", ("new_closure.py:17", "length of scales")),
-    Compiled("mode_flips", "host-recompilation", ("mode_flips.py:22", "type of batch")),
+    Compiled("mode_flips", "host-recompilation", ("mode_flips.py:21", "type of batch")),
     Compiled("cold_cache", "host-compilation", ("cold_cache.py:14", "force_disable_caches")),
 )
 

@@ -18,8 +18,8 @@ from traceq.importers.compile_log.records import (
     CacheEvent,
     Compilation,
     CompileLog,
-    GraphBreak,
     CompilePhase,
+    GraphBreak,
     ProgramLine,
     Recompilation,
 )

@@ -48,28 +48,28 @@ _RESUMED = "torch_dynamo_resume_in_"
 _WORTH = 0.1
 
 
-class ScreenRoom(NamedTuple):
+class TableRoom(NamedTuple):
     """The size of a document: rows of each table, and pieces of advice."""
 
     rows: int
     advice: int
 
 
-WHOLE = ScreenRoom(1_000, 20)
+WHOLE = TableRoom(1_000, 20)
 # What fits on a screen, from the most to the least.
 SCREENS = (
-    ScreenRoom(8, 3),
-    ScreenRoom(6, 3),
-    ScreenRoom(5, 3),
-    ScreenRoom(5, 2),
-    ScreenRoom(4, 2),
-    ScreenRoom(3, 2),
-    ScreenRoom(3, 1),
-    ScreenRoom(2, 1),
+    TableRoom(8, 3),
+    TableRoom(6, 3),
+    TableRoom(5, 3),
+    TableRoom(5, 2),
+    TableRoom(4, 2),
+    TableRoom(3, 2),
+    TableRoom(3, 1),
+    TableRoom(2, 1),
 )
 
 
-def compose_compile_log(found: CompileSummary, room: ScreenRoom = WHOLE, *, is_page: bool = False) -> Iterator[Block]:
+def compose_compile_log(found: CompileSummary, room: TableRoom = WHOLE, *, is_page: bool = False) -> Iterator[Block]:
     """Yield the whole report; on pages it has a heading, below which sections stand."""
     yield Heading(1, ("traceq compile-log",))
     if is_page:
@@ -295,7 +295,7 @@ def _list_advice(found: CompileSummary) -> Iterator[Spans]:
         yield (Name(", ".join(places[:3]) or UNKNOWN), ": ", *split_code(advise_break(kind)))
 
 
-def _list_facts(found: CompileSummary, room: ScreenRoom) -> Iterator[tuple[str, Spans]]:
+def _list_facts(found: CompileSummary, room: TableRoom) -> Iterator[tuple[str, Spans]]:
     """Yield facts on caches and logs."""
     for cache in found.caches:
         reason = f" ({cache.reason})" if cache.reason else ""
