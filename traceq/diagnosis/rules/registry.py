@@ -37,6 +37,7 @@ _PLACES: tuple[str, ...] = (
     "program/first_use",
     "program/lazy_module_loading",
     "program/idle_compile",
+    "program/graph_break",
     # servers
     "serving/serving_host_gap",
     # input
@@ -197,7 +198,7 @@ RULES = tuple(place.partition("/")[2] for place in _PLACES)
 
 # Asked where a log of torch.compile lies beside the trace: it says in so many words what they are about.
 _OF_COMPILE_LOGS = frozenset(
-    {"recompilation", "idle-compile", "host-recompilation", "host-compilation", "host-graph-break"}
+    {"recompilation", "idle-compile", "graph-break", "host-recompilation", "host-compilation", "host-graph-break"}
 )
 
 

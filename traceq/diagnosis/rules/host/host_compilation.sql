@@ -16,12 +16,12 @@
 --   percent(claimed_share) }} of {% if subject.is_window %}the window{% else %}a step{% endif %} {%- if facts.place %}, most in
 --   {{ cut(facts.function) }} ({{ facts.place }}){% endif %}
 -- fix: {% if facts.bypassed %}Caches on disk are off ({{ cut(facts.reason or 'force_disable_caches') }}): leave out
---   TORCHINDUCTOR_FORCE_DISABLE_CACHES and `torch.compiler.config.force_disable_caches`. {% elif facts.misses %}{{
---   plural(facts.misses, 'graph') }} {{ 'was' if facts.misses == 1 else 'were' }} in no cache: keep TORCHINDUCTOR_CACHE_DIR on a
---   disk that outlives the run, or carry `torch.compiler.save_cache_artifacts()` to the next. {% else %}Call the compiled code
---   once with every shape before the steps that count. {% endif %}It takes {{ per_step(claimed_ns) }}.
+--   TORCHINDUCTOR_FORCE_DISABLE_CACHES, or `force_disable_caches` in the program. {% elif facts.misses %}{{ plural(facts.misses,
+--   'graph') }} {{ 'was' if facts.misses == 1 else 'were' }} in no cache: keep TORCHINDUCTOR_CACHE_DIR on a disk that outlives the
+--   run, or carry `save_cache_artifacts()` of the compiler to the next. {% else %}Call the compiled code once with every shape
+--   before the steps that count. {% endif %}It takes {{ per_step(claimed_ns) }}.
 -- confidence: {% if facts.misses %}high{% else %}medium{% endif %}
--- reason: {% if facts.misses %}The log of torch.compile says what its caches had. {%- else %}The compiler's ranges are in the trace,
+-- reason: {% if facts.misses %}The log of the compiler says what its caches had. {%- else %}The compiler's ranges are in the trace,
 --   what its caches had is not. {%- endif %}
 -- wrong-if: The capture covers the start of the program on purpose: then this is paid once per run.
 -- for: pytorch

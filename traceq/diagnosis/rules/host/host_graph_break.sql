@@ -17,7 +17,7 @@
 --   {{ facts.reason }}. {%- if rows | length > 1 %} So {{ 'do' if rows | length > 2 else 'does' }} {{ rows[1:4] |
 --   map(attribute='place') | join(', ') }}. {%- endif %} Between the graphs {{ per_step(facts.between_ns) }} pass.
 -- confidence: high
--- reason: The log of torch.compile names the line, and the trace shows the graphs before and after it.
+-- reason: The log of the compiler names the line, and the trace shows the graphs before and after it.
 -- wrong-if: What the line does is needed in each step, and takes as long elsewhere.
 -- for: pytorch
 -- needs: steps, host_alone

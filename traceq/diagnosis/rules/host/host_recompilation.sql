@@ -20,7 +20,7 @@
 --   cut(facts.code) }}`){% endif %}; {% endif %}{{ cut(facts.function) }} was compiled again {{ plural(facts.versions, 'time')
 --   }}. {%- if facts.others > 1 %} The table recompilation has {{ plural(facts.others - 1, 'other guard') }}. {%- endif %}{% if facts.is_refused %} {{ limit_reached() }}{% endif %}{% endif %}
 -- confidence: {% if rows %}high{% else %}medium{% endif %}
--- reason: {% if rows %}The log of torch.compile names the guard that failed. {%- else %}The compiler's ranges lie in steps that should
+-- reason: {% if rows %}The log of the compiler names the guard that failed. {%- else %}The compiler's ranges lie in steps that should
 --   have nothing left to compile. {%- endif %}
 -- wrong-if: The values that change are few, and all of them come in the first steps: then later steps compile nothing.
 -- for: pytorch
