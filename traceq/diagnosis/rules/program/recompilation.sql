@@ -19,8 +19,8 @@
 --   guard_advice(again.kind, again.source) }} {{ cut(again.function or 'A function') }} ({{ again.guard_place or again.place }})
 --   was compiled again {{ plural(again.versions, 'time') }}: {{ change(again.kind, again.source, again.expected, again.actual)
 --   }}. {%- if again.is_refused %} {{ limit_reached() }}{% endif %} {%- else %}{{ remedy('why_compiled') }} {%- if
---   program.is_pytorch and program.can_compile %} PyTorch's log of it names the guard: record with `TORCH_TRACE=DIR`, and report with `--with DIR`. {%- endif
---   %}{% endif %} Compilation occurs in {{ plural(steps_with_it, 'counted step') }} of {{ steps }}
+--   program.is_pytorch and program.can_compile %} PyTorch's log of it names the guard: record with `TORCH_TRACE=DIR`, and
+--   report with `--with DIR`. {%- endif %}{% endif %} Compilation occurs in {{ plural(steps_with_it, 'counted step') }} of {{ steps }}
 --   ({{ names(pieces[:3]) }}), up to {{ time(longest_ns) }} at a time. {%- if rows %} The frame {{ cut(facts.name) }}
 --   has been compiled {{ facts.version + 1 }} times. {%- endif %}
 -- confidence: high
