@@ -57,6 +57,7 @@ def test_no_fixture_lies_outside_the_described_folders():
     assert {path.name for path in FIXTURES.iterdir()} == {
         "README.md",
         "broken",
+        "compile_logs",
         "history",
         "inspector",
         "hangs",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         check,
         compare,
         compare_memory,
+        compile_log,
         convert,
         doctor,
         explain_hang,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from traceq.app.check import CheckView
     from traceq.app.compare import ComparisonView
     from traceq.app.compare_memory import MemoryComparisonView
+    from traceq.app.compile_log import CompileLogView
     from traceq.app.doctor import HealthView
     from traceq.app.goodput import GoodputView
     from traceq.app.hang import HangView
@@ -82,6 +84,7 @@ __all__ = [
     "BrokenIdentity",
     "CheckView",
     "ComparisonView",
+    "CompileLogView",
     "GoodputView",
     "HangView",
     "HealthView",
@@ -120,6 +123,7 @@ __all__ = [
     "check",
     "compare",
     "compare_memory",
+    "compile_log",
     "convert",
     "doctor",
     "explain_hang",
@@ -144,6 +148,7 @@ __all__ = [
 _MODULES = {
     "CheckView": "traceq.app.check",
     "ComparisonView": "traceq.app.compare",
+    "CompileLogView": "traceq.app.compile_log",
     "GoodputView": "traceq.app.goodput",
     "HangView": "traceq.app.hang",
     "HealthView": "traceq.app.doctor",

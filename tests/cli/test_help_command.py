@@ -24,7 +24,7 @@ LINE = re.compile(r"  (?P<task>.*?) {2,}(?P<command>traceq .+)")
 COMMANDS = [match["command"] for line in PAGE.splitlines() if (match := LINE.fullmatch(line))]
 
 # What needs a program to train, several runs, or a trace of several ranks, is parsed only.
-NOT_RUN = {"collectives", "record", "experiment", "mcp", "shell", "tradeoff", "noise", "verify", "history"}
+NOT_RUN = {"collectives", "record", "experiment", "mcp", "shell", "tradeoff", "noise", "verify", "history", "log"}
 
 
 @pytest.fixture
@@ -37,6 +37,7 @@ def files(tmp_path, monkeypatch):
         shutil.copyfile(source, name)
     shutil.copyfile(ROOT / "fixtures" / "run_logs" / "failures" / "train.log", "LOG")
     shutil.copytree(ROOT / "fixtures" / "hangs" / "skip", "DUMPS")
+    shutil.copytree(ROOT / "fixtures" / "compile_logs", "TORCH_TRACE_FOLDER")
     return tmp_path
 
 

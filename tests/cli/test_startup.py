@@ -23,6 +23,7 @@ def loaded_by(code):
 
 COMMANDS = (
     "collectives",
+    "compile-log",
     "ingest",
     "report",
     "compare",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from traceq.app.check import CheckView
     from traceq.app.compare import ComparisonView
     from traceq.app.compare_memory import MemoryComparisonView
+    from traceq.app.compile_log import CompileLogView
     from traceq.app.convert import Converted
     from traceq.app.doctor import HealthView
     from traceq.app.export import Format
@@ -518,6 +519,21 @@ def goodput(
             offset=offset,
             save=None if save is None else Path(save),
         )
+
+
+def compile_log(
+    logs: str | Path | Sequence[str | Path], *, save: str | Path | None = None, memory_limit: int | None = None
+) -> CompileLogView:
+    """Say what torch.compile did, from its structured logs alone: compile time, graph breaks, recompilations, caches.
+
+    `logs` are files that PyTorch wrote into the folder that TORCH_TRACE names, or that folder. `save` is a database that
+    keeps their tables. Raises ValueError for a file of something else.
+    """
+    from traceq.app.compile_log import summarise_compile_logs
+    from traceq.loading.sources import paths_of
+
+    with _within_limits(memory_limit):
+        return summarise_compile_logs([Path(log) for log in paths_of(logs)], save=None if save is None else Path(save))
 
 
 def whatif(

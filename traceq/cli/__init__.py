@@ -31,6 +31,10 @@ class LazyCommands(LazyGroup):
             "record": ("traceq.cli.record", "Record a training program without editing it, and report."),
             "goodput": ("traceq.cli.goodput:show_goodput", "Show where the time and money of a whole run went."),
             "collectives": ("traceq.cli.collectives:show_collectives", "Report on NCCL's own records of a job."),
+            "compile-log": (
+                "traceq.cli.compile_log:show_compile_log",
+                "Show compile time, graph breaks and recompilations.",
+            ),
             "doctor": ("traceq.cli.doctor", "Show what a trace can answer, or what a capture needs."),
             "hang": ("traceq.cli.hang", "Say why a job hangs, from the flight recorders of its ranks."),
             "ingest": ("traceq.cli.ingest", "Read trace files into a database to query."),

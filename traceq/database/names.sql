@@ -18,3 +18,7 @@ create or replace macro _is_module_name(name) as
             and not regexp_matches(name, '(?i)backward|loss|data|load')
         )
     );
+
+--- A line of a program by the end of its path: train.py:12.
+create or replace macro _short_place(file, line) as
+regexp_extract(file, '[^/\\]+$') || coalesce(':' || line, '');

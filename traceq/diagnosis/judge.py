@@ -153,6 +153,7 @@ def _load_subject(
         triage=triage,
         goal=goal,
         is_recording=trace["is_recording"],
+        has_compile_log=trace["has_compile_log"],
         present=Present(connection, trace["trace_id"], device, trace["steps"]),
         record=record.for_recordings() if trace["is_recording"] else record,
         # A ledger without steps is that of a database that somebody changed: nothing can be told of a step then.
@@ -202,7 +203,9 @@ def _judge_subject(subject: Subject, rules: Sequence[Rule]) -> Judged:
     clean: list[Clean] = []
     broken: list[Failed] = []
     has_gpu = subject.device is not None
-    selected = select_rules(rules, has_gpu=has_gpu, is_recording=subject.is_recording)
+    selected = select_rules(
+        rules, has_gpu=has_gpu, is_recording=subject.is_recording, has_compile_log=subject.has_compile_log
+    )
     asked, not_applicable = leave_to_job(subject, selected)
     if not format_of(subject.format).has_times:
         asked = [rule for rule in asked if rule.of_allocations]

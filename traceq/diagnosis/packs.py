@@ -44,21 +44,28 @@ def rules_for(name: str) -> tuple[Rule, ...]:
     return all_rules() if is_of_extra(name) else default_rules()
 
 
-def select_rules(rules: Sequence[Rule], *, has_gpu: bool, is_recording: bool = False) -> list[Rule]:
+def select_rules(
+    rules: Sequence[Rule], *, has_gpu: bool, is_recording: bool = False, has_compile_log: bool = False
+) -> list[Rule]:
     """Return the rules to ask of a trace, where traceq's default rules are among `rules`, or else these.
 
     Where a GPU works, rules that are for hosts only are left out. Of a recording of traceq rules that pairs have confirmed
-    are asked, too, and are then not of the pack extra.
+    are asked, too, and are then not of the pack extra; so are those about torch.compile where its log is beside the trace.
     """
     chosen = list(rules)
-    if is_recording and {rule.name for rule in default_rules()} <= {rule.name for rule in rules}:
+    if (is_recording or has_compile_log) and {rule.name for rule in default_rules()} <= {rule.name for rule in rules}:
         own = {rule.name for rule in all_rules()}
         asked = {rule.name for rule in rules}
         chosen = [rule for rule in rules if rule.name not in own]
-        chosen += [
-            rule._replace(is_extra=rule.is_extra and not rule.is_for_recordings)
+        backed = {
+            rule.name
             for rule in all_rules()
-            if rule.name in asked or rule.is_for_recordings
+            if (is_recording and rule.is_for_recordings) or (has_compile_log and rule.is_for_compile_logs)
+        }
+        chosen += [
+            rule._replace(is_extra=rule.is_extra and rule.name not in backed)
+            for rule in all_rules()
+            if rule.name in asked or rule.name in backed
         ]
     return [rule for rule in chosen if not (has_gpu and rule.is_of_host)]
 

@@ -52,7 +52,8 @@ class Subject(msgspec.Struct, frozen=True):
     the training thread's (host_ledger): ns per counted step by category; `ledgers` are those of all devices, in ns over
     all counted steps. `device` is None without GPU work. Where idle time is only what the capture left out, or nothing
     was to run, `judges_idle` is False, and `ledger` has no idle categories. `triage`: what the capture is; None for a
-    memory snapshot. `is_recording`: traceq itself recorded the trace. `record`: how often rules were right.
+    memory snapshot. `is_recording`: traceq itself recorded the trace. `has_compile_log`: a log beside it tells what
+    torch.compile did. `record`: how often rules were right.
     """
 
     connection: duckdb.DuckDBPyConnection
@@ -70,6 +71,7 @@ class Subject(msgspec.Struct, frozen=True):
     is_window: bool
     judges_idle: bool
     is_recording: bool
+    has_compile_log: bool
     program: Program
     triage: Triage | None
     goal: Goal

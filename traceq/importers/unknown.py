@@ -13,6 +13,7 @@ from isal import igzip, isal_zlib
 from traceq.common.units import count
 from traceq.errors import TraceqError, UnknownFormat, UnusableTrace
 from traceq.importers import flight_recorder
+from traceq.importers.compile_log import is_compile_log
 from traceq.importers.operations.source import PARQUET, find_missing_columns
 from traceq.importers.packed import GZIP
 from traceq.importers.sqlite import SQLITE
@@ -143,6 +144,12 @@ def _name_other_command(path: Path, head: bytes, *, is_packed: bool) -> str | No
     if flight_recorder.is_dump(path):
         return (
             f"a dump of PyTorch's flight recorder, not a trace; see where the job hangs: traceq hang {quote(str(path))}"
+        )
+    if not is_packed and is_compile_log(path):
+        log = quote(path.name)
+        return (
+            f"a log of torch.compile, not a trace; what it compiled is traceq compile-log {log}; beside a trace of the same run"
+            f" it is traceq report TRACE --with {log} (docs/compile.md)"
         )
     if not is_packed and is_training_log(path):
         log = quote(path.name)

@@ -14,6 +14,7 @@ import pyarrow as pa
 from traceq.common.units import some
 from traceq.errors import TraceqError, UnusableTrace
 from traceq.importers import inspector, memory_snapshot
+from traceq.importers.compile_log import is_compile_log
 from traceq.importers.monitors import is_monitor_log, read_log
 from traceq.importers.monitors.reading import Log, Sample
 from traceq.importers.rows import batches_of
@@ -25,10 +26,11 @@ from traceq.loading.training_logs import build_rows
 
 # More slices than this are not looked at to find out where a log lies.
 _MOST_SLICES = 20_000_000
+_OTHERS = (memory_snapshot.sniff, is_compile_log, is_monitor_log, inspector.is_only_records)
 
 
 class MonitorLogs(msgspec.Struct, frozen=True):
-    """Files that the user names beside the traces (--with): logs of monitors and of the training, and memory snapshots.
+    """Files that the user names beside the traces (--with): logs of monitors, the training and torch.compile, memory snapshots.
 
     `offset` are the seconds to add to their times (--offset, None if not given), `formats` the files that declare formats
     of training logs (--log-format).
@@ -74,7 +76,8 @@ def _read_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Monit
     given = [
         log
         for log in beside.logs
-        if log not in training and not inspector.is_only_records(log) and not memory_snapshot.sniff(log)
+        if log not in training
+        and not any(is_other(log) for is_other in (inspector.is_only_records, memory_snapshot.sniff, is_compile_log))
     ]
     paths, twice = split_duplicates(logs_beside(trace, given))
     logs: list[tuple[Path, Log]] = []
@@ -91,12 +94,11 @@ def _read_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Monit
 
 
 def choose_training_logs(beside: MonitorLogs) -> list[Path]:
-    """Return those of the named files that are training logs: no memory snapshot, log of a monitor or record of collectives."""
+    """Return those of the named files that are training logs: nothing else that traceq reads beside a trace."""
     return [
         log
         for log in beside.logs
-        if not any(is_other(log) for is_other in (memory_snapshot.sniff, is_monitor_log, inspector.is_only_records))
-        and is_training_log(log, beside.formats)
+        if not any(is_other(log) for is_other in _OTHERS) and is_training_log(log, beside.formats)
     ]
 
 

@@ -15,7 +15,8 @@ READ = ("trace", "device", "thread", "synchronization", "cuda_event")
 COPIED = (
     *READ, "gpu_annotation", "counter", "page_fault", "graph_node", "file_access", "monitor_log", "made_with",
     "printed_value", "cpu_sample", "backtrace", "import_note", "allocator_event", "allocator_segment", "allocator_block",
-    "allocator_stack", "worker_sample", "run_log", "run_value", "run_event",
+    "allocator_stack", "worker_sample", "run_log", "run_value", "run_event", "compile_log", "compilation", "compile_phase",
+    "graph_break", "recompilation", "compile_cache",
 )  # fmt: skip
 
 _NUMBERS = {

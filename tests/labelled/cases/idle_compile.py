@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from labelled.cases.host_recompilation import compilation, log
+
 _COMPILE = "_compile.compile_inner (dynamo_timed)"
 
 
@@ -32,3 +34,11 @@ def clean(trace):
 def cannot_tell(trace):
     """No GPU."""
     trace.annotation(_COMPILE, 120_000, 600_000)
+
+
+def found_with_a_log(trace):
+    """The log says that no cache had the graph."""
+    found_once(trace)
+    log(trace)
+    compilation(trace, 0, 120_000, dur=600_000)
+    trace.add("compile_cache", log_id=0, compile_id="0/0", cache="fx_graph", outcome="miss")

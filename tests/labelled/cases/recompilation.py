@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from labelled.cases.host_recompilation import compilation, guard, log
+
 _COMPILE = "_compile.compile_inner (dynamo_timed)"
 
 
@@ -53,3 +55,12 @@ def cannot_tell(trace):
     trace.kernel("gemm", 10_000, 100_000, launched=(5_000, 3_000))
     trace.annotation(_COMPILE, 120_000, 600_000)
     trace.kernel("gemm", 750_000, 100_000, launched=(735_000, 3_000))
+
+
+def found_with_a_log(trace):
+    """The log names the guard."""
+    found_every_other(trace)
+    log(trace)
+    for version, start in ((1, 1_000_000), (2, 3_000_000)):
+        compilation(trace, version, start + 120_000, dur=600_000)
+        guard(trace, version)

@@ -13,7 +13,8 @@ Its texts are templates of Jinja, in which stand
     ask, has, way, lacks    of the trace, see traceq.diagnosis.subject
     time, percent, bytes_in, size, short_size, gb_per_s, number, share_of, plural, cut, names, kernel_name, operator_names,
     shares, unit, step_range, padding, per_step, of_step, copies, collectives, described, overlapped, late_device, exposed,
-    allocations, places, culprits, held_by, remedied, busiest, worker_work, per_fetch, workers_needed
+    allocations, places, culprits, held_by, remedied, busiest, worker_work, per_fetch, workers_needed, break_advice,
+    guard_advice, change, limit_reached
                             which put these into words; see traceq.diagnosis.rules.shared
     | cut, | matched('a.b') filters: a name cut, and what of a text a regular expression (of DuckDB) matches; also match(...)
 
@@ -32,7 +33,7 @@ from traceq.diagnosis.advice import Advice, Remark
 from traceq.diagnosis.finding import Confidence
 from traceq.diagnosis.needs import CannotTell, NothingThere
 from traceq.diagnosis.query import rule_query
-from traceq.diagnosis.rules.shared import collectives, late_host, sentences, wording
+from traceq.diagnosis.rules.shared import collectives, compile_advice, late_host, sentences, wording
 from traceq.diagnosis.rules.shared.remedies import remedy_for
 from traceq.diagnosis.rules.templates import render
 from traceq.diagnosis.subject import WORTH_LISTING, Subject
@@ -96,6 +97,10 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "per_fetch": sentences.mean_fetch,
     "described": collectives.describe_collectives,
     "overlapped": collectives.describe_overlap,
+    "break_advice": compile_advice.advise_break,
+    "guard_advice": compile_advice.advise_guard,
+    "change": compile_advice.describe_change,
+    "limit_reached": lambda: compile_advice.LIMIT,
     # names up to version 0.1, which rules of users may have: to go one release later
     "figure": units.rate,
     "kernel": wording.kernel_name,

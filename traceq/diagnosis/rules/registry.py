@@ -37,6 +37,7 @@ _PLACES: tuple[str, ...] = (
     "program/first_use",
     "program/lazy_module_loading",
     "program/idle_compile",
+    "program/graph_break",
     # servers
     "serving/serving_host_gap",
     # input
@@ -136,6 +137,9 @@ _PLACES: tuple[str, ...] = (
     "host/host_anomaly_mode",
     "host/host_garbage_collection",
     "host/host_lock",
+    "host/host_recompilation",
+    "host/host_compilation",
+    "host/host_graph_break",
     "host/host_epoch_start",
     "host/host_logging",
     "host/host_fetch_work",
@@ -192,11 +196,17 @@ _PLACES: tuple[str, ...] = (
 
 RULES = tuple(place.partition("/")[2] for place in _PLACES)
 
+# Asked where a log of torch.compile lies beside the trace: it says in so many words what they are about.
+_OF_COMPILE_LOGS = frozenset(
+    {"recompilation", "idle-compile", "graph-break", "host-recompilation", "host-compilation", "host-graph-break"}
+)
+
 
 class Rule(NamedTuple):
     """A rule: its id (kebab-case), its manual page, and its judgement.
 
     `remarks`: it never says what a fix could win. `is_extra`: it does, and no labelled real trace has shown yet that it is right.
+    `is_for_compile_logs`: it is asked where a log of torch.compile says what it is about.
     `is_of_host`: it speaks of programs for which no GPU works, and is asked of no others. `is_yours`: a user added it.
     `of_allocations`: it is about those of a memory snapshot. `captures`: the kinds of captures that it speaks of, or reasons of
     the table triage.
@@ -208,6 +218,7 @@ class Rule(NamedTuple):
     remarks: bool = False
     is_extra: bool = False
     is_for_recordings: bool = False
+    is_for_compile_logs: bool = False
     is_of_host: bool = False
     is_yours: bool = False
     of_allocations: bool = False
@@ -282,6 +293,7 @@ def _make_rule(name: str, page: Manual, judge: Judgement, query: RuleQuery) -> R
         remarks,
         is_extra=is_extra,
         is_for_recordings=is_extra and load_record().is_confirmed_by_pairs(rule),
+        is_for_compile_logs=is_extra and rule in _OF_COMPILE_LOGS,
         is_of_host="host_alone" in query.listed("needs"),
         of_allocations="allocations" in query.listed("needs"),
         captures=query.listed("captures") or JUDGED,

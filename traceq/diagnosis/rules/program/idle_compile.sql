@@ -10,7 +10,11 @@
 --   regions that repeat instead of the whole model.
 -- references: https://docs.pytorch.org/tutorials/recipes/torch_compile_caching_tutorial.html
 --   https://docs.pytorch.org/tutorials/recipes/regional_compilation.html
--- fix: {% set named = worst.name | string -%} {% if named |
+-- fix: {% set named = worst.name | string -%} {% set first_time = ask('compiled_first')[0] -%} {% if first_time.place %}{%
+--   if first_time.bypassed %}Caches on disk are off: leave out TORCHINDUCTOR_FORCE_DISABLE_CACHES. {% elif first_time.misses
+--   %}Keep TORCHINDUCTOR_CACHE_DIR on a disk that outlives the run: {{ plural(first_time.misses, 'graph') }} {{ 'was' if
+--   first_time.misses == 1 else 'were' }} in no cache. {% endif %}Most is compiled for {{ cut(first_time.function) }} ({{
+--   first_time.place }}). {%- elif named |
 --   matched('^Fusion|KernelExecutor|CompiledKernel|ExecutorDispatch|nvfuser') %}nvFuser compiles each fusion when it
 --   first runs, and again for other shapes: run every shape once before you measure, and keep shapes fixed so that
 --   its cache is hit. {%- elif named |

@@ -9,12 +9,18 @@
 --   (host_name). One counted step that compiles is not a repetition when it is the first. Loading of modules is left
 --   to lazy-module-loading. At least three counted steps are needed to tell. Low 0.5, likely 1, high 1: with fixed or
 --   dynamic shapes all of it disappears, apart from one more compilation of the dynamic version.
--- try: TORCH_LOGS=recompiles says which guard failed. Pad or bucket shapes; torch._dynamo.mark_dynamic for a
+-- try: TORCH_LOGS=recompiles says which guard failed, and so does a log of torch.compile (TORCH_TRACE=DIR) beside the trace,
+--   --with DIR. Pad or bucket shapes; torch._dynamo.mark_dynamic for a
 --   dimension that varies; no changing Python numbers (a step count, a learning rate) in compiled code; warm up with
 --   all shapes.
 -- references: https://docs.pytorch.org/docs/stable/torch.compiler_troubleshooting.html
 --   https://docs.pytorch.org/docs/stable/torch.compiler_dynamic_shapes.html
--- fix: {{ remedy('why_compiled') }} Compilation occurs in {{ plural(steps_with_it, 'counted step') }} of {{ steps }}
+-- fix: {% set again = ask('recompiled_frame') | first | default(none) -%} {% if again and again.kind %}{{
+--   guard_advice(again.kind, again.source) }} {{ cut(again.function or 'A function') }} ({{ again.guard_place or again.place }})
+--   was compiled again {{ plural(again.versions, 'time') }}: {{ change(again.kind, again.source, again.expected, again.actual)
+--   }}. {%- if again.is_refused %} {{ limit_reached() }}{% endif %} {%- else %}{{ remedy('why_compiled') }} {%- if
+--   program.is_pytorch and program.can_compile %} PyTorch's log of it names the guard: record with `TORCH_TRACE=DIR`, and
+--   report with `--with DIR`. {%- endif %}{% endif %} Compilation occurs in {{ plural(steps_with_it, 'counted step') }} of {{ steps }}
 --   ({{ names(pieces[:3]) }}), up to {{ time(longest_ns) }} at a time. {%- if rows %} The frame {{ cut(facts.name) }}
 --   has been compiled {{ facts.version + 1 }} times. {%- endif %}
 -- confidence: high

@@ -1,0 +1,75 @@
+"""traceq compile-log, and logs of torch.compile beside a trace: what is printed, kept and refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from traceq.cli import main
+
+ROOT = Path(__file__).resolve().parents[2]
+LOG = ROOT / "fixtures" / "compile_logs" / "many_causes.log"
+TRACE = ROOT / "fixtures" / "run" / "kineto_2026.json.gz"
+
+
+def run(*arguments, status=0):
+    outcome = CliRunner().invoke(main, [*map(str, arguments)], env={"COLUMNS": "100"})
+    assert outcome.exit_code == status, outcome.output
+    return outcome.output
+
+
+def test_the_screen(golden):
+    text = run("compile-log", LOG)
+    golden.check("compile_log.txt", text)
+    assert len(text.splitlines()) <= 40
+
+
+def test_a_page_has_all_and_json_adds_up():
+    page = run("compile-log", LOG.parent, "--format", "html")
+    assert all(name in page for name in ("print_sum", "loop_items", "call_excluded", "many_causes.py:74"))
+    found = json.loads(run("compile-log", LOG, "--format", "json"))
+    assert (
+        sum(part["dur"] for part in found["parts"])
+        == found["total_ns"]
+        == sum(each["dur"] for each in found["functions"])
+    )
+    assert found["recompile_ns"] == sum(guard["dur"] or 0 for guard in found["guards"])
+    assert len(found["graph_breaks"]) == 7
+
+
+def test_tables_are_kept(tmp_path):
+    run("compile-log", LOG, "--save", tmp_path / "compile.duckdb")
+    query = "select count(*) as breaks from graph_break where trace_id = 0"
+    assert run("sql", tmp_path / "compile.duckdb", query, "--format", "csv").split() == ['"breaks"', "8"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            ["compile-log", TRACE],
+            "not a structured log of torch.compile; run the program with TORCH_TRACE=DIR and name DIR",
+        ),
+        (["compile-log", ROOT / "fixtures" / "run"], "no file here is a structured log of torch.compile"),
+        (
+            ["report", LOG],
+            "a log of torch.compile, not a trace; what it compiled is traceq compile-log many_causes.log",
+        ),
+        (["report", TRACE, "--with", ROOT / "fixtures" / "run", "--no-cache"], "nor is one a log of torch.compile"),
+    ],
+)
+def test_what_is_refused(arguments, says):
+    assert says in " ".join(run(*arguments, status=1).split())
+
+
+def test_a_log_of_another_time_is_kept_and_not_placed(tmp_path):
+    database = tmp_path / "a.duckdb"
+    run("ingest", TRACE, "--with", LOG.parent, "-o", database)
+    query = "select is_placed, placement, (select count(ts) from compilation) as placed from compile_log"
+    text = run("sql", database, query, "--format", "csv")
+    assert "false" in text
+    assert "not in the trace" in text or "does not say when it was recorded" in text
+    assert text.rstrip().endswith(",0")
