@@ -15,7 +15,11 @@ LAYERS, STEPS = 3, 4
 Annotations = dict[int, list[dict[str, Any]]]
 # Of each layer: (module, kernel, duration in us).
 _FORWARD = (("attention.wq", "gemm_q", 40), ("attention", "flash_fwd", 60), ("feed_forward.w1", "gemm_w1", 80))
-_BACKWARD = (("feed_forward.w1", "gemm_w1_dgrad", 160), ("attention", "flash_bwd", 130), ("attention.wq", "gemm_q_dgrad", 90))
+_BACKWARD = (
+    ("feed_forward.w1", "gemm_w1_dgrad", 160),
+    ("attention", "flash_bwd", 130),
+    ("attention.wq", "gemm_q_dgrad", 90),
+)
 
 
 def node_id(place: int) -> int:
@@ -47,7 +51,13 @@ class TrainingGraph:
         for layer in reversed(range(LAYERS)):
             for module, kernel, dur in _BACKWARD:
                 add(f"layers.{layer}.{module}", kernel, dur, "backward")
-            self.nodes.append(("ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL", 55, _collective("_reduce_scatter_base", 8 << 20, 1 << 20)))
+            self.nodes.append(
+                (
+                    "ncclDevKernel_ReduceScatter_Sum_bf16_RING_LL",
+                    55,
+                    _collective("_reduce_scatter_base", 8 << 20, 1 << 20),
+                )
+            )
         add("tok_embeddings", "embedding_dense_backward", 20, "backward")
         self.nodes.append(("multi_tensor_apply_kernel", 100, {"name": "optimizer"}))
 
@@ -71,12 +81,13 @@ class TrainingGraph:
                         "context": 1, "grid": [264, 1, 1], "block": [128, 1, 1], "registers per thread": 64, "shared memory": 0}  # fmt: skip
                 events.append(_event("kernel", kernel, now, dur, 0, 7, args))
                 now += dur
-            events.append(_event("cuda_runtime", "cudaDeviceSynchronize", begin + 20, now - begin, 1, 1, {"correlation": 100 + step}))
-        return {
-            "schemaVersion": 1,
-            "deviceProperties": [{"id": 0, "name": "NVIDIA H100 80GB HBM3", "computeMajor": 9, "computeMinor": 0, "numSms": 132}],
-            "traceEvents": events,
-        }  # fmt: skip
+            events.append(
+                _event(
+                    "cuda_runtime", "cudaDeviceSynchronize", begin + 20, now - begin, 1, 1, {"correlation": 100 + step}
+                )
+            )
+        gpu = {"id": 0, "name": "NVIDIA H100 80GB HBM3", "computeMajor": 9, "computeMinor": 0, "numSms": 132}
+        return {"schemaVersion": 1, "deviceProperties": [gpu], "traceEvents": events}
 
     def sums(self, key: str, *, phase: str | None = None) -> Counter[str]:
         """ns of all kernels by the value of a key of their annotation, read from the nodes; of one autograd phase, or of all."""

@@ -86,14 +86,18 @@ def test_phases_follow_from_the_order_where_modules_run_again_in_reverse(tmp_pat
     )
     (rows,) = read_all(tmp_path, merge_inline(graph.raw(), graph.annotations), query)
     for phase in ("forward", "backward"):
-        expected = {path_of(name): dur for name, dur in told.sums("module_fqn", phase=phase).items() if name != "output"}
+        expected = {
+            path_of(name): dur for name, dur in told.sums("module_fqn", phase=phase).items() if name != "output"
+        }
         assert {module: dur for module, found, source, dur in rows if (found, source) == (phase, "order")} == expected
     assert [row[1:] for row in rows if row[0] == "output"] == [(None, None, 210_000 * STEPS)]
 
 
 def test_regions_without_modules_have_their_time(tmp_path):
     graph = TrainingGraph(key="name")
-    graph.nodes = [(kernel, dur, told and {"name": told["name"].split(".")[-1]}) for kernel, dur, told in graph.nodes if told and "name" in told]
+    graph.nodes = [
+        (kernel, dur, {"name": told["name"].split(".")[-1]}) for kernel, dur, told in graph.nodes if told and "name" in told
+    ]
     query = "select region, sum(dur)::bigint from graph_region join gpu_slice using (slice_id) group by region"
     (rows,) = read_all(tmp_path, merge_inline(graph.raw(), graph.annotations), query)
     assert dict(rows) == graph.sums("name")
@@ -104,18 +108,19 @@ def test_annotations_of_another_run_are_told(tmp_path):
     other = {node + (1 << 40): told for node, told in graph.annotations.items()}
     notes = "select severity, text from import_note where code = 'graph_annotations'"
     (rows,) = read_all(tmp_path, graph.raw(), notes, capture=save_json(tmp_path, other))
-    assert rows == [
-        (
-            "data_loss",
-            f"annotations name 0 of {len(graph.nodes) * STEPS} GPU slices in graphs: ids of nodes are new in each run, so save them"
-            " in the run that is traced",
-        )
-    ]
+    slices = len(graph.nodes) * STEPS
+    text = (
+        f"annotations name 0 of {slices} GPU slices in graphs: ids of nodes are new in each run, so save them in the run"
+        " that is traced"
+    )
+    assert rows == [("data_loss", text)]
 
 
 def test_texts_are_regions_and_inner_annotations_win(tmp_path):
     path = tmp_path / "a.json"
-    path.write_text(json.dumps({"1": ["phase_A"], "2": [{"name": "outer", "dtype": "bf16"}, {"name": "inner"}], "3": []}))
+    path.write_text(
+        json.dumps({"1": ["phase_A"], "2": [{"name": "outer", "dtype": "bf16"}, {"name": "inner"}], "3": []})
+    )
     assert read_annotations(path) == {1: {"name": "phase_A"}, 2: {"name": "inner", "dtype": "bf16"}, 3: {}}
 
 

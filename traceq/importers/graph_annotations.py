@@ -1,4 +1,4 @@
-"""What a program called the nodes of its CUDA graphs, as saved from torch.cuda.graph_annotations: a pickle or JSON.
+"""Names of the nodes of CUDA graphs as a program saves them from torch.cuda.graph_annotations: a pickle or JSON.
 
 By node id, which is that of the profilers' records, there is a list of annotations: {21474836480: [{"name": "attention"}]}.
 """
@@ -15,6 +15,8 @@ from traceq.importers.packed import DAMAGED, open_unpacked, read_head
 from traceq.importers.pickled import Malformed, Pairs, PickleReader
 
 _PICKLE = b"\x80"
+_UNREADABLE: tuple[type[Exception], ...] = (OSError, *DAMAGED)
+_WRONG: tuple[type[Exception], ...] = (Malformed, ValueError, TypeError, RecursionError, *DAMAGED)
 _NODES = re.compile(rb'\s*\{\s*(?:\}|"\d+"\s*:\s*[\[{])')
 _MOST_JSON = 1 << 28
 
@@ -23,7 +25,7 @@ def is_annotations(path: Path) -> bool:
     """Return whether the file looks like saved annotations: JSON by node id, or any pickle."""
     try:
         head = read_head(path, 256)
-    except (OSError, *DAMAGED):
+    except _UNREADABLE:
         return False
     return head.startswith(_PICKLE) or bool(_NODES.match(head))
 
@@ -39,17 +41,17 @@ def read_annotations(path: Path) -> dict[int, dict[str, Any]]:
         found = _read_pickle(path) if head == _PICKLE else _read_json(path)
     except OSError as error:
         raise UnusableTrace(f"{path}: cannot be read: {error.strerror}") from error
-    except (Malformed, ValueError, TypeError, RecursionError, *DAMAGED) as error:
+    except _WRONG as error:
         raise UnusableTrace(
             f"{path}: cannot be read as annotations of CUDA graphs: {error}; save them with"
             " json.dump(dict(torch.cuda.graph_annotations.get_kernel_annotations()), file)"
         ) from error
     if not isinstance(found, dict):
         raise UnusableTrace(f"{path}: holds no annotations by node of a CUDA graph (docs/capture.md)")
-    return {int(node): _merge(annotations) for node, annotations in found.items() if str(node).isdecimal()}
+    return {int(node): _merge_annotations(annotations) for node, annotations in found.items() if str(node).isdecimal()}
 
 
-def _merge(annotations: Any) -> dict[str, Any]:
+def _merge_annotations(annotations: Any) -> dict[str, Any]:
     """Return the annotations of one node as one object; a text is the name of a region."""
     merged: dict[str, Any] = {}
     for annotation in annotations if isinstance(annotations, list | tuple) else [annotations]:

@@ -29,14 +29,9 @@ where g.graph_node_id is not null
 
 
 class AnnotationFile(msgspec.Struct, frozen=True):
-    """A file of annotations by graph node, named with --capture."""
+    """A file of annotations by graph node, named with --capture: the only one of `files`, as traces have several."""
 
-    path: Path
-
-    @property
-    def files(self) -> tuple[Path, ...]:
-        """The file alone."""
-        return (self.path,)
+    files: tuple[Path]
 
 
 def stage_annotations(connection: duckdb.DuckDBPyConnection, given: Sequence[AnnotationFile]) -> None:
@@ -46,7 +41,7 @@ def stage_annotations(connection: duckdb.DuckDBPyConnection, given: Sequence[Ann
     """
     if not given:
         return
-    annotations = {node: told for file in given for node, told in read_annotations(file.path).items() if told}
+    annotations = {node: told for file in given for node, told in read_annotations(file.files[0]).items() if told}
     # PyTorch's stream of a node is the lane that it is drawn on.
     args = {
         node: json.dumps({"annotated_stream" if key == "stream" else key: value for key, value in told.items()})

@@ -55,8 +55,9 @@ _OF_DUCKDB = 0.75
 class Task(msgspec.Struct, frozen=True):
     """The task of building the database of one trace: `jobs` processes read it, `threads` analyse it. Sizes in bytes.
 
-    `captures` are traces and files of annotations that tell of the work within its CUDA graphs. `inductor` are files of torch.compile about
-    its kernels; `is_inductor_given` where the user named these files. `beside` are logs that ran beside the trace.
+    `captures` are traces and files of annotations that tell of the work within its CUDA graphs. `inductor` are files of
+    torch.compile about its kernels; `is_inductor_given` where the user named these files. `beside` are logs that ran
+    beside the trace.
     """
 
     source: Source
@@ -105,7 +106,10 @@ def _read_capture(task: Task, source: Source) -> Captured:
     Its temporary database is deleted. Raises UnusableTrace where it launches no kernel.
     """
     database = task.database.with_suffix(".capture.duckdb")
-    with _build_database(replace(task, source=source, database=database, captures=()), lambda _state: None) as (connection, _):
+    with _build_database(replace(task, source=source, database=database, captures=()), lambda _state: None) as (
+        connection,
+        _,
+    ):
         captured = read_capture(connection, task.trace_id)
     database.unlink()
     if not captured.kernels.num_rows:

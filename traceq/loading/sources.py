@@ -150,7 +150,7 @@ def capture_sources(given: Paths) -> tuple[Source | AnnotationFile, ...]:
     named = paths_of(given)
     annotations = [path for path in named if is_annotations(Path(path))]
     traces = [path for path in named if path not in annotations]
-    return (*(find_sources(traces) if traces else ()), *(AnnotationFile(Path(path)) for path in annotations))
+    return (*(find_sources(traces) if traces else ()), *(AnnotationFile((Path(path),)) for path in annotations))
 
 
 def _expand(given: str | Path) -> list[Source]:
