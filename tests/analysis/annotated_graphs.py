@@ -12,6 +12,7 @@ from typing import Any
 
 GRAPH = 5
 LAYERS, STEPS = 3, 4
+_LAUNCH = {"grid": [264, 1, 1], "block": [128, 1, 1], "registers per thread": 64, "shared memory": 0}
 Annotations = dict[int, list[dict[str, Any]]]
 # Of each layer: (module, kernel, duration in us).
 _FORWARD = (("attention.wq", "gemm_q", 40), ("attention", "flash_fwd", 60), ("feed_forward.w1", "gemm_w1", 80))
@@ -77,8 +78,8 @@ class TrainingGraph:
             events.append(_event("cuda_runtime", "cudaGraphLaunch", begin + 5, 10, 1, 1, launch))
             now = begin + 20
             for place, (kernel, dur, _) in enumerate(self.nodes):
-                args = {"device": 0, "stream": 7, "correlation": step + 1, "graph id": GRAPH, "graph node id": node_id(place),
-                        "context": 1, "grid": [264, 1, 1], "block": [128, 1, 1], "registers per thread": 64, "shared memory": 0}  # fmt: skip
+                graph = {"graph id": GRAPH, "graph node id": node_id(place)}
+                args = {"device": 0, "stream": 7, "correlation": step + 1, "context": 1} | graph | _LAUNCH
                 events.append(_event("kernel", kernel, now, dur, 0, 7, args))
                 now += dur
             events.append(

@@ -96,7 +96,9 @@ def test_phases_follow_from_the_order_where_modules_run_again_in_reverse(tmp_pat
 def test_regions_without_modules_have_their_time(tmp_path):
     graph = TrainingGraph(key="name")
     graph.nodes = [
-        (kernel, dur, {"name": told["name"].split(".")[-1]}) for kernel, dur, told in graph.nodes if told and "name" in told
+        (kernel, dur, {"name": told["name"].split(".")[-1]})
+        for kernel, dur, told in graph.nodes
+        if told and "name" in told
     ]
     query = "select region, sum(dur)::bigint from graph_region join gpu_slice using (slice_id) group by region"
     (rows,) = read_all(tmp_path, merge_inline(graph.raw(), graph.annotations), query)
