@@ -129,7 +129,7 @@ class Counted:
         self._connection = connection
 
     def execute(self, query, parameters=None):
-        self.asked[str(query), str(parameters)] += 1
+        self.asked[str(getattr(query, "query", query)), str(parameters)] += 1
         return self._connection.execute(query, parameters)
 
     def __getattr__(self, name):

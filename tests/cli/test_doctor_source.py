@@ -120,6 +120,7 @@ All 37 identities hold
   1  GPUs x steps  0 broken  communication is overlapped or exposed, as in the ledger
   0  GPU slices    0 broken  a slice of communication is overlapped or exposed
   0  GPUs          0 broken  the communication of a GPU adds up to its timeline
+  0  jobs          0 broken  the critical path of a job adds up to it without a hole
   1  GPUs          0 broken  kernels share the time in which any runs
   0  fetches       0 broken  what is done in a fetch adds up to it
   1  steps         0 broken  waiting for input is what the ledgers say

@@ -100,7 +100,7 @@ def make_dump(
             "input_dtypes": [call.op.dtype],
             "output_sizes": [[call.op.size]],
             "output_dtypes": [call.op.dtype],
-            "state": "scheduled" if backend == "gloo" else "completed" if call.is_finished else "started",
+            "state": "completed" if call.is_finished and backend != "gloo" else "scheduled",
             "time_discovered_started_ns": 0,
             "time_discovered_completed_ns": START_NS + call.at if call.is_finished and backend != "gloo" else 0,
             "retired": call.is_finished,
@@ -119,3 +119,33 @@ def make_dump(
         "pg_config": {} if backend == "gloo" else groups,
         "entries": entries,
     }
+
+
+def queue_job(grid: Grid, programs: list[list[Op]], *, stuck: int | None = None) -> list[list[Made]]:
+    """Return what each rank has called when its program runs to its end and its GPU does one call after the other.
+
+    One is finished when it is next on the GPUs of all its ranks; the first call with number `stuck` of all ranks never is.
+    """
+    made: list[list[Made]] = [[] for _ in programs]
+    for rank, program in enumerate(programs):
+        for at, op in enumerate(program):
+            sequence = sum(before.role == op.role for before in program[: at + 1])
+            made[rank].append(Made(op, grid.get_group(op.role, rank), sequence, at, False))
+    heads = [0] * len(programs)
+
+    def get_next(rank: int) -> tuple[tuple[int, ...], int] | None:
+        return made[rank][heads[rank]][1:3] if heads[rank] < len(made[rank]) else None
+
+    is_moved = True
+    while is_moved:
+        is_moved = False
+        for rank in range(len(programs)):
+            place = get_next(rank)
+            if place is None or place == (tuple(range(grid.world)), stuck):
+                continue
+            if all(get_next(other) == place for other in place[0]):
+                for other in place[0]:
+                    made[other][heads[other]] = made[other][heads[other]]._replace(is_finished=True)
+                    heads[other] += 1
+                is_moved = True
+    return made

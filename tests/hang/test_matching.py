@@ -10,6 +10,7 @@ from traceq.analysis.hang.matching import create_tables, match_recorded
 STATES = {
     "finished": ("completed", True, 1),
     "waiting": ("started", False, None),
+    "scheduled": ("scheduled", False, None),
     "failed": ("started", True, None),
 }
 
@@ -155,7 +156,8 @@ def test_the_first_place_of_several(connection):
     assert list_partings(connection) == ["tp#2 sizes: [0, 1] / [] / []"]
 
 
-def test_what_is_in_flight_tells_less_than_a_missing_rank_behind_it(connection):
+def test_a_call_behind_one_in_flight_has_not_come(connection):
+    """All are in the first one; that the program of rank 0 is already further says nothing of rank 1."""
     fill(
         connection,
         """
@@ -165,7 +167,37 @@ def test_what_is_in_flight_tells_less_than_a_missing_rank_behind_it(connection):
         """,
         groups="tp 0 1",
     )
-    assert list_partings(connection) == ["tp#2 missing: [0] / [1] / []"]
+    assert list_partings(connection) == ["tp#1 none: [0, 1] / [] / []"]
+
+
+def test_a_call_of_another_group_is_queued_where_it_did_not_start(connection):
+    """Rank 1 calls the two in another order: each of them waits in the one that it called first."""
+    fill(
+        connection,
+        """
+        0 tp#1 all_reduce 8 Float waiting
+        0 dp#1 all_reduce 8 Float scheduled
+        1 dp#1 all_reduce 8 Float waiting
+        1 tp#1 all_reduce 8 Float scheduled
+        """,
+        groups="tp 0 1\ndp 0 1",
+    )
+    assert list_partings(connection) == ["dp#1 missing: [1] / [0] / []", "tp#1 missing: [0] / [1] / []"]
+    assert connection.execute("select queued from hang_parting order by group_id").fetchall() == [([0],), ([1],)]
+
+
+def test_a_call_of_another_group_that_started_has_come(connection):
+    """Groups have streams of their own: rank 0 is in both, and rank 1 in neither."""
+    fill(
+        connection,
+        """
+        0 tp#1 all_reduce 8 Float waiting
+        0 dp#1 all_reduce 8 Float waiting
+        1
+        """,
+        groups="tp 0 1\ndp 0 1",
+    )
+    assert list_partings(connection) == ["dp#1 missing: [0] / [1] / []", "tp#1 missing: [0] / [1] / []"]
 
 
 def test_a_rank_without_a_dump(connection):
@@ -234,6 +266,11 @@ def test_members_that_nobody_lists(connection):
     rows = connection.execute("select name, members, source, size from hang_group order by 1").fetchall()
     assert rows == [("tp1", [0, 1], "seen", 2), ("tp2", [2, 3], "seen", 2)]
     assert list_partings(connection) == ["tp2#1 no_dump: [2] / [] / [3]"]
+
+
+def test_empty_tensors_tell_no_size_of_a_group(connection):
+    fill(connection, "0 tp#1 all_gather 0 Float finished\n1 tp#1 all_gather 0 Float finished", backend="gloo")
+    assert connection.execute("select members, size from hang_group").fetchall() == [([0, 1], 2)]
 
 
 def test_a_lonely_rank_whose_group_nobody_knows(connection):

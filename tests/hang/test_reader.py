@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch_pickler import Frame, TorchPickler
 
+from traceq.app.hang import explain_hang
 from traceq.errors import NoTraces, UnknownFormat, UnusableTrace
 from traceq.importers.flight_recorder import has_name_of_dump, is_dump, rank_in_name, read_tables
 from traceq.loading.dumps import find_dumps, open_dumps
@@ -231,6 +232,18 @@ def test_of_several_dumps_of_a_rank_the_latest_counts(tmp_path):
     later = [f"not used: {tmp_path}/later/fr_trace_{rank} is a later dump of its rank" for rank in range(2)]
     assert rows == [(0, 12, None), (0, None, later[0]), (1, 12, None), (1, None, later[1])]
     assert calls == [(0, 12), (1, 12)]
+
+
+def test_a_dump_of_an_earlier_hang_is_named(tmp_path):
+    """Rank 1 wrote none the second time."""
+    for folder, calls, ranks in (("earlier", 6, (0, 1)), ("later", 12, (0,))):
+        (tmp_path / folder).mkdir()
+        for rank in ranks:
+            write(tmp_path / folder / f"fr_trace_{rank}", write_as_torch(make_example(rank, calls)))
+    hang = explain_hang(tmp_path).content
+    assert hang.dumps.outdated == (1,)
+    assert any(doubt.startswith("An earlier time: rank 1 wrote one dump") for doubt in hang.cannot_tell)
+    assert explain_hang(tmp_path / "earlier").content.dumps.outdated == ()
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-from hanging_job import Grid, Op, make_dump, run_job
+from hanging_job import Grid, Made, Op, make_dump, queue_job, run_job
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
@@ -120,3 +120,35 @@ def test_nothing_hangs_where_there_is_no_fault(judge):
     for backend in ("nccl", "gloo"):
         hang = judge({rank: make_dump(grid, rank, calls, backend=backend) for rank, calls in enumerate(made)})
         assert (hang.kind, hang.confidence, hang.progress) == ("none", "high", ())
+
+
+GRID = Grid(2, 2)
+ALIKE = [Op(("tp", "dp", "default_pg")[number % 3], "all_reduce", 8) for number in range(12)]
+
+
+def judge_queued(judge, made: list[list[Made]]):
+    return judge({rank: make_dump(GRID, rank, calls) for rank, calls in enumerate(made)})
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param([*ALIKE[:4], *ALIKE[5:]], id="left out"),
+        pytest.param([*ALIKE[:4], ALIKE[5], ALIKE[4], *ALIKE[6:]], id="another order"),
+    ],
+)
+def test_programs_that_go_on_while_their_calls_are_queued(judge, changed):
+    """Rank 2 leaves its second call in dp out, or makes it after the next one of all ranks; the numbers then look alike."""
+    hang = judge_queued(judge, queue_job(GRID, [ALIKE, ALIKE, changed, ALIKE]))
+    assert hang.first is not None
+    assert (hang.kind, hang.first.group.members, hang.first.sequence, hang.culprits) == ("elsewhere", (0, 2), 2, (2,))
+    assert hang.places[0].call is not None
+    assert (hang.places[0].call.sequence, hang.places[0].call.state) == (2, "waiting")
+
+
+def test_nobody_is_late_to_calls_behind_one_in_flight(judge):
+    """The second call of all ranks does not end, and the programs of three ranks are further than that of rank 3."""
+    hang = judge_queued(judge, queue_job(GRID, [ALIKE, ALIKE, ALIKE, ALIKE[:6]], stuck=2))
+    assert hang.first is not None
+    assert (hang.kind, hang.first.group.description, hang.first.sequence) == ("in_flight", "default_pg", 2)
+    assert hang.culprits == ()

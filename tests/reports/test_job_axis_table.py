@@ -87,7 +87,7 @@ def test_axes_of_a_trace():
     assert [line.split()[0] for line in found[2:4]] == ["data", "tensor"]
     assert "75.0 %" in found[2]
     assert found[2].endswith("-")
-    assert found[5].startswith("Axes by given with --axes, the groups' descriptions. Per step;")
+    assert found[5].startswith("Axes by what --axes says, the groups' descriptions. Per step;")
     assert counted > 0
     assert lines_of(list_axes_of_trace(with_axes(replace(data, axis=None, source=None)))) == []
 

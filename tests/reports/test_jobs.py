@@ -53,7 +53,7 @@ def member(rank, own, wait, late_count, *, win=0, stage=0, recorded=1000, comput
         transfer_ns=20 * MS,
         wait_ns=wait * MS,
         late_ns=max(own - 100, 0) * MS,
-        holds_up=holds_up * MS,
+        holds_up_ns=holds_up * MS,
         late_count=late_count,
         win_ns=win * MS,
         compute_ns=compute * MS,
@@ -141,7 +141,7 @@ def test_who_is_late_and_what_it_costs_per_step():
 
 
 def test_transfers_that_take_most_of_a_job_come_first():
-    slow = replace(JOB.collectives[0], longest=40 * MS)
+    slow = replace(JOB.collectives[0], longest_ns=40 * MS)
     whole = replace(JOB, absent=0, world_size=2, transfer_ns=550 * MS, late_ns=100 * MS, collectives=(slow,))
     lines = said(whole).splitlines()
     assert lines[lines.index("") + 1 :][:3] == [

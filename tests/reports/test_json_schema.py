@@ -13,12 +13,15 @@ from typing import Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 import pytest
+from handmade_job import RANKS, rank_trace
 from jsonschema import Draft202012Validator
 from msgspec.structs import replace
 from test_renderers import CASES, report
 
+import traceq
 from traceq.diagnosis import finding
 from traceq.health import verdict
+from traceq.loading.ingest import ingest
 from traceq.reports import flame, timeline, topics
 from traceq.reports.model import SCHEMA_VERSION, HostStack, Report, TraceReport
 from traceq.reports.renderers.to_json import to_json
@@ -47,6 +50,19 @@ def test_the_schema_is_one_and_names_the_version_of_the_reports():
 @pytest.mark.parametrize("case", CASES)
 def test_reports_are_valid(case):
     assert objections(content(case)) == []
+
+
+def test_a_report_on_a_job_is_valid(tmp_path):
+    """One rank is late: findings, the critical path and the ranks are all there."""
+    for rank in range(RANKS):
+        (tmp_path / f"rank{rank}.json").write_text(rank_trace(rank, {1: 200}, begins_ns=1))
+    ingest(tmp_path, tmp_path / "job.duckdb")
+    whole = json.loads(traceq.report(tmp_path / "job.duckdb").to_json())
+    assert objections(whole) == []
+    (job,) = whole["jobs"]
+    assert job["findings"]
+    assert job["path"]
+    assert job["collectives"]
 
 
 GONE = object()

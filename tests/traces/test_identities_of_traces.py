@@ -13,8 +13,8 @@ from traceq.health.identities import check
 # Where slices overlap, one that was around a parent when it started may have ended before the child does.
 NESTED = "and not exists (select 1 from import_note where code = 'overlapping_slices')"
 
-# Identities that have nothing to check in a trace without GPU work, copies, communication, fetches or a memory snapshot;
-# all others have in every trace.
+# Identities that have nothing to check in a trace without GPU work, copies, communication, fetches or a memory snapshot, or in
+# one that is no part of a job; all others have in every trace.
 NEEDS_SOMETHING = {
     *("launch", "step_of_slice", "activity_segment", "activity_step", "activity_busy", "time_ledger", "idle_gap"),
     *(
@@ -28,7 +28,7 @@ NEEDS_SOMETHING = {
     ),
     *("communication_overlap", "kernel_occupancy"),
     *("copy_overlap", "copy_activity", "copy_total", "collective_slice", "collective_activity", "data_fetch"),
-    "allocation_peak",
+    *("allocation_peak", "job_path"),
     *("copy_could_overlap", "dependency", "critical_path", "replay", "replay_busy", "replay_idle"),
 }
 

@@ -255,15 +255,16 @@ def _check_recorded(connection: duckdb.DuckDBPyConnection, content: Report, sour
     )
 
 
-def _pass_over_spared(connection: duckdb.DuckDBPyConnection) -> tuple[list[int] | None, frozenset[int]]:
-    """Return the ids of the traces to report on, and of those among them of which no rule is asked.
+def _pass_over_spared(
+    connection: duckdb.DuckDBPyConnection, spared: frozenset[int]
+) -> tuple[list[int] | None, frozenset[int]]:
+    """Return the ids of the traces to report on (None: all), and of those among them of which no rule is asked.
 
-    None stands for all traces. Of a large job the ranks that others represent are passed over but for one: a report on a
-    single trace would be about that one, not about its job.
+    Of a large job the ranks that others represent, `spared`, are passed over but for one: a report on a single trace would
+    be about that one, not about its job.
     """
-    spared = find_spared(connection)
     if len(spared) <= _MOST_SPARED:
-        return None, frozenset()
+        return None, spared
     one = min(spared)
     return [trace_id for trace_id in select_traces(connection) if trace_id == one or trace_id not in spared], frozenset(
         {one}
@@ -295,10 +296,10 @@ def report_of(
     jobs = None if looked is None else looked.jobs
     spared = frozenset() if looked is None else looked.spared
     if traces is None:
-        traces, spared = _pass_over_spared(connection)
+        traces, spared = _pass_over_spared(connection, frozenset(find_spared(connection)))
 
     def build() -> tuple[Report, list[Judged]]:
-        found = load_judgements(connection, goal, rules, traces)
+        found = load_judgements(connection, goal, rules, traces, spared)
         judged = [
             (subject, partial(not_asked, subject.trace_id) if subject.trace_id in spared else cache(judge))
             for subject, judge in found

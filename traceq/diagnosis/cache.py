@@ -75,16 +75,18 @@ def load_judgements(
     goal: Goal = "throughput",
     rules: Sequence[Rule] | None = None,
     traces: Collection[int] | None = None,
+    spared: Collection[int] | None = None,
 ) -> list[tuple[Subject, Callable[[], Judged]]]:
     """Return the traces with these ids, in the order of ingest, each with a function that returns the judgement on it.
 
     The function reads a cached judgement if traceq's own rules are asked and nothing changed since; else it judges.
-    Without `traces` all traces are returned; of a job of many ranks those that others represent then get an empty
-    judgement.
+    Without `traces` all traces are returned. Those in `spared` get an empty judgement: by default, of all traces, those of a job
+    of many ranks that others represent.
     """
     chosen = _chosen(rules)
     cached = _read_cached(connection, goal, chosen) if _are_own(chosen) else {}
-    spared = find_spared(connection) if traces is None else set()
+    if spared is None:
+        spared = find_spared(connection) if traces is None else ()
 
     def judgement(subject: Subject) -> Callable[[], Judged]:
         if subject.trace_id in spared:

@@ -27,7 +27,7 @@ from traceq.loading.sources import split_duplicates
 # The trace that records have which are read without one.
 ALONE = 0
 
-_SCHEMA = ("inspected/tables", "inspected/views")
+_SCHEMA = ("database/bandwidth", "analysis/inspected/tables", "analysis/inspected/views")
 
 
 def find_records(given: Sequence[str | Path]) -> list[Path]:
@@ -118,7 +118,7 @@ def open_records(given: Sequence[str | Path]) -> Iterator[tuple[duckdb.DuckDBPyC
         with closing(duckdb.connect(str(folder / "records.duckdb"), config=config)) as connection:
             connection.execute(f"{SHARES_OF_NOTHING}; set enable_progress_bar = false; attach ':memory:' as staging")
             for name in _SCHEMA:
-                sql.run(connection, f"analysis/{name}.sql")
+                sql.run(connection, f"{name}.sql")
             notes = stage_records(connection, files, hides_hosts=False)
             fill_inspected(connection, ALONE)
             connection.execute("detach staging")

@@ -452,7 +452,7 @@ class TraceReport(msgspec.Struct, frozen=True):
 class JobRank(msgspec.Struct, frozen=True):
     """A rank of a job: own time, transfers and waiting in matched collectives, and the saving if it were usual; ns.
 
-    `late_ns` is own time beyond the usual rank's, `holds_up` the part of it on the critical path, which all wait for.
+    `late_ns` is own time beyond the usual rank's, `holds_up_ns` the part of it on the critical path, which all wait for.
     Times are None where the job cannot be judged; `win_ns` also in jobs of more than 64 ranks. `compute_ns` and
     `communication_ns` are parts of `counted_ns`, the time of its counted steps on its GPU; None without a ledger.
     `recorded_ns` is the length of its trace. `is_usual`: it has the median own time of the ranks that nobody waits for.
@@ -470,7 +470,7 @@ class JobRank(msgspec.Struct, frozen=True):
     transfer_ns: int | None
     wait_ns: int | None
     late_ns: int | None
-    holds_up: int | None
+    holds_up_ns: int | None
     late_count: int | None
     win_ns: int | None
     compute_ns: int | None
@@ -484,7 +484,7 @@ class JobRank(msgspec.Struct, frozen=True):
 class JobCollective(msgspec.Struct, frozen=True):
     """Matched collectives of one kind, in `groups` groups of `ranks` ranks.
 
-    `best_ns`, `typical_ns` (the median) and `longest` are times of a rank that waits for nobody, ns; `transfer_bandwidth`
+    `best_ns`, `typical_ns` (the median) and `longest_ns` are times of a rank that waits for nobody, ns; `transfer_bandwidth`
     is the median bus bandwidth over such times, GB/s. `transfer_ns` and `wait_ns` are sums over all ranks, ns. `level`:
     within a host or between hosts; None when unknown.
     """
@@ -497,7 +497,7 @@ class JobCollective(msgspec.Struct, frozen=True):
     count: int
     best_ns: int
     typical_ns: float
-    longest: int
+    longest_ns: int
     transfer_bandwidth: float | None
     transfer_ns: int
     wait_ns: int

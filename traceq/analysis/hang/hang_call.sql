@@ -1,4 +1,5 @@
--- The collectives of each rank, parts of a coalesced one together, and its sends and receives one after the other.
+-- The collectives of each rank, parts of a coalesced one together, and its sends and receives one after the other. Programs go
+-- on while a collective of NCCL waits: those that they call meanwhile are queued on the GPU, and have not come to their group.
 -- reads: recorded_dump, recorded_call, recorded_fact, hang_fact, hang_group
 -- makes: hang_call, hang_member
 insert into hang_call by name
@@ -24,6 +25,28 @@ entry as (
     where not f.is_p2p
 ),
 
+-- What waits behind another one of its communicator, or behind any and was not seen to start.
+queued as (
+    select e.rank, e.record
+    from entry as e
+    inner join recorded_fact as r using (rank, fact_id)
+    where e.state = 'waiting' and r.backend <> 'gloo'
+        -- the entry that ends a coalesced one tells the state of its parts
+        and not exists (
+            from entry as f
+            where f.rank = e.rank and f.group_id = e.group_id and f.sequence = e.sequence and f.state = 'finished'
+        )
+    qualify
+        min(e.record) over (partition by e.rank, e.group_id) < e.record
+        or (r.state <> 'started' and min(e.record) over (partition by e.rank) < e.record)
+),
+
+stated as (
+    select e.* replace (if(q.record is null, e.state, 'queued') as state)
+    from entry as e
+    left join queued as q on q.rank = e.rank and q.record = e.record
+),
+
 -- Dumps in which entries share a number; only the last of them tells its state.
 in_parts as (
     select rank
@@ -32,7 +55,7 @@ in_parts as (
 )
 
 select group_id, sequence, rank, record, fact_id, signature, state, created
-from entry
+from stated
 anti join in_parts using (rank)
 union all by name
 select
@@ -40,10 +63,11 @@ select
     if(count(*) = 1, min(signature), hash(list(signature order by record))::hugeint % 9000000000000000000)::bigint as signature,
     case
         when bool_or(state = 'finished') then 'finished' when bool_or(state = 'failed') then 'failed'
-        when bool_or(state = 'waiting') then 'waiting' else 'ended'
+        when bool_or(state = 'waiting') then 'waiting'
+        when bool_or(state = 'queued') then 'queued' else 'ended'
     end as state,
     min(created) as created
-from entry
+from stated
 semi join in_parts using (rank)
 group by group_id, sequence, rank;
 
@@ -89,7 +113,9 @@ from counted;
 insert into hang_member by name
 with
 called as (
-    select group_id, rank, min(sequence) as first_sequence, max(sequence) as last_sequence
+    select
+        group_id, rank, min(sequence) as first_sequence,
+        coalesce(max(sequence) filter (where state <> 'queued'), min(sequence) - 1) as last_sequence
     from hang_call
     group by group_id, rank
 )

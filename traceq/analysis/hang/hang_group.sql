@@ -18,9 +18,10 @@ called as (
         -- one tensor comes from each rank, or goes to each
         max(
             case
-                when op like '%gather%' and op <> 'gather' and output_elements % input_elements = 0
+                when op like '%gather%' and op <> 'gather' and output_elements % nullif(input_elements, 0) = 0
                     then output_elements // input_elements
-                when op like '%reduce_scatter%' and input_elements % output_elements = 0 then input_elements // output_elements
+                when op like '%reduce_scatter%' and input_elements % nullif(output_elements, 0) = 0
+                    then input_elements // output_elements
             end
         ) as size
     from recorded_fact

@@ -31,10 +31,11 @@ place as (
             -- parts of coalesced ones
             when not bool_or(f.is_p2p) and min(c.signature) < max(c.signature) and count(distinct f.signature) = 1 then 'operation'
         end as differs,
-        count(*) filter (where c.state <> 'finished') as waiting,
+        count(*) filter (where c.state not in ('finished', 'queued')) as waiting,
         count(*) filter (where c.state in ('waiting', 'failed')) as surely_waiting,
         min(c.created) as first_created,
-        list_sort(list(c.rank)) as present
+        list_sort(list(c.rank)) as called,
+        coalesce(list_sort(list(c.rank) filter (where c.state <> 'queued')), []) as present
     from hang_call as c
     semi join doubtful as d using (group_id, sequence)
     inner join hang_fact as f using (rank, fact_id)
@@ -43,7 +44,10 @@ place as (
 
 odd as (
     select
-        p.* exclude (differs, surely_waiting),
+        p.* exclude (differs, surely_waiting, called, present),
+        -- what differs, differs wherever it waits
+        if(p.differs is null, p.present, p.called) as present,
+        if(p.differs is null, list_filter(p.called, lambda rank: not list_contains(p.present, rank)), []) as queued,
         case
             when p.differs is not null then p.differs
             when p.waiting = 0 then null
@@ -65,7 +69,8 @@ first_of as (
 )
 
 select
-    o.group_id, o.sequence, any_value(o.differs) as differs, any_value(o.present) as present, any_value(o.waiting) as waiting,
+    o.group_id, o.sequence, any_value(o.differs) as differs, any_value(o.present) as present,
+    any_value(o.queued) as queued, any_value(o.waiting) as waiting,
     any_value(o.first_created) as first_created,
     coalesce(list(m.rank order by m.rank) filter (where m.has_dump and m.last_sequence < o.sequence), []) as lacking,
     coalesce(list(m.rank order by m.rank) filter (where not m.has_dump), []) as without_dump,

@@ -153,7 +153,7 @@ create table hang_member (
     has_dump boolean not null,
     --: Number of the first collective of the group in its dump; NULL without one.
     first_sequence bigint,
-    --: Number of the last one that it called; 0 where it called none; NULL where that is not known (no dump, or its recorder
+    --: Number of the last one that it came to; 0 where it came to none; NULL where that is not known (no dump, or its recorder
     --: had overwritten what it called).
     last_sequence bigint
 );
@@ -198,7 +198,8 @@ create table hang_call (
     fact_id bigint not null,
     --: Equal for calls that go together.
     signature bigint not null,
-    --: waiting, finished, failed (it timed out) or ended (gloo does not tell: finished or failed).
+    --: waiting, queued (with NCCL: behind another one that waits), finished, failed (it timed out) or ended (gloo does not tell:
+    --: finished or failed).
     state varchar not null,
     --: When the rank called it.
     created bigint
@@ -213,9 +214,11 @@ create table hang_parting (
     --: operation, sizes or types (ranks have others), missing (ranks that wrote a dump lack it), no_dump (no dump tells of
     --: the others whether they came) or none (all ranks are there, and it does not end).
     differs varchar not null,
-    --: Ranks that called it.
+    --: Ranks that called it and have come to it.
     present bigint[] not null,
-    --: Ranks with a dump that did not.
+    --: Ranks that called it, on whose GPU it is behind another collective that waits; they are lacking as well.
+    queued bigint[] not null,
+    --: Ranks with a dump that did not come to it.
     lacking bigint[] not null,
     --: Ranks of the group without a dump.
     without_dump bigint[] not null,

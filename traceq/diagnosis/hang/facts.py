@@ -45,6 +45,7 @@ def read_partings(connection: duckdb.DuckDBPyConnection, groups: dict[int, RankG
             tuple(row["without_dump"]),
             tuple(row["unknown"]),
             row["first_created"],
+            tuple(row["queued"]),
         )
         for row in ask(connection, "from hang_parting order by group_id")
     ]
@@ -81,6 +82,7 @@ def read_dumps(connection: duckdb.DuckDBPyConnection) -> DumpFacts:
         tuple(row["rolled"]),
         tuple((path, fault) for path, fault in row["faults"]),
         tuple(row["backends"]),
+        tuple(row["outdated"]),
     )
 
 

@@ -58,7 +58,7 @@ def find_hang(connection: duckdb.DuckDBPyConnection) -> Hang:
     groups = read_groups(connection)
     dumps = read_dumps(connection)
     partings = read_partings(connection, groups)
-    real = [parting for parting in partings if parting.differs != "none"] or partings
+    real = _drop_in_flight(partings)
     beginnings = [_judge_beginning(connection, real, places) for places in find_beginnings(real)]
     beginnings.sort(key=lambda beginning: beginning.rank_order)
     progress = _order_progress(real, beginnings[0].parting if beginnings else None)
@@ -94,6 +94,13 @@ def find_hang(connection: duckdb.DuckDBPyConnection) -> Hang:
         cannot_tell,
         first.is_one_of_two,
     )
+
+
+def _drop_in_flight(partings: Sequence[Parting]) -> Sequence[Parting]:
+    """Return the partings without those that lack nobody, unless nothing else hangs or ranks that others lack wait there."""
+    lacking = {rank for parting in partings for rank in parting.lacking}
+    kept = [parting for parting in partings if parting.differs != "none" or lacking & {*parting.waiting_ranks}]
+    return kept or partings
 
 
 def _judge_beginning(
@@ -216,7 +223,7 @@ def _find_places(connection: duckdb.DuckDBPyConnection, beginning: Beginning) ->
         call = current.get(rank)
         if rank in at_parting:
             call = read_stacked_call(connection, at_parting[rank])
-        elif call is not None and beginning.kind == "late":
+        elif call is not None and call.state == "ended" and beginning.kind == "late":
             # gloo does not tell, but nobody is missing there
             call = replace(call, state="finished")
         places.append(RankPlace((rank,), call))
@@ -266,6 +273,11 @@ def _list_doubts(partings: Sequence[Parting], dumps: DumpFacts) -> list[str]:
     doubts = []
     if dumps.missing:
         doubts.append(f"No dump of {list_ranks(dumps.missing)}: stopped before it was written, or it lies elsewhere.")
+    if dumps.outdated:
+        doubts.append(
+            f"An earlier time: {list_ranks(dumps.outdated)} wrote one dump, older than the latest of ranks that wrote"
+            " several. If it is of an earlier hang, name the dumps of one hang only."
+        )
     unknown = sorted({rank for parting in partings for rank in parting.unknown})
     if unknown:
         doubts.append(
@@ -281,5 +293,5 @@ def _list_doubts(partings: Sequence[Parting], dumps: DumpFacts) -> list[str]:
 
 def _lower_confidence(confidence: Confidence, doubts: Sequence[str]) -> Confidence:
     """Return the confidence, medium at most where the dumps of ranks are missing, or do not tell enough."""
-    is_partial = any(doubt.startswith(("No dump", "The recorders")) for doubt in doubts)
+    is_partial = any(doubt.startswith(("No dump", "An earlier time", "The recorders")) for doubt in doubts)
     return "medium" if is_partial and confidence == "high" else confidence

@@ -55,7 +55,10 @@ class RankCall(msgspec.Struct, frozen=True):
 
 
 class Parting(msgspec.Struct, frozen=True):
-    """The first place at which the ranks of a group differ, or wait for each other; see hang_parting."""
+    """The first place at which the ranks of a group differ, or wait for each other; see hang_parting.
+
+    `queued` are ranks that called it behind another one that waits on their GPU.
+    """
 
     group: RankGroup
     sequence: int
@@ -65,10 +68,11 @@ class Parting(msgspec.Struct, frozen=True):
     without_dump: tuple[int, ...]
     unknown: tuple[int, ...]
     first_created: int | None
+    queued: tuple[int, ...] = ()
 
     @property
     def present_ranks(self) -> tuple[int, ...]:
-        """The ranks that called it, in order."""
+        """The ranks that called it and came to it, in order."""
         return tuple(call.rank for call in self.calls)
 
     @property
@@ -94,7 +98,8 @@ class GroupProgress(msgspec.Struct, frozen=True):
 class DumpFacts(msgspec.Struct, frozen=True):
     """The dumps that were read: their ranks, how many entries, ranks without one, and what is wrong as (file, why).
 
-    `rolled` are ranks whose recorder had overwritten earlier entries.
+    `rolled` are ranks whose recorder had overwritten earlier entries, `outdated` those with one dump that may be of an
+    earlier time than the dumps of the others.
     """
 
     ranks: tuple[int, ...]
@@ -103,6 +108,7 @@ class DumpFacts(msgspec.Struct, frozen=True):
     rolled: tuple[int, ...]
     faults: tuple[tuple[str, str], ...]
     backends: tuple[str, ...]
+    outdated: tuple[int, ...] = ()
 
 
 class Hang(msgspec.Struct, frozen=True):

@@ -86,10 +86,17 @@ def describe_hang(hang: Hang) -> str:
     clauses = {
         "no_dump": lambda: f"there is no dump of {culprits}: lost, or it wrote none",
         "late": lambda: f"{culprits} {has} not come yet: slow, not lost. {_describe_last(hang)}",
-        "elsewhere": lambda: f"{culprits} never called it: {_describe_elsewhere(hang)}",
+        "elsewhere": lambda: f"{culprits} {_describe_absence(hang, first)}: {_describe_elsewhere(hang)}",
     }
     clause = clauses[hang.kind]() if culprits else "no dump tells which rank is missing there"
     return f"{capitalize_first(list_members(waiting))} {_choose_verb(waiting, 'waits', 'wait')} in {place}; {clause}"
+
+
+def _describe_absence(hang: Hang, first: Parting) -> str:
+    """Return a clause on how missing ranks that wait elsewhere lack a call."""
+    if not set(hang.culprits) <= {*first.queued}:
+        return "never called it"
+    return f"{_choose_verb(hang.culprits, 'calls', 'call')} it later"
 
 
 def _choose_verb(ranks: Sequence[int], one: str, several: str) -> str:
@@ -123,7 +130,8 @@ def _describe_last(hang: Hang) -> str:
     if call is None:
         return "It has called nothing so far"
     whose = "Its last call" if len(hang.culprits) == 1 else f"The last call of {list_ranks(hang.places[0].ranks)}"
-    return f"{whose} is finished: {name_place(_group_of(hang, call), call)}{name_where(call)}"
+    state = "is finished" if call.is_finished else "is not finished either"
+    return f"{whose} {state}: {name_place(_group_of(hang, call), call)}{name_where(call)}"
 
 
 def _describe_elsewhere(hang: Hang) -> str:
@@ -150,8 +158,10 @@ def _list_lines(hang: Hang) -> Iterator[Spans]:
     """Yield the lines under the verdict: why it is sure or not, and what else hangs."""
     yield (f"{hang.reason}.",)
     if hang.kind == "late":
-        subject = "It" if len(hang.culprits) == 1 else "They"
-        yield (f"{subject} skipped nothing: all that the group called before is finished.",)
+        subject = "it" if len(hang.culprits) == 1 else "they"
+        yield (
+            f"All that the group called before is finished: {subject} skipped nothing, or a call like the next one.",
+        )
     if hang.is_one_of_two and hang.first is not None:
         waiting = list_ranks(hang.first.waiting_ranks)
         yield (f"Either {list_ranks(hang.culprits)} left it out or calls it later, or {waiting} called one too many.",)

@@ -105,7 +105,7 @@ def _name_late(axis: JobAxis, job: Job) -> str:
 
 
 _TOLD_BY = {
-    "given": "given with --axes",
+    "given": "what --axes says",
     "description": "the groups' descriptions",
     "coordinates": "the ranks' coordinates",
     "mesh": "their ranks and what goes through them",

@@ -40,7 +40,7 @@ def list_ranks_of_job(
         "own": lambda line: per_step(line.rank.own_ns, job),
         "transfer": lambda line: per_step(line.rank.transfer_ns, job),
         "waits": lambda line: per_step(line.rank.wait_ns, job),
-        "holds up": lambda line: per_step(line.rank.holds_up, job),
+        "holds up": lambda line: per_step(line.rank.holds_up_ns, job),
         "saves alone": lambda line: _saving_alone(line.rank, job),
     }
     if late_when:

@@ -185,10 +185,10 @@ def _transfer_verdict(job: Job, dur: int, ideal: int) -> Verdict:
     transfer, step = duration(_moving_ns(job) / job.steps), duration(dur / job.steps)
     lines: list[Spans] = []
     moving = [each for each in job.collectives if each.op != "barrier"]
-    longest = max(moving, key=lambda each: each.longest)
-    if longest.longest > _OUTLIER * longest.typical_ns:
+    longest = max(moving, key=lambda each: each.longest_ns)
+    if longest.longest_ns > _OUTLIER * longest.typical_ns:
         usual = f"the median of {some(longest.count, 'such collective')} is {duration(longest.typical_ns)}"
-        lines.append((f"Longest: {longest.op.replace('_', '-')}, {duration(longest.longest)}; {usual}",))
+        lines.append((f"Longest: {longest.op.replace('_', '-')}, {duration(longest.longest_ns)}; {usual}",))
     if job.stragglers:
         alike = f"{step} -> {duration(ideal / job.steps)} per step if every rank were like a typical one"
         lines.append((f"Also late: {_join_names(job.stragglers)}; {alike}",))

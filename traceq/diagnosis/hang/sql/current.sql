@@ -6,6 +6,6 @@ from hang_call as c
 inner join hang_fact as f using (rank, fact_id)
 where list_contains($ranks, c.rank)
 qualify row_number() over (
-    partition by c.rank order by c.state = 'finished', if(c.state = 'finished', -c.record, c.record)
+    partition by c.rank order by c.state = 'finished', c.state = 'queued', if(c.state = 'finished', -c.record, c.record)
 ) = 1
 order by c.rank
