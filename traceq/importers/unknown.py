@@ -15,6 +15,7 @@ from traceq.errors import TraceqError, UnknownFormat, UnusableTrace
 from traceq.importers import flight_recorder
 from traceq.importers.operations.source import PARQUET, find_missing_columns
 from traceq.importers.packed import GZIP
+from traceq.importers.request_logs import is_request_log
 from traceq.importers.sqlite import SQLITE
 from traceq.importers.training_logs import is_training_log, tensorboard
 from traceq.importers.xplane.wire import DamagedMessage, read_fields
@@ -143,6 +144,11 @@ def _name_other_command(path: Path, head: bytes, *, is_packed: bool) -> str | No
     if flight_recorder.is_dump(path):
         return (
             f"a dump of PyTorch's flight recorder, not a trace; see where the job hangs: traceq hang {quote(str(path))}"
+        )
+    if not is_packed and is_request_log(path):
+        return (
+            "a log of requests to a server, not a trace; beside the trace of some of its steps it is traceq report TRACE --with"
+            f" {quote(path.name)} (docs/requests.md)"
         )
     if not is_packed and is_training_log(path):
         log = quote(path.name)

@@ -28,8 +28,16 @@ from traceq.loading.bounds import drop_impossible, end_gpu_work, end_marks
 from traceq.loading.inductor import read_inductor, split_readable
 from traceq.loading.inspected import add_records
 from traceq.loading.made_with import stage_made_with
-from traceq.loading.monitors import NOTHING, MonitorLogs, read_snapshots, stage_logs, stage_training_logs
+from traceq.loading.monitors import (
+    NOTHING,
+    MonitorLogs,
+    choose_request_logs,
+    read_snapshots,
+    stage_logs,
+    stage_training_logs,
+)
 from traceq.loading.printed import stage_printed
+from traceq.loading.request_logs import stage_request_logs
 from traceq.loading.sources import Source
 from traceq.loading.staging import COPIED, READ, insert_fitting, list_staged
 from traceq.loading.worker_samples import stage_worker_samples
@@ -134,6 +142,7 @@ def _build_database(task: Task, progress: Callable[[State], None]) -> Iterator[t
             if stage_logs(connection, task.source.path, task.beside):
                 drop_impossible(connection)
             stage_training_logs(connection, task.beside)
+            stage_request_logs(connection, choose_request_logs(task.beside), task.beside.offset)
             stage_made_with(connection, task.source.path)
             stage_printed(connection, task.source.path)
             stage_worker_samples(connection, task.source.path)

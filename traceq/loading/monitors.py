@@ -16,6 +16,7 @@ from traceq.errors import TraceqError, UnusableTrace
 from traceq.importers import inspector, memory_snapshot
 from traceq.importers.monitors import is_monitor_log, read_log
 from traceq.importers.monitors.reading import Log, Sample
+from traceq.importers.request_logs import is_request_log
 from traceq.importers.rows import batches_of
 from traceq.importers.training_logs import is_training_log, read_training_log
 from traceq.loading.monitor_clock import SECOND, GpuLoad, Placement, TraceClock, beat_of, fits_best, load_of, place_log
@@ -28,7 +29,7 @@ _MOST_SLICES = 20_000_000
 
 
 class MonitorLogs(msgspec.Struct, frozen=True):
-    """Files that the user names beside the traces (--with): logs of monitors and of the training, and memory snapshots.
+    """Files that the user names beside the traces (--with): logs of monitors, of the training, of requests; memory snapshots.
 
     `offset` are the seconds to add to their times (--offset, None if not given), `formats` the files that declare formats
     of training logs (--log-format).
@@ -70,11 +71,11 @@ def _read_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Monit
     A note says which logs are duplicates. So does one for the log that `traceq record` wrote, where it cannot be read;
     a log that the user named raises TraceqError instead.
     """
-    training = choose_training_logs(beside)
+    others = {*choose_training_logs(beside), *choose_request_logs(beside)}
     given = [
         log
         for log in beside.logs
-        if log not in training and not inspector.is_only_records(log) and not memory_snapshot.sniff(log)
+        if log not in others and not inspector.is_only_records(log) and not memory_snapshot.sniff(log)
     ]
     paths, twice = split_duplicates(logs_beside(trace, given))
     logs: list[tuple[Path, Log]] = []
@@ -95,8 +96,21 @@ def choose_training_logs(beside: MonitorLogs) -> list[Path]:
     return [
         log
         for log in beside.logs
-        if not any(is_other(log) for is_other in (memory_snapshot.sniff, is_monitor_log, inspector.is_only_records))
+        if not any(
+            is_other(log)
+            for is_other in (memory_snapshot.sniff, is_monitor_log, inspector.is_only_records, is_request_log)
+        )
         and is_training_log(log, beside.formats)
+    ]
+
+
+def choose_request_logs(beside: MonitorLogs) -> list[Path]:
+    """Return those of the named files that are logs of requests to a server."""
+    return [
+        log
+        for log in beside.logs
+        if not any(is_other(log) for is_other in (memory_snapshot.sniff, is_monitor_log, inspector.is_only_records))
+        and is_request_log(log)
     ]
 
 
