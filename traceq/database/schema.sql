@@ -560,7 +560,7 @@ create table if not exists request_token (
     --: Number of the token, from 0.
     token integer not null,
     --: When it came, ns after the arrival of the request.
-    at bigint not null,
+    since_arrival bigint not null,
     --: Time since the token before, ns; NULL for the first.
     gap bigint
 );

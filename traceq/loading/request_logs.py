@@ -158,7 +158,7 @@ def _build_tokens(numbers: Sequence[int], requests: Sequence[LoggedRequest]) -> 
         {
             "request_number": pa.array(np.repeat(np.asarray(numbers, dtype=np.int64), counts)),
             "token": pa.array((np.arange(total) - np.repeat(starts, counts)).astype(np.int32)),
-            "at": pa.array(at),
+            "since_arrival": pa.array(at),
             "gap": pa.array(np.diff(at, prepend=0), mask=is_first),
         }
     )

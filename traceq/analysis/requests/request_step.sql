@@ -27,11 +27,11 @@ captured as (
 given as (
     select t.request_number, s.step, count(*) as tokens
     from (
-        select t.request_number, c.arrival_ts + t.at as ts
+        select t.request_number, c.arrival_ts + t.since_arrival as ts
         from request_token as t
         inner join captured as c using (request_number)
         cross join extent as e
-        where t.trace_id = $trace_id and c.arrival_ts + t.at <= greatest(e.ts_end, e.done)
+        where t.trace_id = $trace_id and c.arrival_ts + t.since_arrival <= greatest(e.ts_end, e.done)
     ) as t
     asof join served as s on t.ts >= s.done
     group by t.request_number, s.step
