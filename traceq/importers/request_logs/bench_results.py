@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import msgspec
-
 from traceq.errors import UnusableTrace
 from traceq.importers.request_logs.reading import (
     END_OF_TIME,
@@ -20,6 +18,7 @@ from traceq.importers.request_logs.reading import (
     add_up_gaps,
     complete_request,
     convert_duration,
+    decode_json,
     parse_count,
     parse_number,
 )
@@ -77,10 +76,7 @@ def _read_results(content: bytes) -> tuple[list[tuple[int, Mapping[str, object]]
 
 def _decode(text: bytes) -> Mapping[str, object] | None:
     """Return the object in the text; None for other text."""
-    try:
-        value = msgspec.json.decode(text.removeprefix(b"\xef\xbb\xbf"))
-    except (msgspec.DecodeError, RecursionError):
-        return None
+    value = decode_json(text)
     return value if isinstance(value, dict) else None
 
 

@@ -24,6 +24,7 @@ from traceq.importers.request_logs.reading import (
     add_up_gaps,
     complete_request,
     convert_duration,
+    decode_json,
     parse_count,
     parse_number,
 )
@@ -260,10 +261,7 @@ def _read_lines(path: Path) -> Iterator[tuple[int, dict[str, object] | None]]:
 
 
 def _decode(text: bytes) -> dict[str, object] | None:
-    try:
-        value = msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        return None
+    value = decode_json(text)
     return value if isinstance(value, dict) else None
 
 
@@ -278,11 +276,10 @@ def _first_of_list(begin: bytes) -> Iterator[dict[str, object]]:
 def _read_list(path: Path) -> Iterator[tuple[int, dict[str, object] | None]]:
     if path.stat().st_size > _LARGEST_LIST:
         raise UnusableTrace(f"a JSON list of more than {_LARGEST_LIST >> 20} MiB; write an object a line")
-    try:
-        records = msgspec.json.decode(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise UnusableTrace(f"a damaged list of JSON objects: {error}; export it again") from error
-    for number, record in enumerate(records if isinstance(records, list) else [], start=1):
+    records = decode_json(path.read_bytes())
+    if not isinstance(records, list):
+        raise UnusableTrace("a damaged list of JSON objects; export it again")
+    for number, record in enumerate(records, start=1):
         yield number, record if isinstance(record, dict) else None
 
 

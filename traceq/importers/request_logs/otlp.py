@@ -12,8 +12,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-
 from traceq.errors import UnusableTrace
 from traceq.importers.request_logs.reading import (
     LoggedRequest,
@@ -21,6 +19,7 @@ from traceq.importers.request_logs.reading import (
     Status,
     complete_request,
     convert_duration,
+    decode_json,
     parse_count,
 )
 
@@ -128,29 +127,21 @@ def _read_documents(path: Path) -> Iterator[tuple[int, object]]:
     with path.open("rb") as file:
         first = file.readline()
         rest = file.read(1)
-        if not first.strip() or (rest and _decode(first) is None):
+        if not first.strip() or (rest and decode_json(first) is None):
             # its lines are parts of one document
             if path.stat().st_size > _LARGEST_DOCUMENT:
                 raise UnusableTrace(
                     f"one JSON document of more than {_LARGEST_DOCUMENT >> 30} GiB; let the collector's file exporter write it,"
                     " a document a line"
                 )
-            whole = _decode(path.read_bytes())
+            whole = decode_json(path.read_bytes())
             if whole is not None:
                 yield 1, whole
                 return
     with path.open("rb") as file:
         for number, text in enumerate(file, start=1):
             if text.strip():
-                yield number, _decode(text)
-
-
-def _decode(text: bytes) -> object:
-    """Return the JSON value; None where it is damaged."""
-    try:
-        return msgspec.json.decode(text.removeprefix(b"\xef\xbb\xbf"))
-    except (msgspec.DecodeError, RecursionError):
-        return None
+                yield number, decode_json(text)
 
 
 def _find_spans(document: object) -> Iterator[Mapping[str, object]]:

@@ -6,8 +6,6 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import msgspec
-
 from traceq.errors import UnusableTrace
 from traceq.importers.request_logs.reading import (
     LoggedRequest,
@@ -16,6 +14,7 @@ from traceq.importers.request_logs.reading import (
     add_up_gaps,
     complete_request,
     convert_duration,
+    decode_json,
     parse_count,
     parse_number,
 )
@@ -50,10 +49,9 @@ def _read_experiments(path: Path) -> Iterator[tuple[int, LoggedRequest | None]]:
     """Yield (number, request) of GenAI-Perf's object; None for one that is damaged."""
     if path.stat().st_size > _LARGEST:
         raise UnusableTrace(f"an export of more than {_LARGEST >> 30} GiB; export fewer requests")
-    try:
-        whole = msgspec.json.decode(path.read_bytes())
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise UnusableTrace(f"a damaged export of GenAI-Perf: {error}; export it again") from error
+    whole = decode_json(path.read_bytes())
+    if whole is None:
+        raise UnusableTrace("a damaged export of GenAI-Perf; export it again")
     number = 0
     for experiment in _list_of(whole, "experiments"):
         for raw in _list_of(experiment, "requests"):
@@ -98,13 +96,9 @@ def _read_lines(path: Path) -> Iterator[tuple[int, LoggedRequest | None]]:
         for number, text in enumerate(file, start=1):
             if not text.strip():
                 continue
-            try:
-                record = msgspec.json.decode(text)
-            except (msgspec.DecodeError, RecursionError):
-                yield number, None
-                continue
+            record = decode_json(text)
             about = record.get("metadata") if isinstance(record, dict) else None
-            if not isinstance(about, dict):
+            if not isinstance(record, dict) or not isinstance(about, dict):
                 yield number, None
             elif about.get("benchmark_phase") != "warmup":
                 yield number, _read_record(number, record, about)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import math
 from itertools import accumulate, pairwise
 from typing import Literal
@@ -99,6 +100,14 @@ def complete_request(request: LoggedRequest, prefill_ns: int | None = None) -> L
         e2e_ns=e2e,
         token_ns=tokens,
     )
+
+
+def decode_json(text: bytes) -> object:
+    """Return the JSON value; None where it is damaged, or nested too deep."""
+    try:
+        return msgspec.json.decode(text.removeprefix(codecs.BOM_UTF8))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def convert_duration(value: object, unit: float = SECOND) -> int | None:
