@@ -71,9 +71,19 @@ select
     s.step,
     --: Log; see request_log.
     p.log_id,
-    --: As in serving_step.
-    s.kind, s.requests, s.prefill_requests, s.decode_requests, s.prefill_tokens, s.decode_tokens,
-    --: As in serving_step: duration, ns.
+    --: Kind as in serving_step.
+    s.kind,
+    --: Requests in the batch, as in serving_step.
+    s.requests,
+    --: Requests whose prompt, or a part of it, is computed, as in serving_step.
+    s.prefill_requests,
+    --: Requests that get their next token, as in serving_step.
+    s.decode_requests,
+    --: Tokens of prompts computed in it, as in serving_step.
+    s.prefill_tokens,
+    --: Tokens of decoding requests computed in it, as in serving_step.
+    s.decode_tokens,
+    --: Duration, ns, as in serving_step.
     s.dur,
     --: Requests of the log that wait in the queue for as long as they are there in the step. By its times, which a client
     --: sees later than the server.
@@ -151,7 +161,8 @@ select
     coalesce(sum(p.decode) filter (s.kind is distinct from 'mixed' and s.kind is distinct from 'prefill'), 0)::bigint as decode,
     --: After its first token, in steps that compute prompts of others, ns.
     coalesce(sum(p.decode) filter (s.kind in ('mixed', 'prefill')), 0)::bigint as decode_beside_prefill,
-    --: Of these times after its first token, what prompts of others cost it (serving_stall.dur of steps that it decodes in), ns.
+    --: Of these times after its first token, what prompts of others cost it, ns: prompt-only steps, and of mixed steps
+    --: serving_stall.dur, at most the time that it is in them.
     coalesce(sum(least(l.dur, p.decode)) filter (p.decode > 0 and l.is_mixed), 0)::bigint
     + coalesce(sum(p.decode) filter (s.kind = 'prefill'), 0)::bigint as prefill_delay,
     --: Longest time of these steps that it decodes in, ns; NULL where it decodes in none.
