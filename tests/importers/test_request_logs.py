@@ -238,9 +238,11 @@ def test_lines_of_sglang_that_say_a_request_finished(tmp_path):
     lines = [
         "[2027-01-15 08:00:00 TP0] Decode batch, #running-req: 4",
         "Receive: obj=GenerateReqInput(rid='a', text=\"'meta_info': {'e2e_latency': 9}\")",
-        ("Finish: obj=GenerateReqInput(rid='a', text='say \\'meta_info\\': {}'), out={'text': 'x', 'meta_info': {'id': 'a',"
-        " 'finish_reason': {'type': 'stop', 'matched': 1}, 'prompt_tokens': 5, 'completion_tokens': 8, 'cached_tokens': 1,"
-        " 'e2e_latency': 0.25, 'queue_time': 0.05, 'request_received_ts': 1800000000.5, 'forward_entry_time': 1800000000.55}}"),
+        (
+            "Finish: obj=GenerateReqInput(rid='a', text='say \\'meta_info\\': {}'), out={'text': 'x', 'meta_info': {'id': 'a',"
+            " 'finish_reason': {'type': 'stop', 'matched': 1}, 'prompt_tokens': 5, 'completion_tokens': 8, 'cached_tokens': 1,"
+            " 'e2e_latency': 0.25, 'queue_time': 0.05, 'request_received_ts': 1800000000.5, 'forward_entry_time': 1800000000.55}}"
+        ),
         "Finish: obj=GenerateReqInput(rid='b'), out={'text': 'cut",
     ]
     assert show(read(tmp_path, "\n".join(lines))) == (
