@@ -269,10 +269,10 @@ def test_json_lines_of_sglang(tmp_path):
 
 def test_a_table_whose_names_say_the_units(tmp_path):
     text = (
-        "request_id,arrival_time,queue_ms,ttft_ms,latency_s,prompt_tokens,output_tokens,status\n"
-        "a,1800000000.250,2.5,10,0.04,100,3,200\n"
+        "request_id,arrival_time,queue_ms,ttft_ms,latency_s,prompt_tokens,output_tokens,status,error\n"
+        "a,1800000000.250,2.5,10,0.04,100,3,200,None\n"
         "b,1800000000.300,1,20\n"
-        "c,1800000000.500,1,5,0.01,7,1,503\n"
+        "c,1800000000.500,1,5,0.01,7,1,503,\n"
     )
     assert show(read(tmp_path, text)) == (
         "records server utc left_out=1\n"

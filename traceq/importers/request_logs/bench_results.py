@@ -67,14 +67,14 @@ def read_log(path: Path) -> RequestLog:
 
 def _read_results(content: bytes) -> tuple[list[tuple[int, Mapping[str, object]]], int]:
     """Return the objects, with their lines from 1, and how many lines are none: one object, or one a line."""
-    whole = _decode(content)
+    whole = _parse_object(content)
     if whole is not None:
         return [(1, whole)], 0
-    read = [(number, _decode(line)) for number, line in enumerate(content.splitlines(), start=1) if line.strip()]
+    read = [(number, _parse_object(line)) for number, line in enumerate(content.splitlines(), start=1) if line.strip()]
     return [(number, one) for number, one in read if one is not None], sum(one is None for _, one in read)
 
 
-def _decode(text: bytes) -> Mapping[str, object] | None:
+def _parse_object(text: bytes) -> Mapping[str, object] | None:
     """Return the object in the text; None for other text."""
     value = decode_json(text)
     return value if isinstance(value, dict) else None
@@ -95,7 +95,7 @@ def _read_requests(line: int, result: Mapping[str, object]) -> Iterator[LoggedRe
             LoggedRequest(
                 line=line,
                 status="failed" if is_failed else "ok",
-                arrival_ns=None if is_failed and not row["start_times"] else _nanoseconds(row["start_times"]),
+                arrival_ns=None if is_failed and not row["start_times"] else _convert_seconds(row["start_times"]),
                 prompt_tokens=parse_count(row["input_lens"]),
                 output_tokens=parse_count(row["output_lens"]),
                 ttft_ns=ttft,
@@ -110,7 +110,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def _nanoseconds(seconds: object) -> int | None:
+def _convert_seconds(seconds: object) -> int | None:
     """Return a time in seconds as ns; None for what is none."""
     number = parse_number(seconds)
     return None if number is None or not 0 <= number < END_OF_TIME / SECOND else round(number * SECOND)

@@ -71,6 +71,8 @@ _IN_SECONDS = re.compile(r"(?:^|/)(?:gen_ai\.latency\.\w+|meta_info/(?:e2e_laten
 _IN_2001 = 1e18
 _SINCE_1970 = ((1e18, 1.0), (1e15, 1e3), (1e12, 1e6), (1e9, 1e9))
 _AN_HTTP_ERROR = 400
+# As programs write that there was none.
+_NO_ERROR = ("", "none", "null", "nan", "false", "0", "{}", "[]")
 
 
 class _Record:
@@ -78,23 +80,23 @@ class _Record:
 
     def __init__(self, record: Mapping[str, object]) -> None:
         self.values: dict[str, tuple[object, float | None]] = {}
-        for name, value in _flatten(record):
+        for name, value in _flatten_record(record):
             if value is None or value == "":
                 continue
-            simple, unit = _simplify(name)
+            simple, unit = _simplify_name(name)
             meaning = _MEANINGS.get(simple)
             if meaning is not None:
                 # what an engine says in meta_info comes before what a program says around it
                 self.values.setdefault(meaning, (value, SECOND if unit is None and _IN_SECONDS.search(name) else unit))
 
-    def get(self, meaning: str) -> object:
+    def find_value(self, meaning: str) -> object:
         """Return the value of this meaning; None without."""
         return self.values.get(meaning, (None, None))[0]
 
     def is_request(self) -> bool:
         """Return whether the record tells of a request to a model: of its tokens or its first token, and of a time of it."""
-        has_times = any(self.duration(name) is not None for name in _DURATIONS) or all(
-            self.time(name) is not None for name in ("arrival", "end")
+        has_times = any(self.find_duration(name) is not None for name in _DURATIONS) or all(
+            self.find_time(name) is not None for name in ("arrival", "end")
         )
         return has_times and any(
             name in self.values for name in ("prompt_tokens", "output_tokens", "ttft", "first_token")
@@ -102,14 +104,14 @@ class _Record:
 
     def is_of_event(self) -> bool:
         """Return whether the record only says that a request came."""
-        return "received" in str(self.get("event"))
+        return "received" in str(self.find_value("event"))
 
-    def duration(self, meaning: str) -> int | None:
+    def find_duration(self, meaning: str) -> int | None:
         """Return the duration, ns; None where its unit is not known."""
         value, unit = self.values.get(meaning, (None, None))
         return None if unit is None else convert_duration(value, unit)
 
-    def time(self, meaning: str) -> tuple[int, Clock] | None:
+    def find_time(self, meaning: str) -> tuple[int, Clock] | None:
         """Return (ns on the clock, the clock); None for what is no time."""
         value, unit = self.values.get(meaning, (None, None))
         number = parse_number(value)
@@ -120,10 +122,10 @@ class _Record:
             return None
         if unit is None:
             unit = next((nanoseconds for least, nanoseconds in _SINCE_1970 if number >= least), SECOND)
-        at = _scale(value, number, unit)
+        at = _scale_time(value, number, unit)
         return at, "utc" if at >= _IN_2001 else "own"
 
-    def tokens(self, ttft: int | None) -> tuple[int, ...]:
+    def find_tokens(self, ttft: int | None) -> tuple[int, ...]:
         """Return when tokens came, ns after the arrival; empty where the record has no list of the gaps between them."""
         value, unit = self.values.get("gaps", (None, None))
         if ttft is None or unit is None or not isinstance(value, list):
@@ -133,15 +135,15 @@ class _Record:
             return ()
         return add_up_gaps(ttft, [gap for gap in gaps if gap is not None], unit)
 
-    def status(self) -> Status:
+    def find_status(self) -> Status:
         """Return how the request ended."""
-        said = str(self.get("status")).lower()
-        code = parse_count(self.get("status"))
+        said = str(self.find_value("status")).lower()
+        code = parse_count(self.find_value("status"))
         if "abort" in said or "cancel" in said:
             return "aborted"
         is_failed = (
-            bool(self.get("error"))
-            or str(self.get("success")).lower() in ("false", "0")
+            str(self.find_value("error") or "").lower() not in _NO_ERROR
+            or str(self.find_value("success")).lower() in ("false", "0")
             or (code is not None and code >= _AN_HTTP_ERROR)
             or any(word in said for word in ("error", "fail"))
         )
@@ -194,56 +196,58 @@ def _is_of_server(requests: list[LoggedRequest]) -> bool:
 
 def _build_request(line: int, record: _Record, clocks: set[Clock]) -> LoggedRequest | None:
     """Return the request that the record tells of, and add its clock to `clocks`; None where it tells nothing of its times."""
-    stamps = {name: stamp for name in _TIMES if (stamp := record.time(name)) is not None}
+    stamps = {name: stamp for name in _TIMES if (stamp := record.find_time(name)) is not None}
     # vLLM tells of arrivals since 1970 and of what follows by a monotonic clock
     clock = next((stamp[1] for stamp in sorted(stamps.values(), key=lambda one: one[1] != "utc")), None)
     times = {name: at for name, (at, kind) in stamps.items() if kind == clock}
     if clock is not None:
         clocks.add(clock)
-    ttft = record.duration("ttft")
+    ttft = record.find_duration("ttft")
     if ttft is None and {"arrival", "first_token"} <= times.keys():
         ttft = times["first_token"] - times["arrival"]
-    label = record.get("request_id")
+    label = record.find_value("request_id")
     return complete_request(
         LoggedRequest(
             line=line,
             request_id=str(label)[:_LONGEST_NAME] if isinstance(label, str | int) else None,
-            status=record.status(),
+            status=record.find_status(),
             arrival_ns=times.get("arrival"),
             scheduled_ns=times.get("scheduled"),
             first_token_ns=times.get("first_token"),
             end_ns=times.get("end"),
-            prompt_tokens=parse_count(record.get("prompt_tokens")),
-            output_tokens=parse_count(record.get("output_tokens")),
-            cached_tokens=parse_count(record.get("cached_tokens")),
-            queue_ns=record.duration("queue"),
+            prompt_tokens=parse_count(record.find_value("prompt_tokens")),
+            output_tokens=parse_count(record.find_value("output_tokens")),
+            cached_tokens=parse_count(record.find_value("cached_tokens")),
+            queue_ns=record.find_duration("queue"),
             ttft_ns=ttft,
-            e2e_ns=record.duration("e2e"),
-            token_ns=record.tokens(ttft),
+            e2e_ns=record.find_duration("e2e"),
+            token_ns=record.find_tokens(ttft),
         ),
-        record.duration("prefill"),
+        record.find_duration("prefill"),
     )
 
 
-def _scale(value: object, number: float, unit: float) -> int:
+def _scale_time(value: object, number: float, unit: float) -> int:
     """Return a time in ns: of a whole number to the ns, which a float of it is not."""
     if isinstance(value, int) or (isinstance(value, str) and value.strip().isdecimal()):
         return int(value) * int(unit)
     return round(number * unit)
 
 
-def _simplify(name: str) -> tuple[str, float | None]:
+def _simplify_name(name: str) -> tuple[str, float | None]:
     """Return (the last part of the name in small letters with _ between words, ns in the unit at its end or None)."""
     simple = re.sub(r"[^a-z0-9]+", "_", re.split(r"[/.]", name)[-1].lower()).strip("_")
     match = _SUFFIX.match(simple)
     return (match[1], _UNITS[match[2]]) if match else (simple, None)
 
 
-def _flatten(record: Mapping[str, object], before: str = "", depth: int = _DEEPEST) -> Iterator[tuple[str, object]]:
+def _flatten_record(
+    record: Mapping[str, object], before: str = "", depth: int = _DEEPEST
+) -> Iterator[tuple[str, object]]:
     """Yield (name, value) of the record, and of those within it, those of the innermost first."""
     for name, value in record.items():
         if isinstance(value, dict) and depth:
-            yield from _flatten(value, f"{before}{name}/", depth - 1)
+            yield from _flatten_record(value, f"{before}{name}/", depth - 1)
     for name, value in record.items():
         if not isinstance(value, dict):
             yield f"{before}{name}", value
@@ -257,10 +261,10 @@ def _read_lines(path: Path) -> Iterator[tuple[int, dict[str, object] | None]]:
             number += 1
             begin = text.lstrip(b"\xef\xbb\xbf \t")
             if begin.startswith(b"{"):
-                yield number, _decode(begin)
+                yield number, _parse_object(begin)
 
 
-def _decode(text: bytes) -> dict[str, object] | None:
+def _parse_object(text: bytes) -> dict[str, object] | None:
     value = decode_json(text)
     return value if isinstance(value, dict) else None
 
@@ -268,7 +272,7 @@ def _decode(text: bytes) -> dict[str, object] | None:
 def _first_of_list(begin: bytes) -> Iterator[dict[str, object]]:
     """Yield the first objects of a list that begins with these bytes."""
     for piece in begin[1:].split(b"}", _SNIFFED)[:_SNIFFED]:
-        record = _decode(piece.lstrip(b" \t\r\n,") + b"}")
+        record = _parse_object(piece.lstrip(b" \t\r\n,") + b"}")
         if record is not None:
             yield record
 

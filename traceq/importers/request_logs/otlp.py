@@ -60,7 +60,7 @@ _ERROR = (2, "2", "STATUS_CODE_ERROR", "ERROR")
 
 
 class _Span(NamedTuple):
-    """What is kept of a span; times are ns since 1970."""
+    """The part of a span that requests are made from; times are ns since 1970."""
 
     line: int
     trace: str
@@ -207,7 +207,7 @@ def _read_value(value: object, depth: int = 0) -> object:
         if simple == "intvalue":
             return parse_count(inner)
         if simple == "arrayvalue":
-            return [_read_value(each, depth + 1) for each in _list_of(inner, "values")]
+            return [_read_value(inner_value, depth + 1) for inner_value in _list_of(inner, "values")]
         if simple in ("stringvalue", "doublevalue", "boolvalue"):
             return inner
     return None

@@ -1,4 +1,4 @@
-"""What GenAI-Perf (profile_export.json, one object) and AIPerf (profile_export.jsonl, an object a request) measured."""
+"""Exports of GenAI-Perf (profile_export.json, one object) and AIPerf (profile_export.jsonl, an object a request)."""
 
 from __future__ import annotations
 

@@ -70,20 +70,24 @@ def complete_request(request: LoggedRequest, prefill_ns: int | None = None) -> L
     """
     arrival = _check_time(request.arrival_ns)
     scheduled, first, end = map(_check_time, (request.scheduled_ns, request.first_token_ns, request.end_ns))
-    queue = _check_duration(_prefer(request.queue_ns, _subtract(scheduled, arrival)))
-    ttft = _check_duration(_prefer(request.ttft_ns, _subtract(first, arrival)))
-    e2e = _check_duration(_prefer(request.e2e_ns, _subtract(end, arrival)))
-    tokens = request.token_ns if _ascends(request.token_ns) else ()
+    queue = _check_duration(_prefer_said(request.queue_ns, _subtract_times(scheduled, arrival)))
+    ttft = _check_duration(_prefer_said(request.ttft_ns, _subtract_times(first, arrival)))
+    e2e = _check_duration(_prefer_said(request.e2e_ns, _subtract_times(end, arrival)))
+    tokens = request.token_ns if _is_ascending(request.token_ns) else ()
     if tokens:
         ttft = tokens[0] if ttft is None else ttft
         e2e = tokens[-1] if e2e is None else e2e
     if arrival is None:
-        arrival = _first_known(_subtract(end, e2e), _subtract(first, ttft), _subtract(scheduled, queue))
-    first = _prefer(first, _add(arrival, ttft))
-    end = _prefer(end, _add(arrival, e2e))
-    scheduled = _first_known(scheduled, _subtract(first, _check_duration(prefill_ns)), _add(arrival, queue))
+        arrival = _first_known(
+            _subtract_times(end, e2e), _subtract_times(first, ttft), _subtract_times(scheduled, queue)
+        )
+    first = _prefer_said(first, _add_duration(arrival, ttft))
+    end = _prefer_said(end, _add_duration(arrival, e2e))
+    scheduled = _first_known(
+        scheduled, _subtract_times(first, _check_duration(prefill_ns)), _add_duration(arrival, queue)
+    )
     if queue is None:
-        queue = _check_duration(_subtract(scheduled, arrival))
+        queue = _check_duration(_subtract_times(scheduled, arrival))
     if ttft is None and e2e is None and queue is None:
         return None
     return msgspec.structs.replace(
@@ -140,7 +144,7 @@ def add_up_gaps(first: int, gaps: list[float], unit: float = SECOND) -> tuple[in
     return tuple(round(at) for at in accumulate((gap * unit for gap in gaps), initial=float(first)))
 
 
-def _prefer(said: int | None, follows: int | None) -> int | None:
+def _prefer_said(said: int | None, follows: int | None) -> int | None:
     return follows if said is None else said
 
 
@@ -148,11 +152,11 @@ def _first_known(*values: int | None) -> int | None:
     return next((value for value in values if value is not None), None)
 
 
-def _subtract(later: int | None, earlier: int | None) -> int | None:
+def _subtract_times(later: int | None, earlier: int | None) -> int | None:
     return None if later is None or earlier is None else later - earlier
 
 
-def _add(at: int | None, duration: int | None) -> int | None:
+def _add_duration(at: int | None, duration: int | None) -> int | None:
     return None if at is None or duration is None else at + duration
 
 
@@ -168,7 +172,7 @@ def _check_count(tokens: int | None) -> int | None:
     return tokens if tokens is not None and 0 <= tokens < _MOST_TOKENS else None
 
 
-def _ascends(tokens: tuple[int, ...]) -> bool:
+def _is_ascending(tokens: tuple[int, ...]) -> bool:
     """Return whether the times are none before the arrival, and in order."""
     return not tokens or (tokens[0] >= 0 and tokens[-1] < LONGEST and all(a <= b for a, b in pairwise(tokens)))
 

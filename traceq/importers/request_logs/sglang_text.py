@@ -57,10 +57,10 @@ def _read_line(number: int, text: str) -> LoggedRequest | None:
             line=number,
             request_id=fields.get("id"),
             status="aborted" if re.search(r"'type': 'abort'", meta) else "ok",
-            arrival_ns=_nanoseconds(fields.get("request_received_ts")),
-            scheduled_ns=_nanoseconds(fields.get("forward_entry_time")),
-            first_token_ns=_nanoseconds(fields.get("prefill_finished_ts", fields.get("prefill_finished_time"))),
-            end_ns=_nanoseconds(fields.get("request_finished_ts", fields.get("response_sent_to_client_ts"))),
+            arrival_ns=_convert_seconds(fields.get("request_received_ts")),
+            scheduled_ns=_convert_seconds(fields.get("forward_entry_time")),
+            first_token_ns=_convert_seconds(fields.get("prefill_finished_ts", fields.get("prefill_finished_time"))),
+            end_ns=_convert_seconds(fields.get("request_finished_ts", fields.get("response_sent_to_client_ts"))),
             prompt_tokens=parse_count(fields.get("prompt_tokens")),
             output_tokens=parse_count(fields.get("completion_tokens")),
             cached_tokens=parse_count(fields.get("cached_tokens")),
@@ -70,7 +70,7 @@ def _read_line(number: int, text: str) -> LoggedRequest | None:
     )
 
 
-def _nanoseconds(seconds: str | None) -> int | None:
+def _convert_seconds(seconds: str | None) -> int | None:
     """Return seconds since 1970 as ns; None for what counts from another moment."""
     since = None if seconds is None else re.fullmatch(r"(\d{10})(?:\.(\d{1,9})\d*)?", seconds)
     return None if since is None else int(since[1]) * 1_000_000_000 + int((since[2] or "").ljust(9, "0"))

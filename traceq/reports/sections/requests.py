@@ -29,40 +29,40 @@ def describe_requests(report: TraceReport) -> Iterator[Block]:
     yield Heading(3, ("Requests",), anchor="requests")
     for log in report.request_logs:
         yield Paragraph(_write_log(log))
-        rows = [each for each in facts.quantities if each.log_id == log.log_id]
+        rows = [row for row in facts.quantities if row.log_id == log.log_id]
         if rows:
             yield make_table(
                 rows,
                 {
-                    "of a request": lambda each: _LABELS[each.quantity],
-                    "number": lambda each: count(each.requests),
-                    "mean": lambda each: duration(each.mean_ns),
-                    "p50": lambda each: duration(each.p50_ns),
-                    "p90": lambda each: duration(each.p90_ns),
-                    "p95": lambda each: duration(each.p95_ns),
-                    "p99": lambda each: duration(each.p99_ns),
-                    "longest": lambda each: duration(each.longest_ns),
+                    "of a request": lambda row: _LABELS[row.quantity],
+                    "number": lambda row: count(row.requests),
+                    "mean": lambda row: duration(row.mean_ns),
+                    "p50": lambda row: duration(row.p50_ns),
+                    "p90": lambda row: duration(row.p90_ns),
+                    "p95": lambda row: duration(row.p95_ns),
+                    "p99": lambda row: duration(row.p99_ns),
+                    "longest": lambda row: duration(row.longest_ns),
                 },
             )
         if delay := _write_delay(log):
             yield Paragraph(delay)
     yield Query(report.queries["request_quantities"])
     if facts.slowest:
-        yield Items(tuple(_write_slowest(each) for each in facts.slowest))
+        yield Items(tuple(_write_slowest(request) for request in facts.slowest))
         yield Query(report.queries["slowest_requests"])
     if facts.slow_steps:
         yield Paragraph(("The longest steps of the one that is slowest per token:",))
         yield make_table(
             facts.slow_steps,
             {
-                "step": lambda each: str(each.step),
-                "kind": lambda each: each.kind or "unknown",
-                "time": lambda each: duration(each.dur_ns),
-                "prompt tokens": lambda each: maybe(count, each.prefill_tokens),
-                "decoding": lambda each: maybe(count, each.decode_requests),
-                "GPU computes": lambda each: duration(each.compute_ns),
-                "communicates": lambda each: duration(each.communication_ns),
-                "idle": lambda each: duration(each.idle_ns),
+                "step": lambda row: str(row.step),
+                "kind": lambda row: row.kind or "unknown",
+                "time": lambda row: duration(row.dur_ns),
+                "prompt tokens": lambda row: maybe(count, row.prefill_tokens),
+                "decoding": lambda row: maybe(count, row.decode_requests),
+                "GPU computes": lambda row: duration(row.compute_ns),
+                "communicates": lambda row: duration(row.communication_ns),
+                "idle": lambda row: duration(row.idle_ns),
             },
         )
         yield Query(report.queries["slow_request_steps"])
@@ -71,7 +71,7 @@ def describe_requests(report: TraceReport) -> Iterator[Block]:
 def summarize_requests(report: TraceReport) -> Iterator[Block]:
     """Yield a line on the time to first token, and how much of it is the queue; nothing without a log that tells of it."""
     logs = [log for log in report.request_logs if log.ttft_p95_ns is not None]
-    for log in sorted(logs, key=lambda each: (each.queue_share is None, not each.is_placed, each.log_id))[:1]:
+    for log in sorted(logs, key=lambda row: (row.queue_share is None, not row.is_placed, row.log_id))[:1]:
         yield Paragraph((f"{_write_first_token(log)}.",))
 
 
