@@ -58,6 +58,9 @@ QUERY_OF = {
     "serving_batches": ("serving", "batches"),
     "serving_stalls": ("serving", "stalls"),
     "serving_roofline": ("serving", "roofline"),
+    "request_quantities": ("requests", "quantities"),
+    "slowest_requests": ("requests", "slowest"),
+    "slow_request_steps": ("requests", "slow_steps"),
 }
 
 

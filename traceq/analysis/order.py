@@ -120,6 +120,7 @@ TOPICS = (
     Topic("samples", ("memory_timeline", "memory_step"), "memory"),
     Topic("monitors", ("monitor_step",)),
     Topic("training_logs", ("run_step", "run_window", "run_attempt", "run_phase", "run_change"), "the whole run"),
+    Topic("requests", ("request_step",), "requests"),
     Topic("calls", ("allocator_call",)),
     Topic(
         "communication",

@@ -13,6 +13,7 @@ select
     exists (from allocator_event) or exists (from allocator_segment) as snapshot,
     exists (from counter where log_id is not null) as monitors,
     exists (from run_log) as training_logs,
+    exists (from request) as requests,
     exists (from cpu_sample) as cpu_samples,
     exists (from cpu_slice where kind = 'runtime') as calls,
     exists (from cpu_slice where kind = 'runtime' and contains(name, 'GraphLaunch')) as graph_launches,

@@ -62,9 +62,9 @@ def ingest(
     PyTorch profiler, gzipped or not; or a memory snapshot of PyTorch), a directory that holds traces, or a quoted
     glob. The format is found by content, not by name. Content that is in the database already is skipped, so running
     it again changes nothing. Logs of monitors become rows of the table counter, on the trace's clock
-    (docs/monitors.md); training logs say where the captured steps lie among all of the run (docs/run-logs.md). An ingest
-    that fails or is interrupted leaves the database as it was. Finally the rules run; reports read their findings from
-    the table finding.
+    (docs/monitors.md); training logs say where the captured steps lie among all of the run (docs/run-logs.md); logs of
+    requests to a server are joined with its steps (docs/requests.md). An ingest that fails or is interrupted leaves the
+    database as it was. Finally the rules run; reports read their findings from the table finding.
 
     A dataset (docs/scale.md) takes the traces that can be read; the others are named on stderr, and the exit status
     is 1. An interrupted ingest into a dataset continues where it stopped when run again.

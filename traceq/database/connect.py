@@ -79,6 +79,7 @@ SCHEMA = (
     "analysis/graphs/tables.sql",
     "analysis/replay/tables.sql",
     "analysis/serving/tables.sql",
+    "analysis/requests/tables.sql",
     "analysis/program/tables.sql",
     "analysis/triage/tables.sql",
     "analysis/job/tables.sql",
@@ -99,6 +100,7 @@ SCHEMA = (
     "analysis/inspected/views.sql",
     "analysis/ledger/views.sql",
     "analysis/serving/views.sql",
+    "analysis/requests/views.sql",
     "analysis/job/views.sql",
 )
 

@@ -490,6 +490,81 @@ create table if not exists run_event (
     detail varchar
 );
 
+--: One row per log of requests to a server that was given beside the trace.
+create table if not exists request_log (
+    --: Trace.
+    trace_id integer not null,
+    --: Number of the log within its trace, from 0.
+    log_id integer not null,
+    --: Name of the file, without its folder.
+    file varchar not null,
+    --: What it is: otlp (spans), bench, profile_export, sglang_log or records (fields recognised by their names).
+    format varchar not null,
+    --: Who measured: server (the engine), or client, whose times include the network.
+    side varchar not null,
+    --: Its times: utc, local (of a zone that it does not name), own (since a moment that only its writer knows) or none.
+    clock varchar not null,
+    --: What was added to its times to have them on the clock of the trace, ns; NULL where it is not placed.
+    shift bigint,
+    --: Requests in it.
+    requests bigint not null,
+    --: Lines or records that tell of requests and could not be read.
+    left_out bigint not null,
+    --: How it is placed on the clock of the trace, or why not, in words.
+    reason varchar not null
+);
+
+--: One row per request that a log tells of, in the order of the log. Times are on the clock of the trace, and may lie
+--: outside of the capture; NULL where the log is not placed (request_log.shift) or does not say.
+create table if not exists request (
+    --: Trace.
+    trace_id integer not null,
+    --: Number of the request within its trace, from 0.
+    request_number bigint not null,
+    --: Log; see request_log.
+    log_id integer not null,
+    --: Its name in the log; NULL where the log has none.
+    request_id varchar,
+    --: ok, failed or aborted.
+    status varchar not null,
+    --: When it came, ns.
+    arrival_ts bigint,
+    --: When the engine began to compute it, ns.
+    scheduled_ts bigint,
+    --: When its first token came, ns.
+    first_token_ts bigint,
+    --: When its last token came, or when it ended otherwise, ns.
+    end_ts bigint,
+    --: Tokens of its prompt; NULL where the log does not say.
+    prompt_tokens bigint,
+    --: Tokens that it got; NULL where the log does not say.
+    output_tokens bigint,
+    --: Tokens of its prompt whose keys and values were in the cache; NULL where the log does not say.
+    cached_tokens bigint,
+    --: Time in the queue, ns; NULL where the log does not say.
+    queue bigint,
+    --: Time to first token, from the arrival, ns; NULL likewise.
+    ttft bigint,
+    --: Time from the arrival to the end, ns; NULL likewise.
+    e2e bigint,
+    --: Time per output token after the first, ns: (e2e - ttft) / (output_tokens - 1); NULL with fewer than two tokens.
+    tpot double
+);
+
+--: One row per token of a request, where the log says when each came. What came at once counts as one token.
+create table if not exists request_token (
+    --: Trace.
+    trace_id integer not null,
+    --: Request; see request.
+    request_number bigint not null,
+    --: Number of the token, from 0.
+    token integer not null,
+    --: When it came, ns after the arrival of the request.
+    since_arrival bigint not null,
+    --: Time since the token before, ns; NULL for the first.
+    gap bigint
+);
+
 --: One row per fact and knob of the run, as the snapshot says that traceq record or traceq.profile wrote beside the
 --: trace; no rows without one. What could not be known has no row.
 create table if not exists made_with (

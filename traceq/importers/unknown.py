@@ -16,6 +16,7 @@ from traceq.importers import flight_recorder
 from traceq.importers.compile_log import is_compile_log
 from traceq.importers.operations.source import PARQUET, find_missing_columns
 from traceq.importers.packed import GZIP
+from traceq.importers.request_logs import is_request_log
 from traceq.importers.sqlite import SQLITE
 from traceq.importers.training_logs import is_training_log, tensorboard
 from traceq.importers.xplane.wire import DamagedMessage, read_fields
@@ -150,6 +151,11 @@ def _name_other_command(path: Path, head: bytes, *, is_packed: bool) -> str | No
         return (
             f"a log of torch.compile, not a trace; what it compiled is traceq compile-log {log}; beside a trace of the same run"
             f" it is traceq report TRACE --with {log} (docs/compile.md)"
+        )
+    if not is_packed and is_request_log(path):
+        return (
+            "a log of requests to a server, not a trace; beside the trace of some of its steps it is traceq report TRACE --with"
+            f" {quote(path.name)} (docs/requests.md)"
         )
     if not is_packed and is_training_log(path):
         log = quote(path.name)

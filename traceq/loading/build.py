@@ -30,8 +30,16 @@ from traceq.loading.compile_logs import stage_compile_logs
 from traceq.loading.inductor import read_inductor, split_readable
 from traceq.loading.inspected import add_records
 from traceq.loading.made_with import stage_made_with
-from traceq.loading.monitors import NOTHING, MonitorLogs, read_snapshots, stage_logs, stage_training_logs
+from traceq.loading.monitors import (
+    NOTHING,
+    MonitorLogs,
+    choose_request_logs,
+    read_snapshots,
+    stage_logs,
+    stage_training_logs,
+)
 from traceq.loading.printed import stage_printed
+from traceq.loading.request_logs import stage_request_logs
 from traceq.loading.sources import Source
 from traceq.loading.staging import COPIED, READ, insert_fitting, list_staged
 from traceq.loading.worker_samples import stage_worker_samples
@@ -142,6 +150,7 @@ def _build_database(task: Task, progress: Callable[[State], None]) -> Iterator[t
             stage_training_logs(connection, task.beside)
             stage_annotations(connection, [file for file in task.captures if isinstance(file, AnnotationFile)])
             stage_compile_logs(connection, task.beside.logs, task.beside.offset)
+            stage_request_logs(connection, choose_request_logs(task.beside), task.beside.offset)
             stage_made_with(connection, task.source.path)
             stage_printed(connection, task.source.path)
             stage_worker_samples(connection, task.source.path)

@@ -17,6 +17,7 @@ from traceq.importers import inspector, memory_snapshot
 from traceq.importers.compile_log import is_compile_log
 from traceq.importers.monitors import is_monitor_log, read_log
 from traceq.importers.monitors.reading import Log, Sample
+from traceq.importers.request_logs import is_request_log
 from traceq.importers.rows import batches_of
 from traceq.importers.training_logs import is_training_log, read_training_log
 from traceq.loading.monitor_clock import SECOND, GpuLoad, Placement, TraceClock, beat_of, fits_best, load_of, place_log
@@ -30,7 +31,7 @@ _OTHERS = (memory_snapshot.sniff, is_compile_log, is_monitor_log, inspector.is_o
 
 
 class MonitorLogs(msgspec.Struct, frozen=True):
-    """Files that the user names beside the traces (--with): logs of monitors, the training and torch.compile, memory snapshots.
+    """Files that the user names beside the traces (--with): logs of monitors, the training, torch.compile and requests, snapshots.
 
     `offset` are the seconds to add to their times (--offset, None if not given), `formats` the files that declare formats
     of training logs (--log-format).
@@ -72,11 +73,11 @@ def _read_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Monit
     A note says which logs are duplicates. So does one for the log that `traceq record` wrote, where it cannot be read;
     a log that the user named raises TraceqError instead.
     """
-    training = choose_training_logs(beside)
+    others = {*choose_training_logs(beside), *choose_request_logs(beside)}
     given = [
         log
         for log in beside.logs
-        if log not in training
+        if log not in others
         and not any(is_other(log) for is_other in (inspector.is_only_records, memory_snapshot.sniff, is_compile_log))
     ]
     paths, twice = split_duplicates(logs_beside(trace, given))
@@ -98,7 +99,16 @@ def choose_training_logs(beside: MonitorLogs) -> list[Path]:
     return [
         log
         for log in beside.logs
-        if not any(is_other(log) for is_other in _OTHERS) and is_training_log(log, beside.formats)
+        if not any(is_other(log) for is_other in (*_OTHERS, is_request_log)) and is_training_log(log, beside.formats)
+    ]
+
+
+def choose_request_logs(beside: MonitorLogs) -> list[Path]:
+    """Return those of the named files that are logs of requests to a server."""
+    return [
+        log
+        for log in beside.logs
+        if not any(is_other(log) for is_other in _OTHERS) and is_request_log(log)
     ]
 
 

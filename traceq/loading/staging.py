@@ -16,7 +16,7 @@ COPIED = (
     *READ, "gpu_annotation", "counter", "page_fault", "graph_node", "file_access", "monitor_log", "made_with",
     "printed_value", "cpu_sample", "backtrace", "import_note", "allocator_event", "allocator_segment", "allocator_block",
     "allocator_stack", "worker_sample", "run_log", "run_value", "run_event", "compile_log", "compilation", "compile_phase",
-    "graph_break", "recompilation", "compile_cache",
+    "graph_break", "recompilation", "compile_cache", "request_log", "request", "request_token",
 )  # fmt: skip
 
 _NUMBERS = {

@@ -36,6 +36,7 @@ from traceq.reports.model import (
 from traceq.reports.queries import Queries, print_query
 from traceq.reports.topics import Topics
 from traceq.reports.topics.recorded import RecordFacts, UsualCollective
+from traceq.reports.topics.requests import RequestLogFacts
 from traceq.reports.topics.run import RunLog, RunPhase, RunPoint
 from traceq.reports.topics.serving import ServingSummary
 from traceq.runs.run_change import RunChange
@@ -57,6 +58,7 @@ LISTS: dict[str, tuple[str, Callable[..., Any]]] = {
     "run_points": ("run_point", RunPoint),
     "run_changes": ("run_change", RunChange),
     "run_phases": ("run_phase", RunPhase),
+    "request_logs": ("request_log", RequestLogFacts),
     "records": ("record_facts", RecordFacts),
     "recorded_collectives": ("inspected_usual", UsualCollective),
     "gaps": ("gap", model.Gap),
@@ -152,6 +154,11 @@ _TOPICS = {
         "batches": ("serving_batches", "serving_batch"),
         "stalls": ("serving_stalls", "serving_stall"),
         "roofline": ("serving_roofline", "serving_roofline"),
+    },
+    "requests": {
+        "quantities": ("request_quantities", "request_quantity"),
+        "slowest": ("slowest_requests", "request_slowest"),
+        "slow_steps": ("slow_request_steps", "request_slow_step"),
     },
 }
 _DRAWN = frozenset(("snapshot_layer",))

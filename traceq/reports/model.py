@@ -19,6 +19,7 @@ from traceq.reports.flame import FlameGraph
 from traceq.reports.timeline import Timeline
 from traceq.reports.topics import Topics
 from traceq.reports.topics.recorded import RecordFacts, UsualCollective
+from traceq.reports.topics.requests import RequestLogFacts
 from traceq.reports.topics.run import RunLog, RunPhase, RunPoint
 from traceq.runs.run_change import RunChange
 
@@ -389,6 +390,7 @@ class TraceReport(msgspec.Struct, frozen=True):
     run_points: tuple[RunPoint, ...]
     run_changes: tuple[RunChange, ...]
     run_phases: tuple[RunPhase, ...]
+    request_logs: tuple[RequestLogFacts, ...]
     records: tuple[RecordFacts, ...]
     recorded_collectives: tuple[UsualCollective, ...]
     ledger: tuple[DeviceLedger, ...]

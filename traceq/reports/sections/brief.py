@@ -42,6 +42,7 @@ from traceq.reports.sections.jobs import (
 from traceq.reports.sections.notes import list_warnings
 from traceq.reports.sections.outcomes import count_extra_left_out, list_extra_findings
 from traceq.reports.sections.recorded import summarize_recorded
+from traceq.reports.sections.requests import summarize_requests
 from traceq.reports.sections.run import summarize_run
 from traceq.reports.sections.snapshot import is_snapshot, summarize_snapshot
 from traceq.reports.sections.snapshots import describe_snapshots, find_first_failure
@@ -51,7 +52,7 @@ from traceq.reports.sections.where_time_goes import show_where_time_goes
 
 _MOST_WARNINGS = 2
 # Notes of what the user gave beside the trace.
-_GIVEN = ("monitor_log_left_out", "graph_capture")
+_GIVEN = ("monitor_log_left_out", "request_log_not_placed", "graph_capture")
 _WARNING_LENGTH = 190
 _MOST_REMARKS = 4
 _MOST_RANKS = 16
@@ -254,6 +255,7 @@ def _describe_trace(report: TraceReport, most: int, verdict: Block | None) -> It
     if is_snapshot(report):
         return
     yield from summarize_run(report)
+    yield from summarize_requests(report)
     yield from summarize_recorded(report)
     # the time of a fragment is nobody's step
     if not report.ledger or refuse_to_judge(report) is None:

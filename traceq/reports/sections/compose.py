@@ -69,6 +69,7 @@ from traceq.reports.sections.pictures import (
     draw_snapshots,
 )
 from traceq.reports.sections.recorded import describe_recorded
+from traceq.reports.sections.requests import describe_requests
 from traceq.reports.sections.run import describe_run
 from traceq.reports.sections.serving import describe_serving
 from traceq.reports.sections.snapshot import describe_snapshot, is_snapshot
@@ -251,6 +252,7 @@ def _compose_trace(
     yield from describe_conditions(report)
     yield from describe_recorded(report)
     yield from describe_serving(report)
+    yield from describe_requests(report)
     yield from _describe_ledgers(report)
     yield from describe_critical_path(report)
     if draws:

@@ -1,4 +1,4 @@
-"""The topics of a report: critical path, copies, communication, kernels, input, memory, serving. One module a topic.
+"""The topics of a report: critical path, copies, communication, kernels, input, memory, serving, requests. One module a topic.
 
 Filled by build.py.
 
@@ -15,6 +15,7 @@ from traceq.reports.topics.critical_path import PathTopic
 from traceq.reports.topics.data import Data
 from traceq.reports.topics.kernels import Kernels
 from traceq.reports.topics.memory import Memory
+from traceq.reports.topics.requests import Requests
 from traceq.reports.topics.serving import Serving
 
 
@@ -28,3 +29,4 @@ class Topics(msgspec.Struct, frozen=True):
     data: Data
     memory: Memory
     serving: Serving
+    requests: Requests
