@@ -123,10 +123,25 @@ where recorded[1] is not null;
 create temp macro _volume(shape) as
     case when list_aggregate(shape, 'count') = len(shape) then list_aggregate([1] || shape, 'product') end;
 
+-- Of attention: the position of the setting that says whether it is causal.
+create temp table _causal_position as
+from (values
+    ('aten::_scaled_dot_product_flash_attention', 4),
+    ('aten::_scaled_dot_product_flash_attention_for_cpu', 4),
+    ('aten::_scaled_dot_product_efficient_attention', 6),
+    ('aten::_scaled_dot_product_cudnn_attention', 6),
+    ('aten::_scaled_dot_product_flash_attention_backward', 11),
+    ('aten::_scaled_dot_product_flash_attention_for_cpu_backward', 7),
+    ('aten::_scaled_dot_product_efficient_attention_backward', 11),
+    ('aten::_scaled_dot_product_cudnn_attention_backward', 14),
+    ('flash_attn::_flash_attn_forward', 5)
+) as t (name, causal_at);
+
 create temp table _signature as
-select o.signature, n.kind, n.rule, n.first, n.writes
+select o.signature, n.kind, n.rule, n.first, n.writes, c.causal_at
 from (select distinct signature, name from _costed_operator) as o
-inner join _costed_name as n using (name);
+inner join _costed_name as n using (name)
+left join _causal_position as c using (name);
 
 create temp table _operand as
 with
