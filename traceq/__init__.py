@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         compare_memory,
         convert,
         doctor,
+        estimate,
         explain_hang,
         export,
         goodput,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from traceq.app.compare import ComparisonView
     from traceq.app.compare_memory import MemoryComparisonView
     from traceq.app.doctor import HealthView
+    from traceq.app.estimate import EstimateView
     from traceq.app.goodput import GoodputView
     from traceq.app.hang import HangView
     from traceq.app.history import HistoryView
@@ -82,6 +84,7 @@ __all__ = [
     "BrokenIdentity",
     "CheckView",
     "ComparisonView",
+    "EstimateView",
     "GoodputView",
     "HangView",
     "HealthView",
@@ -122,6 +125,7 @@ __all__ = [
     "compare_memory",
     "convert",
     "doctor",
+    "estimate",
     "explain_hang",
     "export",
     "goodput",
@@ -144,6 +148,7 @@ __all__ = [
 _MODULES = {
     "CheckView": "traceq.app.check",
     "ComparisonView": "traceq.app.compare",
+    "EstimateView": "traceq.app.estimate",
     "GoodputView": "traceq.app.goodput",
     "HangView": "traceq.app.hang",
     "HealthView": "traceq.app.doctor",

@@ -81,7 +81,9 @@ def test_each_applies_and_is_small_and_bare(chart):
 
 
 def test_a_job_that_cannot_be_judged_has_none():
-    job = replace(UNKNOWN, collectives=(), lateness=(), worst=(), group_waits=(), pairs=(), layer_loads=(), exchanged=())
+    job = replace(
+        UNKNOWN, collectives=(), lateness=(), worst=(), group_waits=(), pairs=(), layer_loads=(), exchanged=()
+    )
     assert [chart.name for chart in CHARTS_OF_JOBS if chart.has_data(job)] == []
 
 

@@ -313,7 +313,9 @@ def _lay_out(
     ends = common_end[members.match[rows]]
     if slices.uneven is not None:
         left = graph.latest[rows[1:]]
-        leaves = np.isin(members.match[rows[:-1]], slices.uneven.match) & (members.match[left] == members.match[rows[:-1]])
+        leaves = np.isin(members.match[rows[:-1]], slices.uneven.match) & (
+            members.match[left] == members.match[rows[:-1]]
+        )
         own_end = clocks.to_common(members.unit[left], (members.end[left] + slices.origin[left]).astype(float))
         ends[:-1] = np.where(leaves, own_end, ends[:-1])
     return lay_out_path(rows, arrivals - zero, ends - zero, dur)

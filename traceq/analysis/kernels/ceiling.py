@@ -30,8 +30,8 @@ _DEPTH = 32
 # The smallest products that tensor cores compute: mma.m16n8 (PTX ISA, "Warp-level matrix instructions"), either way round.
 _LEAST_SIDES = (16, 8)
 
-# Assumed: a tile needs operands at a rate of 1/rows + 1/columns, and from 128x128 on caches keep up. NVIDIA's guide only gives the
-# order: "larger tiles are more efficient".
+# Assumed: a tile needs operands at a rate of 1/rows + 1/columns, and from 128x128 on caches keep up. NVIDIA's guide only gives
+# the order: "larger tiles are more efficient".
 _FULL_REUSE = 128 * 128 / (128 + 128)
 
 # Of the peak, at clocks that last and without the start and end of the loop over k: cuBLAS at large sizes reaches 0.65 to 0.85
@@ -44,9 +44,9 @@ SUSTAINED_BACKWARD = 0.6
 # Of the bandwidth: what STREAM and bandwidthTest reach (0.8 to 0.93).
 STREAMED = 0.8
 
-# Start and end of a kernel, ns. At the least: an empty kernel of a few blocks in CUPTI's records. At the most: what rules take for
-# start and end of a kernel that fills the GPU.
-LEAST_START, USUAL_START = 1000, 5000
+# Start and end of a kernel, ns. At the least: as the shortest kernels that profilers record (MI300X: 0.32 us). Usually: what
+# rules take for start and end of a kernel that fills the GPU.
+LEAST_START, USUAL_START = 300, 5000
 
 # The largest last-level cache of GPUs of a compute capability, bytes (whitepapers of V100, Turing, A100, GA102, Ada, H100 and
 # Blackwell, of the full chip): what lies there need not come from memory.
@@ -181,7 +181,9 @@ def convolution_backward_work(product: Product, window: float, bytes_: float | N
     return Work(products, bytes_, bytes_ or 0, least_share=_filter_share(window), tiles=_conv_tiles(product))
 
 
-def attention_work(product: Product, bytes_: float | None, *, is_causal: bool | None, backward: bool, windowed: bool) -> Work:
+def attention_work(
+    product: Product, bytes_: float | None, *, is_causal: bool | None, backward: bool, windowed: bool
+) -> Work:
     """Return the work of attention: of all heads queries x (widths of all products) over keys, as one product.
 
     `is_causal` None: not known. `windowed`: it may leave out more than a causal mask does.
@@ -229,7 +231,9 @@ def find_ceiling(work: Work, gpu: Gpu) -> Ceiling:
 
 def _least_time(work: Work, gpu: Gpu) -> float:
     """Return the seconds below which no program gets, as far as the GPU is known."""
-    computed = sum(_least_flops(product, work) for product in work.products) * work.least_share / gpu.peak if gpu.peak else 0
+    computed = (
+        sum(_least_flops(product, work) for product in work.products) * work.least_share / gpu.peak if gpu.peak else 0
+    )
     moved = max(0, work.least_bytes - gpu.cache) / gpu.bandwidth if gpu.bandwidth else 0
     return max(computed, moved, LEAST_START / 1e9)
 
@@ -265,7 +269,8 @@ def _choose_tiling(product: Product, work: Work, gpu: Gpu) -> _Tiling:
                 # sums in single precision, written once and read once, and a second start
                 sums = 2 * 4 * split * product.batch * product.m * product.n
                 dur += USUAL_START / 1e9 + (sums / (gpu.bandwidth * STREAMED) if gpu.bandwidth else 0)
-            if dur < best.dur:
+            # of equals the larger tile, which is listed later
+            if dur <= best.dur:
                 best = _Tiling(dur, tile, split, waves)
             if depth <= _DEPTH:
                 break

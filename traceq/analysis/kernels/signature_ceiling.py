@@ -1,4 +1,4 @@
-"""Works out how fast the GPUs of a trace can do each operator: once per signature, GPU and arithmetic, which repeat very often."""
+"""Works out how fast the GPUs of a trace can do each operator: once per signature, GPU and arithmetic, which recur."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _DEVICES = f"""
 select device, sm_count, memory_bandwidth::double, compute_capability, {", ".join(PEAKS)}
 from device_model
 where trace_id = $trace_id
-"""
+"""  # noqa: S608 - names of columns
 
 
 class CostedSignature(NamedTuple):
@@ -76,7 +76,10 @@ class _Device(NamedTuple):
         """Return the limits of operators in this arithmetic; None has no peak."""
         peak = self.peaks.get(compute_type or "")
         return Gpu(
-            self.sm_count, None if peak is None else peak * 1e12, self.memory_bandwidth, cache_of(self.compute_capability)
+            self.sm_count,
+            None if peak is None else peak * 1e12,
+            self.memory_bandwidth,
+            cache_of(self.compute_capability),
         )
 
 
@@ -86,15 +89,16 @@ def fill_ceilings(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     devices = []
     if signatures:
         found = connection.execute(_DEVICES, {"trace_id": trace_id}).fetchall()
-        devices = [_Device(*row[:4], dict(zip(PEAKS, row[4:], strict=True))) for row in found]
+        devices = [
+            _Device(device, sm_count, bandwidth, capability, dict(zip(PEAKS, peaks, strict=True)))
+            for device, sm_count, bandwidth, capability, *peaks in found
+        ]
     sizes = dict(connection.execute("select dtype, min(size) from _element_type group by dtype").fetchall())
     rows = list(_ceilings(signatures, devices, sizes))
     columns = list(zip(*rows, strict=True)) or [()] * 7
     types = (pa.uint64(), pa.int32(), pa.string(), pa.int64(), pa.int64(), pa.int64(), pa.string())
     names = ("signature", "device", "compute_type", "ceiling_dur", "reachable_dur", "filled_dur", "ceiling_limit")
-    table = pa.table(
-        {name: pa.array(values, type_) for name, values, type_ in zip(names, columns, types, strict=True)}
-    )
+    table = pa.table({name: pa.array(values, type_) for name, values, type_ in zip(names, columns, types, strict=True)})
     connection.register("_rows", table)
     connection.execute("create temp table _signature_ceiling as from _rows")
     connection.unregister("_rows")
