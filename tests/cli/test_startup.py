@@ -31,6 +31,7 @@ COMMANDS = (
     "verify",
     "tradeoff",
     "goodput",
+    "estimate",
     "whatif",
     "sql",
     "shell",

@@ -160,7 +160,7 @@ def _list_formulas(estimate: Estimate) -> Iterator[Spans]:
         sustained = f"{SUSTAINED} of the peak (attention backward {SUSTAINED_BACKWARD})"
         start = duration(USUAL_START)
         yield (
-            f"Usually: waves of the best tiles at {sustained}, or bytes at {STREAMED} of the bandwidth, and {start}.",
+            f"Usually: waves of the best tiles at {sustained}, or bytes at {STREAMED} of the bandwidth, and {start} a kernel.",
         )
     yield from ((text,) for text in estimate.assumed)
 

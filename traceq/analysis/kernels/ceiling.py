@@ -27,9 +27,6 @@ _SPLITS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 # A part of k is a multiple of this: the depth of a stage in CUTLASS's kernels (32 to 64 elements).
 _DEPTH = 32
 
-# The smallest products that tensor cores compute: mma.m16n8 (PTX ISA, "Warp-level matrix instructions"), either way round.
-_LEAST_SIDES = (16, 8)
-
 # Assumed: a tile needs operands at a rate of 1/rows + 1/columns, and from 128x128 on caches keep up. NVIDIA's guide only gives
 # the order: "larger tiles are more efficient".
 _FULL_REUSE = 128 * 128 / (128 + 128)
@@ -231,21 +228,10 @@ def find_ceiling(work: Work, gpu: Gpu) -> Ceiling:
 
 def _least_time(work: Work, gpu: Gpu) -> float:
     """Return the seconds below which no program gets, as far as the GPU is known."""
-    computed = (
-        sum(_least_flops(product, work) for product in work.products) * work.least_share / gpu.peak if gpu.peak else 0
-    )
+    flops = sum(product.flops for product in work.products) * work.least_share
+    computed = flops / gpu.peak if gpu.peak else 0
     moved = max(0, work.least_bytes - gpu.cache) / gpu.bandwidth if gpu.bandwidth else 0
     return max(computed, moved, LEAST_START / 1e9)
-
-
-def _least_flops(product: Product, work: Work) -> float:
-    """Return the operations of a product, with those of the smallest products that tensor cores compute at its edges."""
-    if work.tiles != TILES:
-        return product.flops
-    return min(
-        2 * product.batch * _rounded_up(product.m, rows) * _rounded_up(product.n, columns) * product.k
-        for rows, columns in (_LEAST_SIDES, _LEAST_SIDES[::-1])
-    )
 
 
 def _choose_tiling(product: Product, work: Work, gpu: Gpu) -> _Tiling:

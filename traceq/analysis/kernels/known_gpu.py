@@ -78,7 +78,7 @@ def read_gpus(connection: duckdb.DuckDBPyConnection) -> list[KnownGpu]:
 def choose_gpu(name: str, known: Sequence[KnownGpu]) -> ChosenGpu:
     """Return the GPU of a name: of a model, a trace's name of it, or the words of a model, as H100 or "a100 80gb".
 
-    Of several models the one with the highest peak and bandwidth is meant. Raises WrongUse, with names that are near, for
+    Of several models the one with the highest peak and bandwidth is meant, of equals the later one. Raises WrongUse, with names that are near, for
     a name that is of none.
     """
     wanted = _words(name)
@@ -92,7 +92,7 @@ def choose_gpu(name: str, known: Sequence[KnownGpu]) -> ChosenGpu:
         listed = ", ".join(models[model] for model in near)
         way = f"; did you mean {listed}?" if near else f"; known are {', '.join(gpu.model for gpu in known)}."
         raise WrongUse(f"--gpu: traceq knows no GPU {name!r}{way}")
-    best = max(matching, key=lambda gpu: (gpu.peak("fp16") or 0, gpu.memory_bandwidth or 0))
+    best = max(matching[::-1], key=lambda gpu: (gpu.peak("fp16") or 0, gpu.memory_bandwidth or 0))
     return ChosenGpu(best, tuple(gpu.model for gpu in matching if gpu is not best))
 
 
