@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         compile_log,
         convert,
         doctor,
+        estimate,
         explain_hang,
         export,
         goodput,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from traceq.app.compare_memory import MemoryComparisonView
     from traceq.app.compile_log import CompileLogView
     from traceq.app.doctor import HealthView
+    from traceq.app.estimate import EstimateView
     from traceq.app.goodput import GoodputView
     from traceq.app.hang import HangView
     from traceq.app.history import HistoryView
@@ -85,6 +87,7 @@ __all__ = [
     "CheckView",
     "ComparisonView",
     "CompileLogView",
+    "EstimateView",
     "GoodputView",
     "HangView",
     "HealthView",
@@ -126,6 +129,7 @@ __all__ = [
     "compile_log",
     "convert",
     "doctor",
+    "estimate",
     "explain_hang",
     "export",
     "goodput",
@@ -149,6 +153,7 @@ _MODULES = {
     "CheckView": "traceq.app.check",
     "ComparisonView": "traceq.app.compare",
     "CompileLogView": "traceq.app.compile_log",
+    "EstimateView": "traceq.app.estimate",
     "GoodputView": "traceq.app.goodput",
     "HangView": "traceq.app.hang",
     "HealthView": "traceq.app.doctor",

@@ -7,7 +7,15 @@ import json
 import pytest
 from builder import TraceBuilder
 
-ANALYSES = ("kernel_family", "kernel_occupancy", "operator_shape", "operator_work", "kernel_operand", "operator_cost")
+ANALYSES = (
+    "kernel_family",
+    "kernel_occupancy",
+    "operator_shape",
+    "operator_work",
+    "kernel_operand",
+    "signature_ceiling",
+    "operator_cost",
+)
 
 
 def mixture(*experts, shapes=True, names="model.layers.{layer}.mlp.experts.{expert}"):

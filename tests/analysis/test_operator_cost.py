@@ -10,7 +10,15 @@ from tables import insert_row
 
 from traceq.analysis.order import AnalysisState, run
 
-ANALYSES = ("kernel_family", "kernel_occupancy", "operator_shape", "operator_work", "kernel_operand", "operator_cost")
+ANALYSES = (
+    "kernel_family",
+    "kernel_occupancy",
+    "operator_shape",
+    "operator_work",
+    "kernel_operand",
+    "signature_ceiling",
+    "operator_cost",
+)
 FP32, BF16, NUMBER = "float", "c10::BFloat16", "Scalar"
 UNTYPED = "untyped"  # a range of emit_nvtx
 TENSOR_CORES, NO_TENSOR_CORES, MYSTERY = "nvjet_tst_1", "ampere_sgemm_128x64_tn", "mystery"

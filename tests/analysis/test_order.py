@@ -23,6 +23,7 @@ MODULES = {
     "process_group": "communication.process_groups",
     "replay": "replay.replayed",
     "run_change": "run.run_change",
+    "signature_ceiling": "kernels.signature_ceiling",
     "stall_debt": "stalls.stall_debt",
     "steps": "steps.step",
     "way": "order",

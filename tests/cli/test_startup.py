@@ -32,6 +32,7 @@ COMMANDS = (
     "verify",
     "tradeoff",
     "goodput",
+    "estimate",
     "whatif",
     "sql",
     "shell",

@@ -29,7 +29,11 @@ def test_what_kernels_tell_of_products_is_what_was_recorded(path, databases):
             rows = database.sql(_WITHOUT_TYPES if table == "cpu_slice" else f"from {table}").to_arrow_table()
             tables.execute(f"insert into {table} by name select columns(lambda c: c <> 'ts_end') from rows")
         tables.register("recorded", database.sql("from operator_cost").to_arrow_table())
-        run(tables, ("operator_shape", "operator_work", "kernel_operand", "operator_cost"), AnalysisState(1))
+        run(
+            tables,
+            ("operator_shape", "operator_work", "kernel_operand", "signature_ceiling", "operator_cost"),
+            AnalysisState(1),
+        )
         rows = tables.execute(_COSTS).fetchall()
     assert {(was, told) for was, told, *_ in rows if told not in (None, was)} == set()
     assert all(same_flops and same_bytes for *_, same_flops, same_bytes in rows)

@@ -17,6 +17,7 @@ from traceq.analysis.kernels.compiled import Compiled
 from traceq.analysis.kernels.compiled_kernel import fill_compiled
 from traceq.analysis.kernels.kernel_family import fill_classes
 from traceq.analysis.kernels.module_timeline import fill_timeline
+from traceq.analysis.kernels.signature_ceiling import fill_ceilings
 from traceq.analysis.layers.layer import fill_layers
 from traceq.analysis.ledger.host_debt import fill_debt
 from traceq.analysis.ledger.host_piece import cut_intervals
@@ -143,7 +144,7 @@ TOPICS = (
     Topic("compiled", ("compiled_kernel",)),
     Topic(
         "shapes",
-        ("operator_shape", "operator_work", "kernel_operand", "operator_cost", "serving_bytes"),
+        ("operator_shape", "operator_work", "kernel_operand", "signature_ceiling", "operator_cost", "serving_bytes"),
         "operators",
         5,
     ),
@@ -265,6 +266,11 @@ _IN_PYTHON = {
         lambda connection, state: fill_compiled(connection, state.trace_id, state.compiled),
         "graph_kernel graph_operator",
         "compiled_kernel",
+    ),
+    "signature_ceiling": AnalysisStep(
+        lambda connection, state: fill_ceilings(connection, state.trace_id),
+        "_element_type _signature_cost",
+        "_signature_ceiling",
     ),
     "graph_match": AnalysisStep(
         lambda connection, state: fill_matches(connection, state.captures),

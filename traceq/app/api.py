@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from traceq.app.compile_log import CompileLogView
     from traceq.app.convert import Converted
     from traceq.app.doctor import HealthView
+    from traceq.app.estimate import EstimateView
     from traceq.app.export import Format
     from traceq.app.goodput import GoodputView
     from traceq.app.hang import HangView
@@ -410,6 +411,29 @@ def noise(
     read = ReadOptions(step_range, steps_per, window, capture, inductor, cache=cache)
     with _within_limits(memory_limit):
         return work(sources, Which(rank, trace), read, statistic=statistic)
+
+
+def estimate(
+    operator: str,
+    *shape: str,
+    gpu: str,
+    dtype: str = "bf16",
+    backward: bool = False,
+    causal: bool = False,
+    ranks: int | None = None,
+    link: float | None = None,
+) -> EstimateView:
+    """Estimate what an operator costs on a GPU, without a trace: `estimate("matmul", "8192x8192x8192", gpu="H100")`.
+
+    `content` has operations, bytes, what limits it, and the time in ns: `least_ns`, which no program undercuts,
+    `reachable_ns`, which libraries reach in this shape, and `filled_ns`, in a shape that fills tiles and waves. `ranks` and
+    `link` (GB/s per rank and direction) are of collectives. Raises WrongUse for what is not known, saying what is.
+    """
+    from traceq.app.estimate import estimate as work
+    from traceq.app.estimate_request import EstimateChoices
+
+    choices = EstimateChoices(dtype=dtype, backward=backward, causal=causal, ranks=ranks, link=link)
+    return work(operator, shape, gpu, choices)
 
 
 def verify(

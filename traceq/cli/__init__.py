@@ -54,6 +54,10 @@ class LazyCommands(LazyGroup):
             "whatif": ("traceq.cli.whatif", "Predict what a change would save, before you make it."),
             "experiment": ("traceq.cli.experiment", "Run a program with several settings, and report which win."),
             "verify": ("traceq.cli.verify", "Check whether a fix saved what its finding predicted."),
+            "estimate": (
+                "traceq.cli.estimate:estimate_operator",
+                "Say what an operator costs on a GPU, without a trace.",
+            ),
             "log": ("traceq.cli.log", "Show what was tried, what it won, and what was rejected."),
         },
         "Share a trace": {

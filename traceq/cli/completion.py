@@ -137,6 +137,28 @@ def complete_tables(_context: click.Context, _parameter: click.Parameter, begun:
     return _complete_names(sorted(name for name in found if not name.startswith("_")), begun)
 
 
+def complete_operators(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Return the names of operators that can be estimated and begin with `begun`."""
+    from traceq.app.estimate_request import OPERATORS
+
+    return _complete_names(OPERATORS, begun)
+
+
+def complete_dtypes(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Return the names of types that begin with `begun`."""
+    from traceq.analysis.kernels.estimate import DTYPES
+
+    return _complete_names(DTYPES, begun)
+
+
+def complete_gpus(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+    """Return the names of GPUs that begin with `begun`, in any case; with hyphens, which no shell takes for a border of words."""
+    from traceq.app.estimate import list_gpus
+
+    names = ("-".join(re.findall(r"\w+", name)) for name in list_gpus())
+    return _complete_names([name for name in names if name.casefold().startswith(begun.casefold())], "")
+
+
 def complete_tasks(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """Return the names of tasks with a query that begin with `begun`, with their titles."""
     from click.shell_completion import CompletionItem

@@ -1,6 +1,6 @@
 -- operator_cost: of operators around one another the innermost with a cost has it, and the kernels launched under it.
--- reads: _costed_operator, _element_type, _kernel_operand, _product_name, _signature_cost, graph_kernel
--- reads: graph_operator, kernel_occupancy, step
+-- reads: _costed_operator, _element_type, _kernel_operand, _product_name, _signature_ceiling, _signature_cost
+-- reads: graph_kernel, graph_operator, kernel_occupancy, step
 -- makes: operator_cost
 
 -- Every operator with what is asked of it on the way up.
@@ -116,12 +116,12 @@ kernel as (
 ),
 
 recorded as (
-    select o.slice_id, o.ts, s.kind, s.dtype, s.flops, s.bytes, s.elements
+    select o.slice_id, o.ts, s.signature, s.kind, s.dtype, s.flops, s.bytes, s.elements
     from _costed_operator as o
     inner join _signature_cost as s using (signature)
     where o.slice_id not in (select slice_id from outer_operator) and coalesce(s.flops, s.bytes) is not null
     union all
-    select c.slice_id, c.ts, n.kind, null, null, null, null
+    select c.slice_id, c.ts, null, n.kind, null, null, null, null
     from (
         select slice_id, ts, name from cpu_slice
         union all
@@ -182,7 +182,7 @@ peaked as (
 
 select
     $trace_id as trace_id,
-    p.* exclude (ts, launched_step, m),
+    p.* exclude (ts, launched_step, m, signature),
     coalesce(p.launched_step, if(p.kernels = 0 and p.ts < s.ts_end, s.step, null)) as step,
     p.flops / nullif(p.gpu_dur, 0) / 1000 as achieved,
     p.bytes / nullif(p.gpu_dur, 0) as achieved_bandwidth,
@@ -191,7 +191,10 @@ select
         when p.intensity >= p.peak * 1e12 / p.memory_bandwidth then 'compute'
         when p.intensity < p.peak * 1e12 / p.memory_bandwidth then 'memory'
         else 'unknown'
-    end as bound
+    end as bound,
+    x.ceiling_dur, x.reachable_dur, x.filled_dur, x.ceiling_limit
 from peaked as p
+left join _signature_ceiling as x
+    on x.signature = p.signature and x.device = p.device and x.compute_type is not distinct from p.compute_type
 asof left join step as s on p.ts >= s.ts
 order by p.slice_id;

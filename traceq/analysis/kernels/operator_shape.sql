@@ -32,6 +32,19 @@ from (values
     ('flash_attn::_flash_attn_forward', 'attention', 'attention_by_token', 0, 1),
     ('FlashAttnFunc', 'attention', 'attention_by_token', 0, 1),
     ('flash_attn::_flash_attn_backward', 'attention', 'attention_by_token_backward', 1, 1),
+    -- of servers: the output first, or changed in place with the residual
+    ('_C::silu_and_mul', 'elementwise', 'like_first', 1, 1),
+    ('_C::gelu_and_mul', 'elementwise', 'like_first', 1, 1),
+    ('_C::gelu_tanh_and_mul', 'elementwise', 'like_first', 1, 1),
+    ('sgl_kernel::silu_and_mul', 'elementwise', 'like_first', 1, 1),
+    ('sgl_kernel::gelu_and_mul', 'elementwise', 'like_first', 1, 1),
+    ('sgl_kernel::gelu_tanh_and_mul', 'elementwise', 'like_first', 1, 1),
+    ('_C::rms_norm', 'norm', 'like_first', 1, 1),
+    ('sgl_kernel::rmsnorm', 'norm', 'like_first', 1, 1),
+    ('_C::fused_add_rms_norm', 'norm', 'like_first', 0, 2),
+    ('sgl_kernel::fused_add_rmsnorm', 'norm', 'like_first', 0, 2),
+    ('aiter::add_rmsnorm', 'norm', 'like_first', 1, 1),
+    ('aiter::rmsnorm2d_fwd_with_add_ck', 'norm', 'like_first', 1, 1),
     ('aten::copy_', 'elementwise', 'like_first', 1, 1),
     ('aten::fill_', 'elementwise', 'like_first', 1, 1),
     ('aten::zero_', 'elementwise', 'like_first', 1, 1),
@@ -123,10 +136,25 @@ where recorded[1] is not null;
 create temp macro _volume(shape) as
     case when list_aggregate(shape, 'count') = len(shape) then list_aggregate([1] || shape, 'product') end;
 
+-- Of attention: the position of the setting that says whether it is causal.
+create temp table _causal_position as
+from (values
+    ('aten::_scaled_dot_product_flash_attention', 4),
+    ('aten::_scaled_dot_product_flash_attention_for_cpu', 4),
+    ('aten::_scaled_dot_product_efficient_attention', 6),
+    ('aten::_scaled_dot_product_cudnn_attention', 6),
+    ('aten::_scaled_dot_product_flash_attention_backward', 11),
+    ('aten::_scaled_dot_product_flash_attention_for_cpu_backward', 7),
+    ('aten::_scaled_dot_product_efficient_attention_backward', 11),
+    ('aten::_scaled_dot_product_cudnn_attention_backward', 14),
+    ('flash_attn::_flash_attn_forward', 5)
+) as t (name, causal_at);
+
 create temp table _signature as
-select o.signature, n.kind, n.rule, n.first, n.writes
+select o.signature, n.kind, n.rule, n.first, n.writes, c.causal_at
 from (select distinct signature, name from _costed_operator) as o
-inner join _costed_name as n using (name);
+inner join _costed_name as n using (name)
+left join _causal_position as c using (name);
 
 create temp table _operand as
 with

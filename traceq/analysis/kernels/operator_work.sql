@@ -41,7 +41,12 @@ select
     read + writes * _volume(_broadcast(a[:-3], b[:-3])) * a[-2] * b[-1] as moved,
     -- a matrix that is added counts only if the trace says times what
     if(is_added and beta is null and len(bias_shape) > 1, null, moved + more) as elements,
-    moved * size + read_more as bytes
+    moved * size + read_more as bytes,
+    -- matrices that all meet the same one are rows of one product
+    if(len(b) = 2, 1, _volume(_broadcast(a[:-3], b[:-3]))) as batch,
+    a[-2] * if(len(b) = 2, _volume(a[:-3]), 1) as m,
+    b[-1] as n,
+    a[-1] as k
 from operands
 where a[-1] = b[-2];
 
@@ -95,7 +100,13 @@ select
     signature,
     -- every weight meets every position of the output of its image, transposed of the input
     2 * x[1] * _volume(if(transposed, x[3:], y)) * _volume(w) as flops,
-    (read + x[1] * if(transposed, w[2] * groups, w[1]) * _volume(y)) * size as bytes
+    (read + x[1] * if(transposed, w[2] * groups, w[1]) * _volume(y)) * size as bytes,
+    -- as an implicit product: positions by filters over channels and positions of the filter
+    groups as batch,
+    x[1] * _volume(if(transposed, x[3:], y)) as m,
+    if(transposed, w[2] * _volume(w[3:]), w[1] / groups) as n,
+    if(transposed, w[1] / groups, w[2] * _volume(w[3:])) as k,
+    _volume(w[3:]) as window_positions
 from result
 where transposed is not null and _volume(y) is not null and coalesce(list_min(y), 0) >= 0;
 
@@ -110,6 +121,8 @@ settings as (
         x.shape as x,
         x.elements as of_input,
         w.elements as of_weight,
+        w.shape as w,
+        try_cast(groups.setting as bigint) as groups,
         try_cast(transposed.setting as boolean) as transposed,
         -- which gradients are wanted: of the input, the weight, the bias
         try_cast(mask.setting as boolean[]) as wanted
@@ -118,6 +131,7 @@ settings as (
     inner join _operand as x on x.signature = s.signature and x.position = 1
     inner join _operand as w on w.signature = s.signature and w.position = 2
     inner join _operand as transposed on transposed.signature = s.signature and transposed.position = 7
+    left join _operand as groups on groups.signature = s.signature and groups.position = 9
     inner join _operand as mask on mask.signature = s.signature and mask.position = 10
     where s.rule = 'convolution_backward'
 )
@@ -126,7 +140,14 @@ select
     signature,
     2 * x[1] * _volume(if(transposed, x[3:], g[3:])) * of_weight * (wanted[1]::integer + wanted[2]::integer) as flops,
     -- the gradient of one needs the other
-    (of_gradient + (of_input + of_weight) * (wanted[1]::integer + wanted[2]::integer)) * size as bytes
+    (of_gradient + (of_input + of_weight) * (wanted[1]::integer + wanted[2]::integer)) * size as bytes,
+    -- of the forward pass
+    groups as batch,
+    x[1] * _volume(if(transposed, x[3:], g[3:])) as m,
+    if(transposed, w[2] * _volume(w[3:]), w[1] / groups) as n,
+    if(transposed, w[1] / groups, w[2] * _volume(w[3:])) as k,
+    _volume(w[3:]) as window_positions,
+    wanted[1]::integer + wanted[2]::integer as gradients
 from settings
 where transposed is not null and wanted is not null;
 
@@ -142,12 +163,14 @@ operands as (
         q.shape[if(contains(s.rule, 'by_token'), 3, 2)] as heads,
         q.shape[if(contains(s.rule, 'by_token'), 2, 3)] as queries,
         k.shape[if(contains(s.rule, 'by_token'), 2, 3)] as keys,
+        try_cast(c.setting as boolean) as is_causal,
         q.shape[4] as width,
         v.shape[4] as value_width
     from _signature as s
     inner join _operand as q on q.signature = s.signature and q.position = s.first
     inner join _operand as k on k.signature = s.signature and k.position = s.first + 1
     inner join _operand as v on v.signature = s.signature and v.position = s.first + 2
+    left join _operand as c on c.signature = s.signature and c.position = s.causal_at
     where starts_with(s.rule, 'attention') and len(q.shape) = 4 and len(k.shape) = 4 and len(v.shape) = 4
 )
 
@@ -157,7 +180,12 @@ select
     2 * batch * heads * queries * keys * if(is_backward, 3 * width + 2 * value_width, width + value_width) as flops,
     -- backward reads the output and its gradient and writes a gradient of each input
     (operands.elements + batch * heads * queries * value_width) * if(is_backward, 2, 1) as elements,
-    (operands.elements + batch * heads * queries * value_width) * if(is_backward, 2, 1) * size as bytes
+    (operands.elements + batch * heads * queries * value_width) * if(is_backward, 2, 1) * size as bytes,
+    batch * heads as batch,
+    queries as m,
+    if(is_backward, 3 * width + 2 * value_width, width + value_width) as n,
+    keys as k,
+    is_causal
 from operands;
 
 create temp table _moved as
@@ -217,7 +245,9 @@ select
         + any_value(s.writes) * any_value(r.elements)
         * if(any_value(s.rule) = 'broadcast', any_value(p.size), arg_min(o.size, o.position))
     ) as bytes,
-    if(bool_or(o.is_unknown or o.dtype is not null), null, sum(o.elements)) as elements
+    if(bool_or(o.is_unknown or o.dtype is not null), null, sum(o.elements)) as elements,
+    any_value(s.writes) * any_value(r.elements)
+    * if(any_value(s.rule) = 'broadcast', any_value(p.size), arg_min(o.size, o.position)) as written
 from _signature as s
 inner join _operand as o using (signature)
 inner join result as r using (signature)
@@ -228,14 +258,16 @@ group by s.signature;
 create temp table _signature_cost as
 from (
     select
-        s.signature, s.kind, o.dtype,
+        s.signature, s.kind, s.rule, o.dtype,
         try_cast(c.flops as bigint) as flops,
         try_cast(c.bytes as bigint) as bytes,
         -- in all, for those whose types the trace does not show
-        try_cast(c.elements as bigint) as elements
+        try_cast(c.elements as bigint) as elements,
+        -- the products that ceilings are worked out from
+        c.batch, c.m, c.n, c.k, c.window_positions, c.gradients, c.is_causal, c.written
     from _signature as s
     inner join (
-        select signature, flops, bytes, elements from _matmul
+        select signature, flops, bytes, elements, batch, m, n, k from _matmul
         union all by name
         from _convolution
         union all by name

@@ -97,7 +97,19 @@ create table if not exists operator_cost (
     --: Intensity from which on the peak and not the memory is the limit: peak over memory_bandwidth.
     ridge double,
     --: compute when intensity reaches ridge, else memory; unknown when one of them is not known.
-    bound varchar not null
+    bound varchar not null,
+    --: Ceiling: the least time that any program could take for it on this GPU, ns: operations at the peak, bytes beyond
+    --: what caches hold at the peak bandwidth, one launch. NULL without kernels, operations or bytes.
+    ceiling_dur bigint,
+    --: What libraries reach in this shape, ns: with the best tiles, waves and split of k at 0.7 of the peak, or with 0.8
+    --: of the bandwidth, and the start of a kernel. NULL when peak, bandwidth or bytes are not known.
+    reachable_dur bigint,
+    --: What they reach with as many operations and bytes in a shape that fills tiles and waves (sizes padded or larger,
+    --: batches joined), ns; NULL likewise.
+    filled_dur bigint,
+    --: What decides about reachable_dur: peak, tiles (tiles at the edges and waves that are not full cost a tenth or
+    --: more), memory or launch; unknown when it is not known. NULL where ceiling_dur is.
+    ceiling_limit varchar
 );
 
 --: One row per device and module of the model that launched kernels in counted steps, with all modules inside it: sums

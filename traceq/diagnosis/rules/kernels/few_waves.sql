@@ -7,7 +7,7 @@
 --   GPU takes the time of two and is nearly empty in the second.
 -- measured: Kernels (kernel_occupancy) of at least 20 us that nothing overlaps, with sm_coverage below 0.9; and kernels of
 --   cuBLAS, CUTLASS, cuDNN and nvjet, whose blocks all take the same time, with 1 to 3 waves and wave_efficiency below 0.8. The
---   claim is what is missing from 1. Shares: 0 low, 0.3 likely (a memory-bound kernel needs few multiprocessors, and the
+--   claim is what is missing from 1, at most what is above the ceiling of an operator (operator_cost.ceiling_dur). Shares: 0 low, 0.3 likely (a memory-bound kernel needs few multiprocessors, and the
 --   library chooses the grid), 1 high.
 -- try: A larger batch or longer sequences per launch; work on several streams at once; split-k or stream-k kernels
 --   (torch.compile(mode="max-autotune")); more blocks in your own kernels.
@@ -33,15 +33,19 @@
 -- threshold: efficient = 0.8: a last wave of a fifth of the GPU and more is what libraries' heuristics trade for
 --   larger tiles
 -- threshold: small_block = 128: four warps: of smaller blocks a multiprocessor takes too few at a time to be filled
--- uses: busy
+-- uses: busy, costed_kernel
 -- categories: compute
 select
     b.step, b.ts, b.dur, b.name, b.slice_id,
-    b.ledger_dur * (1 - if(k.sm_coverage < 1, k.sm_coverage, k.wave_efficiency)) as claimed,
+    b.ledger_dur * least(
+        1 - if(k.sm_coverage < 1, k.sm_coverage, k.wave_efficiency), coalesce(1 - x.ceiling_dur / nullif(x.gpu_dur, 0), 1)
+    ) as claimed,
     'compute' as cause, b.slice_id as busy_id, k.blocks, k.waves, k.sm_coverage as multiprocessors_share,
     k.family, k.threads_per_block
 from busy as b
 inner join kernel_occupancy as k using (trace_id, slice_id)
+left join costed_kernel as o on o.slice_id = b.slice_id
+left join operator_cost as x on x.trace_id = b.trace_id and x.slice_id = o.operator_id
 where
     b.category = 'compute'
     and b.dur >= $shortest
@@ -55,3 +59,4 @@ where
             and k.family in ('cublas', 'cutlass', 'cudnn', 'nvjet')
         )
     )
+    and claimed > 0

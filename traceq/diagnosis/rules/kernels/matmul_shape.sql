@@ -8,7 +8,7 @@
 --   older GPU, loads fewer elements at a time: a vocabulary of 50,257 instead of 50,304 can halve the speed of its product.
 -- measured: Kernels of tensor cores with _align1, _align2 or (in 16 bits) _align4 in their name, which says how many elements
 --   they load at once. The claim is the time above the roofline of an aligned kernel (0.6 of the peak, 0.8 of the bandwidth),
---   at most three quarters; if operations are not known, 0.5, 0.35 and 0.15 of the time. nvjet and xmma kernels do not name
+--   at most three quarters, and above the ceiling of its shape (operator_cost.ceiling_dur); if operations are not known, 0.5, 0.35 and 0.15 of the time. nvjet and xmma kernels do not name
 --   their alignment. Shares: 0.2 low, 0.7 likely, 1 high.
 -- try: Pad vocabulary, hidden sizes, numbers of classes and sequence lengths to a multiple of 8 (64 is better on A100 and
 --   later), and copy misaligned views to contiguous tensors.
@@ -48,7 +48,7 @@ select
     p.ledger_dur * least(0.75, greatest(0, coalesce(
         1 - greatest(x.flops / (1000 * x.peak * $compute), x.bytes / (x.memory_bandwidth / 1e9 * $memory)) / nullif(x.gpu_dur, 0),
         case p.alignment when 1 then 0.5 when 2 then 0.35 else 0.15 end
-    ))) as claimed,
+    )), coalesce(1 - x.ceiling_dur / nullif(x.gpu_dur, 0), 1)) as claimed,
     'compute' as cause,
     p.slice_id as busy_id,
     coalesce(r.name, o.name) as operator,
