@@ -31,7 +31,7 @@ _OTHERS = (memory_snapshot.sniff, is_compile_log, is_monitor_log, inspector.is_o
 
 
 class MonitorLogs(msgspec.Struct, frozen=True):
-    """Files that the user names beside the traces (--with): logs of monitors, the training, torch.compile and requests, snapshots.
+    """Files that the user names with --with: logs of monitors, of the training, torch.compile and requests; memory snapshots.
 
     `offset` are the seconds to add to their times (--offset, None if not given), `formats` the files that declare formats
     of training logs (--log-format).
