@@ -77,7 +77,12 @@ def test_ceilings_are_in_order(m, n, k, batch, bytes_):
 def test_the_best_tiles_are_the_best_of_all(m, n, k):
     """Whole tiles without a split, in plain integers."""
     plain = min(
-        -(-(-(-m // rows) * -(-n // columns)) // 100) * 2 * rows * columns * k / min(1, rows * columns / (rows + columns) / 64)
+        -(-(-(-m // rows) * -(-n // columns)) // 100)
+        * 2
+        * rows
+        * columns
+        * k
+        / min(1, rows * columns / (rows + columns) / 64)
         for rows, columns in TILES
     )
     found = matmul(m, n, k)
@@ -90,7 +95,9 @@ def test_a_causal_mask_leaves_the_pairs_that_it_leaves(queries, keys):
     assert causal_share(queries, keys) == pytest.approx(pairs / (queries * keys))
 
 
-@pytest.mark.parametrize(("is_causal", "windowed", "least"), [(False, False, 1), (True, False, 0.5), (None, False, 0.5), (None, True, 0)])
+@pytest.mark.parametrize(
+    ("is_causal", "windowed", "least"), [(False, False, 1), (True, False, 0.5), (None, False, 0.5), (None, True, 0)]
+)
 def test_attention_takes_at_the_least_what_its_mask_is_known_to_leave(is_causal, windowed, least):
     work = attention_work(Product(32, 4096, 256, 4096), 0, is_causal=is_causal, backward=False, windowed=windowed)
     found = find_ceiling(work, GPU)
