@@ -19,12 +19,11 @@ def list_fusions(report: TraceReport) -> Iterator[Block]:
     candidates = report.topics.kernels.fusion[:_LISTED]
     if not candidates:
         return
-    yield Paragraph(
-        (
-            "Memory-bound kernels that one kernel could replace, by sequence of operators, as sums over the steps that count."
-            " What would not move assumes that neighbours work on the same tensor where their shapes agree:",
-        )
+    about = (
+        "Memory-bound kernels that one kernel could replace, by sequence of operators, as sums over the steps that count."
+        " What would not move assumes that neighbours work on the same tensor where their shapes agree:"
     )
+    yield Paragraph((about,))
     yield _fusion_table(candidates)
     if all(candidate.most_bytes is None for candidate in candidates):
         yield Paragraph(
