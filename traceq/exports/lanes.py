@@ -76,13 +76,13 @@ def assign_lanes(connection: duckdb.DuckDBPyConnection, trace_id: Setting) -> No
 def _assign_roles(connection: duckdb.DuckDBPyConnection, trace_id: Setting) -> None:
     """Add to the table _lane the work of graphs on many streams, with role and lane."""
     found = run(connection, "exports/sql/graph_role.sql", trace_id=trace_id, most_streams=_MOST_STREAMS)
-    packed = [
+    places = [
         (slice_id, lane, track["role"])
         for track, rows in groupby(fetch_rows(found), key=itemgetter(0))
         for slice_id, lane in pack_slices((slice_id, ts, ts_end) for _, slice_id, ts, ts_end in rows)
     ]
-    if packed:
-        slice_ids, numbers, roles = zip(*packed, strict=True)
+    if places:
+        slice_ids, numbers, roles = zip(*places, strict=True)
         connection.execute(
             "insert into _lane"
             " select 'stream', unnest($slice_ids::bigint[]), unnest($numbers::integer[]), unnest($roles::bigint[])",
