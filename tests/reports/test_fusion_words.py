@@ -19,15 +19,14 @@ def fusions_of(*candidates):
 def test_sequences_with_what_would_not_move():
     bounded = FusionCandidate("mul → add → silu", 3, 40, 120, 9_000_000, 64 * MIB, 128 * MIB, 1_000_000, 2_000_000)
     unknown = FusionCandidate("exp → sum", 2, 20, 40, 4_000_000, None, None, None, None)
-    found = fusions_of(bounded, unknown)
-    assert [line.split("  ")[0] for line in found[-2:]] == ["mul → add → silu", "exp → sum"]
-    assert found[-2].endswith("64 MiB to 128 MiB  1.000 ms to 2.000 ms")
-    assert found[-1].split()[-2:] == ["-", "-"]
+    rows = {line.split("  ")[0]: line.split() for line in fusions_of(bounded, unknown)}
+    assert " ".join(rows["mul → add → silu"]).endswith("120 9.000 ms 64 MiB to 128 MiB 1.000 ms to 2.000 ms")
+    assert rows["exp → sum"][-2:] == ["-", "-"]
 
 
 def test_without_shapes_the_report_says_so():
     unknown = FusionCandidate("exp → sum", 2, 20, 40, 4_000_000, None, None, None, None)
-    assert fusions_of(unknown)[-2].startswith("What would not move: cannot tell, because the trace lacks shapes")
+    assert "What would not move: cannot tell, because the trace lacks shapes" in " ".join(fusions_of(unknown))
     assert fusions_of() == []
 
 
