@@ -86,17 +86,17 @@ class ComparisonView(CiView[Comparison]):
 
     def blocks(self) -> Iterable[Block]:
         """Return the blocks of the document without drawings, or the ticket if one was requested."""
-        return self._blocks(self.content)
+        return self._compose_blocks(self.content)
 
     def markdown_blocks(self) -> Iterable[Block]:
         """Return the blocks for a page without drawings that is passed on: its commands name sources without their folders."""
-        return self._blocks(drop_folders(self.content))
+        return self._compose_blocks(drop_folders(self.content))
 
     def html_blocks(self) -> Iterable[Block]:
         """Return the blocks for a page as for Markdown, with drawings; of a ticket without."""
-        return self._blocks(drop_folders(self.content), draws=True)
+        return self._compose_blocks(drop_folders(self.content), draws=True)
 
-    def _blocks(self, content: Comparison, *, draws: bool = False) -> Iterable[Block]:
+    def _compose_blocks(self, content: Comparison, *, draws: bool = False) -> Iterable[Block]:
         """Return the blocks of the document, with drawings if `draws`; the ticket if one was requested."""
         if self.is_ticket:
             return compose_ticket(content)
