@@ -425,8 +425,8 @@ def estimate(
     """Estimate the cost of an operator on a GPU, without a trace: `estimate("matmul", "8192x8192x8192", gpu="H100")`.
 
     `content` has operations, bytes, the bound, and times in ns: `least_ns` (no program is faster), `reachable_ns` (libraries
-    in this shape) and `filled_ns` (full tiles and waves). `ranks` and
-    `link` (GB/s per rank and direction) are of collectives. Raises WrongUse for unknown names and shapes, and says which are known.
+    in this shape) and `filled_ns` (full tiles and waves). `ranks` and `link` (GB/s per rank and direction) are of collectives.
+    Raises WrongUse for unknown names and shapes, and says which are known.
     """
     from traceq.app.estimate import estimate_operator as work
     from traceq.app.estimate_request import EstimateChoices
