@@ -1,4 +1,4 @@
-"""Ceilings of operators: tiles and waves reckoned by hand, bounds that hold for every shape, and where they stand in operator_cost."""
+"""Ceilings of operators: tiles and waves reckoned by hand, bounds that hold for every shape, columns of operator_cost."""
 
 from __future__ import annotations
 
@@ -77,7 +77,12 @@ def test_ceilings_are_in_order(m, n, k, batch, bytes_):
 def test_the_best_tiles_are_the_best_of_all(m, n, k):
     """Whole tiles without a split, in plain integers."""
     plain = min(
-        -(-(-(-m // rows) * -(-n // columns)) // 100) * 2 * rows * columns * k / min(1, rows * columns / (rows + columns) / 64)
+        -(-(-(-m // rows) * -(-n // columns)) // 100)
+        * 2
+        * rows
+        * columns
+        * k
+        / min(1, rows * columns / (rows + columns) / 64)
         for rows, columns in TILES
     )
     found = matmul(m, n, k)
@@ -90,18 +95,20 @@ def test_a_causal_mask_leaves_the_pairs_that_it_leaves(queries, keys):
     assert causal_share(queries, keys) == pytest.approx(pairs / (queries * keys))
 
 
-@pytest.mark.parametrize(("is_causal", "windowed", "least"), [(False, False, 1), (True, False, 0.5), (None, False, 0.5), (None, True, 0)])
+@pytest.mark.parametrize(
+    ("is_causal", "windowed", "least"), [(False, False, 1), (True, False, 0.5), (None, False, 0.5), (None, True, 0)]
+)
 def test_attention_takes_at_the_least_what_its_mask_is_known_to_leave(is_causal, windowed, least):
     work = attention_work(Product(32, 4096, 256, 4096), 0, is_causal=is_causal, backward=False, windowed=windowed)
     found = find_ceiling(work, GPU)
-    assert found.least == pytest.approx(max(LEAST_START, least * work.products[0].flops / 100e12 * 1e9), rel=1e-3)
+    assert found.least == pytest.approx(max(LEAST_START, least * work.products[0].flop_count / 100e12 * 1e9), rel=1e-3)
     assert found.reachable > found.least
 
 
 def test_filters_of_three_by_three_need_a_quarter_and_larger_ones_are_not_known():
     product = Product(1, 100_352, 128, 576)
     leasts = [find_ceiling(convolution_work(product, window, 0), GPU).least for window in (1, 9, 25)]
-    assert leasts == pytest.approx([product.flops / 1e5, product.flops / 4e5, LEAST_START])
+    assert leasts == pytest.approx([product.flop_count / 1e5, product.flop_count / 4e5, LEAST_START])
 
 
 @pytest.mark.parametrize("gpu", [GPU._replace(peak=None), GPU._replace(bandwidth=None)])
