@@ -105,11 +105,7 @@ def choose_training_logs(beside: MonitorLogs) -> list[Path]:
 
 def choose_request_logs(beside: MonitorLogs) -> list[Path]:
     """Return those of the named files that are logs of requests to a server."""
-    return [
-        log
-        for log in beside.logs
-        if not any(is_other(log) for is_other in _OTHERS) and is_request_log(log)
-    ]
+    return [log for log in beside.logs if not any(is_other(log) for is_other in _OTHERS) and is_request_log(log)]
 
 
 def stage_training_logs(connection: duckdb.DuckDBPyConnection, beside: MonitorLogs) -> None:
