@@ -64,7 +64,7 @@ class TrainingGraph:
 
     @property
     def annotations(self) -> Annotations:
-        """What torch.cuda.graph_annotations.get_kernel_annotations() gives of the graph."""
+        """Return the graph's annotations by node id, as get_kernel_annotations() of torch.cuda.graph_annotations does."""
         return {node_id(place): [dict(told)] for place, (_, _, told) in enumerate(self.nodes) if told is not None}
 
     def raw(self) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def merge_inline(trace: dict[str, Any], annotations: Annotations) -> dict[str, A
 
 
 def merge_on_lanes(trace: dict[str, Any], annotations: Annotations) -> dict[str, Any]:
-    """The same with graph_lanes="all": work is drawn on lanes of its annotations, and original_stream is where it ran."""
+    """Merge annotations as graph_lanes="all" does: draw work on lanes, and keep where it ran in original_stream."""
     merged = merge_inline(trace, annotations)
     for event in merged["traceEvents"]:
         if "graph node id" in event["args"]:

@@ -1,4 +1,4 @@
-"""Ceilings of operators: tiles and waves reckoned by hand, bounds that hold for every shape, and where they stand in operator_cost."""
+"""Ceilings of operators: tiles and waves reckoned by hand, bounds that hold for every shape, columns of operator_cost."""
 
 from __future__ import annotations
 
@@ -101,14 +101,14 @@ def test_a_causal_mask_leaves_the_pairs_that_it_leaves(queries, keys):
 def test_attention_takes_at_the_least_what_its_mask_is_known_to_leave(is_causal, windowed, least):
     work = attention_work(Product(32, 4096, 256, 4096), 0, is_causal=is_causal, backward=False, windowed=windowed)
     found = find_ceiling(work, GPU)
-    assert found.least == pytest.approx(max(LEAST_START, least * work.products[0].flops / 100e12 * 1e9), rel=1e-3)
+    assert found.least == pytest.approx(max(LEAST_START, least * work.products[0].flop_count / 100e12 * 1e9), rel=1e-3)
     assert found.reachable > found.least
 
 
 def test_filters_of_three_by_three_need_a_quarter_and_larger_ones_are_not_known():
     product = Product(1, 100_352, 128, 576)
     leasts = [find_ceiling(convolution_work(product, window, 0), GPU).least for window in (1, 9, 25)]
-    assert leasts == pytest.approx([product.flops / 1e5, product.flops / 4e5, LEAST_START])
+    assert leasts == pytest.approx([product.flop_count / 1e5, product.flop_count / 4e5, LEAST_START])
 
 
 @pytest.mark.parametrize("gpu", [GPU._replace(peak=None), GPU._replace(bandwidth=None)])

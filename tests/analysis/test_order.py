@@ -18,6 +18,7 @@ MODULES = {
     "host_timeline": "ledger.host_timeline",
     "idle_gap": "ledger.idle_gap",
     "kernel_family": "kernels.kernel_family",
+    "layer": "layers.layer",
     "module_timeline": "kernels.module_timeline",
     "nesting": "nesting.nesting",
     "process_group": "communication.process_groups",

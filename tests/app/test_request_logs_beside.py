@@ -125,6 +125,13 @@ def test_json_has_percentiles_and_the_slowest_requests(server):
     assert slowest["queue_ns"] + slowest["prefill_ns"] == slowest["dur_ns"]
 
 
+def test_a_database_with_requests_is_read_again(server, tmp_path):
+    target = tmp_path / "kept.duckdb"
+    ingest(server / "trace.json", target, logs=[server / "late.jsonl"])
+    found = CliRunner().invoke(main, ["sql", str(target), "select count(*) as requests from request"])
+    assert (found.exit_code, "30" in found.output) == (0, True), found.output
+
+
 def test_a_log_alone_names_what_to_do(server):
     found = CliRunner().invoke(main, ["report", str(server / "spans.jsonl")])
     assert found.exit_code != 0

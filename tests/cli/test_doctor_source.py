@@ -92,7 +92,7 @@ What nsys would add
 All of it, ready to paste: traceq doctor --plan steps idle host launch sync occupancy
   hardware-counters data memory flops mfu python graphs os
 
-All 37 identities hold
+All 38 identities hold
   1  slices        0 broken  slices lie within the trace, none ends before it starts
   1  slices        0 broken  an id belongs to one slice
   0  host slices   0 broken  a host slice starts within its parent, one deeper
@@ -122,6 +122,7 @@ All 37 identities hold
   0  GPUs          0 broken  the communication of a GPU adds up to its timeline
   0  jobs          0 broken  the critical path of a job adds up to it without a hole
   1  GPUs          0 broken  kernels share the time in which any runs
+  0  GPUs          0 broken  layers and what lies outside of them are all compute kernels
   0  fetches       0 broken  what is done in a fetch adds up to it
   1  steps         0 broken  waiting for input is what the ledgers say
   0  GPUs          0 broken  allocations add up to the peak, and to the state at the end
@@ -142,7 +143,7 @@ def test_a_database_of_several_traces_is_told_trace_by_trace(traceq, tmp_path):
     ingest(sources, tmp_path / "both.duckdb", run="night")
     stdout = traceq("doctor", tmp_path / "both.duckdb").stdout
     assert stdout.index(f"{sources[0]}\n") < stdout.index("trace 1, run night") < stdout.index(f"\n\n{sources[1]}\n")
-    assert stdout.count("All 37 identities hold\n") == 2
+    assert stdout.count("All 38 identities hold\n") == 2
 
 
 def test_a_database_without_traces_says_so(traceq, tmp_path):
@@ -157,7 +158,7 @@ def test_a_database_without_traces_says_so(traceq, tmp_path):
 def test_the_demo_is_sound_and_no_line_is_wider_than_a_terminal(traceq, demo):
     outcome = traceq("doctor", demo)
     assert outcome.exit_code == 0
-    assert "All 37 identities hold" in outcome.stdout
+    assert "All 38 identities hold" in outcome.stdout
     assert max(len(line) for line in outcome.stdout.splitlines() if not line.startswith(str(DEMO))) <= 100
 
 
@@ -170,7 +171,7 @@ def test_a_database_that_was_tampered_with_is_told_in_full_and_ends_with_1(trace
         connection.execute("update step_stats set total = total + 1")
     outcome = traceq("doctor", path)
     assert outcome.exit_code == 1
-    assert "\n2 of 37 identities DO NOT HOLD\n" in outcome.stdout
+    assert "\n2 of 38 identities DO NOT HOLD\n" in outcome.stdout
     assert f"1 broken  the host's ledger adds up to each step - not so: step {step}\n" in outcome.stdout
     assert outcome.stderr == (
         f"traceq: error: {path}: numbers that must agree do not: step_stats (trace 1), host_ledger (trace 1); ingest the"

@@ -468,12 +468,12 @@ def test_file_that_may_not_grow(database, source, size):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of 3 MiB."""
+    """A file system of 4 MiB."""
     folder = tmp_path / "disk"
     folder.mkdir()
     if os.geteuid() != 0 or shutil.which("mount") is None:
         pytest.skip("only root may mount")
-    mount = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", folder]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", folder]
     if subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("this root may not mount")
     yield folder
@@ -484,13 +484,13 @@ def small_disk(tmp_path):
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_full_disk(small_disk, made_once, tmp_path, jobs):
     database = shutil.copyfile(made_once, small_disk / "t.duckdb")
-    sources = [trace_file(tmp_path / "sources" / f"{rank}.json", rank, kernels=3000) for rank in range(2)]
+    sources = [trace_file(tmp_path / "sources" / f"{rank}.json", rank, kernels=5000) for rank in range(2)]
     with nothing_changes_in(small_disk):
         assert "No space left" in error_of(StoreError, sources, database, jobs=jobs)
 
 
 def test_full_disk_without_a_database(small_disk, source):
-    (small_disk / "ballast").write_bytes(bytes(2_900_000))
+    (small_disk / "ballast").write_bytes(bytes(3_900_000))
     with nothing_changes_in(small_disk):
         assert "No space left" in error_of(StoreError, [source], small_disk / "t.duckdb")
 

@@ -192,7 +192,7 @@ def stages_of(connection):
 
 
 def lasts(program):
-    """How long the simulated job takes from its first to its last message, ms."""
+    """Return the time, ms, from the first to the last message of the simulated job."""
     run = simulate(program)
     met = [s.item for p in run.processes for s in p.started if getattr(s.item.action, "collective", None)]
     return (max(item.end for item in met) - min(item.start for item in met)) / 1e6

@@ -28,7 +28,7 @@ NEEDS_SOMETHING = {
     ),
     *("communication_overlap", "kernel_occupancy"),
     *("copy_overlap", "copy_activity", "copy_total", "collective_slice", "collective_activity", "data_fetch"),
-    *("allocation_peak", "job_path"),
+    *("allocation_peak", "job_path", "layer"),
     *("copy_could_overlap", "dependency", "critical_path", "replay", "replay_busy", "replay_idle"),
 }
 

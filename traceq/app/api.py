@@ -423,13 +423,13 @@ def estimate(
     ranks: int | None = None,
     link: float | None = None,
 ) -> EstimateView:
-    """Estimate what an operator costs on a GPU, without a trace: `estimate("matmul", "8192x8192x8192", gpu="H100")`.
+    """Estimate the cost of an operator on a GPU, without a trace: `estimate("matmul", "8192x8192x8192", gpu="H100")`.
 
-    `content` has operations, bytes, what limits it, and the time in ns: `least_ns`, which no program undercuts,
-    `reachable_ns`, which libraries reach in this shape, and `filled_ns`, in a shape that fills tiles and waves. `ranks` and
-    `link` (GB/s per rank and direction) are of collectives. Raises WrongUse for what is not known, saying what is.
+    `content` has operations, bytes, the bound, and times in ns: `least_ns` (no program is faster), `reachable_ns` (libraries
+    in this shape) and `filled_ns` (full tiles and waves). `ranks` and `link` (GB/s per rank and direction) are of collectives.
+    Raises WrongUse for unknown names and shapes, and says which are known.
     """
-    from traceq.app.estimate import estimate as work
+    from traceq.app.estimate import estimate_operator as work
     from traceq.app.estimate_request import EstimateChoices
 
     choices = EstimateChoices(dtype=dtype, backward=backward, causal=causal, ranks=ranks, link=link)

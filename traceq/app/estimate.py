@@ -17,7 +17,7 @@ from traceq.reports.estimate import Bound, Estimate, compose_estimate, encode_es
 
 
 class EstimateView(View[Estimate]):
-    """What an operator costs; `content` is plain data, in operations, bytes and ns."""
+    """The cost of an operator; `content` is plain data, in operations, bytes and ns."""
 
     def blocks(self) -> Iterable[Block]:
         """Return the document on operations, bytes, bound and times as blocks, for every format."""
@@ -28,7 +28,7 @@ class EstimateView(View[Estimate]):
         return encode_estimate(self.content)
 
 
-def estimate(operator: str, shape: Sequence[str], gpu: str, choices: EstimateChoices) -> EstimateView:
+def estimate_operator(operator: str, shape: Sequence[str], gpu: str, choices: EstimateChoices) -> EstimateView:
     """Estimate what an operator costs on a GPU, by the formulas and ceilings of operator_cost.
 
     Raises WrongUse for operators, shapes, types and GPUs that are not known, saying which are.
@@ -38,8 +38,8 @@ def estimate(operator: str, shape: Sequence[str], gpu: str, choices: EstimateCho
     request = parse_operator(operator, shape, choices)
     with closing(duckdb.connect(config={"threads": 1})) as connection:
         chosen = choose_gpu(gpu, read_gpus(connection))
-        cost = _count(connection, request, chosen.gpu, choices)
-    return EstimateView(_describe(request, chosen, choices, cost))
+        cost = _count_cost(connection, request, chosen.gpu, choices)
+    return EstimateView(_describe_cost(request, chosen, choices, cost))
 
 
 def list_gpus() -> list[str]:
@@ -48,11 +48,11 @@ def list_gpus() -> list[str]:
         return [gpu.model for gpu in read_gpus(connection)]
 
 
-def _count(
+def _count_cost(
     connection: duckdb.DuckDBPyConnection, request: EstimateRequest, gpu: KnownGpu, choices: EstimateChoices
 ) -> Cost:
     """Return what the operator costs on the GPU."""
-    limits = gpu.limits(choices.dtype)
+    limits = gpu.limits_in(choices.dtype)
     if request.exchange is not None:
         return count_exchange(connection, request.exchange, _bandwidth_of(gpu, choices))
     if request.moved is not None:
@@ -70,10 +70,10 @@ def _bandwidth_of(gpu: KnownGpu, choices: EstimateChoices) -> float | None:
     return gpu.peer_link_bandwidth or gpu.host_link_bandwidth
 
 
-def _describe(request: EstimateRequest, chosen: ChosenGpu, choices: EstimateChoices, cost: Cost) -> Estimate:
+def _describe_cost(request: EstimateRequest, chosen: ChosenGpu, choices: EstimateChoices, cost: Cost) -> Estimate:
     """Return the estimate with what it follows from."""
     gpu, others = chosen
-    peak = gpu.peak(choices.dtype) if cost.flops else None
+    peak = gpu.peak_of(choices.dtype) if cost.flops else None
     bandwidth = _bandwidth_of(gpu, choices) if request.exchange is not None else None
     intensity = cost.flops / cost.bytes if cost.flops and cost.bytes else None
     ridge = peak * 1e12 / gpu.memory_bandwidth if peak and gpu.memory_bandwidth else None

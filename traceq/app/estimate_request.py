@@ -42,7 +42,7 @@ class EstimateRequest(msgspec.Struct, frozen=True):
 
 
 class EstimateChoices(msgspec.Struct, frozen=True, kw_only=True):
-    """What is said about an operator beside its shape; `link` is in GB/s per rank and direction."""
+    """Facts about an operator beside its shape; `link` is in GB/s per rank and direction."""
 
     dtype: str = "bf16"
     backward: bool = False
@@ -71,7 +71,7 @@ def parse_operator(operator: str, shape: Sequence[str], choices: EstimateChoices
         request = read(operator, shape, choices)
     except ValueError as error:
         raise WrongUse(
-            f"estimate {operator} {' '.join(shape)}: {error}; write it as in: traceq estimate {_example(operator)}"
+            f"estimate {operator} {' '.join(shape)}: {error}; write it as in: traceq estimate {_show_example(operator)}"
         ) from None
     return msgspec.structs.replace(request, operator=operator, shape=" ".join(shape))
 
@@ -88,7 +88,7 @@ _EXAMPLES = {
 }
 
 
-def _example(operator: str) -> str:
+def _show_example(operator: str) -> str:
     return _EXAMPLES.get(operator, f"{operator} 1GiB --ranks 8 --gpu H100")
 
 
@@ -116,7 +116,7 @@ def _parse_settings(text: str, known: Mapping[str, int | None]) -> dict[str, int
     return found
 
 
-def _shapes(texts: Sequence[str], *counts: int) -> list[Shape]:
+def _parse_shapes(texts: Sequence[str], *counts: int) -> list[Shape]:
     """Parse shapes, as many as one of `counts`."""
     if len(texts) not in counts:
         raise ValueError(
@@ -126,7 +126,7 @@ def _shapes(texts: Sequence[str], *counts: int) -> list[Shape]:
 
 
 def _read_matmul(_operator: str, texts: Sequence[str], choices: EstimateChoices) -> EstimateRequest:
-    shapes = _shapes(texts, 1, 2)
+    shapes = _parse_shapes(texts, 1, 2)
     if len(shapes) == 1:
         if len(shapes[0]) not in (3, 4):
             raise ValueError("one shape is m x n x k, or batch x m x n x k")
@@ -146,12 +146,12 @@ def _read_matmul(_operator: str, texts: Sequence[str], choices: EstimateChoices)
 def _product_request(batch: int, m: int, n: int, k: int, choices: EstimateChoices) -> EstimateRequest:
     """Return the request of `batch` products of m x k by k x n; backward those of both gradients."""
 
-    def product(rows: int, columns: int, inner: int) -> OperatorCall:
+    def make_product(rows: int, columns: int, inner: int) -> OperatorCall:
         if batch == 1:
             return OperatorCall("aten::mm", ((rows, inner), (inner, columns)))
         return OperatorCall("aten::bmm", ((batch, rows, inner), (batch, inner, columns)))
 
-    calls = (product(m, k, n), product(k, n, m)) if choices.backward else (product(m, n, k),)
+    calls = (make_product(m, k, n), make_product(k, n, m)) if choices.backward else (make_product(m, n, k),)
     sizes = f"{m:,} x {n:,} x {k:,}" if batch == 1 else f"{batch:,} x {m:,} x {n:,} x {k:,}"
     times = "2 products x " if choices.backward else ""
     return EstimateRequest(
@@ -170,7 +170,7 @@ def _narrow_types(dtype: str) -> tuple[str, ...]:
 
 
 def _read_linear(_operator: str, texts: Sequence[str], choices: EstimateChoices) -> EstimateRequest:
-    (*rows, k), weight = _shapes(texts, 2)
+    (*rows, k), weight = _parse_shapes(texts, 2)
     if len(weight) != _SIDES or k not in weight or not rows:
         raise ValueError("the weight has two sizes, one of which is the last of the input")
     n = weight[1] if weight[0] == k else weight[0]
@@ -219,7 +219,7 @@ def _read_attention(_operator: str, texts: Sequence[str], choices: EstimateChoic
 
 
 def _read_conv(_operator: str, texts: Sequence[str], choices: EstimateChoices) -> EstimateRequest:
-    shapes = _shapes([text for text in texts if "=" not in text], 2)
+    shapes = _parse_shapes([text for text in texts if "=" not in text], 2)
     settings = _parse_settings(
         ",".join(text for text in texts if "=" in text), {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}
     )
@@ -263,7 +263,7 @@ def _read_conv(_operator: str, texts: Sequence[str], choices: EstimateChoices) -
 
 
 def _read_norm(_operator: str, texts: Sequence[str], choices: EstimateChoices) -> EstimateRequest:
-    (shape,) = _shapes(texts, 1)
+    (shape,) = _parse_shapes(texts, 1)
     call = OperatorCall("aten::native_layer_norm", (shape,))
     if choices.backward:
         call = OperatorCall("aten::native_layer_norm_backward", (shape, shape))
@@ -280,7 +280,7 @@ def _read_norm(_operator: str, texts: Sequence[str], choices: EstimateChoices) -
 
 
 def _read_elementwise(_operator: str, texts: Sequence[str], _choices: EstimateChoices) -> EstimateRequest:
-    shapes = _shapes(texts, 1, 2, 3)
+    shapes = _parse_shapes(texts, 1, 2, 3)
     name = ("aten::relu", "aten::mul", "aten::addcmul")[len(shapes) - 1]
     return EstimateRequest(
         "",
@@ -292,7 +292,7 @@ def _read_elementwise(_operator: str, texts: Sequence[str], _choices: EstimateCh
 
 
 def _read_embedding(_operator: str, texts: Sequence[str], choices: EstimateChoices) -> EstimateRequest:
-    table, tokens = _shapes(texts, 2)
+    table, tokens = _parse_shapes(texts, 2)
     if len(table) != _SIDES:
         raise ValueError("it takes the table (rows x width) and the number of indices")
     rows = prod(tokens) * table[1] * ELEMENT_SIZES[choices.dtype]

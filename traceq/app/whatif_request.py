@@ -78,7 +78,7 @@ class WhatIfRequest(NamedTuple):
         found = (
             *(Asked("remove", _check_known("--remove", what)) for what in remove),
             *(_scale(what, factor) for what, factor in scale),
-            *(_overlap(what) for what in overlap),
+            *(_parse_overlap(what) for what in overlap),
             *(_move(what, number) for what, number in move),
             *([Asked("graph")] if self.graph else []),
             *([Asked("transfer")] if self.transfer_only else []),
@@ -116,7 +116,7 @@ def _check_known(option: str, what: str) -> str:
     return what
 
 
-def _overlap(what: str) -> Asked:
+def _parse_overlap(what: str) -> Asked:
     """Return the change that runs `what` beside kernels.
 
     Raises WrongUse unless it is communication, copies or kernels by name.

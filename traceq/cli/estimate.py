@@ -62,8 +62,8 @@ def estimate_operator(
       traceq estimate optimizer adam 7e9 --gpu H200 --dtype fp32
       traceq estimate all_reduce 1GiB --ranks 8 --gpu H100
     """  # noqa: D301 - click wants the backspace itself
-    from traceq.app.estimate import estimate
+    from traceq.app.estimate import estimate_operator as work
     from traceq.app.estimate_request import EstimateChoices
 
     choices = EstimateChoices(dtype=dtype, backward=backward, causal=causal, ranks=ranks, link=link)
-    write_view(estimate(operator, shape, gpu, choices), format_, output)
+    write_view(work(operator, shape, gpu, choices), format_, output)

@@ -20,7 +20,9 @@ _NUMBER = re.compile(r"(bigint|double)(?!\[| generated)")
 # Points in time, names that are numbers, and values of counters, whatever they count.
 _NO_AMOUNT = re.compile(
     r"\w+\.((\w+_)?ts(_\w+)?|recorded|finished|own_begins|utc_\w+|zone_ns|\w+_id|pid|tid|stream|context|wait_on_stream|address"
-    r"|sequence|number|event|event_end|event_free|drained_by|late_after)|run_\w+\.(at_ns|\w+_at|shift|value|loss)|(compil\w+|graph_break|recompilation)\.\w+_at|counter\.value|monitor_step\.(lowest|mean|highest)"
+    r"|sequence|number|event|event_end|event_free|drained_by|late_after)|run_\w+\.(at_ns|\w+_at|shift|value|loss)"
+    r"|(compil\w+|graph_break|recompilation)\.\w+_at|request_log\.shift"
+    r"|counter\.value|monitor_step\.(lowest|mean|highest)"
 )
 # Below 0 where it goes the other way.
 _DIFFERENCE = re.compile(

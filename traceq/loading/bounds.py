@@ -121,7 +121,8 @@ def _is_doubtful(connection: duckdb.DuckDBPyConnection, tables: Sequence[str]) -
         facts += ["max(dur) as longest, sum(dur) as total"] if table in _LASTING else []
         facts += [f"count(*) filter ({_WITHOUT_TIME[table]}) as lost"] if table in _WITHOUT_TIME else []
         facts += ["max(utc_origin_ns) as origin, min(utc_origin_ns) < 0 as is_before"] if table == "trace" else []
-        looks.append(f"select {', '.join(facts)} from staging.{table}")
+        if facts:
+            looks.append(f"select {', '.join(facts)} from staging.{table}")
     ((is_doubtful,),) = connection.execute(f"""
         select
             coalesce(bool_or(is_wrong or is_before or longest > {REACH} or total > {LATEST} or lost > 1), false)

@@ -33,7 +33,7 @@ _LIMITS = {
 
 
 class Estimate(msgspec.Struct, frozen=True, kw_only=True):
-    """What an operator costs on a GPU; None where something is not known. docs/estimate.md describes the fields."""
+    """The cost of an operator on a GPU; None where something is not known. docs/estimate.md describes the fields."""
 
     operator: str
     shape: str
@@ -76,7 +76,7 @@ def compose_estimate(estimate: Estimate) -> Iterator[Block]:
     """Yield the document on an estimate: what bounds the operator and how long it takes, what it counts, and by which formula."""
     passed = " (backward)" if estimate.backward else ""
     yield Heading(1, ("traceq estimate ", Name(f"{estimate.operator} {estimate.shape}"), passed))
-    yield _judge(estimate)
+    yield _judge_time(estimate)
     yield Facts(tuple(_list_facts(estimate)))
     if tiled := [part for part in estimate.parts if part.tile is not None]:
         yield Heading(3, ("Tiles and waves",))
@@ -88,7 +88,7 @@ def compose_estimate(estimate: Estimate) -> Iterator[Block]:
     yield Items(tuple(_list_formulas(estimate)))
 
 
-def _judge(estimate: Estimate) -> Verdict:
+def _judge_time(estimate: Estimate) -> Verdict:
     """Return the first sentence: the bound, and the range of the time."""
     if estimate.least_ns is None or estimate.reachable_ns is None:
         lacking = _name_lacking(estimate)
@@ -120,7 +120,7 @@ def _name_lacking(estimate: Estimate) -> str:
 
 
 def _list_facts(estimate: Estimate) -> Iterator[tuple[str, Spans]]:
-    """Yield the rows of what is counted, and of the GPU."""
+    """Yield the rows of operations, bytes and intensity, and of the GPU."""
     might_be = f" (also: {', '.join(estimate.gpu_might_be)})" if estimate.gpu_might_be else ""
     yield "GPU", (estimate.gpu, might_be)
     if estimate.bound == "link" and estimate.link_bandwidth is None:

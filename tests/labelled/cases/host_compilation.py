@@ -34,7 +34,7 @@ def found_without_a_log(trace):
 
 
 def clean_later_version(trace):
-    """That is a recompilation."""
+    """Compile a later version of a function, which is another rule's: a recompilation."""
     steps(trace, compiling=(2,))
     log(trace)
     compilation(trace, 1, 2100)

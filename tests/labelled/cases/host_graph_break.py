@@ -55,7 +55,7 @@ def clean_without_a_log(trace):
 
 
 def clean_no_graphs_in_the_trace(trace):
-    """What passes between the graphs cannot be told."""
+    """Leave out the ranges of compiled graphs, without which the time between two graphs is unknown."""
     steps(trace, has_graphs=False)
     compiled(trace)
     graph_break(trace)

@@ -50,7 +50,7 @@ class Members(msgspec.Struct, frozen=True):
 
 
 class SharedArrivals(msgspec.Struct, frozen=True):
-    """Who arrives at which end, where ranks do not leave collectives together and `match` in Members is the end of each.
+    """Ends of collectives that ranks leave one by one, and the members that arrive at each; `match` in Members is the end.
 
     `arrivals` is the end at which each member arrives. Further rows have a `member` that arrives at another `end` as well; or,
     where `behind` is not -1, wait without work of their own for the end `behind`.

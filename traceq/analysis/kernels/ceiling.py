@@ -69,7 +69,7 @@ _WINOGRAD, _WINOGRAD_POSITIONS = 4, 9
 
 
 class Gpu(NamedTuple):
-    """What limits an operator on a GPU: its peak in the operator's type, and its memory. None: not known."""
+    """The limits of an operator on a GPU: its peak in the operator's type, and its memory. None: not known."""
 
     multiprocessors: int | None
     peak: float | None
@@ -89,13 +89,13 @@ class Product(NamedTuple):
     k: float
 
     @property
-    def flops(self) -> float:
+    def flop_count(self) -> float:
         """Floating-point operations; a multiply and an add are two."""
         return 2 * self.batch * self.m * self.n * self.k
 
 
-class Work(NamedTuple):
-    """What an operator has to do, and what of it no program can do without."""
+class OperatorWork(NamedTuple):
+    """The products and bytes of an operator, and the part of them that no program can do without."""
 
     products: tuple[Product, ...] = ()
     """Products on tiles; none for operators that move bytes only."""
@@ -114,7 +114,7 @@ class Work(NamedTuple):
 
 
 class Ceiling(NamedTuple):
-    """How fast an operator can be, ns; None where something is not known."""
+    """The times that an operator can take, ns; None where something is not known."""
 
     least: float | None
     """No program can take less: operations at the peak, bytes beyond the cache at the peak bandwidth, one launch."""
@@ -155,38 +155,38 @@ def causal_share(queries: float, keys: float) -> float:
     return (triangle * (triangle + 1) / 2 + max(0, queries - keys) * keys) / (queries * keys)
 
 
-def matmul_work(product: Product, bytes_: float | None) -> Work:
-    """Return the work of a product of matrices; `bytes_` as of Work.bytes."""
-    return Work((product,), bytes_, bytes_ or 0)
+def matmul_work(product: Product, bytes_: float | None) -> OperatorWork:
+    """Return the work of a product of matrices; `bytes_` as of OperatorWork.bytes."""
+    return OperatorWork((product,), bytes_, bytes_ or 0)
 
 
-def convolution_work(product: Product, window: float, bytes_: float | None) -> Work:
+def convolution_work(product: Product, window: float, bytes_: float | None) -> OperatorWork:
     """Return the work of a convolution as an implicit product: positions x filters, over channels x `window` positions.
 
     `product.batch` is the number of groups; kernels for several do not work on tiles.
     """
-    return Work((product,), bytes_, bytes_ or 0, least_share=_filter_share(window), tiles=_conv_tiles(product))
+    return OperatorWork((product,), bytes_, bytes_ or 0, least_share=_filter_share(window), tiles=_conv_tiles(product))
 
 
-def convolution_backward_work(product: Product, window: float, bytes_: float | None, *, gradients: int) -> Work:
+def convolution_backward_work(product: Product, window: float, bytes_: float | None, *, gradients: int) -> OperatorWork:
     """Return the work of the backward pass of a convolution; `product` is the forward one, `gradients` 1 or 2.
 
     The gradient of the input sums over filters, that of the weight over positions.
     """
     batch, m, n, k = product
     products = (Product(batch, m, k, n), Product(batch, n, k, m))[:gradients]
-    return Work(products, bytes_, bytes_ or 0, least_share=_filter_share(window), tiles=_conv_tiles(product))
+    return OperatorWork(products, bytes_, bytes_ or 0, least_share=_filter_share(window), tiles=_conv_tiles(product))
 
 
 def attention_work(
     product: Product, bytes_: float | None, *, is_causal: bool | None, backward: bool, windowed: bool
-) -> Work:
+) -> OperatorWork:
     """Return the work of attention: of all heads queries x (widths of all products) over keys, as one product.
 
     `is_causal` None: not known. `windowed`: it may leave out more than a causal mask does.
     """
     causal = causal_share(product.m, product.k)
-    return Work(
+    return OperatorWork(
         (product,),
         bytes_,
         # keys and values out of sight of a window are not read; the output is written, of about a quarter of all bytes
@@ -198,14 +198,14 @@ def attention_work(
     )
 
 
-def moving_work(bytes_: float | None, written: float | None) -> Work:
+def moving_work(bytes_: float | None, written: float | None) -> OperatorWork:
     """Return the work of an operator that only moves bytes, `written` of them into its outputs."""
-    return Work((), bytes_, written or 0)
+    return OperatorWork((), bytes_, written or 0)
 
 
-def find_ceiling(work: Work, gpu: Gpu) -> Ceiling:
+def find_ceiling(work: OperatorWork, gpu: Gpu) -> Ceiling:
     """Return how fast a GPU can do the work, and what limits it."""
-    flops = sum(product.flops for product in work.products)
+    flops = sum(product.flop_count for product in work.products)
     tilings = [_choose_tiling(product, work, gpu) for product in work.products]
     computed = sum(tiling.dur for tiling in tilings) if gpu.peak else None
     plain = flops * work.share / (gpu.peak * work.sustained) if gpu.peak else None
@@ -226,28 +226,28 @@ def find_ceiling(work: Work, gpu: Gpu) -> Ceiling:
     )
 
 
-def _least_time(work: Work, gpu: Gpu) -> float:
+def _least_time(work: OperatorWork, gpu: Gpu) -> float:
     """Return the seconds below which no program gets, as far as the GPU is known."""
-    flops = sum(product.flops for product in work.products) * work.least_share
+    flops = sum(product.flop_count for product in work.products) * work.least_share
     computed = flops / gpu.peak if gpu.peak else 0
     moved = max(0, work.least_bytes - gpu.cache) / gpu.bandwidth if gpu.bandwidth else 0
     return max(computed, moved, LEAST_START / 1e9)
 
 
-def _choose_tiling(product: Product, work: Work, gpu: Gpu) -> _Tiling:
+def _choose_tiling(product: Product, work: OperatorWork, gpu: Gpu) -> _Tiling:
     """Return the tiles and the split of k that take the least time, by operations and by the sums to add up."""
     if not gpu.peak:
         return _Tiling(0, None, 1, None)
     sustained = gpu.peak * work.sustained
-    if not work.tiles or not gpu.multiprocessors or not product.flops:
-        return _Tiling(product.flops * work.share / sustained, None, 1, None)
+    if not work.tiles or not gpu.multiprocessors or not product.flop_count:
+        return _Tiling(product.flop_count * work.share / sustained, None, 1, None)
     best = _Tiling(inf, None, 1, None)
     for tile in work.tiles:
         rows, columns = tile
         blocks = product.batch * ceil(product.m / rows) * ceil(product.n / columns)
         reuse = min(1, rows * columns / (rows + columns) / _FULL_REUSE) if work.tiles == TILES else 1
         for split in _SPLITS:
-            depth = min(product.k, _rounded_up(product.k / split, _DEPTH))
+            depth = min(product.k, _round_up(product.k / split, _DEPTH))
             waves = ceil(blocks * split / gpu.multiprocessors)
             per_wave = 2 * rows * columns * depth * gpu.multiprocessors / (sustained * reuse)
             dur = waves * per_wave * work.share
@@ -283,6 +283,6 @@ def _conv_tiles(product: Product) -> tuple[tuple[int, int], ...]:
     return TILES if product.batch == 1 else ()
 
 
-def _rounded_up(size: float, multiple: int) -> float:
+def _round_up(size: float, multiple: int) -> float:
     """Return the next multiple that is not smaller than `size`."""
     return ceil(size / multiple) * multiple

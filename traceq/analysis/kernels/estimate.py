@@ -1,4 +1,4 @@
-"""What an operator costs without a trace: the formulas of traces are run on what PyTorch would record of it."""
+"""Count the cost of an operator without a trace: the formulas of traces are run on a record as PyTorch would write it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from traceq.analysis.kernels.ceiling import LEAST_START, STREAMED, USUAL_START, Ceiling, Gpu, Work, find_ceiling
+from traceq.analysis.kernels.ceiling import LEAST_START, STREAMED, USUAL_START, Ceiling, Gpu, OperatorWork, find_ceiling
 from traceq.analysis.kernels.signature_ceiling import CostedSignature, work_of
 from traceq.database.sql import run
 
@@ -80,7 +80,7 @@ class OperatorPart(msgspec.Struct, frozen=True):
 
 
 class Cost(NamedTuple):
-    """What an operator computes and moves, and how long that takes at the least and as libraries do it, ns."""
+    """The operations and bytes of an operator, and its times in ns, as of Ceiling."""
 
     flops: int
     bytes: int | None
@@ -111,9 +111,9 @@ def count_calls(connection: duckdb.DuckDBPyConnection, calls: Sequence[OperatorC
         sum(cost.flops or 0 for cost, *_ in counted),
         None if None in bytes_ else sum(filter(None, bytes_)),
         counted[0][1].share,
-        _add([ceiling.least for ceiling in ceilings]),
-        _add([ceiling.reachable for ceiling in ceilings]),
-        _add([ceiling.filled for ceiling in ceilings]),
+        _add_times([ceiling.least for ceiling in ceilings]),
+        _add_times([ceiling.reachable for ceiling in ceilings]),
+        _add_times([ceiling.filled for ceiling in ceilings]),
         max(ceilings, key=lambda ceiling: ceiling.reachable or 0).limit,
         tuple(parts),
     )
@@ -121,15 +121,15 @@ def count_calls(connection: duckdb.DuckDBPyConnection, calls: Sequence[OperatorC
 
 def count_moved(moved: MovedBytes, gpu: Gpu) -> Cost:
     """Return what it costs to move these bytes through memory."""
-    least, reachable, filled, limit, *_ = find_ceiling(Work((), moved.bytes, moved.least_bytes), gpu)
-    times = (_round(least), _round(reachable), _round(filled))
+    least, reachable, filled, limit, *_ = find_ceiling(OperatorWork((), moved.bytes, moved.least_bytes), gpu)
+    times = (_round_time(least), _round_time(reachable), _round_time(filled))
     return Cost(0, moved.bytes, 1, *times, limit, (OperatorPart((), 0, moved.bytes, None, 1, None),))
 
 
 def count_exchange(connection: duckdb.DuckDBPyConnection, exchange: Exchange, bandwidth: float | None) -> Cost:
-    """Return what a collective costs over links of `bandwidth` GB/s a rank and direction; without one times are None.
+    """Return the cost of a collective over links of `bandwidth` GB/s per rank and direction; times are None without it.
 
-    At the most: what a ring sends (nccl-tests' factor) at 0.8 of the links that so many GPUs of an eight-GPU board have
+    At the most: what a ring sends (nccl-tests' factor) at 0.8 of the links that these GPUs of an eight-GPU board have
     between them. At the least: what each rank has to receive, at all of them; switches may add up an all_reduce on the way.
     """
     run(connection, "database/bandwidth.sql")
@@ -165,22 +165,22 @@ def _read_costs(
     return [CostedSignature(*row) for row in connection.execute(_COSTS).fetchall()]
 
 
-def _list_parts(cost: CostedSignature, work: Work, ceiling: Ceiling) -> list[OperatorPart]:
+def _list_parts(cost: CostedSignature, work: OperatorWork, ceiling: Ceiling) -> list[OperatorPart]:
     """Return the products of an operator; tiles are those of the one that takes longest."""
     if not work.products:
         return [OperatorPart((), 0, cost.bytes, None, 1, None)]
     sizes = [(round(batch), round(m), round(n), round(k)) for batch, m, n, k in work.products]
     return [
-        OperatorPart(size, round(product.flops), cost.bytes, ceiling.tile, ceiling.split, ceiling.waves)
+        OperatorPart(size, round(product.flop_count), cost.bytes, ceiling.tile, ceiling.split, ceiling.waves)
         for size, product in zip(sizes, work.products, strict=True)
     ]
 
 
-def _add(times: Sequence[float | None]) -> int | None:
+def _add_times(times: Sequence[float | None]) -> int | None:
     """Return the sum of times in whole ns; None if one is not known."""
     known = [time for time in times if time is not None]
     return round(sum(known)) if len(known) == len(times) else None
 
 
-def _round(time: float | None) -> int | None:
+def _round_time(time: float | None) -> int | None:
     return None if time is None else round(time)

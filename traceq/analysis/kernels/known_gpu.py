@@ -31,7 +31,7 @@ order by rank_order
 
 
 class KnownGpu(msgspec.Struct, frozen=True):
-    """What the maker publishes of a GPU; None where it does not. Links in GB/s per direction, peaks in dense TFLOP/s."""
+    """The figures that a maker publishes of a GPU; None for others. Links in GB/s per direction, peaks in dense TFLOP/s."""
 
     model: str
     pattern: str
@@ -44,13 +44,13 @@ class KnownGpu(msgspec.Struct, frozen=True):
     peer_link_bandwidth: float | None
     peaks: tuple[float | None, ...]
 
-    def peak(self, arithmetic: str) -> float | None:
+    def peak_of(self, arithmetic: str) -> float | None:
         """Return the peak of an arithmetic (fp32, tf32, bf16, ...) in TFLOP/s."""
         return self.peaks[PEAKS.index(arithmetic)] if arithmetic in PEAKS else None
 
-    def limits(self, arithmetic: str) -> Gpu:
+    def limits_in(self, arithmetic: str) -> Gpu:
         """Return what limits operators in this arithmetic."""
-        peak = self.peak(arithmetic)
+        peak = self.peak_of(arithmetic)
         return Gpu(
             self.sm_count,
             None if peak is None else peak * 1e12,
@@ -76,27 +76,27 @@ def read_gpus(connection: duckdb.DuckDBPyConnection) -> list[KnownGpu]:
 
 
 def choose_gpu(name: str, known: Sequence[KnownGpu]) -> ChosenGpu:
-    """Return the GPU of a name: of a model, a trace's name of it, or the words of a model, as H100 or "a100 80gb".
+    """Return the GPU of a name: of a model, a trace's name of it, or words of a model, as H100 or "a100 80gb".
 
-    Of several models the one with the highest peak and bandwidth is meant, of equals the later one. Raises WrongUse, with names that are near, for
-    a name that is of none.
+    Of several models the one with the highest peak and bandwidth is meant, of equals the later one. Raises WrongUse, with
+    names that are near, for a name that is of none.
     """
-    wanted = _words(name)
+    wanted = _split_words(name)
     for gpu in known:
-        if _words(gpu.model) == wanted or re.search(gpu.pattern, name):
+        if _split_words(gpu.model) == wanted or re.search(gpu.pattern, name):
             return ChosenGpu(gpu, ())
-    matching = [gpu for gpu in known if wanted and set(wanted) <= set(_words(gpu.model))]
+    matching = [gpu for gpu in known if wanted and set(wanted) <= set(_split_words(gpu.model))]
     if not matching:
         models = {gpu.model.casefold(): gpu.model for gpu in known}
         near = difflib.get_close_matches(name.casefold(), models, n=_MOST_NAMED, cutoff=_CLOSE)
         listed = ", ".join(models[model] for model in near)
         way = f"; did you mean {listed}?" if near else f"; known are {', '.join(gpu.model for gpu in known)}."
         raise WrongUse(f"--gpu: traceq knows no GPU {name!r}{way}")
-    best = max(matching[::-1], key=lambda gpu: (gpu.peak("fp16") or 0, gpu.memory_bandwidth or 0))
+    best = max(matching[::-1], key=lambda gpu: (gpu.peak_of("fp16") or 0, gpu.memory_bandwidth or 0))
     return ChosenGpu(best, tuple(gpu.model for gpu in matching if gpu is not best))
 
 
-def _words(name: str) -> list[str]:
+def _split_words(name: str) -> list[str]:
     """Return the words of a name in lower case, without those that all models of a maker share."""
     words = re.findall(r"[a-z0-9]+", name.casefold())
     return [word for word in words if word not in ("nvidia", "amd", "instinct", "geforce", "tesla")]

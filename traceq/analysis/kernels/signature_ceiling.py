@@ -9,8 +9,8 @@ import pyarrow as pa
 from traceq.analysis.kernels.ceiling import (
     Ceiling,
     Gpu,
+    OperatorWork,
     Product,
-    Work,
     attention_work,
     cache_of,
     convolution_backward_work,
@@ -63,7 +63,7 @@ class CostedSignature(NamedTuple):
     written: float | None
 
 
-class _Device(NamedTuple):
+class _DeviceLimits(NamedTuple):
     """A row of device_model: what limits operators, with peaks in TFLOP/s by arithmetic."""
 
     device: int
@@ -72,7 +72,7 @@ class _Device(NamedTuple):
     compute_capability: str | None
     peaks: dict[str, float | None]
 
-    def limits(self, compute_type: str | None) -> Gpu:
+    def limits_in(self, compute_type: str | None) -> Gpu:
         """Return the limits of operators in this arithmetic; None has no peak."""
         peak = self.peaks.get(compute_type or "")
         return Gpu(
@@ -90,11 +90,11 @@ def fill_ceilings(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     if signatures:
         found = connection.execute(_DEVICES, {"trace_id": trace_id}).fetchall()
         devices = [
-            _Device(device, sm_count, bandwidth, capability, dict(zip(PEAKS, peaks, strict=True)))
+            _DeviceLimits(device, sm_count, bandwidth, capability, dict(zip(PEAKS, peaks, strict=True)))
             for device, sm_count, bandwidth, capability, *peaks in found
         ]
     sizes = dict(connection.execute("select dtype, min(size) from _element_type group by dtype").fetchall())
-    rows = list(_ceilings(signatures, devices, sizes))
+    rows = list(_list_ceilings(signatures, devices, sizes))
     columns = list(zip(*rows, strict=True)) or [()] * 7
     types = (pa.uint64(), pa.int32(), pa.string(), pa.int64(), pa.int64(), pa.int64(), pa.string())
     names = ("signature", "device", "compute_type", "ceiling_dur", "reachable_dur", "filled_dur", "ceiling_limit")
@@ -104,7 +104,7 @@ def fill_ceilings(connection: duckdb.DuckDBPyConnection, trace_id: int) -> None:
     connection.unregister("_rows")
 
 
-def work_of(cost: CostedSignature, size: int | None = None) -> Work | None:
+def work_of(cost: CostedSignature, size: int | None = None) -> OperatorWork | None:
     """Return the work of an operator; None when its products are not known. `size`: bytes of an element recorded without type."""
     bytes_ = cost.bytes
     if bytes_ is None and cost.dtype is None and cost.elements is not None and size is not None:
@@ -129,23 +129,31 @@ def work_of(cost: CostedSignature, size: int | None = None) -> Work | None:
     return matmul_work(product, bytes_)
 
 
-def _ceilings(
-    signatures: list[CostedSignature], devices: list[_Device], sizes: dict[str, int]
+def _list_ceilings(
+    signatures: list[CostedSignature], devices: list[_DeviceLimits], sizes: dict[str, int]
 ) -> Iterator[tuple[int, int, str | None, int | None, int | None, int | None, str]]:
     """Yield the rows of _signature_ceiling."""
-    known: dict[tuple[Work, Gpu], Ceiling] = {}
+    known: dict[tuple[OperatorWork, Gpu], Ceiling] = {}
     for cost in signatures:
         for device in devices:
             for compute_type in _arithmetic_of(cost):
                 work = work_of(cost, sizes.get("fp32" if compute_type == "tf32" else compute_type or ""))
                 if work is None:
                     continue
-                gpu = device.limits(compute_type)
+                gpu = device.limits_in(compute_type)
                 key = (work, gpu)
                 if key not in known:
                     known[key] = find_ceiling(work, gpu)
                 least, reachable, filled, limit, *_ = known[key]
-                yield cost.signature, device.device, compute_type, _ns(least), _ns(reachable), _ns(filled), limit
+                yield (
+                    cost.signature,
+                    device.device,
+                    compute_type,
+                    _whole_ns(least),
+                    _whole_ns(reachable),
+                    _whole_ns(filled),
+                    limit,
+                )
 
 
 def _arithmetic_of(cost: CostedSignature) -> tuple[str | None, ...]:
@@ -157,5 +165,5 @@ def _arithmetic_of(cost: CostedSignature) -> tuple[str | None, ...]:
     return (None, *_ARITHMETIC.get(cost.dtype, (cost.dtype,)))
 
 
-def _ns(dur: float | None) -> int | None:
+def _whole_ns(dur: float | None) -> int | None:
     return None if dur is None else round(dur)

@@ -1,4 +1,5 @@
 -- Names of compute kernels in the counted steps, and what they tell. number: a number for each, from 0.
+-- reads: kernel_occupancy
 -- makes: _layer_name
 create or replace temp table _layer_name as
 select

@@ -40,6 +40,10 @@ insert into idle_culprit
 select trace_id, gap_id, cause, cpu_slice_id, dur
 from idle_gap_cause
 where cpu_slice_id is not null and cause not in ('idle_launch_latency', 'idle_dependency', 'idle_earlier_work');
+alter table operator_cost add column ceiling_dur bigint;
+alter table operator_cost add column reachable_dur bigint;
+alter table operator_cost add column filled_dur bigint;
+alter table operator_cost add column ceiling_limit varchar;
 alter table replay add column saved_low bigint;
 alter table replay add column saved_high bigint;
 alter table replay add column saved_quarter bigint;

@@ -1,11 +1,11 @@
 -- Matrix products, convolutions and attention that arithmetic limits, below the peak of their type: what is above $reachable of it,
--- and above what the best tiles and waves of their shape allow (operator_cost.reachable_dur).
+-- and above what as much work takes in a shape that fills tiles and waves (operator_cost.filled_dur).
 -- title: Matrix products far below the peak
 -- finds: Compute-bound matrix products, convolutions and attention that reach less than 0.7 of the peak of their data type.
 -- matters: These operations can come close to the peak: libraries reach 0.7 of it and more on large, well-shaped products.
 -- measured: Operators with bound = 'compute' (operator_cost), at least 20 us per kernel. The claim is the time above
---   reachable_dur: that of their shape with the best tiles and waves at 0.7 of the peak, so it is small if they nearly reach
---   that. What only another shape could win (down to filled_dur) is said beside it. Shares: 0.1 low, 0.5 likely, 1 high.
+--   filled_dur: at 0.7 of the peak in full tiles and waves, so it is small if they nearly reach that. How much of it their
+--   own shape allows (down to reachable_dur) is said beside it. Shares: 0.1 low, 0.5 likely, 1 high.
 -- try: Sizes that fill tiles and waves (multiples of 128 or 256), layouts (channels_last for convolutions),
 --   torch.backends.cudnn.benchmark, torch.compile(mode="max-autotune"), a newer cuBLAS or cuDNN, fp8 with Transformer
 --   Engine where the type allows it.
@@ -14,11 +14,11 @@
 -- facts: slow_matmul_facts
 -- fix: {{ remedy({'convolution': 'better_convolutions', 'attention': 'faster_attention'}.get(facts.kind, 'better_products')) }}
 --   {{ cut(facts.operator) }} of {{ cut(facts.sizes) }} reaches {{ '%.0f' % facts.achieved }} of {{ '%.0f' % facts.peak }}
---   TFLOP/s in {{ facts.compute_type }} ({{ percent(facts.achieved / facts.peak) }}). In the best tiles
---   at {{ percent(reachable) }} of the peak, all of them together would take {{ of_step(claimed_ns) }} less{% if rows | length > 1
---   %}, of which {{ percent(facts.share) }} is {{ {'convolution': 'convolutions', 'attention': 'attention'}.get(facts.kind,
---   'matrix products') }}{% endif %}. {%- if facts.of_shape > 0.1 * claimed_ns %} Only another shape could win {{
---   of_step(facts.of_shape) }} more: larger or joined batches and sizes padded to the tiles fill the last wave. {%- endif %}
+--   TFLOP/s in {{ facts.compute_type }} ({{ percent(facts.achieved / facts.peak) }}). At {{ percent(reachable) }} of the peak,
+--   all of them together would take {{ of_step(claimed_ns) }} less{% if rows | length > 1 %}, of which {{ percent(facts.share)
+--   }} is {{ {'convolution': 'convolutions', 'attention': 'attention'}.get(facts.kind, 'matrix products') }}{% endif %}. {%- if
+--   facts.in_shape < 0.9 * claimed_ns %} Of that, other kernels can win {{ of_step(facts.in_shape) }} in these shapes; the rest
+--   needs larger or joined batches, or sizes padded to the tiles, which fill the last wave. {%- endif %}
 -- confidence: medium
 -- reason: Operations follow from the shapes and the peak from the GPU; what these shapes can reach is estimated.
 -- wrong-if: The same shapes are just as slow in a separate benchmark that tries every algorithm.
@@ -37,7 +37,7 @@ with
 cost as (
     select
         slice_id, kind, compute_type, achieved, peak,
-        1 - greatest(flops / (1000 * peak * $reachable), coalesce(reachable_dur, 0)) / gpu_dur as excess
+        1 - greatest(flops / (1000 * peak * $reachable), coalesce(filled_dur, 0)) / gpu_dur as excess
     from operator_cost
     where
         trace_id = $trace_id

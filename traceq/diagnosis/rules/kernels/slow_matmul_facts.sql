@@ -1,11 +1,14 @@
 -- Of slow products, convolutions and attention: by kind, the one with most to win first, its share of the claim and the piece with most;
--- and of all kinds what only a shape that fills tiles and waves could win.
+-- and of all kinds what their own shapes allow.
 select
     x.kind,
     sum(r.claimed) / sum(sum(r.claimed)) over () as share,
-    coalesce(
-        sum(sum(r.claimed * (x.reachable_dur - x.filled_dur) / nullif(x.gpu_dur - x.reachable_dur, 0))) over (), 0
-    ) as of_shape,
+    sum(
+        sum(
+            r.claimed
+            * coalesce(greatest(x.gpu_dur - greatest(x.reachable_dur, x.filled_dur), 0) / nullif(x.gpu_dur - x.filled_dur, 0), 1)
+        )
+    ) over () as in_shape,
     arg_max(coalesce(g.name, o.name), r.claimed) as operator,
     arg_max(coalesce(g.args, o.args) ->> 'Input Dims', r.claimed) as sizes,
     arg_max(x.compute_type, r.claimed) as compute_type,
