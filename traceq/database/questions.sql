@@ -71,13 +71,14 @@ order by gpu_ms desc
 limit 20
 
 -- # fusion: Which sequences of small kernels could be one kernel?
--- Per step that counts; saved_us is the time of the bytes that would not move, NULL where the trace has no shapes or not the
--- GPU's bandwidth.
+-- Sums over the steps that count, and times per step; saved_us is the time of the bytes that would not move, NULL where the trace has
+-- no shapes or not the GPU's bandwidth.
 select
     trace_id,
     device,
-    round(times / steps, 1) as times,
-    round(kernels / steps, 1) as kernels,
+    steps,
+    times,
+    kernels,
     round(dur / steps / 1e3, 1) as us_per_step,
     round(least_dur / steps / 1e3, 1) as saved_us_least,
     round(most_dur / steps / 1e3, 1) as saved_us_most,
