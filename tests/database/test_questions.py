@@ -198,7 +198,7 @@ def test_work_of_a_stream_without_a_number_is_in_its_utilisation():
     assert [row["busy_percent"] for row in rows] == [100] * 10 + [0] * 9 + [100]
 
 
-def test_gpu_time_per_layer():
+def test_gpu_time_per_module():
     trace = TraceBuilder()
     for step in (0, 1_000_000):
         trace.annotation("ProfilerStep#1", step, 1_000_000)
@@ -207,7 +207,7 @@ def test_gpu_time_per_layer():
             ts = step + 110_000 + 60_000 * layer
             trace.cpu("python", f"nn.Module: Linear_{layer}", ts, 50_000)
             trace.kernel("gemm", ts + 15_000, 10_000 * (1 + layer), launched=(ts + 12_000, 2_000))
-    rows = ask(trace.fill_all()._connection, "GPU time per layer")
+    rows = ask(trace.fill_all()._connection, "GPU time per module of the model")
     assert [(row["module"], row["calls"], row["gpu_ms"], row["own_ms"]) for row in rows] == [
         ("Net_0/Linear_1", 2, 0.04, 0.04),
         ("Net_0/Linear_0", 2, 0.02, 0.02),
