@@ -107,6 +107,42 @@ def test_slices_that_overlap_go_to_further_lanes(tmp_path):
     }
 
 
+def graph_on_streams(streams):
+    """A graph of which one kernel runs on each of many streams, and what its viewer shows of the GPU: tracks and slices."""
+    trace = TraceBuilder()
+    trace.kernel("gemm", 0, 40, graph_id=5, stream=7)
+    trace.kernel("gemm", 50, 40, graph_id=5, stream=7)
+    trace.kernel("silu", 10, 10, graph_id=5, stream=20)
+    trace.kernel("silu", 60, 10, graph_id=5, stream=21)
+    trace.kernel("ncclDevKernel_AllReduce_Sum_bf16_RING_LL", 5, 40, graph_id=5, stream=22)
+    trace.memcpy("DtoD", 7, 10, graph_id=5, stream=23)
+    trace.kernel("eager", 95, 4, stream=7)
+    for stream in range(24, 19 + streams):
+        trace.kernel("last", 100, 1, graph_id=5, stream=stream)
+    return trace
+
+
+def test_work_of_graphs_on_many_streams_is_drawn_by_role(tmp_path):
+    content = shown(graph_on_streams(9).build(tmp_path))
+    slices = [drawn for drawn in content.slices if drawn.process == "GPU 0" and drawn.name != "last"]
+    assert [f"{drawn.track}: {drawn.name} {drawn.ts}, stream {drawn.args['stream']}" for drawn in slices] == [
+        "graphs: compute: gemm 0, stream 7",
+        "graphs: communication: ncclDevKernel_AllReduce_Sum_bf16_RING_LL 5, stream 22",
+        "graphs: copies: Memcpy DtoD 7, stream 23",
+        "graphs: compute (2): silu 10, stream 20",
+        "graphs: compute: gemm 50, stream 7",
+        "graphs: compute (2): silu 60, stream 21",
+        "stream 7: eager 95, stream 7",
+    ]
+
+
+def test_work_of_graphs_on_few_streams_is_drawn_on_them(tmp_path):
+    content = shown(graph_on_streams(8).build(tmp_path))
+    assert {drawn.track for drawn in content.slices if drawn.process == "GPU 0"} == {
+        f"stream {stream}" for stream in (7, *range(20, 27))
+    }
+
+
 def test_whatever_overlaps_nothing_is_dropped(tmp_path):
     chance = random.Random(0)  # noqa: S311 - made-up slices
     trace = TraceBuilder()

@@ -70,6 +70,23 @@ group by trace_id, device, phase, operator
 order by gpu_ms desc
 limit 20
 
+-- # fusion: Which sequences of small kernels could be one kernel?
+-- Sums over the steps that count, and times per step; saved_us is the time of the bytes that would not move, NULL where the trace has
+-- no shapes or not the GPU's bandwidth.
+select
+    trace_id,
+    device,
+    steps,
+    times,
+    kernels,
+    round(dur / steps / 1e3, 1) as us_per_step,
+    round(least_dur / steps / 1e3, 1) as saved_us_least,
+    round(most_dur / steps / 1e3, 1) as saved_us_most,
+    left(sequence, 200) as sequence
+from fusion_candidate
+order by trace_id, us_per_step desc
+limit 20
+
 -- # layers: GPU time per layer of the model
 -- Sums over the steps that count; with what lies before, between and after the layers they are all time of compute kernels.
 -- source: module, annotation (names), or order: inferred from the order of kernels, which repeat.

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from traceq.database.query import Setting
-from traceq.database.sql import statement
+from traceq.database.sql import run, statement
 
 if TYPE_CHECKING:
     import duckdb
@@ -20,6 +20,9 @@ T = TypeVar("T")
 _PLACES = ("host", "stream", "annotation", "synchronization")
 
 _ROWS = 10_000
+
+# Programs have a few streams. With more of them, those of graphs are branches.
+_MOST_STREAMS = 8
 
 
 def nest_slices(slices: Iterable[tuple[T, int, int]]) -> Iterator[tuple[T, int]]:
@@ -42,16 +45,49 @@ def nest_slices(slices: Iterable[tuple[T, int, int]]) -> Iterator[tuple[T, int]]
             yield what, len(open_ends) - 1
 
 
+def pack_slices(slices: Iterable[tuple[T, int, int]]) -> Iterator[tuple[T, int]]:
+    """Yield each slice's item with the number of the first lane, from 0, that is free from its start on.
+
+    Slices are (item, start, end), of one track, by start.
+    """
+    ends: list[int] = []
+    for what, ts, ts_end in slices:
+        lane = next((lane for lane, end in enumerate(ends) if end <= ts), len(ends))
+        ends[lane:] = [ts_end, *ends[lane + 1 :]]
+        yield what, lane
+
+
 def assign_lanes(connection: duckdb.DuckDBPyConnection, trace_id: Setting) -> None:
-    """Add to the table _lane the trace's slices that are drawn on another lane than the first of their track."""
+    """Add to the table _lane the trace's slices that are drawn on another lane than the first of their track.
+
+    The work of graphs on many streams is drawn on lanes by its role instead.
+    """
+    _assign_roles(connection, trace_id)
     for place in _PLACES:
         found = [(slice_id, lane) for slice_id, lane in _find_lanes(connection, place, trace_id) if lane]
         if found:
             slice_ids, numbers = zip(*found, strict=True)
             connection.execute(
-                "insert into _lane select $place, unnest($slice_ids::bigint[]), unnest($numbers::integer[])",
+                "insert into _lane select $place, unnest($slice_ids::bigint[]), unnest($numbers::integer[]), null",
                 {"place": place, "slice_ids": list(slice_ids), "numbers": list(numbers)},
             )
+
+
+def _assign_roles(connection: duckdb.DuckDBPyConnection, trace_id: Setting) -> None:
+    """Add to the table _lane the work of graphs on many streams, with role and lane."""
+    found = run(connection, "exports/sql/graph_role.sql", trace_id=trace_id, most_streams=_MOST_STREAMS)
+    places = [
+        (slice_id, lane, track["role"])
+        for track, rows in groupby(fetch_rows(found), key=itemgetter(0))
+        for slice_id, lane in pack_slices((slice_id, ts, ts_end) for _, slice_id, ts, ts_end in rows)
+    ]
+    if places:
+        slice_ids, numbers, roles = zip(*places, strict=True)
+        connection.execute(
+            "insert into _lane"
+            " select 'stream', unnest($slice_ids::bigint[]), unnest($numbers::integer[]), unnest($roles::bigint[])",
+            {"slice_ids": list(slice_ids), "numbers": list(numbers), "roles": list(roles)},
+        )
 
 
 def _find_lanes(connection: duckdb.DuckDBPyConnection, place: str, trace_id: Setting) -> Iterator[tuple[int, int]]:

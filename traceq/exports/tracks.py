@@ -23,6 +23,9 @@ _MOST = (1 << 32) - 1
 # The tracks that traceq adds, in a process of their own.
 _OWN = {"step": "steps", "path": "critical path", "ledger": "GPU {a} ledger"}
 
+# Work of graphs on many streams, by the numbers of graph_role.sql.
+_ROLES = {-4: "compute", -3: "communication", -2: "copies"}
+
 
 def _to_microseconds(nanoseconds: int) -> str:
     """Return nanoseconds as the text of microseconds with exactly three decimals."""
@@ -164,6 +167,8 @@ def _name_track(row: dict[str, Any]) -> tuple[str | None, int | None]:
         if not row["b"]:
             return (f"{row['thread_name'] or 'thread'}{lane}", None) if lane else (row["thread_name"], row["tid"])
         return f"{row['thread_name'] or 'thread'}: ranges{lane}", None
+    if row["b"] in _ROLES:
+        return f"graphs: {_ROLES[row['b']]}{lane}", None
     stream = "stream" if row["b"] < 0 else f"stream {row['b']}"
     if row["place"] == "stream":
         return stream + lane, None if lane else row["b"]

@@ -131,6 +131,7 @@ _TOPICS = {
         "grouped": ("grouped_products", "grouped_product"),
         "regions": ("graph_regions", "graph_region"),
         "layers": ("layers", "layer_list"),
+        "fusion": ("fusion", "fusion"),
     },
     "data": {"stall": ("data", "data_stall"), "loaders": ("data_loaders", "data_loader")},
     "memory": {

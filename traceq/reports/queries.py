@@ -46,7 +46,7 @@ _NEEDED_BY = {
     "job_axis_rank": ("job_axis", "job_bubble", "job_group_wait"),
     "job_pair": ("job_pair",),
     "job_path": ("job_path",),
-    "kernel_occupancy": ("kernel_fill", "kernel_occupancy", "kernel_roofline", "kernel_top"),
+    "kernel_occupancy": ("fusion", "kernel_fill", "kernel_occupancy", "kernel_roofline", "kernel_top"),
     "layer": ("layer_list",),
     "made_with": ("made_with",),
     "memory_peak": ("snapshot_peak",),

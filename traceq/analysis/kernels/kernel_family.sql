@@ -20,6 +20,8 @@ told as (
         _tells('flash_attention', false, regexp_matches(name, '(?i)flash_(bwd_(dot_do_o|convert_d|clear_d|postprocess|preprocess)|fwd_(splitkv_|mla_)?combine)|FlashAttn(Bwd(Pre|Post)process|FwdCombine)')),  -- FlashAttention: work around the products
         _tells('flash_attention', false, regexp_matches(name, 'FmhaBwd(OGradDotO|ConvertQGrad)|FmhaFwdSplitKVCombine|(?i:fmhaReduction|merge_?states?\w*kernel|VariableLengthMergeStates|get_mla_metadata|mla_reduce)|paged_attention_\w*reduce|^_fwd_kernel_stage2|^reduce_segments')),  -- the same of others: sums of what several blocks computed
         _tells('quantize', false, regexp_matches(name, '(?i)marlin\w*repack|awq_marlin_repack|gptq_marlin_repack')),  -- Marlin: layout of the weights
+        _tells('quantize', false, regexp_matches(name, '(?i)to_mxfp8_dim\d|cast_mxfp8_|cast_transpose|quantize_transpose')),  -- torchao, Transformer Engine: casts to 8 and 4 bits, transposed or not
+        _tells('deep_gemm', false, regexp_matches(name, 'mqa_logits_metadata')),  -- DeepGEMM: which block computes what
         _tells('routing', false, regexp_matches(name, '(?i)moe_?(align|sort|sum|permute|unpermute|topk|gating)|MoeSorting|grouped_topk|count_and_sort_expert|_combined_routing|_bitmatrix|topksoftmax|(expand|shuffle)Input?Rows|finalize(Moe|Kernel)|routing\w*Kernel|computeStridesTma')),  -- mixtures of experts: which token goes where
         _tells('kv_cache', false, regexp_matches(name, '(?i)(reshape|concat)_and_cache|store_kv_?cache|set_(mla_)?kv_?(buffer|cache)|kv_indices|gather_(and_\w+_)?cache|(copy|swap)_blocks_kernel|_kv_cache_kernel|kv_kernel$')),  -- servers: keys and values written to their pages
         _tells('norm', false, regexp_matches(name, 'cudnn\w*::bn_|bn_(fw|bw)_|(?i)batch_?norm|layer_?norm|rms_?norm|group_?norm|GammaBetaBackward|RowwiseMoments|ComputeFusedParams|ln_(fwd|bwd)_')),  -- normalisations, cuDNN's included
@@ -47,11 +49,12 @@ told as (
         _tells(null, true, regexp_matches(name, 'MainloopSm(90Tma|100|120)|Sm(90|100|120)\w*(Tma|Warp)\w*Specialized')),  -- CUTLASS 3 for Hopper and Blackwell
         _tells(null, true, regexp_matches(name, '_MI\d+x\d+x\d+|(?i:xdlops|[_:]xdl|GemmXdl|xdl_?cshuffle)|_gtcx\d?_|(\b|_)mfma')),  -- AMD: matrix (xdl, mfma) instructions
         _tells(null, false, regexp_matches(name, '^Cijk_\w*_MT\d+x\d+x\d+_S[EN]_')),  -- Tensile names the matrix instruction behind the tile: none there
-        _tells('deep_gemm', true, regexp_matches(name, 'deep_gemm::.*gemm')),  -- DeepGEMM, FP8 and BF16
+        _tells('deep_gemm', true, regexp_matches(name, 'deep_gemm::.*gemm|^_ZN9deep_gemm\d+\w*gemm')),  -- DeepGEMM, FP8 and BF16
         -- 8- and 4-bit floating point is multiplied on tensor cores only
         _tells('trtllm', true, regexp_matches(name, '^(bmm|gemm)(Gated)?_(Bfloat16|Fp16|Fp32|E4m3|E2m1|MxE4m3|MxE2m1)_')),  -- TensorRT-LLM's own products
         _tells('aiter', true, regexp_matches(name, 'aiter\d*(::)?\w*((bf16|fp8|f4|i8)_?gemm|fmoe_|moe_)|^fmoe_|kernel_moe_mxgemm|moe_ck2stages')),  -- AMD: AITER's products
-        _tells('triton', true, regexp_matches(name, '^_?(p_)?matmul_ogs_|^fused_moe_kernel|^_?w8a8_(block|triton_block)_\w*(matmul|gemm)|_block_scaled_matmul|^scaled_mm_kernel$')),  -- Triton: experts, products of quantised operands
+        _tells('triton', true, regexp_matches(name, '^_?(p_)?matmul_ogs_|^fused_moe_kernel|^_?w8a8_(block|triton_block)_\w*(matmul|gemm)|_block_scaled_matmul|^scaled_mm_kernel$|^_fbgemm_grouped_gemm|^_kernel_grouped_gemm_\w*bf16')),  -- Triton: experts, products of quantised operands, FBGEMM's and torchtitan's grouped ones
+        _tells('triton', null, regexp_matches(name, '^_kernel_grouped_gemm_|^matmul_kernel_(\w+_)?persistent$')),  -- the type decides whether tl.dot is one for tensor cores
         _tells('quantize', false, regexp_matches(name, '(?i)gemm_half_q_half|gemv_?4bit|kgemm_4bit_inference_naive|k(De)?QuantizeBlockwise|kOptimizer|kPreconditionOptimizer|dequantize_weights|mul_mat_vec|LLGemm1')),  -- exllama, bitsandbytes, llama.cpp: without tensor cores
         _tells('quantize', true, regexp_matches(name, 'gemm_forward_4bit_cuda|tinygemm_m16n8|machete::|wvSplitKQ|kgemm_4bit_inference_mma')),  -- AWQ, tinygemm, Machete
         _tells(null, true, regexp_matches(name, '(?i)(fp8|fp4|mxfp|nvfp4|e4m3|e2m1|e5m2)\w*(gemm|_mm_|matmul)|(gemm|matmul)\w*(fp8|fp4|mxfp|e4m3|e2m1|a8w8|a4w4|w8a8)|mqa_logits')),
@@ -68,7 +71,7 @@ told as (
         _tells('miopen', false, regexp_matches(name, '(?i)SubTensorOp|batched_transpose_\d')),  -- AMD: MIOpen's fills, casts and layouts
         _tells('miopen', null, regexp_matches(name, '(?i)^igemm_(fwd|bwd|wrw)|miopen')),  -- AMD: MIOpen
         _tells('composable_kernel', null, regexp_matches(name, '\bck::|_ZN2ck|ck_tile')),  -- AMD: Composable Kernel
-        _tells('composable_kernel', true, regexp_matches(name, 'ck_tile.*(Gemm|Flatmm)')),  -- its tiles are multiplied by matrix instructions
+        _tells('composable_kernel', true, regexp_matches(name, 'ck_tile.*(Gemm|Flatmm)|ck(::|\d+)kernel_moe_(mx)?gemm')),  -- its tiles are multiplied by matrix instructions
         _tells('marlin', true, regexp_matches(name, '(?i)marlin')),  -- Marlin: quantised weights times half precision
         _tells('hipblas', null, regexp_matches(name, '^(Custom_)?Cijk_|rocblas|hipblas|Tensile')),  -- AMD: hipBLASLt, rocBLAS, Tensile
         _tells('nvfuser', false, regexp_matches(name, 'nvfuser_(pointwise|reduction|inner_persistent|outer_persistent|inner_outer_persistent|transpose)|CudaCodeGen::')),  -- nvFuser

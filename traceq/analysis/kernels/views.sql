@@ -317,3 +317,204 @@ where
     s.excluded is null and o.device is not null
     and (o.kind = 'experts' or (o.kind = 'matmul' and regexp_matches(c.name, '(?i)grouped_?(mm|gemm)|\bgmm')))
 group by o.trace_id, o.device, c.name;
+
+--: One row per device and sequence of operators whose memory-bound kernels run one after another on a stream, with nothing
+--: else between them, at least twice in counted steps: sums over these steps. Definition: docs/metrics.md.
+create or replace view fusion_candidate as
+with
+-- Of single tensors: what works on many at once is as fused as it gets, and optimizers are another rule's.
+sliced as (
+    select
+        g.trace_id, g.device, g.stream, g.step, g.ts, g.slice_id, g.name, k.family, k.exclusive_dur,
+        coalesce(r.operator_id, l.operator_id) as operator_id,
+        coalesce(
+            k.family in ('elementwise', 'copy', 'norm', 'softmax', 'reduce', 'quantize', 'index')
+            and not regexp_matches(g.name, 'multi_tensor_apply|CatArray|FillFunctor|split_with_sizes|chunk_cat|distribution_')
+            and s.phase is distinct from 'optimizer',
+            false
+        ) as is_small
+    from gpu_slice as g
+    inner join step as t on t.trace_id = g.trace_id and t.step = g.step and t.excluded is null
+    left join kernel_occupancy as k on k.trace_id = g.trace_id and k.slice_id = g.slice_id
+    left join launch_state as s on s.trace_id = g.trace_id and s.slice_id = g.slice_id
+    left join cpu_slice as l on l.trace_id = g.trace_id and l.slice_id = g.launch_id
+    left join graph_kernel as r on r.trace_id = g.trace_id and r.slice_id = g.slice_id
+    where g.device is not null
+),
+
+-- A run is identified by how many other slices came before.
+numbered as (
+    select
+        *,
+        row_number() over (partition by trace_id, device, stream, step order by ts, slice_id)
+        - row_number() over (partition by trace_id, device, stream, step, is_small order by ts, slice_id) as run
+    from sliced
+),
+
+-- Kernels of one operator are one piece of a run; kernels without an operator are pieces of their own.
+piece as (
+    select
+        trace_id, device, stream, step, run, operator_id,
+        min(ts) as ts,
+        count(*) as kernels,
+        sum(exclusive_dur) as dur,
+        arg_max(family, ts) as family,
+        any_value(name) as kernel
+    from numbered
+    where is_small
+    group by trace_id, device, stream, step, run, operator_id, if(operator_id is null, slice_id, null)
+),
+
+operator as (
+    select c.trace_id, c.slice_id, c.name, c.args
+    from cpu_slice as c
+    semi join (select trace_id, operator_id from piece) as p on p.trace_id = c.trace_id and p.operator_id = c.slice_id
+    union all
+    select trace_id, slice_id, name, args from graph_operator
+),
+
+-- Recorded texts are few, operators many.
+recorded as (
+    select args, try_cast(text -> 'Input Dims' as bigint[][]) as dims, try_cast(text -> 'Input type' as varchar[]) as types
+    from (select args, if(json_valid(args), args, null)::json as text from (select distinct args from operator))
+),
+
+-- Inputs that are tensors, with the bytes of an element; all of them are known, or none.
+input as (
+    select
+        args,
+        list_filter(
+            list_transform(
+                list_zip(dims, types),
+                lambda x: {
+                    'dims': x[1],
+                    'elements': list_aggregate([1.0::double] || x[1]::double[], 'product'),
+                    'size': case
+                        when x[2] in ('double', 'long int', 'long') then 8
+                        when x[2] in ('float', 'int') then 4
+                        when x[2] in ('c10::Half', 'c10::BFloat16', 'c10::bfloat16', 'short int', 'short') then 2
+                        when starts_with(x[2], 'c10::Float8_') or x[2] in ('signed char', 'unsigned char', 'bool') then 1
+                    end
+                }
+            ),
+            lambda i: len(i.dims) > 0
+        ) as inputs
+    from recorded
+    where len(dims) = len(types)
+),
+
+-- What an operator writes is as large as its inputs are broadcast to one another.
+shape as (
+    select
+        args, inputs,
+        list_transform(
+            range(rank),
+            lambda place: list_max(list_transform(
+                inputs, lambda i: if(place + len(i.dims) >= rank, i.dims[place + len(i.dims) - rank + 1], 1)
+            ))
+        ) as broadcast
+    from (select args, inputs, list_max(list_transform(inputs, lambda i: len(i.dims))) as rank from input)
+    where len(inputs) > 0 and len(list_filter(inputs, lambda i: i.size is null or i.elements is null)) = 0
+),
+
+named as (
+    select
+        p.*, s.inputs,
+        coalesce(
+            regexp_replace(o.name, '^aten::', ''),
+            -- of kernels without an operator: PyTorch's functor, else the function
+            nullif(regexp_extract(p.kernel, '(\w+)_kernel_cuda', 1), ''),
+            nullif(regexp_extract(p.kernel, '(\w*Functor\w*)', 1), ''),
+            nullif(regexp_extract(p.kernel, '(\w+)\s*([<(]|$)', 1), ''),
+            p.kernel
+        ) as name,
+        -- norms have weights that are not broadcast; what reductions and indexing write, shapes of inputs do not tell
+        case
+            when p.family in ('norm', 'softmax') then s.inputs[1].dims
+            when p.family in ('reduce', 'index') then []
+            else s.broadcast
+        end as output
+    from piece as p
+    left join operator as o on o.trace_id = p.trace_id and o.slice_id = p.operator_id
+    left join shape as s on s.args is not distinct from o.args
+),
+
+paired as (
+    select
+        *,
+        lead(name) over following as next_name,
+        lead(inputs) over following as next_inputs,
+        list_aggregate([1.0::double] || output::double[], 'product') as elements
+    from named
+    window following as (partition by trace_id, device, stream, step, run order by ts, operator_id)
+),
+
+-- An input of another shape with as many elements may be the same tensor seen differently.
+moved as (
+    select
+        *,
+        if(
+            len(output) > 0 and next_name <> name,
+            elements * coalesce(list_min(list_transform(list_filter(next_inputs, lambda i: i.dims = output), lambda i: i.size)), 0),
+            if(output is null or next_inputs is null, null, 0)
+        ) as least_bytes,
+        if(
+            len(output) > 0,
+            2 * elements
+            * coalesce(list_max(list_transform(list_filter(next_inputs, lambda i: i.elements = elements), lambda i: i.size)), 0),
+            if(output is null or next_inputs is null, null, 0)
+        ) as most_bytes
+    from paired
+),
+
+runs as (
+    select
+        trace_id, device, stream, step, run,
+        string_agg(name, ' → ' order by ts, operator_id) as sequence,
+        count(*) as operators,
+        sum(kernels) as kernels,
+        sum(dur) as dur,
+        if(count(if(next_inputs is null, null, least_bytes)) = count(next_name), sum(least_bytes), null) as least_bytes,
+        if(count(if(next_inputs is null, null, most_bytes)) = count(next_name), sum(most_bytes), null) as most_bytes
+    from moved
+    group by trace_id, device, stream, step, run
+    having min(name) <> max(name)
+),
+
+counted as (
+    select trace_id, count(*) as steps from step where excluded is null group by trace_id
+)
+
+select
+    --: Trace.
+    r.trace_id,
+    --: Device.
+    r.device,
+    --: The operators in their order, without aten::, with → between: mul → add → silu. Of kernels whose operator is not
+    --: known the function that they compute, from their names.
+    r.sequence,
+    --: Operators in it.
+    any_value(r.operators)::integer as operators,
+    --: Times it ran.
+    count(*) as times,
+    --: Counted steps of the trace, whether it ran in them or not.
+    any_value(c.steps) as steps,
+    --: Kernels.
+    sum(r.kernels)::bigint as kernels,
+    --: Their time, ns: sum of kernel_occupancy.exclusive_dur.
+    sum(r.dur)::bigint as dur,
+    --: Bytes that need not move if each sequence were one kernel, at least: one read of what an operator writes, where
+    --: another one behind it reads a tensor of that shape. NULL where shapes or types are not recorded.
+    if(count(r.least_bytes) = count(*), sum(r.least_bytes), null)::bigint as least_bytes,
+    --: The same at most: write and read of it, and also where the next one reads as many elements in another shape.
+    if(count(r.most_bytes) = count(*), sum(r.most_bytes), null)::bigint as most_bytes,
+    --: Time that least_bytes take at 0.8 of the peak memory bandwidth, what copies reach, ns; no more than dur. NULL
+    --: where the bytes or the bandwidth (device_model) are not known.
+    if(count(r.least_bytes) = count(*), sum(least(r.least_bytes * 1e9 / (0.8 * m.memory_bandwidth), r.dur)), null)::bigint as least_dur,
+    --: The same of most_bytes, ns.
+    if(count(r.most_bytes) = count(*), sum(least(r.most_bytes * 1e9 / (0.8 * m.memory_bandwidth), r.dur)), null)::bigint as most_dur
+from runs as r
+inner join counted as c using (trace_id)
+left join device_model as m on m.trace_id = r.trace_id and m.device = r.device
+group by r.trace_id, r.device, r.sequence
+having count(*) > 1;

@@ -34,8 +34,9 @@ end;
 -- Which GPU slices an arrow leads to, and the call from which it comes. Perfetto wants an arrow to lead forward in time.
 create or replace temp table _arrow (slice_id bigint, launch_id bigint);
 
--- Slices that are drawn beside their track because they overlap others there without nesting.
-create or replace temp table _lane (place varchar, slice_id bigint, lane integer);
+-- Slices that are drawn beside their track because they overlap others there without nesting; work of graphs on many streams is drawn
+-- by role, a number below -1 that stands for the stream.
+create or replace temp table _lane (place varchar, slice_id bigint, lane integer, role bigint);
 
 -- Which process and thread of the exported trace a track is. What a and b are depends on the place: tracks.sql.
 create or replace temp table _track (place varchar, a bigint, b bigint, lane integer, pid bigint, tid bigint);

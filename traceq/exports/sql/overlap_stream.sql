@@ -13,7 +13,7 @@ slice as (
             rows between unbounded preceding and 1 preceding
         ) as ends_before
     from gpu_slice
-    where trace_id = $trace_id
+    where trace_id = $trace_id and slice_id not in (select slice_id from _lane where place = 'stream')
 ),
 
 overlapping as (
@@ -25,4 +25,5 @@ overlapping as (
 select s.device::varchar || ' ' || coalesce(s.stream, -1) as track, s.slice_id, s.ts, s.ts_end
 from slice as s
 inner join overlapping as o on o.device = s.device and o.stream = coalesce(s.stream, -1)
+where s.slice_id not in (select slice_id from _lane where place = 'stream')
 order by track, s.ts, s.ts_end desc, s.slice_id

@@ -56,7 +56,7 @@ select
     0 as dur
 from ends as e
 left join _lane as l on l.place = e.place and l.slice_id = e.slice_id
-inner join _track as t on t.place = e.place and t.a = e.a and t.b = e.b and t.lane = coalesce(l.lane, 0)
+inner join _track as t on t.place = e.place and t.a = e.a and t.b = coalesce(l.role, e.b) and t.lane = coalesce(l.lane, 0)
 -- a thread may have its slice on no track
 qualify count(*) over (partition by e.segment) = 2
 order by e.segment, e.part

@@ -49,7 +49,7 @@ select
 from gpu_slice as g
 left join _lane as l on l.place = 'stream' and l.slice_id = g.slice_id
 inner join _track as t
-    on t.place = 'stream' and t.a = g.device and t.b = coalesce(g.stream, -1) and t.lane = coalesce(l.lane, 0)
+    on t.place = 'stream' and t.a = g.device and t.b = coalesce(l.role, g.stream, -1) and t.lane = coalesce(l.lane, 0)
 left join _arrow as a on a.slice_id = g.slice_id
 left join (
     select distinct on (slice_id) slice_id, op, dtype, in_elements, out_elements, group_size, group_name, sequence

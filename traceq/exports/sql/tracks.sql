@@ -1,5 +1,5 @@
 -- The tracks that have anything in the window, in the order in which they are shown. a is the thread or device, b whether the ranges
--- of the thread need not nest, or the stream (-1: unknown).
+-- of the thread need not nest, or the stream (-1: unknown, below: the role of work of graphs on many streams).
 with
 used as (
     select 'host' as place, c.thread_id as a, (c.depth is null)::bigint as b, coalesce(l.lane, 0) as lane
@@ -8,7 +8,7 @@ used as (
     where c.trace_id = $trace_id and ((c.ts <= $until and c.ts_end >= $since) or list_contains($kept::bigint[], c.slice_id))
     group by all
     union all
-    select 'stream', g.device, coalesce(g.stream, -1), coalesce(l.lane, 0)
+    select 'stream', g.device, coalesce(l.role, g.stream, -1), coalesce(l.lane, 0)
     from gpu_slice as g
     left join _lane as l on l.place = 'stream' and l.slice_id = g.slice_id
     where g.trace_id = $trace_id and ((g.ts <= $until and g.ts_end >= $since) or list_contains($kept::bigint[], g.slice_id))
@@ -65,7 +65,7 @@ left join device as d on u.place not in ('host', 'step', 'path') and d.trace_id 
 order by
     case u.place when 'step' then 0 when 'path' then 1 when 'ledger' then 2 when 'host' then 3 else 4 end,
     if(u.place = 'host', 0, u.a) nulls first,
-    if(u.place = 'host', u.a, coalesce(u.b, -2)),
+    if(u.place = 'host', u.a, coalesce(u.b, -5)),
     u.b,
     case u.place when 'counter' then 0 when 'annotation' then 1 when 'stream' then 2 when 'synchronization' then 3 else 4 end,
     u.lane

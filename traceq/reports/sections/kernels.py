@@ -8,6 +8,7 @@ from traceq.common.units import UNKNOWN, count, duration, maybe, rate, share, so
 from traceq.reports.document import BarRow, Bars, Block, Heading, Name, Paragraph, Query, Spans, Table, make_table
 from traceq.reports.model import TraceReport
 from traceq.reports.sections.experts import describe_experts
+from traceq.reports.sections.fusion import list_fusions
 from traceq.reports.sections.missing import capture_with
 from traceq.reports.sections.pictures import draw_pictures
 from traceq.reports.topics.kernels import GpuMetric, KernelFill, KernelName, Kernels, Mfu, OperatorKind
@@ -43,6 +44,7 @@ def describe_kernels(report: TraceReport) -> Iterator[Block]:
     yield Query(report.queries["kernel_names"])
     yield from _describe_mfu(facts, report)
     yield from describe_experts(report)
+    yield from list_fusions(report)
     if facts.measured:
         yield _metric_table(facts.measured)
         yield Query(report.queries["gpu_metrics"])

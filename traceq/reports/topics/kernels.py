@@ -187,6 +187,23 @@ class GroupedProduct(msgspec.Struct, frozen=True):
     dur_ns: int | None
 
 
+class FusionCandidate(msgspec.Struct, frozen=True):
+    """Memory-bound kernels of a sequence of operators that one kernel could replace, in counted steps on all devices.
+
+    `least_bytes` to `most_bytes` need not move then, which take `least_ns` to `most_ns`; None where the trace does not tell.
+    """
+
+    sequence: str
+    operators: int
+    times: int
+    kernels: int
+    dur_ns: int
+    least_bytes: int | None
+    most_bytes: int | None
+    least_ns: int | None
+    most_ns: int | None
+
+
 class Kernels(msgspec.Struct, frozen=True):
     """Compute kernels, and the operators and modules that launched them; `top` are the --top names with most time.
 
@@ -206,3 +223,4 @@ class Kernels(msgspec.Struct, frozen=True):
     grouped: tuple[GroupedProduct, ...] = ()
     regions: tuple[GraphRegion, ...] = ()
     layers: tuple[LayerTimes, ...] = ()
+    fusion: tuple[FusionCandidate, ...] = ()
