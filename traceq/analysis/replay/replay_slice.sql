@@ -3,7 +3,7 @@
 -- Migrations of unified memory happen when a page is touched. NULL of a number is -1.
 -- What a stream waited for without a record of it, an execution trace tells: the last work on another stream that computed what the
 -- slice's operator uses.
--- reads: idle_gap, idle_gap_cause, operator_dependency, stream_wait
+-- reads: idle_gap, idle_gap_cause, stream_wait
 with
 written as (
     select o.slice_id as operator_id, g.device, g.stream, g.slice_id, g.ts_end
