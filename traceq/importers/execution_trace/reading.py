@@ -55,9 +55,14 @@ class _RawNode(msgspec.Struct):
     output_types: list[Any] = []
 
 
+_NODE = msgspec.json.Decoder(_RawNode)
+
+
 class _RawTrace(msgspec.Struct):
+    """A trace whose nodes are still text: decoded one by one they take little memory."""
+
     schema: str
-    nodes: list[_RawNode]
+    nodes: list[msgspec.Raw]
     pid: int | None = None
 
 
@@ -128,7 +133,8 @@ def read_execution_trace(path: Path) -> ExecutionTrace:
     return ExecutionTrace(raw.schema, raw.pid, tuple(operators))
 
 
-def _build_operator(place: int, node: _RawNode) -> ExecutedOperator:
+def _build_operator(place: int, text: msgspec.Raw) -> ExecutedOperator:
+    node = _NODE.decode(text)
     attributes: Mapping[str, Any] = {attribute.name: attribute.value for attribute in node.attrs}
     record_id = attributes.get("rf_id", node.rf_id)
     return ExecutedOperator(
