@@ -96,6 +96,7 @@ CASES = (
     Case("doctor demo.duckdb", r"ok +steps +6 steps"),
     Case("whatif demo.duckdb --remove idle_data", r"The step would be 1\d\.\d+ ms \(2\d\.\d %\) shorter"),
     Case("export demo.duckdb -o perfetto.json", r"perfetto\.json: [\d,]+ events"),
+    Case("export demo.duckdb -o demo.0.et", r"demo\.0\.et: [\d,]+ nodes"),
     Case("trim {run}/kineto_2026.json.gz --steps 3..5 -o first.json.gz", r"first\.json\.gz: [\d,]+"),
     Case("trim {run}/kineto_2026.json.gz --steps 5..7 -o last.json.gz", r"last\.json\.gz: [\d,]+"),
     Case("anonymise {run}/kineto_2026.json.gz -o shared.json.gz", r"shared\.json\.gz: [\d,]+ records"),

@@ -65,7 +65,7 @@ FILES = {
     "shared.json": ({"shared": {"frames": [{"name": "f"}]}, "profiles": []}, "a speedscope profile"),
     "et.json": (
         {"schema": "1.1.1-chakra.0.0.4", "pid": 1, "nodes": [NODE]},
-        "an execution trace (or graph) of PyTorch",
+        "an execution trace of PyTorch (which operator uses whose tensors), without times",
     ),
     "eg.json": (
         {"nodes": [NODE | {"name": "[pytorch|profiler|execution_graph|process]"}]},

@@ -27,24 +27,24 @@ class Profile(NamedTuple):
 
 
 def read_profile(data):
-    top = _fields(gzip.decompress(data))
+    top = fields_of(gzip.decompress(data))
     texts = [text.decode() for text in top[6]]
     assert texts[0] == ""
-    functions = {each[1][0]: each for each in map(_fields, top[5])}
+    functions = {each[1][0]: each for each in map(fields_of, top[5])}
     frames = {}
-    for location in map(_fields, top[4]):
+    for location in map(fields_of, top[4]):
         assert location[2] == [1]
-        (line,) = map(_fields, location[4])
+        (line,) = map(fields_of, location[4])
         function = functions[line[1][0]]
         name, file = (texts[function[field][0]] if function[field] else "" for field in (2, 4))
         frames[location[1][0]] = Frame(name, file, line[2][0])
     assert 0 not in frames
-    (mapping,) = map(_fields, top[3])
+    (mapping,) = map(fields_of, top[3])
     assert mapping[1] == [1]
     return Profile(
-        [tuple(texts[_fields(each)[field][0]] for field in (1, 2)) for each in top[1]],
+        [tuple(texts[fields_of(each)[field][0]] for field in (1, 2)) for each in top[1]],
         texts[top[14][0]],
-        [_sample(_fields(each), frames) for each in top[2]],
+        [_sample(fields_of(each), frames) for each in top[2]],
         texts[mapping[5][0]],
         top[10][0],
         [texts[number] for number in top[13]],
@@ -53,15 +53,15 @@ def read_profile(data):
 
 def _sample(fields, frames):
     (stack,), (values,) = fields[1], fields[2]
-    return tuple(frames[number] for number in reversed(_packed(stack))), tuple(_packed(values))
+    return tuple(frames[number] for number in reversed(numbers_of(stack))), tuple(numbers_of(values))
 
 
-def _fields(data):
+def fields_of(data):
     """Field number -> its values in their order: whole numbers, or bytes."""
     found, at = defaultdict(list), 0
     while at < len(data):
-        key, at = _varint(data, at)
-        value, at = _varint(data, at)
+        key, at = varint_at(data, at)
+        value, at = varint_at(data, at)
         if key & 7 == _BYTES:
             value, at = data[at : at + value], at + value
         else:
@@ -71,15 +71,15 @@ def _fields(data):
     return found
 
 
-def _packed(data):
+def numbers_of(data):
     found, at = [], 0
     while at < len(data):
-        value, at = _varint(data, at)
+        value, at = varint_at(data, at)
         found.append(value)
     return found
 
 
-def _varint(data, at):
+def varint_at(data, at):
     value = shift = 0
     while True:
         byte = data[at]

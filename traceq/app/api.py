@@ -713,9 +713,10 @@ def export(
     A .json or .json.gz file is a Chrome trace for ui.perfetto.dev: all of it, or the time around `finding` (its id, its
     rule, or F1, F2, ...). .speedscope.json, .pb.gz (pprof) and .folded hold the call paths of the counted steps with
     their own time on the host, of GPU work, and in which GPUs were idle; folded stacks that of one `measure`, "host",
-    "gpu" or "idle". .parquet and .csv hold one table; with `format` and a new directory every table and view with
-    rows, or those named in `tables`, becomes a file of its own. `traces` are the trace_ids to write (all if empty),
-    `rank` or `ranks` choose by rank; ranks of a job share one clock. `goal`, `rules` and `timeout` are as for a report.
+    "gpu" or "idle". .et is an execution trace of Chakra for simulators, of one rank. .parquet and .csv hold one table;
+    with `format` and a new directory every table and view with rows, or those named in `tables`, becomes a file of its
+    own. `traces` are the trace_ids to write (all if empty), `rank` or `ranks` choose by rank; ranks of a job share one
+    clock. `goal`, `rules` and `timeout` are as for a report.
     Raises ValueError for options that do not fit together, StoreError for unreadable or unwritable files, QueryError
     for a missing table.
     """

@@ -17,6 +17,7 @@ from traceq.app.source import Source, open_source
 from traceq.app.trace_selection import select_traces
 from traceq.common import signals
 from traceq.common.files import atomic_write, name_part, write_packed
+from traceq.common.units import some
 from traceq.database import catalogue
 from traceq.database.catalogue import CatalogueTable
 from traceq.database.user_sql import lock, run_interruptibly
@@ -27,6 +28,7 @@ from traceq.diagnosis.packs import is_of_extra
 from traceq.diagnosis.record import EXTRA
 from traceq.diagnosis.subject import Goal
 from traceq.errors import StoreError, WrongUse
+from traceq.exports.chakra import write_chakra
 from traceq.exports.folded import write_folded
 from traceq.exports.pprof import write_pprof
 from traceq.exports.result import WRITERS, result_of
@@ -35,7 +37,7 @@ from traceq.exports.stacks import MEASURE_WORDS, MEASURES, Measure
 from traceq.exports.trace_file import MOST_OF_FINDING, Written, read_traces, write_finding, write_trace
 from traceq.reports.build_stacks import build_stacks
 
-Format = Literal["perfetto", "chrome", "folded", "speedscope", "pprof", "parquet", "csv"]
+Format = Literal["perfetto", "chrome", "folded", "speedscope", "pprof", "chakra", "parquet", "csv"]
 
 _TABLE = ("parquet", "csv")
 _STACKS = ("folded", "speedscope", "pprof")
@@ -45,6 +47,7 @@ _FORMAT_OF_SUFFIX: dict[str, Format] = {
     ".speedscope.json.gz": "speedscope",
     ".folded": "folded",
     ".pb.gz": "pprof",
+    ".et": "chakra",
     ".json": "perfetto",
     ".json.gz": "perfetto",
     ".parquet": "parquet",
@@ -86,6 +89,8 @@ def export(
         if name in _TABLE:
             run_interruptibly(connection, lambda: _write_tables(connection, name, output, tables, chosen))
             return None
+        if name == "chakra":
+            return run_interruptibly(connection, lambda: _write_chakra(connection, source, output, chosen))
         if name in _STACKS:
             return run_interruptibly(
                 connection, lambda: _write_stacks(connection, name, source, output, measure, chosen)
@@ -115,7 +120,7 @@ def _format_of(output: Path) -> Format:
 
 def _check(name: Format, output: Path, finding: str | None, measure: Measure | None, tables: Sequence[str]) -> None:
     """Raise WrongUse for options that do not fit together, and for an output directory that exists."""
-    if finding is not None and name in (*_TABLE, *_STACKS):
+    if finding is not None and name in (*_TABLE, *_STACKS, "chakra"):
         raise WrongUse("--finding is for a trace: -o FILE.json.")
     if measure is not None and name != "folded":
         raise WrongUse("--measure is for folded stacks; other files hold every measure.")
@@ -167,6 +172,29 @@ def _write_stacks(
         else:
             count = write_folded(stacks, wanted, file)
     return Written(count, unit="call paths")
+
+
+def _write_chakra(
+    connection: duckdb.DuckDBPyConnection, source: Source, output: Path, chosen: Sequence[int]
+) -> Written:
+    """Write the dependency graph of one trace for simulators. Raises WrongUse for several traces, StoreError without a graph."""
+    if len(chosen) != 1:
+        raise WrongUse(
+            f"{output} is of one rank, and {source} has {len(chosen)} traces: choose one with --rank, a file each;"
+            " ASTRA-sim takes job.0.et, job.1.et, ..."
+        )
+    if not connection.execute("from dependency where trace_id = ? limit 1", chosen).fetchone():
+        raise StoreError(
+            f"{source}: has no dependency graph, as no work of a GPU is in its counted steps; traceq doctor {source} says what"
+            " it holds"
+        )
+    with write_packed(output) as file:
+        counts = write_chakra(connection, chosen[0], file)
+    unknown = counts.unknown_communication
+    remark = (
+        f"communication that the trace does not describe is computation of its recorded length: {some(unknown, 'node')}"
+    )
+    return Written(counts.nodes, unit="nodes", remark=remark if unknown else None)
 
 
 def _write_tables(

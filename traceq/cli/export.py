@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--format",
-    type=click.Choice(("perfetto", "chrome", "folded", "speedscope", "pprof", "parquet", "csv")),
+    type=click.Choice(("perfetto", "chrome", "folded", "speedscope", "pprof", "chakra", "parquet", "csv")),
     help="perfetto and chrome are the same.  [default: by the suffix of -o]",
 )
 @click.option(
@@ -82,7 +82,8 @@ def export(
     they launched, next to the steps, the ledger of each GPU and the findings; the ranks of a job are on one clock.
     With --finding it holds the time around the worst occurrence of one finding, in less than 1 MB. .speedscope.json,
     .pb.gz (pprof) and .folded (for flamegraph.pl) hold call paths, each with its host time, GPU time and GPU idle time in
-    the counted steps. .parquet and .csv hold one table; with --format and a new directory as -o, every table and view
+    the counted steps. .et is an execution trace of Chakra, for simulators: the counted steps of one rank as a graph.
+    .parquet and .csv hold one table; with --format and a new directory as -o, every table and view
     that has rows becomes a file of its own.
 
     \b
@@ -92,6 +93,7 @@ def export(
       traceq export job.duckdb --ranks 0,6 -o late.json
       traceq export profile.duckdb -o profile.speedscope.json
       traceq export profile.duckdb --measure idle -o idle.folded
+      traceq export job.duckdb --rank 0 -o job.0.et
       traceq export profile.duckdb --table step -o steps.csv
       traceq export profile.duckdb --format parquet -o tables
     """  # noqa: D301 - click wants the backspace itself
@@ -117,3 +119,5 @@ def export(
     click.echo(f"{printable(str(output))}: {size}", err=True)
     if written.left_out is not None:
         click.echo(f"left out to stay small: {printable(written.left_out)}", err=True)
+    if written.remark is not None:
+        click.echo(printable(written.remark), err=True)

@@ -87,6 +87,23 @@ from fusion_candidate
 order by trace_id, us_per_step desc
 limit 20
 
+-- # dependencies: Which operators does an operator wait for?
+-- As an execution trace says that lies beside the trace (docs/execution-traces.md): mb of tensors that it reads or changes, over
+-- all calls.
+select
+    r.trace_id,
+    r.name as operator,
+    w.name as waits_for,
+    d.kind,
+    count(*) as pairs,
+    round(sum(d.size) / 1e6, 3) as mb
+from operator_dependency as d
+inner join cpu_slice as r on r.trace_id = d.trace_id and r.slice_id = d.slice_id
+inner join cpu_slice as w on w.trace_id = d.trace_id and w.slice_id = d.source_id
+group by r.trace_id, operator, waits_for, d.kind
+order by mb desc, operator, waits_for
+limit 20
+
 -- # layers: GPU time per layer of the model
 -- Sums over the steps that count; with what lies before, between and after the layers they are all time of compute kernels.
 -- source: module, annotation (names), or order: inferred from the order of kernels, which repeat.

@@ -565,6 +565,38 @@ create table if not exists request_token (
     gap bigint
 );
 
+--: One row per execution trace of PyTorch (ExecutionTraceObserver; Chakra's host traces) that was given beside the trace.
+create table if not exists execution_trace (
+    --: Trace.
+    trace_id integer not null,
+    --: Name of the file, without its folder.
+    file varchar not null,
+    --: Version of its layout: 1.1.1-chakra.0.0.4.
+    schema_version varchar not null,
+    --: Nodes in it that are operators.
+    operators bigint not null,
+    --: Operators of these that are in the trace, too, by the number that both give them.
+    matched bigint not null,
+    --: Pairs of operators of which one uses what the other has written; operator_dependency has those whose operators are
+    --: both in the trace.
+    dependencies bigint not null
+);
+
+--: One row per pair of operators of which one uses memory of a tensor that the other was the last to write, as an execution
+--: trace beside the trace says. Operators are of every level: of nested ones the outermost that had ended has written.
+create table if not exists operator_dependency (
+    --: Trace.
+    trace_id integer not null,
+    --: Operator that uses the tensor; see cpu_slice.
+    slice_id bigint not null,
+    --: Operator that wrote it, and ended before; see cpu_slice.
+    source_id bigint not null,
+    --: read, or update: it changes the tensor in place.
+    kind varchar not null,
+    --: Bytes of the tensors that it uses of it, each counted once, however much of it the source wrote.
+    size bigint not null
+);
+
 --: One row per fact and knob of the run, as the snapshot says that traceq record or traceq.profile wrote beside the
 --: trace; no rows without one. What could not be known has no row.
 create table if not exists made_with (

@@ -1,17 +1,13 @@
-"""Writes a profile for pprof: profile.proto of github.com/google/pprof, whose few messages are encoded here by hand.
-
-A field is its number and wire type in a varint, then the value: 0 a varint, 2 a length and as many bytes
-(https://protobuf.dev/programming-guides/encoding).
-"""
+"""Writes a profile for pprof: profile.proto of github.com/google/pprof, whose few messages are encoded here by hand."""
 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterable
 from typing import BinaryIO
 
 from traceq.common.text import printable
 from traceq.common.version import __version__
+from traceq.exports.protobuf import encode_message, encode_number, pack_numbers
 from traceq.exports.stacks import MEASURES, CodeFrame, Stacks, find_frame, walk_stacks
 
 # Fields of the message Profile; those of the messages in it are beside their encoders.
@@ -28,8 +24,8 @@ def write_pprof(stacks: Stacks, name: str, file: BinaryIO) -> int:
     types = {measure: texts.number_text(measure) for measure in MEASURES}
     nanoseconds = texts.number_text("nanoseconds")
     parts = [
-        _encode_message(
-            _SAMPLE_TYPE, _encode_number(1, kind) + _encode_number(2, nanoseconds)
+        encode_message(
+            _SAMPLE_TYPE, encode_number(1, kind) + encode_number(2, nanoseconds)
         )  # ValueType: type 1, unit 2
         for kind in types.values()
     ]
@@ -41,27 +37,25 @@ def write_pprof(stacks: Stacks, name: str, file: BinaryIO) -> int:
         values = (getattr(path, measure) for measure in MEASURES)
         stack = (id_of_place[place] for place in reversed(way))
         parts.append(
-            _encode_message(
-                _SAMPLE, _encode_message(1, _pack_numbers(stack)) + _encode_message(2, _pack_numbers(values))
-            )
+            encode_message(_SAMPLE, encode_message(1, pack_numbers(stack)) + encode_message(2, pack_numbers(values)))
         )
         count += 1
     # Mapping: id 1, filename 5, and that functions 7, file names 8 and line numbers 9 are known: there is none to look up.
-    known = b"".join(_encode_number(field, 1) for field in (7, 8, 9))
-    parts.append(_encode_message(_MAPPING, _encode_number(1, 1) + _encode_number(5, texts.number_text(name)) + known))
+    known = b"".join(encode_number(field, 1) for field in (7, 8, 9))
+    parts.append(encode_message(_MAPPING, encode_number(1, 1) + encode_number(5, texts.number_text(name)) + known))
     for frame, number in ids.items():
         # Location: id 1, mapping_id 2, line 4. Line: function_id 1, line 2.
-        line = _encode_number(1, number) + _encode_number(2, frame.line)
+        line = encode_number(1, number) + encode_number(2, frame.line)
         parts.append(
-            _encode_message(_LOCATION, _encode_number(1, number) + _encode_number(2, 1) + _encode_message(4, line))
+            encode_message(_LOCATION, encode_number(1, number) + encode_number(2, 1) + encode_message(4, line))
         )
-        parts.append(_encode_message(_FUNCTION, _encode_function(frame, number, texts)))
+        parts.append(encode_message(_FUNCTION, _encode_function(frame, number, texts)))
     comment = texts.number_text(f"traceq {__version__}: the counted steps")
-    parts += (_encode_message(_STRING_TABLE, text.encode()) for text in texts.numbers)
+    parts += (encode_message(_STRING_TABLE, text.encode()) for text in texts.numbers)
     parts += (
-        _encode_number(_DURATION_NANOS, stacks.dur),
-        _encode_number(_COMMENT, comment),
-        _encode_number(_DEFAULT_SAMPLE_TYPE, types["host"]),
+        encode_number(_DURATION_NANOS, stacks.dur),
+        encode_number(_COMMENT, comment),
+        encode_number(_DEFAULT_SAMPLE_TYPE, types["host"]),
     )
     # No time in it: equal content gives equal bytes.
     file.write(gzip.compress(b"".join(parts), mtime=0))
@@ -83,30 +77,7 @@ def _encode_function(frame: CodeFrame, number: int, texts: _TextTable) -> bytes:
 
     With a system_name pprof would take the name for one of C++, and leave out what is in brackets.
     """
-    name = _encode_number(1, number) + _encode_number(2, texts.number_text(frame.short_name))
+    name = encode_number(1, number) + encode_number(2, texts.number_text(frame.short_name))
     return name + (
-        _encode_number(4, texts.number_text(frame.file)) + _encode_number(5, frame.line) if frame.file else b""
+        encode_number(4, texts.number_text(frame.file)) + encode_number(5, frame.line) if frame.file else b""
     )
-
-
-def _encode_number(field: int, value: int) -> bytes:
-    return _encode_varint(field << 3) + _encode_varint(value)
-
-
-def _encode_message(field: int, content: bytes) -> bytes:
-    """Return a field that holds a message, a text or packed numbers."""
-    return _encode_varint(field << 3 | 2) + _encode_varint(len(content)) + content
-
-
-def _pack_numbers(values: Iterable[int]) -> bytes:
-    return b"".join(map(_encode_varint, values))
-
-
-def _encode_varint(value: int) -> bytes:
-    """Return a number from 0 on as 7 bits a byte, the lowest first; all bytes but the last have their highest bit set."""
-    found = bytearray()
-    while value >> 7:
-        found.append(value & 0x7F | 0x80)
-        value >>= 7
-    found.append(value)
-    return bytes(found)

@@ -143,12 +143,13 @@ def _as_kineto(connection: duckdb.DuckDBPyConnection, trace: ExportedTrace) -> d
 class Written(msgspec.Struct, frozen=True):
     """The number of events written to a file, and a phrase on what was left out to keep it small, None if nothing was.
 
-    In a file of call paths these are the events; `unit` says which.
+    In a file of call paths or nodes these are the events; `unit` says which. `remark` is what a reader of the file has to know.
     """
 
     events: int
     left_out: str | None = None
     unit: str = "events"
+    remark: str | None = None
 
 
 class _Trace(msgspec.Struct):

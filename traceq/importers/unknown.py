@@ -14,6 +14,7 @@ from traceq.common.units import count
 from traceq.errors import TraceqError, UnknownFormat, UnusableTrace
 from traceq.importers import flight_recorder
 from traceq.importers.compile_log import is_compile_log
+from traceq.importers.execution_trace.reading import is_execution_trace
 from traceq.importers.operations.source import PARQUET, find_missing_columns
 from traceq.importers.packed import GZIP
 from traceq.importers.request_logs import is_request_log
@@ -34,7 +35,7 @@ _KNOWN_JSON = (
         "a speedscope profile: stacks of the host, nothing of a GPU; open it at speedscope.app, or record with torch.profiler",
     ),
     (
-        re.compile(rb'\[pytorch\|profiler\|execution_|"schema"\s*:\s*"1\..*"nodes"\s*:', re.DOTALL),
+        re.compile(rb"\[pytorch\|profiler\|execution_", re.DOTALL),
         "an execution trace (or graph) of PyTorch, whose operators have no times; record with torch.profiler",
     ),
 )
@@ -151,6 +152,11 @@ def _name_other_command(path: Path, head: bytes, *, is_packed: bool) -> str | No
         return (
             f"a log of torch.compile, not a trace; what it compiled is traceq compile-log {log}; beside a trace of the same run"
             f" it is traceq report TRACE --with {log} (docs/compile.md)"
+        )
+    if is_execution_trace(path):
+        return (
+            "an execution trace of PyTorch (which operator uses whose tensors), without times; beside the profiler's trace of the"
+            f" same steps it is traceq report TRACE --with {quote(path.name)} (docs/execution-traces.md)"
         )
     if not is_packed and is_request_log(path):
         return (

@@ -27,6 +27,7 @@ from traceq.errors import UnusableTrace
 from traceq.loading.annotated_nodes import AnnotationFile, stage_annotations
 from traceq.loading.bounds import drop_impossible, end_gpu_work, end_marks
 from traceq.loading.compile_logs import stage_compile_logs
+from traceq.loading.execution_traces import stage_execution_traces
 from traceq.loading.inductor import read_inductor, split_readable
 from traceq.loading.inspected import add_records
 from traceq.loading.made_with import stage_made_with
@@ -151,6 +152,7 @@ def _build_database(task: Task, progress: Callable[[State], None]) -> Iterator[t
             stage_annotations(connection, [file for file in task.captures if isinstance(file, AnnotationFile)])
             stage_compile_logs(connection, task.beside.logs, task.beside.offset)
             stage_request_logs(connection, choose_request_logs(task.beside), task.beside.offset)
+            stage_execution_traces(connection, task.beside.logs)
             stage_made_with(connection, task.source.path)
             stage_printed(connection, task.source.path)
             stage_worker_samples(connection, task.source.path)

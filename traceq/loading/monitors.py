@@ -15,6 +15,7 @@ from traceq.common.units import some
 from traceq.errors import TraceqError, UnusableTrace
 from traceq.importers import inspector, memory_snapshot
 from traceq.importers.compile_log import is_compile_log
+from traceq.importers.execution_trace.reading import is_execution_trace
 from traceq.importers.monitors import is_monitor_log, read_log
 from traceq.importers.monitors.reading import Log, Sample
 from traceq.importers.request_logs import is_request_log
@@ -27,14 +28,16 @@ from traceq.loading.training_logs import build_rows
 
 # More slices than this are not looked at to find out where a log lies.
 _MOST_SLICES = 20_000_000
-_OTHERS = (memory_snapshot.sniff, is_compile_log, is_monitor_log, inspector.is_only_records)
+_APART = (inspector.is_only_records, memory_snapshot.sniff, is_compile_log, is_execution_trace)
+_OTHERS = (*_APART, is_monitor_log)
 
 
 class MonitorLogs(msgspec.Struct, frozen=True):
-    """Files that the user names with --with: logs of monitors, of the training, torch.compile and requests; memory snapshots.
+    """Files that the user names with --with.
 
-    `offset` are the seconds to add to their times (--offset, None if not given), `formats` the files that declare formats
-    of training logs (--log-format).
+    Logs of monitors, of the training, torch.compile and requests; memory snapshots; execution traces. `offset` are the
+    seconds to add to their times (--offset, None if not given), `formats` the files that declare formats of training logs
+    (--log-format).
     """
 
     logs: tuple[Path, ...] = ()
@@ -74,12 +77,7 @@ def _read_logs(connection: duckdb.DuckDBPyConnection, trace: Path, beside: Monit
     a log that the user named raises TraceqError instead.
     """
     others = {*choose_training_logs(beside), *choose_request_logs(beside)}
-    given = [
-        log
-        for log in beside.logs
-        if log not in others
-        and not any(is_other(log) for is_other in (inspector.is_only_records, memory_snapshot.sniff, is_compile_log))
-    ]
+    given = [log for log in beside.logs if log not in others and not any(is_other(log) for is_other in _APART)]
     paths, twice = split_duplicates(logs_beside(trace, given))
     logs: list[tuple[Path, Log]] = []
     for path in paths:

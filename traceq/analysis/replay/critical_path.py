@@ -19,9 +19,9 @@ Codes = npt.NDArray[np.int8]  # positions in a list of words, -1 for none
 
 # What a segment is, and of a wait the kind of its edge.
 SEGMENTS = ("host", "gpu", "transfer", "wait")
-EDGES = ("launch", "stream", "copy_engine", "event", "graph", *KINDS, "start")
+EDGES = ("launch", "stream", "copy_engine", "event", "graph", "tensor", *KINDS, "start")
 _HOST, _GPU, _TRANSFER, _WAIT = range(4)
-_LAUNCH, _STREAM, _ENGINE, _EVENT, _GRAPH = range(5)
+_LAUNCH, _STREAM, _ENGINE, _EVENT, _GRAPH, _TENSOR = range(6)
 _FIRST_RETURN = EDGES.index(KINDS[0])
 _START = EDGES.index("start")
 _IS_TRANSFER = np.array([name in ("communication", "copy_h2d", "copy_d2h", "copy_other") for name in BUSY])
@@ -250,7 +250,9 @@ class _PathGraph:
             later = (other >= 0) & is_over & (ends + lag > best)
             best[later], edge[later], source[later] = (ends + lag)[later], name, other[later]
             usual[later], until[later] = lag[later], ends[later]
-        edge[(edge == _EVENT) & graph.is_graph[number]] = _GRAPH
+        is_event = edge == _EVENT
+        edge[is_event & graph.is_graph[number]] = _GRAPH
+        edge[is_event & graph.uses_tensor[number]] = _TENSOR
         until = np.where(source == NONE, begin, np.maximum(np.minimum(until, begin), 0))
         return _FromSlices(begin, edge, usual, _Predecessors(until, source))
 

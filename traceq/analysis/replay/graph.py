@@ -83,6 +83,7 @@ class Graph(msgspec.Struct, frozen=True):
     engine: Integers
     awaited: Integers
     is_graph: Booleans  # whether what is awaited is another node of the same CUDA graph
+    uses_tensor: Booleans  # whether it is awaited for its results, as an execution trace says
     launch: Lag
     stream: Lag
     awaiting: Lag
@@ -138,6 +139,7 @@ def build_graph(recorded: Recorded) -> Graph:
         engine=engine,
         awaited=awaited,
         is_graph=is_graph,
+        uses_tensor=work.uses_tensor & (work.awaited != NONE),
         launch=launch,
         stream=stream,
         awaiting=awaiting,

@@ -167,7 +167,7 @@ _FOREVER = np.iinfo(np.int64).max
 # What a wait is counted as by its edge; what is no edge of a GPU is a wait of the host.
 _CAUSE_OF_EDGE = {
     **dict.fromkeys(("launch", "stream", "start"), "idle_launch_latency"),
-    **dict.fromkeys(("event", "graph", "copy_engine"), "idle_dependency"),
+    **dict.fromkeys(("event", "graph", "tensor", "copy_engine"), "idle_dependency"),
 }
 _UNKNOWN = CATEGORIES.index("idle_unattributed")
 

@@ -90,7 +90,8 @@ class Work(msgspec.Struct, frozen=True):
     call_name: Integers
     ts: Integers
     ts_end: Integers
-    awaited: Integers  # position of the slice whose end its stream was told to wait for
+    awaited: Integers  # position of the slice whose end its stream was told to wait for, or whose results it uses
+    uses_tensor: Booleans  # an execution trace says what is awaited, no record of a wait
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -326,4 +327,5 @@ def _build_work(slices: dict[str, Any], event: Integers) -> Work:
         ts=integers("ts"),
         ts_end=integers("ts_end"),
         awaited=np.where(awaited < np.arange(len(awaited)), awaited, NONE),
+        uses_tensor=booleans("is_tensor_wait"),
     )

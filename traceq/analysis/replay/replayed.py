@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from traceq.analysis.replay.recorded import Booleans, Floats, Integers, Recorded
 
 
-_KINDS = ("thread", "hand_over", "launch", "stream", "copy_engine", "event", "graph", *KINDS)
+_KINDS = ("thread", "hand_over", "launch", "stream", "copy_engine", "event", "graph", "tensor", *KINDS)
 
 
 def build_edges(recorded: Recorded, graph: Graph) -> Iterator[dict[str, Any]]:
@@ -78,7 +78,8 @@ def _build_parts(recorded: Recorded, graph: Graph) -> Iterator[list[Any]]:
     for kind, others, lag, mask in (
         ("stream", graph.before, graph.stream, None),
         ("copy_engine", graph.engine, None, None),
-        ("event", graph.awaited, graph.awaiting, ~graph.is_graph),
+        ("event", graph.awaited, graph.awaiting, ~(graph.is_graph | graph.uses_tensor)),
+        ("tensor", graph.awaited, graph.awaiting, graph.uses_tensor),
         ("graph", graph.awaited, graph.awaiting, graph.is_graph),
     ):
         yield _between_slices(recorded, kind, others, lag, mask)

@@ -7,8 +7,9 @@ create table if not exists dependency (
     trace_id integer not null,
     --: thread (a call after the call before it on its thread), hand_over (the same between threads that take turns),
     --: launch (call to GPU slice), stream, copy_engine, event (one stream waits for another), graph (node of a CUDA
-    --: graph to node), synchronization, blocking_copy, allocation (end of a GPU slice to the return of a call), queue
-    --: (start of a GPU slice to the return of a launch that waited for room).
+    --: graph to node), tensor (what an execution trace says that it uses, on another stream), synchronization,
+    --: blocking_copy, allocation (end of a GPU slice to the return of a call), queue (start of a GPU slice to the return
+    --: of a launch that waited for room).
     kind varchar not null,
     --: cpu_slice (of thread, hand_over, launch) or gpu_slice that is waited for.
     source_id bigint not null,

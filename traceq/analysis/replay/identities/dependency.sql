@@ -4,7 +4,7 @@ edge as (
     select
         *,
         kind in ('thread', 'hand_over', 'launch') as is_from_call,
-        kind not in ('launch', 'stream', 'copy_engine', 'event', 'graph') as is_to_call
+        kind not in ('launch', 'stream', 'copy_engine', 'event', 'graph', 'tensor') as is_to_call
     from dependency
     where trace_id = $trace_id
 ),

@@ -1,0 +1,1 @@
+"""Execution traces of PyTorch (Chakra's host traces): which operator reads the tensors that which other one has written."""
