@@ -85,6 +85,21 @@ def count_operators(path):
     ]
 
 
+def list_steps(events):
+    """Return (name, start, end in ns) of every marked step: until the next one, the last until the GPU has done its work."""
+    times = [(event, to_nanoseconds(event["ts"])) for event in events if "dur" in event]
+    ends = [(event, ts + to_nanoseconds(event["dur"])) for event, ts in times]
+    marks = [
+        (event["name"], ts, end)
+        for (event, ts), (_, end) in zip(times, ends, strict=True)
+        if event.get("cat") == "user_annotation" and event["name"].startswith("ProfilerStep#")
+    ]
+    marks.sort(key=lambda mark: mark[1])
+    done = max(end for event, end in ends if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"))
+    starts = [ts for _, ts, _ in marks]
+    return list(zip([name for name, *_ in marks], starts, [*starts[1:], max(done, marks[-1][2])], strict=True))
+
+
 @needs_traces
 @pytest.mark.parametrize("name", marked_slow([*TRACES, *UNMARKED]))
 def test_operations_are_those_of_the_recorded_shapes(databases, name):
@@ -100,12 +115,10 @@ def test_operations_are_those_of_the_recorded_shapes(databases, name):
 def test_mfu_is_operations_over_the_peak_and_the_step(databases, name):
     operators, peaks = count_operators(SHARED / name), TRACES[name]
     expected = []
-    for event in load(SHARED / name)["traceEvents"]:
-        if event.get("cat") == "user_annotation" and event["name"].startswith("ProfilerStep#"):
-            start, length = to_nanoseconds(event["ts"]), to_nanoseconds(event["dur"])
-            inside = [(flops, peaks[dtype]) for ts, _, flops, dtype in operators if start <= ts < start + length]
-            at_peak = sum(flops / (peak * 1e12) for flops, peak in inside)
-            expected.append((event["name"], sum(flops for flops, _ in inside), at_peak / (length / 1e9)))
+    for step, start, end in list_steps(load(SHARED / name)["traceEvents"]):
+        inside = [(flops, peaks[dtype]) for ts, _, flops, dtype in operators if start <= ts < end]
+        at_peak = sum(flops / (peak * 1e12) for flops, peak in inside)
+        expected.append((step, sum(flops for flops, _ in inside), at_peak / ((end - start) / 1e9)))
     assert expected
     found = databases(SHARED / name).execute(MFU).fetchall()
     assert [row[:2] for row in found] == [row[:2] for row in expected]
