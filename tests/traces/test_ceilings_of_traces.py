@@ -55,7 +55,11 @@ CHECKED = "select count(*) from operator_cost where gpu_dur is not null and ceil
 
 JUDGED = sorted(SHARED.glob("judged*/torch/*.json*"))
 # Of the judged traces every day: mixture of experts, decoding in a graph, a kernel beside another one's.
-EVERY_DAY = ("tl_bert_small_h100.json.gz", "sglang_qwen3_30b_a3b_decode_b300.json.gz", "tl_cmp05_gemm_identical_h100.json")
+EVERY_DAY = (
+    "tl_bert_small_h100.json.gz",
+    "sglang_qwen3_30b_a3b_decode_b300.json.gz",
+    "tl_cmp05_gemm_identical_h100.json",
+)
 PATHS = [*TORCH, *(path for path in JUDGED if path.name in EVERY_DAY)]
 LATER = [path for path in JUDGED if path.name not in EVERY_DAY]
 

@@ -1,4 +1,4 @@
-"""Operations and MFU of real traces against a count from their raw JSON: PyTorch's formulas on recorded shapes, nothing of traceq.
+"""Operations and MFU of real traces against a count from their raw JSON: PyTorch's formulas on recorded shapes.
 
 The formulas are those of torch.utils.flop_counter, written once more for the operators that are innermost; a test compares both.
 """
@@ -87,17 +87,19 @@ def count_operators(path):
 
 def list_steps(events):
     """Return (name, start, end in ns) of every marked step: until the next one, the last until the GPU has done its work."""
-    times = [(event, to_nanoseconds(event["ts"])) for event in events if "dur" in event]
-    ends = [(event, ts + to_nanoseconds(event["dur"])) for event, ts in times]
-    marks = [
-        (event["name"], ts, end)
-        for (event, ts), (_, end) in zip(times, ends, strict=True)
-        if event.get("cat") == "user_annotation" and event["name"].startswith("ProfilerStep#")
-    ]
-    marks.sort(key=lambda mark: mark[1])
-    done = max(end for event, end in ends if event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"))
-    starts = [ts for _, ts, _ in marks]
-    return list(zip([name for name, *_ in marks], starts, [*starts[1:], max(done, marks[-1][2])], strict=True))
+    marks, done = [], 0
+    for event in events:
+        if "dur" not in event:
+            continue
+        start = to_nanoseconds(event["ts"])
+        end = start + to_nanoseconds(event["dur"])
+        if event.get("cat") == "user_annotation" and event["name"].startswith("ProfilerStep#"):
+            marks.append((start, end, event["name"]))
+        elif event.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset"):
+            done = max(done, end)
+    marks.sort()
+    ends = [*(start for start, *_ in marks[1:]), max(done, marks[-1][1])]
+    return [(name, start, end) for (start, _, name), end in zip(marks, ends, strict=True)]
 
 
 @needs_traces
