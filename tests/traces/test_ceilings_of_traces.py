@@ -54,7 +54,7 @@ order by b.slice_id
 CHECKED = "select count(*) from operator_cost where gpu_dur is not null and ceiling_dur is not null"
 
 JUDGED = sorted(SHARED.glob("judged*/torch/*.json*"))
-# Of the judged traces every day: mixture of experts, decoding in a graph, a kernel beside another one's.
+# Of the judged traces every day: attention and products, decoding in a graph, one product.
 EVERY_DAY = (
     "tl_bert_small_h100.json.gz",
     "sglang_qwen3_30b_a3b_decode_b300.json.gz",
@@ -92,3 +92,14 @@ def test_rows_below_their_ceilings_are_few_and_of_both_kinds(databases):
         checked += connection.execute(CHECKED).fetchall()[0][0]
     assert checked > 50_000
     assert kinds == {"no length", "beside others"}
+
+
+@pytest.mark.skipif(not SHARED.exists(), reason="the folder shared is not beside the checkout")
+def test_a_ceiling_that_is_too_high_is_listed(databases):
+    (path,) = (path for path in JUDGED if path.name == EVERY_DAY[0])
+    connection = databases(path).cursor()
+    connection.execute(
+        "create temp table operator_cost as"
+        " select * replace (if(kind = 'attention', 2 * gpu_dur, ceiling_dur) as ceiling_dur) from main.operator_cost"
+    )
+    assert len(list(list_too_fast(connection))) == 4
