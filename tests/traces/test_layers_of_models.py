@@ -30,11 +30,11 @@ QWEN3_30B_A3B, GPT_OSS_20B = Layers("PAPPPP", 48), Layers("PAPPPP", 24)
 # modulation and projections of image and text; both in one in the later blocks
 FLUX_1 = Layers("PPPPPPPPAPPPPPP", 19), Layers("PPPAPPP", 38)
 # as T5
-MEGATRON_13B = Layers("PPAPPPP", 40)
+MEGATRON = Layers("PPAPPPP", 40)
 
 # Trace -> lists in the order in which they run. Numbers are those of the models' config.json (num_hidden_layers, num_layers,
-# num_single_layers); Megatron's are those of its 13 B example. The trace that is named after DeepSeek R1 has norms of 4096
-# elements and heads of 128: its distillation to Llama 8B, with 32 layers.
+# num_single_layers); Megatron's is how many products have the recorded shape of its projection (4096 to 3 x 512). The trace that
+# is named after DeepSeek R1 has norms of 4096 elements and heads of 128: its distillation to Llama 8B, with 32 layers.
 MODELS = {
     "judged/torch/tracelens_sglang_decode.json.gz": [QWEN3_8B],
     "judged/torch/tracelens_sglang_prefilldecode.json.gz": [QWEN3_8B],
@@ -45,7 +45,7 @@ MODELS = {
     "judged3/torch/sglang_qwen3_30b_a3b_decode_mi300.json.gz": [QWEN3_30B_A3B],
     "judged3/torch/tl_xdit_flux_capture_mi300.json.gz": [CLIP_L, T5_XXL, *FLUX_1],
     "judged3/torch/tl_xdit_flux_split_iter0.json.gz": [CLIP_L, T5_XXL, *FLUX_1 * 4],
-    "traces/torch/megatron_tp8_rank0.json.gz": [MEGATRON_13B],
+    "traces/torch/megatron_tp8_rank0.json.gz": [MEGATRON],
 }
 EVERY_DAY = ("sglang_deepseek_r1_decode_b300", "sglang_qwen3_30b_a3b_decode_b300", "megatron_tp8_rank0")
 
