@@ -28,8 +28,8 @@ COVERED = {
 
 # The missing fact of each other one.
 UNTOLD = {
-    # kernels are out of their order: layers have 12 or 15 instead of 11. The profiler gave kernels of the graph the names of
-    # others: the time of the largest product, 90 us, stands at the last kernel of attention
+    # kernels are out of their order: layers have 12 or 15 instead of 11. The profiler seems to have given kernels of the graph
+    # the names of others: 90 us, as the largest product takes, stand at the last kernel of attention
     "judged3/torch/sglang_deepseek_r1_decode_mi300.json.gz": "order of kernels",
     # recommender: no list of alike parts
     "traces/torch/hta_neg_queue_rank0.json.gz": "layers in the model",
