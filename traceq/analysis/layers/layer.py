@@ -44,12 +44,17 @@ from module
 order by device, module
 """
 
+# Time of compute kernels, and how many of them the fullest step has.
 _TOTALS = """
-select k.device, sum(k.exclusive_dur), count(*)
-from kernel_occupancy as k
-where k.family <> 'communication' and k.step in (select step from step where excluded is null)
-group by k.device
-order by k.device
+select device, sum(dur), max(kernels)
+from (
+    select device, step, sum(exclusive_dur) as dur, count(*) as kernels
+    from kernel_occupancy
+    where family <> 'communication' and step in (select step from step where excluded is null)
+    group by device, step
+)
+group by device
+order by device
 """
 
 # Where nothing is a step, layers could be steps; then something else tells that what repeats is inside of a step.

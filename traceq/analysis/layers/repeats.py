@@ -186,10 +186,16 @@ def _find_best(kernels: KernelSequence, anchors: Collection[tuple[int, ...]] = (
     Of these it is the one with most layers that have attention, then with the number on which most anchors agree.
     """
     tried = _places_of(kernels.numbers, anchors) if anchors else _try_anchors(kernels.numbers)
-    runs = [run for anchor in tried for run in _runs_of(kernels, anchor)]
+    runs: list[_AnchoredRun] = []
+    most = 0
+    for anchor in tried:
+        # most anchors lie in a part of what the first ones cover
+        if anchor.most_kernels >= _AS_GOOD * most:
+            found = list(_runs_of(kernels, anchor))
+            most = max((most, *(run.kernel_count for run in found)))
+            runs += found
     if not runs:
         return None
-    most = max(run.kernel_count for run in runs)
     good = [run for run in runs if run.kernel_count >= _AS_GOOD * most]
     shortest = min(run.last - run.first for run in good)
     completed = [(_complete_run(kernels, run), run) for run in good if _AS_GOOD * (run.last - run.first) <= shortest]
@@ -219,6 +225,11 @@ class _Anchor(NamedTuple):
     places: Integers
     window: int
     votes: int
+
+    @property
+    def most_kernels(self) -> int:
+        """The kernels that a run of it has at the most: all between the places, and the longest layer behind the last."""
+        return int(self.places[-1] - self.places[0] + np.diff(self.places).max())
 
 
 def _places_of(numbers: Integers, anchors: Collection[tuple[int, ...]]) -> Iterator[_Anchor]:
@@ -339,14 +350,14 @@ def _stretches_of(grades: npt.NDArray[np.int8]) -> Iterator[tuple[int, int]]:
     Between them, single ones may be only related, one or a tenth of all; a few that are only related belong to both ends.
     """
     full = np.flatnonzero(grades == _OF_KIND)
-    joins = [
-        after - before == 1 or (after == before + 2 and grades[before + 1] == _IS_RELATED)
-        for before, after in pairwise(full.tolist())
-    ]
-    for part in np.split(full, np.flatnonzero(~np.array(joins, np.bool_)) + 1):
-        if len(part) < LEAST_LAYERS - 1 or len(part) + 1 < _ALIKE * (part[-1] - part[0] + 1):
+    gaps = np.diff(full)
+    joins = (gaps == 1) | (gaps == 2) & (grades[full[1:] - 1] == _IS_RELATED)  # noqa: PLR2004 - a single one between them
+    for begin, stop in pairwise([0, *(np.flatnonzero(~joins) + 1).tolist(), len(full)]):
+        if stop - begin < LEAST_LAYERS - 1:
             continue
-        first, last = int(part[0]), int(part[-1]) + 1
+        first, last = int(full[begin]), int(full[stop - 1]) + 1
+        if stop - begin + 1 < _ALIKE * (last - first):
+            continue
         before = _count_leading(grades[:first][::-1])
         after = _count_leading(grades[last:])
         yield first - before * (before < LEAST_LAYERS), last + after * (after < LEAST_LAYERS)
