@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -12,8 +13,8 @@ from traceq.database.sql import statement
 if TYPE_CHECKING:
     import duckdb
 
-# More change percentiles by little, and are scheduled some twenty times for each limit.
-_MOST_REQUESTS = 3_000
+# Of those before and after the capture; more change percentiles by little, and each limit is scheduled some fifteen times.
+_MOST_OUTSIDE = 500
 
 
 class StepRecord(NamedTuple):
@@ -109,17 +110,15 @@ def read_recording(connection: duckdb.DuckDBPyConnection, trace_id: int) -> Serv
 
 
 def _take_near(logged: list[dict[str, object]], steps: tuple[StepRecord, ...]) -> tuple[list[RequestJob], int]:
-    """Return the requests that can be scheduled, at most 3,000 around the capture, and the number of the others.
+    """Return the requests that can be scheduled and came in the time of the steps or shortly before, and the number of others.
 
-    Without any that overlaps the steps there are none: a log of another time says nothing of them.
+    Without any that came in that time there are none: a log of another time says nothing of the steps.
     """
     fields = RequestJob._fields
     jobs = [RequestJob(*(row[field] for field in fields)) for row in logged if row["is_usable"]]  # type: ignore[arg-type]
-    begin, end = steps[0].begin, steps[-1].end
-    first = next((place for place, job in enumerate(jobs) if job.arrival >= begin), len(jobs))
-    within = sum(begin <= job.arrival <= end for job in jobs)
-    if not within:
+    arrivals = [job.arrival for job in jobs]
+    first, after = bisect_left(arrivals, steps[0].begin), bisect_right(arrivals, steps[-1].end)
+    if first == after:
         return [], len(logged)
-    low = max(0, min(first - max(0, _MOST_REQUESTS - within) // 2, len(jobs) - _MOST_REQUESTS))
-    kept = jobs[low : low + _MOST_REQUESTS]
+    kept = jobs[max(0, first - _MOST_OUTSIDE) : after + _MOST_OUTSIDE]
     return kept, len(logged) - len(kept)

@@ -29,6 +29,7 @@ _MOST_REPLAY_FACTOR = 2.0
 # Two runs at one limit differ by as much.
 _LEAST_FACTOR = 1.01
 _FILLED = 3
+_MORE_SPREAD = 0.25
 _MOST_BEYOND = 2.0
 _LITTLE_BEYOND = 1.1
 
@@ -40,7 +41,8 @@ def study_limits(recording: ServerRecording, asked: LimitTerms) -> LimitStudy:
 
     Each limit is scheduled several times: by each cost that fits about as well as the best, by costs refitted to resampled
     stretches of steps, and by the best cost scaled by its error in the worst stretch. The least and the most of these are
-    the bounds, widened by as much as a schedule at the recorded limit misses what was recorded.
+    the bounds, widened by a quarter of their (logarithmic) distance at both ends, because so few schedules do not show the
+    extremes, and by as much as schedules at the recorded limit miss what was recorded.
     """
     usable = list_usable(recording.steps)
     study = LimitStudy(asked, None, "", recording.dialect, recording.mixes, len(recording.steps), len(usable))
@@ -140,6 +142,8 @@ def _predict_limit(
         several = [each[quantity] for each in measured if quantity in each]
         if several and quantity in factors:
             factor = factors[quantity]
+            # so few schedules do not show the extremes
+            factor *= (max(several) / max(min(several), 1e-9)) ** _MORE_SPREAD
             values[quantity] = Bounded(float(np.median(several)), min(several) / factor, max(several) * factor)
     return LimitPrediction(limit, "extrapolated" if beyond else "within", reason, values, largest)
 
