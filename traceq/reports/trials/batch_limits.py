@@ -114,7 +114,9 @@ _TITLES: dict[LimitQuantity, str] = {
 def _tabulate(found: LimitStudy, known: Sequence[LimitPrediction], quantities: Sequence[LimitQuantity]) -> Table:
     """Return a table of these quantities: as recorded, and at each limit with its bounds."""
     # the recorded throughput is that of the captured steps, not of all requests
-    recorded = {each.quantity: each.recorded for each in found.replay if each.quantity != "tokens_per_s"}
+    recorded: dict[LimitQuantity, float] = {
+        each.quantity: each.recorded for each in found.replay if each.quantity != "tokens_per_s"
+    }
     first = ("recorded", *(_format_recorded(quantity, recorded.get(quantity)) for quantity in quantities))
     rows = [
         (

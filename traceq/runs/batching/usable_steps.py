@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -46,7 +47,8 @@ def list_usable(steps: Sequence[StepRecord]) -> list[StepRecord]:
 
 def find_missing(recording: ServerRecording, usable: Sequence[StepRecord]) -> MissingSteps | None:
     """Return why no cost of a step can be fitted, and what would have to be recorded; None if one can be."""
-    return next(iter([*_list_untold(recording), *_list_few(usable), *_list_alike(recording, usable)]), None)
+    # of each only if those before it have nothing: with too few steps, or constant ones, the later ones are not defined
+    return next(chain(_list_untold(recording), _list_few(usable), _list_alike(recording, usable)), None)
 
 
 def _list_untold(recording: ServerRecording) -> Iterator[MissingSteps]:
