@@ -28,10 +28,8 @@ def served(tmp_path_factory):
 
 def find_remark(folder, logs):
     view = traceq.report(folder / "trace.json", logs=logs, cache=False)
-    (text,) = {
-        note
-        for note in re.findall(r"Decoding requests spend.*?in that time\.", " ".join(view.to_text(detail="full").split()))
-    }
+    said = " ".join(view.to_text(detail="full").split())
+    (text,) = set(re.findall(r"Decoding requests spend.*?in that time\.", said))
     return text
 
 

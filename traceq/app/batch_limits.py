@@ -19,7 +19,7 @@ from traceq.runs.batching.study_limits import study_limits
 
 
 class BatchLimitsView(View[LimitStudy]):
-    """What other limits of batched tokens would give; `content` is plain data, times are ns."""
+    """Predictions for other limits of batched tokens; `content` is plain data, times are ns."""
 
     def blocks(self) -> Iterable[Block]:
         """Return the document on the predictions as blocks (headings, verdicts, tables, ...), for every format."""
@@ -43,11 +43,11 @@ def predict_batch_limits(
         raise WrongUse("--max-num-seqs: a server computes at least 1 request at a time.")
     with open_source(source, "examined", read) as connection:
 
-        def study() -> LimitStudy:
+        def study_trace() -> LimitStudy:
             chosen = select_traces(connection, () if which.trace is None else (which.trace,), which.rank)
             if not chosen:
                 raise StoreError(f"{source}: holds no traces; ingest some: traceq ingest SOURCE -o {source}")
             # ranks of a server compute the same batches
             return study_limits(read_recording(connection, next(iter(chosen))), terms)
 
-        return BatchLimitsView(run_interruptibly(connection, study))
+        return BatchLimitsView(run_interruptibly(connection, study_trace))

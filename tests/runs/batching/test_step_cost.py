@@ -8,7 +8,7 @@ import pytest
 
 from traceq.runs.batching.limit_study import LimitTerms
 from traceq.runs.batching.recording import ServerRecording, StepRecord
-from traceq.runs.batching.step_cost import fit_costs, refit
+from traceq.runs.batching.step_cost import fit_costs, refit_cost
 from traceq.runs.batching.study_limits import study_limits
 from traceq.runs.batching.usable_steps import list_usable
 
@@ -23,12 +23,12 @@ def make_steps(cost, amounts):
     now, found = 0, []
     for prefill, decode in amounts:
         found.append(step(now, round(cost(prefill, decode)), prefill=prefill, decode=decode, attention=prefill * 3.0))
-        now = found[-1].end
+        now = found[-1].end_ts
     return found
 
 
 def choose_amounts(steps, seed=1):
-    rng = random.Random(f"amounts {seed}")
+    rng = random.Random(f"amounts {seed}")  # noqa: S311 - made-up steps
     return [(rng.choice((0, 0, rng.randint(1, 900))), rng.randint(4, 60)) for _ in range(steps)]
 
 
@@ -64,7 +64,7 @@ def test_outliers_count_little():
     steps = make_steps(lambda p, d: 9e6 + 3e4 * p + 7e4 * d, choose_amounts(400))
     slow = [each._replace(dur=each.dur * 20) if place % 23 == 0 else each for place, each in enumerate(steps)]
     best, *_ = fit_costs(slow, mixes=True, knows_context=False)
-    assert refit(best, slow).per_unit_of("decode") == pytest.approx(7e4, rel=0.03)
+    assert refit_cost(best, slow).per_unit_of("decode") == pytest.approx(7e4, rel=0.03)
     assert best.per_unit_of("prefill") == pytest.approx(3e4, rel=0.03)
 
 
@@ -117,7 +117,7 @@ def test_what_would_have_to_be_recorded(amounts, untold, reason, way_out):
 
 
 def test_steps_that_take_what_they_like_are_not_explained():
-    rng = random.Random("any time")
+    rng = random.Random("any time")  # noqa: S311 - made-up steps
     found = study(make_steps(lambda p, d: 10 ** rng.uniform(6, 8), choose_amounts(300)))  # noqa: ARG005 - a cost
     assert "do not explain how long steps take" in found.reason
 

@@ -28,10 +28,10 @@ def batch_limits_to_json(found: LimitStudy) -> str:
             "requests_left_out": found.other_requests,
             "step_cost": found.cost and _encode_cost(found.cost),
             "replay": [
-                {"quantity": _name_quantity(each.quantity), **pick(each, "recorded", "scheduled")}
-                for each in found.replay
+                {"quantity": _name_quantity(replayed.quantity), **pick(replayed, "recorded", "scheduled")}
+                for replayed in found.replay
             ],
-            "predictions": [_encode_prediction(each) for each in found.predictions],
+            "predictions": [_encode_prediction(prediction) for prediction in found.predictions],
         }
     )
 

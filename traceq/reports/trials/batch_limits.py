@@ -1,4 +1,4 @@
-"""The words about other limits of batched tokens: what each would give, how that is known, and how sure it is."""
+"""The words about other limits of batched tokens: what one would give, how that is known, and how sure it is."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ _TERMS: dict[Term, str] = {
 
 
 def compose_batch_limits(found: LimitStudy) -> Iterator[Block]:
-    """Yield the whole report: verdict, what each limit would give, the limits left out, and how it is known."""
+    """Yield the whole report: verdict, what one limit would give, the limits left out, and how it is known."""
     yield Heading(1, ("traceq tradeoff",))
     yield Heading(2, ("Requests by limit of batched tokens",), anchor="batched-tokens")
-    known = [each for each in found.predictions if each.values]
+    known = [one for one in found.predictions if one.values]
     yield _say_verdict(found, known)
     if known:
         yield Heading(3, ("Until the first token",), anchor="first-token")
         if "ttft_p50" in known[0].values:
-            yield _tabulate(found, known, ("ttft_p50", "ttft_p95", "tokens_per_s"))
+            yield _tabulate_limits(found, known, ("ttft_p50", "ttft_p95", "tokens_per_s"))
         else:
             yield Paragraph(
                 ("Cannot tell: without a log of requests it is not known when they came (", Literal("--with"), ").")
             )
-            yield _tabulate(found, known, ("tokens_per_s",))
+            yield _tabulate_limits(found, known, ("tokens_per_s",))
         yield Heading(3, ("Between tokens",), anchor="between-tokens")
-        yield _tabulate(found, known, ("gap_p50", "gap_p95", "gap_p99"))
-    refused = [(f"{each.limit:,}: cannot tell; {each.reason}.",) for each in found.predictions if not each.values]
+        yield _tabulate_limits(found, known, ("gap_p50", "gap_p95", "gap_p99"))
+    refused = [(f"{one.limit:,}: cannot tell; {one.reason}.",) for one in found.predictions if not one.values]
     extrapolated = [
-        (f"{each.limit:,}: extrapolated, of low confidence: {each.reason}.",)
-        for each in known
-        if each.trust == "extrapolated"
+        (f"{one.limit:,}: extrapolated, of low confidence: {one.reason}.",)
+        for one in known
+        if one.trust == "extrapolated"
     ]
     if extrapolated or refused:
         yield Heading(3, ("Beyond the recording",), anchor="beyond")
         yield Items((*extrapolated, *refused))
     if found.cost is not None:
         yield Heading(3, ("How it is known",), anchor="known")
-        yield Items(tuple(_explain(found, found.cost)))
+        yield Items(tuple(_explain_basis(found, found.cost)))
 
 
 def _say_verdict(found: LimitStudy, known: Sequence[LimitPrediction]) -> Verdict:
@@ -73,10 +73,10 @@ def _judge_budget(found: LimitStudy, known: Sequence[LimitPrediction]) -> tuple[
     told = f"{found.asked.percentile} of the time between tokens within {duration(budget)}"
     for is_sure in (True, False):
         fits = [
-            each for each in known if (each.values[quantity].high if is_sure else each.values[quantity].value) <= budget
+            one for one in known if (one.values[quantity].high if is_sure else one.values[quantity].value) <= budget
         ]
         if fits:
-            best = max(fits, key=lambda each: each.limit)
+            best = max(fits, key=lambda one: one.limit)
             value = _format_bounded(quantity, best.values[quantity])
             how = "keeps" if is_sure else "may keep"
             return best, (f"{best.limit:,} is the largest of these limits that {how} the {told}: {value}.",)
@@ -84,14 +84,14 @@ def _judge_budget(found: LimitStudy, known: Sequence[LimitPrediction]) -> tuple[
 
 
 def _compare_recorded(found: LimitStudy, known: Sequence[LimitPrediction]) -> tuple[LimitPrediction | None, Spans]:
-    """Return the limit with the shortest p95 between tokens, and what it would change of what was recorded."""
-    recorded = {each.quantity: each.recorded for each in found.replay}
+    """Return the limit with the shortest p95 between tokens, and its change of the recorded one."""
+    recorded = {one.quantity: one.recorded for one in found.replay}
     before = recorded["gap_p95"]
-    shorter = [each for each in known if each.values["gap_p95"].high < before]
+    shorter = [one for one in known if one.values["gap_p95"].high < before]
     if not shorter:
         now = f"p95 {duration(round(before))} as recorded"
         return None, (f"None of these limits surely shortens the time between tokens, {now}.",)
-    best = min(shorter, key=lambda each: each.values["gap_p95"].value)
+    best = min(shorter, key=lambda one: one.values["gap_p95"].value)
     gap = best.values["gap_p95"]
     text = f"At {best.limit:,} tokens p95 between tokens is {_format_bounded('gap_p95', gap)}, as recorded"
     text += f" {duration(round(before))}."
@@ -111,41 +111,41 @@ _TITLES: dict[LimitQuantity, str] = {
 }
 
 
-def _tabulate(found: LimitStudy, known: Sequence[LimitPrediction], quantities: Sequence[LimitQuantity]) -> Table:
-    """Return a table of these quantities: as recorded, and at each limit with its bounds."""
+def _tabulate_limits(found: LimitStudy, known: Sequence[LimitPrediction], quantities: Sequence[LimitQuantity]) -> Table:
+    """Return a table of these quantities: as recorded, and at one limit with its bounds."""
     # the recorded throughput is that of the captured steps, not of all requests
     recorded: dict[LimitQuantity, float] = {
-        each.quantity: each.recorded for each in found.replay if each.quantity != "tokens_per_s"
+        one.quantity: one.recorded for one in found.replay if one.quantity != "tokens_per_s"
     }
     first = ("recorded", *(_format_recorded(quantity, recorded.get(quantity)) for quantity in quantities))
     rows = [
         (
-            f"{each.limit:,}{' *' if each.trust == 'extrapolated' else ''}",
-            *(_format_bounded(quantity, each.values[quantity]) for quantity in quantities),
+            f"{one.limit:,}{' *' if one.trust == 'extrapolated' else ''}",
+            *(_format_bounded(quantity, one.values[quantity]) for quantity in quantities),
         )
-        for each in known
+        for one in known
     ]
     return Table(("limit", *(_TITLES[quantity] for quantity in quantities)), (first, *rows))
 
 
-def _format(quantity: LimitQuantity, value: float) -> str:
+def _format_value(quantity: LimitQuantity, value: float) -> str:
     return rate(value) if quantity == "tokens_per_s" else duration(round(value))
 
 
 def _format_recorded(quantity: LimitQuantity, value: float | None) -> str:
-    return "-" if value is None else _format(quantity, value)
+    return "-" if value is None else _format_value(quantity, value)
 
 
 def _format_bounded(quantity: LimitQuantity, found: Bounded) -> str:
     """Return the value with its bounds, as "31.2 ms (28.1 to 35.0)"; units of the bounds only where they differ."""
-    value, low, high = (_format(quantity, each) for each in (found.value, found.low, found.high))
+    value, low, high = (_format_value(quantity, one) for one in (found.value, found.low, found.high))
     unit = value.partition(" ")[2]
     if unit and all(text.endswith(f" {unit}") for text in (low, high)):
         low, high = low.removesuffix(f" {unit}"), high.removesuffix(f" {unit}")
     return f"{value} ({low} to {high})"
 
 
-def _explain(found: LimitStudy, cost: StepCost) -> Iterator[Spans]:
+def _explain_basis(found: LimitStudy, cost: StepCost) -> Iterator[Spans]:
     """Yield what the predictions rest on: the recorded limit, the fit, the requests, the scheduler and its check."""
     option = _OPTIONS.get(found.dialect or "")
     limit = count(found.recorded_limit)
@@ -171,8 +171,8 @@ def _explain(found: LimitStudy, cost: StepCost) -> Iterator[Spans]:
         slots = f"at most {found.slots:,} requests at a time" if found.slots else "any number of requests at a time"
         yield (f"Scheduled first come first served, {how}, {slots}.",)
     if found.replay:
-        worst = max(found.replay, key=lambda each: each.factor)
-        missed = f"the {worst.words} is {share(worst.factor - 1)} off what was recorded, at most"
+        worst = max(found.replay, key=lambda one: one.replay_factor)
+        missed = f"the {worst.quantity_words} is {share(worst.replay_factor - 1)} off what was recorded, at most"
         yield (f"Scheduled anew at the recorded limit, {missed}; bounds are wider by as much.",)
 
 

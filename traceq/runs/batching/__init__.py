@@ -1,1 +1,1 @@
-"""What another limit of batched tokens would change for a server: what its steps cost, and its requests scheduled anew."""
+"""Predictions of another limit of batched tokens: the cost of a server's steps, and its requests scheduled anew."""

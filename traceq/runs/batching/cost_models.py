@@ -11,7 +11,7 @@ import numpy as np
 
 from traceq.runs.batching.recording import StepRecord
 from traceq.runs.batching.schedule import Cost
-from traceq.runs.batching.step_cost import StepCost, refit
+from traceq.runs.batching.step_cost import StepCost, refit_cost
 
 _REFITS = 8
 _STRETCHES = 12
@@ -31,15 +31,15 @@ class CostModel(NamedTuple):
     scale: float = 1.0
 
     def make_cost(self, seed: int) -> Cost:
-        """Return the cost of a step times its noise, chosen anew for each step, the same for the same seed."""
+        """Return the cost of a step times its noise, drawn for each step from a generator with this seed."""
         estimate, bounds, noise, scale = self.cost.make_function(), self.bounds, self.noise, self.scale
         choose = random.Random(f"{_SEED} {seed}").random  # noqa: S311 - noise, no secret
 
-        def take(prefill: int, decode: int, kv: int, attention: float) -> float:
+        def take_time(prefill: int, decode: int, kv: int, attention: float) -> float:
             ratios = noise[bisect_left(bounds, prefill)]
             return scale * ratios[int(choose() * len(ratios))] * estimate(prefill, decode, kv, attention)
 
-        return take
+        return take_time
 
 
 def list_models(costs: Sequence[StepCost], steps: Sequence[StepRecord]) -> list[CostModel]:
@@ -50,7 +50,7 @@ def list_models(costs: Sequence[StepCost], steps: Sequence[StepRecord]) -> list[
     models = [_model_noise(cost, steps) for cost in costs]
     best = models[0]
     stretches = np.array_split(np.arange(len(steps)), _STRETCHES)
-    ratios = np.array([step.dur / _expect(best.cost, step) for step in steps])
+    ratios = np.array([step.dur / _expect_time(best.cost, step) for step in steps])
     usual = float(np.median(ratios))
     drift = max(abs(float(np.log(np.median(ratios[stretch]) / usual))) for stretch in stretches)
     models += [best._replace(scale=float(np.exp(sign * drift))) for sign in (-1, 1)]
@@ -59,11 +59,11 @@ def list_models(costs: Sequence[StepCost], steps: Sequence[StepRecord]) -> list[
         places = np.concatenate([stretches[place] for place in chooser.integers(0, _STRETCHES, _STRETCHES)])
         sample = [steps[place] for place in places]
         if any(step.prefill_tokens for step in sample) and any(step.decode_requests for step in sample):
-            models.append(_model_noise(refit(best.cost, sample), sample))
+            models.append(_model_noise(refit_cost(best.cost, sample), sample))
     return models
 
 
-def _expect(cost: StepCost, step: StepRecord) -> float:
+def _expect_time(cost: StepCost, step: StepRecord) -> float:
     """Return what the step would take by the cost, ns."""
     estimate = cost.make_function()
     return estimate(step.prefill_tokens, step.decode_requests, step.kv_tokens or 0, step.attention or 0.0)
@@ -76,6 +76,6 @@ def _model_noise(cost: StepCost, steps: Sequence[StepRecord]) -> CostModel:
     bounds = (0.0, *map(float, sorted(set(quantiles))))
     noise: list[list[float]] = [[] for _ in range(len(bounds) + 1)]
     for step in steps:
-        noise[bisect_left(bounds, step.prefill_tokens)].append(step.dur / _expect(cost, step))
+        noise[bisect_left(bounds, step.prefill_tokens)].append(step.dur / _expect_time(cost, step))
     every = [ratio for several in noise for ratio in several]
     return CostModel(cost, bounds, tuple(tuple(several or every) for several in noise))

@@ -23,7 +23,7 @@ class Bounded(msgspec.Struct, frozen=True):
 
 
 class LimitPrediction(msgspec.Struct, frozen=True):
-    """What a limit of batched tokens would give; `values` are empty where it is refused, for the `reason`.
+    """The prediction for a limit of batched tokens; `values` are empty where it is refused, for the `reason`.
 
     `trust`: within the recorded steps, extrapolated beyond them, or refused. `largest_step` has the most tokens of all
     scheduled steps, by what the limit counts.
@@ -44,19 +44,19 @@ class ReplayedQuantity(msgspec.Struct, frozen=True):
     scheduled: float
 
     @property
-    def words(self) -> str:
+    def quantity_words(self) -> str:
         """The quantity in words, without its percentile."""
         return _WORDS[self.quantity.partition("_")[0]]
 
     @property
-    def factor(self) -> float:
+    def replay_factor(self) -> float:
         """Recorded over scheduled, or its inverse: at least 1."""
         low, high = sorted((max(self.recorded, 1e-9), max(self.scheduled, 1e-9)))
         return high / low
 
 
 class LimitTerms(msgspec.Struct, frozen=True):
-    """What was asked: the limits, the most requests at a time (None: as recorded), and a budget for the time between tokens."""
+    """The question: the limits, the most requests at a time (None: as recorded), and a budget for the time between tokens."""
 
     limits: tuple[int, ...]
     slots: int | None = None
@@ -65,9 +65,9 @@ class LimitTerms(msgspec.Struct, frozen=True):
 
 
 class LimitStudy(msgspec.Struct, frozen=True):
-    """What other limits of batched tokens would change, or the `reason` why that cannot be told, with what would have to be.
+    """Predictions for other limits of batched tokens, or the `reason` why there are none, with a `way_out`: what to record.
 
-    `recorded_limit` is the largest step; `is_filled` says whether several steps are as large, so that it is the limit.
+    `recorded_limit` is the largest step; `is_filled` says whether several steps are as large, which makes it the limit.
     `requests` were scheduled: of a log (`log_file`), or inferred from the steps. `slots` is the most requests at a time
     that was assumed, None for any number. `residual_error` is the mean relative error on steps left out of the fit.
     """

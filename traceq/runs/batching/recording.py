@@ -36,7 +36,7 @@ class StepRecord(NamedTuple):
     is_counted: bool
 
     @property
-    def end(self) -> int:
+    def end_ts(self) -> int:
         """The start of the next step, ns."""
         return self.begin + self.dur
 
@@ -70,13 +70,13 @@ class ServerRecording(msgspec.Struct, frozen=True):
     other_requests: int
 
     @property
-    def mixes(self) -> bool:
+    def mixes_both(self) -> bool:
         """Whether prompts are computed along with next tokens, in one step."""
         return any(step.prefill_tokens and step.decode_requests for step in self.steps)
 
     def tokens_of(self, step: StepRecord) -> int:
         """Return the tokens of the step that the limit counts: those of prompts alone where it does not mix them."""
-        return step.prefill_tokens + (step.decode_requests if self.mixes else 0)
+        return step.prefill_tokens + (step.decode_requests if self.mixes_both else 0)
 
 
 def read_recording(connection: duckdb.DuckDBPyConnection, trace_id: int) -> ServerRecording:
@@ -117,7 +117,7 @@ def _take_near(logged: list[dict[str, object]], steps: tuple[StepRecord, ...]) -
     fields = RequestJob._fields
     jobs = [RequestJob(*(row[field] for field in fields)) for row in logged if row["is_usable"]]  # type: ignore[arg-type]
     arrivals = [job.arrival for job in jobs]
-    first, after = bisect_left(arrivals, steps[0].begin), bisect_right(arrivals, steps[-1].end)
+    first, after = bisect_left(arrivals, steps[0].begin), bisect_right(arrivals, steps[-1].end_ts)
     if first == after:
         return [], len(logged)
     kept = jobs[max(0, first - _MOST_OUTSIDE) : after + _MOST_OUTSIDE]

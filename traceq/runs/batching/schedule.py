@@ -14,7 +14,7 @@ Cost = Callable[[int, int, int, float], float]
 
 
 class Policy(NamedTuple):
-    """How a server batches: at most `limit` tokens a step, `slots` requests at a time (None: any number).
+    """A rule of batching: at most `limit` tokens a step, `slots` requests at a time (None: any number).
 
     With `mixes` decoding requests come first in each step, one token each, and prompts fill what is left of the limit
     (vLLM, SGLang with mixed chunks). Without, steps compute prompts only as long as there are any, up to the limit, and
@@ -35,7 +35,7 @@ class TokenGap(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """What came of it: `ttfts` by request, ns (None of those whose first token came before), and `gaps` between tokens.
+    """The result of scheduling: `ttfts` by request, ns (None of those whose first token came before), and `gaps` between tokens.
 
     `begin` and `end` are those of all steps, ns; `tokens` were written. `largest_tokens` are the most that count for the
     limit in a step, `largest_decode` the most requests that decode in one.
@@ -60,9 +60,9 @@ class _Chunks(NamedTuple):
 
 
 def schedule_requests(jobs: Sequence[RequestJob], policy: Policy, cost: Cost, answered: float = 1.0) -> Schedule:
-    """Return the schedule of the requests, which come in order of arrival, and are taken first come first served.
+    """Return the schedule of the requests, given in order of arrival and served in that order.
 
-    Prompts are computed in chunks of what the limit leaves; the last chunk gives the first token. A step's tokens come
+    Prompts are computed in chunks that the limit leaves room for; the last chunk gives the first token. A step's tokens come
     after the share `answered` of it. Nothing is preempted: the cache is taken to be large enough.
     """
     server = _Server(jobs, policy, answered)

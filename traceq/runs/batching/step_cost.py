@@ -27,7 +27,7 @@ _TERMS: tuple[Term, ...] = get_args(Term)
 
 
 class StepCost(msgspec.Struct, frozen=True):
-    """What a step takes, ns: the sum over its terms of `per_unit` times their amount in the step.
+    """The time of a step, ns: the sum over its terms of `per_unit` times their amount in the step.
 
     Terms: step (1), prompts (1 where prompts are computed), prefill (tokens of prompts beyond the first `free_tokens`),
     square (their square), attention (StepRecord.attention), decode (decoding requests), kv (tokens whose keys and values
@@ -48,14 +48,14 @@ class StepCost(msgspec.Struct, frozen=True):
         step, prompts, per_token, square, per_pair, per_request, per_kv = map(self.per_unit_of, _TERMS)
         free = self.free_tokens
 
-        def estimate(prefill: int, decode: int, kv: int, attention: float) -> float:
+        def estimate_time(prefill: int, decode: int, kv: int, attention: float) -> float:
             took = step + per_request * decode + per_kv * kv
             if prefill:
                 took += prompts + square * prefill * prefill + per_pair * attention
                 took += per_token * (prefill - free) if prefill > free else 0.0
             return max(took, 1.0)
 
-        return estimate
+        return estimate_time
 
 
 def fit_costs(steps: Sequence[StepRecord], *, mixes: bool, knows_context: bool) -> list[StepCost]:
@@ -80,17 +80,17 @@ def fit_costs(steps: Sequence[StepRecord], *, mixes: bool, knows_context: bool) 
         if len(cost.terms) == len(best.terms):
             is_better = cost.left_out_error < best.left_out_error
         else:
-            is_better = float(won.mean()) > _WORTH_A_TERM * float(won.std()) / len(won) ** 0.5
+            is_better = float(won.mean()) > max(_WORTH_A_TERM * float(won.std()) / len(won) ** 0.5, _LEAST_SPREAD)
         if is_better:
             best, missed = cost, errors
     good = (cost for cost, _ in fitted if cost is not best and cost.left_out_error <= _AS_GOOD * best.left_out_error)
     return [best, *sorted(good, key=lambda cost: cost.left_out_error)[:_OTHERS]]
 
 
-def refit(cost: StepCost, steps: Sequence[StepRecord]) -> StepCost:
+def refit_cost(cost: StepCost, steps: Sequence[StepRecord]) -> StepCost:
     """Return a cost of the same shape, fitted to other steps."""
     times = np.array([step.dur for step in steps], dtype=float)
-    found = _solve(_design(steps, cost.terms, cost.free_tokens), times)
+    found = _solve_costs(_make_design(steps, cost.terms, cost.free_tokens), times)
     return msgspec.structs.replace(cost, per_unit=tuple(map(float, found)))
 
 
@@ -109,7 +109,7 @@ def _list_shapes(
                 yield (*first, "prefill", *bend, "decode", *(("kv",) if kv else ())), tokens
 
 
-def _design(steps: Sequence[StepRecord], terms: Sequence[Term], free: int) -> Floats:
+def _make_design(steps: Sequence[StepRecord], terms: Sequence[Term], free: int) -> Floats:
     """Return the amount of each term in each step, a row for each step."""
     prefill = np.array([step.prefill_tokens for step in steps], dtype=float)
     columns: dict[Term, Floats] = {
@@ -128,19 +128,19 @@ def _fit_shape(
     steps: Sequence[StepRecord], times: Floats, terms: tuple[Term, ...], free: int
 ) -> tuple[StepCost, Floats]:
     """Return the cost of that shape, and by how much it misses each step when its fifth of the steps is left out."""
-    design = _design(steps, terms, free)
+    design = _make_design(steps, terms, free)
     errors = []
     for fold in np.array_split(np.arange(len(steps)), _FOLDS):
         kept = np.ones(len(steps), dtype=bool)
         kept[fold] = False
-        ratios = design[fold] @ _solve(design[kept], times[kept]) / times[fold]
+        ratios = design[fold] @ _solve_costs(design[kept], times[kept]) / times[fold]
         errors.append(np.minimum(np.abs(ratios - 1), 1.0))
-    found = tuple(map(float, _solve(design, times)))
+    found = tuple(map(float, _solve_costs(design, times)))
     missed = np.concatenate(errors)
     return StepCost(terms, found, free, float(missed.mean())), missed
 
 
-def _solve(design: Floats, times: Floats) -> Floats:
+def _solve_costs(design: Floats, times: Floats) -> Floats:
     """Return the cost of a unit of each term, ns, at least 0: terms that would be negative are dropped, the worst first."""
     relative = design / times[:, None]
     scale = np.linalg.norm(relative, axis=0)

@@ -45,11 +45,11 @@ def study_limits(recording: ServerRecording, asked: LimitTerms) -> LimitStudy:
     extremes, and by as much as schedules at the recorded limit miss what was recorded.
     """
     usable = list_usable(recording.steps)
-    study = LimitStudy(asked, None, "", recording.dialect, recording.mixes, len(recording.steps), len(usable))
+    study = LimitStudy(asked, None, "", recording.dialect, recording.mixes_both, len(recording.steps), len(usable))
     missing = find_missing(recording, usable)
     if missing is not None:
         return replace(study, reason=missing.reason, way_out=missing.way_out)
-    costs = fit_costs(usable, mixes=recording.mixes, knows_context=bool(recording.jobs))
+    costs = fit_costs(usable, mixes=recording.mixes_both, knows_context=bool(recording.jobs))
     study = replace(study, cost=costs[0], residual_error=costs[0].left_out_error)
     if costs[0].left_out_error > _MOST_ERROR:
         return replace(
@@ -87,24 +87,24 @@ def _predict_all(recording: ServerRecording, study: LimitStudy, models: Sequence
     ratios = [min(1.0, (step.done - step.begin) / step.dur) for step in recording.steps if step.is_counted and step.dur]
     answered = float(np.median(ratios))
 
-    def schedule(policy: Policy, models: Sequence[CostModel]) -> list[Schedule]:
+    def schedule_all(policy: Policy, models: Sequence[CostModel]) -> list[Schedule]:
         costs = [model.make_cost(seed) for seed, model in enumerate(models)]
         return [schedule_requests(jobs, policy, cost, answered) for cost in costs]
 
     policy = Policy(max(recorded, study.slots or 1), study.slots, study.mixes)
-    replay = compare_replay(recording, jobs, schedule(policy, models))
+    replay = compare_replay(recording, jobs, schedule_all(policy, models))
     study = replace(study, requests=len(jobs), replay=replay)
-    worst = max(replay, key=lambda found: found.factor)
-    if worst.factor > _MOST_REPLAY_FACTOR:
+    worst = max(replay, key=lambda found: found.replay_factor)
+    if worst.replay_factor > _MOST_REPLAY_FACTOR:
         return replace(
             study,
-            reason=f"scheduled anew at the recorded limit, the {worst.words} is {worst.factor:.1f} times off what was"
-            " recorded: this server batches otherwise, or the requests of the log are not all that it had",
+            reason=f"scheduled anew at the recorded limit, the {worst.quantity_words} is {worst.replay_factor:.1f} times"
+            " off what was recorded: this server batches otherwise, or the log does not have all of its requests",
             way_out="give --max-num-seqs as the server had it, and a log of all requests with --with",
         )
-    factors = {found.quantity: max(found.factor, _LEAST_FACTOR) for found in replay}
+    factors = {found.quantity: max(found.replay_factor, _LEAST_FACTOR) for found in replay}
     predictions = (
-        _predict_limit(policy._replace(limit=limit), study, models, schedule, factors)
+        _predict_limit(policy._replace(limit=limit), study, models, schedule_all, factors)
         for limit in sorted(set(study.asked.limits))
     )
     return replace(study, predictions=tuple(predictions))
@@ -125,8 +125,8 @@ def _predict_limit(
     if policy.mixes and limit <= known:
         return _refuse_limit(limit, f"up to {known:,} requests decode at a time", None)
     found = schedule(policy, models)
-    largest = max(each.largest_tokens for each in found)
-    most = max(each.largest_decode for each in found)
+    largest = max(one.largest_tokens for one in found)
+    most = max(one.largest_decode for one in found)
     if policy.mixes and most >= limit:
         return _refuse_limit(limit, f"up to {most:,} requests would decode at a time", largest)
     beyond = _describe_beyond(study, limit, largest, most)
@@ -136,16 +136,16 @@ def _predict_limit(
     if beyond:
         error = study.residual_error or 0.0
         found += schedule(policy, [models[0]._replace(scale=scale) for scale in (1 + error, 1 / (1 + error))])
-    measured = [measure_schedule(each) for each in found]
-    values: dict[LimitQuantity, Bounded] = {}
+    measured = [measure_schedule(one) for one in found]
+    bounded: dict[LimitQuantity, Bounded] = {}
     for quantity in QUANTITIES:
-        several = [each[quantity] for each in measured if quantity in each]
+        several = [values[quantity] for values in measured if quantity in values]
         if several and quantity in factors:
             factor = factors[quantity]
             # so few schedules do not show the extremes
             factor *= (max(several) / max(min(several), 1e-9)) ** _MORE_SPREAD
-            values[quantity] = Bounded(float(np.median(several)), min(several) / factor, max(several) * factor)
-    return LimitPrediction(limit, "extrapolated" if beyond else "within", reason, values, largest)
+            bounded[quantity] = Bounded(float(np.median(several)), min(several) / factor, max(several) * factor)
+    return LimitPrediction(limit, "extrapolated" if beyond else "within", reason, bounded, largest)
 
 
 def _refuse_limit(limit: int, why: str, largest: int | None) -> LimitPrediction:

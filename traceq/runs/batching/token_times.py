@@ -30,7 +30,7 @@ def compare_replay(
     First tokens are compared over all scheduled requests whose log says when theirs came. Of the schedules the median is
     taken.
     """
-    begin, end = recording.steps[0].begin, recording.steps[-1].end
+    begin, end = recording.steps[0].begin, recording.steps[-1].end_ts
     per_s = _NS_PER_S / max(end - begin, 1)
     recorded: dict[LimitQuantity, float] = {
         **_rank_ttfts([job.ttft for job in jobs if job.ttft is not None]),
@@ -68,14 +68,14 @@ def list_recorded_gaps(steps: Sequence[StepRecord]) -> list[TokenGap]:
         if step.decode_requests:
             left = step.decode_requests
             for requests, first in reversed(fresh):
-                gaps.append(TokenGap(step.end, step.end - first, min(requests, left)))
+                gaps.append(TokenGap(step.end_ts, step.end_ts - first, min(requests, left)))
                 left -= min(requests, left)
             if last is not None:
-                gaps.append(TokenGap(step.end, step.end - last, left))
-            last = step.end
+                gaps.append(TokenGap(step.end_ts, step.end_ts - last, left))
+            last = step.end_ts
             fresh.clear()
         if step.prefill_requests:
-            fresh.append((step.prefill_requests, step.end))
+            fresh.append((step.prefill_requests, step.end_ts))
     return [gap for gap in gaps if gap.requests]
 
 

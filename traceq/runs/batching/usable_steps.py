@@ -1,4 +1,4 @@
-"""Which recorded steps say what a step costs, and whether they vary enough to say it."""
+"""Select the recorded steps that say what a step costs, and judge whether they vary enough."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def list_usable(steps: Sequence[StepRecord]) -> list[StepRecord]:
     for step in reversed(steps):
         fresh += step.prefill_requests
         # `following` requests decode next, of which at most `fresh` began since
-        waits_little = step.end - step.done <= _LITTLE_WAIT * (step.done - step.begin)
+        waits_little = step.end_ts - step.done <= _LITTLE_WAIT * (step.done - step.begin)
         if step.is_counted and step.dur > 0 and following and (following > fresh or waits_little):
             kept.append(step)
         if step.decode_requests:
@@ -93,7 +93,7 @@ def _list_alike(recording: ServerRecording, usable: Sequence[StepRecord]) -> Ite
             f"{alike}, so what one costs is not known", "record a window in which the load rises or falls"
         )
     both = np.array([(step.prefill_tokens, step.decode_requests) for step in usable], dtype=float)
-    if recording.mixes and abs(float(np.corrcoef(both.T)[0, 1])) > _MOST_ALIKE:
+    if recording.mixes_both and abs(float(np.corrcoef(both.T)[0, 1])) > _MOST_ALIKE:
         yield MissingSteps(
             "steps with more tokens of prompts also decode more requests, in proportion: what each costs is not known",
             "record a window in which the load rises or falls",
