@@ -42,14 +42,14 @@ def tradeoff(folder, monkeypatch):
 
 
 def test_the_report_and_its_json(tradeoff):
-    options = ("logged.duckdb", "--batched-tokens", "9999,256,3")
+    options = ("logged.duckdb", "--batched-tokens", "9999,256,16")
     text = tradeoff(*options).output
     assert "Requests by limit of batched tokens" in text
     assert "Recorded limit: --max-num-batched-tokens 512, which several steps fill." in text
     assert "60 requests of spans.jsonl, which come when they came." in text
     content = json.loads(tradeoff(*options, "--format", "json").output)
     assert [(each["limit"], each["trust"] == "refused") for each in content["predictions"]] == [
-        (3, True),
+        (16, True),
         (256, False),
         (9999, True),
     ]

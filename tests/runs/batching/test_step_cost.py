@@ -102,8 +102,8 @@ TOGETHER = [(20 * decode, decode) for _, decode in choose_amounts(200)]
     [
         pytest.param([], 0, "no step belongs to a server of language models", "annotated", id="no server"),
         pytest.param([], 50, "the annotations of 50 of 50 steps do not say", "annotations that do", id="untold"),
-        pytest.param(choose_amounts(20), 0, "only 19 steps say what a step costs", "longer window", id="few"),
-        pytest.param([(0, 4 + n % 50) for n in range(99)], 0, "only 0 steps compute prompts", "longer", id="decode"),
+        pytest.param(choose_amounts(20), 0, "19 steps say what a step costs", "longer window", id="few"),
+        pytest.param([(0, 4 + n % 50) for n in range(99)], 0, "0 steps compute prompts", "longer", id="decode"),
         pytest.param(STEADY, 0, "about as many requests decode in all steps (16 to 16)", "rises or falls", id="steady"),
         pytest.param(WHOLE, 0, "about as many tokens of them (500 to 500)", "other lengths", id="one length"),
         pytest.param(TOGETHER, 0, "in proportion: what each costs is not known", "rises or falls", id="together"),
@@ -125,12 +125,13 @@ def test_steps_that_take_what_they_like_are_not_explained():
 def test_limits_beyond_the_recording_are_extrapolated_or_refused():
     steps = make_steps(lambda p, d: 9e6 + 3e4 * p + 7e4 * d, choose_amounts(300))
     recording = ServerRecording(tuple(steps), 0, "vllm", (), None, 0)
-    found = study_limits(recording, LimitTerms((40, 500, 960, 1_500, 100_000)))
+    found = study_limits(recording, LimitTerms((2, 60, 500, 960, 1_500, 100_000)))
     assert found.reason is None
     told = {each.limit: (each.trust, bool(each.values)) for each in found.predictions}
-    assert told[40] == ("refused", False)
+    assert told[2] == told[60] == ("refused", False)
     assert all(trust != "refused" and known for trust, known in (told[500], told[960]))
     for each in found.predictions:
         for value in each.values.values():
             assert value.low <= value.value <= value.high
-    assert "leaves nothing of it to prompts" in found.predictions[0].reason
+    assert "too far beyond the recording: chunks of at most 2 tokens" in found.predictions[0].reason
+    assert "leaves nothing of it to prompts" in found.predictions[1].reason

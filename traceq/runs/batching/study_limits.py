@@ -32,6 +32,7 @@ _FILLED = 3
 _MORE_SPREAD = 0.25
 _MOST_BEYOND = 2.0
 _LITTLE_BEYOND = 1.1
+_MOST_SMALLER = 16
 
 _Scheduler = Callable[[Policy, Sequence[CostModel]], list[Schedule]]
 
@@ -117,11 +118,15 @@ def _predict_limit(
     schedule: _Scheduler,
     factors: Mapping[LimitQuantity, float],
 ) -> LimitPrediction:
-    """Return what the limit would give; refused where steps would be more than twice as large as any recorded.
+    """Return what the limit would give; refused far beyond the recorded steps.
 
     Beyond the recording the error of the fit is taken to be one of all steps: the best cost is scaled by it as well.
     """
     limit, known = policy.limit, max(study.most_decoding or 1, policy.slots or 0)
+    recorded = study.recorded_limit or 1
+    if limit * _MOST_SMALLER < recorded:
+        chunks = f"chunks of at most {limit:,} tokens, of {recorded:,} recorded"
+        return LimitPrediction(limit, "refused", f"too far beyond the recording: {chunks}", {}, None)
     if policy.mixes and limit <= known:
         return _refuse_limit(limit, f"up to {known:,} requests decode at a time", None)
     found = schedule(policy, models)

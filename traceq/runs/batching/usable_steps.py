@@ -71,10 +71,10 @@ def _list_few(usable: Sequence[StepRecord]) -> Iterator[MissingSteps]:
     """Yield a reason if too few steps say what a step costs."""
     longer = "record a longer window under load"
     if len(usable) < _LEAST_STEPS:
-        yield MissingSteps(f"only {len(usable)} steps say what a step costs, and {_LEAST_STEPS} are needed", longer)
+        yield MissingSteps(f"{len(usable)} steps say what a step costs, and {_LEAST_STEPS} are needed", longer)
     prompts = sum(step.prefill_tokens > 0 for step in usable)
     if prompts < _LEAST_WITH_PROMPTS:
-        yield MissingSteps(f"only {prompts} steps compute prompts, and {_LEAST_WITH_PROMPTS} are needed", longer)
+        yield MissingSteps(f"{prompts} steps compute prompts, and {_LEAST_WITH_PROMPTS} are needed", longer)
 
 
 def _list_alike(recording: ServerRecording, usable: Sequence[StepRecord]) -> Iterator[MissingSteps]:
