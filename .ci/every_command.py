@@ -122,6 +122,7 @@ CASES = (
     Case("history export history.parquet", r"history\.parquet"),
     Case("history remove 56986392", r"1 report removed"),
     Case("tradeoff 1=demo.duckdb 2=torch.duckdb", r"Throughput and latency by batch_size"),
+    Case("tradeoff demo.duckdb --batched-tokens 256", r"Cannot tell: no step belongs to a server of language models"),
     Case("estimate matmul 8192x8192x8192 --gpu H100", r"Arithmetic is the limit on H100 SXM"),
     Case("goodput {root}/fixtures/run_logs/failures/train.log", r"57\.8 % of 2 h 53 min went into steps that count"),
     Case("compile-log {root}/fixtures/compile_logs", r"PyTorch gave up on choose"),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from traceq.app import plots
     from traceq.app.anonymise import anonymise
     from traceq.app.api import (
+        batch_limits,
         check,
         compare,
         compare_memory,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         whatif_choices,
     )
     from traceq.app.api import open_traces as open  # noqa: A004 - traceq.open reads as it should
+    from traceq.app.batch_limits import BatchLimitsView
     from traceq.app.check import CheckView
     from traceq.app.compare import ComparisonView
     from traceq.app.compare_memory import MemoryComparisonView
@@ -83,6 +85,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "BatchLimitsView",
     "BrokenIdentity",
     "CheckView",
     "ComparisonView",
@@ -123,6 +126,7 @@ __all__ = [
     "__version__",
     "annotate",
     "anonymise",
+    "batch_limits",
     "check",
     "compare",
     "compare_memory",
@@ -150,6 +154,7 @@ __all__ = [
 
 # The modules of public names that are neither errors nor functions of traceq.app.api.
 _MODULES = {
+    "BatchLimitsView": "traceq.app.batch_limits",
     "CheckView": "traceq.app.check",
     "ComparisonView": "traceq.app.compare",
     "CompileLogView": "traceq.app.compile_log",

@@ -158,6 +158,8 @@ def test_python_and_the_command_line_say_the_same(here, monkeypatch):
     assert verified.to_json() == run("verify", *arguments).stdout
     tradeoff = traceq.tradeoff({8: "trace.duckdb", 16: ["trace.duckdb"]})
     assert tradeoff.to_text() == run("tradeoff", "8=trace.duckdb", "16=trace.duckdb").stdout
+    limits = traceq.batch_limits("trace.duckdb", [256])
+    assert limits.to_text() == run("tradeoff", "trace.duckdb", "--batched-tokens", "256").stdout
     log = str(Path(__file__).parents[2] / "fixtures" / "run_logs" / "failures" / "train.log")
     assert traceq.goodput(log, cost_per_gpu_hour=2).to_text() == run("goodput", log, "--cost-per-gpu-hour", "2").stdout
     written = traceq.export("trace.duckdb", "python.json")

@@ -20,6 +20,7 @@ from traceq.common.progress import Progress, Silent
 from traceq.loading.options import Paths, TraceOptions
 
 if TYPE_CHECKING:
+    from traceq.app.batch_limits import BatchLimitsView
     from traceq.app.check import CheckView
     from traceq.app.compare import ComparisonView
     from traceq.app.compare_memory import MemoryComparisonView
@@ -508,6 +509,36 @@ def tradeoff(
             percentile=percentile,
             plot=plot,
         )
+
+
+def batch_limits(
+    source: Source,
+    limits: Sequence[int],
+    *,
+    logs: Paths = (),
+    offset: float | None = None,
+    max_num_seqs: int | None = None,
+    latency_budget: int | None = None,
+    percentile: Percentile = "p95",
+    rank: int | None = None,
+    trace: int | None = None,
+    step_range: str | None = None,
+    cache: bool = True,
+    memory_limit: int | None = None,
+) -> BatchLimitsView:
+    """Predict what other limits of batched tokens would give for a server: time to first token, between tokens, throughput.
+
+    `source` is a trace of a server or its database, `limits` are tokens a step, `logs` logs of requests beside the trace and
+    `offset` the seconds to add to their times. `max_num_seqs` is the most requests at a time, by default as recorded.
+    `latency_budget` is the longest time between tokens, ns, at the `percentile`. Raises ValueError for limits below 1.
+    """
+    from traceq.app.batch_limits import predict_batch_limits
+    from traceq.runs.batching.limit_study import LimitTerms
+
+    read = ReadOptions(step_range, cache=cache, logs=logs, offset=offset)
+    with _within_limits(memory_limit):
+        terms = LimitTerms(tuple(limits), max_num_seqs, latency_budget, percentile)
+        return predict_batch_limits(source, terms, Which(rank, trace), read)
 
 
 def goodput(
