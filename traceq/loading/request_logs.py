@@ -139,9 +139,15 @@ def _place_time(at: int | None, shift: int | None) -> int | None:
 
 
 def _time_per_token(request: LoggedRequest) -> float | None:
-    """Return the mean time of a token after the first, ns."""
-    tokens = request.output_tokens or len(request.token_ns)
-    if tokens <= 1 or request.e2e_ns is None or request.ttft_ns is None or request.e2e_ns < request.ttft_ns:
+    """Return the mean time of a token after the first, ns; None where their number is not known: chunks hold several."""
+    tokens = request.output_tokens
+    if (
+        tokens is None
+        or tokens <= 1
+        or request.e2e_ns is None
+        or request.ttft_ns is None
+        or request.e2e_ns < request.ttft_ns
+    ):
         return None
     return (request.e2e_ns - request.ttft_ns) / (tokens - 1)
 

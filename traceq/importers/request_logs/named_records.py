@@ -67,9 +67,11 @@ _UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9, "sec": 1e9, "secs": 1e9, "s
 _SUFFIX = re.compile(r"^(.+)_(ns|us|ms|s|secs?|seconds)$")
 # Engines write these in seconds: attributes of spans, and SGLang's meta_info.
 _IN_SECONDS = re.compile(r"(?:^|/)(?:gen_ai\.latency\.\w+|meta_info/(?:e2e_latency|queue_time))$")
-# Times from 2001 on are since 1970: a number from here on counts in this many ns.
+# From here on (2001) times are since 1970.
 _IN_2001 = 1e18
-_SINCE_1970 = ((1e18, 1.0), (1e15, 1e3), (1e12, 1e6), (1e9, 1e9))
+# Numbers without a unit are since 1970 if they are of a server of today (2015 to 2050), counted in this many ns.
+_IN_2015, _IN_2050 = 1.42e18, 2.53e18
+_UNITS_SINCE_1970 = (1.0, 1e3, 1e6, 1e9)
 _AN_HTTP_ERROR = 400
 # As programs write that there was none.
 _NO_ERROR = ("", "none", "null", "nan", "false", "0", "{}", "[]")
@@ -112,7 +114,7 @@ class _Record:
         return None if unit is None else convert_duration(value, unit)
 
     def find_time(self, meaning: str) -> tuple[int, Clock] | None:
-        """Return (ns on the clock, the clock); None for what is no time."""
+        """Return (ns on the clock, the clock); None for what is no time, or a number of a unit that is not known."""
         value, unit = self.values.get(meaning, (None, None))
         number = parse_number(value)
         if number is None:
@@ -121,7 +123,10 @@ class _Record:
         if number < 0:
             return None
         if unit is None:
-            unit = next((nanoseconds for least, nanoseconds in _SINCE_1970 if number >= least), SECOND)
+            # a number of another clock, as a monotonic one, tells nothing of its unit
+            unit = next((unit for unit in _UNITS_SINCE_1970 if _IN_2015 <= number * unit < _IN_2050), None)
+            if unit is None:
+                return None
         at = _scale_time(value, number, unit)
         return at, "utc" if at >= _IN_2001 else "own"
 

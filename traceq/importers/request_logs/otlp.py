@@ -81,11 +81,12 @@ def sniff_log(_path: Path, head: bytes) -> bool:
 
 
 def read_log(path: Path) -> RequestLog:
-    """Return the requests in the spans. Raises UnusableTrace where no document of the file can be read."""
+    """Return the requests in the spans, of a span that was exported twice one. Raises UnusableTrace where no document of the file can be read."""
     of_engine: list[_Span] = []
     of_clients: list[_Span] = []
     stages: list[_Span] = []
     parents: dict[tuple[str, str], str] = {}
+    known: set[tuple[str, str, int | None, int | None]] = set()
     lines = left_out = others = 0
     for line, document in _read_documents(path):
         lines = line
@@ -97,6 +98,10 @@ def read_log(path: Path) -> RequestLog:
             if span is None:
                 left_out += 1
                 continue
+            # an exporter that gets no answer sends its spans again
+            if span.span and (span.trace, span.span, span.start, span.end) in known:
+                continue
+            known.add((span.trace, span.span, span.start, span.end))
             parents[span.trace, span.span] = span.parent
             if _is_of_engine(span):
                 of_engine.append(span)
