@@ -81,7 +81,10 @@ def sniff_log(_path: Path, head: bytes) -> bool:
 
 
 def read_log(path: Path) -> RequestLog:
-    """Return the requests in the spans, of a span that was exported twice one. Raises UnusableTrace where no document of the file can be read."""
+    """Return the requests in the spans; one that was exported twice counts once.
+
+    Raises UnusableTrace where no document of the file can be read.
+    """
     of_engine: list[_Span] = []
     of_clients: list[_Span] = []
     stages: list[_Span] = []
