@@ -40,6 +40,23 @@ def test_a_page_has_all_and_json_adds_up():
     assert len(found["graph_breaks"]) == 7
 
 
+def test_the_rest_of_a_function_counts_once_for_all_its_versions():
+    """print_sum has two versions, and both break at line 19; what was compiled of the rest is in functions."""
+    found = json.loads(run("compile-log", LOG, "--format", "json"))
+    rests = {row["line"]: row["dur"] for row in found["functions"] if "_resume_in_" in row["function"]}
+    said = {row["line"]: row["rest_ns"] for row in found["graph_breaks"] if row["rest_ns"] is not None}
+    assert said == {line: rests[line] for line in said}
+    assert {19, 37} <= said.keys()
+
+
+def test_times_of_several_processes_say_so(tmp_path):
+    lines = LOG.read_text().splitlines(keepends=True)
+    for name in ("one.log", "two.log"):
+        (tmp_path / name).write_text("".join(lines) + ("" if name == "one.log" else "\n"))
+    text = " ".join(run("compile-log", tmp_path).split())
+    assert "of 22.88 s in 44 compilations of 2 processes compile again" in text
+
+
 def test_tables_are_kept(tmp_path):
     run("compile-log", LOG, "--save", tmp_path / "compile.duckdb")
     query = "select count(*) as breaks from graph_break where trace_id = 0"

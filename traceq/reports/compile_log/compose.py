@@ -111,7 +111,9 @@ def _say_headline(found: CompileSummary) -> Spans:
     """Return the first sentence: what takes most of the compile time, or the line that breaks graphs."""
     if not found.compilations:
         return ("Cannot tell: the logs hold no compilation.",)
+    processes = sum(log.compilations > 0 for log in found.logs)
     whole = f"{duration(found.total_ns)} in {some(found.compilations, 'compilation')}"
+    whole += f" of {processes} processes" if processes > 1 else ""
     if found.guards and found.recompile_ns > _WORTH * found.total_ns:
         guard = found.guards[0]
         what = describe_change(guard.kind, guard.source, None, None)
