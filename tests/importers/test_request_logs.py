@@ -154,6 +154,20 @@ def test_spans_that_were_exported_twice_count_once(tmp_path):
     )
 
 
+def test_processes_that_tell_of_requests_are_counted(tmp_path):
+    """Data-parallel servers write into one collector; a client beside them is none of them."""
+
+    def process(instance, *spans):
+        named = json.loads(document(*spans))
+        named["resourceSpans"][0]["resource"]["attributes"] = [attribute("service.instance.id", instance)]
+        return json.dumps(named)
+
+    lines = [process(name, span("llm_request", at, at + 101, **VLLM)) for name, at in (("a", 0), ("b", 5), ("a", 9))]
+    other = process("c", span("chat", 0, 9, gen_ai__operation__name="chat"))
+    assert read(tmp_path, "\n".join([*lines, other])).servers == 2
+    assert read(tmp_path, lines[0]).servers == 1
+
+
 def test_of_a_client_only_where_no_engine_told_of_it(tmp_path):
     client = span(
         "chat llama", 0, 80, gen_ai__operation__name="chat", gen_ai__usage__input_tokens=7, gen_ai__usage__output_tokens=2,
