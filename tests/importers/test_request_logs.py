@@ -329,6 +329,32 @@ def test_times_of_another_clock_than_the_arrival_are_left_out(tmp_path):
     )
 
 
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        ({"finish_reason": "length"}, "ok"),
+        ({"status": 200}, "ok"),
+        ({"status": "success", "error": ""}, "ok"),
+        ({"status": "timeout"}, "failed"),
+        ({"status": "timed_out"}, "failed"),
+        ({"status": "Rejected"}, "failed"),
+        ({"status": "HTTP 503"}, "failed"),
+        ({"status": 429}, "failed"),
+        ({"finish_reason": "abort"}, "aborted"),
+        ({"status": "client disconnected"}, "aborted"),
+        ({"error": "out of memory"}, "failed"),
+    ],
+)
+def test_how_a_request_ended(tmp_path, said, status):
+    record = {"rid": "a", "ttft_ms": 5, "output_tokens": 3} | said
+    assert read(tmp_path, json.dumps(record)).requests[0].status == status
+
+
+def test_a_span_with_the_type_of_an_error_failed(tmp_path):
+    log = read(tmp_path, document(span("llm_request", 0, 9, error__type="timeout")))
+    assert [one.status for one in log.requests] == ["failed"]
+
+
 @pytest.mark.parametrize("second", [1, 10**3, 10**6, 10**9])
 def test_numbers_of_a_clock_of_unknown_unit_are_no_times(tmp_path, second):
     """12 days after a start: as us since 1970 such ns would make a request of 2 s last 2,000 s."""

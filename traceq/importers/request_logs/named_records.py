@@ -73,6 +73,7 @@ _IN_2001 = 1e18
 _IN_2015, _IN_2050 = 1.42e18, 2.53e18
 _UNITS_SINCE_1970 = (1.0, 1e3, 1e6, 1e9)
 _AN_HTTP_ERROR = 400
+_FAILED = re.compile(r"error|fail|time_?d?[ _-]?out|reject|unavailable|exceeded|\b[45]\d\d\b")
 # As programs write that there was none.
 _NO_ERROR = ("", "none", "null", "nan", "false", "0", "{}", "[]")
 
@@ -144,13 +145,13 @@ class _Record:
         """Return how the request ended."""
         said = str(self.find_value("status")).lower()
         code = parse_count(self.find_value("status"))
-        if "abort" in said or "cancel" in said:
+        if any(word in said for word in ("abort", "cancel", "disconnect")):
             return "aborted"
         is_failed = (
             str(self.find_value("error") or "").lower() not in _NO_ERROR
             or str(self.find_value("success")).lower() in ("false", "0")
             or (code is not None and code >= _AN_HTTP_ERROR)
-            or any(word in said for word in ("error", "fail"))
+            or _FAILED.search(said) is not None
         )
         return "failed" if is_failed else "ok"
 

@@ -311,4 +311,4 @@ def _status_of(span: _Span) -> Status:
     said = " ".join(str(reason) for reason in reasons if reason is not None).lower()
     if "abort" in said or "cancel" in said:
         return "aborted"
-    return "failed" if span.is_error or "error" in said else "ok"
+    return "failed" if span.is_error or "error" in said or "error.type" in span.attributes else "ok"
