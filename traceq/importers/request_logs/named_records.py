@@ -73,7 +73,7 @@ _IN_2001 = 1e18
 _IN_2015, _IN_2050 = 1.42e18, 2.53e18
 _UNITS_SINCE_1970 = (1.0, 1e3, 1e6, 1e9)
 _AN_HTTP_ERROR = 400
-_FAILED = re.compile(r"error|fail|time_?d?[ _-]?out|reject|unavailable|exceeded|\b[45]\d\d\b")
+_FAILED = re.compile(r"error|fail|time_?d?[ _-]?out|reject|unavailable|deadline|\b[45]\d\d\b")
 # As programs write that there was none.
 _NO_ERROR = ("", "none", "null", "nan", "false", "0", "{}", "[]")
 
