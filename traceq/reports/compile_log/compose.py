@@ -36,6 +36,7 @@ _PARTS = {
     "autograd": ("AOTAutograd", "operator"),
     "inductor": ("Inductor", "compile"),
     "code": ("code generation", "launch"),
+    "backward": ("backward pass", "copy"),
 }
 _CACHES = {"fx_graph": "graphs of Inductor", "aotautograd": "AOTAutograd"}
 _KINDS = {

@@ -13,7 +13,7 @@ rest as (
     ) as b
     inner join (
         select log_id, file, function, dur
-        from compilation
+        from _compiled
         where trace_id = $trace_id
     ) as r
         on r.log_id = b.log_id
